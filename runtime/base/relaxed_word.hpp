@@ -1,0 +1,30 @@
+// A 64-bit word that an optimistic reader may load while a writer stores it.
+//
+// Every word of a node that is read under optimistic latching is one of these: the accesses are relaxed
+// atomics (plain moves on x86-64 and arm64), so a race is legal C++ and the version check decides whether
+// the value counts. Ordering comes from the version protocol in synchronization/, not from here.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace mxkv::runtime {
+
+/// Thread-safety: any thread; each access is one relaxed atomic operation.
+class RelaxedWord {
+ public:
+  RelaxedWord() noexcept = default;
+  explicit RelaxedWord(std::uint64_t value) noexcept : word_(value) {}
+  RelaxedWord(const RelaxedWord&) = delete;
+  RelaxedWord& operator=(const RelaxedWord&) = delete;
+
+  [[nodiscard]] std::uint64_t load() const noexcept { return word_.load(std::memory_order_relaxed); }
+  void store(std::uint64_t value) noexcept { word_.store(value, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> word_;
+};
+
+static_assert(sizeof(RelaxedWord) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace mxkv::runtime
