@@ -1,0 +1,61 @@
+// Options of the task runtime, with defaults and units. Filled in by config/ or by a test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/base/ids.hpp"
+
+namespace mxkv::runtime {
+
+/// When the lines of an annotated task are prefetched [Mx 3].
+enum class prefetch_mode : std::uint8_t {
+  off,       ///< never
+  distance,  ///< when the task is `distance` slots from execution in the prefetch buffer
+  at_spawn,  ///< when the task enters the prefetch buffer
+};
+
+/// Prefetch buffer of a worker.
+struct PrefetchOptions {
+  prefetch_mode mode = prefetch_mode::at_spawn;
+  std::uint32_t distance = 8;  ///< slots ahead, 1-64; used by prefetch_mode::distance
+  std::uint32_t window = 64;   ///< most tasks in the prefetch buffer at once, 1-256
+};
+
+/// What backs the arenas of nodes, items and tasks.
+enum class huge_pages_mode : std::uint8_t {
+  off,          ///< 4 KiB pages (madvise NOHUGEPAGE)
+  transparent,  ///< madvise HUGEPAGE on 2 MiB aligned arenas
+};
+
+/// Memory of the whole runtime.
+struct MemoryOptions {
+  std::size_t limit_bytes = 0;  ///< tree, items, buffers, retired and unread output together; 0: found out
+  huge_pages_mode huge_pages = huge_pages_mode::transparent;
+  bool numa_placement = true;  ///< bind each worker's arenas to the NUMA node of its PU
+};
+
+/// Epoch based reclamation [Mx 4.4].
+struct EpochOptions {
+  std::uint32_t interval_ms = 50;             ///< least time between two epoch advances
+  std::size_t advance_bytes = 4U << 20U;      ///< retired bytes of one worker that advance the epoch early
+};
+
+/// One worker and the processing unit that it is pinned to.
+struct WorkerPlacement {
+  PuId pu{};
+  NumaNodeId node{};
+  bool pinned = true;  ///< false: the thread is left to the system's scheduler
+};
+
+/// Everything the runtime needs to start.
+struct RuntimeOptions {
+  std::vector<WorkerPlacement> workers;  ///< one worker each, at least one
+  PrefetchOptions prefetch;
+  MemoryOptions memory;
+  EpochOptions epoch;
+  std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
+};
+
+}  // namespace mxkv::runtime
