@@ -1,0 +1,69 @@
+// Every option of the daemon as configured: what flags, `--set` and the YAML file are turned into.
+//
+// The structs carry the defaults. Values are as the user gave them: 0 and empty lists that mean "found
+// out" are settled later by resolve(), against the machine. No YAML here, so that every module may look.
+// Bounds of each value are in schema.cpp, explanations for users in mxkv.yaml.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/base/ids.hpp"
+#include "runtime/options.hpp"
+
+namespace mxkv::config {
+
+/// Where a listener waits for connections.
+struct ListenAddress {
+  std::string address = "127.0.0.1";  ///< IPv4 or IPv6 in numbers, without brackets
+  std::uint16_t port = 11211;         ///< 0: any free port
+  friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
+};
+
+/// What one client, or all of them, may ask for.
+struct LimitOptions {
+  std::uint32_t connections = 4096;             ///< open at once, all listeners together
+  std::size_t value_bytes = 1U << 20U;          ///< longest value
+  std::size_t get_line_bytes = 1U << 20U;       ///< longest get/gets/gat/gats line
+  std::size_t output_high_water = 256U << 10U;  ///< unsent bytes of a connection at which it is not read
+  std::uint32_t output_stall_ms = 60'000;       ///< no progress for so long, output share full: closed
+  std::uint32_t idle_timeout_ms = 0;            ///< a silent connection is closed; 0: never
+  std::uint32_t requests_per_turn = 256;        ///< of one connection before others have their turn
+  std::uint32_t pipeline = 1024;                ///< requests in flight of one connection
+  std::uint32_t scan_items = 1000;              ///< most items in a page of a range
+  std::size_t scan_bytes = 1U << 20U;           ///< most bytes in a page of a range
+  std::uint32_t scan_time_ms = 5;               ///< longest time a page of a range takes
+};
+
+enum class log_level : std::uint8_t { trace, debug, info, warning, error, off };
+
+struct LogOptions {
+  log_level level = log_level::info;
+  std::string file;  ///< appended to; empty: standard error
+};
+
+/// One entry of `nodes:`. Either a worker count, or the CPUs, or neither (all CPUs of the node).
+struct NodeOptions {
+  std::uint32_t node = 0;           ///< the operating system's index
+  std::uint32_t workers = 0;        ///< 0: one for each CPU
+  std::vector<runtime::PuId> cpus;  ///< empty: all of the node that this process may use
+  std::size_t memory_bytes = 0;     ///< 0: no share of its own; either all nodes have one or none
+};
+
+/// All of them.
+struct DaemonOptions {
+  std::uint32_t workers = 0;        ///< 0: one for each CPU
+  std::vector<runtime::PuId> cpus;  ///< empty: all that this process may use
+  std::vector<NodeOptions> nodes;   ///< in place of workers and cpus
+  runtime::MemoryOptions memory;
+  runtime::PrefetchOptions prefetch;
+  runtime::EpochOptions epoch;
+  std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
+  std::vector<ListenAddress> listeners{ListenAddress{}};
+  LimitOptions limits;
+  LogOptions log;
+};
+
+}  // namespace mxkv::config

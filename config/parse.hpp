@@ -1,0 +1,40 @@
+// Values as people write them: sizes, durations, CPU lists, addresses. Shared by flags, `--set` and YAML.
+//
+// Strict: no unit that could be read in two ways, no junk around a number, no value that overflows. Each
+// error quotes the text and says what is allowed. All functions: any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/options.hpp"
+#include "runtime/base/ids.hpp"
+#include "runtime/base/result.hpp"
+
+namespace mxkv::config {
+
+/// "4096", "512MiB", "1GiB": bytes. Units: B, KiB, MiB, GiB, TiB.
+[[nodiscard]] runtime::Result<std::size_t> parse_size(std::string_view text);
+
+/// "50ms", "60s", "5min", "1h": milliseconds. A unit is required.
+[[nodiscard]] runtime::Result<std::uint32_t> parse_duration_ms(std::string_view text);
+
+/// "0-3,8": CPUs in the order written, none twice. "all" is the empty list.
+[[nodiscard]] runtime::Result<std::vector<runtime::PuId>> parse_cpu_list(std::string_view text);
+
+/// "127.0.0.1:11211", "[::1]:11211", "0.0.0.0:0": an address in numbers and a port.
+[[nodiscard]] runtime::Result<ListenAddress> parse_listen(std::string_view text);
+
+/// A decimal number of at most 64 bits, no sign.
+[[nodiscard]] runtime::Result<std::uint64_t> parse_number(std::string_view text);
+
+/// The shortest text that parses to the same value.
+[[nodiscard]] std::string format_size(std::size_t bytes);
+[[nodiscard]] std::string format_duration_ms(std::uint32_t milliseconds);
+[[nodiscard]] std::string format_cpu_list(const std::vector<runtime::PuId>& cpus);
+[[nodiscard]] std::string format_listen(const ListenAddress& listen);
+
+}  // namespace mxkv::config
