@@ -1,0 +1,11 @@
+"""What every integration test shares: the server under test, raw connections, and the base case."""
+
+from .case import ServerCase, mxkv_only
+from .connection import Connection, Closed
+from .environment import IS_MEMCACHED, LONG, SANITIZED, patience, scaled
+from .server import Options, Server, ServerFailure, free_port
+
+__all__ = [
+    "Closed", "Connection", "IS_MEMCACHED", "LONG", "Options", "SANITIZED", "Server", "ServerCase",
+    "ServerFailure", "free_port", "mxkv_only", "patience", "scaled",
+]

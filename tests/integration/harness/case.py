@@ -1,0 +1,44 @@
+"""The base of all cases: one server a class, connections that close themselves, and bounds on resident memory."""
+
+import unittest
+
+from . import environment
+from .connection import Connection
+from .server import Options, Server
+
+
+def mxkv_only(what: str):
+    """Marks what memcached does not have, or does otherwise on purpose."""
+    return unittest.skipIf(environment.IS_MEMCACHED, f"mxkv only: {what}")
+
+
+class ServerCase(unittest.TestCase):
+    """A subclass sets `options`. The server is stopped at the end of the class, and must then exit with 0."""
+    options = Options()
+    server: Server
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.server = Server(cls.options).start()
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.server.stop()
+
+    def connect(self, **arguments) -> Connection:
+        connection = Connection(self.server.port, **arguments)
+        self.addCleanup(connection.close)
+        return connection
+
+    def assert_serves(self) -> None:
+        """A new client gets answers."""
+        client = self.connect()
+        self.assertEqual(client.set(b"serves", b"yes"), b"STORED")
+        self.assertEqual(client.get(b"serves"), b"yes")
+        client.close()
+
+    def assert_rss_below(self, mib: float) -> None:
+        """Resident memory is bounded. A sanitizer's shadow hides it: there, only that the server lives."""
+        rss = self.server.rss_bytes() / (1 << 20)
+        if not environment.SANITIZED:
+            self.assertLess(rss, mib, "resident MiB")

@@ -1,0 +1,32 @@
+"""The environment variables that steer a run, read once. Nothing here starts or connects to anything.
+
+MXKVD                  path of the daemon under test
+MXKV_TEST_TARGET       "mxkvd" (default), or "memcached": then the shared part of the protocol runs against
+                       memcached 1.6.18, which shows that the tests themselves are right
+MXKV_TEST_SCALE        factor on the amount of work, 1 by default (sanitizer builds: less)
+MXKV_TEST_PATIENCE     factor on every time-out, 1 by default (sanitizer builds: more)
+MXKV_TEST_SANITIZED    "1": resident memory means nothing, so that its bounds are not asserted
+MXKV_TEST_LONG         "1": also what takes minutes
+"""
+
+import os
+import shutil
+
+TARGET = os.environ.get("MXKV_TEST_TARGET", "mxkvd")
+IS_MEMCACHED = TARGET == "memcached"
+MXKVD = os.environ.get("MXKVD", "mxkvd")
+MEMCACHED = shutil.which("memcached")
+LONG = os.environ.get("MXKV_TEST_LONG", "") == "1"
+SANITIZED = os.environ.get("MXKV_TEST_SANITIZED", "") == "1"
+_SCALE = float(os.environ.get("MXKV_TEST_SCALE", "1"))
+_PATIENCE = float(os.environ.get("MXKV_TEST_PATIENCE", "1"))
+
+
+def scaled(count: int, least: int = 1) -> int:
+    """An amount of work, made smaller on slow builds, never below `least`."""
+    return max(least, int(count * _SCALE))
+
+
+def patience(seconds: float) -> float:
+    """A time-out, made longer on slow builds. Only ever an upper bound on waiting."""
+    return seconds * _PATIENCE
