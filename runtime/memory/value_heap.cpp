@@ -1,0 +1,198 @@
+#include "runtime/memory/value_heap.hpp"
+
+namespace mxkv::runtime {
+
+using detail::kFullnessLists;
+using detail::kNotListed;
+using detail::Span;
+
+ValueHeap::ValueHeap(ValueSpace& space, MemoryAccount& account, WorkerId worker, NumaNodeId node)
+    : space_(&space),
+      account_(&account),
+      pool_(&space.pool(node)),
+      worker_(worker),
+      outgoing_(std::make_unique<Outgoing[]>(space.workers())) {
+  MXKV_ASSERT(worker.index() < space.workers(), "the space was made for this many workers");
+  for (ClassState& state : classes_) {
+    state.current = &no_span_;
+  }
+}
+
+Span* ValueHeap::replace_current(std::size_t size_class) noexcept {
+  ClassState& state = classes_[size_class];
+  collect();
+  if (has_block(*state.current)) {
+    return state.current;
+  }
+  if (state.current != &no_span_) {
+    state.current->threshold = state.current->capacity() - 1;  // full: its first release puts it in a list
+    state.current = &no_span_;
+  }
+  for (std::size_t list = kFullnessLists; list-- > 0;) {
+    Span* const span = state.partial[list].front();
+    if (span != nullptr) {
+      state.partial[list].remove(span);
+      span->list = kNotListed;
+      span->threshold = detail::kNoThreshold;
+      state.current = span;
+      return span;
+    }
+  }
+  return new_span(size_class);
+}
+
+Span* ValueHeap::take_spans(std::uint32_t count) noexcept {
+  const std::size_t bytes = count * kSpanBytes;
+  if (!account_->try_charge(space_->category_, bytes)) {
+    trim();
+    flush_foreign();  // others may be short of just these blocks
+    if (!account_->try_charge(space_->category_, bytes)) {
+      return nullptr;
+    }
+  }
+  Span* const span = pool_->acquire(count);
+  if (span == nullptr) {
+    account_->refund(space_->category_, bytes);
+  }
+  return span;
+}
+
+Span* ValueHeap::new_span(std::size_t size_class) noexcept {
+  Span* const span = take_spans(1);
+  if (span == nullptr) {
+    return nullptr;
+  }
+  span->owner = this;
+  span->size_class = static_cast<std::uint8_t>(size_class);
+  span->block_bytes = static_cast<std::uint32_t>(class_bytes(size_class));
+  span->bump_end = static_cast<std::uint32_t>(kSpanBytes / span->block_bytes * span->block_bytes);
+  classes_[size_class].current = span;
+  add(classes_[size_class].spans, 1);
+  return span;
+}
+
+void ValueHeap::return_span(Span* span) noexcept {
+  add(classes_[span->size_class].spans, std::size_t{0} - 1);
+  pool_->release(span);
+  account_->refund(space_->category_, kSpanBytes);
+}
+
+void ValueHeap::reconsider(Span* span) noexcept {
+  ClassState& state = classes_[span->size_class];
+  if (span->list != kNotListed) {
+    state.partial[span->list].remove(span);
+  }
+  if (span->live == 0) {
+    return_span(span);
+    return;
+  }
+  // List l holds spans with l/4 <= live/capacity < (l+1)/4.
+  const std::uint32_t capacity = span->capacity();
+  const std::uint32_t list = span->live * kFullnessLists / capacity;
+  span->list = static_cast<std::uint8_t>(list);
+  span->threshold = list == 0 ? 0 : (list * capacity + kFullnessLists - 1) / kFullnessLists - 1;
+  state.partial[list].push(span);
+}
+
+void ValueHeap::trim() noexcept {
+  for (ClassState& state : classes_) {
+    if (state.current != &no_span_ && state.current->live == 0) {
+      return_span(state.current);
+      state.current = &no_span_;
+    }
+  }
+}
+
+void* ValueHeap::allocate_large(std::size_t bytes) noexcept {
+  if (bytes > kLargestValueBytes) {
+    add(failed_, 1);
+    return nullptr;
+  }
+  const auto count = static_cast<std::uint32_t>((bytes + kSpanBytes - 1) / kSpanBytes);
+  collect();  // small blocks come home at each new span, large ones would never ask for them
+  Span* const span = take_spans(count);
+  if (span == nullptr) {
+    add(failed_, 1);
+    return nullptr;
+  }
+  span->block_bytes = static_cast<std::uint32_t>(count * kSpanBytes);
+  detail::unpoison(span->base, span->block_bytes);
+  return span->base;
+}
+
+void ValueHeap::release_foreign(void* block, Span* span) noexcept {
+  if (span->owner == nullptr) {
+    const std::size_t bytes = span->block_bytes;
+    space_->pool_of(span).release(span);
+    account_->refund(space_->category_, bytes);
+    return;
+  }
+  Outgoing& outgoing = outgoing_[span->owner->worker_.index()];
+  outgoing.owner = span->owner;
+  outgoing.bytes += span->block_bytes;
+  detail::poison(block, span->block_bytes);
+  detail::write_link(block, outgoing.first);
+  outgoing.first = block;
+  if (outgoing.last == nullptr) {
+    outgoing.last = block;
+  }
+  add(foreign_frees_, 1);
+  if (++outgoing.count == kForeignBatch) {
+    send(outgoing);
+  }
+}
+
+void ValueHeap::send(Outgoing& outgoing) noexcept {
+  ValueHeap& owner = *outgoing.owner;
+  const bool wake = owner.bin_.push(outgoing.first, outgoing.last, outgoing.bytes, space_->bin_wake_bytes_);
+  outgoing = Outgoing{};
+  if (wake && space_->wake_.call != nullptr) {
+    space_->wake_.call(space_->wake_.context, owner.worker_);
+  }
+}
+
+void ValueHeap::flush_foreign() noexcept {
+  for (std::size_t worker = 0; worker < space_->workers(); ++worker) {
+    if (outgoing_[worker].count != 0) {
+      send(outgoing_[worker]);
+    }
+  }
+}
+
+std::size_t ValueHeap::collect() noexcept {
+  std::size_t blocks = 0;
+  std::size_t bytes = 0;
+  for (void* block = bin_.take_all(); block != nullptr; ++blocks) {
+    void* const next = detail::read_link(block);
+    Span* const span = space_->span_of(block);
+    bytes += span->block_bytes;
+    release_own(block, span);
+    block = next;
+  }
+  if (blocks != 0) {
+    bin_.subtract(bytes);
+    add(collected_, blocks);
+  }
+  return blocks;
+}
+
+ValueClassStats ValueHeap::class_stats(std::size_t size_class) const noexcept {
+  const ClassState& state = classes_[size_class];
+  return {class_bytes(size_class), state.live_blocks.load(std::memory_order_relaxed),
+          state.spans.load(std::memory_order_relaxed)};
+}
+
+ValueHeapStats ValueHeap::stats() const noexcept {
+  ValueHeapStats sum;
+  for (std::size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
+    const ValueClassStats stats = class_stats(size_class);
+    sum.live_bytes += stats.live_blocks * stats.block_bytes;
+    sum.span_bytes += stats.spans * kSpanBytes;
+  }
+  sum.foreign_frees = foreign_frees_.load(std::memory_order_relaxed);
+  sum.collected = collected_.load(std::memory_order_relaxed);
+  sum.failed = failed_.load(std::memory_order_relaxed);
+  return sum;
+}
+
+}  // namespace mxkv::runtime

@@ -1,0 +1,86 @@
+// What the value heaps of all workers share: the address range, the span tables, one superblock pool a NUMA
+// node. One instance for items and chunks and one for index nodes, so that nodes stay dense in huge pages.
+//
+// Spans are charged to the budget when a heap takes them and refunded when they go back. Free spans inside
+// partly used superblocks stay resident without being charged (pooled_bytes()); those of wholly free
+// superblocks go back to the system, up to a few.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/base/ids.hpp"
+#include "runtime/memory/memory_budget.hpp"
+#include "runtime/memory/page_range.hpp"
+#include "runtime/memory/span.hpp"
+#include "runtime/memory/superblock_pool.hpp"
+
+namespace mxkv::runtime {
+
+/// Called on the releasing worker's thread when a recollection bin grows past a size: the owner should
+/// collect() soon. Must not allocate from or release to a value heap.
+struct BinWake {
+  void (*call)(void* context, WorkerId owner) noexcept = nullptr;
+  void* context = nullptr;
+};
+
+struct ValueSpaceOptions {
+  PageOptions pages;
+  memory_category category = memory_category::items;  ///< what its spans are charged as
+  std::size_t workers = 1;                            ///< most heaps: ids 0 .. workers - 1
+  std::size_t reserve_bytes = 0;  ///< address space; 0: twice the budget's limit, and some
+  std::size_t bin_wake_bytes = std::size_t{256} << 10U;  ///< size of a bin that calls BinWake
+};
+
+/// Lives longer than its heaps. Thread-safety: any thread, unless said otherwise.
+class ValueSpace {
+ public:
+  /// Throws std::system_error when the address space is refused. Start-up only.
+  ValueSpace(MemoryBudget& budget, const ValueSpaceOptions& options);
+  /// All memory goes back to the system and the budget, blocks still in use included. After the heaps.
+  ~ValueSpace();
+  ValueSpace(const ValueSpace&) = delete;
+  ValueSpace& operator=(const ValueSpace&) = delete;
+
+  /// Start-up only: before a second worker runs.
+  void set_bin_wake(BinWake wake) noexcept { wake_ = wake; }
+
+  /// Bytes that the holder of a block may use: at least what was asked for. Any thread that holds the block.
+  [[nodiscard]] std::size_t usable_size(const void* block) const noexcept {
+    return span_of(block)->block_bytes;
+  }
+  /// Whether an address lies in the range of this space.
+  [[nodiscard]] bool contains(const void* address) const noexcept { return range_.contains(address); }
+
+  /// Bytes of spans in use by heaps and large blocks: what is charged to the budget.
+  [[nodiscard]] std::size_t span_bytes() const noexcept;
+  /// Bytes of free spans that may be resident (upper bound).
+  [[nodiscard]] std::size_t pooled_bytes() const noexcept;
+  /// Bytes of arenas ever taken from the system.
+  [[nodiscard]] std::size_t taken_bytes() const noexcept { return range_.taken_bytes(); }
+  [[nodiscard]] std::size_t workers() const noexcept { return workers_; }
+
+ private:
+  friend class ValueHeap;
+
+  [[nodiscard]] detail::Span* span_of(const void* block) const noexcept {
+    MXKV_DCHECK(range_.contains(block), "the block is of this space");
+    return &tables_.spans[tables_.span_index(block)];
+  }
+  [[nodiscard]] detail::SuperblockPool& pool_of(const detail::Span* span) noexcept;
+  [[nodiscard]] detail::SuperblockPool& pool(NumaNodeId node) noexcept { return pools_[node.index()]; }
+
+  MemoryBudget* budget_;
+  memory_category category_;
+  std::size_t workers_;
+  std::size_t bin_wake_bytes_;
+  BinWake wake_;
+  PageRange range_;
+  PageRange table_range_;  ///< spans, then superblocks; 4 KiB pages placed by first touch
+  detail::SpanTables tables_;
+  std::deque<detail::SuperblockPool> pools_;
+};
+
+}  // namespace mxkv::runtime
