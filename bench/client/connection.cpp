@@ -1,0 +1,108 @@
+#include "bench/client/connection.hpp"
+
+#include <utility>
+
+namespace mxkv::bench {
+namespace {
+
+// Holds the replies of a 64-deep pipeline of 1000-byte values; a longer reply makes its queue grow.
+constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+constexpr std::size_t kLeastReadRoom = std::size_t{4} << 10;
+constexpr std::size_t kWriteBytes = std::size_t{16} << 10;
+
+}  // namespace
+
+Connection::Connection(Socket socket, std::size_t depth, std::size_t refill)
+    : socket_(std::move(socket)), in_(kReadBytes), out_(kWriteBytes), ring_(depth), refill_(refill) {}
+
+Connection::Status Connection::start(const ConnectionContext& context, std::uint64_t now_ns) {
+  fill(context, now_ns);
+  return flush() ? status() : Status::broken;
+}
+
+Connection::Status Connection::turn(const ConnectionContext& context, std::uint64_t now_ns, bool sending) {
+  const bool healthy = read_replies(context, now_ns);
+  if (healthy && sending && ring_.size() - count_ >= refill_) {
+    fill(context, now_ns);
+  }
+  if (!healthy || !flush()) {
+    abandon(context, now_ns);
+    return Status::broken;
+  }
+  return status();
+}
+
+bool Connection::read_replies(const ConnectionContext& context, std::uint64_t now_ns) {
+  char* const at = in_.prepare(kLeastReadRoom);
+  const Socket::Transfer transfer = socket_.receive(at, in_.room());
+  if (transfer.status == Socket::Status::closed) {
+    return false;
+  }
+  in_.commit(transfer.bytes);
+  return parse_replies(context, now_ns);
+}
+
+bool Connection::parse_replies(const ConnectionContext& context, std::uint64_t now_ns) {
+  std::string_view input = in_.view();
+  const std::size_t before = input.size();
+  bool in_step = true;
+  while (!input.empty() && in_step) {
+    if (count_ == 0) {
+      return false;  // a reply nobody asked for
+    }
+    const Step step = context.wire.read_reply(ring_[head_], input, reply_);
+    input.remove_prefix(step.consumed);
+    if (step.outcome == Outcome::incomplete) {
+      if (step.consumed == 0) {
+        break;
+      }
+      continue;
+    }
+    in_step = step.outcome != Outcome::out_of_step;
+    finish_front(context, step.outcome, now_ns);
+  }
+  in_.consume(before - input.size());
+  return in_step;
+}
+
+void Connection::finish_front(const ConnectionContext& context, Outcome outcome, std::uint64_t now_ns) {
+  const Operation& operation = ring_[head_];
+  context.tally.of(operation.kind).record(outcome, now_ns - operation.start_ns);
+  if (operation.kind == OperationKind::insert && !context.workload.spec().load) {
+    context.workload.inserted().acknowledge(operation.record);  // a failed one too, as in YCSB
+  }
+  head_ = head_ + 1 == ring_.size() ? 0 : head_ + 1;
+  --count_;
+}
+
+void Connection::fill(const ConnectionContext& context, std::uint64_t now_ns) {
+  while (count_ < ring_.size()) {
+    auto operation = context.source.next();
+    if (!operation) {
+      return;
+    }
+    operation->start_ns = now_ns;
+    context.wire.write_request(*operation, out_);
+    const std::size_t tail = head_ + count_;
+    ring_[tail < ring_.size() ? tail : tail - ring_.size()] = *operation;
+    ++count_;
+  }
+}
+
+bool Connection::flush() {
+  if (out_.empty()) {
+    return true;
+  }
+  const std::string_view bytes = out_.view();
+  const Socket::Transfer transfer = socket_.send(bytes.data(), bytes.size());
+  out_.consume(transfer.bytes);
+  return transfer.status != Socket::Status::closed;
+}
+
+void Connection::abandon(const ConnectionContext& context, std::uint64_t now_ns) {
+  while (count_ > 0) {
+    finish_front(context, Outcome::error, now_ns);
+  }
+}
+
+}  // namespace mxkv::bench

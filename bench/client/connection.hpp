@@ -1,0 +1,71 @@
+// One connection of the load client: a pipeline of `depth` requests that is kept full.
+//
+// A turn reads once, checks every complete reply, refills the pipeline once enough of it is free, and writes
+// once. Refilling at every reply instead ends in one request a packet: against memcached at depth 64 that
+// costs the client 5.7 us a request, refilling when all replies are in 0.2 us. The clock is read once a turn:
+// a latency runs from the turn that sent the request to the turn that read its reply.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "bench/client/byte_queue.hpp"
+#include "bench/client/socket.hpp"
+#include "bench/client/tally.hpp"
+#include "bench/client/wire.hpp"
+#include "bench/workload/operations.hpp"
+
+namespace mxkv::bench {
+
+/// Where a connection gets its operations from and hands their ends to.
+struct ConnectionContext {
+  const Wire& wire;
+  OperationSource& source;
+  SharedWorkload& workload;
+  Tally& tally;
+};
+
+/// Thread-safety: owner only.
+class Connection {
+ public:
+  /// `depth`: requests in flight, at least 1. `refill`: how many of them must be answered before new ones are
+  /// made, 1 to depth.
+  Connection(Socket socket, std::size_t depth, std::size_t refill);
+
+  enum class Status {
+    waiting,  ///< replies are outstanding
+    idle,     ///< none is, and there is nothing left to send
+    broken,   ///< closed by the server or out of step; what was outstanding is counted as errors
+  };
+  /// Fills the pipeline for the first time.
+  Status start(const ConnectionContext& context, std::uint64_t now_ns);
+  /// The socket can be read or written. `sending`: whether new requests may be made.
+  Status turn(const ConnectionContext& context, std::uint64_t now_ns, bool sending);
+  /// Counts what is outstanding as errors.
+  void abandon(const ConnectionContext& context, std::uint64_t now_ns);
+
+  /// Whether bytes are waiting for the socket to take more.
+  [[nodiscard]] bool wants_write() const noexcept { return !out_.empty(); }
+  [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
+  [[nodiscard]] std::size_t outstanding() const noexcept { return count_; }
+
+ private:
+  bool read_replies(const ConnectionContext& context, std::uint64_t now_ns);
+  bool parse_replies(const ConnectionContext& context, std::uint64_t now_ns);
+  void fill(const ConnectionContext& context, std::uint64_t now_ns);
+  bool flush();
+  [[nodiscard]] Status status() const noexcept { return count_ != 0 ? Status::waiting : Status::idle; }
+  void finish_front(const ConnectionContext& context, Outcome outcome, std::uint64_t now_ns);
+
+  Socket socket_;
+  ByteQueue in_;
+  ByteQueue out_;
+  ReplyState reply_;
+  std::vector<Operation> ring_;  // the requests in flight, oldest at head_
+  std::size_t refill_;
+  std::size_t head_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace mxkv::bench

@@ -1,0 +1,52 @@
+// The floor: requests and replies as long as memcached's, with nothing in the replies to look at.
+#include <string>
+
+#include "bench/client/wire.hpp"
+
+namespace mxkv::bench {
+namespace {
+
+class EchoWire final : public Wire {
+ public:
+  explicit EchoWire(const RecordShape& shape) : shape_(shape), requests_(make_memcached_wire(shape)) {}
+
+  void write_request(const Operation& operation, ByteQueue& out) const override {
+    requests_->write_request(operation, out);
+  }
+
+  Step read_reply(const Operation& operation, std::string_view input, ReplyState&) const override {
+    const std::size_t bytes = reply_bytes(operation);
+    return input.size() < bytes ? Step{} : Step{bytes, Outcome::ok};
+  }
+
+ private:
+  [[nodiscard]] std::size_t reply_bytes(const Operation& operation) const noexcept {
+    constexpr std::size_t kEndBytes = 5;
+    constexpr std::size_t kStoredBytes = 8;
+    constexpr std::size_t kItemText = 15;  // "VALUE ", " 0 ", " " is counted below, and two line ends
+    char key[KeyFormat::kMaxBytes];
+    const std::size_t item = kItemText - 2 + shape_.keys.write(operation.key_hash, key) +
+                             std::to_string(shape_.value_bytes).size() + shape_.value_bytes;
+    switch (operation.kind) {
+      case OperationKind::read:
+        return item + kEndBytes;
+      case OperationKind::scan:
+        return operation.scan_length * item + kEndBytes;
+      case OperationKind::update:
+      case OperationKind::insert:
+        break;
+    }
+    return kStoredBytes;
+  }
+
+  RecordShape shape_;
+  std::unique_ptr<Wire> requests_;
+};
+
+}  // namespace
+
+std::unique_ptr<Wire> make_echo_wire(const RecordShape& shape) {
+  return std::make_unique<EchoWire>(shape);
+}
+
+}  // namespace mxkv::bench

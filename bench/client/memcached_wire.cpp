@@ -1,0 +1,186 @@
+// memcached's classic protocol, and mxkv's `scan` in the same style.
+#include <string>
+
+#include "bench/client/text.hpp"
+#include "bench/client/wire.hpp"
+#include "bench/workload/values.hpp"
+
+namespace mxkv::bench {
+namespace {
+
+constexpr std::size_t kMaxRequestText = 64;  // all of a request but key and value
+constexpr std::string_view kEnd = "END\r\n";
+constexpr std::string_view kValue = "VALUE ";
+
+/// One "VALUE <key> <flags> <bytes>" item at the front of the input.
+struct Item {
+  enum class Status : std::uint8_t { incomplete, malformed, complete } status = Status::incomplete;
+  std::string_view key = {};
+  std::string_view data = {};
+  std::size_t bytes = 0;  // of the whole item
+};
+
+Item read_item(std::string_view input) noexcept {
+  const auto line = first_line(input);
+  if (!line) {
+    return {};
+  }
+  const std::string_view fields = line->substr(kValue.size());
+  const std::size_t key_end = fields.find(' ');
+  const std::size_t flags_end = key_end == std::string_view::npos ? key_end : fields.find(' ', key_end + 1);
+  if (flags_end == std::string_view::npos) {
+    return {.status = Item::Status::malformed};
+  }
+  const auto bytes = parse_number(fields.substr(flags_end + 1));
+  if (!bytes) {
+    return {.status = Item::Status::malformed};
+  }
+  const std::size_t data_at = line->size() + kLineEnd.size();
+  const std::size_t whole = data_at + *bytes + kLineEnd.size();
+  if (input.size() < whole) {
+    return {};
+  }
+  if (input.substr(data_at + *bytes, kLineEnd.size()) != kLineEnd) {
+    return {.status = Item::Status::malformed};
+  }
+  return {Item::Status::complete, fields.substr(0, key_end), input.substr(data_at, *bytes), whole};
+}
+
+class MemcachedWire final : public Wire {
+ public:
+  explicit MemcachedWire(const RecordShape& shape)
+      : shape_(shape), set_tail_(" 0 0 " + std::to_string(shape.value_bytes) + "\r\n") {}
+
+  void write_request(const Operation& operation, ByteQueue& out) const override {
+    char* const begin = out.prepare(kMaxRequestText + KeyFormat::kMaxBytes + shape_.value_bytes);
+    char* at = begin;
+    switch (operation.kind) {
+      case OperationKind::read:
+        at = put(at, "get ");
+        at += shape_.keys.write(operation.key_hash, at);
+        break;
+      case OperationKind::scan:
+        at = put(at, "scan ");
+        at += shape_.keys.write(operation.key_hash, at);
+        *at++ = ' ';
+        at = put_number(at, operation.scan_length);
+        break;
+      case OperationKind::update:
+      case OperationKind::insert:
+        at = put(at, "set ");
+        at += shape_.keys.write(operation.key_hash, at);
+        at = put(at, set_tail_);
+        write_value(operation.key_hash, operation.version, at, shape_.value_bytes);
+        at += shape_.value_bytes;
+        break;
+    }
+    at = put(at, kLineEnd);
+    out.commit(static_cast<std::size_t>(at - begin));
+  }
+
+  Step read_reply(const Operation& operation, std::string_view input, ReplyState& state) const override {
+    switch (operation.kind) {
+      case OperationKind::read:
+        return read_get(operation, input);
+      case OperationKind::scan:
+        return read_scan(operation, input, state);
+      case OperationKind::update:
+      case OperationKind::insert:
+        break;
+    }
+    return read_set(input);
+  }
+
+ private:
+  [[nodiscard]] bool right_value(std::uint64_t key_hash, std::string_view data) const noexcept {
+    return value_matches(key_hash, data, shape_.value_bytes);
+  }
+
+  /// A line that is none of the expected replies: an error the server names, or nonsense.
+  static Step read_other(std::string_view input) noexcept {
+    const auto line = first_line(input);
+    if (!line) {
+      return {};
+    }
+    const bool refused =
+        *line == "ERROR" || line->starts_with("SERVER_ERROR") || line->starts_with("CLIENT_ERROR");
+    return {input.find('\n') + 1, refused || *line == "NOT_STORED" ? Outcome::error : Outcome::out_of_step};
+  }
+
+  static Step read_set(std::string_view input) noexcept {
+    constexpr std::string_view kStored = "STORED\r\n";
+    return input.starts_with(kStored) ? Step{kStored.size(), Outcome::ok} : read_other(input);
+  }
+
+  Step read_get(const Operation& operation, std::string_view input) const noexcept {
+    if (!input.starts_with(kValue)) {
+      return input.starts_with(kEnd) ? Step{kEnd.size(), Outcome::not_found} : read_other(input);
+    }
+    const Item item = read_item(input);
+    if (item.status == Item::Status::incomplete) {
+      return {};
+    }
+    if (item.status == Item::Status::malformed) {
+      return {0, Outcome::out_of_step};
+    }
+    const std::string_view rest = input.substr(item.bytes);
+    if (!rest.starts_with(kEnd)) {
+      return kEnd.starts_with(rest) ? Step{} : Step{0, Outcome::out_of_step};
+    }
+    const bool right =
+        shape_.keys.parse(item.key) == operation.key_hash && right_value(operation.key_hash, item.data);
+    return {item.bytes + kEnd.size(), right ? Outcome::ok : Outcome::wrong};
+  }
+
+  /// One item at a time, so that a long reply is never looked at twice.
+  Step read_scan(const Operation& operation, std::string_view input, ReplyState& state) const noexcept {
+    constexpr std::string_view kCursor = "CURSOR ";
+    ScanCheck& check = state.scan;
+    const LoadedKeys& loaded = *shape_.loaded;
+    if (!check.started()) {
+      check.begin(loaded, operation);
+      state.more_remains = false;
+    }
+    if (input.starts_with(kValue)) {
+      const Item item = read_item(input);
+      if (item.status == Item::Status::incomplete) {
+        return {};
+      }
+      if (item.status == Item::Status::malformed) {
+        return {0, Outcome::out_of_step};
+      }
+      const auto hash = shape_.keys.parse(item.key);
+      if (!hash || !right_value(*hash, item.data)) {
+        check.reject();
+      }
+      check.accept(loaded, operation, hash.value_or(0));
+      return {item.bytes, Outcome::incomplete};
+    }
+    if (input.starts_with(kCursor)) {
+      const auto line = first_line(input);
+      state.more_remains = true;
+      return line ? Step{line->size() + kLineEnd.size(), Outcome::incomplete} : Step{};
+    }
+    if (input.starts_with(kEnd)) {
+      const bool none = check.records() == 0;
+      const bool right = check.finish(loaded, operation, state.more_remains);
+      return {kEnd.size(), right ? Outcome::ok : (none ? Outcome::not_found : Outcome::wrong)};
+    }
+    const Step other = read_other(input);
+    if (other.outcome != Outcome::incomplete) {
+      check = ScanCheck{};
+    }
+    return other;
+  }
+
+  RecordShape shape_;
+  std::string set_tail_;
+};
+
+}  // namespace
+
+std::unique_ptr<Wire> make_memcached_wire(const RecordShape& shape) {
+  return std::make_unique<MemcachedWire>(shape);
+}
+
+}  // namespace mxkv::bench

@@ -1,0 +1,26 @@
+// A whole run: its threads, the progress lines while they work, and what they counted together.
+#pragma once
+
+#include <string>
+
+#include "bench/client/options.hpp"
+#include "bench/client/report.hpp"
+#include "bench/client/tally.hpp"
+#include "runtime/base/result.hpp"
+
+namespace mxkv::bench {
+
+struct RunResult {
+  Tally tally;
+  RunFigures figures;
+  std::string problem;  ///< what ended the run early; empty if nothing did
+};
+
+/// Connects, runs to the end, prints progress lines to stderr. Fails only before the first request.
+/// Thread-safety: one run a process at a time.
+runtime::Result<RunResult> run_client(const Options& options);
+
+/// What the process exits with: 0 if every operation did what it had to and nothing ended the run early.
+int exit_code_of(const RunResult& result, bool misses_allowed) noexcept;
+
+}  // namespace mxkv::bench

@@ -1,0 +1,55 @@
+#include "bench/client/tally.hpp"
+
+namespace mxkv::bench {
+
+void KindTally::record(Outcome outcome, std::uint64_t latency_ns) noexcept {
+  latency.record(latency_ns);
+  switch (outcome) {
+    case Outcome::ok:
+      ++ok;
+      break;
+    case Outcome::not_found:
+      ++not_found;
+      break;
+    case Outcome::wrong:
+      ++wrong;
+      break;
+    case Outcome::incomplete:
+    case Outcome::error:
+    case Outcome::out_of_step:
+      ++error;
+      break;
+  }
+}
+
+void KindTally::merge(const KindTally& other) noexcept {
+  latency.merge(other.latency);
+  ok += other.ok;
+  not_found += other.not_found;
+  wrong += other.wrong;
+  error += other.error;
+}
+
+void Tally::merge(const Tally& other) noexcept {
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    kinds[i].merge(other.kinds[i]);
+  }
+}
+
+std::uint64_t Tally::operations() const noexcept {
+  std::uint64_t sum = 0;
+  for (const KindTally& kind : kinds) {
+    sum += kind.latency.count();
+  }
+  return sum;
+}
+
+std::uint64_t Tally::failures(bool misses_allowed) const noexcept {
+  std::uint64_t sum = 0;
+  for (const KindTally& kind : kinds) {
+    sum += kind.wrong + kind.error + (misses_allowed ? 0 : kind.not_found);
+  }
+  return sum;
+}
+
+}  // namespace mxkv::bench

@@ -1,0 +1,40 @@
+// What a client thread counted: latencies and outcomes for each kind of operation, and verified values.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "bench/client/histogram.hpp"
+#include "bench/client/wire.hpp"
+#include "bench/workload/spec.hpp"
+
+namespace mxkv::bench {
+
+/// One kind of operation.
+struct KindTally {
+  Histogram latency;
+  std::uint64_t ok = 0;
+  std::uint64_t not_found = 0;
+  std::uint64_t wrong = 0;
+  std::uint64_t error = 0;
+
+  void record(Outcome outcome, std::uint64_t latency_ns) noexcept;
+  void merge(const KindTally& other) noexcept;
+};
+
+/// Thread-safety: owner only.
+struct Tally {
+  std::array<KindTally, kOperationKinds> kinds;
+
+  KindTally& of(OperationKind kind) noexcept { return kinds[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] const KindTally& of(OperationKind kind) const noexcept {
+    return kinds[static_cast<std::size_t>(kind)];
+  }
+  void merge(const Tally& other) noexcept;
+  [[nodiscard]] std::uint64_t operations() const noexcept;
+  /// Operations that did not do what they had to; with `misses_allowed`, not_found is no failure.
+  [[nodiscard]] std::uint64_t failures(bool misses_allowed) const noexcept;
+};
+
+}  // namespace mxkv::bench

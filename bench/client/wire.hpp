@@ -1,0 +1,68 @@
+// What a protocol is to the load client: requests into bytes, bytes into outcomes. No sockets here.
+//
+// One object serves all connections of all threads; what a half-read reply needs to remember is in
+// ReplyState, one a connection. Every reply is verified as it is parsed, so a client cannot be fast by not
+// looking.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "bench/client/byte_queue.hpp"
+#include "bench/client/scan_check.hpp"
+#include "bench/workload/keys.hpp"
+#include "bench/workload/operations.hpp"
+
+namespace mxkv::bench {
+
+enum class Outcome : std::uint8_t {
+  incomplete,   ///< more bytes are needed
+  ok,           ///< answered, and all of it right
+  not_found,    ///< a record that must be there is not
+  wrong,        ///< answered with bytes that are not those of the key
+  error,        ///< the server refused the request
+  out_of_step,  ///< no reply to this request: the stream cannot be trusted any more
+};
+
+struct Step {
+  std::size_t consumed = 0;  ///< bytes of input that are done with, also where incomplete
+  Outcome outcome = Outcome::incomplete;
+};
+
+/// Memory of one connection's half-read reply.
+struct ReplyState {
+  ScanCheck scan;
+  std::uint64_t announced = 0;  ///< records still to come, where the protocol says so in front
+  bool more_remains = false;    ///< the page ended before the range did, and the server said so
+};
+
+/// Thread-safety: any thread (protocols are constants).
+class Wire {
+ public:
+  virtual ~Wire() = default;
+  /// Appends the bytes of the request.
+  virtual void write_request(const Operation& operation, ByteQueue& out) const = 0;
+  /// Goes on with the reply to `operation`. Incomplete with something consumed means: call again.
+  virtual Step read_reply(const Operation& operation, std::string_view input, ReplyState& state) const = 0;
+};
+
+/// What all protocols share: the shape of keys and values.
+struct RecordShape {
+  KeyFormat keys{1};
+  std::size_t value_bytes = 0;
+  const LoadedKeys* loaded = nullptr;  ///< needed for scans only; outlives the wire
+};
+
+/// memcached's classic text protocol, with mxkv's scan.
+std::unique_ptr<Wire> make_memcached_wire(const RecordShape& shape);
+/// redis: GET and SET of strings; no scans.
+std::unique_ptr<Wire> make_resp_wire(const RecordShape& shape);
+/// redis: members "<key> <value>" of one sorted set, all of score 0: inserts, and scans by ZRANGEBYLEX.
+std::unique_ptr<Wire> make_resp_zset_wire(const RecordShape& shape);
+/// memcached's requests to a server that only counts bytes and answers as many as memcached would.
+std::unique_ptr<Wire> make_echo_wire(const RecordShape& shape);
+
+}  // namespace mxkv::bench

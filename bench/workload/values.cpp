@@ -1,0 +1,70 @@
+#include "bench/workload/values.hpp"
+
+#include <cstring>
+
+namespace mxkv::bench {
+namespace {
+
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+// A stamp needs a word behind it that it can contradict.
+constexpr std::size_t kLeastStamped = 2 * kWord;
+constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ULL;
+
+constexpr std::uint64_t mix(std::uint64_t x) noexcept {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31);
+}
+
+/// Six bits a byte, as characters '0' to 'o'.
+constexpr std::uint64_t printable(std::uint64_t x) noexcept {
+  return (x & 0x3F3F3F3F3F3F3F3FULL) + 0x3030303030303030ULL;
+}
+
+constexpr std::uint64_t seed_of(std::uint64_t key_hash, std::uint64_t stamp) noexcept {
+  return mix(key_hash + stamp * kStep);
+}
+
+}  // namespace
+
+void write_value(std::uint64_t key_hash, std::uint64_t version, char* out, std::size_t bytes) noexcept {
+  const bool stamped = bytes >= kLeastStamped;
+  std::uint64_t stamp = 0;
+  if (stamped) {
+    stamp = printable(mix(version + kStep));
+    std::memcpy(out, &stamp, kWord);
+  }
+  std::uint64_t seed = seed_of(key_hash, stamp);
+  std::size_t at = stamped ? kWord : 0;
+  for (; at + kWord <= bytes; at += kWord) {
+    const std::uint64_t word = printable(seed);
+    std::memcpy(out + at, &word, kWord);
+    seed += kStep;
+  }
+  const std::uint64_t last = printable(seed);
+  std::memcpy(out + at, &last, bytes - at);
+}
+
+bool value_matches(std::uint64_t key_hash, std::string_view data, std::size_t bytes) noexcept {
+  if (data.size() != bytes) {
+    return false;
+  }
+  const bool stamped = bytes >= kLeastStamped;
+  std::uint64_t stamp = 0;
+  if (stamped) {
+    std::memcpy(&stamp, data.data(), kWord);
+  }
+  std::uint64_t seed = seed_of(key_hash, stamp);
+  std::uint64_t difference = 0;
+  std::size_t at = stamped ? kWord : 0;
+  for (; at + kWord <= bytes; at += kWord) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data.data() + at, kWord);
+    difference |= word ^ printable(seed);
+    seed += kStep;
+  }
+  const std::uint64_t last = printable(seed);
+  return difference == 0 && std::memcmp(data.data() + at, &last, bytes - at) == 0;
+}
+
+}  // namespace mxkv::bench
