@@ -19,22 +19,22 @@ using CoreId = StrongId<struct CoreIdTag>;  ///< physical core, whose PUs are SM
 
 /// One hardware thread that this process may run on.
 struct ProcessingUnit {
-  PuId pu{};          ///< the operating system's index
-  NumaNodeId node{};  ///< the nearest node
-  CoreGroupId group{};
-  CoreId core{};
+  PuId pu;          ///< the operating system's index
+  NumaNodeId node;  ///< the nearest node
+  CoreGroupId group;
+  CoreId core;
 };
 
 /// PUs that share a cache and a NUMA node.
 struct CoreGroup {
-  CoreGroupId group{};  ///< equals its position in Topology::core_groups
-  NumaNodeId node{};
+  CoreGroupId group;  ///< equals its position in Topology::core_groups
+  NumaNodeId node;
   std::vector<PuId> pus;  ///< ascending, never empty
 };
 
 /// A NUMA node. It may be without PUs: a memory tier, or CPUs that this process may not use.
 struct NumaNode {
-  NumaNodeId node{};               ///< equals its position in Topology::nodes
+  NumaNodeId node;                 ///< equals its position in Topology::nodes
   std::uint32_t os_index = 0;      ///< what mbind, `numactl` and the configuration call it
   std::uint64_t memory_bytes = 0;  ///< 0: unknown
   std::vector<PuId> pus;           ///< ascending

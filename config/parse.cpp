@@ -1,0 +1,198 @@
+// Strict parsing of what people write, and the way back.
+#include "config/parse.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+namespace mxkv::config {
+namespace {
+
+using runtime::Error;
+using runtime::PuId;
+using runtime::Result;
+
+// A unit and how many of the smallest unit it is; ascending in a table.
+struct Unit {
+  std::string_view name;
+  std::uint64_t factor;
+};
+
+constexpr std::array<Unit, 5> kSizeUnits{{{"B", 1},
+                                          {"KiB", std::uint64_t{1} << 10U},
+                                          {"MiB", std::uint64_t{1} << 20U},
+                                          {"GiB", std::uint64_t{1} << 30U},
+                                          {"TiB", std::uint64_t{1} << 40U}}};
+constexpr std::array<Unit, 4> kDurationUnits{{{"ms", 1}, {"s", 1'000}, {"min", 60'000}, {"h", 3'600'000}}};
+
+Error mistake(std::string_view text, std::string_view what, std::string_view allowed) {
+  std::string message;
+  message.append("\"")
+      .append(text)
+      .append("\" ")
+      .append(what)
+      .append(" (allowed: ")
+      .append(allowed)
+      .append(")");
+  return Error{std::move(message)};
+}
+
+// All of `text` as a decimal number, nothing else: no sign, no spaces.
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+// "12unit" by a table of units; nothing where it is malformed or above `most`.
+template <std::size_t N>
+std::optional<std::uint64_t> number_with_unit(std::string_view text, const std::array<Unit, N>& units,
+                                              std::string_view unit_if_none, std::uint64_t most) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view unit = digits == text.size() ? unit_if_none : text.substr(digits);
+  const auto at = std::ranges::find(units, unit, &Unit::name);
+  const std::optional<std::uint64_t> number = whole_number(text.substr(0, digits));
+  if (at == units.end() || !number || *number > most / at->factor) {
+    return std::nullopt;
+  }
+  return *number * at->factor;
+}
+
+// The largest unit that leaves no remainder.
+template <std::size_t N>
+std::string with_unit(std::uint64_t value, const std::array<Unit, N>& units) {
+  const auto at = std::find_if(units.rbegin(), units.rend(),
+                               [value](const Unit& unit) { return value != 0 && value % unit.factor == 0; });
+  const Unit& unit = at == units.rend() ? units.front() : *at;
+  return std::to_string(value / unit.factor).append(unit.name);
+}
+
+constexpr std::string_view kCpusAllowed = "CPU numbers and ranges such as 0-3,8, or all";
+
+std::optional<PuId> cpu_number(std::string_view text) {
+  const std::optional<std::uint64_t> number = whole_number(text);
+  if (!number || *number > std::numeric_limits<PuId::rep>::max()) {
+    return std::nullopt;
+  }
+  return PuId{static_cast<PuId::rep>(*number)};
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_number(std::string_view text) {
+  if (const std::optional<std::uint64_t> number = whole_number(text)) {
+    return *number;
+  }
+  return mistake(text, "is not a number", "decimal digits");
+}
+
+Result<std::size_t> parse_size(std::string_view text) {
+  const auto bytes = number_with_unit(text, kSizeUnits, "B", std::numeric_limits<std::size_t>::max());
+  if (!bytes) {
+    return mistake(text, "is not a size",
+                   "a whole number of bytes, or of KiB, MiB, GiB, TiB, such as 512MiB");
+  }
+  return *bytes;
+}
+
+Result<std::uint32_t> parse_duration_ms(std::string_view text) {
+  const auto ms = number_with_unit(text, kDurationUnits, "", std::numeric_limits<std::uint32_t>::max());
+  if (!ms) {
+    return mistake(text, "is not a duration", "a whole number of ms, s, min or h, such as 50ms");
+  }
+  return static_cast<std::uint32_t>(*ms);
+}
+
+Result<std::vector<PuId>> parse_cpu_list(std::string_view text) {
+  std::vector<PuId> cpus;
+  if (text == "all") {
+    return cpus;
+  }
+  std::vector<bool> seen(std::size_t{std::numeric_limits<PuId::rep>::max()} + 1);
+  std::string_view rest = text;
+  for (bool more = true; more;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view part = rest.substr(0, comma);
+    more = comma != std::string_view::npos;
+    rest = more ? rest.substr(comma + 1) : std::string_view{};
+    const std::size_t dash = part.find('-');
+    const std::optional<PuId> first = cpu_number(part.substr(0, dash));
+    const std::optional<PuId> last =
+        dash == std::string_view::npos ? first : cpu_number(part.substr(dash + 1));
+    if (!first || !last || *last < *first) {
+      return mistake(text, "is not a list of CPUs", kCpusAllowed);
+    }
+    for (std::size_t cpu = first->index(); cpu <= last->index(); ++cpu) {
+      if (seen[cpu]) {
+        return mistake(text, "names CPU " + std::to_string(cpu) + " twice", kCpusAllowed);
+      }
+      seen[cpu] = true;
+      cpus.emplace_back(static_cast<PuId::rep>(cpu));
+    }
+  }
+  return cpus;
+}
+
+Result<ListenAddress> parse_listen(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "an address in numbers and a port, such as 127.0.0.1:11211 or [::1]:11211";
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) {
+    return mistake(text, "is not an address and a port", kAllowed);
+  }
+  std::string address{text.substr(0, colon)};
+  const bool bracketed = address.size() > 2 && address.front() == '[' && address.back() == ']';
+  if (bracketed) {
+    address = address.substr(1, address.size() - 2);
+  }
+  std::array<unsigned char, sizeof(in6_addr)> ignored{};
+  if (inet_pton(bracketed ? AF_INET6 : AF_INET, address.c_str(), ignored.data()) != 1) {
+    return mistake(text, "is not an address and a port", kAllowed);
+  }
+  const std::optional<std::uint64_t> port = whole_number(text.substr(colon + 1));
+  if (!port || *port > std::numeric_limits<std::uint16_t>::max()) {
+    return mistake(text, "has no port from 0 to 65535", kAllowed);
+  }
+  return ListenAddress{.address = std::move(address), .port = static_cast<std::uint16_t>(*port)};
+}
+
+std::string format_size(std::size_t bytes) {
+  return with_unit(bytes, kSizeUnits);
+}
+
+std::string format_duration_ms(std::uint32_t milliseconds) {
+  return with_unit(milliseconds, kDurationUnits);
+}
+
+std::string format_cpu_list(const std::vector<PuId>& cpus) {
+  if (cpus.empty()) {
+    return "all";
+  }
+  std::string text;
+  for (std::size_t i = 0; i < cpus.size();) {
+    std::size_t end = i + 1;
+    while (end < cpus.size() && cpus[end].index() == cpus[end - 1].index() + 1) {
+      ++end;
+    }
+    text.append(text.empty() ? "" : ",").append(std::to_string(cpus[i].value()));
+    if (end - i > 1) {
+      text.append("-").append(std::to_string(cpus[end - 1].value()));
+    }
+    i = end;
+  }
+  return text;
+}
+
+std::string format_listen(const ListenAddress& listen) {
+  const bool v6 = listen.address.find(':') != std::string::npos;
+  return (v6 ? "[" + listen.address + "]" : listen.address) + ":" + std::to_string(listen.port);
+}
+
+}  // namespace mxkv::config

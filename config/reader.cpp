@@ -1,0 +1,155 @@
+// The visitor that reads. It goes by the schema's order but reports by the text's: all mistakes are
+// collected and the one that stands first wins, as people work through a file from the top.
+#include "config/reader.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "config/yaml.hpp"
+
+namespace mxkv::config {
+namespace {
+
+using runtime::Error;
+
+struct Found {
+  Origin origin;
+  std::string path;
+  std::string what;
+};
+using Findings = std::vector<Found>;
+
+class Reader final : public SchemaVisitor {
+ public:
+  Reader(const Value& value, std::string path, Findings& findings)
+      : value_(value), path_(std::move(path)), findings_(findings) {}
+
+  void section(std::string_view name, const std::function<void(SchemaVisitor&)>& body) override {
+    const Member* member = take(name);
+    if (member != nullptr) {
+      read_mapping(member->value, path_of(name), body);
+    }
+  }
+
+  void scalar(std::string_view name, const ScalarField& field) override {
+    const Member* member = take(name);
+    if (member == nullptr) {
+      return;
+    }
+    if (member->value.kind == value_kind::nothing) {  // whose own place is where the parser gave up looking
+      report(member->origin, path_of(name), "has no value (allowed: one value)");
+      return;
+    }
+    if (member->value.kind != value_kind::scalar) {
+      report(member->value.origin, path_of(name), "is a list or a mapping (allowed: one value)");
+      return;
+    }
+    report(member->value.origin, path_of(name), field.set(member->value.text));
+  }
+
+  void list(std::string_view name, const ListField& field) override {
+    const Member* member = take(name);
+    if (member == nullptr) {
+      return;
+    }
+    if (member->value.kind == value_kind::scalar || member->value.kind == value_kind::mapping) {
+      report(member->value.origin, path_of(name), "is not a list (allowed: [item, item])");
+      return;
+    }
+    if (member->value.items.size() < field.least_items) {
+      report(member->origin, path_of(name), "is an empty list (allowed: at least one item)");
+      return;
+    }
+    field.clear();
+    for (std::size_t i = 0; i < member->value.items.size(); ++i) {
+      read_item(member->value.items[i], path_of(name) + "[" + std::to_string(i) + "]", field);
+    }
+  }
+
+  // Reports the keys that no field asked for; called when the schema has shown them all.
+  void finish() {
+    for (const Member& member : value_.members) {
+      if (std::ranges::find(known_, member.key) != known_.end()) {
+        continue;
+      }
+      std::string allowed;
+      for (const std::string& name : known_) {
+        allowed.append(allowed.empty() ? "" : ", ").append(name);
+      }
+      report(member.origin, path_of(member.key), "an unknown key (allowed: " + allowed + ")");
+    }
+  }
+
+  // Reads `value` as a mapping with the keys that `body` shows.
+  void read_mapping(const Value& value, const std::string& path,
+                    const std::function<void(SchemaVisitor&)>& body) {
+    if (value.kind == value_kind::scalar || value.kind == value_kind::list) {
+      report(value.origin, path, "is not a mapping (allowed: key: value)");
+      return;
+    }
+    Reader inner{value, path, findings_};
+    body(inner);
+    inner.finish();
+  }
+
+ private:
+  [[nodiscard]] std::string path_of(std::string_view name) const {
+    return path_.empty() ? std::string{name} : path_ + "." + std::string{name};
+  }
+
+  const Member* take(std::string_view name) {
+    known_.emplace_back(name);
+    const auto at = std::ranges::find(value_.members, name, &Member::key);
+    return at != value_.members.end() ? &*at : nullptr;
+  }
+
+  void read_item(const Value& item, const std::string& path, const ListField& field) {
+    if (item.kind == value_kind::scalar && field.add_text) {
+      report(item.origin, path, field.add_text(item.text));
+      return;
+    }
+    read_mapping(item, path, [&](SchemaVisitor& inner) {
+      const std::size_t before = findings_.size();
+      const Mistake mistake = field.add_mapping(inner);
+      if (findings_.size() == before) {  // else the item's own keys say it better
+        report(item.origin, path, mistake);
+      }
+    });
+  }
+
+  void report(const Origin& origin, std::string path, std::string what) {
+    findings_.push_back(Found{.origin = origin, .path = std::move(path), .what = std::move(what)});
+  }
+  void report(const Origin& origin, std::string path, const Mistake& mistake) {
+    if (mistake) {
+      report(origin, std::move(path), mistake->message);
+    }
+  }
+
+  const Value& value_;
+  std::string path_;
+  Findings& findings_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace
+
+Mistake apply(const Value& root, DaemonOptions& options) {
+  Findings findings;
+  const Value outside;
+  Reader{outside, "", findings}.read_mapping(
+      root, "", [&options](SchemaVisitor& visitor) { visit_schema(visitor, options); });
+  const auto first = std::ranges::min_element(
+      findings, {}, [](const Found& found) { return std::tuple{found.origin.line, found.origin.column}; });
+  if (first == findings.end()) {
+    return {};
+  }
+  // "--set limits.pipeline" need not be told its own path again.
+  const std::string where = to_string(first->origin);
+  const bool told = first->path.empty() || where.ends_with(" " + first->path);
+  return Error{where + ": " + (told ? "" : first->path + ": ") + first->what};
+}
+
+}  // namespace mxkv::config

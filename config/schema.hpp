@@ -1,0 +1,47 @@
+// The one list of all keys, their types and bounds. Reading a file, applying `--set` and describing
+// options are visitors of it, so that no key is known to one and unknown to another.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/options.hpp"
+#include "runtime/base/result.hpp"
+
+namespace mxkv::config {
+
+class SchemaVisitor;
+
+/// What is wrong with a value, or nothing.
+using Mistake = std::optional<runtime::Error>;
+
+/// A key with one value.
+struct ScalarField {
+  std::function<Mistake(std::string_view text)> set;  ///< leaves the option alone when it fails
+  std::function<std::string()> get;                   ///< text that set() takes
+};
+
+/// A key with a list of values.
+struct ListField {
+  std::size_t least_items = 0;
+  std::function<void()> clear;
+  std::function<Mistake(std::string_view text)> add_text;   ///< an item that is one value; may be empty
+  std::function<Mistake(SchemaVisitor& item)> add_mapping;  ///< an item with keys of its own
+  std::function<std::string()> get;
+};
+
+/// Is shown every key, in the order of the example file.
+class SchemaVisitor {
+ public:
+  virtual ~SchemaVisitor() = default;
+  virtual void section(std::string_view name, const std::function<void(SchemaVisitor&)>& body) = 0;
+  virtual void scalar(std::string_view name, const ScalarField& field) = 0;
+  virtual void list(std::string_view name, const ListField& field) = 0;
+};
+
+/// Shows `visitor` all keys of `options`. Thread-safety: owner of `options` only.
+void visit_schema(SchemaVisitor& visitor, DaemonOptions& options);
+
+}  // namespace mxkv::config

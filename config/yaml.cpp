@@ -1,0 +1,176 @@
+// Builds Values from yaml-cpp's events rather than from its nodes: the events carry every place, and
+// nodes let the second of two equal keys vanish. The only file that includes yaml-cpp.
+#include "config/yaml.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+namespace mxkv::config {
+namespace {
+
+// Leaves the parser from inside an event; does not leave this file.
+struct Rejected {
+  Origin origin;
+  std::string what;
+};
+
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  TreeBuilder(std::string source, places kept) : source_(std::move(source)), kept_(kept) {}
+
+  [[nodiscard]] Value take() { return std::move(root_); }
+  [[nodiscard]] Origin origin(const YAML::Mark& mark) const {
+    if (kept_ == places::none) {
+      return Origin{.source = source_};
+    }
+    return Origin{.source = source_,
+                  .line = static_cast<std::uint32_t>(mark.line + 1),
+                  .column = static_cast<std::uint32_t>(mark.column + 1)};
+  }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1) {
+      throw Rejected{origin(mark), "a second document (allowed: one)"};
+    }
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+    add(make(mark, value_kind::nothing), mark);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+    throw Rejected{origin(mark), "an alias (allowed: values written out)"};
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& text) override {
+    Value value = make(mark, value_kind::scalar);
+    value.text = text;
+    add(std::move(value), mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                       YAML::EmitterStyle::value /*style*/) override {
+    open(mark, value_kind::list);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {
+    open(mark, value_kind::mapping);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  // A list or mapping whose end has not come yet, and in a mapping the key that waits for its value.
+  struct Open {
+    Value value;
+    Member pending;
+    bool has_key = false;
+  };
+
+  [[nodiscard]] Value make(const YAML::Mark& mark, value_kind kind) const {
+    Value value;
+    value.kind = kind;
+    value.origin = origin(mark);
+    return value;
+  }
+
+  [[nodiscard]] bool expects_key() const {
+    return !open_.empty() && open_.back().value.kind == value_kind::mapping && !open_.back().has_key;
+  }
+
+  void open(const YAML::Mark& mark, value_kind kind) {
+    if (expects_key()) {
+      throw Rejected{origin(mark), "a key that is a list or a mapping (allowed: plain text)"};
+    }
+    open_.push_back(Open{.value = make(mark, kind), .pending = {}, .has_key = false});
+  }
+
+  void close() {
+    Value value = std::move(open_.back().value);
+    open_.pop_back();
+    attach(std::move(value));
+  }
+
+  void add(Value value, const YAML::Mark& mark) {
+    if (!expects_key()) {
+      attach(std::move(value));
+      return;
+    }
+    Open& mapping = open_.back();
+    if (value.kind != value_kind::scalar) {
+      throw Rejected{origin(mark), "an empty key (allowed: plain text)"};
+    }
+    const auto same = std::ranges::find(mapping.value.members, value.text, &Member::key);
+    if (same != mapping.value.members.end()) {
+      const std::uint32_t line = same->origin.line;
+      throw Rejected{origin(mark), path() + value.text + ": a repeated key (allowed: once" +
+                                       (line == 0 ? "" : "; first in line " + std::to_string(line)) + ")"};
+    }
+    mapping.pending = Member{.key = std::move(value.text), .origin = std::move(value.origin), .value = {}};
+    mapping.has_key = true;
+  }
+
+  void attach(Value value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return;
+    }
+    Open& parent = open_.back();
+    if (parent.value.kind == value_kind::list) {
+      parent.value.items.push_back(std::move(value));
+      return;
+    }
+    parent.pending.value = std::move(value);
+    parent.value.members.push_back(std::move(parent.pending));
+    parent.has_key = false;
+  }
+
+  // "limits." inside the mapping of that key.
+  [[nodiscard]] std::string path() const {
+    std::string text;
+    for (const Open& at : open_) {
+      if (at.has_key) {
+        text.append(at.pending.key).append(".");
+      } else if (at.value.kind == value_kind::list) {
+        text.pop_back();
+        text.append("[").append(std::to_string(at.value.items.size())).append("].");
+      }
+    }
+    return text;
+  }
+
+  std::string source_;
+  places kept_;
+  std::vector<Open> open_;
+  Value root_;
+  int documents_ = 0;
+};
+
+}  // namespace
+
+runtime::Result<Value> parse_yaml(const std::string& text, const std::string& source, places kept) {
+  TreeBuilder builder{source, kept};
+  std::istringstream stream{text};
+  try {
+    YAML::Parser parser{stream};
+    while (parser.HandleNextDocument(builder)) {
+    }
+    return builder.take();
+  } catch (const Rejected& rejected) {
+    return runtime::Error{to_string(rejected.origin) + ": " + rejected.what};
+  } catch (const YAML::Exception& mistake) {
+    return runtime::Error{to_string(builder.origin(mistake.mark)) + ": " + mistake.msg};
+  }
+}
+
+std::string to_string(const Origin& origin) {
+  if (origin.line == 0) {
+    return origin.source;
+  }
+  return origin.source + ":" + std::to_string(origin.line) + ":" + std::to_string(origin.column);
+}
+
+}  // namespace mxkv::config

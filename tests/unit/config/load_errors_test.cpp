@@ -1,0 +1,160 @@
+// Every kind of mistake, with the exact place and text of its error.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "config/load.hpp"
+#include "fixture.hpp"
+
+namespace mxkv::config {
+namespace {
+
+using ::testing::StartsWith;
+
+struct Case {
+  const char* name;
+  std::string text;
+  std::string error;  // after "FILE:"
+};
+
+std::string error_of(const std::string& text) {
+  const TemporaryFile file{text};
+  const runtime::Result<DaemonOptions> options = load(file.path(), {});
+  if (options.ok()) {
+    return "no error";
+  }
+  const std::string prefix = file.path().string() + ":";
+  EXPECT_THAT(options.error().message, StartsWith(prefix));
+  return options.error().message.substr(std::min(prefix.size(), options.error().message.size()));
+}
+
+TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
+  const std::vector<Case> cases{
+      {"unknown top-level key", "workers: 2\nwrokers: 3\n",
+       "2:1: wrokers: an unknown key (allowed: listeners, workers, cpus, nodes, spin_rounds, memory, "
+       "prefetch, "
+       "epoch, limits, log)"},
+      {"unknown key of a section", "memory:\n  limit: 1GiB\n  huge: off\n",
+       "3:3: memory.huge: an unknown key (allowed: limit, huge_pages, numa_placement)"},
+      {"unknown key of a list item", "listeners:\n  - {address: 127.0.0.1, prot: 1}\n",
+       "2:26: listeners[0].prot: an unknown key (allowed: address, port)"},
+      {"repeated key", "limits:\n  pipeline: 1\n  scan_items: 2\n  pipeline: 3\n",
+       "4:3: limits.pipeline: a repeated key (allowed: once; first in line 2)"},
+      {"repeated section", "log: {level: info}\nlog: {level: off}\n",
+       "2:1: log: a repeated key (allowed: once; first in line 1)"},
+      {"repeated key of a list item", "nodes:\n  - node: 0\n  - node: 1\n    node: 2\n",
+       "4:5: nodes[1].node: a repeated key (allowed: once; first in line 3)"},
+      {"size without sense", "memory:\n  limit: 12 parsecs\n",
+       "2:10: memory.limit: \"12 parsecs\" is not a size (allowed: a whole number of bytes, or of KiB, MiB, "
+       "GiB, "
+       "TiB, such as 512MiB)"},
+      {"size out of range", "limits: {value_bytes: 2GiB}\n",
+       "1:23: limits.value_bytes: \"2GiB\" is out of range (allowed: 1B to 1GiB)"},
+      {"size out of range with a word", "memory: {limit: 1MiB}\n",
+       "1:17: memory.limit: \"1MiB\" is out of range (allowed: 16MiB to 64TiB, or auto)"},
+      {"zero where auto is meant", "workers: 0\n",
+       "1:10: workers: \"0\" is out of range (allowed: 1 to 1024, or auto)"},
+      {"count out of range", "prefetch:\n  distance: 65\n",
+       "2:13: prefetch.distance: \"65\" is out of range (allowed: 1 to 64)"},
+      {"count beyond its type", "prefetch: {window: 4294967297}\n",
+       "1:20: prefetch.window: \"4294967297\" is out of range (allowed: 1 to 256)"},
+      {"no count", "limits: {pipeline: many}\n",
+       "1:20: limits.pipeline: \"many\" is not a number (allowed: decimal digits)"},
+      {"negative count", "workers: -1\n", "1:10: workers: \"-1\" is not a number (allowed: decimal digits)"},
+      {"duration without a unit", "epoch: {interval: 50}\n",
+       "1:19: epoch.interval: \"50\" is not a duration (allowed: a whole number of ms, s, min or h, such as "
+       "50ms)"},
+      {"duration out of range", "limits: {scan_time: 1h}\n",
+       "1:21: limits.scan_time: \"1h\" is out of range (allowed: 1ms to 10s)"},
+      {"unknown word", "prefetch:\n  mode: sometimes\n",
+       "2:9: prefetch.mode: \"sometimes\" is unknown (allowed: off, distance, at_spawn)"},
+      {"no boolean", "memory: {numa_placement: maybe}\n",
+       "1:26: memory.numa_placement: \"maybe\" is unknown (allowed: false, true)"},
+      {"malformed CPU list", "cpus: 3-1\n",
+       "1:7: cpus: \"3-1\" is not a list of CPUs (allowed: CPU numbers and ranges such as 0-3,8, or all)"},
+      {"malformed listener", "listeners:\n  - localhost:1\n",
+       "2:5: listeners[0]: \"localhost:1\" is not an address and a port (allowed: an address in numbers and "
+       "a port, "
+       "such as 127.0.0.1:11211 or [::1]:11211)"},
+      {"malformed address", "listeners: [{address: nowhere, port: 1}]\n",
+       "1:23: listeners[0].address: \"nowhere\" is not an address (allowed: an IPv4 or IPv6 address in "
+       "numbers)"},
+      {"no listener", "listeners: []\n", "1:1: listeners: is an empty list (allowed: at least one item)"},
+      {"scalar for a section", "memory: 1GiB\n", "1:9: memory: is not a mapping (allowed: key: value)"},
+      {"list for a section", "memory: [1GiB]\n", "1:9: memory: is not a mapping (allowed: key: value)"},
+      {"scalar for a list", "listeners: 127.0.0.1:1\n",
+       "1:12: listeners: is not a list (allowed: [item, item])"},
+      {"list for a scalar", "workers: [1]\n", "1:10: workers: is a list or a mapping (allowed: one value)"},
+      {"mapping for a scalar", "log:\n  level: {a: b}\n",
+       "2:10: log.level: is a list or a mapping (allowed: one value)"},
+      {"nothing for a scalar", "workers:\n", "1:1: workers: has no value (allowed: one value)"},
+      {"document that is a list", "- workers: 1\n", "1:1: is not a mapping (allowed: key: value)"},
+      {"node without a number", "nodes:\n  - workers: 2\n",
+       "2:5: nodes[0]: lacks its key node (allowed: the number of a NUMA node)"},
+      {"node with workers and cpus", "nodes: [{node: 0, workers: 2, cpus: 0-1}]\n",
+       "1:9: nodes[0]: has both workers and cpus (allowed: one of them)"},
+      {"text for a node", "nodes: [0]\n", "1:9: nodes[0]: is not a mapping (allowed: key: value)"},
+      {"the first of several", "workers: 0\nnonsense: 1\nprefetch: {window: 0}\nlisteners: []\n",
+       "1:10: workers: \"0\" is out of range (allowed: 1 to 1024, or auto)"},
+      {"the first of several, unknown key first", "nonsense: 1\nworkers: 0\n",
+       "1:1: nonsense: an unknown key (allowed: listeners, workers, cpus, nodes, spin_rounds, memory, "
+       "prefetch, "
+       "epoch, limits, log)"},
+      {"alias", "log: &a {level: info}\nmemory: *a\n", "2:9: an alias (allowed: values written out)"},
+      {"list as key", "? [a]\n: 1\n", "1:3: a key that is a list or a mapping (allowed: plain text)"},
+      {"empty key", "~: 1\n", "1:1: an empty key (allowed: plain text)"},
+      {"second document", "workers: 1\n---\nworkers: 2\n", "2:1: a second document (allowed: one)"},
+  };
+  for (const Case& at : cases) {
+    EXPECT_EQ(error_of(at.text), at.error) << at.name;
+  }
+}
+
+TEST(LoadErrors, BadSyntaxHasItsPlace) {
+  EXPECT_THAT(error_of("memory: {limit: 1GiB\nlog: x\n"), ::testing::MatchesRegex("[23]:[0-9]+: .+"));
+  EXPECT_THAT(error_of("workers: 1\n\tcpus: all\n"), ::testing::MatchesRegex("[12]:[0-9]+: .+"));
+  EXPECT_THAT(error_of("log: \"never closed\n"), ::testing::MatchesRegex("[12]:[0-9]+: .+"));
+}
+
+TEST(LoadErrors, AMissingFileAndADirectoryAreNamed) {
+  const runtime::Result<DaemonOptions> missing = load("/nonexistent/mxkv.yaml", {});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().message, "/nonexistent/mxkv.yaml: cannot be read: No such file or directory");
+  const runtime::Result<DaemonOptions> directory = load(::testing::TempDir(), {});
+  ASSERT_FALSE(directory.ok());
+  EXPECT_EQ(directory.error().message, ::testing::TempDir() + ": cannot be read: Is a directory");
+}
+
+TEST(LoadErrors, OfSetNameTheArgument) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"limits.pipeline=0", "--set limits.pipeline: \"0\" is out of range (allowed: 1 to 65536)"},
+      {"limits.pipelin=1",
+       "--set limits.pipelin: an unknown key (allowed: connections, value_bytes, get_line_bytes, "
+       "output_high_water, "
+       "output_stall, idle_timeout, requests_per_turn, pipeline, scan_items, scan_bytes, scan_time)"},
+      {"prefetch={window: 0}", "--set prefetch: prefetch.window: \"0\" is out of range (allowed: 1 to 256)"},
+      {"listeners=[{port: x}]",
+       "--set listeners: listeners[0].port: \"x\" is not a number (allowed: decimal digits)"},
+      {"workers=", "--set workers: has no value (allowed: one value)"},
+      {"workers.more=1", "--set workers.more: workers: is a list or a mapping (allowed: one value)"},
+      {"limits=1", "--set limits: is not a mapping (allowed: key: value)"},
+      {"log={level: info, level: off}", "--set log: level: a repeated key (allowed: once)"},
+      {"workers", "--set workers: is no assignment (allowed: path.to.key=value)"},
+      {"=1", "--set =1: is no assignment (allowed: path.to.key=value)"},
+      {".a=1", "--set .a=1: is no assignment (allowed: path.to.key=value)"},
+      {"a..b=1", "--set a..b=1: is no assignment (allowed: path.to.key=value)"},
+  };
+  for (const auto& [argument, error] : cases) {
+    const runtime::Result<DaemonOptions> options = load(std::nullopt, std::vector<std::string>{argument});
+    ASSERT_FALSE(options.ok()) << argument;
+    EXPECT_EQ(options.error().message, error);
+  }
+  const runtime::Result<DaemonOptions> syntax = load(std::nullopt, std::vector<std::string>{"listeners=["});
+  ASSERT_FALSE(syntax.ok());
+  EXPECT_THAT(syntax.error().message, StartsWith("--set listeners: "));
+}
+
+}  // namespace
+}  // namespace mxkv::config

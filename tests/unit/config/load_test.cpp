@@ -1,0 +1,178 @@
+// What files and `--set` arguments without mistakes do to the options.
+#include "config/load.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <vector>
+
+#include "fixture.hpp"
+
+namespace mxkv::config {
+namespace {
+
+using runtime::PuId;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+DaemonOptions load_text(const std::string& text, const std::vector<std::string>& sets = {}) {
+  const TemporaryFile file{text};
+  runtime::Result<DaemonOptions> options = load(file.path(), sets);
+  EXPECT_TRUE(options.ok()) << (options.ok() ? "" : options.error().message);
+  return options.ok() ? std::move(options).value() : DaemonOptions{};
+}
+
+DaemonOptions load_sets(const std::vector<std::string>& sets) {
+  runtime::Result<DaemonOptions> options = load(std::nullopt, sets);
+  EXPECT_TRUE(options.ok()) << (options.ok() ? "" : options.error().message);
+  return options.ok() ? std::move(options).value() : DaemonOptions{};
+}
+
+std::string read_example() {
+  std::ostringstream text;
+  text << std::ifstream{MXKV_EXAMPLE_CONFIG}.rdbuf();
+  return text.str();
+}
+
+TEST(Load, NothingGivesTheDefaults) {
+  EXPECT_EQ(describe(load_sets({})), describe(DaemonOptions{}));
+  EXPECT_EQ(describe(load_text("")), describe(DaemonOptions{}));
+  EXPECT_EQ(describe(load_text("# only a comment\n")), describe(DaemonOptions{}));
+  EXPECT_THAT(describe(DaemonOptions{}), HasSubstr("listeners = [127.0.0.1:11211]\n"));
+}
+
+TEST(Load, TheExampleFileEqualsTheDefaults) {
+  const runtime::Result<DaemonOptions> options = load(MXKV_EXAMPLE_CONFIG, {});
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(describe(options.value()), describe(DaemonOptions{}));
+}
+
+TEST(Load, TheExampleFileHasEveryKeyUnderAComment) {
+  std::istringstream keys{describe(DaemonOptions{})};
+  const std::string example = read_example();
+  int count = 0;
+  for (std::string line; std::getline(keys, line); ++count) {
+    const std::string path = line.substr(0, line.find(" ="));
+    const std::string key = path.substr(path.rfind('.') + 1);
+    const std::string indent = path.find('.') == std::string::npos ? "" : "  ";
+    EXPECT_THAT(example, HasSubstr("\n" + indent + key + ": ")) << path;
+  }
+  EXPECT_GT(count, 20);
+}
+
+TEST(Load, TheDescriptionOfOptionsLoadsAsTheSameOptions) {
+  const DaemonOptions options =
+      load_sets({"listeners=[\"[::1]:5\", \"10.0.0.1:6\"]", "cpus=4-6,1", "memory.limit=3GiB",
+                 "memory.numa_placement=false", "prefetch.mode=off", "limits.idle_timeout=7s",
+                 "log.level=trace", "log.file=/tmp/x.log", "spin_rounds=0"});
+  std::vector<std::string> sets;
+  std::istringstream lines{describe(options)};
+  for (std::string line; std::getline(lines, line);) {
+    // Listeners print bare; inside a YAML list an IPv6 one needs quotes.
+    if (!line.starts_with("listeners")) {
+      sets.push_back(line.replace(line.find(" = "), 3, "="));
+    }
+  }
+  sets.emplace_back("listeners=[\"[::1]:5\", 10.0.0.1:6]");
+  EXPECT_EQ(describe(load_sets(sets)), describe(options));
+}
+
+TEST(Load, AFileSetsEveryKindOfKey) {
+  const DaemonOptions options = load_text(R"(
+workers: 3
+cpus: "0-2"
+spin_rounds: 9
+memory: {limit: 1GiB, huge_pages: off, numa_placement: false}
+prefetch: {mode: distance, distance: 24, window: 128}
+epoch: {interval: 20ms, bytes: 1MiB}
+listeners:
+  - "[::]:7"
+  - {address: 0.0.0.0, port: 8}
+  - {port: 9}
+limits:
+  connections: 10
+  value_bytes: 1GiB
+  get_line_bytes: 4KiB
+  output_high_water: 8KiB
+  output_stall: 1s
+  idle_timeout: 2min
+  requests_per_turn: 11
+  pipeline: 12
+  scan_items: 13
+  scan_bytes: 16KiB
+  scan_time: 15ms
+log: {level: error, file: /var/log/mxkv.log}
+)");
+  EXPECT_EQ(options.workers, 3U);
+  EXPECT_THAT(options.cpus, ElementsAre(PuId{0}, PuId{1}, PuId{2}));
+  EXPECT_EQ(options.spin_rounds, 9U);
+  EXPECT_EQ(options.memory.limit_bytes, 1ULL << 30U);
+  EXPECT_EQ(options.memory.huge_pages, runtime::huge_pages_mode::off);
+  EXPECT_FALSE(options.memory.numa_placement);
+  EXPECT_EQ(options.prefetch.mode, runtime::prefetch_mode::distance);
+  EXPECT_EQ(options.prefetch.distance, 24U);
+  EXPECT_EQ(options.prefetch.window, 128U);
+  EXPECT_EQ(options.epoch.interval_ms, 20U);
+  EXPECT_EQ(options.epoch.advance_bytes, 1U << 20U);
+  EXPECT_THAT(options.listeners, ElementsAre(ListenAddress{"::", 7}, ListenAddress{"0.0.0.0", 8},
+                                             ListenAddress{"127.0.0.1", 9}));
+  EXPECT_EQ(options.limits.connections, 10U);
+  EXPECT_EQ(options.limits.value_bytes, 1U << 30U);
+  EXPECT_EQ(options.limits.get_line_bytes, 4096U);
+  EXPECT_EQ(options.limits.output_high_water, 8192U);
+  EXPECT_EQ(options.limits.output_stall_ms, 1000U);
+  EXPECT_EQ(options.limits.idle_timeout_ms, 120'000U);
+  EXPECT_EQ(options.limits.requests_per_turn, 11U);
+  EXPECT_EQ(options.limits.pipeline, 12U);
+  EXPECT_EQ(options.limits.scan_items, 13U);
+  EXPECT_EQ(options.limits.scan_bytes, 16384U);
+  EXPECT_EQ(options.limits.scan_time_ms, 15U);
+  EXPECT_EQ(options.log.level, log_level::error);
+  EXPECT_EQ(options.log.file, "/var/log/mxkv.log");
+}
+
+TEST(Load, NodesHaveWorkersOrCpusAndMemory) {
+  const DaemonOptions options =
+      load_text("nodes:\n  - {node: 0, workers: 2, memory: 1GiB}\n  - {node: 3, cpus: \"8-9\"}\n");
+  ASSERT_EQ(options.nodes.size(), 2U);
+  EXPECT_EQ(options.nodes[0].node, 0U);
+  EXPECT_EQ(options.nodes[0].workers, 2U);
+  EXPECT_EQ(options.nodes[0].memory_bytes, 1ULL << 30U);
+  EXPECT_EQ(options.nodes[1].node, 3U);
+  EXPECT_THAT(options.nodes[1].cpus, ElementsAre(PuId{8}, PuId{9}));
+  EXPECT_EQ(options.nodes[1].memory_bytes, 0U);
+}
+
+TEST(Load, EmptySectionsAndListsKeepTheDefaults) {
+  EXPECT_EQ(describe(load_text("memory:\nlimits:\nnodes:\nlog: {}\n")), describe(DaemonOptions{}));
+}
+
+TEST(Load, WordsForFoundOutUndoAFile) {
+  const DaemonOptions options =
+      load_text("workers: 4\ncpus: \"1\"\nmemory: {limit: 1GiB}\nlog: {file: x}\n",
+                {"workers=auto", "cpus=all", "memory.limit=auto", "log.file=stderr"});
+  EXPECT_EQ(describe(options), describe(DaemonOptions{}));
+}
+
+TEST(Load, SetWinsOverTheFileAndTheLastSetWins) {
+  const DaemonOptions options =
+      load_text("limits: {pipeline: 5, scan_items: 6}\n", {"limits.pipeline=7", "limits.pipeline=8"});
+  EXPECT_EQ(options.limits.pipeline, 8U);
+  EXPECT_EQ(options.limits.scan_items, 6U);
+}
+
+TEST(Load, SetReplacesAListWhole) {
+  const DaemonOptions options =
+      load_text("listeners: [\"127.0.0.1:1\", \"127.0.0.1:2\"]\n", {"listeners=[127.0.0.1:3]"});
+  EXPECT_THAT(options.listeners, ElementsAre(ListenAddress{"127.0.0.1", 3}));
+}
+
+TEST(Load, SetTakesASectionAtOnce) {
+  const DaemonOptions options = load_sets({"prefetch={mode: off, window: 32}"});
+  EXPECT_EQ(options.prefetch.mode, runtime::prefetch_mode::off);
+  EXPECT_EQ(options.prefetch.window, 32U);
+}
+
+}  // namespace
+}  // namespace mxkv::config
