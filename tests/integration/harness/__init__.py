@@ -2,10 +2,11 @@
 
 from .case import ServerCase, mxkv_only
 from .connection import Connection, Closed
+from . import environment
 from .environment import IS_MEMCACHED, LONG, SANITIZED, patience, scaled
 from .server import Options, Server, ServerFailure, free_port
 
 __all__ = [
     "Closed", "Connection", "IS_MEMCACHED", "LONG", "Options", "SANITIZED", "Server", "ServerCase",
-    "ServerFailure", "free_port", "mxkv_only", "patience", "scaled",
+    "ServerFailure", "environment", "free_port", "mxkv_only", "patience", "scaled",
 ]

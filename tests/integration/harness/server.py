@@ -102,8 +102,9 @@ class Server:
                         return True
             except OSError:
                 time.sleep(0.01)
+        log = self.log()
         self.kill()
-        raise ServerFailure("no answer to `version` in time\n" + self.log())
+        raise ServerFailure("no answer to `version` in time\n" + log)
 
     def log(self) -> str:
         # pread leaves the offset alone, which the server's own descriptor shares.
@@ -131,12 +132,14 @@ class Server:
             raise ServerFailure(f"exit {code}\n{self.log()}")
         if _REPORT.search(self.log().encode()):
             raise ServerFailure("a report in the log\n" + self.log())
+        self._log.close()
 
     def kill(self) -> None:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
+            self._log.close()
 
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None

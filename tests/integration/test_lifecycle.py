@@ -1,0 +1,205 @@
+"""Start and stop: what is wrong with flags or file is said in one line, signals drain, an idle server uses no CPU."""
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+from harness import Connection, LONG, Options, Server, environment, free_port, mxkv_only, patience
+from harness.connection import block
+
+
+class SignalsTest(unittest.TestCase):
+    def start(self, **options) -> Server:
+        server = Server(Options(**options)).start()
+        self.addCleanup(server.kill)
+        return server
+
+    def test_sigterm_and_sigint_end_an_idle_server_with_0(self):
+        for how in (signal.SIGTERM, signal.SIGINT):
+            server = self.start()
+            server.stop(how)
+            with self.assertRaises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", server.port), timeout=5)
+
+    def test_open_idle_connections_do_not_hold_up_the_end(self):
+        server = self.start()
+        clients = [Connection(server.port) for _ in range(50)]
+        clients[0].send(b"set half 0 0 1000\r\nxxx")
+        server.stop()
+        for client in clients:
+            self.assertEqual(client.rest(), b"")
+            client.close()
+
+    @mxkv_only("memcached drops what is in flight")
+    def test_sigterm_drains_what_was_sent_before(self):
+        for workers in (1, 2):
+            server = self.start(workers=workers)
+            client = Connection(server.port, timeout=30)
+            value = b"v" * 200000
+            count = 200
+            self.assertEqual(client.set(b"drained", value), b"STORED")
+            client.send(b"get drained\r\n" * count)
+            # Bytes that came show that the server has read the pipeline, or the part that back-pressure lets it.
+            client.socket.recv(1, socket.MSG_PEEK)
+            server.process.send_signal(signal.SIGTERM)
+            received = client.rest()
+            one = b"VALUE drained 0 %d\r\n%s\r\nEND\r\n" % (len(value), value)
+            self.assertGreater(len(received), 0)
+            self.assertEqual(len(received) % len(one), 0, "no reply is cut")
+            self.assertTrue(received == one * (len(received) // len(one)))
+            server.wait_exit()
+            client.close()
+
+    @mxkv_only("memcached drops what is in flight")
+    def test_sigterm_loses_no_reply_of_a_small_pipeline(self):
+        for round_number in range(10):
+            server = self.start()
+            client = Connection(server.port)
+            client.ask(b"version")
+            client.send(b"".join(block(b"set", b"k%d" % i, b"v") for i in range(100)))
+            client.line()
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(client.rest(), b"STORED\r\n" * 99, f"round {round_number}")
+            server.wait_exit()
+            client.close()
+
+    @mxkv_only("a second signal")
+    def test_a_client_that_never_reads_does_not_hold_up_the_end_for_ever(self):
+        server = self.start()
+        client = Connection(server.port, receive_buffer=4096)
+        client.set(b"large", b"x" * 1000000)
+        client.send(b"get large\r\n" * 100)
+        server.stop()
+        client.close()
+
+    def test_connections_during_the_stop_are_refused_or_closed(self):
+        server = self.start()
+        server.process.send_signal(signal.SIGTERM)
+        for _ in range(50):
+            try:
+                client = Connection(server.port)
+            except OSError:
+                continue
+            try:
+                client.send(b"version\r\n")
+                client.rest()
+            except OSError:
+                pass
+            client.close()
+        server.wait_exit()
+
+
+@mxkv_only("flags and file")
+class WrongStartTest(unittest.TestCase):
+    def run_wrong(self, *arguments, port=None):
+        """Runs to its end; returns (exit code, stderr)."""
+        port = port or free_port()
+        command = [environment.MXKVD, "--listen", f"127.0.0.1:{port}", *arguments]
+        done = subprocess.run(command, capture_output=True, timeout=patience(30), check=False, stdin=subprocess.DEVNULL)
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=5)
+        return done.returncode, done.stderr.decode()
+
+    def expect_one_line(self, error: str, *words: str) -> None:
+        self.assertEqual(len(error.strip().splitlines()), 1, error)
+        for word in words:
+            self.assertIn(word, error)
+
+    def test_wrong_flags(self):
+        for arguments in (["--bogus"], ["--workers", "x"], ["--workers", "0"], ["--memory", "12parsecs"],
+                          ["--cpus", "4000"], ["--cpus", "3-1"], ["--listen", "nowhere"], ["--listen", "127.0.0.1:70000"]):
+            with self.subTest(arguments):
+                code, error = self.run_wrong(*arguments)
+                self.assertEqual(code, 2, error)
+                self.expect_one_line(error, arguments[0].lstrip("-"))
+
+    def test_wrong_settings_name_their_path(self):
+        for setting in ("limits.bogus=1", "limits.value_bytes=much", "prefetch.distance=1000", "nonsense"):
+            with self.subTest(setting):
+                code, error = self.run_wrong("--set", setting)
+                self.assertEqual(code, 2, error)
+                self.expect_one_line(error, "--set", setting.partition("=")[0])
+
+    def test_wrong_file_names_line_and_column(self):
+        cases = {
+            "limits:\n  value_bytes: 1MiB\n  bogus: 1\n": ":3:3:",
+            "limits:\n  value_bytes: much\n": ":2:16:",
+            "prefetch: {mode: sometimes}\n": ":1:18:",
+            "log:\n  level: [1\n": ":",
+            "workers: -1\n": ":1:10:",
+        }
+        for text, place in cases.items():
+            with self.subTest(text), tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+                file.write(text)
+                file.flush()
+                code, error = self.run_wrong("--config", file.name)
+                self.assertEqual(code, 2, error)
+                self.expect_one_line(error, file.name + place)
+
+    def test_missing_file(self):
+        code, error = self.run_wrong("--config", "/nonexistent/mxkv.yaml")
+        self.assertEqual(code, 2, error)
+        self.expect_one_line(error, "/nonexistent/mxkv.yaml")
+
+    def test_port_in_use(self):
+        server = Server().start()
+        self.addCleanup(server.kill)
+        command = [environment.MXKVD, "--listen", f"127.0.0.1:{server.port}"]
+        done = subprocess.run(command, capture_output=True, timeout=patience(30), check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(str(server.port), done.stderr.decode())
+        self.assertRegex(done.stderr.decode().lower(), "in use")
+        client = Connection(server.port)
+        self.assertEqual(client.set(b"k", b"v"), b"STORED", "the first one serves on")
+        client.close()
+        server.stop()
+
+    def test_version_and_help_exit_with_0(self):
+        for flag, word in (("--version", "0"), ("--help", "--listen")):
+            done = subprocess.run([environment.MXKVD, flag], capture_output=True, timeout=patience(30), check=False)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(word, done.stdout.decode())
+
+    def test_a_file_is_used_and_flags_win_over_it(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("memory: {limit: 64MiB}\nlimits: {value_bytes: 2KiB, connections: 7}\n")
+            file.flush()
+            server = Server(Options(memory_mib=128, extra=("--config", file.name))).start()
+            self.addCleanup(server.kill)
+            client = Connection(server.port)
+            self.assertEqual(client.set(b"k", b"x" * 2049), b"SERVER_ERROR object too large for cache")
+            self.assertEqual(int(client.stats()["limit_maxbytes"]), 128 << 20)
+            client.close()
+            server.stop()
+
+
+class IdleTest(unittest.TestCase):
+    @mxkv_only("memcached's clock ticks")
+    def test_idle_uses_no_cpu_and_answers_at_once_afterwards(self):
+        server = Server(Options(workers=2)).start()
+        self.addCleanup(server.kill)
+        idle = [Connection(server.port) for _ in range(20)]
+        for client in idle:
+            client.ask(b"version")
+        self.assertEqual(idle[0].set(b"k", b"v" * 100000), b"STORED")
+        time.sleep(1)
+        seconds = 30 if LONG else 4
+        before = server.cpu_ticks()
+        time.sleep(seconds)
+        used = server.cpu_ticks() - before
+        self.assertLessEqual(used, 1 if not environment.SANITIZED else 5 * seconds, f"ticks of 10 ms in {seconds} s")
+        self.assertEqual(len(idle[7].get(b"k")), 100000)
+        for client in idle:
+            client.close()
+        server.stop()
+
+    def test_stop_wakes_an_idle_server(self):
+        server = Server().start()
+        self.addCleanup(server.kill)
+        time.sleep(0.5)
+        os.kill(server.process.pid, signal.SIGTERM)
+        server.wait_exit()

@@ -1,0 +1,127 @@
+"""The names and meanings of `stats` that exporters and people rely on."""
+
+import time
+
+from harness import Options, ServerCase, mxkv_only
+from harness.connection import block
+
+_NAMES = """pid uptime time version pointer_size rusage_user rusage_system curr_connections total_connections
+rejected_connections cmd_get cmd_set cmd_flush cmd_touch get_hits get_misses delete_misses delete_hits incr_misses
+incr_hits decr_misses decr_hits cas_misses cas_hits cas_badval touch_hits touch_misses bytes_read bytes_written
+limit_maxbytes threads bytes curr_items total_items evictions""".split()
+
+
+class StatsTest(ServerCase):
+    def setUp(self):
+        self.client = self.connect()
+
+    def delta(self, command: bytes, reply_lines: int) -> dict:
+        """What one command changed in the numeric stats."""
+        before = self.client.stats()
+        self.client.send(command)
+        for _ in range(reply_lines):
+            self.client.line()
+        after = self.client.stats()
+        return {name: int(after[name]) - int(before[name]) for name in _NAMES
+                if name in before and before[name].isdigit() and before[name] != after[name]}
+
+    def test_the_names_exporters_read_are_there(self):
+        stats = self.client.stats()
+        self.assertEqual([name for name in _NAMES if name not in stats], [])
+        self.assertEqual(int(stats["pid"]), self.server.process.pid)
+        self.assertLess(abs(int(stats["time"]) - time.time()), 100)
+        self.assertRegex(stats["version"], r"^\d+\.\d+\.\d+")
+        self.assertEqual(int(stats["limit_maxbytes"]), 256 << 20)
+        self.assertEqual(int(stats["pointer_size"]), 64)
+
+    def test_every_name_once_and_one_word(self):
+        self.client.send(b"stats\r\n")
+        names = []
+        while (line := self.client.line()) != b"END":
+            word, name, _ = line.split(b" ", 2)
+            self.assertEqual(word, b"STAT")
+            names.append(name)
+        self.assertEqual(len(names), len(set(names)))
+
+    def test_counters_count(self):
+        self.client.send(b"delete k\r\ndelete n\r\n")
+        self.client.line(), self.client.line()
+        cases = [
+            (block(b"set", b"k", b"1"), 1, {"cmd_set": 1, "total_items": 1, "curr_items": 1}),
+            (b"get k\r\n", 3, {"cmd_get": 1, "get_hits": 1}),
+            (b"get n n\r\n", 1, {"cmd_get": 2, "get_misses": 2}),
+            (b"incr k 1\r\n", 1, {"incr_hits": 1}),
+            (b"incr n 1\r\n", 1, {"incr_misses": 1}),
+            (b"decr k 1\r\n", 1, {"decr_hits": 1}),
+            (b"decr n 1\r\n", 1, {"decr_misses": 1}),
+            (b"touch k 0\r\n", 1, {"cmd_touch": 1, "touch_hits": 1}),
+            (b"touch n 0\r\n", 1, {"cmd_touch": 1, "touch_misses": 1}),
+            (block(b"cas", b"k", b"1", tail=b"9007199254740990"), 1, {"cas_badval": 1}),
+            (block(b"cas", b"n", b"1", tail=b"1"), 1, {"cas_misses": 1}),
+            (b"delete n\r\n", 1, {"delete_misses": 1}),
+            (b"delete k\r\n", 1, {"delete_hits": 1, "curr_items": -1}),
+            (b"flush_all\r\n", 1, {"cmd_flush": 1}),
+        ]
+        for command, lines, expected in cases:
+            with self.subTest(command):
+                found = self.delta(command, lines)
+                self.assertEqual({name: found.get(name, 0) for name in expected}, expected)
+
+    def test_counters_of_all_workers_are_added_up(self):
+        before = int(self.client.stats()["cmd_get"])
+        others = [self.connect() for _ in range(10)]
+        for other in others:
+            for _ in range(10):
+                other.get(b"k")
+        self.assertEqual(int(self.client.stats()["cmd_get"]) - before, 100)
+
+    def test_connections_are_counted(self):
+        before = self.client.stats()
+        others = [self.connect() for _ in range(7)]
+        for other in others:
+            other.ask(b"version")
+        after = self.client.stats()
+        self.assertEqual(int(after["curr_connections"]) - int(before["curr_connections"]), 7)
+        self.assertEqual(int(after["total_connections"]) - int(before["total_connections"]), 7)
+
+    def test_bytes_grow_with_values_and_shrink_with_deletes(self):
+        self.client.ask(b"delete large")
+        before = int(self.client.stats()["bytes"])
+        self.client.set(b"large", b"x" * 500000)
+        self.assertGreaterEqual(int(self.client.stats()["bytes"]) - before, 500000)
+        self.client.ask(b"delete large")
+        self.assertLess(int(self.client.stats()["bytes"]) - before, 500000)
+
+    def test_reset_puts_counters_back(self):
+        self.client.get(b"k")
+        self.assertEqual(self.client.ask(b"stats reset"), b"RESET")
+        stats = self.client.stats()
+        self.assertEqual([stats["cmd_get"], stats["get_misses"]], ["0", "0"])
+
+    def test_memcached_groups_answer_in_form(self):
+        for group in (b"settings", b"items", b"slabs", b"conns"):
+            with self.subTest(group):
+                self.assertIsInstance(self.client.stats(group), dict)
+        settings = self.client.stats(b"settings")
+        self.assertIn("maxbytes", settings)
+        self.assertIn("maxconns", settings)
+
+    @mxkv_only("own groups")
+    def test_own_groups_answer_in_form(self):
+        for group in (b"runtime", b"index", b"memory"):
+            with self.subTest(group):
+                self.assertGreater(len(self.client.stats(group)), 0)
+
+    def test_stats_in_a_pipeline_keep_the_order(self):
+        self.client.send(block(b"set", b"p", b"v") + b"stats\r\nget p\r\n")
+        self.assertEqual(self.client.line(), b"STORED")
+        while (line := self.client.line()) != b"END":
+            self.assertTrue(line.startswith(b"STAT "), line)
+        self.assertEqual(self.client.records(), [(b"p", b"v", [0])])
+
+
+class ThreadsTest(ServerCase):
+    options = Options(workers=1)
+
+    def test_threads_are_the_workers(self):
+        self.assertEqual(int(self.connect().stats()["threads"]), 1)
