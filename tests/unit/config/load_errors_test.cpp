@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/load.hpp"
-#include "fixture.hpp"
+#include "tests/unit/config/fixture.hpp"
 
 namespace mxkv::config {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <vector>
 
-#include "fixture.hpp"
+#include "tests/unit/config/fixture.hpp"
 
 namespace mxkv::config {
 namespace {

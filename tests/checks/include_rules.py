@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Who may include whom: the dependency rule between folders, and one door a target to each big library.
+
+Inside runtime/ the folders are layers; a file includes its own layer or lower ones. Layers of one rank may
+use each other in one direction only. Reads the text, not the compiler's view, so it also sees code that is
+compiled out.
+"""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import sources
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+
+RANKS = [("base",), ("topology",), ("memory", "epoch"), ("task", "resource"), ("synchronization",), ("pool",),
+         ("scheduler",), ("hierarchy",)]
+RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
+
+# Folder -> prefixes of what it may include besides itself.
+MAY_SEE = {
+    "runtime": (),
+    "index": ("runtime/",),
+    "protocol": ("runtime/base/",),
+    "config": ("runtime/base/", "runtime/topology/"),
+    "server": ("runtime/", "index/", "protocol/", "config/"),
+    "bench": ("runtime/", "index/", "protocol/", "config/", "server/"),
+    "tests": ("runtime/", "index/", "protocol/", "config/", "server/", "bench/"),
+}
+
+# Library -> how its includes start, and the folders that may use it (tests may use all).
+LIBRARIES = {
+    "hwloc": (("hwloc.h", "hwloc/"), ("runtime",)),
+    "numa": (("numa.h", "numaif.h"), ("runtime",)),
+    "yaml-cpp": (("yaml-cpp/",), ("config",)),
+    "boost/asio": (("boost/asio",), ("server", "bench")),
+    "spdlog": (("spdlog/",), ("server",)),
+}
+
+
+def layer_rank(path: str) -> float:
+    """Rank of a file in runtime/: its folder's; the options are seen by all, what else is at the top sees all."""
+    parts = path.split("/")
+    if len(parts) == 2:
+        return 0.5 if parts[1] == "options.hpp" else len(RANKS)
+    return RANK.get(parts[1], -1)
+
+
+def runtime_violation(name: str, target: str) -> str:
+    if name.split("/")[1] == target.split("/")[1]:
+        return ""
+    own, other = layer_rank(name), layer_rank(target)
+    if own < 0 or other < 0:
+        return f"a folder of runtime/ that has no layer ({name} includes {target})"
+    return "" if other <= own else f"a higher layer of runtime/ ({target})"
+
+
+def violation(name: str, target: str) -> str:
+    """What is wrong with `name` including `target`, both relative to the root; empty: nothing."""
+    folder, other = name.split("/")[0], target.split("/")[0]
+    if folder == other:
+        return runtime_violation(name, target) if folder == "runtime" else ""
+    if other not in MAY_SEE:
+        return f"\"{target}\", which is not a path from the root of the repository"
+    if folder == "config" and target.endswith("options.hpp"):
+        return ""
+    return "" if target.startswith(MAY_SEE[folder]) and MAY_SEE[folder] else f"{other}/ ({target})"
+
+
+def library_of(header: str) -> str:
+    for library, (starts, _) in LIBRARIES.items():
+        if header.startswith(starts):
+            return library
+    return ""
+
+
+def check(root: Path) -> list[str]:
+    found = []
+    doors = defaultdict(set)         # (folder, library) -> files without suffix
+    layer_uses = defaultdict(set)    # (layer, layer) of one rank -> places
+    for name in sources.cpp_files(root):
+        text = sources.read(root, name)
+        folder = name.split("/")[0]
+        for match in INCLUDE.finditer(text):
+            quote, target = match.groups()
+            place = f"{name}:{text.count(chr(10), 0, match.start(2)) + 1}"
+            if quote == '"':
+                wrong = violation(name, target)
+                if wrong:
+                    found.append(f"{place}: includes {wrong}")
+                a, b = (name.split("/") + ["", ""])[1], (target.split("/") + ["", ""])[1]
+                if folder == "runtime" and a != b and a in RANK and RANK.get(a) == RANK.get(b):
+                    layer_uses[(a, b)].add(place)
+                continue
+            library = library_of(target)
+            if library and folder != "tests":
+                doors[(folder, library)].add(name.rsplit(".", 1)[0])
+                if folder not in LIBRARIES[library][1]:
+                    found.append(f"{place}: includes {library}, which {folder}/ must not know")
+    for (folder, library), files in sorted(doors.items()):
+        if len(files) > 1:
+            found.append(f"{folder}/: includes {library} in {len(files)} places, one is allowed: {', '.join(sorted(files))}")
+    for (a, b), places in sorted(layer_uses.items()):
+        if a < b and (b, a) in layer_uses:
+            found.append(f"runtime/{a} and runtime/{b} include each other: {', '.join(sorted(places | layer_uses[(b, a)]))}")
+    return found
+
+
+if __name__ == "__main__":
+    sources.finish(check(sources.root_from_arguments()), "include rules")

@@ -1,0 +1,156 @@
+"""The checks catch what they are for, and leave alone what is right: on invented repositories."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import duplicates
+import include_rules
+import text_rules
+import top_level
+
+
+class Invented(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = Path(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+class IncludeRulesTest(Invented):
+    def violations(self, name, *includes):
+        self.write(name, "".join(f"#include {include}\n" for include in includes))
+        return include_rules.check(self.root)
+
+    def test_a_lower_layer_may_be_included(self):
+        self.assertEqual(self.violations("runtime/pool/pool.hpp", '"runtime/base/ids.hpp"',
+                                         '"runtime/task/task.hpp"', '"runtime/pool/word.hpp"',
+                                         '"runtime/options.hpp"'), [])
+
+    def test_a_higher_layer_is_caught_with_its_line(self):
+        self.assertEqual(self.violations("runtime/base/ids.hpp", "<cstdint>", '"runtime/topology/topology.hpp"'),
+                         ["runtime/base/ids.hpp:2: includes a higher layer of runtime/ (runtime/topology/topology.hpp)"])
+
+    def test_the_base_does_not_see_the_options(self):
+        self.assertEqual(len(self.violations("runtime/base/ids.hpp", '"runtime/options.hpp"')), 1)
+
+    def test_an_unknown_layer_is_caught(self):
+        self.assertEqual(len(self.violations("runtime/misc/a.hpp", '"runtime/base/ids.hpp"')), 1)
+
+    def test_layers_of_one_rank_use_each_other_in_one_direction(self):
+        self.assertEqual(self.violations("runtime/task/task.hpp", '"runtime/resource/header.hpp"'), [])
+        self.assertEqual(len(self.violations("runtime/resource/header.hpp", '"runtime/task/task.hpp"')), 1)
+
+    def test_each_folder_sees_what_it_may(self):
+        for name, include in [("index/tree.hpp", "runtime/scheduler/worker.hpp"),
+                              ("protocol/parser.hpp", "runtime/base/result.hpp"),
+                              ("config/options.hpp", "runtime/options.hpp"),
+                              ("config/options.hpp", "index/options.hpp"),
+                              ("config/resolve.hpp", "runtime/topology/topology.hpp"),
+                              ("server/main.cpp", "config/load.hpp"), ("bench/tree.cpp", "index/tree.hpp"),
+                              ("tests/unit/server/a.cpp", "server/daemon.hpp")]:
+            with self.subTest(name=name, include=include):
+                self.assertEqual(include_rules.violation(name, include), "")
+
+    def test_each_folder_is_kept_from_the_rest(self):
+        for name, include in [("runtime/base/ids.hpp", "protocol/parser.hpp"), ("index/tree.hpp", "protocol/parser.hpp"),
+                              ("protocol/parser.hpp", "runtime/topology/topology.hpp"),
+                              ("protocol/parser.hpp", "index/tree.hpp"), ("config/load.hpp", "runtime/memory/heap.hpp"),
+                              ("config/load.hpp", "server/daemon.hpp"), ("server/main.cpp", "bench/client.hpp"),
+                              ("server/main.cpp", "tests/model.hpp"), ("bench/a.cpp", "tests/model.hpp"),
+                              ("server/main.cpp", "daemon.hpp")]:
+            with self.subTest(name=name, include=include):
+                self.assertNotEqual(include_rules.violation(name, include), "")
+
+    def test_a_library_has_one_door(self):
+        self.write("runtime/topology/a.cpp", "#include <hwloc.h>\n")
+        self.assertEqual(include_rules.check(self.root), [])
+        self.write("runtime/topology/b.cpp", "#include <hwloc.h>\n")
+        self.assertEqual(len(include_rules.check(self.root)), 1)
+
+    def test_a_wrapper_and_its_source_are_one_door(self):
+        self.write("server/net/asio.hpp", "#include <boost/asio.hpp>\n")
+        self.write("server/net/asio.cpp", "#include <boost/asio/impl/src.hpp>\n")
+        self.assertEqual(include_rules.check(self.root), [])
+
+    def test_a_library_in_the_wrong_folder_is_caught(self):
+        for name, header in [("server/a.cpp", "yaml-cpp/yaml.h"), ("runtime/base/a.cpp", "spdlog/spdlog.h"),
+                             ("protocol/a.cpp", "boost/asio.hpp"), ("server/b.cpp", "hwloc.h"),
+                             ("index/a.cpp", "numa.h")]:
+            with self.subTest(name=name):
+                self.assertTrue(any("must not know" in found for found in self.violations(name, f"<{header}>")))
+
+    def test_tests_may_include_any_library(self):
+        self.assertEqual(self.violations("tests/unit/a.cpp", "<yaml-cpp/yaml.h>"), [])
+
+
+class TextRulesTest(Invented):
+    def test_a_good_header_is_fine(self):
+        self.write("runtime/base/a.hpp", "// What it is.\n#pragma once\n")
+        self.assertEqual(text_rules.check(self.root), [])
+
+    def test_a_file_without_opening_or_pragma_is_caught(self):
+        self.write("runtime/base/a.hpp", "int x;\n")
+        self.assertEqual(len(text_rules.check(self.root)), 2)
+
+    def test_a_source_is_explained_by_its_header(self):
+        self.write("index/a.cpp", "int x;\n")
+        self.assertEqual(len(text_rules.check(self.root)), 1)
+        self.write("index/a.hpp", "// What it is.\n#pragma once\n")
+        self.assertEqual(text_rules.check(self.root), [])
+
+    def test_a_file_that_is_too_long_is_caught_and_one_that_just_fits_is_not(self):
+        self.write("index/a.cpp", "// a\n" * text_rules.MOST_LINES)
+        self.assertEqual(text_rules.check(self.root), [])
+        self.write("index/a.cpp", "// a\n" * (text_rules.MOST_LINES + 1))
+        self.assertEqual(len(text_rules.check(self.root)), 1)
+
+    def test_leftovers_are_caught(self):
+        self.write("index/a.cpp", "// a\n// TO" "DO: later\n")
+        self.assertEqual(text_rules.check(self.root), ["index/a.cpp:2: contains TO" "DO"])
+
+
+class TopLevelTest(Invented):
+    def test_only_listed_entries_may_be_there(self):
+        for name in top_level.NEEDED:
+            self.write(name, "")
+        self.write("runtime/base/a.hpp", "")
+        self.assertEqual(top_level.check(self.root), [])
+        self.write("notes.txt", "")
+        self.write("src/a.cpp", "")
+        self.assertEqual(top_level.check(self.root), ["notes.txt: does not belong in the root",
+                                                      "src: does not belong in the root"])
+
+    def test_a_needed_file_that_is_missing_is_told(self):
+        self.assertEqual(len(top_level.check(self.root)), len(top_level.NEEDED))
+
+
+class DuplicatesTest(Invented):
+    LINES = [f"value_{number} = compute({number});" for number in range(duplicates.WINDOW)]
+
+    def test_six_equal_lines_in_two_files_are_caught_whatever_their_blanks(self):
+        self.write("index/a.cpp", "// a\nint first;\n" + "\n".join(self.LINES))
+        self.write("index/b.cpp", "// b\n" + "\n\n".join("    " + line for line in self.LINES))
+        self.assertEqual(duplicates.check(self.root), ["the same lines in index/a.cpp:3 and index/b.cpp:2"])
+
+    def test_five_equal_lines_are_not(self):
+        self.write("index/a.cpp", "\n".join(self.LINES[:-1]))
+        self.write("index/b.cpp", "\n".join(self.LINES[:-1]))
+        self.assertEqual(duplicates.check(self.root), [])
+
+    def test_openings_and_braces_are_no_copies(self):
+        opening = "// same\n#include <a>\n#include <b>\n#include <c>\nnamespace x {\n{\n}\n}\n}\n}\n"
+        self.write("index/a.cpp", opening)
+        self.write("index/b.cpp", opening)
+        self.assertEqual(duplicates.check(self.root), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

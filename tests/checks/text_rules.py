@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""What can be said of each file by its text: its length, how it opens, what it must not contain."""
+
+import re
+from pathlib import Path
+
+import sources
+
+MOST_LINES = 450
+# Joined here, so that this file does not contain them.
+FORBIDDEN = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "DIS" + "ABLED_"]))
+CHECKED = (".hpp", ".cpp", ".py", ".sh", ".txt", ".cmake", ".md")
+
+
+def check_cpp(name: str, lines: list[str], headers: set[str]) -> list[str]:
+    found = []
+    explained = name.endswith(".cpp") and name[:-4] + ".hpp" in headers  # its header says what it is
+    if not explained and (not lines or not lines[0].startswith(("//", "/*"))):
+        found.append(f"{name}:1: does not open with a comment that says what it is")
+    if name.endswith(".hpp") and not any(line.strip() == "#pragma once" for line in lines):
+        found.append(f"{name}:1: has no #pragma once")
+    return found
+
+
+def check(root: Path) -> list[str]:
+    found = []
+    cpp = set(sources.cpp_files(root))
+    for name in sources.all_files(root):
+        if not name.endswith(CHECKED) and name not in ("server/quickstart", "tests/run"):
+            continue
+        lines = sources.read(root, name).splitlines()
+        if name.endswith((".hpp", ".cpp", ".py")) and len(lines) > MOST_LINES:
+            found.append(f"{name}: has {len(lines)} lines, {MOST_LINES} are allowed: split it by concept")
+        found += [f"{name}:{number}: contains {match.group()}"
+                  for number, line in enumerate(lines, 1) if (match := FORBIDDEN.search(line))]
+        if name in cpp:
+            found += check_cpp(name, lines, cpp)
+    return found
+
+
+if __name__ == "__main__":
+    sources.finish(check(sources.root_from_arguments()), "text rules")
