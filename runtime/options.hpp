@@ -38,8 +38,8 @@ struct MemoryOptions {
 
 /// Epoch based reclamation [Mx 4.4].
 struct EpochOptions {
-  std::uint32_t interval_ms = 50;             ///< least time between two epoch advances
-  std::size_t advance_bytes = 4U << 20U;      ///< retired bytes of one worker that advance the epoch early
+  std::uint32_t interval_ms = 50;         ///< least time between two epoch advances
+  std::size_t advance_bytes = 4U << 20U;  ///< retired bytes of one worker that advance the epoch early
 };
 
 /// One worker and the processing unit that it is pinned to.
@@ -52,10 +52,14 @@ struct WorkerPlacement {
 /// Everything the runtime needs to start.
 struct RuntimeOptions {
   std::vector<WorkerPlacement> workers;  ///< one worker each, at least one
+  std::vector<std::uint32_t> os_nodes;  ///< the system's number of NumaNodeId i; empty: one node, never bound
   PrefetchOptions prefetch;
   MemoryOptions memory;
   EpochOptions epoch;
-  std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
+  std::uint32_t spin_rounds = 64;    ///< empty rounds before an idle worker blocks
+  std::uint32_t batch_tasks = 4096;  ///< most tasks executed between two polls of the sockets
+  std::uint32_t pools_per_worker =
+      4;  ///< task pools that data objects are spread over, besides the pinned one
 };
 
 }  // namespace mxkv::runtime

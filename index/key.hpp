@@ -1,0 +1,66 @@
+// Byte keys and their heads.
+//
+// Keys are ordered by memcmp over their raw bytes, a prefix before what it begins. The head of a key at an
+// offset is its next eight bytes as a big-endian number, padded with zeros: heads compare as the keys do,
+// but equal heads prove nothing, since a key may end there or hold NUL.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace mxkv::index {
+
+/// Longest byte key.
+inline constexpr std::size_t kMaxKeyBytes = 250;
+
+/// A key somewhere in memory. Empty is the minimum: it precedes every key of the tree.
+using KeyView = std::string_view;
+
+namespace detail {
+inline std::uint64_t load_big_endian(const char* data) noexcept {
+  std::uint64_t word = 0;
+  std::memcpy(&word, data, sizeof word);
+  if constexpr (std::endian::native == std::endian::little) {
+    word = __builtin_bswap64(word);
+  }
+  return word;
+}
+}  // namespace detail
+
+/// The head of `key` after its first `offset` bytes. Reads nothing outside of the key.
+inline std::uint64_t head_of(KeyView key, std::size_t offset) noexcept {
+  const std::size_t size = key.size();
+  if (offset + 8 <= size) {
+    return detail::load_big_endian(key.data() + offset);
+  }
+  if (offset >= size) {
+    return 0;
+  }
+  const std::size_t rest = size - offset;  // 1 to 7
+  if (size >= 8) {
+    return detail::load_big_endian(key.data() + size - 8) << (8 * (8 - rest));
+  }
+  char padded[8] = {};
+  std::memcpy(padded, key.data() + offset, rest);
+  return detail::load_big_endian(padded);
+}
+
+/// Bytes that both keys begin with.
+inline std::size_t common_prefix(KeyView a, KeyView b) noexcept {
+  const std::size_t most = std::min(a.size(), b.size());
+  std::size_t i = 0;
+  while (i < most && a[i] == b[i]) {
+    ++i;
+  }
+  return i;
+}
+
+/// The shortest key s with low < s <= high.
+inline KeyView shortest_separator(KeyView low, KeyView high) noexcept {
+  return high.substr(0, std::min(high.size(), common_prefix(low, high) + 1));
+}
+
+}  // namespace mxkv::index

@@ -1,0 +1,301 @@
+// A node of the Blink-tree: 14 cache lines of relaxed words, laid out for staged prefetching.
+//
+//   line 0      version | meta | fence of blocks 1..5 | head of the high fence
+//   line 1      right sibling | low fence | high fence | cas floor | separator pending | prefix (24 bytes)
+//   then blocks of  keys (8 words) | values (8 words) [| separators (8 words): inner nodes of byte keys]
+//
+// A search reads line 0, which names the one block that can hold the key, then that block's key line and
+// value line: three lines of a leaf instead of fourteen. Entries are sorted across blocks; each block has
+// room to grow, so that an insert shifts at most eight words. Fence j is a bound: heads in earlier blocks are
+// at most the fence, heads from block j on at least. Entries of an inner node are (lower bound, child); the
+// first one's bound is the node's low fence.
+//
+// For 64-bit keys a head is the key. For byte keys it is the eight bytes after the node's prefix, which is
+// what all keys between the node's fences begin with.
+//
+// Thread-safety: readers under OptimisticRead, writers under WriteLatch; layout() also before publication.
+// Architecture sections 5, 6 and 10; [Mx 5.1].
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "index/node_meta.hpp"
+#include "runtime/base/relaxed_word.hpp"
+#include "runtime/resource/data_object.hpp"
+
+namespace mxkv::index {
+
+/// Where an entry is, or would be inserted.
+struct Position {
+  std::uint8_t block = 0;
+  std::uint8_t slot = 0;
+};
+
+/// All entries of a node, copied out: for redistribution and splits.
+struct Entries {
+  static constexpr unsigned kMax = NodeMeta::kMaxBlocks * NodeMeta::kMaxSlots + 1;
+  std::array<std::uint64_t, kMax> heads;
+  std::array<std::uint64_t, kMax> values;
+  std::array<std::uint64_t, kMax> separators;  ///< inner nodes of byte keys only
+  unsigned count = 0;
+
+  void insert(unsigned rank, std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
+    for (unsigned i = count; i > rank; --i) {
+      heads[i] = heads[i - 1];
+      values[i] = values[i - 1];
+      separators[i] = separators[i - 1];
+    }
+    heads[rank] = head;
+    values[rank] = value;
+    separators[rank] = separator;
+    ++count;
+  }
+};
+
+/// Shape constants of a tree; tests use tiny ones so that few keys split all levels.
+template <unsigned LeafBlocks, unsigned InnerBlocks, unsigned Slots, bool InnerSeparators>
+struct NodeShape {
+  static_assert(LeafBlocks <= NodeMeta::kMaxBlocks && InnerBlocks <= NodeMeta::kMaxBlocks &&
+                Slots <= NodeMeta::kMaxSlots);
+  static_assert(LeafBlocks >= 2 && InnerBlocks >= 2 && Slots >= 2, "a split leaves entries on both sides");
+  static constexpr unsigned kSlots = Slots;
+  static constexpr unsigned blocks(bool leaf) noexcept { return leaf ? LeafBlocks : InnerBlocks; }
+  static constexpr unsigned lines_per_block(bool leaf) noexcept { return !leaf && InnerSeparators ? 3 : 2; }
+  static constexpr unsigned capacity(bool leaf) noexcept { return blocks(leaf) * Slots; }
+  /// More entries than this split the node rather than spread over its blocks anew: a spread that leaves
+  /// little room would soon be repeated.
+  static constexpr unsigned split_above(bool leaf) noexcept { return capacity(leaf) - capacity(leaf) / 8; }
+};
+
+template <class Shape>
+class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
+  using Word = runtime::RelaxedWord;
+
+ public:
+  static constexpr unsigned kLines = 14;
+  static constexpr unsigned kHeaderLines = 2;
+  static constexpr std::size_t kPrefixInlineBytes = 24;
+
+  Node(runtime::PoolId pool, runtime::primitive how, unsigned level) noexcept : DataObject(pool, how) {
+    store_meta(meta().with_level(level).with_high_infinite(true));
+    for (Word* word : {&high_head_, &right_, &low_, &high_, &cas_floor_, &pending_}) {
+      word->store(0);
+    }
+    for (Word& word : prefix_) {
+      word.store(0);
+    }
+    const Entries none{};
+    layout(none, 0, 0);
+  }
+
+  [[nodiscard]] NodeMeta meta() const noexcept { return NodeMeta{DataObject::meta().load()}; }
+  void store_meta(NodeMeta meta) noexcept { DataObject::meta().store(meta.word()); }
+  [[nodiscard]] bool leaf() const noexcept { return meta().level() == 0; }
+
+  // Words of the header lines.
+  [[nodiscard]] std::uint64_t fence(unsigned j) const noexcept { return fences_[j].load(); }
+  [[nodiscard]] std::uint64_t high_head() const noexcept { return high_head_.load(); }
+  [[nodiscard]] std::uint64_t right() const noexcept { return right_.load(); }
+  [[nodiscard]] std::uint64_t low() const noexcept { return low_.load(); }
+  [[nodiscard]] std::uint64_t high() const noexcept { return high_.load(); }
+  [[nodiscard]] std::uint64_t cas_floor() const noexcept { return cas_floor_.load(); }
+  [[nodiscard]] std::uint64_t prefix_word(unsigned i) const noexcept { return prefix_[i].load(); }
+  void store_high(std::uint64_t high, std::uint64_t head) noexcept {
+    high_.store(high);
+    high_head_.store(head);
+  }
+  void store_right(std::uint64_t right) noexcept { right_.store(right); }
+  void store_low(std::uint64_t low) noexcept { low_.store(low); }
+  void store_prefix_word(unsigned i, std::uint64_t word) noexcept { prefix_[i].store(word); }
+  void raise_cas_floor(std::uint64_t cas) noexcept {
+    if (cas > cas_floor_.load()) {
+      cas_floor_.store(cas);
+    }
+  }
+  /// Whether the parent knows no separator for this node yet. Its own word: it is cleared under the parent's
+  /// latch, not under the node's.
+  [[nodiscard]] bool separator_pending() const noexcept { return pending_.load() != 0; }
+  void store_separator_pending(bool pending) noexcept { pending_.store(pending ? 1 : 0); }
+
+  // Lines, for prefetch annotations.
+  [[nodiscard]] static constexpr unsigned first_line_of(unsigned block, bool leaf) noexcept {
+    return kHeaderLines + block * Shape::lines_per_block(leaf);
+  }
+
+  // Entries.
+  [[nodiscard]] std::uint64_t head(bool leaf, Position at) const noexcept {
+    return line(leaf, at.block, 0)[at.slot].load();
+  }
+  [[nodiscard]] std::uint64_t value(bool leaf, Position at) const noexcept {
+    return line(leaf, at.block, 1)[at.slot].load();
+  }
+  [[nodiscard]] std::uint64_t separator(Position at) const noexcept {
+    return line(false, at.block, 2)[at.slot].load();
+  }
+  void store_value(bool leaf, Position at, std::uint64_t value) noexcept {
+    line(leaf, at.block, 1)[at.slot].store(value);
+  }
+
+  /// Entries of a block, at most what fits.
+  [[nodiscard]] static unsigned clamp_count(NodeMeta meta, unsigned block) noexcept {
+    const unsigned count = meta.count(block);
+    return count < Shape::kSlots ? count : Shape::kSlots;
+  }
+
+  /// The block whose entries may equal `head`, or hold the last one at most `head`: count of fences at or
+  /// (strict) below it.
+  [[nodiscard]] unsigned block_for(NodeMeta meta, std::uint64_t head, bool strict) const noexcept {
+    unsigned block = 0;
+    if (!strict) {
+      for (unsigned j = 0; j + 1 < NodeMeta::kMaxBlocks; ++j) {
+        block += fences_[j].load() <= head ? 1U : 0U;
+      }
+    } else {
+      for (unsigned j = 0; j + 1 < NodeMeta::kMaxBlocks; ++j) {
+        block += fences_[j].load() < head ? 1U : 0U;
+      }
+    }
+    return clamp_block(meta, block);
+  }
+  /// A block index that is safe to use, whatever a torn read said.
+  [[nodiscard]] unsigned clamp_block(NodeMeta meta, unsigned block) const noexcept {
+    const unsigned most = Shape::blocks(meta.level() == 0);
+    unsigned used = meta.blocks();
+    used = used > most ? most : used;
+    return block < used ? block : (used == 0 ? 0 : used - 1);
+  }
+
+  /// How many heads of a block are below `head`.
+  [[nodiscard]] unsigned count_below(bool leaf, unsigned block, unsigned count,
+                                     std::uint64_t head) const noexcept {
+    const Word* heads = line(leaf, block, 0);
+    unsigned below = 0;
+    for (unsigned i = 0; i < Shape::kSlots; ++i) {
+      below += static_cast<unsigned>(heads[i].load() < head) & static_cast<unsigned>(i < count);
+    }
+    return below;
+  }
+
+  /// Copies all entries out; at most as many as fit.
+  void copy_entries(NodeMeta meta, bool with_separators, Entries& out) const noexcept {
+    const bool is_leaf = meta.level() == 0;
+    out.count = 0;
+    for (unsigned block = 0; block < Shape::blocks(is_leaf); ++block) {
+      const unsigned count = block < meta.blocks() ? clamp_count(meta, block) : 0;
+      for (unsigned slot = 0; slot < count; ++slot, ++out.count) {
+        out.heads[out.count] = line(is_leaf, block, 0)[slot].load();
+        out.values[out.count] = line(is_leaf, block, 1)[slot].load();
+        out.separators[out.count] = with_separators ? line(is_leaf, block, 2)[slot].load() : 0;
+      }
+    }
+  }
+
+  // --- Writers ---
+
+  /// Lays out entries [first, last) evenly over the blocks, and sets the fences.
+  void layout(const Entries& entries, unsigned first, unsigned last) noexcept {
+    const bool is_leaf = leaf();
+    const unsigned count = last - first;
+    const unsigned most = Shape::blocks(is_leaf);
+    const unsigned blocks = count == 0 ? 1 : (count < most ? count : most);
+    NodeMeta changed = meta().with_blocks(blocks);
+    unsigned next = first;
+    for (unsigned block = 0; block < NodeMeta::kMaxBlocks; ++block) {
+      const unsigned here = block < blocks ? count / blocks + (block < count % blocks ? 1 : 0) : 0;
+      changed = changed.with_count(block, here);
+      if (block > 0) {
+        fences_[block - 1].store(here > 0 ? entries.heads[next] : ~std::uint64_t{0});
+      }
+      for (unsigned slot = 0; slot < here; ++slot, ++next) {
+        store_entry(is_leaf, block, slot, entries.heads[next], entries.values[next],
+                    entries.separators[next]);
+      }
+    }
+    store_meta(changed);
+  }
+
+  /// Whether an entry fits at `at` without moving others to other blocks.
+  [[nodiscard]] bool fits(NodeMeta meta, Position at) const noexcept {
+    return meta.count(at.block) < Shape::kSlots;
+  }
+
+  /// Whether `at` is behind the last entry and a new block can be opened for it.
+  [[nodiscard]] bool can_open_block(NodeMeta meta, Position at) const noexcept {
+    return at.block + 1U == meta.blocks() && at.slot == Shape::kSlots &&
+           meta.blocks() < Shape::blocks(meta.level() == 0);
+  }
+
+  void open_block(std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
+    const NodeMeta before = meta();
+    const unsigned block = before.blocks();
+    fences_[block - 1].store(head);
+    store_entry(before.level() == 0, block, 0, head, value, separator);
+    store_meta(before.with_blocks(block + 1).with_count(block, 1));
+  }
+
+  void insert(Position at, std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
+    const NodeMeta before = meta();
+    const bool is_leaf = before.level() == 0;
+    const unsigned count = before.count(at.block);
+    for (unsigned i = count; i > at.slot; --i) {
+      copy_entry(is_leaf, at.block, i - 1, i);
+    }
+    store_entry(is_leaf, at.block, at.slot, head, value, separator);
+    store_meta(before.with_count(at.block, count + 1));
+  }
+
+  void erase(Position at) noexcept {
+    const NodeMeta before = meta();
+    const bool is_leaf = before.level() == 0;
+    const unsigned count = before.count(at.block);
+    for (unsigned i = at.slot + 1U; i < count; ++i) {
+      copy_entry(is_leaf, at.block, i, i - 1);
+    }
+    store_meta(before.with_count(at.block, count - 1));
+  }
+
+  /// Rank of a position among all entries.
+  [[nodiscard]] static unsigned rank_of(NodeMeta meta, Position at) noexcept {
+    unsigned rank = at.slot;
+    for (unsigned block = 0; block < at.block; ++block) {
+      rank += clamp_count(meta, block);
+    }
+    return rank;
+  }
+
+ private:
+  [[nodiscard]] const Word* line(bool leaf, unsigned block, unsigned row) const noexcept {
+    return &words_[(block * Shape::lines_per_block(leaf) + row) * 8];
+  }
+  [[nodiscard]] Word* line(bool leaf, unsigned block, unsigned row) noexcept {
+    return &words_[(block * Shape::lines_per_block(leaf) + row) * 8];
+  }
+  void store_entry(bool leaf, unsigned block, unsigned slot, std::uint64_t head, std::uint64_t value,
+                   std::uint64_t separator) noexcept {
+    line(leaf, block, 0)[slot].store(head);
+    line(leaf, block, 1)[slot].store(value);
+    if (Shape::lines_per_block(leaf) == 3) {
+      line(leaf, block, 2)[slot].store(separator);
+    }
+  }
+  void copy_entry(bool leaf, unsigned block, unsigned from, unsigned to) noexcept {
+    store_entry(leaf, block, to, line(leaf, block, 0)[from].load(), line(leaf, block, 1)[from].load(),
+                Shape::lines_per_block(leaf) == 3 ? line(leaf, block, 2)[from].load() : 0);
+  }
+
+  Word fences_[NodeMeta::kMaxBlocks - 1];
+  Word high_head_;
+  Word right_;
+  Word low_;
+  Word high_;
+  Word cas_floor_;
+  Word pending_;
+  Word prefix_[3];
+  Word words_[(kLines - kHeaderLines) * 8];
+};
+
+static_assert(sizeof(Node<NodeShape<6, 6, 8, false>>) == 14 * runtime::kCacheLineBytes);
+static_assert(sizeof(Node<NodeShape<6, 4, 8, true>>) == 14 * runtime::kCacheLineBytes);
+
+}  // namespace mxkv::index

@@ -1,0 +1,69 @@
+// The meta word of a node: what the data object's header leaves to the index (bits 20 and up).
+//
+//   bit 20     frozen: no insert or split any more            bits 26-31  level, 0 for leaves
+//   bit 21     dead: unlinked, forwards left                  bits 32-39  prefix bytes
+//   bit 22     the high fence is +infinity                    bits 40-63  entries of six blocks, 4 bits each
+//   bits 23-25 blocks in use
+// One word, so that a reader of the header line gets a consistent shape with one load. (Frozen and dead are
+// for unlinking; nothing sets them yet.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mxkv::index {
+
+class NodeMeta {
+ public:
+  static constexpr unsigned kMaxBlocks = 6;
+  static constexpr unsigned kMaxSlots = 8;
+
+  constexpr explicit NodeMeta(std::uint64_t word) noexcept : word_(word) {}
+  [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
+
+  [[nodiscard]] constexpr bool high_infinite() const noexcept { return ((word_ >> 22U) & 1U) != 0; }
+  [[nodiscard]] constexpr unsigned blocks() const noexcept {
+    return static_cast<unsigned>((word_ >> 23U) & 7U);
+  }
+  [[nodiscard]] constexpr unsigned level() const noexcept {
+    return static_cast<unsigned>((word_ >> 26U) & 63U);
+  }
+  [[nodiscard]] constexpr std::size_t prefix_bytes() const noexcept {
+    return static_cast<std::size_t>((word_ >> 32U) & 255U);
+  }
+  /// Entries of a block. A torn read may give any number: callers clamp to what a block holds.
+  [[nodiscard]] constexpr unsigned count(unsigned block) const noexcept {
+    return static_cast<unsigned>((word_ >> (40U + 4U * block)) & 15U);
+  }
+  [[nodiscard]] constexpr unsigned total() const noexcept {
+    unsigned sum = 0;
+    for (unsigned block = 0; block < kMaxBlocks; ++block) {
+      sum += count(block);
+    }
+    return sum;
+  }
+
+  [[nodiscard]] constexpr NodeMeta with_high_infinite(bool infinite) const noexcept {
+    return set(22U, 1U, infinite ? 1U : 0U);
+  }
+  [[nodiscard]] constexpr NodeMeta with_blocks(unsigned blocks) const noexcept {
+    return set(23U, 7U, blocks);
+  }
+  [[nodiscard]] constexpr NodeMeta with_level(unsigned level) const noexcept { return set(26U, 63U, level); }
+  [[nodiscard]] constexpr NodeMeta with_prefix(std::size_t bytes) const noexcept {
+    return set(32U, 255U, bytes);
+  }
+  [[nodiscard]] constexpr NodeMeta with_count(unsigned block, unsigned count) const noexcept {
+    return set(40U + 4U * block, 15U, count);
+  }
+
+ private:
+  [[nodiscard]] constexpr NodeMeta set(unsigned shift, std::uint64_t mask,
+                                       std::uint64_t value) const noexcept {
+    return NodeMeta{(word_ & ~(mask << shift)) | ((value & mask) << shift)};
+  }
+
+  std::uint64_t word_;
+};
+
+}  // namespace mxkv::index

@@ -1,0 +1,53 @@
+#include "runtime/epoch/retire_list.hpp"
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::runtime {
+
+namespace {
+constexpr unsigned kKindShift = 48;
+constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kKindShift) - 1;
+}  // namespace
+
+RetireList::~RetireList() {
+  MXKV_ASSERT(head_ == nullptr, "a retire list is reclaimed before it goes");
+}
+
+void RetireList::add(void* object, ReclaimKind kind, std::uint64_t stamp, std::size_t bytes) {
+  if (tail_ == nullptr || tail_->stamp != stamp || tail_->count == Block::kCapacity) {
+    auto* block = static_cast<Block*>(blocks_.allocate_retire_block());
+    block->next = nullptr;
+    block->stamp = stamp;
+    block->count = 0;
+    block->bytes = 0;
+    (tail_ == nullptr ? head_ : tail_->next) = block;
+    tail_ = block;
+  }
+  const auto address = reinterpret_cast<std::uint64_t>(object);
+  MXKV_DCHECK((address & ~kAddressMask) == 0, "user addresses have 48 bits");
+  tail_->entries[tail_->count++] = address | (std::uint64_t{kind.value()} << kKindShift);
+  ++entries_;
+  bytes_since_advance_ += bytes;
+}
+
+std::size_t RetireList::reclaim(std::uint64_t horizon, std::size_t most, const ReclaimFunction* functions,
+                                Worker& worker) {
+  std::size_t freed = 0;
+  while (freed < most && head_ != nullptr && head_->stamp < horizon) {
+    Block* block = head_;
+    head_ = block->next;
+    if (head_ == nullptr) {
+      tail_ = nullptr;
+    }
+    entries_ -= block->count;
+    for (std::uint32_t i = 0; i < block->count; ++i) {
+      const std::uint64_t entry = block->entries[i];
+      functions[entry >> kKindShift](worker, reinterpret_cast<void*>(entry & kAddressMask));
+    }
+    freed += block->count;
+    blocks_.release_retire_block(block);
+  }
+  return freed;
+}
+
+}  // namespace mxkv::runtime

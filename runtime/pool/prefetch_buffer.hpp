@@ -1,0 +1,86 @@
+// The prefetch buffer: the tasks that a worker executes next, in order, with their lines on the way [Mx 3].
+//
+// A ring. Tasks enter at the tail and are executed from the head, first in first out: a prefetch needs
+// other work between its request and its use. Two ways to ask for the lines:
+//   at_spawn   when the task enters; the window bounds how many are on the way.
+//   distance   when the task is `distance` slots from the head. A cursor remembers up to where lines were
+//              asked for, since looking only at head + distance skips tasks that entered while the ring was
+//              shorter than that.
+// An entry is a task and, in the low bits of its address, which of the worker's pools it came from.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/options.hpp"
+#include "runtime/task/task.hpp"
+
+namespace mxkv::runtime {
+
+/// A task in the buffer. `pool` is 0 for a free task, else 1 + the index of the worker's pool.
+struct BufferedTask {
+  MxTask* task;
+  std::size_t pool;
+};
+
+/// Thread-safety: owner worker only.
+class PrefetchBuffer {
+ public:
+  static constexpr std::uint32_t kCapacity = 512;
+  /// Task blocks are cache-line aligned, which leaves six bits for the pool.
+  static constexpr std::size_t kMaxPools = kCacheLineBytes - 1;
+
+  explicit PrefetchBuffer(const PrefetchOptions& options) noexcept
+      : mode_(options.mode), distance_(options.distance), window_(options.window) {
+    MXKV_ASSERT(window_ >= 1 && window_ <= kCapacity / 2,
+                "the window fits the ring with room for respawned tasks");
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return tail_ - head_; }
+  /// How many tasks may still enter before the window is full.
+  [[nodiscard]] std::uint32_t room() const noexcept { return size() < window_ ? window_ - size() : 0; }
+
+  void push(MxTask* task, std::size_t pool = 0) noexcept {
+    MXKV_DCHECK(size() < kCapacity, "the prefetch buffer overflows");
+    slots_[tail_ % kCapacity] = reinterpret_cast<std::uintptr_t>(task) | pool;
+    ++tail_;
+    if (mode_ == prefetch_mode::at_spawn) {
+      task->prefetch();
+    }
+  }
+
+  /// Takes the next task; asks for the lines of those that came near enough. The buffer must not be empty.
+  [[nodiscard]] BufferedTask pop() noexcept {
+    const std::uintptr_t entry = slots_[head_ % kCapacity];
+    ++head_;
+    if (mode_ == prefetch_mode::distance) {
+      prefetch_ahead();
+    }
+    return {reinterpret_cast<MxTask*>(entry & ~std::uintptr_t{kMaxPools}), entry & kMaxPools};
+  }
+
+ private:
+  void prefetch_ahead() noexcept {
+    const std::uint32_t until = size() < distance_ ? tail_ : head_ + distance_;
+    if (static_cast<std::int32_t>(head_ - prefetched_) > 0) {
+      prefetched_ = head_;
+    }
+    for (; static_cast<std::int32_t>(until - prefetched_) > 0; ++prefetched_) {
+      reinterpret_cast<const MxTask*>(slots_[prefetched_ % kCapacity] & ~std::uintptr_t{kMaxPools})
+          ->prefetch();
+    }
+  }
+
+  prefetch_mode mode_;
+  std::uint32_t distance_;
+  std::uint32_t window_;
+  std::uint32_t head_ = 0;
+  std::uint32_t tail_ = 0;
+  std::uint32_t prefetched_ = 0;
+  std::array<std::uintptr_t, kCapacity> slots_{};
+};
+
+}  // namespace mxkv::runtime

@@ -1,0 +1,133 @@
+// Task pool = synchronization domain [MK 5]: tasks bound to objects that only this pool's holder may write.
+//
+// Any thread spawns into it with one exchange. One worker at a time executes from it: it holds the *lease*.
+// The pool word says where the pool stands:
+//
+//   empty        nothing to do                                  ready         has tasks, nobody executes them
+//   leased       a worker executes from it                      leased_dirty  the same, and tasks came since
+//
+//   spawn():  push, then  empty -> ready (the spawner tells the owner)   leased -> leased_dirty
+//   take():   ready -> leased (acquire)
+//   give():   leased -> empty,  leased_dirty -> ready (release)
+//
+// No task is lost: spawn() pushes (seq_cst) before it reads the word, take() changes the word before it
+// pops. So either the taker finds the task, or the spawner sees the lease and marks it dirty. A spurious
+// `ready` costs one look at an empty queue.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/base/ids.hpp"
+#include "runtime/pool/mpsc_queue.hpp"
+
+namespace mxkv::runtime {
+
+enum class pool_state : std::uint32_t { empty, ready, leased, leased_dirty };
+
+template <class Schedule = FreeRunning>
+class BasicTaskPool {
+ public:
+  BasicTaskPool() noexcept = default;
+  /// Names the pool; before it is used.
+  void assign(PoolId id, WorkerId owner) noexcept {
+    id_ = id;
+    owner_.store(owner.value(), std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] PoolId id() const noexcept { return id_; }
+  /// The worker that executes from it unless it is stolen. Any thread.
+  [[nodiscard]] WorkerId owner() const noexcept { return WorkerId{owner_.load(std::memory_order_relaxed)}; }
+  [[nodiscard]] pool_state state() const noexcept { return word_.load(std::memory_order_seq_cst); }
+
+  /// Appends a task. True: the pool became ready, tell the owner. Any thread.
+  [[nodiscard]] bool spawn(MxTask* task) noexcept;
+
+  /// Takes the lease of a ready pool. False: nothing to take. Any worker.
+  [[nodiscard]] bool take() noexcept;
+
+  /// Gives the lease back. The lease-local list must be empty. Holder only.
+  void give() noexcept;
+
+  // The following are for the holder of the lease only.
+
+  /// The next task: what the holder itself spawned here is served in turn with what came from outside.
+  [[nodiscard]] MxTask* next_task() noexcept;
+  /// Appends a task of the holder's own: a plain list operation.
+  void spawn_locally(MxTask* task) noexcept { local_.push_back(task); }
+  /// Whether the holder may give the lease back: no task of the pool waits locally or is being executed.
+  [[nodiscard]] bool idle() const noexcept { return local_.empty() && in_buffer_ == 0; }
+  /// Counts tasks of this pool that sit in the holder's prefetch buffer; the lease covers them.
+  void entered_buffer() noexcept { ++in_buffer_; }
+  void left_buffer() noexcept { --in_buffer_; }
+
+ private:
+  BasicMpscQueue<Schedule> queue_;
+  alignas(kCacheLineBytes) std::atomic<pool_state> word_{pool_state::empty};
+  PoolId id_{};
+  std::atomic<WorkerId::rep> owner_{0};
+  alignas(kCacheLineBytes) TaskList local_;
+  std::uint32_t in_buffer_ = 0;
+};
+
+using TaskPool = BasicTaskPool<>;
+
+template <class Schedule>
+bool BasicTaskPool<Schedule>::spawn(MxTask* task) noexcept {
+  queue_.push(task);
+  Schedule::point();
+  pool_state state = word_.load(std::memory_order_seq_cst);
+  for (;;) {
+    pool_state wanted{};
+    switch (state) {
+      case pool_state::ready:
+      case pool_state::leased_dirty:
+        return false;
+      case pool_state::empty:
+        wanted = pool_state::ready;
+        break;
+      case pool_state::leased:
+        wanted = pool_state::leased_dirty;
+        break;
+    }
+    Schedule::point();
+    if (word_.compare_exchange_weak(state, wanted, std::memory_order_seq_cst)) {  // pairs with take(), give()
+      return wanted == pool_state::ready;
+    }
+  }
+}
+
+template <class Schedule>
+bool BasicTaskPool<Schedule>::take() noexcept {
+  pool_state expected = pool_state::ready;
+  // seq_cst: the pops that follow must see every push whose spawner saw `ready`.
+  return word_.compare_exchange_strong(expected, pool_state::leased,
+                                       std::memory_order_seq_cst);  // pairs with give()
+}
+
+template <class Schedule>
+void BasicTaskPool<Schedule>::give() noexcept {
+  MXKV_ASSERT(idle(), "a lease covers all tasks of the pool that its holder took");
+  pool_state expected = pool_state::leased;
+  // A queue that is not empty must stay ready even if no spawner came since: the holder may have stopped
+  // at its quantum, or met a task that was still being linked.
+  const bool drained = queue_.empty();
+  Schedule::point();
+  if (drained && word_.compare_exchange_strong(expected, pool_state::empty, std::memory_order_seq_cst)) {
+    return;
+  }
+  MXKV_DCHECK(expected == pool_state::leased || expected == pool_state::leased_dirty,
+              "only a held lease is given back");
+  word_.store(pool_state::ready, std::memory_order_seq_cst);  // pairs with take()
+}
+
+template <class Schedule>
+MxTask* BasicTaskPool<Schedule>::next_task() noexcept {
+  if (MxTask* task = local_.pop_front()) {
+    return task;
+  }
+  return queue_.pop().task;
+}
+
+}  // namespace mxkv::runtime

@@ -1,0 +1,142 @@
+#include "runtime/scheduler/runtime.hpp"
+
+#include <latch>
+#include <string>
+
+#include "runtime/topology/binding.hpp"
+
+namespace mxkv::runtime {
+
+namespace {
+
+PageOptions page_options(const RuntimeOptions& options) {
+  PageOptions pages;
+  pages.huge_pages = options.memory.huge_pages;
+  pages.numa_placement = options.memory.numa_placement;
+  pages.os_nodes = options.os_nodes;
+  return pages;
+}
+
+ValueSpaceOptions space_options(const RuntimeOptions& options, memory_category category) {
+  ValueSpaceOptions space;
+  space.pages = page_options(options);
+  space.category = category;
+  space.workers = options.workers.size();
+  return space;
+}
+
+/// What start() and the new threads agree over; outlives whichever of them looks last.
+struct StartUp {
+  explicit StartUp(std::ptrdiff_t workers) : ready(workers) {}
+  std::latch ready;
+  std::latch decided{1};
+  std::mutex mutex;
+  std::string failure;  ///< guarded by mutex until `ready`, constant after
+};
+
+}  // namespace
+
+Runtime::Runtime(RuntimeOptions options, const Clock& clock)
+    : options_(std::move(options)),
+      clock_(clock),
+      pools_per_worker_(1 + std::size_t{options_.pools_per_worker}),
+      epochs_(options_.workers.size()),
+      budget_(options_.memory.limit_bytes == 0 ? MemoryBudget::kUnlimited : options_.memory.limit_bytes,
+              options_.workers.size()),
+      task_memory_(budget_, page_options(options_)),
+      item_space_(budget_, space_options(options_, memory_category::items)),
+      node_space_(budget_, space_options(options_, memory_category::index)),
+      outside_heap_(task_memory_.processor_heap(options_.workers.front().node)),
+      pools_(std::make_unique<TaskPool[]>(options_.workers.size() * pools_per_worker_)) {
+  MXKV_ASSERT(options_.pools_per_worker >= 1, "data objects need at least one pool a worker");
+  for (std::size_t i = 0; i < options_.workers.size(); ++i) {
+    const WorkerId id{static_cast<std::uint16_t>(i)};
+    const std::size_t first = i * pools_per_worker_;
+    for (std::size_t p = first; p < first + pools_per_worker_; ++p) {
+      pools_[p].assign(PoolId{static_cast<std::uint16_t>(p)}, id);
+    }
+    Worker& worker = workers_.emplace_back(*this, id, options_.workers[i].node,
+                                           std::span<TaskPool>{&pools_[first], pools_per_worker_});
+    worker.set_poller(event_pollers_.emplace_back());
+  }
+  const BinWake wake{[](void* runtime, WorkerId owner) noexcept {
+                       Worker& worker = static_cast<Runtime*>(runtime)->worker(owner);
+                       if (worker.parked()) {
+                         worker.wake();
+                       }
+                     },
+                     this};
+  item_space_.set_bin_wake(wake);
+  node_space_.set_bin_wake(wake);
+}
+
+Runtime::~Runtime() {
+  stop();
+  drain_stopped();
+}
+
+ReclaimKind Runtime::add_reclaim_kind(ReclaimFunction function) {
+  MXKV_ASSERT(reclaim_kinds_ < kMaxReclaimKinds, "the table of reclaim functions is full");
+  reclaim_functions_[reclaim_kinds_] = function;
+  return ReclaimKind{static_cast<std::uint8_t>(reclaim_kinds_++)};
+}
+
+Result<std::size_t> Runtime::start() {
+  MXKV_ASSERT(threads_.empty(), "the runtime is started once");
+  const auto start_up = std::make_shared<StartUp>(static_cast<std::ptrdiff_t>(workers_.size()));
+  threads_.reserve(workers_.size());
+  for (Worker& worker : workers_) {
+    threads_.emplace_back([this, &worker, start_up] {
+      const WorkerPlacement& placement = options_.workers[worker.id().index()];
+      if (placement.pinned) {
+        if (const Result<PuId> pinned = pin_current_thread(placement.pu); !pinned) {
+          const std::scoped_lock lock{start_up->mutex};
+          start_up->failure = pinned.error().message;
+        }
+      }
+      start_up->ready.count_down();
+      start_up->decided.wait();
+      if (start_up->failure.empty()) {
+        worker.run();
+      }
+    });
+  }
+  start_up->ready.wait();
+  start_up->decided.count_down();
+  if (start_up->failure.empty()) {
+    return workers_.size();
+  }
+  threads_.clear();
+  return Error{start_up->failure};
+}
+
+void Runtime::stop() {
+  stopping_.store(true, std::memory_order_seq_cst);  // pairs with Worker::prepare_to_park()
+  for (Worker& worker : workers_) {
+    worker.wake();
+  }
+  threads_.clear();  // joins
+}
+
+void Runtime::submit(MxTask* task, WorkerId worker) noexcept {
+  if (task->annotations().target != Annotations::kAnyWorker) {
+    worker = WorkerId{task->annotations().target};
+  }
+  Worker& owner = workers_[worker.index()];
+  TaskPool& submitted = pool(owner.pinned_pool());
+  if (submitted.spawn(task) && owner.parked()) {
+    owner.wake();
+  }
+}
+
+void Runtime::drain_stopped() noexcept {
+  for (Worker& worker : workers_) {
+    worker.discard_tasks();
+  }
+  // Nobody runs: every epoch is over, and reclaim functions may retire more, such as subtrees.
+  for (Worker& worker : workers_) {
+    worker.reclaim_all_stopped();
+  }
+}
+
+}  // namespace mxkv::runtime

@@ -1,0 +1,108 @@
+// The runtime: the workers and what they share. Built from options, started, fed, stopped.
+//
+// Life: construct -> set pollers and reclaim functions -> start() -> ... -> stop() -> destroy. Tests that
+// drive Worker::step() by hand leave start() out. Objects that tasks still refer to are the application's to
+// free between stop() and destruction; discard_tasks() drops what was spawned and never ran.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/base/clock.hpp"
+#include "runtime/base/result.hpp"
+#include "runtime/epoch/epoch_manager.hpp"
+#include "runtime/epoch/retire_list.hpp"
+#include "runtime/memory/core_heap.hpp"
+#include "runtime/memory/memory_budget.hpp"
+#include "runtime/memory/value_heap.hpp"
+#include "runtime/options.hpp"
+#include "runtime/pool/task_pool.hpp"
+#include "runtime/scheduler/event_poller.hpp"
+#include "runtime/scheduler/worker.hpp"
+
+namespace mxkv::runtime {
+
+class Runtime {
+ public:
+  static constexpr std::size_t kMaxReclaimKinds = 8;
+
+  /// Throws std::system_error when the system refuses address space or descriptors. `clock` outlives this.
+  Runtime(RuntimeOptions options, const Clock& clock);
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // --- Start-up only ---
+
+  /// Registers how retired objects of a kind are freed.
+  [[nodiscard]] ReclaimKind add_reclaim_kind(ReclaimFunction function);
+  /// Starts one thread a worker, pinned as the options say. On an error nothing runs.
+  [[nodiscard]] Result<std::size_t> start();
+
+  // --- Any thread ---
+
+  /// Tells all workers to return and waits for them.
+  void stop();
+  [[nodiscard]] bool stopping() const noexcept { return stopping_.load(std::memory_order_seq_cst); }
+  /// Makes a task outside of any worker, for submit().
+  template <class T, class... Args>
+  [[nodiscard]] T* create_outside(Args&&... args) {
+    const std::scoped_lock lock{outside_mutex_};
+    void* memory = outside_heap_.allocate(task_block_for(sizeof(T)));
+    MXKV_ASSERT(memory != nullptr, "the system is out of memory for tasks");
+    T* task = new (memory) T(&kTaskClassOf<T>, std::forward<Args>(args)...);
+    task->annotations().block = static_cast<std::uint8_t>(task_block_for(sizeof(T))) & 7U;
+    return task;
+  }
+  /// Spawns a task from a thread that is no worker: to its annotated place, else to `worker`.
+  void submit(MxTask* task, WorkerId worker) noexcept;
+
+  [[nodiscard]] std::size_t worker_count() const noexcept { return workers_.size(); }
+  [[nodiscard]] Worker& worker(WorkerId id) noexcept { return workers_[id.index()]; }
+  [[nodiscard]] TaskPool& pool(PoolId id) noexcept { return pools_[id.index()]; }
+  /// A pool of `worker` for a new data object; spreads objects over the worker's stealable pools in turn.
+  [[nodiscard]] PoolId pool_for_object(WorkerId worker, std::uint64_t spread) const noexcept {
+    return PoolId{static_cast<std::uint16_t>(worker.index() * pools_per_worker_ + 1 +
+                                             spread % (pools_per_worker_ - 1))};
+  }
+
+  [[nodiscard]] const RuntimeOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
+  [[nodiscard]] EpochManager& epochs() noexcept { return epochs_; }
+  [[nodiscard]] MemoryBudget& budget() noexcept { return budget_; }
+  [[nodiscard]] TaskMemory& task_memory() noexcept { return task_memory_; }
+  [[nodiscard]] ValueSpace& item_space() noexcept { return item_space_; }
+  [[nodiscard]] ValueSpace& node_space() noexcept { return node_space_; }
+  [[nodiscard]] const ReclaimFunction* reclaim_functions() const noexcept {
+    return reclaim_functions_.data();
+  }
+
+  /// Frees everything retired and drops all waiting tasks. Only when no worker runs.
+  void drain_stopped() noexcept;
+
+ private:
+  RuntimeOptions options_;
+  const Clock& clock_;
+  std::size_t pools_per_worker_;
+  EpochManager epochs_;
+  MemoryBudget budget_;
+  TaskMemory task_memory_;
+  ValueSpace item_space_;
+  ValueSpace node_space_;
+  std::array<ReclaimFunction, kMaxReclaimKinds> reclaim_functions_{};
+  std::size_t reclaim_kinds_ = 0;
+  std::mutex outside_mutex_;  ///< guards outside_heap_: threads that are no workers are rare
+  CoreHeap outside_heap_;
+  std::unique_ptr<TaskPool[]> pools_;
+  std::deque<EventPoller> event_pollers_;
+  std::deque<Worker> workers_;
+  std::vector<std::jthread> threads_;
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace mxkv::runtime

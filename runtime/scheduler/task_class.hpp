@@ -1,0 +1,39 @@
+// The static class of a task type: its name and its guarded execution, instantiated once per type so that
+// the compiler sees through the synchronisation into the task's own code.
+#pragma once
+
+#include "runtime/synchronization/guarded_execute.hpp"
+#include "runtime/task/task.hpp"
+
+namespace mxkv::runtime {
+
+namespace detail {
+[[nodiscard]] bool worker_leases(const Worker& worker, PoolId pool) noexcept;
+void finish_task(Worker& worker, MxTask& task) noexcept;
+
+template <class T>
+constexpr const char* task_name() noexcept {
+  if constexpr (requires { T::kName; }) {
+    return T::kName;
+  } else {
+    return "task";
+  }
+}
+}  // namespace detail
+
+/// A type may offer `void discard(Worker&)` to let go of what it holds when it will never run.
+template <class T>
+inline constexpr TaskClass kTaskClassOf{
+    detail::task_name<T>(),
+    [](MxTask& task, Worker& worker) {
+      return guarded_execute(static_cast<T&>(task), worker,
+                             [&worker](PoolId pool) { return detail::worker_leases(worker, pool); });
+    },
+    [](MxTask& task, Worker& worker) {
+      if constexpr (requires(T& typed) { typed.discard(worker); }) {
+        static_cast<T&>(task).discard(worker);
+      }
+      detail::finish_task(worker, task);
+    }};
+
+}  // namespace mxkv::runtime

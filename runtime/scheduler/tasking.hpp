@@ -1,0 +1,78 @@
+// The programming interface of [Mx fig. 2], as printed: create_resource, create_task, annotate, spawn.
+//
+// The functions find the worker that the calling task runs on by a thread-local context. Threads outside of
+// the runtime use Runtime::create_outside() and Runtime::submit().
+#pragma once
+
+#include <concepts>
+#include <utility>
+
+#include "runtime/scheduler/runtime.hpp"
+
+namespace mxkv::tasking {
+
+using runtime::access;
+using runtime::access_frequency;
+using runtime::isolation;
+using runtime::MxTask;
+using runtime::primitive;
+using runtime::priority;
+using runtime::rw_ratio;
+using runtime::step;
+using runtime::TaggedPointer;
+using runtime::Worker;
+
+/// The worker that runs the calling task. Thread-safety: inside tasks only.
+[[nodiscard]] inline Worker& this_worker() noexcept {
+  Worker* worker = Worker::current();
+  MXKV_ASSERT(worker != nullptr, "tasking:: functions are for tasks; other threads use Runtime::submit()");
+  return *worker;
+}
+
+/// A pointer to a data object of type T, as create_resource() returns it.
+template <std::derived_from<runtime::DataObject> T>
+class ResourcePointer : public TaggedPointer {
+ public:
+  ResourcePointer() noexcept = default;
+  explicit ResourcePointer(TaggedPointer tagged) noexcept : TaggedPointer(tagged) {}
+  [[nodiscard]] T* get() const noexcept { return static_cast<T*>(object()); }
+  T* operator->() const noexcept { return get(); }
+  T& operator*() const noexcept { return *get(); }
+};
+
+/// Makes a data object on this worker's node memory, synchronised as its annotations ask. T's constructor
+/// takes (PoolId, primitive, args...). Empty when the memory limit is reached.
+template <std::derived_from<runtime::DataObject> T, class... Args>
+[[nodiscard]] ResourcePointer<T> create_resource(isolation level, rw_ratio ratio, access_frequency frequency,
+                                                 Args&&... args) {
+  Worker& worker = this_worker();
+  void* memory =
+      worker.nodes().allocate(sizeof(T) < runtime::kCacheLineBytes ? runtime::kCacheLineBytes : sizeof(T));
+  if (memory == nullptr) {
+    return {};
+  }
+  const runtime::PoolId pool = worker.runtime().pool_for_object(worker.id(), worker.random()());
+  T* object =
+      new (memory) T(pool, runtime::select_primitive(level, ratio, frequency), std::forward<Args>(args)...);
+  return ResourcePointer<T>{TaggedPointer{object, 0}};
+}
+
+/// Frees a data object that no task refers to any more.
+template <class T>
+void destroy_resource(ResourcePointer<T> resource) noexcept {
+  resource->~T();
+  this_worker().nodes().release(resource.get());
+}
+
+/// Makes a task of class T; its constructor takes (const TaskClass*, args...).
+template <std::derived_from<MxTask> T, class... Args>
+[[nodiscard]] T* create_task(Args&&... args) {
+  return this_worker().create<T>(std::forward<Args>(args)...);
+}
+
+/// Spawns a task: asynchronous, latch-free.
+inline void spawn(MxTask* task) noexcept {
+  this_worker().spawn(task);
+}
+
+}  // namespace mxkv::tasking

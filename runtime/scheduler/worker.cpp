@@ -1,0 +1,339 @@
+#include "runtime/scheduler/worker.hpp"
+
+#include <algorithm>
+
+#include "runtime/scheduler/runtime.hpp"
+
+namespace mxkv::runtime {
+
+namespace {
+
+thread_local Worker* current_worker = nullptr;  // the context that `tasking::` functions spawn into
+
+/// Tasks between two looks at the pools, and at the global epoch, inside a batch.
+constexpr std::uint64_t kLookEvery = 64;
+/// Tasks that each pool may put into the buffer beyond the window, so that free tasks cannot starve pools.
+constexpr std::uint32_t kPoolQuantum = 16;
+constexpr std::uint32_t kBufferedAtMost = PrefetchBuffer::kCapacity - kPoolQuantum;
+/// Most objects freed per round, so that a large list does not delay replies.
+constexpr std::size_t kReclaimPerRound = 4096;
+
+void count(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool detail::worker_leases(const Worker& worker, PoolId pool) noexcept {
+  return worker.leases(pool);
+}
+void detail::finish_task(Worker& worker, MxTask& task) noexcept {
+  worker.finish(task);
+}
+
+Worker* Worker::current() noexcept {
+  return current_worker;
+}
+
+Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPool> pools)
+    : runtime_(runtime),
+      epochs_(runtime.epochs()),
+      tasks_(runtime.task_memory().processor_heap(node)),
+      buffer_(runtime.options().prefetch),
+      id_(id),
+      node_(node),
+      first_pool_(pools.front().id().index()),
+      pools_(pools),
+      leased_(pools.size(), false),
+      batch_tasks_(runtime.options().batch_tasks),
+      account_(runtime.budget().account(id)),
+      items_(runtime.item_space(), account_, id, node),
+      nodes_(runtime.node_space(), account_, id, node),
+      retired_(*this),
+      random_(0x6D786B76U + id.value()) {
+  MXKV_ASSERT(pools.size() <= PrefetchBuffer::kMaxPools, "a worker's pools fit the tag of a buffered task");
+}
+
+Worker::~Worker() = default;
+
+void* Worker::allocate_retire_block() {
+  void* block = tasks_.allocate(task_block::bytes_384);
+  MXKV_ASSERT(block != nullptr, "the system is out of memory for retire lists");
+  return block;
+}
+
+void Worker::release_retire_block(void* block) noexcept {
+  tasks_.release(block, task_block::bytes_384);
+}
+
+bool Worker::is_bound(const MxTask& task) const noexcept {
+  const primitive how = task.object().synchronization();
+  return how == primitive::serialized_by_scheduling ||
+         (how == primitive::optimistic_scheduling && task.annotations().access == access::write);
+}
+
+// The scheduler side of [Mx fig. 5]: placement first, then the object's pool, else here.
+void Worker::spawn(MxTask* task) noexcept {
+  const std::uint16_t target = task->annotations().target;
+  if (target != Annotations::kAnyWorker && target != id_.value()) [[unlikely]] {
+    spawn_to(runtime_.worker(WorkerId{target}).pools_[0], task);
+  } else if (is_bound(*task)) {
+    spawn_bound(task);
+  } else if (task->annotations().priority == priority::low) {
+    low_priority_.push_back(task);
+  } else {
+    ready_.push_back(task);
+  }
+}
+
+void Worker::spawn_bound(MxTask* task) noexcept {
+  TaskPool& pool = runtime_.pool(task->object().pool_hint());
+  if (leases(pool.id())) {
+    pool.spawn_locally(task);
+  } else {
+    spawn_to(pool, task);
+  }
+}
+
+void Worker::spawn_to(TaskPool& pool, MxTask* task) noexcept {
+  if (pool.spawn(task)) {
+    Worker& owner = runtime_.worker(pool.owner());
+    if (&owner != this && owner.parked()) {  // pairs with prepare_to_park()
+      count(counters_.wakes);
+      owner.wake();
+    }
+  }
+}
+
+void Worker::wake() noexcept {
+  if (poller_ != nullptr) {
+    poller_->wake();
+  }
+}
+
+void Worker::execute(MxTask* task, std::size_t pool) noexcept {
+  if (pool != 0 && is_bound(*task)) {
+    // The pool in the tagged pointer was a hint; the object's header decides.
+    const PoolId truth = task->object().object()->pool();
+    if (truth != pools_[pool - 1].id()) [[unlikely]] {
+      const Annotations& notes = task->annotations();
+      task->annotate_lines(TaggedPointer{task->object().object(), task->object().marks()}, notes.first_line,
+                           notes.line_count);
+      count(counters_.forwarded);
+      spawn(task);
+      return;
+    }
+  }
+  for (;;) {
+    const auto next = task->task_class().run(*task, *this);
+    ++executed_;
+    switch (next) {
+      case step::done:
+        finish(*task);
+        return;
+      case step::again:
+        if (task->annotations().target == Annotations::kAnyWorker && !is_bound(*task)) [[likely]] {
+          buffer_.push(task);  // it keeps the place that it just left
+        } else {
+          spawn(task);
+        }
+        return;
+      case step::now:
+        continue;
+      case step::retry:
+        count(counters_.retries);
+        spawn(task);
+        return;
+      case step::parked:
+        return;
+    }
+  }
+}
+
+void Worker::refill_from_pools() noexcept {
+  for (std::size_t i = 0; i < pools_.size(); ++i) {
+    TaskPool& pool = pools_[i];
+    if (!leased_[i]) {
+      if (pool.state() != pool_state::ready || !pool.take()) {
+        continue;
+      }
+      leased_[i] = true;
+    }
+    const std::uint32_t most = std::max(buffer_.room(), kPoolQuantum);
+    for (std::uint32_t taken = 0; taken < most && buffer_.size() < kBufferedAtMost; ++taken) {
+      MxTask* task = pool.next_task();
+      if (task == nullptr) {
+        break;
+      }
+      pool.entered_buffer();
+      buffer_.push(task, i + 1);
+    }
+    if (pool.idle()) {
+      pool.give();
+      leased_[i] = false;
+    }
+  }
+}
+
+void Worker::refill() noexcept {
+  while (buffer_.room() > 0) {
+    MxTask* task = ready_.pop_front();
+    if (task == nullptr) {
+      task = low_priority_.pop_front();
+      if (task == nullptr) {
+        return;
+      }
+    }
+    buffer_.push(task);
+  }
+}
+
+bool Worker::run_batch() {
+  const std::uint64_t start = executed_;
+  std::uint64_t next_look = executed_;
+  while (executed_ - start < batch_tasks_) {
+    if (executed_ >= next_look || buffer_.empty()) {
+      epochs_.enter(id_);
+      refill_from_pools();
+      next_look = executed_ + kLookEvery;
+    }
+    if (!ready_.empty() || !low_priority_.empty()) {
+      refill();
+    }
+    if (buffer_.empty()) {
+      break;
+    }
+    const BufferedTask next = buffer_.pop();
+    execute(next.task, next.pool);
+    if (next.pool != 0) {
+      pools_[next.pool - 1].left_buffer();
+    }
+  }
+  count(counters_.tasks, executed_ - start);
+  return executed_ != start;
+}
+
+bool Worker::step() {
+  Worker* const before = std::exchange(current_worker, this);
+  epochs_.enter(id_);
+  now_ns_ = runtime_.clock().monotonic_ns();
+  now_us_ = runtime_.clock().unix_us();
+  bool busy = poller_->poll(*this);
+  busy = run_batch() || busy;
+  busy = poller_->end_turn(*this) || busy;
+  maintain();
+  current_worker = before;
+  return busy;
+}
+
+void Worker::maintain() {
+  items_.collect();
+  nodes_.collect();
+  if (retired_.empty()) {
+    return;
+  }
+  const EpochOptions& options = runtime_.options().epoch;
+  const std::uint64_t interval_ns = std::uint64_t{options.interval_ms} * 1'000'000;
+  if (now_ns_ - last_advance_ns_ >= interval_ns || retired_.bytes_since_advance() >= options.advance_bytes) {
+    epochs_.try_advance();
+    retired_.reset_bytes();
+    last_advance_ns_ = now_ns_;
+  }
+  reclaim(kReclaimPerRound);
+}
+
+void Worker::reclaim(std::size_t most) {
+  const std::uint64_t now = epochs_.current();
+  if (now == reclaimed_epoch_) {
+    return;
+  }
+  const std::size_t freed = retired_.reclaim(epochs_.horizon(), most, runtime_.reclaim_functions(), *this);
+  count(counters_.reclaimed, freed);
+  if (freed < most) {
+    reclaimed_epoch_ = now;  // nothing more to find until the epoch moves
+  }
+}
+
+void Worker::reclaim_now() {
+  epochs_.try_advance();
+  epochs_.enter(id_);
+  reclaimed_epoch_ = 0;
+  reclaim(~std::size_t{0});
+  items_.collect();
+  nodes_.collect();
+}
+
+void Worker::reclaim_all_stopped() {
+  Worker* const before = std::exchange(current_worker, this);
+  while (!retired_.empty()) {
+    retired_.reclaim(EpochManager::kInfinity, ~std::size_t{0}, runtime_.reclaim_functions(), *this);
+  }
+  current_worker = before;
+}
+
+bool Worker::pools_ready() const noexcept {
+  return std::any_of(pools_.begin(), pools_.end(),
+                     [](const TaskPool& pool) { return pool.state() != pool_state::empty; });
+}
+
+bool Worker::prepare_to_park() noexcept {
+  if (!buffer_.empty() || !ready_.empty() || !low_priority_.empty()) {
+    return false;
+  }
+  epochs_.leave(id_);
+  items_.flush_foreign();
+  nodes_.flush_foreign();
+  account_.flush();
+  parked_.store(true, std::memory_order_seq_cst);  // pairs with spawn_to(), Runtime::stop()
+  if (pools_ready() || runtime_.stopping()) {
+    parked_.store(false, std::memory_order_relaxed);
+    return false;
+  }
+  return true;
+}
+
+void Worker::run() {
+  const std::uint32_t spin_rounds = runtime_.options().spin_rounds;
+  std::uint32_t idle_rounds = 0;
+  while (!runtime_.stopping()) {
+    if (step()) {
+      idle_rounds = 0;
+      continue;
+    }
+    if (++idle_rounds < spin_rounds) {
+      cpu_relax();
+      continue;
+    }
+    idle_rounds = 0;
+    if (prepare_to_park()) {
+      count(counters_.parks);
+      const std::uint64_t interval_ns = std::uint64_t{runtime_.options().epoch.interval_ms} * 1'000'000;
+      poller_->block(*this, retired_.empty() ? Poller::kForever : interval_ns);
+      unpark();
+    }
+  }
+  epochs_.leave(id_);
+}
+
+void Worker::discard_tasks() noexcept {
+  const auto discard = [this](MxTask* task) { task->task_class().discard(*task, *this); };
+  while (!buffer_.empty()) {
+    const BufferedTask next = buffer_.pop();
+    if (next.pool != 0) {
+      pools_[next.pool - 1].left_buffer();
+    }
+    discard(next.task);
+  }
+  for (TaskList* list : {&ready_, &low_priority_}) {
+    while (MxTask* task = list->pop_front()) {
+      discard(task);
+    }
+  }
+  for (TaskPool& pool : pools_) {
+    while (MxTask* task = pool.next_task()) {
+      discard(task);
+    }
+  }
+}
+
+}  // namespace mxkv::runtime

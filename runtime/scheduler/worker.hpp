@@ -1,0 +1,214 @@
+// A worker: one thread's share of the runtime. It owns task pools, a prefetch buffer, heaps, an epoch and
+// a poller, and executes tasks one after the other, each to completion [Mx 2.2, 4.3].
+//
+// step() is one round without a thread inside, so that a test can drive many workers in any order:
+//   poll (sockets spawn tasks) -> execute a batch -> end the turn (replies leave) -> reclaim.
+// Inside the batch the order is first in, first out; a respawned task keeps its place in the prefetch buffer
+// and new ones wait in a list until the window has room: finishing what was begun keeps the working set in
+// cache. Tasks of low priority enter only when nothing else does.
+//
+// Idle: a worker that found nothing for a while gives back its leases, publishes epoch infinity, says that
+// it is parked, looks once more, and blocks in its poller. A spawner marks the pool ready and then looks
+// for the parked flag; both sides are seq_cst, so one of them sees the other and no wake-up is lost.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/clock.hpp"
+#include "runtime/base/random.hpp"
+#include "runtime/epoch/epoch_manager.hpp"
+#include "runtime/epoch/retire_list.hpp"
+#include "runtime/memory/core_heap.hpp"
+#include "runtime/memory/memory_budget.hpp"
+#include "runtime/memory/value_heap.hpp"
+#include "runtime/options.hpp"
+#include "runtime/pool/prefetch_buffer.hpp"
+#include "runtime/pool/task_pool.hpp"
+#include "runtime/scheduler/poller.hpp"
+#include "runtime/scheduler/task_class.hpp"
+#include "runtime/task/task.hpp"
+
+namespace mxkv::runtime {
+
+class Runtime;
+
+/// Counters of one worker; each a relaxed atomic with one writer.
+struct WorkerCounters {
+  std::atomic<std::uint64_t> tasks{0};      ///< executed, run-through levels included
+  std::atomic<std::uint64_t> retries{0};    ///< tasks that met a writer and were put back
+  std::atomic<std::uint64_t> forwarded{0};  ///< bound tasks that had to go to another pool
+  std::atomic<std::uint64_t> parks{0};
+  std::atomic<std::uint64_t> wakes{0};      ///< wake-ups that this worker sent to others
+  std::atomic<std::uint64_t> reclaimed{0};  ///< objects freed after their epoch
+};
+
+/// Thread-safety: owner worker only, unless a function says otherwise.
+class Worker final : private RetireBlockSource {
+ public:
+  Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPool> pools);
+  ~Worker() override;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// The worker whose step() runs on the calling thread, or null.
+  [[nodiscard]] static Worker* current() noexcept;
+
+  [[nodiscard]] WorkerId id() const noexcept { return id_; }
+  [[nodiscard]] NumaNodeId node() const noexcept { return node_; }
+  [[nodiscard]] Runtime& runtime() noexcept { return runtime_; }
+
+  // --- Tasks ---
+
+  /// Makes a task of class T in the smallest block that holds it. Never fails: task memory is outside the
+  /// limit, and when the system has none left the process ends.
+  template <class T, class... Args>
+  [[nodiscard]] T* create(Args&&... args) {
+    static_assert(sizeof(T) <= kLargestTaskBytes && alignof(T) <= kCacheLineBytes);
+    return create_in<T>(task_block_for(sizeof(T)), std::forward<Args>(args)...);
+  }
+  /// Makes a task that is followed by data of its own; `bytes` is the sum, at most kLargestTaskBytes.
+  template <class T, class... Args>
+  [[nodiscard]] T* create_sized(std::size_t bytes, Args&&... args) {
+    MXKV_DCHECK(bytes >= sizeof(T) && bytes <= kLargestTaskBytes, "a task fits the largest block");
+    return create_in<T>(task_block_for(bytes), std::forward<Args>(args)...);
+  }
+  /// Frees a task that was created and is in no queue, and leaves its pin.
+  void finish(MxTask& task) noexcept {
+    if (task.annotations().pin_slot != Annotations::kNoPin) {
+      epochs_.unpin(id_, task.annotations().pin_slot);
+    }
+    tasks_.release(&task, static_cast<task_block>(task.annotations().block));
+  }
+
+  /// Spawns a task: to the pool that its annotations demand, else to this worker.
+  void spawn(MxTask* task) noexcept;
+
+  // --- Pins and memory ---
+
+  /// Pins for the task's request, unless it holds a pin already.
+  void pin(MxTask& task) noexcept {
+    if (task.annotations().pin_slot == Annotations::kNoPin) {
+      task.annotations().pin_slot = epochs_.pin(id_);
+    }
+  }
+  /// Leaves the task's pin: from here on it holds keys, no pointers.
+  void unpin(MxTask& task) noexcept {
+    if (task.annotations().pin_slot != Annotations::kNoPin) {
+      epochs_.unpin(id_, std::exchange(task.annotations().pin_slot, Annotations::kNoPin));
+    }
+  }
+  /// Hands over an object that was just unlinked; it is freed when no reader can hold it.
+  void retire(void* object, ReclaimKind kind, std::size_t bytes) {
+    retired_.add(object, kind, epochs_.retire_stamp(), bytes);
+  }
+  /// Advances the epoch and frees what may go, at once: for the out-of-memory path.
+  void reclaim_now();
+  [[nodiscard]] std::size_t retired_objects() const noexcept { return retired_.entries(); }
+
+  [[nodiscard]] ValueHeap& items() noexcept { return items_; }
+  [[nodiscard]] ValueHeap& nodes() noexcept { return nodes_; }
+  [[nodiscard]] MemoryAccount& account() noexcept { return account_; }
+
+  // --- Context of the application ---
+
+  /// One pointer for the application's state of this worker, such as the daemon's store.
+  void set_local(void* state) noexcept { local_state_ = state; }
+  template <class T>
+  [[nodiscard]] T& local() noexcept {
+    return *static_cast<T*>(local_state_);
+  }
+  [[nodiscard]] Random& random() noexcept { return random_; }
+  /// Microseconds since 1970, read once a round.
+  [[nodiscard]] std::uint64_t now_us() const noexcept { return now_us_; }
+  /// Monotonic nanoseconds, read once a round.
+  [[nodiscard]] std::uint64_t now_ns() const noexcept { return now_ns_; }
+
+  // --- Scheduling ---
+
+  /// One round. Returns whether anything was done.
+  bool step();
+  /// Rounds until stop() was called on the runtime; parks when idle. Runs on the worker's thread.
+  void run();
+  /// Whether this worker holds the lease of `pool`.
+  [[nodiscard]] bool leases(PoolId pool) const noexcept {
+    const std::size_t local = static_cast<std::size_t>(pool.value()) - first_pool_;
+    return local < pools_.size() && leased_[local];
+  }
+  /// The pool that only this worker ever executes from.
+  [[nodiscard]] PoolId pinned_pool() const noexcept { return pools_[0].id(); }
+
+  void set_poller(Poller& poller) noexcept { poller_ = &poller; }
+  /// Gets the worker out of its parking. Any thread.
+  void wake() noexcept;
+  /// Whether it is parked. seq_cst: a spawner asks this after it made a pool ready, see spawn_to(). Any
+  /// thread.
+  [[nodiscard]] bool parked() const noexcept { return parked_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] const WorkerCounters& counters() const noexcept { return counters_; }
+
+  /// Before blocking: gives up leases and epoch and says so. False: something came meanwhile, do not block.
+  [[nodiscard]] bool prepare_to_park() noexcept;
+  void unpark() noexcept { parked_.store(false, std::memory_order_relaxed); }
+
+  /// Drops all tasks that wait here. Only when no worker runs any more.
+  void discard_tasks() noexcept;
+  /// Frees everything retired. Only when no worker runs any more and all tasks are dropped.
+  void reclaim_all_stopped();
+
+ private:
+  template <class T, class... Args>
+  T* create_in(task_block block, Args&&... args) {
+    void* memory = tasks_.allocate(block);
+    MXKV_ASSERT(memory != nullptr, "the system is out of memory for tasks");
+    T* task = new (memory) T(&kTaskClassOf<T>, std::forward<Args>(args)...);
+    task->annotations().block = static_cast<std::uint8_t>(block) & 7U;
+    return task;
+  }
+
+  [[nodiscard]] bool is_bound(const MxTask& task) const noexcept;
+  void spawn_bound(MxTask* task) noexcept;
+  void spawn_to(TaskPool& pool, MxTask* task) noexcept;
+  void execute(MxTask* task, std::size_t pool) noexcept;
+  void refill() noexcept;
+  void refill_from_pools() noexcept;
+  bool run_batch();
+  void maintain();
+  void reclaim(std::size_t most);
+  [[nodiscard]] bool pools_ready() const noexcept;
+  void* allocate_retire_block() override;
+  void release_retire_block(void* block) noexcept override;
+
+  Runtime& runtime_;
+  EpochManager& epochs_;
+  CoreHeap tasks_;
+  PrefetchBuffer buffer_;
+  TaskList ready_;         ///< free tasks of this worker that wait for the window
+  TaskList low_priority_;  ///< run when nothing else fills the window
+  WorkerId id_;
+  NumaNodeId node_;
+  std::size_t first_pool_;
+  std::span<TaskPool> pools_;
+  std::vector<bool> leased_;
+  std::uint32_t batch_tasks_;
+  Poller* poller_ = nullptr;
+  void* local_state_ = nullptr;
+  MemoryAccount& account_;
+  ValueHeap items_;
+  ValueHeap nodes_;
+  RetireList retired_;
+  std::uint64_t now_us_ = 0;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t last_advance_ns_ = 0;
+  std::uint64_t reclaimed_epoch_ = 0;
+  std::uint64_t executed_ = 0;
+  Random random_;
+  WorkerCounters counters_;
+  alignas(kCacheLineBytes) std::atomic<bool> parked_{false};
+};
+
+}  // namespace mxkv::runtime

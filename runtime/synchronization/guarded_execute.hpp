@@ -1,0 +1,155 @@
+// Guarded execution: the worker side of [Mx fig. 5]. Wraps one task in the synchronisation that its data
+// object asks for, and returns what the task wants next. It spawns nothing and knows no scheduler.
+//
+// A task class offers one of these shapes; the compiler checks which:
+//   ExecutingTask   step execute(Worker&)
+//                   Runs alone: in the object's pool, or under its latch. No repeatable part.
+//   SplitTask       struct Scratch;  void inspect(const OptimisticRead&, Scratch&) const;
+//                   step resume(Scratch&, Worker&);
+//                   Reads in two halves: inspect touches only its scratch and may be repeated or see torn
+//                   words; resume has the effects and runs after the version was validated.
+//   UpgradingTask   a SplitTask that also has
+//                   bool prepare(Scratch&, Worker&, step& otherwise);  void apply(Scratch&, Worker&);
+//                   step finish(Scratch&, Worker&);
+//                   Its writes inspect optimistically, prepare outside the latch (allocate, decide), take
+//                   the latch from the version they saw, and apply without being able to fail.
+// A SplitTask says by `bool staged() const` whether it goes on from the version an earlier stage saw, and
+// by `step conflict(Worker&)` how it starts over when that version is gone.
+#pragma once
+
+#include <concepts>
+
+#include "runtime/base/cache_line.hpp"
+#include "runtime/synchronization/optimistic.hpp"
+#include "runtime/task/task.hpp"
+
+namespace mxkv::runtime {
+
+template <class T>
+concept SplitTask = requires(T task, const T constant, const OptimisticRead& read,
+                             typename T::Scratch& scratch, Worker& worker) {
+  { constant.inspect(read, scratch) } -> std::same_as<void>;
+  { task.resume(scratch, worker) } -> std::same_as<step>;
+  { constant.staged() } -> std::same_as<bool>;
+  { task.conflict(worker) } -> std::same_as<step>;
+};
+
+template <class T>
+concept UpgradingTask =
+    SplitTask<T> && requires(T task, typename T::Scratch& scratch, Worker& worker, step& otherwise) {
+      { task.prepare(scratch, worker, otherwise) } -> std::same_as<bool>;
+      { task.apply(scratch, worker) } -> std::same_as<void>;
+      { task.finish(scratch, worker) } -> std::same_as<step>;
+    };
+
+template <class T>
+concept ExecutingTask = requires(T task, Worker& worker) {
+  { task.execute(worker) } -> std::same_as<step>;
+};
+
+/// Looks at a held object this often before the task is put behind other work: the holder may have been
+/// preempted, and spinning on it would only keep it from running.
+inline constexpr unsigned kOptimisticTries = 16;
+
+namespace detail {
+
+enum class read_outcome : std::uint8_t { consistent, conflict, busy };
+
+/// The read half: fills `scratch` and remembers the version. `unvalidated`: no writer can be about.
+template <SplitTask T>
+read_outcome inspect_consistently(T& task, DataObject& object, typename T::Scratch& scratch,
+                                  bool unvalidated) noexcept {
+  if (task.staged()) {
+    const OptimisticRead read{object, task.seen_version()};
+    task.inspect(read, scratch);
+    return read.valid() ? read_outcome::consistent : read_outcome::conflict;
+  }
+  for (unsigned i = 0; i < kOptimisticTries; ++i) {
+    const OptimisticRead read{object};
+    if (!read.locked()) {
+      task.inspect(read, scratch);
+      if (unvalidated || read.valid()) {
+        task.see_version(read.version());
+        return read_outcome::consistent;
+      }
+    }
+    cpu_relax();
+  }
+  return read_outcome::busy;
+}
+
+template <UpgradingTask T>
+step write_by_upgrade(T& task, DataObject& object, Worker& worker) {
+  typename T::Scratch scratch;
+  switch (inspect_consistently(task, object, scratch, false)) {
+    case read_outcome::conflict:
+      return task.conflict(worker);
+    case read_outcome::busy:
+      return step::retry;
+    case read_outcome::consistent:
+      break;
+  }
+  step otherwise = step::done;
+  if (!task.prepare(scratch, worker, otherwise)) {
+    return otherwise;
+  }
+  {
+    WriteLatch latch = WriteLatch::upgrade(object, task.seen_version());
+    if (!latch) {
+      return task.conflict(worker);
+    }
+    task.apply(scratch, worker);
+  }
+  return task.finish(scratch, worker);
+}
+
+}  // namespace detail
+
+/// Runs `task` under the primitive of its object. `leases_pool(PoolId)` tells whether this worker holds the
+/// lease of a pool; it is asked only where the answer matters. Thread-safety: owner worker only.
+template <class T, class LeasesPool>
+step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
+  static_assert(SplitTask<T> || ExecutingTask<T>, "a task class offers execute(), or inspect() and resume()");
+  const primitive how = task.object().synchronization();
+  if (how == primitive::none || how == primitive::serialized_by_scheduling) {
+    if constexpr (ExecutingTask<T>) {
+      return task.execute(worker);
+    } else {
+      typename T::Scratch scratch;
+      if (how != primitive::none) {
+        task.inspect(OptimisticRead{*task.object().object()}, scratch);
+      }
+      return task.resume(scratch, worker);
+    }
+  }
+  DataObject& object = *task.object().object();
+  if constexpr (SplitTask<T>) {
+    if (task.annotations().access == access::readonly) {
+      // Every writer of such an object runs in its pool; where the lease is ours none can be running.
+      const bool unvalidated = how == primitive::optimistic_scheduling &&
+                               leases_pool(task.object().pool_hint()) &&
+                               task.object().pool_hint() == object.pool();
+      typename T::Scratch scratch;
+      switch (detail::inspect_consistently(task, object, scratch, unvalidated)) {
+        case detail::read_outcome::conflict:
+          return task.conflict(worker);
+        case detail::read_outcome::busy:
+          return step::retry;
+        case detail::read_outcome::consistent:
+          break;
+      }
+      return task.resume(scratch, worker);
+    }
+    if constexpr (UpgradingTask<T>) {
+      return detail::write_by_upgrade(task, object, worker);
+    }
+  }
+  if constexpr (ExecutingTask<T>) {
+    const WriteLatch latch = WriteLatch::acquire(object, kOptimisticTries);
+    return latch ? task.execute(worker) : step::retry;
+  } else {
+    MXKV_ASSERT(false, "a task that writes must offer execute() or prepare(), apply() and finish()");
+  }
+}
+
+}  // namespace mxkv::runtime

@@ -1,0 +1,144 @@
+// MxTask: a small unit of work that runs to completion, with annotations that tell the runtime which
+// data object it touches and how [Mx 2, 3]. Plain data: the header of a 64/128/192/384-byte block.
+//
+// A task never blocks, sleeps, locks a mutex or does file I/O. It is re-annotated and respawned along a
+// traversal, so a request costs one allocation. What runs is given by a static TaskClass, not by a virtual
+// call, so that the compiler injects the synchronisation into one instance per class.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/cache_line.hpp"
+#include "runtime/base/ids.hpp"
+#include "runtime/resource/data_object.hpp"
+
+namespace mxkv::runtime {
+
+class Worker;
+class MxTask;
+
+/// How a task uses its annotated data object.
+enum class access : std::uint8_t { readonly, write };
+
+/// Tasks of low priority run when the worker has nothing else that could fill its prefetch buffer.
+enum class priority : std::uint8_t { low, normal, high };
+
+/// What a task asks of the runtime when it returns.
+enum class step : std::uint8_t {
+  done,    ///< finished: the runtime leaves its pin and frees its block
+  again,   ///< re-annotated: spawn it again
+  now,     ///< re-annotated with an object small enough for the first-level cache: run it at once
+  retry,   ///< met a writer: run it again later, behind other work
+  parked,  ///< handed to someone else; the runtime forgets it
+};
+
+/// What all tasks of one class share. One constant a class.
+struct TaskClass {
+  const char* name;
+  step (*run)(MxTask&, Worker&);      ///< guarded execution
+  void (*discard)(MxTask&, Worker&);  ///< drops a task that will never run (shutdown)
+};
+
+/// What a task tells the runtime about itself, all optional, and two bytes that are the task's own. They sit
+/// here so that a look-up fits one cache line.
+struct Annotations {
+  static constexpr std::uint8_t kNoPin = 0xFF;
+  static constexpr std::uint16_t kAnyWorker = 0xFFFF;
+
+  runtime::access access : 1 = runtime::access::readonly;
+  runtime::priority priority : 2 = runtime::priority::normal;
+  std::uint8_t block : 3 = 0;         ///< index of the block's size class; set when the task is created
+  std::uint8_t first_line = 0;        ///< first line of the object that the task touches
+  std::uint8_t line_count = 0;        ///< how many lines from there; 0: prefetch nothing
+  std::uint8_t pin_slot = kNoPin;     ///< epoch slot of the request's pin; kNoPin: none
+  std::uint16_t target = kAnyWorker;  ///< worker that must run it; kAnyWorker: where it was spawned
+  std::uint8_t stage = 0;             ///< the task's own: how far its staged access is
+  std::uint8_t mark = 0;              ///< the task's own
+};
+
+static_assert(sizeof(Annotations) == 8);
+
+/// Header of every task. Thread-safety: owned by whoever holds it; queues transfer ownership.
+class MxTask {
+ public:
+  explicit MxTask(const TaskClass* task_class) noexcept : class_(task_class) {}
+  MxTask(const MxTask&) = delete;
+  MxTask& operator=(const MxTask&) = delete;
+
+  // Annotations as in [Mx fig. 2].
+  void annotate(priority how) noexcept { annotations_.priority = how; }
+  void annotate(access how) noexcept { annotations_.access = how; }
+  /// The task touches the first `bytes` of `object`.
+  void annotate(TaggedPointer object, std::size_t bytes) noexcept {
+    annotate_lines(object, 0, (bytes + kCacheLineBytes - 1) / kCacheLineBytes);
+  }
+  /// The task touches `count` lines of `object` from line `first` (staged access).
+  void annotate_lines(TaggedPointer object, std::size_t first, std::size_t count) noexcept {
+    object_ = object;
+    annotations_.first_line = static_cast<std::uint8_t>(first);
+    annotations_.line_count = static_cast<std::uint8_t>(count);
+  }
+  /// The task must run on `worker`.
+  void annotate(WorkerId worker) noexcept { annotations_.target = worker.value(); }
+
+  [[nodiscard]] const TaskClass& task_class() const noexcept { return *class_; }
+  [[nodiscard]] TaggedPointer object() const noexcept { return object_; }
+  [[nodiscard]] Annotations& annotations() noexcept { return annotations_; }
+  [[nodiscard]] const Annotations& annotations() const noexcept { return annotations_; }
+
+  /// Version of the object that an earlier stage of the task validated.
+  [[nodiscard]] std::uint64_t seen_version() const noexcept { return seen_version_; }
+  void see_version(std::uint64_t version) noexcept { seen_version_ = version; }
+
+  /// Asks the memory system for the annotated lines.
+  void prefetch() const noexcept {
+    const std::byte* line = object_.first_line() + std::size_t{annotations_.first_line} * kCacheLineBytes;
+    for (unsigned i = 0; i < annotations_.line_count; ++i, line += kCacheLineBytes) {
+      prefetch_read(line);
+    }
+  }
+
+  /// Link of whichever queue or list holds the task.
+  [[nodiscard]] std::atomic<MxTask*>& next() noexcept { return next_; }
+
+ private:
+  std::atomic<MxTask*> next_{nullptr};
+  const TaskClass* class_;
+  TaggedPointer object_;
+  Annotations annotations_;
+  std::uint64_t seen_version_ = 0;
+};
+
+static_assert(sizeof(MxTask) == 40);
+
+/// A singly linked list of tasks, first in first out. Thread-safety: owner only.
+class TaskList {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+
+  void push_back(MxTask* task) noexcept {
+    task->next().store(nullptr, std::memory_order_relaxed);
+    if (head_ == nullptr) {
+      head_ = task;
+    } else {
+      tail_->next().store(task, std::memory_order_relaxed);
+    }
+    tail_ = task;
+  }
+
+  [[nodiscard]] MxTask* pop_front() noexcept {
+    MxTask* task = head_;
+    if (task != nullptr) {
+      head_ = task->next().load(std::memory_order_relaxed);
+    }
+    return task;
+  }
+
+ private:
+  MxTask* head_ = nullptr;
+  MxTask* tail_ = nullptr;
+};
+
+}  // namespace mxkv::runtime
