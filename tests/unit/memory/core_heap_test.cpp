@@ -1,0 +1,168 @@
+#include "runtime/memory/core_heap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <vector>
+
+namespace mxkv::runtime {
+namespace {
+
+constexpr std::array kBlocks{task_block::bytes_64, task_block::bytes_128, task_block::bytes_192,
+                             task_block::bytes_384};
+
+PageOptions small_pages() {
+  PageOptions options;
+  options.huge_pages = huge_pages_mode::off;
+  return options;
+}
+
+struct CoreHeapTest : ::testing::Test {
+  MemoryBudget budget{MemoryBudget::kUnlimited, 1};
+  TaskMemory memory{budget, small_pages(), 16 * kHugePageBytes};
+  ProcessorHeap& processor = memory.processor_heap(NumaNodeId(0));
+};
+
+TEST(TaskBlock, ATypeGetsTheSmallestBlockThatHoldsIt) {
+  static_assert(task_block_for(1) == task_block::bytes_64);
+  static_assert(task_block_for(64) == task_block::bytes_64);
+  static_assert(task_block_for(65) == task_block::bytes_128);
+  static_assert(task_block_for(192) == task_block::bytes_192);
+  EXPECT_EQ(task_block_for(193), task_block::bytes_384);
+  EXPECT_EQ(task_block_bytes(task_block_for(384)), 384U);
+}
+
+TEST_F(CoreHeapTest, BlocksAreLineAlignedAndDoNotOverlap) {
+  CoreHeap heap(processor);
+  std::set<std::pair<std::uintptr_t, std::uintptr_t>> ranges;
+  for (const task_block block : kBlocks) {
+    for (int i = 0; i < 300; ++i) {
+      void* address = heap.allocate(block);
+      ASSERT_NE(address, nullptr);
+      std::memset(address, i, task_block_bytes(block));
+      const auto from = reinterpret_cast<std::uintptr_t>(address);
+      EXPECT_EQ(from % kCacheLineBytes, 0U);
+      ranges.emplace(from, from + task_block_bytes(block));
+    }
+  }
+  EXPECT_EQ(ranges.size(), 4U * 300U);
+  std::uintptr_t end = 0;
+  for (const auto& [from, to] : ranges) {
+    EXPECT_GE(from, end);
+    end = to;
+  }
+}
+
+TEST_F(CoreHeapTest, TheBlockReleasedLastIsGivenOutFirst) {
+  CoreHeap heap(processor);
+  void* first = heap.allocate(task_block::bytes_128);
+  void* second = heap.allocate(task_block::bytes_128);
+  heap.release(second, task_block::bytes_128);
+  heap.release(first, task_block::bytes_128);
+  EXPECT_EQ(heap.allocate(task_block::bytes_128), first);
+  EXPECT_EQ(heap.allocate(task_block::bytes_128), second);
+}
+
+TEST_F(CoreHeapTest, AHeapKeepsAtMostTwoBatchesAndPassesTheRestOn) {
+  CoreHeap producer(processor);
+  CoreHeap consumer(processor);
+  std::set<void*> seen;
+  std::vector<void*> blocks;
+  for (std::uint32_t i = 0; i < 10 * kTaskBatchBlocks; ++i) {
+    blocks.push_back(producer.allocate(task_block::bytes_64));
+    seen.insert(blocks.back());
+  }
+  for (void* block : blocks) {  // blocks change hands: allocated there, released here
+    consumer.release(block, task_block::bytes_64);
+    ASSERT_LE(consumer.free_blocks(task_block::bytes_64), 2 * kTaskBatchBlocks);
+  }
+  const std::size_t taken = memory.taken_bytes();
+  for (std::uint32_t i = 0; i < 8 * kTaskBatchBlocks; ++i) {
+    EXPECT_EQ(seen.count(producer.allocate(task_block::bytes_64)), 1U) << "a released block comes back";
+  }
+  EXPECT_EQ(memory.taken_bytes(), taken);
+}
+
+TEST_F(CoreHeapTest, SwingingAroundABatchBorderDoesNotGoToTheProcessorHeap) {
+  CoreHeap heap(processor);
+  std::vector<void*> blocks;
+  for (std::uint32_t i = 0; i < 2 * kTaskBatchBlocks; ++i) {
+    blocks.push_back(heap.allocate(task_block::bytes_64));
+  }
+  for (void* block : blocks) {
+    heap.release(block, task_block::bytes_64);
+  }
+  ASSERT_EQ(heap.free_blocks(task_block::bytes_64), 2 * kTaskBatchBlocks);
+  // A batch taken or given would change the number of free blocks by a batch, once the swing is over.
+  for (int swing = 0; swing < 3; ++swing) {
+    for (std::uint32_t i = 0; i < kTaskBatchBlocks + 1; ++i) {
+      blocks[i] = heap.allocate(task_block::bytes_64);
+    }
+    for (std::uint32_t i = 0; i < kTaskBatchBlocks + 1; ++i) {
+      heap.release(blocks[i], task_block::bytes_64);
+    }
+    EXPECT_EQ(heap.free_blocks(task_block::bytes_64), 2 * kTaskBatchBlocks);
+  }
+}
+
+TEST_F(CoreHeapTest, FullBatchesOfAHeapThatEndsServeTheNextHeap) {
+  std::set<void*> seen;
+  {
+    CoreHeap heap(processor);
+    std::vector<void*> blocks;
+    for (std::uint32_t i = 0; i < 2 * kTaskBatchBlocks; ++i) {
+      blocks.push_back(heap.allocate(task_block::bytes_192));
+    }
+    for (void* block : blocks) {
+      heap.release(block, task_block::bytes_192);
+      seen.insert(block);
+    }
+  }
+  CoreHeap next(processor);
+  for (std::uint32_t i = 0; i < 2 * kTaskBatchBlocks; ++i) {
+    EXPECT_EQ(seen.count(next.allocate(task_block::bytes_192)), 1U);
+  }
+}
+
+TEST_F(CoreHeapTest, ExhaustedAddressSpaceGivesNullAndAReleaseHelpsAgain) {
+  TaskMemory tiny(budget, small_pages(), kHugePageBytes);
+  CoreHeap heap(tiny.processor_heap(NumaNodeId(0)));
+  std::size_t count = 0;
+  void* last = nullptr;
+  while (void* block = heap.allocate(task_block::bytes_384)) {
+    last = block;
+    ++count;
+  }
+  EXPECT_EQ(count, kHugePageBytes / (384 * kTaskBatchBlocks) * kTaskBatchBlocks);
+  EXPECT_EQ(heap.allocate(task_block::bytes_384), nullptr);
+  heap.release(last, task_block::bytes_384);
+  EXPECT_EQ(heap.allocate(task_block::bytes_384), last);
+}
+
+TEST(TaskMemory, IsChargedEvenPastTheLimitAndRefundedAtTheEnd) {
+  MemoryBudget budget(1000, 1);
+  {
+    TaskMemory memory(budget, small_pages(), 4 * kHugePageBytes);
+    CoreHeap heap(memory.processor_heap(NumaNodeId(0)));
+    EXPECT_EQ(budget.used_bytes(), 0U);
+    EXPECT_NE(heap.allocate(task_block::bytes_64), nullptr);
+    EXPECT_EQ(budget.category_bytes(memory_category::tasks), kHugePageBytes);
+  }
+  EXPECT_EQ(budget.used_bytes(), 0U);
+}
+
+TEST(TaskMemory, EachNodeCarvesItsOwnArena) {
+  MemoryBudget budget(MemoryBudget::kUnlimited, 1);
+  PageOptions options = small_pages();
+  options.os_nodes = {0, 0};
+  TaskMemory memory(budget, options, 4 * kHugePageBytes);
+  CoreHeap here(memory.processor_heap(NumaNodeId(0)));
+  CoreHeap there(memory.processor_heap(NumaNodeId(1)));
+  const auto a = reinterpret_cast<std::uintptr_t>(here.allocate(task_block::bytes_64));
+  const auto b = reinterpret_cast<std::uintptr_t>(there.allocate(task_block::bytes_64));
+  EXPECT_NE(a / kHugePageBytes, b / kHugePageBytes);
+}
+
+}  // namespace
+}  // namespace mxkv::runtime
