@@ -40,7 +40,7 @@ inline void unpoison(const void* /*start*/, std::size_t /*bytes*/) noexcept {}
 [[nodiscard]] inline void* read_link(const void* block) noexcept {
   void* next = nullptr;
   unpoison(block, sizeof next);
-  std::memcpy(&next, block, sizeof next);
+  std::memcpy(static_cast<void*>(&next), block, sizeof next);
   poison(block, sizeof next);
   return next;
 }
@@ -48,7 +48,7 @@ inline void unpoison(const void* /*start*/, std::size_t /*bytes*/) noexcept {}
 /// Makes `next` follow `block` in a free list. The link is poisoned afterwards. Owner of the list only.
 inline void write_link(void* block, void* next) noexcept {
   unpoison(block, sizeof next);
-  std::memcpy(block, &next, sizeof next);
+  std::memcpy(block, static_cast<const void*>(&next), sizeof next);
   poison(block, sizeof next);
 }
 

@@ -61,7 +61,7 @@ struct Superblock {
   std::uint32_t free_spans = 0;  ///< bit i: span i is free
   bool clean = false;            ///< wholly free and without pages: reads as zero
   std::uint8_t list = 0;         ///< list of the pool it is in
-  NumaNodeId node{};
+  NumaNodeId node;
   Superblock* previous = nullptr;
   Superblock* next = nullptr;
 };

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <latch>
 #include <thread>
@@ -18,27 +17,21 @@
 #include "runtime/base/random.hpp"
 #include "runtime/memory/core_heap.hpp"
 #include "runtime/memory/value_heap.hpp"
+#include "tests/unit/memory/memory_fixture.hpp"
 
 namespace mxkv::runtime {
 namespace {
 
 constexpr std::size_t kThreads = 4;
 constexpr int kSteps = 150'000;
-constexpr std::size_t kMiB = std::size_t{1} << 20U;
 
-WorkerId worker(std::size_t i) {
-  return WorkerId(static_cast<WorkerId::rep>(i));
-}
-
-PageOptions small_pages() {
-  PageOptions pages;
-  pages.huge_pages = huge_pages_mode::off;
-  return pages;
-}
+using testing::kMiB;
+using testing::worker;
 
 void run_threads(const std::function<void(std::size_t)>& body) {
   std::latch all_started(kThreads);  // else the first thread ends before the last begins
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (std::size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {
       all_started.arrive_and_wait();
@@ -91,21 +84,14 @@ void stamp(void* block, std::size_t bytes) {
   return back.bytes == front.bytes && back.check == front.check;
 }
 
-struct ValueStress {
-  explicit ValueStress(std::size_t limit_bytes) : budget(limit_bytes, kThreads), space(budget, options()) {
-    for (std::size_t i = 0; i < kThreads; ++i) {
-      heaps.emplace_back(space, budget.account(worker(i)), worker(i), NumaNodeId(0));
-    }
-  }
+ValueSpaceOptions stress_options() {
+  ValueSpaceOptions options = testing::space_options(kThreads, 256 * kMiB);
+  options.bin_wake_bytes = std::size_t{16} * 1024;
+  return options;
+}
 
-  static ValueSpaceOptions options() {
-    ValueSpaceOptions result;
-    result.pages = small_pages();
-    result.workers = kThreads;
-    result.reserve_bytes = 256 * kMiB;
-    result.bin_wake_bytes = 16 * 1024;
-    return result;
-  }
+struct ValueStress : testing::Heaps {
+  explicit ValueStress(std::size_t limit_bytes) : Heaps(limit_bytes, stress_options()) {}
 
   /// Allocates, swaps into a random slot, releases what came out. Returns refused allocations.
   std::size_t work(std::size_t thread) {
@@ -142,21 +128,13 @@ struct ValueStress {
   }
 
   /// On one thread, after the others ended: everything goes home.
-  void settle() {
+  void drain() {
     for (std::size_t slot = 0; slot < exchange.size(); ++slot) {
       release(heaps[0], exchange.swap(slot, nullptr));
     }
-    heaps[0].flush_foreign();
-    for (std::size_t i = 0; i < kThreads; ++i) {
-      heaps[i].collect();
-      heaps[i].trim();
-      budget.account(worker(i)).flush();
-    }
+    settle();
   }
 
-  MemoryBudget budget;
-  ValueSpace space;
-  std::deque<ValueHeap> heaps;
   Exchange<2048> exchange;
   std::atomic<std::size_t> damaged{0};
 };
@@ -170,7 +148,7 @@ TEST(MemoryStress, ValuesReleasedOnAnyThreadStayIntactAndAllMemoryComesBack) {
                              },
                              &wakes});
   run_threads([&](std::size_t thread) { EXPECT_EQ(stress.work(thread), 0U); });
-  stress.settle();
+  stress.drain();
   EXPECT_EQ(stress.damaged.load(), 0U);
   std::size_t foreign = 0;
   std::size_t collected = 0;
@@ -208,7 +186,7 @@ TEST(MemoryStress, AnExhaustedBudgetRefusesButNeverBreaksNorIsExceeded) {
   run_threads([&](std::size_t thread) { refused.fetch_add(stress.work(thread), std::memory_order_relaxed); });
   running.store(false, std::memory_order_relaxed);
   observer.join();
-  stress.settle();
+  stress.drain();
   EXPECT_FALSE(exceeded.load());
   EXPECT_GT(refused.load(), 0U) << "the limit was never reached, so nothing was tested";
   EXPECT_LT(refused.load(), kThreads * static_cast<std::size_t>(kSteps));
@@ -219,7 +197,7 @@ TEST(MemoryStress, AnExhaustedBudgetRefusesButNeverBreaksNorIsExceeded) {
 
 TEST(MemoryStress, TaskBlocksChangeHandsBetweenCoreHeapsUnharmed) {
   MemoryBudget budget(MemoryBudget::kUnlimited, kThreads);
-  TaskMemory memory(budget, small_pages(), 64 * kMiB);
+  TaskMemory memory(budget, testing::space_options(kThreads).pages, 64 * kMiB);
   Exchange<512> exchange;
   std::atomic<std::size_t> damaged{0};
   const auto release = [&](CoreHeap& heap, void* block) {

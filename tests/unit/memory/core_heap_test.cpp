@@ -1,3 +1,4 @@
+// The task allocator: core heaps over one processor heap, on one thread.
 #include "runtime/memory/core_heap.hpp"
 
 #include <gtest/gtest.h>
@@ -16,6 +17,15 @@ PageOptions small_pages() {
   PageOptions options;
   options.huge_pages = huge_pages_mode::off;
   return options;
+}
+
+std::vector<void*> allocate(CoreHeap& heap, task_block block, std::size_t count) {
+  std::vector<void*> blocks;
+  blocks.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    blocks.push_back(heap.allocate(block));
+  }
+  return blocks;
 }
 
 struct CoreHeapTest : ::testing::Test {
@@ -67,12 +77,9 @@ TEST_F(CoreHeapTest, TheBlockReleasedLastIsGivenOutFirst) {
 TEST_F(CoreHeapTest, AHeapKeepsAtMostTwoBatchesAndPassesTheRestOn) {
   CoreHeap producer(processor);
   CoreHeap consumer(processor);
-  std::set<void*> seen;
-  std::vector<void*> blocks;
-  for (std::uint32_t i = 0; i < 10 * kTaskBatchBlocks; ++i) {
-    blocks.push_back(producer.allocate(task_block::bytes_64));
-    seen.insert(blocks.back());
-  }
+  const std::vector<void*> blocks =
+      allocate(producer, task_block::bytes_64, std::size_t{10} * kTaskBatchBlocks);
+  const std::set<void*> seen(blocks.begin(), blocks.end());
   for (void* block : blocks) {  // blocks change hands: allocated there, released here
     consumer.release(block, task_block::bytes_64);
     ASSERT_LE(consumer.free_blocks(task_block::bytes_64), 2 * kTaskBatchBlocks);
@@ -86,10 +93,7 @@ TEST_F(CoreHeapTest, AHeapKeepsAtMostTwoBatchesAndPassesTheRestOn) {
 
 TEST_F(CoreHeapTest, SwingingAroundABatchBorderDoesNotGoToTheProcessorHeap) {
   CoreHeap heap(processor);
-  std::vector<void*> blocks;
-  for (std::uint32_t i = 0; i < 2 * kTaskBatchBlocks; ++i) {
-    blocks.push_back(heap.allocate(task_block::bytes_64));
-  }
+  std::vector<void*> blocks = allocate(heap, task_block::bytes_64, std::size_t{2} * kTaskBatchBlocks);
   for (void* block : blocks) {
     heap.release(block, task_block::bytes_64);
   }
@@ -110,11 +114,7 @@ TEST_F(CoreHeapTest, FullBatchesOfAHeapThatEndsServeTheNextHeap) {
   std::set<void*> seen;
   {
     CoreHeap heap(processor);
-    std::vector<void*> blocks;
-    for (std::uint32_t i = 0; i < 2 * kTaskBatchBlocks; ++i) {
-      blocks.push_back(heap.allocate(task_block::bytes_192));
-    }
-    for (void* block : blocks) {
+    for (void* block : allocate(heap, task_block::bytes_192, std::size_t{2} * kTaskBatchBlocks)) {
       heap.release(block, task_block::bytes_192);
       seen.insert(block);
     }
@@ -134,7 +134,7 @@ TEST_F(CoreHeapTest, ExhaustedAddressSpaceGivesNullAndAReleaseHelpsAgain) {
     last = block;
     ++count;
   }
-  EXPECT_EQ(count, kHugePageBytes / (384 * kTaskBatchBlocks) * kTaskBatchBlocks);
+  EXPECT_EQ(count, kHugePageBytes / (std::size_t{384} * kTaskBatchBlocks) * kTaskBatchBlocks);
   EXPECT_EQ(heap.allocate(task_block::bytes_384), nullptr);
   heap.release(last, task_block::bytes_384);
   EXPECT_EQ(heap.allocate(task_block::bytes_384), last);

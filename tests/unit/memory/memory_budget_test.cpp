@@ -1,3 +1,4 @@
+// The limit and the accounts of workers, step by step on one thread.
 #include "runtime/memory/memory_budget.hpp"
 
 #include <gtest/gtest.h>

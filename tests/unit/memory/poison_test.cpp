@@ -1,3 +1,4 @@
+// Use of released memory is reported: death tests, in AddressSanitizer builds only.
 #include "runtime/memory/poison.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// The bin by itself; races are played by an atomic that interrupts itself.
 #include "runtime/memory/recollection_bin.hpp"
 
 #include <gtest/gtest.h>

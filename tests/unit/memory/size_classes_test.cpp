@@ -1,3 +1,4 @@
+// The table of size classes, exhaustively.
 #include "runtime/memory/size_classes.hpp"
 
 #include <gtest/gtest.h>

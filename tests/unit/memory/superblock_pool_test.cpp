@@ -1,3 +1,4 @@
+// Spans out of superblocks, of a pool with its own small tables.
 #include "runtime/memory/superblock_pool.hpp"
 
 #include <gtest/gtest.h>

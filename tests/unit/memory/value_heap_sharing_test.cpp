@@ -14,6 +14,7 @@ using testing::Heaps;
 
 std::vector<void*> allocate(ValueHeap& heap, std::size_t count, std::size_t bytes = 200) {
   std::vector<void*> blocks;
+  blocks.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     blocks.push_back(heap.allocate(bytes));
   }
@@ -72,7 +73,7 @@ TEST(ValueHeapSharing, LargeBlocksAreReleasedByAnyWorkerAtOnce) {
 
 TEST(ValueHeapSharing, ABinPastItsSizeWakesItsOwnerOnce) {
   ValueSpaceOptions options = testing::space_options(3);
-  options.bin_wake_bytes = 40 * 200;
+  options.bin_wake_bytes = std::size_t{40} * 200;
   Heaps heaps(64 * testing::kMiB, options);
   std::vector<WorkerId> woken;
   heaps.space.set_bin_wake({[](void* context, WorkerId owner) noexcept {

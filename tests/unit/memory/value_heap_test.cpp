@@ -1,3 +1,4 @@
+// The value allocator as one worker sees it.
 #include "runtime/memory/value_heap.hpp"
 
 #include <gtest/gtest.h>
