@@ -200,6 +200,22 @@ class ConnectionLimitTest(ServerCase):
         self.assertGreaterEqual(int(clients[-1].stats()["rejected_connections"]), 5)
 
 
+@mxkv_only("the time-out of memcached counts otherwise")
+class IdleTimeoutTest(ServerCase):
+    options = Options(settings=(("limits.idle_timeout", "1s"),))
+
+    def test_a_silent_connection_is_closed_and_a_busy_one_is_not(self):
+        busy, silent, half = self.connect(), self.connect(), self.connect()
+        silent.ask(b"version")
+        half.send(b"get a")
+        deadline = time.monotonic() + patience(20)
+        while int(busy.stats()["curr_connections"]) > 1:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+        self.assertEqual(silent.rest(), b"")
+        self.assertTrue(busy.ask(b"version").startswith(b"VERSION"))
+
+
 class UnreadRepliesTest(ServerCase):
     options = Options(memory_mib=64, settings=(("limits.output_stall", "2s"),))
 

@@ -5,6 +5,7 @@ import time
 
 from harness import Connection, LONG, Options, ServerCase, mxkv_only, scaled
 from harness.connection import block
+from scanning import page_through
 
 
 class Threads:
@@ -182,15 +183,10 @@ class AtomicityTest(ServerCase):
 class ScanBesideWritersTest(ServerCase):
     options = Options(workers=2)
 
-    def page(self, client, reverse: bool) -> list:
-        tail, keys = b" reverse" if reverse else b"", []
-        command = b"scan - + 200 cursor keys" + tail
-        while True:
-            records = client.records(command)
-            keys += [record[0] for record in records if record[0] != "CURSOR"]
-            if not records or records[-1][0] != "CURSOR":
-                return keys
-            command = b"scan cursor=%s 200 cursor keys" % records[-1][1]
+    @staticmethod
+    def page(client, reverse: bool) -> list:
+        first = b"scan - + 200 cursor keys" + (b" reverse" if reverse else b"")
+        return page_through(client, first, lambda cursor: b"scan cursor=%s 200 cursor keys" % cursor)
 
     def test_stable_keys_appear_exactly_once_in_order_while_others_come_and_go(self):
         stable = [b"key%06d" % (i * 10) for i in range(scaled(3000, 500))]

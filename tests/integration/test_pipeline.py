@@ -177,3 +177,10 @@ class PrefetchOffTest(PipelineProperties, ServerCase):
 @mxkv_only("prefetching")
 class PrefetchDistanceTest(PipelineProperties, ServerCase):
     options = Options(workers=2, settings=(("prefetch.mode", "distance"), ("prefetch.distance", "8")))
+
+
+@mxkv_only("limits")
+class NarrowLimitsTest(PipelineProperties, ServerCase):
+    """Every limit of a turn at its least: all pipelines go through the paths that wait."""
+    options = Options(workers=2, settings=(("limits.requests_per_turn", "1"), ("limits.pipeline", "2"),
+                                           ("limits.output_high_water", "4KiB")))

@@ -1,39 +1,9 @@
 """Ranges in the classic form: order, bounds, ceilings, cursors, and every argument, against a sorted Python model."""
 
 import base64
-import random
 
-from harness import Options, ServerCase, mxkv_only, scaled
-from harness.connection import block
-
-_BAD = b"CLIENT_ERROR bad command line format"
-
-
-def page_through(client, first: bytes, following) -> list:
-    """All keys of a paged scan; `following(cursor)` makes the command of the next page. Pages must make progress."""
-    keys, command = [], first
-    while True:
-        records = client.records(command)
-        cursors = [record[1] for record in records if record[0] == "CURSOR"]
-        page = [record[0] for record in records if record[0] != "CURSOR"]
-        assert page or not cursors, f"an empty page that is not the last: {command!r}"
-        keys += page
-        if not cursors:
-            return keys
-        command = following(cursors[0])
-
-
-class ScanCase(ServerCase):
-    def load(self, client, pairs) -> None:
-        pairs = list(pairs)
-        for begin in range(0, len(pairs), 2000):
-            part = pairs[begin:begin + 2000]
-            client.send(b"".join(block(b"set", key, value) for key, value in part))
-            for key, _ in part:
-                self.assertEqual(client.line(), b"STORED", key)
-
-    def keys(self, command: bytes) -> list:
-        return [record[0] for record in self.client.records(command)]
+from harness import mxkv_only
+from scanning import ScanCase, page_through
 
 
 @mxkv_only("scans")
@@ -172,45 +142,3 @@ class BinaryTest(ScanCase):
         found = self.keys(b"scan [%s (%s 10 base64" % (low, high))
         self.assertEqual([base64.b64decode(key, validate=True) for key in found], [b"b64a", b"b64b\xff"])
         self.assertRegex(self.client.ask(b"scan [!!! 10 10 base64"), b"^CLIENT_ERROR ")
-
-
-@mxkv_only("scans")
-class ManyKeysTest(ScanCase):
-    options = Options(memory_mib=512)
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        chance = random.Random(4)
-        cls.model = {b"%s:%d" % (chance.choice((b"user", b"u", b"order-with-a-longer-prefix")), chance.randrange(1 << 40)):
-                     b"%d" % i for i in range(scaled(100000, 5000))}
-
-    def setUp(self):
-        self.client = self.connect(timeout=60)
-        if not self.keys(b"scan - 1"):
-            self.load(self.client, self.model.items())
-
-    def test_all_pages_equal_the_model(self):
-        ordered = sorted(self.model)
-        found = page_through(self.client, b"scan - + 100000000 keys", lambda c: b"scan cursor=%s 100000000 keys" % c)
-        self.assertTrue(found == ordered, "forward")
-        found = page_through(self.client, b"scan - + 777 cursor keys reverse", lambda c: b"scan cursor=%s 777 cursor keys" % c)
-        self.assertTrue(found == ordered[::-1], "reverse")
-
-    def test_random_ranges_equal_the_model(self):
-        chance, ordered = random.Random(8), sorted(self.model)
-        for _ in range(scaled(300, 50)):
-            begin = chance.randrange(len(ordered))
-            wanted = ordered[begin:begin + chance.choice((1, 10, 100))]
-            found = self.client.records(b"scan [%s [%s 100" % (wanted[0], wanted[-1]))
-            self.assertEqual(found, [(key, self.model[key], [0]) for key in wanted])
-            found = self.keys(b"scan [%s [%s 100 reverse" % (wanted[0], wanted[-1]))
-            self.assertEqual(found, wanted[::-1])
-
-    def test_many_scans_in_a_pipeline(self):
-        chance, ordered = random.Random(2), sorted(self.model)
-        begins = [chance.randrange(len(ordered)) for _ in range(scaled(500, 50))]
-        self.client.send(b"".join(b"scan %s 100\r\nget %s\r\n" % (ordered[b], ordered[b]) for b in begins))
-        for begin in begins:
-            self.assertEqual([r[0] for r in self.client.records()], ordered[begin:begin + 100])
-            self.assertEqual(self.client.records(), [(ordered[begin], self.model[ordered[begin]], [0])])

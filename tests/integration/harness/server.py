@@ -77,6 +77,13 @@ class Server:
         self._log = tempfile.TemporaryFile()
 
     def start(self) -> "Server":
+        try:
+            return self._start()
+        except ServerFailure:
+            self.kill()
+            raise
+
+    def _start(self) -> "Server":
         for _ in range(5):
             self.port = free_port()
             self._log.seek(0)
@@ -102,9 +109,7 @@ class Server:
                         return True
             except OSError:
                 time.sleep(0.01)
-        log = self.log()
-        self.kill()
-        raise ServerFailure("no answer to `version` in time\n" + log)
+        raise ServerFailure("no answer to `version` in time\n" + self.log())
 
     def log(self) -> str:
         # pread leaves the offset alone, which the server's own descriptor shares.
@@ -135,11 +140,12 @@ class Server:
         self._log.close()
 
     def kill(self) -> None:
+        """Ends the process without a judgement; nothing if it has ended. The log is gone afterwards."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
-            self._log.close()
+        self._log.close()
 
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None

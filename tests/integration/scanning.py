@@ -1,0 +1,31 @@
+"""What the tests of ranges share: loading many keys at once, and walking through pages by their cursors."""
+
+from harness import ServerCase
+from harness.connection import block
+
+
+def page_through(client, first: bytes, following) -> list:
+    """All keys of a paged scan; `following(cursor)` makes the command of the next page. Pages must make progress."""
+    keys, command = [], first
+    while True:
+        records = client.records(command)
+        cursors = [record[1] for record in records if record[0] == "CURSOR"]
+        page = [record[0] for record in records if record[0] != "CURSOR"]
+        assert page or not cursors, f"an empty page that is not the last: {command!r}"
+        keys += page
+        if not cursors:
+            return keys
+        command = following(cursors[0])
+
+
+class ScanCase(ServerCase):
+    def load(self, client, pairs) -> None:
+        pairs = list(pairs)
+        for begin in range(0, len(pairs), 2000):
+            part = pairs[begin:begin + 2000]
+            client.send(b"".join(block(b"set", key, value) for key, value in part))
+            for key, _ in part:
+                self.assertEqual(client.line(), b"STORED", key)
+
+    def keys(self, command: bytes) -> list:
+        return [record[0] for record in self.client.records(command)]

@@ -1,0 +1,87 @@
+"""Ranges over many keys: pages that the client's limit or the server's ceilings end, against a sorted Python model."""
+
+import random
+
+from harness import Options, mxkv_only, scaled
+from scanning import ScanCase, page_through
+
+
+@mxkv_only("scans")
+class ManyKeysTest(ScanCase):
+    options = Options(memory_mib=512)
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        chance = random.Random(4)
+        cls.model = {b"%s:%d" % (chance.choice((b"user", b"u", b"order-with-a-longer-prefix")), chance.randrange(1 << 40)):
+                     b"%d" % i for i in range(scaled(100000, 5000))}
+
+    def setUp(self):
+        self.client = self.connect(timeout=60)
+        if not self.keys(b"scan - 1"):
+            self.load(self.client, self.model.items())
+
+    def test_all_pages_equal_the_model(self):
+        ordered = sorted(self.model)
+        found = page_through(self.client, b"scan - + 100000000 keys", lambda c: b"scan cursor=%s 100000000 keys" % c)
+        self.assertTrue(found == ordered, "forward")
+        found = page_through(self.client, b"scan - + 777 cursor keys reverse", lambda c: b"scan cursor=%s 777 cursor keys" % c)
+        self.assertTrue(found == ordered[::-1], "reverse")
+
+    def test_random_ranges_equal_the_model(self):
+        chance, ordered = random.Random(8), sorted(self.model)
+        for _ in range(scaled(300, 50)):
+            begin = chance.randrange(len(ordered))
+            wanted = ordered[begin:begin + chance.choice((1, 10, 100))]
+            found = self.client.records(b"scan [%s [%s 100" % (wanted[0], wanted[-1]))
+            self.assertEqual(found, [(key, self.model[key], [0]) for key in wanted])
+            found = self.keys(b"scan [%s [%s 100 reverse" % (wanted[0], wanted[-1]))
+            self.assertEqual(found, wanted[::-1])
+
+    def test_many_scans_in_a_pipeline(self):
+        chance, ordered = random.Random(2), sorted(self.model)
+        begins = [chance.randrange(len(ordered)) for _ in range(scaled(500, 50))]
+        self.client.send(b"".join(b"scan %s 100\r\nget %s\r\n" % (ordered[b], ordered[b]) for b in begins))
+        for begin in begins:
+            self.assertEqual([r[0] for r in self.client.records()], ordered[begin:begin + 100])
+            self.assertEqual(self.client.records(), [(ordered[begin], self.model[ordered[begin]], [0])])
+
+
+class CeilingProperties:
+    """The server's ceiling, not the client's limit, ends the pages: a cursor comes unasked, and nothing is lost."""
+
+    def test_pages_are_cut_with_a_cursor_and_give_everything_once(self):
+        self.client = self.connect()
+        keys = [b"c%05d" % i for i in range(scaled(3000, 500))]
+        self.load(self.client, ((key, b"v" * 200) for key in keys))
+        first = self.client.records(b"scan - + 1000000")
+        self.assertEqual(first[-1][0], "CURSOR")
+        self.assertLess(len(first) - 1, len(keys))
+        for words in (b"", b" reverse"):
+            found = page_through(self.client, b"scan - + 1000000" + words, lambda c: b"scan cursor=%s 1000000" % c)
+            self.assertTrue(found == (keys[::-1] if words else keys), words)
+
+    def test_a_page_has_at_least_one_item(self):
+        self.client = self.connect()
+        self.client.set(b"large1", b"x" * 500000)
+        self.client.set(b"large2", b"x" * 500000)
+        self.assertEqual(page_through(self.client, b"pscan large 10", lambda c: b"pscan cursor=%s 10" % c),
+                         [b"large1", b"large2"])
+
+
+@mxkv_only("scans")
+class ItemCeilingTest(CeilingProperties, ScanCase):
+    options = Options(settings=(("limits.scan_items", "7"),))
+
+    def test_the_ceiling_is_exact(self):
+        self.client = self.connect()
+        self.load(self.client, ((b"i%03d" % i, b"v") for i in range(20)))
+        self.assertEqual(self.keys(b"pscan i 100"), [b"i%03d" % i for i in range(7)] + ["CURSOR"])
+        self.assertEqual(self.keys(b"pscan i 7"), [b"i%03d" % i for i in range(7)])
+        self.assertEqual(len(self.keys(b"pscan i 5")), 5)
+
+
+@mxkv_only("scans")
+class ByteCeilingTest(CeilingProperties, ScanCase):
+    options = Options(settings=(("limits.scan_bytes", "1KiB"),))
