@@ -13,6 +13,7 @@ from reply_table import DIFFERENCES
 NAMES = dict(DIFFERENCES, **{
     "strict numbers": "a sign where none is meant, or blanks inside a word, are errors here; strtol takes them in 1.6.18",
     "time range": "times are 64-bit here, cut to 32 bits in 1.6.18",
+    "length range": "lengths are 64-bit here, cut to 32 bits in 1.6.18",
     "extra words": "words after the last known one are an error here, mostly ignored in 1.6.18",
     "delete usage": "1.6.18 adds its usage to the error line of delete",
     "nul": "a NUL ends the line for 1.6.18",
@@ -45,7 +46,10 @@ def wanted_difference(line: bytes):
     if words[-1] == b"noreply" and verb not in _KEYS_AT:
         words = words[:-1]
     numbers = words[2:] if verb in _STORAGE or verb in (b"touch", b"incr", b"decr") else words[1:2]
-    if verb not in (b"get", b"gets", b"delete") and any(re.match(rb"\+", word) for word in numbers):
+    unsigned = numbers[:1] + numbers[2:] if verb in _STORAGE else numbers if verb in (b"incr", b"decr") else []
+    if verb not in (b"get", b"gets", b"delete") and any(word.startswith(b"+") for word in numbers):
+        return "strict numbers"
+    if any(re.fullmatch(rb"-0+", word) for word in unsigned):
         return "strict numbers"
     if verb in _STORAGE:
         return _storage_difference(verb, words)
@@ -70,7 +74,7 @@ def _storage_difference(verb: bytes, words: list):
         return "extra words"
     _, key, flags, exptime, length = words[:5]
     if not _number(length, 0, _INT32 - 3):
-        return None
+        return "length range" if _number(length, 0, 1 << 80) else None
     if _number(flags, 1 << 32, 1 << 80):
         return "flags range"
     if re.fullmatch(rb"-?[0-9]+", exptime) and not _number(exptime, -_INT32, _INT32 - 1):
@@ -107,7 +111,7 @@ class Generator:
     def maybe_noreply(self) -> bytes:
         return b" noreply" if self.chance.random() < 0.15 else b""
 
-    def storage(self, key, flags=b"0", exptime=b"0", value=b"zz", verb=None, length=None) -> tuple:
+    def storage(self, key, flags=b"0", exptime=b"0", value=b"zzzz", verb=None, length=None) -> tuple:
         verb = verb or self.chance.choice(list(_STORAGE))
         words = [verb, key, flags, exptime, length or b"%d" % len(value)] + ([b"9007199254740990"] if verb == b"cas" else [])
         return b" ".join(words) + self.maybe_noreply(), value + b"\r\n"
@@ -118,10 +122,11 @@ class Generator:
         if pick < 0.4:
             line, data = self.storage(self.key(), self.chance.choice((b"0", b"1", b"4294967295")), times, self.value())
         elif pick < 0.5:
-            line, data = self.storage(number, value=b"%d" % self.chance.choice((0, 9, 10, 99, (1 << 64) - 1)), verb=b"set")
+            line, data = self.storage(number, value=b"%d" % self.chance.choice((0, 9, 10, 99, 10**12)), verb=b"set")
         else:
             data, keys = b"", b" ".join(self.key() for _ in range(self.chance.randrange(1, 6)))
-            delta = b"%d" % self.chance.choice((0, 1, 5, 100, (1 << 64) - 1))
+            # Below 2^63: with greater ones 1.6.18 looks for a minus sign beyond the end of the value.
+            delta = b"%d" % self.chance.choice((0, 1, 5, 100, 10**12))
             line = self.chance.choice((
                 b"get " + keys, b"get " + number, b"gets " + keys, b"gat %s %s" % (times, keys),
                 b"delete " + self.key() + self.maybe_noreply(), b"touch %s %s" % (self.key(), times) + self.maybe_noreply(),
@@ -135,9 +140,11 @@ class Generator:
         line, data = self.chance.choice((
             self.storage(self.own_key(), flags=self.chance.choice(odd)), self.storage(self.own_key(), exptime=self.chance.choice(odd)),
             self.storage(key), self.storage(self.own_key(), length=self.chance.choice((b"-1", b"x", b"1x", b"1", b"0"))),
-            (b"incr %s %s" % (self.key(), self.chance.choice(odd)), b""), (b"touch %s %s" % (key, self.chance.choice(odd)), b""),
-            (b"delete " + key, b""), (b"get " + key, b""), (b"gat %s %s" % (self.chance.choice(odd), key), b"")))
-        return self.finish(line, data)
+            (b"incr counter %s" % self.chance.choice(odd), b""), (b"touch counter %s" % self.chance.choice(odd), b""),
+            (b"delete " + key, b""), (b"get " + key, b""), (b"touch %s 0" % key, b""),
+            (b"gat %s counter" % self.chance.choice(odd), b"")))
+        # Set each time anew: where only one server counts on, the state stays equal.
+        return self.finish(line, data, before=b"set counter 0 0 2 noreply\r\n10\r\n")
 
     def mutated(self):
         key, data = self.own_key(), b""
@@ -149,6 +156,10 @@ class Generator:
             at = self.chance.randrange(len(line))
             line[at:at + self.chance.randrange(2)] = self.chance.choice((b"", b" ", b"\t", b"\x01", b"-", b"0", b"x", b"\xff", b"\r"))
             line = line or bytearray(b"x")
+        words = line.split()
+        if wanted_difference(bytes(line)) and words[:1] and bytes(words[0]) in _STORAGE and b"4" not in words[4:5]:
+            # One server would swallow what the other reads as the next commands: nothing to compare behind it.
+            return self.mutated()
         return self.finish(bytes(line), data)
 
     def garbage(self):
@@ -156,6 +167,5 @@ class Generator:
         return self.finish(line, b"")
 
     @staticmethod
-    def finish(line: bytes, data: bytes):
-        # The CR before the LF is no part of the line; a mutation may have added another.
-        return line + b"\r\n" + data, wanted_difference(line)
+    def finish(line: bytes, data: bytes, before: bytes = b""):
+        return before + line + b"\r\n" + data, wanted_difference(line)

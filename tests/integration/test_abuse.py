@@ -21,8 +21,8 @@ class GarbageTest(ServerCase):
                     client.send(chance.randbytes(chance.choice((10, 1000, 20000))))
                 client.finish_sending()
                 client.rest()
-            except (BrokenPipeError, ConnectionResetError):
-                pass
+            except OSError:
+                pass  # garbage may close the connection at any time
             client.close()
         self.assert_serves()
 

@@ -3,39 +3,9 @@
 import threading
 import time
 
-from harness import Connection, LONG, Options, ServerCase, mxkv_only, scaled
+from harness import LONG, Options, ServerCase, Threads, mxkv_only, scaled
 from harness.connection import block
 from scanning import page_through
-
-
-class Threads:
-    """Runs functions of (a connection, its number) at once; the first failure is raised in the test."""
-
-    def __init__(self, port: int):
-        self.port, self.failures, self.threads = port, [], []
-        self.stop = threading.Event()
-
-    def start(self, work, count: int) -> None:
-        for number in range(count):
-            thread = threading.Thread(target=self._run, args=(work, number))
-            self.threads.append(thread)
-            thread.start()
-
-    def _run(self, work, number) -> None:
-        client = Connection(self.port, timeout=60)
-        try:
-            work(client, number)
-        except BaseException as error:  # noqa: BLE001 - handed to the test
-            self.failures.append(error)
-            self.stop.set()
-        finally:
-            client.close()
-
-    def join(self) -> None:
-        for thread in self.threads:
-            thread.join()
-        if self.failures:
-            raise self.failures[0]
 
 
 class AtomicityTest(ServerCase):
@@ -191,6 +161,7 @@ class ScanBesideWritersTest(ServerCase):
     def test_stable_keys_appear_exactly_once_in_order_while_others_come_and_go(self):
         stable = [b"key%06d" % (i * 10) for i in range(scaled(3000, 500))]
         loader = self.connect()
+        loader.ask(b"flush_all")
         loader.send(b"".join(block(b"set", key, b"stable") for key in stable))
         self.assertEqual({loader.line() for _ in stable}, {b"STORED"})
         threads, rounds = Threads(self.server.port), []

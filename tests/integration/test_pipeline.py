@@ -3,7 +3,7 @@
 import random
 import threading
 
-from harness import Connection, Options, ServerCase, mxkv_only, scaled
+from harness import Connection, Options, ServerCase, Threads, mxkv_only, scaled
 from harness.connection import block
 
 
@@ -78,50 +78,40 @@ class ScanningModel(Model):
         return b"scan %s [%s 100\r\n" % (low, high), self.answer(sorted(k for k in self.keys if low <= k <= high))
 
 
-def run_pipeline(port: int, model: Model, steps: int):
-    """Sends all in one go while another thread reads; returns (received, expected)."""
+def expect_in_order(client: Connection, model: Model, steps: int) -> None:
+    """Sends all in one go while another thread reads, and compares every byte."""
     pairs = [model.step() for _ in range(steps)]
-    expected = b"".join(reply for _, reply in pairs)
-    connection = Connection(port, timeout=60)
-    sender = threading.Thread(target=connection.send, args=(b"".join(request for request, _ in pairs) + b"version\r\n",))
+    expected = b"".join(reply for _, reply in pairs) + b"VERSION "
+    sender = threading.Thread(target=client.send, args=(b"".join(request for request, _ in pairs) + b"version\r\n",))
     sender.start()
     try:
-        received = connection.exactly(len(expected))
-        version = connection.line()
+        received = client.exactly(len(expected))
     finally:
         sender.join()
-        connection.close()
-    assert version.startswith(b"VERSION "), version
-    return received, expected
+    if received != expected:
+        at = next(i for i, (a, b) in enumerate(zip(received, expected)) if a != b)
+        raise AssertionError(f"byte {at}: received {received[at - 100:at + 200]!r}, "
+                             f"expected {expected[at - 100:at + 200]!r}")
 
 
 class PipelineProperties:
     """Run once for each set of options below."""
 
-    def expect_in_order(self, model: Model, steps: int):
-        received, expected = run_pipeline(self.server.port, model, steps)
-        if received != expected:
-            at = next(i for i, (a, b) in enumerate(zip(received, expected)) if a != b)
-            self.fail(f"byte {at}: received {received[at - 100:at + 200]!r}, expected {expected[at - 100:at + 200]!r}")
+    def setUp(self):
+        self.connect().ask(b"flush_all")
+
+    def run_models(self, make_model, prefix: bytes, steps: int):
+        for seed in range(3):
+            expect_in_order(self.connect(timeout=60), make_model(b"%s%d." % (prefix, seed), seed), steps)
 
     def run_many_at_once(self, make_model):
-        failures = []
-
-        def one(number):
-            received, expected = run_pipeline(self.server.port, make_model(b"t%d." % number, number), scaled(2000, 200))
-            if received != expected:
-                failures.append(number)
-
-        threads = [threading.Thread(target=one, args=(number,)) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(failures, [])
+        threads = Threads(self.server.port)
+        threads.start(lambda client, number: expect_in_order(client, make_model(b"t%d." % number, number),
+                                                             scaled(2000, 200)), 8)
+        threads.join()
 
     def test_ten_thousand_mixed_requests_in_one_go(self):
-        for seed in range(3):
-            self.expect_in_order(Model(b"p%d." % seed, seed), scaled(10000, 1000))
+        self.run_models(Model, b"p", scaled(10000, 1000))
 
     def test_many_connections_at_once(self):
         self.run_many_at_once(Model)
@@ -153,8 +143,7 @@ class PipelineProperties:
 
     @mxkv_only("scans")
     def test_scans_see_the_writes_before_them(self):
-        for seed in range(3):
-            self.expect_in_order(ScanningModel(b"s%d." % seed, seed), scaled(5000, 500))
+        self.run_models(ScanningModel, b"s", scaled(5000, 500))
 
     @mxkv_only("scans")
     def test_scans_on_many_connections_at_once(self):

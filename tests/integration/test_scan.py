@@ -126,8 +126,11 @@ class ArgumentsTest(ScanCase):
 
 @mxkv_only("scans")
 class BinaryTest(ScanCase):
-    def test_high_bytes_order_by_memcmp(self):
+    def setUp(self):
         self.client = self.connect()
+        self.client.ask(b"flush_all")
+
+    def test_high_bytes_order_by_memcmp(self):
         keys = {bytes([b]) for b in range(0x21, 0x100) if b != 0x7f}
         keys |= {bytes([a, b]) for a in (0x21, 0x61, 0x80, 0xff) for b in (0x21, 0x7e, 0x80, 0xc3, 0xfe, 0xff)}
         keys |= {b"same8byt" + bytes([b]) * n for b in (0x21, 0xff) for n in range(4)}
@@ -136,7 +139,6 @@ class BinaryTest(ScanCase):
         self.assertEqual(self.keys(b"scan - + 1000 reverse"), sorted(keys, reverse=True))
 
     def test_base64_carries_keys_and_bounds(self):
-        self.client = self.connect()
         self.load(self.client, ((key, b"v") for key in (b"b64a", b"b64b\xff", b"b64c")))
         low, high = base64.b64encode(b"b64a"), base64.b64encode(b"b64c")
         found = self.keys(b"scan [%s (%s 10 base64" % (low, high))

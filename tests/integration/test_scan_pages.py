@@ -51,8 +51,11 @@ class ManyKeysTest(ScanCase):
 class CeilingProperties:
     """The server's ceiling, not the client's limit, ends the pages: a cursor comes unasked, and nothing is lost."""
 
-    def test_pages_are_cut_with_a_cursor_and_give_everything_once(self):
+    def setUp(self):
         self.client = self.connect()
+        self.client.ask(b"flush_all")
+
+    def test_pages_are_cut_with_a_cursor_and_give_everything_once(self):
         keys = [b"c%05d" % i for i in range(scaled(3000, 500))]
         self.load(self.client, ((key, b"v" * 200) for key in keys))
         first = self.client.records(b"scan - + 1000000")
@@ -63,7 +66,6 @@ class CeilingProperties:
             self.assertTrue(found == (keys[::-1] if words else keys), words)
 
     def test_a_page_has_at_least_one_item(self):
-        self.client = self.connect()
         self.client.set(b"large1", b"x" * 500000)
         self.client.set(b"large2", b"x" * 500000)
         self.assertEqual(page_through(self.client, b"pscan large 10", lambda c: b"pscan cursor=%s 10" % c),
@@ -75,7 +77,6 @@ class ItemCeilingTest(CeilingProperties, ScanCase):
     options = Options(settings=(("limits.scan_items", "7"),))
 
     def test_the_ceiling_is_exact(self):
-        self.client = self.connect()
         self.load(self.client, ((b"i%03d" % i, b"v") for i in range(20)))
         self.assertEqual(self.keys(b"pscan i 100"), [b"i%03d" % i for i in range(7)] + ["CURSOR"])
         self.assertEqual(self.keys(b"pscan i 7"), [b"i%03d" % i for i in range(7)])

@@ -5,8 +5,9 @@ from .connection import Connection, Closed
 from . import environment
 from .environment import IS_MEMCACHED, LONG, SANITIZED, patience, scaled
 from .server import Options, Server, ServerFailure, free_port
+from .threads import Threads
 
 __all__ = [
     "Closed", "Connection", "IS_MEMCACHED", "LONG", "Options", "SANITIZED", "Server", "ServerCase",
-    "ServerFailure", "environment", "free_port", "mxkv_only", "patience", "scaled",
+    "ServerFailure", "Threads", "environment", "free_port", "mxkv_only", "patience", "scaled",
 ]
