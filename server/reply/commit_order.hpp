@@ -1,0 +1,66 @@
+// The order in which the writes of one connection commit: the order in which they were sent.
+//
+// Clients rely on it ("payload, then pointer"), and it spares a fence between two writes of one key. Each
+// write gets a sequence number when it starts. It may take effect when all before it have ended; until then
+// its task is parked here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "server/reply/reply_address.hpp"
+#include "server/reply/sparse_ring.hpp"
+
+namespace mxkv::runtime {
+class MxTask;
+}
+
+namespace mxkv::server {
+
+/// Thread-safety: owner worker only.
+class CommitOrder {
+ public:
+  explicit CommitOrder(OutputPool& pool) noexcept : waiting_(pool) {}
+
+  /// The number of the next write.
+  [[nodiscard]] CommitSeq start() noexcept { return next_++; }
+  /// Whether all writes before `seq` have ended.
+  [[nodiscard]] bool is_turn(CommitSeq seq) const noexcept { return seq == turn_; }
+  /// Keeps `task` until the turn of `seq`, which has not come.
+  void park(CommitSeq seq, runtime::MxTask* task) { waiting_.put(seq, turn_, Entry{task, true}); }
+  /// A write ended, committed or without effect. Returns the task whose turn has come, or null.
+  /// One without effect may end before its turn, unless it is parked.
+  [[nodiscard]] runtime::MxTask* end(CommitSeq seq) {
+    if (seq != turn_) [[unlikely]] {
+      waiting_.put(seq, turn_, Entry{nullptr, true});
+      return nullptr;
+    }
+    ++turn_;
+    return waiting_.empty() ? nullptr : next_in_turn();
+  }
+  /// Writes that started and did not end.
+  [[nodiscard]] std::size_t in_flight() const noexcept { return next_ - turn_; }
+
+ private:
+  struct Entry {
+    runtime::MxTask* parked = nullptr;  ///< null: ended before its turn
+    bool used = false;
+    friend bool operator==(const Entry& a, const Entry& b) noexcept { return a.used == b.used; }
+  };
+
+  [[nodiscard]] runtime::MxTask* next_in_turn() noexcept {
+    while (waiting_.find(turn_, turn_) != nullptr) {
+      if (runtime::MxTask* const task = waiting_.take(turn_).parked; task != nullptr) {
+        return task;  // its turn; the next one's comes when it ended
+      }
+      ++turn_;
+    }
+    return nullptr;
+  }
+
+  CommitSeq next_ = 0;
+  CommitSeq turn_ = 0;
+  SparseRing<Entry> waiting_;
+};
+
+}  // namespace mxkv::server

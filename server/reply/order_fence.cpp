@@ -1,0 +1,100 @@
+#include "server/reply/order_fence.hpp"
+
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::server {
+
+FenceTablePool::~FenceTablePool() {
+  while (free_ != nullptr) {
+    delete std::exchange(free_, free_->next);
+  }
+}
+
+OrderFence::~OrderFence() {
+  delete table_;  // not to the pool: its counters are not zero
+}
+
+bool OrderFence::conflicts(FenceClaim claim) const noexcept {
+  if (barrier_) {
+    return true;
+  }
+  const FenceTable::Slot slot = table_ == nullptr ? FenceTable::Slot{} : table_->slots[claim.slot()];
+  // A full counter is a conflict, too: it comes down again.
+  switch (claim.kind()) {
+    case operation_kind::read:
+      return slot.writes != 0 || slot.reads == FenceTable::kMost || (waiting_.changes & bit(claim)) != 0;
+    case operation_kind::write:
+      return slot.reads != 0 || slot.writes == FenceTable::kMost || ranges_ != 0 || waiting_.writes != 0 ||
+             ((waiting_.reads | waiting_.changes) & bit(claim)) != 0;
+    case operation_kind::exclusive:
+      return slot.reads != 0 || slot.writes != 0 || ranges_ != 0 ||
+             ((waiting_.reads | waiting_.changes) & bit(claim)) != 0;
+    case operation_kind::range:
+      return changes_ != 0 || waiting_.changes != 0;
+    case operation_kind::barrier:
+      return in_flight_ != 0 || waiting_.all != 0;
+  }
+  return true;
+}
+
+void OrderFence::take(FenceClaim claim) {
+  ++in_flight_;
+  if (claim.kind() == operation_kind::range) {
+    ++ranges_;
+    return;
+  }
+  if (claim.kind() == operation_kind::barrier) {
+    barrier_ = true;
+    return;
+  }
+  if (table_ == nullptr) {
+    table_ = pool_->take();
+  }
+  ++keyed_;
+  FenceTable::Slot& slot = table_->slots[claim.slot()];
+  if (claim.kind() != operation_kind::write) {
+    ++slot.reads;
+  }
+  if (claim.kind() != operation_kind::read) {
+    ++slot.writes;
+    ++changes_;
+  }
+}
+
+bool OrderFence::finish(FenceClaim claim) noexcept {
+  MXKV_ASSERT(in_flight_ > 0, "an operation ends once");
+  --in_flight_;
+  if (claim.kind() == operation_kind::range) {
+    return --ranges_ == 0;
+  }
+  if (claim.kind() == operation_kind::barrier) {
+    barrier_ = false;
+    return true;
+  }
+  FenceTable::Slot& slot = table_->slots[claim.slot()];
+  bool freed = false;
+  if (claim.kind() != operation_kind::write) {
+    freed = slot.reads == FenceTable::kMost || slot.reads == 1;
+    --slot.reads;
+  }
+  if (claim.kind() != operation_kind::read) {
+    freed = freed || slot.writes == FenceTable::kMost || slot.writes == 1 || changes_ == 1;
+    --slot.writes;
+    --changes_;
+  }
+  if (--keyed_ == 0) {
+    pool_->give(std::exchange(table_, nullptr));
+  }
+  return freed || in_flight_ == 0;
+}
+
+void OrderFence::add_waiting(FenceClaim claim) noexcept {
+  MXKV_DCHECK(claim.kind() <= operation_kind::exclusive, "ranges and barriers are not overtaken");
+  ++waiting_.all;
+  (claim.kind() == operation_kind::read ? waiting_.reads : waiting_.changes) |= bit(claim);
+  waiting_.writes += static_cast<std::size_t>(claim.kind() == operation_kind::write);
+}
+
+}  // namespace mxkv::server

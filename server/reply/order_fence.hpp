@@ -1,0 +1,130 @@
+// The order fence of one connection: which of its requests may run at the same time (architecture 4).
+//
+// A request starts if it conflicts with nothing in flight and with nothing that waits before it; else it
+// waits, in one queue that the caller keeps. Conflicts, by slots that keys are hashed to:
+//   a read       with a write of its key
+//   a write      with a read of its key, with ranges, and behind any waiting write; not with writes in
+//   flight,
+//                because those commit in the order sent anyway (CommitOrder)
+//   exclusive    with reads and writes of its key, and with ranges
+//   a range      with writes and exclusives
+//   a barrier    with everything
+// A false conflict of two keys in one slot costs a little parallelism, never correctness.
+//
+// Ranges and barriers that conflict are not put behind others: who finds one stops taking requests until it
+// may start.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "server/reply/reply_address.hpp"
+
+namespace mxkv::server {
+
+/// In-flight counters by slot. All zero while it is in the pool.
+struct FenceTable {
+  static constexpr std::size_t kSlots = 512;
+  static constexpr std::uint8_t kMost = 255;
+  struct Slot {
+    std::uint8_t reads = 0;
+    std::uint8_t writes = 0;
+  };
+  std::array<Slot, kSlots> slots{};
+  FenceTable* next = nullptr;
+};
+
+/// Tables of one worker: a connection has one only while it has requests in flight.
+/// Thread-safety: owner worker only.
+class FenceTablePool {
+ public:
+  FenceTablePool() = default;
+  ~FenceTablePool();
+  FenceTablePool(const FenceTablePool&) = delete;
+  FenceTablePool& operator=(const FenceTablePool&) = delete;
+
+  [[nodiscard]] FenceTable* take() {
+    if (FenceTable* const table = free_; table != nullptr) [[likely]] {
+      free_ = table->next;
+      return table;
+    }
+    return new FenceTable;
+  }
+  void give(FenceTable* table) noexcept {
+    table->next = free_;
+    free_ = table;
+  }
+
+ private:
+  FenceTable* free_ = nullptr;
+};
+
+/// What a request takes of the fence: its kind and the slot of its key, as kept in ReplyAddress::fence.
+class FenceClaim {
+ public:
+  constexpr FenceClaim(operation_kind kind, std::uint64_t key_hash) noexcept
+      : value_(static_cast<std::uint16_t>((key_hash % FenceTable::kSlots) << kKindBits |
+                                          static_cast<std::uint16_t>(kind))) {}
+  constexpr explicit FenceClaim(std::uint16_t stored) noexcept : value_(stored) {}
+  [[nodiscard]] constexpr operation_kind kind() const noexcept {
+    return static_cast<operation_kind>(value_ & ((1U << kKindBits) - 1));
+  }
+  [[nodiscard]] constexpr std::size_t slot() const noexcept { return value_ >> kKindBits; }
+  [[nodiscard]] constexpr std::uint16_t stored() const noexcept { return value_; }
+
+ private:
+  static constexpr unsigned kKindBits = 3;
+  std::uint16_t value_;
+};
+
+/// Thread-safety: owner worker only.
+class OrderFence {
+ public:
+  explicit OrderFence(FenceTablePool& pool) noexcept : pool_(&pool) {}
+  ~OrderFence();
+  OrderFence(const OrderFence&) = delete;
+  OrderFence& operator=(const OrderFence&) = delete;
+
+  /// Starts a request if it may; then finish() must follow.
+  [[nodiscard]] bool try_start(FenceClaim claim) {
+    if (conflicts(claim)) [[unlikely]] {
+      return false;
+    }
+    take(claim);
+    return true;
+  }
+  /// A started request ended. Returns whether that may let a waiting one start.
+  bool finish(FenceClaim claim) noexcept;
+
+  /// The waiting requests are looked at again, in their order: each is tried, then added if it must wait.
+  void begin_pass() noexcept { waiting_ = {}; }
+  /// A read, write or exclusive that did not start waits behind those added before.
+  void add_waiting(FenceClaim claim) noexcept;
+
+  [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
+  [[nodiscard]] std::size_t ranges_in_flight() const noexcept { return ranges_; }
+
+ private:
+  /// Who waits: bits by slot, so that a check is one load; a false bit only makes one wait longer.
+  struct Waiting {
+    std::uint64_t reads = 0;
+    std::uint64_t changes = 0;  ///< writes and exclusives
+    std::size_t writes = 0;
+    std::size_t all = 0;
+  };
+  static std::uint64_t bit(FenceClaim claim) noexcept { return std::uint64_t{1} << (claim.slot() % 64); }
+  [[nodiscard]] bool conflicts(FenceClaim claim) const noexcept;
+  void take(FenceClaim claim);
+
+  FenceTablePool* pool_;
+  FenceTable* table_ = nullptr;  ///< null: no keys in flight
+  std::uint32_t in_flight_ = 0;
+  std::uint32_t keyed_ = 0;    ///< in flight with a slot
+  std::uint32_t changes_ = 0;  ///< writes and exclusives in flight
+  std::uint32_t ranges_ = 0;
+  bool barrier_ = false;
+  Waiting waiting_;
+};
+
+}  // namespace mxkv::server

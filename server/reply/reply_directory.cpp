@@ -1,0 +1,102 @@
+#include "server/reply/reply_directory.hpp"
+
+#include <cstring>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::server {
+
+void ReplyDirectory::reply(const ReplyAddress& address, std::string_view text) {
+  if (ReplyQueue* const replies = find(address); replies != nullptr) {
+    char* const to = replies->reserve(address.ticket, text.size());
+    std::memcpy(to, text.data(), text.size());
+    replies->commit(address.ticket, to + text.size());
+    replies->close(address.ticket);
+  }
+}
+
+void ReplyDirectory::finished(const ReplyAddress& address) {
+  ended(*entries_[address.connection], FenceClaim{address.fence});
+}
+
+void ReplyDirectory::finished_write(const ReplyAddress& address, CommitSeq seq) {
+  ReplyEntry& entry = *entries_[address.connection];
+  // Before resume(): the parked write was sent before those that wait.
+  if (runtime::MxTask* const parked = entry.commits.end(seq); parked != nullptr) {
+    hooks_.spawn(hooks_.context, parked);
+  }
+  ended(entry, FenceClaim{address.fence});
+}
+
+void ReplyDirectory::ended(ReplyEntry& entry, FenceClaim claim) {
+  const bool freed = entry.fence.finish(claim);
+  if (entry.session == nullptr) [[unlikely]] {
+    recycle(entry);
+  } else if (entry.wants_resume && (freed || entry.fence.in_flight() <= entry.resume_at)) {
+    resume(entry);
+  }
+}
+
+// An operation may end before its start returns, inside the hook: then the hook runs once more instead of
+// inside itself, so that the stack stays flat however long the pipeline is.
+void ReplyDirectory::resume(ReplyEntry& entry) {
+  if (entry.resuming) {
+    entry.resume_again = true;
+    return;
+  }
+  entry.resuming = true;
+  do {
+    entry.resume_again = false;
+    hooks_.resume(hooks_.context, entry.session);
+  } while (entry.resume_again && entry.wants_resume && entry.session != nullptr);
+  entry.resuming = false;
+  if (entry.session == nullptr) {
+    recycle(entry);
+  }
+}
+
+ReplyEntry& ReplyDirectory::open(void* session) {
+  if (free_.empty()) {
+    entries_.push_back(std::make_unique<ReplyEntry>(*output_, tables_));
+    entries_.back()->index = static_cast<std::uint32_t>(entries_.size() - 1);
+    free_.reserve(entries_.size());
+    free_.push_back(entries_.back()->index);
+  }
+  ReplyEntry& entry = *entries_[free_.back()];
+  free_.pop_back();
+  entry.session = session;
+  return entry;
+}
+
+void ReplyDirectory::close(ReplyEntry& entry) noexcept {
+  MXKV_ASSERT(entry.session != nullptr, "a connection is closed once");
+  entry.session = nullptr;
+  entry.wants_resume = false;
+  entry.replies.clear();
+  recycle(entry);
+}
+
+// The last user gives the entry back: an operation, the dirty list, or the hook.
+void ReplyDirectory::recycle(ReplyEntry& entry) noexcept {
+  if (entry.session != nullptr || entry.fence.in_flight() != 0 || entry.dirty || entry.resuming) {
+    return;
+  }
+  entry.fence.begin_pass();
+  ++entry.generation;
+  free_.push_back(entry.index);
+}
+
+ReplyEntry* ReplyDirectory::next_dirty() noexcept {
+  while (dirty_ != nullptr) {
+    ReplyEntry& entry = *dirty_;
+    dirty_ = entry.next_dirty;
+    entry.dirty = false;
+    if (entry.session != nullptr) {
+      return &entry;
+    }
+    recycle(entry);
+  }
+  return nullptr;
+}
+
+}  // namespace mxkv::server

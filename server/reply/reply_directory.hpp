@@ -1,0 +1,126 @@
+// All connections of one worker as the store sees them: replies, and the end of operations, by address.
+//
+// A connection's entry outlives its socket until the last of its operations ended: their replies are dropped,
+// but they still run, and its writes still commit in order. So an address stays good as long as it is used.
+//
+// What the store does with an address, on the home worker only:
+//   reads, ranges    [reply: find(), reserve .. commit, close], then finished(address)
+//   writes           before anything takes effect: if (!commit_turn(address, seq)) { unpin; await_commit(..);
+//                    return step::parked; } and the task is spawned again when its turn comes; once it has
+//                    come it stays until finished_write(address, seq), which every write ends with, also one
+//                    without effect (such a one may end before its turn).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/assert.hpp"
+#include "server/reply/commit_order.hpp"
+#include "server/reply/order_fence.hpp"
+#include "server/reply/output_pool.hpp"
+#include "server/reply/reply_address.hpp"
+#include "server/reply/reply_queue.hpp"
+
+namespace mxkv::server {
+
+/// One connection. Its owner is the session; the store has it by address.
+struct ReplyEntry {
+  ReplyEntry(OutputPool& output, FenceTablePool& tables) noexcept
+      : replies(output), fence(tables), commits(output) {}
+
+  ReplyQueue replies;
+  OrderFence fence;
+  CommitOrder commits;
+  void* session = nullptr;           ///< null: closed
+  ReplyEntry* next_dirty = nullptr;  ///< list of those that a reply was written to
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+  bool dirty = false;           ///< in the list
+  bool wants_resume = false;    ///< the session has requests that wait for operations to end
+  bool resuming = false;        ///< inside the resume hook
+  bool resume_again = false;    ///< an operation ended inside the resume hook
+  std::uint32_t resume_at = 0;  ///< resume when so few are in flight, whatever ended
+};
+
+/// How the directory reaches those above it.
+struct DirectoryHooks {
+  void* context = nullptr;
+  void (*spawn)(void* context, runtime::MxTask* task) = nullptr;  ///< a parked task's turn has come
+  void (*resume)(void* context, void* session) = nullptr;         ///< waiting requests may start
+};
+
+/// Thread-safety: owner worker only.
+class ReplyDirectory {
+ public:
+  ReplyDirectory(std::uint16_t worker, OutputPool& output, DirectoryHooks hooks) noexcept
+      : output_(&output), hooks_(hooks), worker_(worker) {}
+  ReplyDirectory(const ReplyDirectory&) = delete;
+  ReplyDirectory& operator=(const ReplyDirectory&) = delete;
+
+  // --- For the store ---
+
+  /// Where to write the reply; null if nobody waits for one: noreply, or the connection is closed.
+  [[nodiscard]] ReplyQueue* find(const ReplyAddress& address) noexcept {
+    ReplyEntry& entry = *entries_[address.connection];
+    MXKV_DCHECK(entry.generation == address.generation, "an entry outlives its operations");
+    if (!address.wants_reply() || entry.session == nullptr) [[unlikely]] {
+      return nullptr;
+    }
+    mark_dirty(entry);
+    return &entry.replies;
+  }
+  /// Writes a whole short reply and closes it.
+  void reply(const ReplyAddress& address, std::string_view text);
+  /// An operation that is not a write ended: its reply is closed, its pin left.
+  void finished(const ReplyAddress& address);
+  /// The same for a write, in place of finished().
+  void finished_write(const ReplyAddress& address, CommitSeq seq);
+  /// Whether a write may take effect now.
+  [[nodiscard]] bool commit_turn(const ReplyAddress& address, CommitSeq seq) const noexcept {
+    return entries_[address.connection]->commits.is_turn(seq);
+  }
+  /// Keeps the task of a write whose turn has not come, and spawns it when it has. The task holds no pin.
+  void await_commit(const ReplyAddress& address, CommitSeq seq, runtime::MxTask* task) {
+    entries_[address.connection]->commits.park(seq, task);
+  }
+
+  // --- For sessions ---
+
+  /// A new connection.
+  [[nodiscard]] ReplyEntry& open(void* session);
+  /// Drops the unsent replies and those to come. The entry is gone when its last operation ended.
+  void close(ReplyEntry& entry) noexcept;
+  /// The address of the next request, without a ticket and a claim.
+  [[nodiscard]] ReplyAddress address(const ReplyEntry& entry) const noexcept {
+    return {entry.index, entry.generation, ReplyAddress::kNoTicket, worker_, 0};
+  }
+  void mark_dirty(ReplyEntry& entry) noexcept {
+    if (!entry.dirty) {
+      entry.dirty = true;
+      entry.next_dirty = dirty_;
+      dirty_ = &entry;
+    }
+  }
+  /// Takes one connection off the list of those that a reply was written to; null: none is left.
+  [[nodiscard]] ReplyEntry* next_dirty() noexcept;
+  /// Connections with operations in flight, closed ones included.
+  [[nodiscard]] std::size_t entries() const noexcept { return entries_.size() - free_.size(); }
+
+ private:
+  void ended(ReplyEntry& entry, FenceClaim claim);
+  void resume(ReplyEntry& entry);
+  void recycle(ReplyEntry& entry) noexcept;
+
+  OutputPool* output_;
+  DirectoryHooks hooks_;
+  FenceTablePool tables_;
+  std::vector<std::unique_ptr<ReplyEntry>> entries_;
+  std::vector<std::uint32_t> free_;
+  ReplyEntry* dirty_ = nullptr;
+  std::uint16_t worker_;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,143 @@
+#include "server/reply/reply_queue.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace mxkv::server {
+
+namespace {
+constexpr std::size_t kStagedPart = 4096;
+constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
+  return (bytes + to - 1) / to * to;
+}
+}  // namespace
+
+ReplyQueue::Staged& ReplyQueue::entry(std::uint32_t ticket) {
+  if (Staged* const found = staged_.find(ticket, oldest_)) {
+    return *found;
+  }
+  return staged_.put(ticket, oldest_, Staged{nullptr, true, false});
+}
+
+// Blocks are shared by the pieces of all tickets and counted by `users`: the pieces in it, plus one while it
+// is the block that is added to.
+ReplyQueue::Piece* ReplyQueue::add_piece(std::uint32_t ticket, std::size_t room) {
+  Staged& reply = entry(ticket);
+  const std::size_t whole = sizeof(Piece) + room;
+  if (stage_block_ == nullptr || stage_block_->room() < whole) {
+    if (stage_block_ != nullptr && --stage_block_->users == 0) {
+      pool_->give(stage_block_);
+    }
+    stage_block_ = pool_->take_block(whole);
+    stage_block_->users = 1;
+  }
+  ++stage_block_->users;
+  auto* const piece = new (stage_block_->end) Piece{nullptr, stage_block_, nullptr, 0};
+  stage_block_->end += sizeof(Piece);
+  if (reply.last == nullptr) {
+    piece->next = piece;
+  } else {
+    piece->next = std::exchange(reply.last->next, piece);
+  }
+  reply.last = piece;
+  return piece;
+}
+
+char* ReplyQueue::stage(std::uint32_t ticket, std::size_t most) {
+  return add_piece(ticket, most)->data();
+}
+
+void ReplyQueue::commit_staged(std::uint32_t ticket, char* end) noexcept {
+  Piece& piece = *staged_.find(ticket, oldest_)->last;
+  piece.bytes = static_cast<std::size_t>(end - piece.data());
+  staged_bytes_ += piece.bytes;
+  const std::size_t used = round_up(piece.bytes, alignof(Piece));
+  stage_block_->end += std::min(used, stage_block_->room());
+}
+
+void ReplyQueue::append(std::uint32_t ticket, std::string_view bytes) {
+  if (ticket == oldest_) {
+    output_.append(bytes);
+    return;
+  }
+  while (!bytes.empty()) {
+    const std::string_view part = bytes.substr(0, kStagedPart);
+    char* const to = reserve(ticket, part.size());
+    std::memcpy(to, part.data(), part.size());
+    commit(ticket, to + part.size());
+    bytes.remove_prefix(part.size());
+  }
+}
+
+void ReplyQueue::append_owned(std::uint32_t ticket, const char* data, std::size_t bytes, OwnerRef owner) {
+  if (ticket == oldest_) {
+    output_.append_owned(data, bytes, owner);
+    return;
+  }
+  Piece* const piece = add_piece(ticket, 0);
+  piece->owned = pool_->take_owned(data, bytes, owner);
+  piece->bytes = bytes;
+  staged_bytes_ += bytes;
+}
+
+void ReplyQueue::release(Piece* piece) noexcept {
+  Segment* const block = piece->block;
+  staged_bytes_ -= piece->bytes;
+  if (--block->users == 0) {
+    pool_->give(block);
+  }
+}
+
+// The oldest ticket moved on: what is staged for it, and for those complete after it, goes to the output.
+void ReplyQueue::follow_up() {
+  while (oldest_ != next_) {
+    if (staged_.find(oldest_, oldest_) == nullptr) {
+      return;
+    }
+    const Staged reply = staged_.take(oldest_);
+    Piece* next = reply.last == nullptr ? nullptr : std::exchange(reply.last->next, nullptr);
+    while (next != nullptr) {
+      Piece* const piece = std::exchange(next, next->next);
+      if (piece->owned != nullptr) {
+        output_.append_segment(piece->owned);
+      } else {
+        output_.append({piece->data(), piece->bytes});
+      }
+      release(piece);
+    }
+    if (staged_.empty() && stage_block_ != nullptr && stage_block_->users == 1) {
+      pool_->give(std::exchange(stage_block_, nullptr));
+    }
+    if (!reply.closed) {
+      return;  // it goes on in the output itself
+    }
+    advance();
+  }
+}
+
+void ReplyQueue::clear() noexcept {
+  for (; oldest_ != next_ && !staged_.empty(); advance()) {
+    if (staged_.find(oldest_, oldest_) == nullptr) {
+      continue;
+    }
+    const Staged reply = staged_.take(oldest_);
+    Piece* next = reply.last == nullptr ? nullptr : std::exchange(reply.last->next, nullptr);
+    while (next != nullptr) {
+      Piece* const piece = std::exchange(next, next->next);
+      if (piece->owned != nullptr) {
+        pool_->give(piece->owned);
+      }
+      release(piece);
+    }
+  }
+  if (stage_block_ != nullptr) {
+    MXKV_ASSERT(stage_block_->users == 1, "no piece outlives its reply");
+    pool_->give(std::exchange(stage_block_, nullptr));
+  }
+  oldest_ = next_;
+  output_.clear();
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,112 @@
+// The replies of one connection: they leave in the order of the requests, whenever they are written.
+//
+// Each request opens a ticket. The oldest open ticket writes straight into the connection's output; a younger
+// one is staged in a block and copied when its turn comes, in the same batch as a rule. Replies come nearly
+// in order, so most never touch the staging.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/base/assert.hpp"
+#include "server/reply/output_buffer.hpp"
+#include "server/reply/sparse_ring.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: owner worker only. Tickets wrap around; fewer than 2^31 are open at once.
+class ReplyQueue {
+ public:
+  static constexpr std::size_t kMostReserved = std::size_t{64} << 10U;
+
+  explicit ReplyQueue(OutputPool& pool) noexcept : pool_(&pool), output_(pool), staged_(pool) {}
+  ~ReplyQueue() { clear(); }
+  ReplyQueue(const ReplyQueue&) = delete;
+  ReplyQueue& operator=(const ReplyQueue&) = delete;
+
+  /// The ticket of the next reply.
+  [[nodiscard]] std::uint32_t open() noexcept {
+    const std::uint32_t ticket = next_++;
+    next_ += static_cast<std::uint32_t>(next_ == kUnusedTicket);
+    return ticket;
+  }
+
+  /// Room in one piece for up to `most` (at most kMostReserved) further bytes of an open reply. Valid until
+  /// commit() of the same ticket, which must follow before any other call.
+  [[nodiscard]] char* reserve(std::uint32_t ticket, std::size_t most) {
+    MXKV_DCHECK(most <= kMostReserved, "long replies are written in parts");
+    return ticket == oldest_ ? output_.reserve(most) : stage(ticket, most);
+  }
+  /// The reply's bytes up to `end` are written. May follow with further reserve() and commit().
+  void commit(std::uint32_t ticket, char* end) noexcept {
+    if (ticket == oldest_) [[likely]] {
+      output_.commit(end);
+    } else {
+      commit_staged(ticket, end);
+    }
+  }
+  /// Copies bytes of any length into the reply.
+  void append(std::uint32_t ticket, std::string_view bytes);
+  /// Sends bytes from where they are; `owner` is released when they were sent, or never will be.
+  void append_owned(std::uint32_t ticket, const char* data, std::size_t bytes, OwnerRef owner);
+  /// The reply is complete.
+  void close(std::uint32_t ticket) {
+    if (ticket == oldest_) [[likely]] {
+      advance();
+      if (!staged_.empty()) {
+        follow_up();
+      }
+    } else {
+      entry(ticket).closed = true;
+    }
+  }
+
+  /// Whether all tickets are closed.
+  [[nodiscard]] bool all_closed() const noexcept { return oldest_ == next_; }
+  /// Bytes that wait to be sent, staged ones included.
+  [[nodiscard]] std::size_t unsent_bytes() const noexcept { return output_.unsent_bytes() + staged_bytes_; }
+  /// What may be sent now.
+  [[nodiscard]] OutputBuffer& output() noexcept { return output_; }
+  /// Drops all replies, open ones too.
+  void clear() noexcept;
+
+ private:
+  static constexpr std::uint32_t kUnusedTicket = ~std::uint32_t{0};  // ReplyAddress::kNoTicket
+
+  /// A staged part of a reply; its bytes, or its owned segment, follow.
+  struct Piece {
+    Piece* next;
+    Segment* block;
+    Segment* owned;  ///< a value by reference, else null
+    std::size_t bytes;
+    [[nodiscard]] char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
+  };
+  struct Staged {
+    Piece* last = nullptr;  ///< its `next` is the first
+    bool started = false;
+    bool closed = false;
+    friend bool operator==(const Staged& a, const Staged& b) noexcept { return a.started == b.started; }
+  };
+
+  void advance() noexcept {
+    ++oldest_;
+    oldest_ += static_cast<std::uint32_t>(oldest_ == kUnusedTicket);
+  }
+  [[nodiscard]] Staged& entry(std::uint32_t ticket);
+  [[nodiscard]] Piece* add_piece(std::uint32_t ticket, std::size_t room);
+  [[nodiscard]] char* stage(std::uint32_t ticket, std::size_t most);
+  void commit_staged(std::uint32_t ticket, char* end) noexcept;
+  void follow_up();
+  void release(Piece* piece) noexcept;
+
+  OutputPool* pool_;
+  std::uint32_t oldest_ = 0;  ///< open, or next_ if none is
+  std::uint32_t next_ = 0;
+  OutputBuffer output_;
+  SparseRing<Staged> staged_;       ///< tickets younger than the oldest that were written or closed
+  Segment* stage_block_ = nullptr;  ///< where pieces are added
+  std::size_t staged_bytes_ = 0;
+};
+
+}  // namespace mxkv::server

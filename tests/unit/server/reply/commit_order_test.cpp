@@ -1,0 +1,84 @@
+#include "server/reply/commit_order.hpp"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "tests/unit/server/reply/fixture.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+// Tasks are only passed along, so any distinct addresses do.
+runtime::MxTask* task(std::uintptr_t n) {
+  return reinterpret_cast<runtime::MxTask*>((n + 1) * 64);
+}
+
+TEST(CommitOrder, gives_the_turn_to_the_oldest_write_that_did_not_end) {
+  Memory memory;
+  CommitOrder order{memory.pool};
+  const CommitSeq a = order.start();
+  const CommitSeq b = order.start();
+  EXPECT_TRUE(order.is_turn(a));
+  EXPECT_FALSE(order.is_turn(b));
+  EXPECT_EQ(order.end(a), nullptr);
+  EXPECT_TRUE(order.is_turn(b));
+  EXPECT_EQ(order.in_flight(), 1U);
+}
+
+TEST(CommitOrder, a_parked_write_comes_back_when_its_turn_comes) {
+  Memory memory;
+  CommitOrder order{memory.pool};
+  const CommitSeq a = order.start();
+  const CommitSeq b = order.start();
+  const CommitSeq c = order.start();
+  order.park(c, task(c));
+  order.park(b, task(b));
+  EXPECT_EQ(order.end(a), task(b));
+  EXPECT_TRUE(order.is_turn(b));
+  EXPECT_EQ(order.end(b), task(c));
+  EXPECT_EQ(order.end(c), nullptr);
+  EXPECT_EQ(order.in_flight(), 0U);
+}
+
+TEST(CommitOrder, the_turn_passes_over_writes_that_ended_without_effect) {
+  Memory memory;
+  CommitOrder order{memory.pool};
+  const CommitSeq a = order.start();
+  const CommitSeq b = order.start();
+  const CommitSeq c = order.start();
+  order.park(c, task(c));
+  EXPECT_EQ(order.end(b), nullptr);
+  EXPECT_EQ(order.end(a), task(c));
+}
+
+TEST(CommitOrder, commits_in_order_whatever_the_order_of_arrival) {
+  std::mt19937 random{3};
+  Memory memory;
+  CommitOrder order{memory.pool};
+  std::vector<CommitSeq> committed;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<CommitSeq> arriving(1 + random() % 700);
+    std::generate(arriving.begin(), arriving.end(), [&] { return order.start(); });
+    std::vector<CommitSeq> expected = arriving;
+    committed.clear();
+    std::shuffle(arriving.begin(), arriving.end(), random);
+    for (const CommitSeq seq : arriving) {
+      if (!order.is_turn(seq)) {
+        order.park(seq, task(seq));
+        continue;
+      }
+      runtime::MxTask* next = task(seq);
+      while (next != nullptr) {
+        const auto turn = static_cast<CommitSeq>(reinterpret_cast<std::uintptr_t>(next) / 64 - 1);
+        ASSERT_TRUE(order.is_turn(turn));
+        committed.push_back(turn);
+        next = order.end(turn);
+      }
+    }
+    ASSERT_EQ(committed, expected);
+  }
+}
+
+}  // namespace
+}  // namespace mxkv::server::test

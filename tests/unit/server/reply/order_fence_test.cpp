@@ -1,0 +1,123 @@
+#include "server/reply/order_fence.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace mxkv::server::test {
+namespace {
+
+using enum operation_kind;
+
+class Fence : public testing::Test {
+ protected:
+  bool both(operation_kind first, operation_kind second, std::uint64_t second_key) {
+    OrderFence fence{pool};
+    EXPECT_TRUE(fence.try_start({first, 1}));
+    const bool overlapped = fence.try_start({second, second_key});
+    if (overlapped) {
+      fence.finish({second, second_key});
+    }
+    fence.finish({first, 1});
+    EXPECT_TRUE(fence.try_start({second, second_key})) << "what ended conflicts with nothing";
+    fence.finish({second, second_key});
+    return overlapped;
+  }
+  FenceTablePool pool;
+};
+
+TEST_F(Fence, requests_of_one_key_overlap_only_if_neither_sees_the_other) {
+  EXPECT_TRUE(both(read, read, 1));
+  EXPECT_FALSE(both(read, write, 1));
+  EXPECT_FALSE(both(write, read, 1));
+  EXPECT_TRUE(both(write, write, 1)) << "their order is that of their commits";
+  for (const operation_kind kind : {read, write, exclusive}) {
+    EXPECT_FALSE(both(exclusive, kind, 1));
+    EXPECT_FALSE(both(kind, exclusive, 1));
+  }
+}
+
+TEST_F(Fence, requests_of_different_keys_overlap) {
+  for (const operation_kind first : {read, write, exclusive}) {
+    for (const operation_kind second : {read, write, exclusive}) {
+      EXPECT_TRUE(both(first, second, 2));
+    }
+  }
+}
+
+TEST_F(Fence, a_range_overlaps_with_reads_only) {
+  EXPECT_TRUE(both(range, read, 2));
+  EXPECT_TRUE(both(read, range, 2));
+  EXPECT_TRUE(both(range, range, 2));
+  EXPECT_FALSE(both(range, write, 2));
+  EXPECT_FALSE(both(write, range, 2));
+  EXPECT_FALSE(both(range, exclusive, 2));
+  EXPECT_FALSE(both(exclusive, range, 2));
+}
+
+TEST_F(Fence, a_barrier_overlaps_with_nothing) {
+  for (const operation_kind kind : {read, write, exclusive, range, barrier}) {
+    EXPECT_FALSE(both(barrier, kind, 2));
+    EXPECT_FALSE(both(kind, barrier, 2));
+  }
+}
+
+TEST_F(Fence, only_what_does_not_conflict_overtakes_who_waits) {
+  OrderFence fence{pool};
+  ASSERT_TRUE(fence.try_start({read, 1}));
+  ASSERT_FALSE(fence.try_start({write, 1}));
+  fence.add_waiting({write, 1});
+  EXPECT_FALSE(fence.try_start({read, 1})) << "the write was sent before";
+  EXPECT_TRUE(fence.try_start({read, 2}));
+  EXPECT_FALSE(fence.try_start({write, 3})) << "writes keep their order";
+  EXPECT_FALSE(fence.try_start({range, 0})) << "the waiting write may be in the range";
+  EXPECT_TRUE(fence.finish({read, 1}));
+  fence.begin_pass();
+  EXPECT_TRUE(fence.try_start({write, 1}));
+  EXPECT_TRUE(fence.try_start({write, 3}));
+  fence.finish({write, 1});
+  fence.finish({write, 3});
+  fence.finish({read, 2});
+  EXPECT_TRUE(fence.try_start({range, 0}));
+  fence.finish({range, 0});
+}
+
+TEST_F(Fence, a_waiting_read_holds_back_a_later_write_of_its_key) {
+  OrderFence fence{pool};
+  ASSERT_TRUE(fence.try_start({write, 1}));
+  ASSERT_FALSE(fence.try_start({read, 1}));
+  fence.add_waiting({read, 1});
+  EXPECT_FALSE(fence.try_start({write, 1}));
+  EXPECT_TRUE(fence.try_start({write, 2}));
+  fence.finish({write, 1});
+  fence.finish({write, 2});
+}
+
+TEST_F(Fence, more_requests_of_one_key_than_a_counter_holds_wait) {
+  OrderFence fence{pool};
+  std::size_t started = 0;
+  while (fence.try_start({read, 5})) {
+    ++started;
+  }
+  EXPECT_EQ(started, FenceTable::kMost);
+  EXPECT_TRUE(fence.finish({read, 5}));
+  EXPECT_TRUE(fence.try_start({read, 5}));
+  for (std::size_t i = 0; i < started; ++i) {
+    fence.finish({read, 5});
+  }
+  EXPECT_TRUE(fence.try_start({write, 5}));
+  fence.finish({write, 5});
+}
+
+TEST(FenceClaim, survives_being_stored) {
+  for (const operation_kind kind : {read, write, exclusive, range, barrier}) {
+    for (std::uint64_t key = 0; key < 2 * FenceTable::kSlots; ++key) {
+      const FenceClaim claim{FenceClaim{kind, key}.stored()};
+      EXPECT_EQ(claim.kind(), kind);
+      EXPECT_EQ(claim.slot(), key % FenceTable::kSlots);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mxkv::server::test

@@ -1,0 +1,83 @@
+#include "server/reply/output_buffer.hpp"
+
+#include <cstring>
+
+#include "tests/unit/server/reply/fixture.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+TEST(OutputBuffer, sends_bytes_in_the_order_written_whatever_the_parts) {
+  for (const std::size_t part : {std::size_t{1}, std::size_t{7}, std::size_t{16320}, std::size_t{1} << 20U}) {
+    Memory memory;
+    OutputBuffer output{memory.pool};
+    Owned owned{std::string(40'000, 'o')};
+    std::string expected;
+    for (int i = 0; i < 200; ++i) {
+      const std::string text(static_cast<std::size_t>(i * 3), static_cast<char>('a' + i % 26));
+      expected += text;
+      char* const to = output.reserve(text.size() + 10);
+      std::memcpy(to, text.data(), text.size());
+      output.commit(to + text.size());
+      if (i == 100) {
+        output.append_owned(owned.bytes.data(), owned.bytes.size(), owned.ref());
+        expected += owned.bytes;
+      }
+    }
+    output.append(std::string(50'000, 'z'));
+    expected += std::string(50'000, 'z');
+    EXPECT_EQ(output.unsent_bytes(), expected.size());
+    EXPECT_EQ(drain(output, part), expected);
+    EXPECT_EQ(output.unsent_bytes(), 0U);
+    EXPECT_EQ(owned.released, 1);
+  }
+}
+
+TEST(OutputBuffer, lets_go_of_an_owner_when_cleared) {
+  Memory memory;
+  Owned owned{"value"};
+  {
+    OutputBuffer output{memory.pool};
+    output.append_owned(owned.bytes.data(), owned.bytes.size(), owned.ref());
+    EXPECT_EQ(owned.released, 0);
+  }
+  EXPECT_EQ(owned.released, 1);
+}
+
+TEST(OutputBuffer, gives_room_in_one_piece_larger_than_a_block) {
+  Memory memory;
+  OutputBuffer output{memory.pool};
+  output.append("a");
+  char* const to = output.reserve(100'000);
+  std::memset(to, 'b', 100'000);
+  output.commit(to + 100'000);
+  EXPECT_EQ(drain(output), "a" + std::string(100'000, 'b'));
+}
+
+TEST(OutputPool, counts_its_blocks_in_the_budget_and_returns_them) {
+  runtime::MemoryBudget budget{runtime::MemoryBudget::kUnlimited, 1};
+  {
+    OutputPool pool{budget, budget.account(runtime::WorkerId{0})};
+    OutputBuffer output{pool};
+    output.append(std::string(3 * OutputPool::kBlockRoom, 'x'));
+    EXPECT_EQ(budget.category_bytes(runtime::memory_category::output), 3 * OutputPool::kBlockBytes);
+    EXPECT_EQ(drain(output).size(), 3 * OutputPool::kBlockRoom);
+    EXPECT_EQ(pool.free_blocks(), 3U);
+  }
+  EXPECT_EQ(budget.category_bytes(runtime::memory_category::output), 0U);
+}
+
+TEST(OutputPool, gives_blocks_when_the_budget_is_exhausted) {
+  runtime::MemoryBudget budget{1, 1};
+  {
+    OutputPool pool{budget, budget.account(runtime::WorkerId{0})};
+    OutputBuffer output{pool};
+    output.append("SERVER_ERROR");
+    EXPECT_EQ(drain(output), "SERVER_ERROR");
+    EXPECT_GT(budget.category_bytes(runtime::memory_category::output), 0U);
+  }
+  EXPECT_EQ(budget.category_bytes(runtime::memory_category::output), 0U);
+}
+
+}  // namespace
+}  // namespace mxkv::server::test

@@ -1,0 +1,151 @@
+#include "server/reply/reply_directory.hpp"
+
+#include <vector>
+
+#include "tests/unit/server/reply/fixture.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+class Directory : public testing::Test {
+ public:
+  /// Starts an operation of a kind on key 1, as a session does.
+  ReplyAddress start(ReplyEntry& entry, operation_kind kind = operation_kind::read) {
+    ReplyAddress address = directory.address(entry);
+    const FenceClaim claim{kind, 1};
+    EXPECT_TRUE(entry.fence.try_start(claim));
+    address.fence = claim.stored();
+    address.ticket = entry.replies.open();
+    return address;
+  }
+
+  static Directory& self(void* context) { return *static_cast<Directory*>(context); }
+
+  Memory memory;
+  std::vector<runtime::MxTask*> spawned;
+  std::vector<void*> resumed;
+  void (*on_resume)(Directory&) = nullptr;
+  ReplyDirectory directory{
+      3,
+      memory.pool,
+      {this, [](void* context, runtime::MxTask* task) { self(context).spawned.push_back(task); },
+       [](void* context, void* session) {
+         self(context).resumed.push_back(session);
+         if (self(context).on_resume != nullptr) {
+           self(context).on_resume(self(context));
+         }
+       }}};
+  int a = 0;
+  int b = 0;
+};
+
+TEST_F(Directory, lists_each_connection_with_new_output_once) {
+  ReplyEntry& first = directory.open(&a);
+  ReplyEntry& second = directory.open(&b);
+  for (ReplyEntry* entry : {&first, &second, &first}) {
+    const ReplyAddress address = start(*entry);
+    directory.reply(address, "x");
+    directory.finished(address);
+  }
+  ReplyEntry* one = directory.next_dirty();
+  ReplyEntry* other = directory.next_dirty();
+  ASSERT_NE(one, nullptr);
+  ASSERT_NE(other, nullptr);
+  EXPECT_NE(one, other);
+  EXPECT_EQ(directory.next_dirty(), nullptr);
+  EXPECT_EQ(drain(first.replies.output()), "xx");
+  EXPECT_EQ(drain(second.replies.output()), "x");
+}
+
+TEST_F(Directory, noreply_finds_nobody) {
+  ReplyEntry& entry = directory.open(&a);
+  ReplyAddress address = directory.address(entry);
+  EXPECT_EQ(directory.find(address), nullptr);
+  directory.reply(address, "x");
+  EXPECT_EQ(entry.replies.unsent_bytes(), 0U);
+}
+
+TEST_F(Directory, a_late_reply_to_a_closed_connection_is_dropped_and_its_entry_then_reused) {
+  ReplyEntry& entry = directory.open(&a);
+  const ReplyAddress address = start(entry);
+  directory.close(entry);
+  EXPECT_EQ(directory.entries(), 1U);
+  ReplyEntry& other = directory.open(&b);
+  EXPECT_NE(&other, &entry);
+  EXPECT_EQ(directory.find(address), nullptr);
+  directory.reply(address, "late");
+  directory.finished(address);
+  EXPECT_EQ(directory.entries(), 1U);
+  ReplyEntry& again = directory.open(&a);
+  EXPECT_EQ(&again, &entry);
+  EXPECT_NE(directory.address(again).generation, address.generation);
+  EXPECT_EQ(again.replies.unsent_bytes(), 0U);
+}
+
+TEST_F(Directory, writes_of_a_closed_connection_still_commit_in_order) {
+  ReplyEntry& entry = directory.open(&a);
+  const ReplyAddress first = start(entry, operation_kind::write);
+  const ReplyAddress second = start(entry, operation_kind::write);
+  const CommitSeq first_seq = entry.commits.start();
+  const CommitSeq second_seq = entry.commits.start();
+  auto* const task = reinterpret_cast<runtime::MxTask*>(&b);
+  EXPECT_FALSE(directory.commit_turn(second, second_seq));
+  directory.await_commit(second, second_seq, task);
+  directory.close(entry);
+  EXPECT_TRUE(directory.commit_turn(first, first_seq));
+  directory.finished_write(first, first_seq);
+  EXPECT_EQ(spawned, std::vector<runtime::MxTask*>{task});
+  EXPECT_TRUE(directory.commit_turn(second, second_seq));
+  directory.finished_write(second, second_seq);
+  EXPECT_EQ(directory.entries(), 0U);
+}
+
+TEST_F(Directory, resumes_a_session_only_if_it_asked_and_something_was_freed) {
+  ReplyEntry& entry = directory.open(&a);
+  const ReplyAddress first = start(entry);
+  const ReplyAddress second = start(entry);
+  const ReplyAddress third = start(entry);
+  directory.finished(first);
+  EXPECT_TRUE(resumed.empty());
+  entry.wants_resume = true;
+  entry.resume_at = 0;
+  directory.finished(second);
+  directory.finished(third);
+  EXPECT_EQ(resumed, std::vector<void*>{&a});
+}
+
+TEST_F(Directory, does_not_run_the_hook_inside_itself) {
+  ReplyEntry& entry = directory.open(&a);
+  entry.wants_resume = true;
+  static int left;
+  static int depth;
+  left = 1000;
+  depth = 0;
+  on_resume = [](Directory& test) {
+    EXPECT_EQ(++depth, 1);
+    ReplyEntry& same = *test.directory.next_dirty();
+    if (left-- > 0) {
+      const ReplyAddress address = test.start(same);
+      test.directory.reply(address, "x");
+      test.directory.finished(address);
+    }
+    --depth;
+  };
+  const ReplyAddress address = start(entry);
+  directory.reply(address, "x");
+  directory.finished(address);
+  EXPECT_EQ(drain(entry.replies.output()).size(), 1001U);
+}
+
+TEST_F(Directory, a_connection_may_be_closed_by_its_hook) {
+  ReplyEntry& entry = directory.open(&a);
+  entry.wants_resume = true;
+  on_resume = [](Directory& test) { test.directory.close(*test.directory.next_dirty()); };
+  const ReplyAddress address = start(entry);
+  directory.reply(address, "x");
+  directory.finished(address);
+  EXPECT_EQ(directory.entries(), 0U);
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
