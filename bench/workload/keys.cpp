@@ -14,6 +14,7 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::uint64_t kZeros = 0x3030303030303030ULL;
 constexpr std::uint64_t kTenTo8 = 100'000'000;
+constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::size_t kScratchDigits = 24;  // three words; a 64-bit number has at most 20 digits
 
 /// The eight digits of `number` (< 10^8), first digit in the lowest byte, as values 0..9.
@@ -39,6 +40,17 @@ std::optional<std::uint64_t> parse_eight(const char* text) noexcept {
          32;
 }
 
+char* put_eight(char* at, std::uint64_t number) noexcept {
+  const std::uint64_t text = eight_digits(number) | kZeros;
+  std::memcpy(at, &text, sizeof text);
+  return at + sizeof text;
+}
+
+/// Digits of what stands above the lowest 16, which is below 923.
+constexpr std::size_t digits_of_high(std::uint64_t high) noexcept {
+  return std::size_t{high >= 1} + std::size_t{high >= 10} + std::size_t{high >= 100};
+}
+
 struct Aligned {
   std::uint64_t digits;  // the number's digits moved left to 19 places
   unsigned count;
@@ -56,27 +68,41 @@ Aligned align_left(std::uint64_t number) noexcept {
 }  // namespace
 
 std::size_t KeyFormat::write(std::uint64_t hash, char* out) const noexcept {
-  const std::array<std::uint64_t, 3> words{eight_digits(hash / (kTenTo8 * kTenTo8)),
-                                           eight_digits(hash / kTenTo8 % kTenTo8),
-                                           eight_digits(hash % kTenTo8)};
-  std::array<char, kScratchDigits> scratch;
-  std::size_t leading_zeros = 0;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::uint64_t text = words[i] | kZeros;
-    std::memcpy(scratch.data() + 8 * i, &text, sizeof text);
-    if (leading_zeros == 8 * i) {
-      leading_zeros += static_cast<std::size_t>(std::countr_zero(words[i])) / 8;
+  char* at = out;
+  std::memcpy(at, kPrefix.data(), kPrefix.size());
+  at += kPrefix.size();
+  const std::uint64_t high = hash / (kTenTo8 * kTenTo8);
+  const std::size_t high_digits = digits_of_high(high);
+  if (high_digits == 0 && zero_padding_ < 2 * kWord) {
+    return kPrefix.size() + write_short(hash, at);
+  }
+  const std::size_t digits = high_digits + 2 * kWord;
+  if (zero_padding_ > digits) {
+    const std::size_t fill = zero_padding_ - digits;
+    if (fill > kWord) {
+      std::memset(at, '0', fill);
+    } else {
+      std::memcpy(at, &kZeros, kWord);  // what is too much is overwritten by the digits
     }
+    at += fill;
   }
-  const std::size_t digits = std::max<std::size_t>(kScratchDigits - leading_zeros, 1);
-  std::memcpy(out, kPrefix.data(), kPrefix.size());
-  char* at = out + kPrefix.size();
-  if (digits < zero_padding_) {
-    std::memset(at, '0', zero_padding_ - digits);
-    at += zero_padding_ - digits;
+  for (std::size_t place = high_digits, rest = high; place > 0; rest /= 10) {
+    at[--place] = static_cast<char>('0' + rest % 10);
   }
-  std::memcpy(at, scratch.data() + kScratchDigits - digits, digits);
-  return static_cast<std::size_t>(at + digits - out);
+  at = put_eight(at + high_digits, hash / kTenTo8 % kTenTo8);
+  return static_cast<std::size_t>(put_eight(at, hash % kTenTo8) - out);
+}
+
+std::size_t KeyFormat::write_short(std::uint64_t hash, char* out) const noexcept {
+  std::array<char, 2 * kWord> scratch;
+  put_eight(put_eight(scratch.data(), hash / kTenTo8), hash % kTenTo8);
+  std::size_t skip = 0;
+  const std::size_t most = scratch.size() - std::max<std::size_t>(zero_padding_, 1);
+  while (skip < most && scratch[skip] == '0') {
+    ++skip;
+  }
+  std::memcpy(out, scratch.data() + skip, scratch.size() - skip);
+  return scratch.size() - skip;
 }
 
 std::optional<std::uint64_t> KeyFormat::parse(std::string_view key) const noexcept {

@@ -35,7 +35,7 @@ class KeyFormat {
   /// `zero_padding`: least number of digits, at most kMaxPadding.
   explicit KeyFormat(std::size_t zero_padding) noexcept : zero_padding_(zero_padding) {}
 
-  /// Writes the key of `hash` to `out` (room for kMaxBytes) and returns its length in bytes.
+  /// Writes the key of `hash` (below 2^63) to `out` (room for kMaxBytes) and returns its length in bytes.
   std::size_t write(std::uint64_t hash, char* out) const noexcept;
   /// The hash whose key is exactly `key`, or nothing if `key` is no key of this format.
   [[nodiscard]] std::optional<std::uint64_t> parse(std::string_view key) const noexcept;
@@ -43,6 +43,9 @@ class KeyFormat {
   [[nodiscard]] bool before(std::uint64_t left, std::uint64_t right) const noexcept;
 
  private:
+  /// The digits of a hash below 10^16; returns how many.
+  std::size_t write_short(std::uint64_t hash, char* out) const noexcept;
+
   std::size_t zero_padding_;
 };
 

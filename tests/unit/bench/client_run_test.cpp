@@ -1,0 +1,142 @@
+// Whole runs over a socket: a right server passes, and every way to be wrong ends in a failure.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "bench/client/runner.hpp"
+#include "tests/unit/bench/map_server.hpp"
+
+namespace mxkv::bench {
+namespace {
+
+constexpr std::uint64_t kRecords = 300;
+constexpr std::uint64_t kOperations = 2000;
+
+class ClientRun : public ::testing::Test {
+ protected:
+  [[nodiscard]] Options options_for(const char* mix) const {
+    Options options;
+    options.target = {"127.0.0.1", server_.port()};
+    options.workload.mix = mix_by_name(mix).value();
+    options.workload.record_count = kRecords;
+    options.workload.operation_count = kOperations;
+    options.workload.value_bytes = 50;
+    options.depth = 8;
+    options.refill = 8;
+    options.status_interval_s = 0;
+    return options;
+  }
+
+  RunResult load() {
+    Options options = options_for("c");
+    options.workload.load = true;
+    return run_client(options).value();
+  }
+
+  RunResult run(const char* mix) { return run_client(options_for(mix)).value(); }
+
+  testing::MapServer server_;
+};
+
+TEST_F(ClientRun, LoadStoresEveryRecord) {
+  const RunResult result = load();
+  EXPECT_EQ(exit_code_of(result, false), 0);
+  EXPECT_EQ(result.tally.of(OperationKind::insert).ok, kRecords);
+  EXPECT_EQ(server_.store().size(), kRecords);
+}
+
+TEST_F(ClientRun, EveryWorkloadPassesOnARightServer) {
+  load();
+  for (const char* mix : {"a", "b", "c", "d", "e", "get", "set", "scan"}) {
+    server_.store().clear();
+    load();
+    const RunResult result = run(mix);
+    EXPECT_EQ(exit_code_of(result, false), 0) << mix;
+    EXPECT_EQ(result.tally.operations(), kOperations) << mix;
+  }
+}
+
+TEST_F(ClientRun, PassesWithAPipelineRefilledAtEveryReply) {
+  load();
+  Options options = options_for("a");
+  options.refill = 1;
+  EXPECT_EQ(exit_code_of(run_client(options).value(), false), 0);
+}
+
+TEST_F(ClientRun, FailsOnAMissingRecord) {
+  load();
+  server_.store().erase(server_.store().begin());
+  const RunResult result = run("get");
+  EXPECT_GT(result.tally.of(OperationKind::read).not_found, 0U);
+  EXPECT_EQ(exit_code_of(result, false), 1);
+  EXPECT_EQ(exit_code_of(result, true), 0);
+}
+
+TEST_F(ClientRun, FailsOnAWrongValue) {
+  load();
+  server_.store().begin()->second[20] ^= 1;
+  const RunResult result = run("get");
+  EXPECT_GT(result.tally.of(OperationKind::read).wrong, 0U);
+  EXPECT_EQ(exit_code_of(result, true), 1);
+}
+
+TEST_F(ClientRun, FailsOnAScanThatSkipsARecord) {
+  load();
+  server_.store().erase(std::next(server_.store().begin(), 100));
+  const RunResult result = run("scan");
+  EXPECT_GT(result.tally.of(OperationKind::scan).wrong, 0U);
+  EXPECT_EQ(exit_code_of(result, true), 1);
+}
+
+TEST_F(ClientRun, FailsOnARefusedWrite) {
+  server_.set_fault([](const std::string& command, std::string& reply) {
+    if (command == "set") {
+      reply = "SERVER_ERROR out of memory storing object\r\n";
+    }
+  });
+  const RunResult result = load();
+  EXPECT_EQ(result.tally.of(OperationKind::insert).error, kRecords);
+  EXPECT_EQ(exit_code_of(result, true), 1);
+}
+
+TEST_F(ClientRun, FailsOnRepliesThatComeOneRequestLate) {
+  load();
+  std::string held = "END\r\n";
+  server_.set_fault([&held](const std::string&, std::string& reply) { std::swap(held, reply); });
+  const RunResult result = run("get");
+  EXPECT_GT(result.tally.of(OperationKind::read).wrong, 0U);
+  EXPECT_EQ(exit_code_of(result, true), 1);
+}
+
+TEST_F(ClientRun, FailsOnAConnectionThatCloses) {
+  load();
+  std::uint64_t left = 100;
+  server_.set_fault([&left](const std::string&, std::string& reply) {
+    if (left-- == 0) {
+      reply.clear();
+    }
+  });
+  const RunResult result = run("get");
+  EXPECT_FALSE(result.problem.empty());
+  EXPECT_EQ(result.tally.of(OperationKind::read).ok, 100U);
+  EXPECT_EQ(exit_code_of(result, true), 1);
+}
+
+TEST_F(ClientRun, SaysWhereItCannotConnect) {
+  Options options = options_for("c");
+  options.target.port = "1";
+  const auto result = run_client(options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().message.find("127.0.0.1:1"), std::string::npos);
+}
+
+TEST(Endpoints, AreHostAndPort) {
+  EXPECT_EQ(parse_endpoint("[::1]:80").value().host, "::1");
+  EXPECT_EQ(parse_endpoint("host:80").value().port, "80");
+  for (const char* text : {"", "host", "host:", ":80"}) {
+    EXPECT_FALSE(parse_endpoint(text).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace mxkv::bench

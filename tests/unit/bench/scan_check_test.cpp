@@ -1,0 +1,106 @@
+// A scan is right only if it starts at its key, keeps order, skips no loaded record and ends where it may.
+#include "bench/client/scan_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace mxkv::bench {
+namespace {
+
+class ScanCheckTest : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  ScanCheckTest() : format_(GetParam()), loaded_(spec(), format_) {}
+
+  static WorkloadSpec spec() {
+    WorkloadSpec spec;
+    spec.record_count = 1000;
+    return spec;
+  }
+
+  /// The verdict on a reply of these hashes to a scan from the loaded key at `position`.
+  bool verdict(std::size_t position, std::uint32_t length, const std::vector<std::uint64_t>& reply,
+               bool more_remains = false) {
+    Operation scan;
+    scan.kind = OperationKind::scan;
+    scan.scan_length = length;
+    scan.key_hash = loaded_[position];
+    ScanCheck check;
+    check.begin(loaded_, scan);
+    for (const std::uint64_t hash : reply) {
+      check.accept(loaded_, scan, hash);
+    }
+    return check.finish(loaded_, scan, more_remains);
+  }
+
+  [[nodiscard]] std::vector<std::uint64_t> loaded(std::size_t from, std::size_t count) const {
+    std::vector<std::uint64_t> hashes;
+    for (std::size_t i = from; i < from + count; ++i) {
+      hashes.push_back(loaded_[i]);
+    }
+    return hashes;
+  }
+
+  /// A record that was not loaded and sorts right behind the loaded one at `position`.
+  [[nodiscard]] std::uint64_t inserted_after(std::size_t position) const {
+    const std::uint64_t hash = loaded_[position] + 1;
+    EXPECT_TRUE(format_.before(loaded_[position], hash) && format_.before(hash, loaded_[position + 1]));
+    return hash;
+  }
+
+  KeyFormat format_;
+  LoadedKeys loaded_;
+};
+
+TEST_P(ScanCheckTest, AcceptsTheLoadedRecordsInOrder) {
+  EXPECT_TRUE(verdict(0, 100, loaded(0, 100)));
+  EXPECT_TRUE(verdict(500, 1, loaded(500, 1)));
+}
+
+TEST_P(ScanCheckTest, AcceptsInsertedRecordsInBetween) {
+  auto reply = loaded(10, 4);
+  reply.insert(reply.begin() + 2, inserted_after(11));
+  EXPECT_TRUE(verdict(10, 5, reply));
+}
+
+TEST_P(ScanCheckTest, AcceptsAnEarlyEndAtTheEndOfAllKeysOrWithMoreToCome) {
+  EXPECT_TRUE(verdict(995, 100, loaded(995, 5)));
+  EXPECT_TRUE(verdict(10, 100, loaded(10, 50), true));
+}
+
+TEST_P(ScanCheckTest, RejectsAnEarlyEndElsewhere) {
+  EXPECT_FALSE(verdict(10, 100, loaded(10, 99)));
+  EXPECT_FALSE(verdict(995, 100, loaded(995, 4)));
+}
+
+TEST_P(ScanCheckTest, RejectsASkippedRecord) {
+  auto reply = loaded(10, 6);
+  reply.erase(reply.begin() + 3);
+  EXPECT_FALSE(verdict(10, 5, reply));
+}
+
+TEST_P(ScanCheckTest, RejectsAnotherFirstRecord) {
+  EXPECT_FALSE(verdict(10, 5, loaded(11, 5)));
+  EXPECT_FALSE(verdict(10, 5, loaded(9, 5)));
+}
+
+TEST_P(ScanCheckTest, RejectsDisorderAndRepetition) {
+  auto swapped = loaded(10, 5);
+  std::swap(swapped[2], swapped[3]);
+  EXPECT_FALSE(verdict(10, 5, swapped));
+  auto repeated = loaded(10, 5);
+  repeated.insert(repeated.begin() + 2, repeated[2]);
+  EXPECT_FALSE(verdict(10, 6, repeated));
+}
+
+TEST_P(ScanCheckTest, RejectsMoreThanWasAskedForAndNothingAtAll) {
+  EXPECT_FALSE(verdict(10, 5, loaded(10, 6)));
+  EXPECT_FALSE(verdict(10, 5, {}));
+  EXPECT_FALSE(verdict(10, 5, {}, true));
+}
+
+INSTANTIATE_TEST_SUITE_P(Paddings, ScanCheckTest, ::testing::Values(1, 20));
+
+}  // namespace
+}  // namespace mxkv::bench

@@ -1,0 +1,61 @@
+// Operations, requests and whole replies for tests of the protocols.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bench/client/wire.hpp"
+#include "bench/workload/values.hpp"
+
+namespace mxkv::bench::testing {
+
+inline Operation operation_of(OperationKind kind, std::uint64_t record, std::uint32_t scan_length = 0) {
+  Operation operation;
+  operation.kind = kind;
+  operation.record = record;
+  operation.key_hash = fnv_hash64(record);
+  operation.scan_length = scan_length;
+  return operation;
+}
+
+inline std::string key_of(const RecordShape& shape, std::uint64_t hash) {
+  std::array<char, KeyFormat::kMaxBytes> key;
+  return {key.data(), shape.keys.write(hash, key.data())};
+}
+
+inline std::string value_of(const RecordShape& shape, std::uint64_t hash, std::uint64_t version = 0) {
+  std::string value(shape.value_bytes, '\0');
+  write_value(hash, version, value.data(), value.size());
+  return value;
+}
+
+inline std::string request_of(const Wire& wire, const Operation& operation) {
+  ByteQueue out(16);
+  wire.write_request(operation, out);
+  return std::string(out.view());
+}
+
+/// Reads one reply that arrives in two pieces, cut at `cut`; what is not consumed stays in `stream`.
+inline Outcome read_in_two(const Wire& wire, const Operation& operation, std::string& stream,
+                           std::size_t cut) {
+  ReplyState state;
+  std::size_t begin = 0;
+  Outcome outcome = Outcome::incomplete;
+  for (const std::size_t end : {cut, stream.size()}) {
+    while (outcome == Outcome::incomplete) {
+      const Step step =
+          wire.read_reply(operation, std::string_view(stream).substr(begin, end - begin), state);
+      outcome = step.outcome;
+      begin += step.consumed;
+      if (step.consumed == 0) {
+        break;
+      }
+    }
+  }
+  stream.erase(0, begin);
+  return outcome;
+}
+
+}  // namespace mxkv::bench::testing
