@@ -2,12 +2,17 @@
 #include "runtime/memory/page_range.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace mxkv::runtime {
 namespace {
@@ -107,6 +112,57 @@ TEST(PageRange, ANodeThatTheSystemLacksCostsTheBindingButNotTheMemory) {
     ASSERT_NE(arena, nullptr);
     arena[0] = 1;
     EXPECT_EQ(range.unbound_arenas(), node + 1U);
+  }
+}
+
+/// The numbers of the machine's NUMA nodes, from a list such as "0-1,3".
+std::vector<std::uint32_t> online_nodes() {
+  std::ifstream file("/sys/devices/system/node/online");
+  std::vector<std::uint32_t> nodes;
+  std::uint32_t first = 0;
+  while (file >> first) {
+    std::uint32_t last = first;
+    if (file.peek() == '-') {
+      file.ignore();
+      file >> last;
+    }
+    for (std::uint32_t node = first; node <= last; ++node) {
+      nodes.push_back(node);
+    }
+    file.ignore();
+  }
+  return nodes.empty() ? std::vector<std::uint32_t>{0} : nodes;
+}
+
+/// Containers may forbid all memory policies; then the default one cannot even be read.
+bool policies_allowed() {
+  int mode = 0;
+  return syscall(SYS_get_mempolicy, &mode, nullptr, 0UL, nullptr, 0UL) == 0;
+}
+
+TEST(PageRange, ArenasPreferTheirNodeAndTheirPagesLieThere) {
+  PageOptions options = pages(huge_pages_mode::off);
+  options.os_nodes = online_nodes();
+  PageRange range(2 * options.os_nodes.size() * kHugePageBytes, options);
+  for (std::size_t node = 0; node < options.os_nodes.size(); ++node) {
+    auto* arena = static_cast<unsigned char*>(range.take(1, NumaNodeId(static_cast<NumaNodeId::rep>(node))));
+    ASSERT_NE(arena, nullptr);
+    arena[kHugePageBytes - 1] = 1;
+    if (!policies_allowed()) {
+      EXPECT_EQ(range.unbound_arenas(), node + 1) << "what is not bound is counted";
+      continue;
+    }
+    EXPECT_EQ(range.unbound_arenas(), 0U);
+    int mode = -1;
+    std::array<unsigned long, 16> mask{};
+    ASSERT_EQ(syscall(SYS_get_mempolicy, &mode, mask.data(), 1024UL, arena, MPOL_F_ADDR), 0);
+    EXPECT_EQ(mode, MPOL_PREFERRED);
+    EXPECT_EQ(mask[options.os_nodes[node] / 64], 1UL << (options.os_nodes[node] % 64));
+    int lies_on = -1;
+    ASSERT_EQ(syscall(SYS_get_mempolicy, &lies_on, nullptr, 0UL, arena + kHugePageBytes - 1,
+                      MPOL_F_NODE | MPOL_F_ADDR),
+              0);
+    EXPECT_EQ(lies_on, static_cast<int>(options.os_nodes[node]));
   }
 }
 
