@@ -1,7 +1,7 @@
 // A node of the Blink-tree: 14 cache lines of relaxed words, laid out for staged prefetching.
 //
 //   line 0      version | meta | fence of blocks 1..5 | head of the high fence
-//   line 1      right sibling | low fence | high fence | cas floor | separator pending | prefix (24 bytes)
+//   line 1      right sibling | low fence | high fence | cas floor | generation, separator pending | prefix
 //   then blocks of  keys (8 words) | values (8 words) [| separators (8 words): inner nodes of byte keys]
 //
 // A search reads line 0, which names the one block that can hold the key, then that block's key line and
@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "index/node_meta.hpp"
+#include "runtime/base/cache_line.hpp"
 #include "runtime/base/relaxed_word.hpp"
 #include "runtime/resource/data_object.hpp"
 
@@ -65,7 +66,9 @@ struct NodeShape {
   static constexpr unsigned capacity(bool leaf) noexcept { return blocks(leaf) * Slots; }
   /// More entries than this split the node rather than spread over its blocks anew: a spread that leaves
   /// little room would soon be repeated.
-  static constexpr unsigned split_above(bool leaf) noexcept { return capacity(leaf) - capacity(leaf) / 8; }
+  static constexpr unsigned split_above(bool leaf) noexcept {
+    return capacity(leaf) - (capacity(leaf) < 16 ? 1 : capacity(leaf) / 8);
+  }
 };
 
 template <class Shape>
@@ -77,9 +80,10 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   static constexpr unsigned kHeaderLines = 2;
   static constexpr std::size_t kPrefixInlineBytes = 24;
 
-  Node(runtime::PoolId pool, runtime::primitive how, unsigned level) noexcept : DataObject(pool, how) {
+  Node(runtime::PoolId pool, runtime::primitive how, unsigned level, std::uint64_t generation) noexcept
+      : DataObject(pool, how), birth_(generation << 1U) {
     store_meta(meta().with_level(level).with_high_infinite(true));
-    for (Word* word : {&high_head_, &right_, &low_, &high_, &cas_floor_, &pending_}) {
+    for (Word* word : {&high_head_, &right_, &low_, &high_, &cas_floor_}) {
       word->store(0);
     }
     for (Word& word : prefix_) {
@@ -115,8 +119,12 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   }
   /// Whether the parent knows no separator for this node yet. Its own word: it is cleared under the parent's
   /// latch, not under the node's.
-  [[nodiscard]] bool separator_pending() const noexcept { return pending_.load() != 0; }
-  void store_separator_pending(bool pending) noexcept { pending_.store(pending ? 1 : 0); }
+  [[nodiscard]] bool separator_pending() const noexcept { return (birth_.load() & 1U) != 0; }
+  void store_separator_pending(bool pending) noexcept {
+    birth_.store((birth_.load() & ~std::uint64_t{1}) | (pending ? 1U : 0U));
+  }
+  /// Which life of the tree the node belongs to: counts clears. Never changes; split halves inherit it.
+  [[nodiscard]] std::uint64_t generation() const noexcept { return birth_.load() >> 1U; }
 
   // Lines, for prefetch annotations.
   [[nodiscard]] static constexpr unsigned first_line_of(unsigned block, bool leaf) noexcept {
@@ -290,7 +298,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   Word low_;
   Word high_;
   Word cas_floor_;
-  Word pending_;
+  Word birth_;  ///< generation << 1 | separator pending
   Word prefix_[3];
   Word words_[(kLines - kHeaderLines) * 8];
 };

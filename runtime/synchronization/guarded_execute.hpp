@@ -10,9 +10,10 @@
 //                   words; resume has the effects and runs after the version was validated.
 //   UpgradingTask   a SplitTask that also has
 //                   bool prepare(Scratch&, Worker&, step& otherwise);  void apply(Scratch&, Worker&);
-//                   step finish(Scratch&, Worker&);
+//                   step finish(Scratch&, Worker&);  void abandon(Scratch&, Worker&);
 //                   Its writes inspect optimistically, prepare outside the latch (allocate, decide), take
-//                   the latch from the version they saw, and apply without being able to fail.
+//                   the latch from the version they saw, and apply without being able to fail. If the version
+//                   is gone, abandon() takes back what prepare() made.
 // A SplitTask says by `bool staged() const` whether it goes on from the version an earlier stage saw, and
 // by `step conflict(Worker&)` how it starts over when that version is gone.
 #pragma once
@@ -96,6 +97,7 @@ step write_by_upgrade(T& task, DataObject& object, Worker& worker) {
   {
     WriteLatch latch = WriteLatch::upgrade(object, task.seen_version());
     if (!latch) {
+      task.abandon(scratch, worker);
       return task.conflict(worker);
     }
     task.apply(scratch, worker);

@@ -1,0 +1,165 @@
+// The tree's invariants, checked on a tree that nobody changes.
+//
+// Per node: even version; entries in strict key order across blocks, heads as the keys and the prefix say;
+// counts within the blocks; fences of blocks between their neighbours; keys between the node's fences.
+// Per level: the right links join fences without gap from the minimum to +infinity. Across levels: each child
+// entry's bound is its child's low fence, children are one level down, and no separator is pending.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "index/tree.hpp"
+
+namespace mxkv::index {
+
+struct CheckReport {
+  std::vector<std::string> errors;  ///< empty: all invariants hold
+  std::size_t entries = 0;
+  std::size_t nodes = 0;
+  unsigned levels = 0;
+  [[nodiscard]] bool ok() const noexcept { return errors.empty(); }
+};
+
+/// Quiescent trees only. Thread-safety: no worker may run.
+template <class Traits>
+class Checker {
+ public:
+  using NodeT = Node<typename Traits::Shape>;
+  using Key = typename Traits::Key;
+
+  static CheckReport check(const Tree<Traits>& tree) {
+    Checker checker;
+    const auto* leftmost = static_cast<const NodeT*>(tree.root().object());
+    unsigned level = leftmost->meta().level();
+    checker.report_.levels = level + 1;
+    for (;;) {
+      checker.check_level(*leftmost, level);
+      if (level == 0) {
+        break;
+      }
+      leftmost = child(leftmost->value(false, Position{0, 0}));
+      --level;
+    }
+    return checker.report_;
+  }
+
+ private:
+  static const NodeT* child(std::uint64_t word) {
+    return static_cast<const NodeT*>(runtime::TaggedPointer{word}.object());
+  }
+
+  void fail(const NodeT& node, const std::string& what) {
+    report_.errors.push_back("level " + std::to_string(node.meta().level()) + ": " + what);
+  }
+
+  void check_level(const NodeT& leftmost, unsigned level) {
+    if (leftmost.low() != 0) {
+      fail(leftmost, "the leftmost node has a low fence");
+    }
+    for (const NodeT* node = &leftmost;;) {
+      ++report_.nodes;
+      check_node(*node, level);
+      if (node->meta().high_infinite()) {
+        if (node->right() != 0) {
+          fail(*node, "the last node has a right sibling");
+        }
+        return;
+      }
+      const NodeT* right = child(node->right());
+      if (right == nullptr) {
+        fail(*node, "a node below +infinity has no right sibling");
+        return;
+      }
+      if (Traits::order(Traits::fence_key(node->high()), right->low()) != 0) {
+        fail(*node, "the high fence is not the sibling's low fence");
+      }
+      if (right->separator_pending()) {
+        fail(*right, "a separator is pending");
+      }
+      node = right;
+    }
+  }
+
+  Key key_at(const NodeT& node, bool leaf, Position at, bool first) const {
+    if constexpr (Traits::kExact) {
+      return node.head(leaf, at);
+    } else {
+      if (leaf) {
+        return Traits::Record::key(node.value(true, at));
+      }
+      return Traits::fence_key(first ? node.low() : node.separator(at));
+    }
+  }
+
+  void check_node(const NodeT& node, unsigned level) {
+    const NodeMeta meta = node.meta();
+    const bool leaf = level == 0;
+    if (meta.level() != level) {
+      fail(node, "is on level " + std::to_string(level));
+    }
+    if ((node.version().load() & 1U) != 0) {
+      fail(node, "is latched");
+    }
+    if (meta.blocks() == 0 || meta.blocks() > Traits::Shape::blocks(leaf)) {
+      fail(node, "has " + std::to_string(meta.blocks()) + " blocks");
+      return;
+    }
+    if (!leaf && meta.count(0) == 0) {
+      fail(node, "is an inner node without a first child");
+    }
+    bool first = true;
+    Key before{};
+    for (unsigned block = 0; block < meta.blocks(); ++block) {
+      if (meta.count(block) > Traits::Shape::kSlots) {
+        fail(node, "a block holds more than fits");
+        return;
+      }
+      for (unsigned slot = 0; slot < meta.count(block); ++slot) {
+        const Position at{static_cast<std::uint8_t>(block), static_cast<std::uint8_t>(slot)};
+        const Key key = key_at(node, leaf, at, first);
+        check_entry(node, meta, leaf, at, key, first);
+        if (!first && !(before < key)) {
+          fail(node, "keys are out of order");
+        }
+        before = key;
+        first = false;
+      }
+    }
+    if (!Traits::kExact && meta.prefix_bytes() > 0 &&
+        Traits::common_prefix(node.low(), node.high()) < meta.prefix_bytes()) {
+      fail(node, "the prefix is longer than what the fences share");
+    }
+  }
+
+  void check_entry(const NodeT& node, NodeMeta meta, bool leaf, Position at, Key key, bool first) {
+    const std::uint64_t head = node.head(leaf, at);
+    if (leaf) {
+      ++report_.entries;
+    } else {
+      const NodeT* below = child(node.value(false, at));
+      if (below->meta().level() + 1 != meta.level()) {
+        fail(node, "a child is not one level down");
+      }
+      if (Traits::order(key, below->low()) != 0) {
+        fail(node, "a separator is not its child's low fence");
+      }
+    }
+    if ((leaf || !first) && head != Traits::head(key, meta.prefix_bytes())) {
+      fail(node, "a head is not its key's");
+    }
+    if (Traits::order(key, node.low()) < 0 ||
+        (!meta.high_infinite() && Traits::order(key, node.high()) >= 0)) {
+      fail(node, "a key lies outside of the fences");
+    }
+    for (unsigned j = 0; j + 1 < meta.blocks(); ++j) {
+      if (at.block <= j ? head > node.fence(j) : head < node.fence(j)) {
+        fail(node, "an entry is on the wrong side of a block's fence");
+      }
+    }
+  }
+
+  CheckReport report_;
+};
+
+}  // namespace mxkv::index

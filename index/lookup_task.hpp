@@ -1,0 +1,84 @@
+// Look-up of one key. For byte keys the record is one more object to prefetch: a hop of its own.
+//
+// Derived gives: Key key() const; step on_found(value word, worker); step on_missing(worker). The callbacks
+// run inside the request's pin and own the task's end: they return done, or re-annotate and return again.
+#pragma once
+
+#include "index/traverse.hpp"
+
+namespace mxkv::index {
+
+struct LookupScratch : TraverseScratch {
+  Found found;
+};
+
+namespace detail {
+/// What a byte-key task remembers while it visits a record: the leaf it came from and the leaf's value word.
+template <bool Exact>
+struct RecordVisit {
+  runtime::TaggedPointer leaf;
+  std::uint64_t value = 0;
+};
+template <>
+struct RecordVisit<true> {};
+}  // namespace detail
+
+template <class Derived, class Traits>
+class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
+  using Base = TraverseTask<Derived, Traits, LookupScratch>;
+
+ public:
+  using typename Base::NodeT;
+  using typename Base::Scratch;
+  using typename Base::SearchT;
+
+  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
+                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+    scratch.found = SearchT::find(node, meta, this->self().key(), head, block, read, this->careful());
+    if (scratch.found.torn) {
+      scratch.what = TraverseScratch::kind::torn;
+    } else if (!Traits::kExact && !scratch.found.found && !scratch.found.candidate) {
+      detail::settle_route(SearchT::inside(node, meta, this->self().key(), head, false, read), node, scratch);
+    }
+  }
+
+  runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {
+    const Found& found = scratch.found;
+    if (found.found) {
+      return this->self().on_found(found.value, worker);
+    }
+    if constexpr (!Traits::kExact) {
+      if (found.candidate) {
+        visit_.leaf = this->object();
+        visit_.value = found.value;
+        using Record = typename Traits::Record;
+        this->annotate_lines(runtime::TaggedPointer::unsynchronized(Record::address(found.value)), 0,
+                             Record::lines(found.value));
+        this->set_stage(stage::item);
+        return runtime::step::again;
+      }
+    }
+    return this->self().on_missing(worker);
+  }
+
+  runtime::step resume_item(runtime::Worker& worker) {
+    if constexpr (!Traits::kExact) {
+      if (Traits::Record::key(visit_.value) == this->self().key()) {
+        return this->self().on_found(visit_.value, worker);
+      }
+      // The head was another key's. Back to the leaf, with whole keys.
+      this->set_careful(true);
+      this->enter(visit_.leaf);
+      return runtime::step::again;
+    }
+    return this->self().on_missing(worker);
+  }
+
+ protected:
+  using Base::Base;
+
+ private:
+  [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;
+};
+
+}  // namespace mxkv::index

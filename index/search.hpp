@@ -1,0 +1,255 @@
+// Searches inside one node, under an optimistic read.
+//
+// The fast paths compare heads only and touch the header line, one key line and one value line. For byte keys
+// a head that ties with a fence, a separator or several keys proves nothing; then the slow path looks at the
+// whole records. A record is dereferenced only after the node's version was validated again.
+#pragma once
+
+#include <array>
+
+#include "index/node.hpp"
+#include "index/traits.hpp"
+#include "runtime/synchronization/optimistic.hpp"
+
+namespace mxkv::index {
+
+/// Where a traversal goes from a node.
+enum class route : std::uint8_t {
+  here,     ///< the key belongs to this node
+  right,    ///< past the high fence
+  torn,     ///< the node changed meanwhile: read again
+  outside,  ///< byte keys: we came here by a head that misled; start over with full comparisons
+};
+
+/// What a search for a key among a node's entries found.
+struct Found {
+  Position at;             ///< the entry, or where it would be inserted
+  bool found = false;      ///< for sure
+  bool candidate = false;  ///< byte keys: the only entry with this head; its record decides
+  bool torn = false;
+  std::uint64_t value = 0;  ///< with found or candidate
+};
+
+template <class Traits>
+struct Search {
+  using NodeT = Node<typename Traits::Shape>;
+  using Key = typename Traits::Key;
+  using Read = runtime::OptimisticRead;
+  static constexpr bool kExact = Traits::kExact;
+
+  /// Whether `key` lies past the high fence. Strict: whether the greatest key below `key` does.
+  ///
+  /// Heads suffice: navigation never leads to a node left of the key's (separators only ever split ranges),
+  /// so a key that does not share the node's prefix is past its high fence. Its head may still look small;
+  /// inner nodes let that pass, and the leaf notices (inside_prefix). `careful` compares whole keys.
+  static route route_of(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head, bool strict,
+                        bool careful, const Read& read) noexcept {
+    if (meta.high_infinite()) {
+      return route::here;
+    }
+    const std::uint64_t high = node.high_head();
+    if constexpr (kExact) {
+      return head > high || (head == high && !strict) ? route::right : route::here;
+    } else {
+      if (!careful && head != high) [[likely]] {
+        return head > high ? route::right : route::here;
+      }
+      const std::uint64_t fence = node.high();
+      if (!read.valid()) {
+        return route::torn;
+      }
+      const auto order = Traits::order(key, fence);
+      return order > 0 || (order == 0 && !strict) ? route::right : route::here;
+    }
+  }
+
+  /// The child that leads to `key`; strict: to the greatest key below it. False: torn.
+  static bool child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head, unsigned block,
+                    bool strict, const Read& read, std::uint64_t& out) noexcept {
+    const unsigned count = NodeT::clamp_count(meta, block);
+    unsigned below = node.count_below(false, block, count, head);
+    if constexpr (kExact) {
+      if (!strict && below < count && node.head(false, position(block, below)) == head) {
+        ++below;
+      }
+      if (below == 0 && block > 0) {
+        return slow_child(node, meta, key, head, strict, read, out);
+      }
+    } else {
+      const bool tie =
+          (below < count && node.head(false, position(block, below)) == head) || fence_ties(node, meta, head);
+      if (tie || (below == 0 && block > 0)) [[unlikely]] {
+        return slow_child(node, meta, key, head, strict, read, out);
+      }
+    }
+    out = node.value(false, position(block, below == 0 ? 0 : below - 1));
+    return true;
+  }
+
+  /// Looks for `key` among the entries of a leaf, or of an inner node (whose first entry precedes all).
+  static Found find(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head, unsigned block,
+                    const Read& read, bool careful) noexcept {
+    const bool leaf = meta.level() == 0;
+    const unsigned count = NodeT::clamp_count(meta, block);
+    const unsigned below = node.count_below(leaf, block, count, head);
+    Found result;
+    result.at = position(block, below);
+    const bool tie = below < count && node.head(leaf, result.at) == head;
+    if constexpr (kExact) {
+      result.found = tie;
+    } else {
+      const bool several = tie && below + 1 < count && node.head(leaf, position(block, below + 1)) == head;
+      if (several || fence_ties(node, meta, head) || (tie && (careful || !leaf))) [[unlikely]] {
+        return slow_find(node, meta, key, head, read);
+      }
+      result.candidate = tie;
+    }
+    if (tie) {
+      result.value = node.value(leaf, result.at);
+    }
+    return result;
+  }
+
+  /// Byte keys: whether a key that was not found does belong to this leaf's range.
+  static route inside(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head, bool strict,
+                      const Read& read) noexcept {
+    if constexpr (kExact) {
+      return route::here;
+    } else {
+      if (meta.prefix_bytes() > 0 && !shares_prefix(node, meta, key)) {
+        const std::uint64_t low = node.low();
+        if (!read.valid()) {
+          return route::torn;
+        }
+        if (meta.prefix_bytes() <= NodeT::kPrefixInlineBytes ||
+            common_prefix(key, SeparatorRecord::key_of(low)) < meta.prefix_bytes()) {
+          return route::outside;
+        }
+      }
+      return route_of(node, meta, key, head, strict, false, read);
+    }
+  }
+
+ private:
+  static Position position(unsigned block, unsigned slot) noexcept {
+    return Position{static_cast<std::uint8_t>(block), static_cast<std::uint8_t>(slot)};
+  }
+
+  static bool fence_ties(const NodeT& node, NodeMeta meta, std::uint64_t head) noexcept {
+    bool ties = false;
+    for (unsigned j = 0; j + 1 < NodeMeta::kMaxBlocks; ++j) {
+      ties |= node.fence(j) == head && j + 1 < meta.blocks();
+    }
+    return ties;
+  }
+
+  static bool shares_prefix(const NodeT& node, NodeMeta meta, KeyView key) noexcept {
+    const std::size_t bytes = meta.prefix_bytes();
+    if (key.size() < bytes || bytes > NodeT::kPrefixInlineBytes) {
+      return false;
+    }
+    std::uint64_t difference = 0;
+    for (std::size_t i = 0; i * 8 < bytes; ++i) {
+      const std::size_t here = bytes - i * 8;
+      const std::uint64_t mask = here >= 8 ? ~std::uint64_t{0} : ~(~std::uint64_t{0} >> (here * 8));
+      difference |= (head_of(key, i * 8) ^ node.prefix_word(static_cast<unsigned>(i))) & mask;
+    }
+    return difference == 0;
+  }
+
+  /// Entries whose head ties, in order, and the last one below them.
+  struct Ties {
+    std::array<std::uint64_t, Entries::kMax> records;
+    std::array<Position, Entries::kMax> at;
+    unsigned count = 0;
+    bool any_below = false;
+    Position last_below;
+  };
+
+  static void gather(const NodeT& node, NodeMeta meta, std::uint64_t head, Ties& ties) noexcept {
+    const bool leaf = meta.level() == 0;
+    const unsigned blocks = std::min(meta.blocks(), Traits::Shape::blocks(leaf));
+    for (unsigned block = 0; block < blocks; ++block) {
+      const unsigned count = NodeT::clamp_count(meta, block);
+      for (unsigned slot = 0; slot < count; ++slot) {
+        const Position at = position(block, slot);
+        const std::uint64_t here = node.head(leaf, at);
+        const bool first_child = !leaf && block == 0 && slot == 0;
+        if (first_child || here < head) {
+          ties.any_below = true;
+          ties.last_below = at;
+        } else if (here == head) {
+          ties.records[ties.count] = kExact ? here : (leaf ? node.value(leaf, at) : node.separator(at));
+          ties.at[ties.count++] = at;
+        } else {
+          return;
+        }
+      }
+    }
+  }
+
+  static std::strong_ordering order(bool leaf, Key key, std::uint64_t record) noexcept {
+    if constexpr (kExact) {
+      return key <=> record;
+    } else {
+      return leaf ? key.compare(Traits::Record::key(record)) <=> 0 : Traits::order(key, record);
+    }
+  }
+
+  /// How many of the tied records are below `key`, or equal to it when `or_equal`. They must be safe to read.
+  static unsigned count_ties_below(bool leaf, Key key, const Ties& ties, bool or_equal) noexcept {
+    unsigned first = 0;
+    unsigned last = ties.count;
+    while (first < last) {
+      const unsigned middle = (first + last) / 2;
+      const auto comparison = order(leaf, key, ties.records[middle]);
+      if (comparison > 0 || (or_equal && comparison == 0)) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    return first;
+  }
+
+  static bool slow_child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head, bool strict,
+                         const Read& read, std::uint64_t& out) noexcept {
+    Ties ties;
+    gather(node, meta, head, ties);
+    if (!read.valid()) {
+      return false;
+    }
+    const unsigned below = count_ties_below(false, key, ties, !strict);
+    out = node.value(false, below > 0 ? ties.at[below - 1] : ties.last_below);
+    return true;
+  }
+
+  static Found slow_find(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                         const Read& read) noexcept {
+    const bool leaf = meta.level() == 0;
+    Found result;
+    Ties ties;
+    gather(node, meta, head, ties);
+    if (!read.valid()) {
+      result.torn = true;
+      return result;
+    }
+    if (ties.count == 0) {
+      const unsigned block = node.block_for(meta, head, false);
+      result.at = position(block, node.count_below(leaf, block, NodeT::clamp_count(meta, block), head));
+      return result;
+    }
+    const unsigned below = count_ties_below(leaf, key, ties, false);
+    if (below == ties.count) {
+      // Behind the last tie, in its block: the next block's fence is at least this head.
+      result.at = position(ties.at[below - 1].block, ties.at[below - 1].slot + 1U);
+      return result;
+    }
+    result.at = ties.at[below];
+    result.found = order(leaf, key, ties.records[below]) == 0;
+    result.value = node.value(leaf, result.at);
+    return result;
+  }
+};
+
+}  // namespace mxkv::index

@@ -1,0 +1,40 @@
+// Separator records: the immutable byte strings behind fences and inner separators of byte-key nodes.
+//
+// Each belongs to exactly one word of one node (or to the task that carries it there), is cut to the
+// shortest string that divides, and is retired by epoch. The minimum (no record) is the word 0.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "index/key.hpp"
+
+namespace mxkv::index {
+
+class SeparatorRecord {
+ public:
+  [[nodiscard]] static std::size_t bytes_for(KeyView key) noexcept {
+    return sizeof(SeparatorRecord) + key.size();
+  }
+
+  /// Writes a record of `key` into `memory` of bytes_for(key) bytes, 8-byte aligned.
+  static SeparatorRecord* construct(void* memory, KeyView key) noexcept {
+    auto* record = new (memory) SeparatorRecord(static_cast<std::uint16_t>(key.size()));
+    std::memcpy(record + 1, key.data(), key.size());
+    return record;
+  }
+
+  [[nodiscard]] KeyView key() const noexcept { return {reinterpret_cast<const char*>(this + 1), size_}; }
+
+  /// The key that a node's word stands for; 0 is the minimum.
+  [[nodiscard]] static KeyView key_of(std::uint64_t word) noexcept {
+    return word == 0 ? KeyView{} : reinterpret_cast<const SeparatorRecord*>(word)->key();
+  }
+
+ private:
+  explicit SeparatorRecord(std::uint16_t size) noexcept : size_(size) {}
+  std::uint16_t size_;
+};
+
+}  // namespace mxkv::index

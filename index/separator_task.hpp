@@ -1,0 +1,192 @@
+// After a split: the separator of the new node goes into the level above; the root grows when there is none.
+//
+// A SeparatorTask finds its level from the root by number (no stored parent), moves right, inserts
+// {separator, new node} and clears the new node's `separator_pending` under the parent's latch. It may split
+// the parent in turn. Until it has run, searches reach the new node by the right link. It holds a pin of its
+// own; the new node cannot go away while its separator is pending.
+//
+// GrowRootTask replaces a root that has no parent. It runs in the tree's pool, so two never run at once, and
+// looks again whether the root still is the node's level: if not, the separator goes the ordinary way.
+#pragma once
+
+#include "index/insert_plan.hpp"
+#include "index/traverse.hpp"
+
+namespace mxkv::index {
+
+template <class Traits>
+void spawn_separator(Tree<Traits>& tree, InsertPlan<Traits>& split, unsigned parent_level,
+                     runtime::Worker& worker);
+
+template <class Traits>
+class GrowRootTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "grow root";
+  using NodeT = Node<typename Traits::Shape>;
+
+  GrowRootTask(const runtime::TaskClass* task_class, Tree<Traits>& tree, std::uint64_t separator,
+               NodeT& right, unsigned parent_level) noexcept
+      : MxTask(task_class), tree_(&tree), separator_(separator), right_(&right), parent_level_(parent_level) {
+    annotate(tree.tagged(), sizeof(Tree<Traits>));
+    annotate(runtime::access::write);
+  }
+
+  runtime::step execute(runtime::Worker& worker);
+  void discard(runtime::Worker& worker) { Traits::free_fence(worker, separator_); }
+
+ private:
+  Tree<Traits>* tree_;
+  std::uint64_t separator_;
+  NodeT* right_;
+  unsigned parent_level_;
+};
+
+template <class Traits>
+struct SeparatorScratch : TraverseScratch {
+  Found found;
+  InsertPlan<Traits> plan;
+};
+
+template <class Traits>
+class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, SeparatorScratch<Traits>> {
+  using Base = TraverseTask<SeparatorTask<Traits>, Traits, SeparatorScratch<Traits>>;
+
+ public:
+  static constexpr const char* kName = "separator";
+  static constexpr bool kWrites = true;
+  using typename Base::NodeT;
+  using typename Base::Scratch;
+  using typename Base::SearchT;
+
+  SeparatorTask(const runtime::TaskClass* task_class, Tree<Traits>& tree, std::uint64_t separator,
+                NodeT& right, unsigned level) noexcept
+      : Base(task_class, tree), separator_(separator), right_(&right), level_(level) {}
+
+  [[nodiscard]] typename Traits::Key key() const noexcept { return Traits::fence_key(separator_); }
+  [[nodiscard]] unsigned target_level() const noexcept { return level_; }
+
+  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
+                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+    scratch.found = SearchT::find(node, meta, key(), head, block, read, true);
+    if (scratch.found.torn) {
+      scratch.what = TraverseScratch::kind::torn;
+    } else if (!scratch.found.found) {
+      detail::settle_route(SearchT::inside(node, meta, key(), head, false, read), node, scratch);
+    }
+  }
+
+  /// A reader's view of the target: only while the root is below the level that the separator belongs to.
+  runtime::step resume_target(Scratch& /*scratch*/, runtime::Worker& worker) { return grow_or_retry(worker); }
+  runtime::step resume_item(runtime::Worker& /*worker*/) { return runtime::step::done; }
+
+  bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
+    if (this->here().generation() != right_->generation()) {
+      discard(worker);  // the tree was cleared: the node goes with the old one
+      otherwise = runtime::step::done;
+      return false;
+    }
+    if (scratch.meta.level() < level_) {
+      otherwise = grow_or_retry(worker);
+      return false;
+    }
+    if (scratch.what != TraverseScratch::kind::target) {
+      otherwise = this->resume_node(scratch, worker);
+      return false;
+    }
+    if (scratch.found.found) {
+      right_->store_separator_pending(false);
+      discard(worker);
+      otherwise = runtime::step::done;
+      return false;
+    }
+    switch (scratch.plan.plan(this->tree(), this->here(), this->seen_version(), scratch.found.at, worker)) {
+      case planned::ready:
+        return true;
+      case planned::torn:
+        otherwise = this->conflict(worker);
+        return false;
+      case planned::out_of_memory:
+        // The tree stays correct without it: searches take the right link. Nothing else can be done here.
+        discard(worker);
+        otherwise = runtime::step::done;
+        return false;
+    }
+    return false;
+  }
+
+  void apply(Scratch& scratch, runtime::Worker& /*worker*/) {
+    NodeT& node = this->here();
+    if (scratch.plan.splits()) {
+      scratch.plan.split(node);
+      return;
+    }
+    scratch.plan.insert(node, Traits::head(key(), node.meta().prefix_bytes()),
+                        Tree<Traits>::tag(right_).word(), separator_);
+    right_->store_separator_pending(false);
+  }
+
+  runtime::step finish(Scratch& scratch, runtime::Worker& worker) {
+    if (!scratch.plan.splits()) {
+      return runtime::step::done;  // the record is the node's now
+    }
+    spawn_separator(this->tree(), scratch.plan, level_ + 1, worker);
+    this->enter(this->object());
+    return runtime::step::again;
+  }
+
+  void abandon(Scratch& scratch, runtime::Worker& worker) { scratch.plan.abandon(worker); }
+  void discard(runtime::Worker& worker) { Traits::free_fence(worker, separator_); }
+
+ private:
+  runtime::step grow_or_retry(runtime::Worker& worker) {
+    auto* grow = worker.create<GrowRootTask<Traits>>(this->tree(), separator_, *right_, level_);
+    grow->annotations().pin_slot = std::exchange(this->annotations().pin_slot, runtime::Annotations::kNoPin);
+    worker.spawn(grow);
+    return runtime::step::done;
+  }
+
+  std::uint64_t separator_;
+  NodeT* right_;
+  unsigned level_;
+};
+
+template <class Traits>
+runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
+  auto* old_root = static_cast<NodeT*>(tree_->root().object());
+  if (old_root->generation() != right_->generation()) {
+    discard(worker);
+    return runtime::step::done;
+  }
+  if (old_root->meta().level() >= parent_level_) {
+    auto* task = worker.create<SeparatorTask<Traits>>(*tree_, separator_, *right_, parent_level_);
+    task->annotations().pin_slot = std::exchange(annotations().pin_slot, runtime::Annotations::kNoPin);
+    task->start(worker);
+    return runtime::step::done;
+  }
+  NodeT* root = parent_level_ < Tree<Traits>::kMaxLevels
+                    ? tree_->allocate_node(worker, parent_level_, old_root->generation())
+                    : nullptr;
+  if (root == nullptr) {
+    discard(worker);
+    return runtime::step::done;
+  }
+  Entries entries;
+  entries.insert(0, 0, Tree<Traits>::tag(old_root).word(), 0);
+  entries.insert(1, Traits::head(Traits::fence_key(separator_), 0), Tree<Traits>::tag(right_).word(),
+                 separator_);
+  root->layout(entries, 0, 2);
+  tree_->publish_root(root);
+  right_->store_separator_pending(false);
+  return runtime::step::done;
+}
+
+/// Spawns the task that makes `split`'s new node known to its parent level.
+template <class Traits>
+void spawn_separator(Tree<Traits>& tree, InsertPlan<Traits>& split, unsigned parent_level,
+                     runtime::Worker& worker) {
+  auto* task =
+      worker.create<SeparatorTask<Traits>>(tree, split.take_separator(), *split.right(), parent_level);
+  task->start(worker);
+}
+
+}  // namespace mxkv::index

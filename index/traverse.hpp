@@ -1,0 +1,263 @@
+// Traversal: the part that all tree tasks share [Mx fig. 6].
+//
+// A task starts at the root, moves right past high fences, descends, and arrives at the node of its target
+// level that holds its key. Each node is one data object; how many hops it costs depends on how deep it is:
+//   depth 0-1  the root and its children stay in the first cache: searched at once, no hop (step::now)
+//   depth 2    fits the second cache: one hop for header and block
+//   below, and leaves from depth 2   staged: a hop for the header line, then one for the block it names
+// A block hop goes on from the version that the header hop validated.
+//
+// Derived (CRTP) gives: Key key() const; inspect_target(node, meta, head, block, read, scratch) const, called
+// inside the optimistic read; step resume_target(scratch, worker); and may shadow the constants below.
+#pragma once
+
+#include "index/search.hpp"
+#include "index/tree.hpp"
+
+namespace mxkv::index {
+
+/// How far the staged access of a tree task is. Kept in the task's annotations.
+enum class stage : std::uint8_t {
+  header,  ///< at a node, nothing read yet
+  block,   ///< header line read, block known
+  item,    ///< byte keys: at the record that a leaf's entry refers to
+  commit,  ///< at the leaf again, all known: only the latch is missing
+};
+
+/// What a look at one node found out. Filled by inspect(), used by resume().
+struct TraverseScratch {
+  enum class kind : std::uint8_t { right, child, block, target, torn, outside };
+  kind what;
+  NodeMeta meta{0};
+  std::uint64_t next;  ///< right or child: where to
+  unsigned block;
+};
+
+namespace detail {
+/// Turns where a key that was not found belongs into what the traversal does next.
+template <class NodeT>
+void settle_route(route where, const NodeT& node, TraverseScratch& scratch) noexcept {
+  switch (where) {
+    case route::here:
+      return;
+    case route::right:
+      scratch.what = TraverseScratch::kind::right;
+      scratch.next = node.right();
+      return;
+    case route::torn:
+      scratch.what = TraverseScratch::kind::torn;
+      return;
+    case route::outside:
+      scratch.what = TraverseScratch::kind::outside;
+      return;
+  }
+}
+}  // namespace detail
+
+template <class Derived, class TraitsT, class ScratchT = TraverseScratch>
+class TraverseTask : public runtime::MxTask {
+ public:
+  using Traits = TraitsT;
+  using Scratch = ScratchT;
+  using NodeT = Node<typename Traits::Shape>;
+  using SearchT = Search<Traits>;
+  using TreeT = Tree<Traits>;
+  using Key = typename Traits::Key;
+
+  /// Level at which Derived takes over.
+  [[nodiscard]] unsigned target_level() const noexcept { return 0; }
+  /// Whether Derived writes there.
+  static constexpr bool kWrites = false;
+  /// Whether Derived reads the whole target node in one hop.
+  static constexpr bool kWholeTarget = false;
+
+  [[nodiscard]] TreeT& tree() const noexcept { return *tree_; }
+
+  /// Pins, points the task at the root and spawns it.
+  void start(runtime::Worker& worker) {
+    worker.pin(*this);
+    aim_at_root();
+    worker.spawn(this);
+  }
+
+  // --- For guarded execution ---
+
+  [[nodiscard]] bool staged() const noexcept { return at_stage(stage::block) || at_stage(stage::commit); }
+
+  void inspect(const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+    if (at_stage(stage::commit)) {
+      return;
+    }
+    const NodeT& node = here();
+    const NodeMeta meta = node.meta();
+    scratch.meta = meta;
+    const Key key = self().key();
+    const std::uint64_t head = Traits::head(key, meta.prefix_bytes());
+    const bool from_header = at_stage(stage::header);
+    if (from_header && !(Derived::kWholeTarget && own_mark())) {
+      switch (SearchT::route_of(node, meta, key, head, strict(), careful(), read)) {
+        case route::here:
+          break;
+        case route::right:
+          scratch.what = TraverseScratch::kind::right;
+          scratch.next = node.right();
+          return;
+        case route::torn:
+        case route::outside:
+          scratch.what = TraverseScratch::kind::torn;
+          return;
+      }
+    }
+    const unsigned level = meta.level();
+    const bool at_target = level <= self().target_level();
+    const unsigned block =
+        from_header ? node.block_for(meta, head, strict()) : block_of_annotation(level == 0);
+    scratch.block = block;
+    if (from_header && is_staged(level) && !(at_target && Derived::kWholeTarget)) {
+      scratch.what = TraverseScratch::kind::block;
+    } else if (at_target) {
+      scratch.what = TraverseScratch::kind::target;
+      self().inspect_target(node, meta, head, node.clamp_block(meta, block), read, scratch);
+    } else {
+      const bool whole =
+          SearchT::child(node, meta, key, head, node.clamp_block(meta, block), strict(), read, scratch.next);
+      scratch.what = whole ? TraverseScratch::kind::child : TraverseScratch::kind::torn;
+    }
+  }
+
+  runtime::step resume(Scratch& scratch, runtime::Worker& worker) {
+    if (object().synchronization() == runtime::primitive::none) {
+      return self().resume_item(worker);
+    }
+    return resume_node(scratch, worker);
+  }
+
+  runtime::step conflict(runtime::Worker& /*worker*/) {
+    enter(object());
+    return runtime::step::again;
+  }
+
+  // --- For Derived ---
+
+ protected:
+  TraverseTask(const runtime::TaskClass* task_class, TreeT& tree) noexcept
+      : MxTask(task_class), tree_(&tree) {}
+
+  [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
+  [[nodiscard]] const Derived& self() const noexcept { return static_cast<const Derived&>(*this); }
+  [[nodiscard]] NodeT& here() const noexcept { return *static_cast<NodeT*>(object().object()); }
+  [[nodiscard]] bool at_stage(stage wanted) const noexcept {
+    return annotations().stage == static_cast<std::uint8_t>(wanted);
+  }
+  void set_stage(stage next) noexcept { annotations().stage = static_cast<std::uint8_t>(next); }
+
+  /// Looks for the greatest key below key() instead of key() itself.
+  [[nodiscard]] bool strict() const noexcept { return (annotations().mark & kStrict) != 0; }
+  void set_strict(bool on) noexcept { set_mark(kStrict, on); }
+  [[nodiscard]] bool careful() const noexcept { return (annotations().mark & kCareful) != 0; }
+  void set_careful(bool on) noexcept { set_mark(kCareful, on); }
+  /// A mark of Derived's own. With kWholeTarget: the node was entered by the right link, wherever the key is.
+  [[nodiscard]] bool own_mark() const noexcept { return (annotations().mark & kOwn) != 0; }
+  void set_own_mark(bool on) noexcept { set_mark(kOwn, on); }
+
+  /// Step of a task that found a target only as far as the header, or nothing yet.
+  runtime::step resume_node(Scratch& scratch, runtime::Worker& worker) {
+    switch (scratch.what) {
+      case TraverseScratch::kind::right:
+        enter(runtime::TaggedPointer{scratch.next});
+        return hop(scratch.meta.level());
+      case TraverseScratch::kind::child:
+        set_depth(depth() + 1);
+        enter(runtime::TaggedPointer{scratch.next});
+        return hop(scratch.meta.level() - 1);
+      case TraverseScratch::kind::block: {
+        const bool leaf = scratch.meta.level() == 0;
+        annotate_lines(object(), NodeT::first_line_of(scratch.block, leaf), 2);
+        set_stage(stage::block);
+        return runtime::step::again;
+      }
+      case TraverseScratch::kind::torn:
+        return conflict(worker);
+      case TraverseScratch::kind::outside:
+        return restart(true);
+      case TraverseScratch::kind::target:
+        break;
+    }
+    return self().resume_target(scratch, worker);
+  }
+
+  /// Points the task at the root again.
+  void aim_at_root() noexcept {
+    set_depth(0);
+    enter(tree_->root());
+    annotate(runtime::access::readonly);
+    if constexpr (Derived::kWrites) {
+      // The root may be the target itself, or lie below it while the tree grows.
+      const unsigned level = here().meta().level();
+      if (level <= self().target_level()) {
+        annotate(runtime::access::write);
+      }
+    }
+  }
+
+  /// Starts over at the root; `carefully`: with whole keys compared on the way.
+  runtime::step restart(bool carefully) noexcept {
+    set_careful(carefully);
+    aim_at_root();
+    return runtime::step::again;
+  }
+
+  /// Points the task at the header of a node.
+  void enter(runtime::TaggedPointer node) noexcept {
+    set_stage(stage::header);
+    annotate_lines(node, 0, 1);
+  }
+
+ private:
+  static constexpr std::uint8_t kCareful = 1;
+  static constexpr std::uint8_t kStrict = 2;
+  static constexpr std::uint8_t kOwn = 4;
+  static constexpr unsigned kDepthShift = 3;
+  static constexpr unsigned kHotDepth = 1;     ///< levels down to here are run through at once
+  static constexpr unsigned kOneHopDepth = 2;  ///< inner nodes down to here take one hop, not two
+
+  void set_mark(std::uint8_t bit, bool on) noexcept {
+    auto& mark = annotations().mark;
+    mark = static_cast<std::uint8_t>(on ? mark | bit : mark & ~bit);
+  }
+  [[nodiscard]] unsigned depth() const noexcept { return annotations().mark >> kDepthShift; }
+  void set_depth(unsigned depth) noexcept {
+    constexpr unsigned kMost = 0xFFU >> kDepthShift;
+    const unsigned clamped = depth < kMost ? depth : kMost;
+    annotations().mark = static_cast<std::uint8_t>((annotations().mark & ((1U << kDepthShift) - 1)) |
+                                                   (clamped << kDepthShift));
+  }
+
+  [[nodiscard]] bool is_staged(unsigned level) const noexcept {
+    return depth() > kOneHopDepth || (level == 0 && depth() > kHotDepth);
+  }
+
+  /// How a task gets to the node that it just entered.
+  runtime::step hop(unsigned level) noexcept {
+    bool write = false;
+    if constexpr (Derived::kWrites) {
+      // The child of a branch node is where a writer writes: annotated so before anyone touches it.
+      write = level <= self().target_level();
+      annotate(write ? runtime::access::write : runtime::access::readonly);
+    }
+    if (Derived::kWholeTarget && level <= self().target_level()) {
+      annotate_lines(object(), 0, NodeT::kLines);
+      return runtime::step::again;
+    }
+    const bool bound = write && object().synchronization() == runtime::primitive::optimistic_scheduling;
+    return depth() <= kHotDepth && !bound ? runtime::step::now : runtime::step::again;
+  }
+
+  [[nodiscard]] unsigned block_of_annotation(bool leaf) const noexcept {
+    return (annotations().first_line - NodeT::kHeaderLines) / Traits::Shape::lines_per_block(leaf);
+  }
+
+  TreeT* tree_;
+};
+
+}  // namespace mxkv::index

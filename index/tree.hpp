@@ -1,0 +1,91 @@
+// The Blink-tree object: its root, its options and the life of its nodes.
+//
+// The tree is a data object itself, serialized by scheduling: what replaces the root (growth, clear) runs as
+// a task in its pool, one after the other. Readers load the root word without synchronising: a root that was
+// replaced is still a node of the tree, from which a search moves right or finds its way down.
+// [Mx 5.1], architecture section 5.
+#pragma once
+
+#include <atomic>
+#include <new>
+
+#include "index/node.hpp"
+#include "index/traits.hpp"
+#include "runtime/scheduler/runtime.hpp"
+
+namespace mxkv::index {
+
+/// How the nodes of a tree are synchronised [Mx 4.2: inner nodes by scheduling, leaves by latch].
+struct TreeOptions {
+  runtime::primitive leaves = runtime::primitive::optimistic_latch;
+  runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
+};
+
+template <class Traits>
+class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject {
+ public:
+  using NodeT = Node<typename Traits::Shape>;
+  static constexpr unsigned kMaxLevels = 24;
+
+  /// Makes an empty tree. Start-up only: before the runtime starts. Throws std::bad_alloc.
+  Tree(runtime::Runtime& runtime, TreeOptions options)
+      : DataObject(runtime.pool_for_object(runtime::WorkerId{0}, 0),
+                   runtime::primitive::serialized_by_scheduling),
+        runtime_(runtime),
+        options_(options),
+        node_kind_(runtime.add_reclaim_kind(
+            [](runtime::Worker& worker, void* node) { worker.nodes().release(node); })) {
+    NodeT* root = allocate_node(runtime.worker(runtime::WorkerId{0}), 0, 0);
+    if (root == nullptr) {
+      throw std::bad_alloc{};
+    }
+    publish_root(root);
+  }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+
+  [[nodiscard]] runtime::Runtime& runtime() noexcept { return runtime_; }
+  [[nodiscard]] const TreeOptions& options() const noexcept { return options_; }
+
+  /// The root, tagged. Any thread; pairs with publish_root().
+  [[nodiscard]] runtime::TaggedPointer root() const noexcept {
+    return runtime::TaggedPointer{root_.load(std::memory_order_acquire)};
+  }
+  [[nodiscard]] runtime::TaggedPointer tagged() const noexcept { return runtime::TaggedPointer{this, 0}; }
+  [[nodiscard]] unsigned root_level() const noexcept {
+    return static_cast<const NodeT*>(root().object())->meta().level();
+  }
+
+  /// Replaces the root. In the tree's pool, or at start-up.
+  void publish_root(const NodeT* root) noexcept {
+    root_.store(tag(root).word(), std::memory_order_release);  // pairs with root()
+  }
+
+  [[nodiscard]] static runtime::TaggedPointer tag(const NodeT* node) noexcept {
+    return runtime::TaggedPointer{node, 0};
+  }
+
+  /// A fresh node without entries on `worker`'s memory, in one of its pools; null when memory is full.
+  [[nodiscard]] NodeT* allocate_node(runtime::Worker& worker, unsigned level,
+                                     std::uint64_t generation) noexcept {
+    void* memory = worker.nodes().allocate(sizeof(NodeT));
+    if (memory == nullptr) {
+      return nullptr;
+    }
+    const runtime::PoolId pool = runtime_.pool_for_object(worker.id(), worker.random()());
+    return new (memory) NodeT(pool, level == 0 ? options_.leaves : options_.inner_nodes, level, generation);
+  }
+
+  /// Retires memory of the tree's nodes that became unreachable: a node or a separator record.
+  void retire(runtime::Worker& worker, void* memory, std::size_t bytes) {
+    worker.retire(memory, node_kind_, bytes);
+  }
+
+ private:
+  runtime::Runtime& runtime_;
+  TreeOptions options_;
+  runtime::ReclaimKind node_kind_;
+  std::atomic<std::uint64_t> root_{0};
+};
+
+}  // namespace mxkv::index

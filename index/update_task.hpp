@@ -1,0 +1,190 @@
+// A write of one key: insert, replace, remove, change in place, or leave alone, as Derived decides once it
+// knows what is there.
+//
+// At the leaf the task searches optimistically, lets Derived decide and prepare (allocate, build) outside the
+// latch, takes the latch from the version it searched at, and only compares-and-swaps under it; if the
+// version moved, it searches and decides again. Inserting into a full leaf splits it first and comes back.
+//
+// Derived (CRTP) gives
+//   Key key() const
+//   Decision decide(bool found, std::uint64_t old, Worker&)
+//       Outside the latch; may be called again. `old` is safe to read under the pin.
+//   void commit(NodeT& leaf, bool found, std::uint64_t old, std::uint64_t value, Worker&)
+//       Under the latch, just before the entry changes: mint, log. Must not fail. The one commit hook.
+//   step committed(bool found, std::uint64_t old, Worker&)     After the latch; retires `old`, answers.
+//   step left(bool found, std::uint64_t old, Worker&)          Nothing was to be changed.
+//   step out_of_memory(Worker&)                                The leaf had to split and could not.
+#pragma once
+
+#include "index/lookup_task.hpp"
+#include "index/separator_task.hpp"
+
+namespace mxkv::index {
+
+/// What a write does to the entry.
+struct Decision {
+  enum class what : std::uint8_t {
+    leave,     ///< nothing: left() follows
+    put,       ///< insert or replace with `value`
+    remove,    ///< only if found
+    in_place,  ///< commit() changes the record itself; only if found
+    wait,      ///< not yet: the task is parked with whoever will spawn it again
+  };
+  what action = what::leave;
+  std::uint64_t value = 0;
+};
+
+template <class Traits>
+struct UpdateScratch : LookupScratch {
+  Decision decision;
+  InsertPlan<Traits> plan;
+};
+
+template <class Derived, class Traits>
+class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
+  using Base = TraverseTask<Derived, Traits, UpdateScratch<Traits>>;
+
+ public:
+  static constexpr bool kWrites = true;
+  using typename Base::NodeT;
+  using typename Base::Scratch;
+  using typename Base::SearchT;
+  using typename Base::TreeT;
+
+  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
+                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+    scratch.found = SearchT::find(node, meta, this->self().key(), head, block, read, this->careful());
+    if (scratch.found.torn) {
+      scratch.what = TraverseScratch::kind::torn;
+    } else if (!Traits::kExact && !scratch.found.found && !scratch.found.candidate) {
+      detail::settle_route(SearchT::inside(node, meta, this->self().key(), head, false, read), node, scratch);
+    }
+  }
+
+  /// Readers never get here: the target is entered as a writer.
+  runtime::step resume_target(Scratch& /*scratch*/, runtime::Worker& worker) {
+    return this->conflict(worker);
+  }
+
+  /// At the record of the only entry with our head.
+  runtime::step resume_item(runtime::Worker& /*worker*/) {
+    if constexpr (!Traits::kExact) {
+      const runtime::TaggedPointer leaf = visit_.leaf;
+      if (Traits::Record::key(visit_.value) != this->self().key()) {
+        this->set_careful(true);
+        this->enter(leaf);
+        return runtime::step::again;
+      }
+      // Back to the leaf at the version that named the record: only the latch is missing.
+      this->annotate_lines(leaf, 0, 1);
+      this->set_stage(stage::commit);
+      return leaf.synchronization() == runtime::primitive::optimistic_scheduling ? runtime::step::again
+                                                                                 : runtime::step::now;
+    }
+    return runtime::step::done;
+  }
+
+  bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
+    if (this->at_stage(stage::commit)) {
+      if constexpr (!Traits::kExact) {
+        scratch.found.found = true;
+        scratch.found.value = visit_.value;
+        scratch.found.at = at_;
+      }
+    } else if (scratch.what != TraverseScratch::kind::target) {
+      otherwise = this->resume_node(scratch, worker);
+      return false;
+    } else if (scratch.found.candidate) {
+      otherwise = visit_record(scratch.found);
+      return false;
+    }
+    const Found& found = scratch.found;
+    scratch.decision = this->self().decide(found.found, found.value, worker);
+    switch (scratch.decision.action) {
+      case Decision::what::leave:
+        otherwise = this->self().left(found.found, found.value, worker);
+        return false;
+      case Decision::what::wait:
+        this->enter(this->object());
+        otherwise = runtime::step::parked;
+        return false;
+      case Decision::what::put:
+        return found.found || plan_insert(scratch, worker, otherwise);
+      case Decision::what::remove:
+      case Decision::what::in_place:
+        MXKV_DCHECK(found.found, "only an entry that is there is removed or changed in place");
+        return true;
+    }
+    return false;
+  }
+
+  void apply(Scratch& scratch, runtime::Worker& worker) {
+    NodeT& leaf = this->here();
+    const Found& found = scratch.found;
+    const std::uint64_t value = scratch.decision.value;
+    const bool puts = scratch.decision.action == Decision::what::put;
+    if (puts && !found.found && scratch.plan.splits()) {
+      scratch.plan.split(leaf);
+      return;
+    }
+    this->self().commit(leaf, found.found, found.value, value, worker);
+    if (scratch.decision.action == Decision::what::remove) {
+      leaf.erase(found.at);
+    } else if (puts && found.found) {
+      leaf.store_value(true, found.at, value);
+    } else if (puts) {
+      scratch.plan.insert(leaf, Traits::head(this->self().key(), leaf.meta().prefix_bytes()), value, 0);
+    }
+  }
+
+  runtime::step finish(Scratch& scratch, runtime::Worker& worker) {
+    if (scratch.decision.action == Decision::what::put && !scratch.found.found && scratch.plan.splits()) {
+      spawn_separator(this->tree(), scratch.plan, 1, worker);
+      this->enter(this->object());
+      return runtime::step::again;
+    }
+    return this->self().committed(scratch.found.found, scratch.found.value, worker);
+  }
+
+  void abandon(Scratch& scratch, runtime::Worker& worker) {
+    if (scratch.decision.action == Decision::what::put && !scratch.found.found) {
+      scratch.plan.abandon(worker);
+    }
+  }
+
+ protected:
+  using Base::Base;
+
+ private:
+  runtime::step visit_record(const Found& found) noexcept {
+    if constexpr (!Traits::kExact) {
+      visit_.leaf = this->object();
+      visit_.value = found.value;
+      at_ = found.at;
+      using Record = typename Traits::Record;
+      this->annotate_lines(runtime::TaggedPointer::unsynchronized(Record::address(found.value)), 0,
+                           Record::lines(found.value));
+      this->set_stage(stage::item);
+    }
+    return runtime::step::again;
+  }
+
+  bool plan_insert(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
+    switch (scratch.plan.plan(this->tree(), this->here(), this->seen_version(), scratch.found.at, worker)) {
+      case planned::ready:
+        return true;
+      case planned::torn:
+        otherwise = this->conflict(worker);
+        return false;
+      case planned::out_of_memory:
+        otherwise = this->self().out_of_memory(worker);
+        return false;
+    }
+    return false;
+  }
+
+  [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;
+  Position at_;
+};
+
+}  // namespace mxkv::index
