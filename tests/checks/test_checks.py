@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duplicates
 import include_rules
+import scripts
 import text_rules
 import top_level
 
@@ -150,6 +151,23 @@ class DuplicatesTest(Invented):
         self.write("index/a.cpp", opening)
         self.write("index/b.cpp", opening)
         self.assertEqual(duplicates.check(self.root), [])
+
+
+class ScriptsTest(Invented):
+    def violations(self, text, mode=0o755):
+        self.write("tests/run", text)
+        (self.root / "tests/run").chmod(mode)
+        return scripts.check(self.root)
+
+    def test_a_good_script_is_fine(self):
+        self.assertEqual(self.violations("#!/usr/bin/env bash\nset -euo pipefail\necho a/work/b\n"), [])
+
+    def test_each_fault_is_caught(self):
+        head = "#!/usr/bin/env bash\nset -euo pipefail\n"
+        self.assertEqual(len(self.violations(head + "if true; then\n")), 1)
+        self.assertEqual(len(self.violations(head, mode=0o644)), 1)
+        self.assertEqual(len(self.violations("#!/usr/bin/env bash\n")), 1)
+        self.assertEqual(len(self.violations(head + "cd /" "work/x\n")), 1)
 
 
 if __name__ == "__main__":
