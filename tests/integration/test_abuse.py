@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 
-from harness import Closed, Connection, IS_MEMCACHED, Options, ServerCase, mxkv_only, patience, scaled
+from harness import Closed, Connection, Options, ServerCase, mxkv_only, patience, scaled
 from harness.connection import block, converse
 
 _MIB = 1 << 20
@@ -82,7 +82,7 @@ class DyingClientTest(ServerCase):
             client.send(b"x" * (24 * _MIB))
             (client.reset if number % 2 else client.close)()
         deadline = time.monotonic() + patience(20)
-        while int(watcher.stats()["curr_connections"]) > (3 if IS_MEMCACHED else 1):
+        while int(watcher.stats()["curr_connections"]) > 1:
             self.assertLess(time.monotonic(), deadline, "the dead are gone")
             time.sleep(0.02)
         self.assertEqual(watcher.records(b"get dying0 dying1 dying2"), [])
@@ -168,7 +168,7 @@ class CrowdTest(ServerCase):
         while True:
             stats = watcher.stats()
             open_now, total = int(stats["curr_connections"]), int(stats["total_connections"])
-            if open_now <= (5 if IS_MEMCACHED else 1) and total >= expected:
+            if open_now <= 1 and total >= expected:
                 break
             self.assertLess(time.monotonic(), deadline, f"{open_now} open, {total} of {expected} counted")
             time.sleep(0.02)
