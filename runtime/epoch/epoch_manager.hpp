@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/ids.hpp"
 
@@ -52,7 +53,9 @@ class EpochManager {
   /// Pins at the worker's published epoch, which must not be infinity; returns the slot. Owner worker only.
   [[nodiscard]] std::uint8_t pin(WorkerId worker) noexcept {
     State& state = states_[worker.index()];
-    const std::size_t slot = state.epoch.load(std::memory_order_relaxed) % kSlots;
+    const std::uint64_t epoch = state.epoch.load(std::memory_order_relaxed);
+    MXKV_DCHECK(epoch != kInfinity, "a worker that is in no epoch cannot pin");
+    const std::size_t slot = epoch % kSlots;
     bump(state.entered[slot], std::memory_order_relaxed);
     return static_cast<std::uint8_t>(slot);
   }

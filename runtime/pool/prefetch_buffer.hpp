@@ -6,7 +6,8 @@
 //   distance   when the task is `distance` slots from the head. A cursor remembers up to where lines were
 //              asked for, since looking only at head + distance skips tasks that entered while the ring was
 //              shorter than that.
-// An entry is a task and, in the low bits of its address, which of the worker's pools it came from.
+// `Prefetcher` is what asks for a task's lines; a test counts there. An entry is a task and, in the low bits
+// of its address, which of the worker's pools it came from.
 #pragma once
 
 #include <array>
@@ -25,14 +26,20 @@ struct BufferedTask {
   std::size_t pool;
 };
 
+/// Prefetches the annotated lines: what the product uses.
+struct AnnotatedLines {
+  static void ask(const MxTask& task) noexcept { task.prefetch(); }
+};
+
 /// Thread-safety: owner worker only.
-class PrefetchBuffer {
+template <class Prefetcher = AnnotatedLines>
+class BasicPrefetchBuffer {
  public:
   static constexpr std::uint32_t kCapacity = 512;
   /// Task blocks are cache-line aligned, which leaves six bits for the pool.
   static constexpr std::size_t kMaxPools = kCacheLineBytes - 1;
 
-  explicit PrefetchBuffer(const PrefetchOptions& options) noexcept
+  explicit BasicPrefetchBuffer(const PrefetchOptions& options) noexcept
       : mode_(options.mode), distance_(options.distance), window_(options.window) {
     MXKV_ASSERT(window_ >= 1 && window_ <= kCapacity / 2,
                 "the window fits the ring with room for respawned tasks");
@@ -48,7 +55,7 @@ class PrefetchBuffer {
     slots_[tail_ % kCapacity] = reinterpret_cast<std::uintptr_t>(task) | pool;
     ++tail_;
     if (mode_ == prefetch_mode::at_spawn) {
-      task->prefetch();
+      Prefetcher::ask(*task);
     }
   }
 
@@ -69,8 +76,8 @@ class PrefetchBuffer {
       prefetched_ = head_;
     }
     for (; static_cast<std::int32_t>(until - prefetched_) > 0; ++prefetched_) {
-      reinterpret_cast<const MxTask*>(slots_[prefetched_ % kCapacity] & ~std::uintptr_t{kMaxPools})
-          ->prefetch();
+      Prefetcher::ask(
+          *reinterpret_cast<const MxTask*>(slots_[prefetched_ % kCapacity] & ~std::uintptr_t{kMaxPools}));
     }
   }
 
@@ -82,5 +89,7 @@ class PrefetchBuffer {
   std::uint32_t prefetched_ = 0;
   std::array<std::uintptr_t, kCapacity> slots_{};
 };
+
+using PrefetchBuffer = BasicPrefetchBuffer<>;
 
 }  // namespace mxkv::runtime

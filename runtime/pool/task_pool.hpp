@@ -69,6 +69,7 @@ class BasicTaskPool {
   std::atomic<WorkerId::rep> owner_{0};
   alignas(kCacheLineBytes) TaskList local_;
   std::uint32_t in_buffer_ = 0;
+  bool from_outside_ = false;  ///< where the last task was asked for first
 };
 
 using TaskPool = BasicTaskPool<>;
@@ -124,6 +125,14 @@ void BasicTaskPool<Schedule>::give() noexcept {
 
 template <class Schedule>
 MxTask* BasicTaskPool<Schedule>::next_task() noexcept {
+  // In turn: tasks that respawn themselves here for ever must not keep out what comes from outside.
+  from_outside_ = !from_outside_;
+  if (from_outside_) {
+    if (MxTask* task = queue_.pop().task) {
+      return task;
+    }
+    return local_.pop_front();
+  }
   if (MxTask* task = local_.pop_front()) {
     return task;
   }

@@ -1,7 +1,9 @@
 #include "runtime/scheduler/runtime.hpp"
 
+#include <functional>
 #include <latch>
 #include <string>
+#include <system_error>
 
 #include "runtime/topology/binding.hpp"
 
@@ -59,13 +61,11 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
                                            std::span<TaskPool>{&pools_[first], pools_per_worker_});
     worker.set_poller(event_pollers_.emplace_back());
   }
-  const BinWake wake{[](void* runtime, WorkerId owner) noexcept {
-                       Worker& worker = static_cast<Runtime*>(runtime)->worker(owner);
-                       if (worker.parked()) {
-                         worker.wake();
-                       }
-                     },
-                     this};
+  // Without a look at parked(): the owner may be between its last collect() and its parking, nobody else
+  // tells it again, and one wake too many for each 256 KiB of foreign frees is cheap.
+  const BinWake wake{
+      [](void* runtime, WorkerId owner) noexcept { static_cast<Runtime*>(runtime)->worker(owner).wake(); },
+      this};
   item_space_.set_bin_wake(wake);
   node_space_.set_bin_wake(wake);
 }
@@ -85,21 +85,31 @@ Result<std::size_t> Runtime::start() {
   MXKV_ASSERT(threads_.empty(), "the runtime is started once");
   const auto start_up = std::make_shared<StartUp>(static_cast<std::ptrdiff_t>(workers_.size()));
   threads_.reserve(workers_.size());
-  for (Worker& worker : workers_) {
-    threads_.emplace_back([this, &worker, start_up] {
-      const WorkerPlacement& placement = options_.workers[worker.id().index()];
-      if (placement.pinned) {
-        if (const Result<PuId> pinned = pin_current_thread(placement.pu); !pinned) {
-          const std::scoped_lock lock{start_up->mutex};
-          start_up->failure = pinned.error().message;
-        }
+  const auto fail = [start_up](const std::string& why) {
+    const std::scoped_lock lock{start_up->mutex};
+    start_up->failure = why;
+  };
+  const auto work = [this, start_up, fail](Worker& worker) {
+    const WorkerPlacement& placement = options_.workers[worker.id().index()];
+    if (placement.pinned) {
+      if (const Result<PuId> pinned = pin_current_thread(placement.pu); !pinned) {
+        fail(pinned.error().message);
       }
-      start_up->ready.count_down();
-      start_up->decided.wait();
-      if (start_up->failure.empty()) {
-        worker.run();
-      }
-    });
+    }
+    start_up->ready.count_down();
+    start_up->decided.wait();
+    if (start_up->failure.empty()) {
+      worker.run();
+    }
+  };
+  try {
+    for (Worker& worker : workers_) {
+      threads_.emplace_back(work, std::ref(worker));
+    }
+  } catch (const std::system_error& error) {
+    // The threads that exist wait for a decision; those that do not must not be waited for.
+    fail(std::string{"a worker's thread: "} + error.what());
+    start_up->ready.count_down(static_cast<std::ptrdiff_t>(workers_.size() - threads_.size()));
   }
   start_up->ready.wait();
   start_up->decided.count_down();

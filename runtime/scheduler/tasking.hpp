@@ -46,8 +46,9 @@ template <std::derived_from<runtime::DataObject> T, class... Args>
 [[nodiscard]] ResourcePointer<T> create_resource(isolation level, rw_ratio ratio, access_frequency frequency,
                                                  Args&&... args) {
   Worker& worker = this_worker();
-  void* memory =
-      worker.nodes().allocate(sizeof(T) < runtime::kCacheLineBytes ? runtime::kCacheLineBytes : sizeof(T));
+  // Whole lines: the value heap aligns a block to a line only if its size is a multiple of one.
+  constexpr std::size_t kLines = (sizeof(T) + runtime::kCacheLineBytes - 1) / runtime::kCacheLineBytes;
+  void* memory = worker.nodes().allocate(kLines * runtime::kCacheLineBytes);
   if (memory == nullptr) {
     return {};
   }

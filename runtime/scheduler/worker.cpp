@@ -12,7 +12,8 @@ thread_local Worker* current_worker = nullptr;  // the context that `tasking::` 
 
 /// Tasks between two looks at the pools, and at the global epoch, inside a batch.
 constexpr std::uint64_t kLookEvery = 64;
-/// Tasks that each pool may put into the buffer beyond the window, so that free tasks cannot starve pools.
+/// Tasks that each pool may put into the buffer beyond the window, so that free tasks cannot starve pools;
+/// and free tasks, so that pools cannot starve them.
 constexpr std::uint32_t kPoolQuantum = 16;
 constexpr std::uint32_t kBufferedAtMost = PrefetchBuffer::kCapacity - kPoolQuantum;
 /// Most objects freed per round, so that a large list does not delay replies.
@@ -139,6 +140,8 @@ void Worker::execute(MxTask* task, std::size_t pool) noexcept {
         }
         return;
       case step::now:
+        MXKV_DCHECK(!is_bound(*task) || leases(task->object().pool_hint()),
+                    "only what this worker may run is run through");
         continue;
       case step::retry:
         count(counters_.retries);
@@ -151,7 +154,12 @@ void Worker::execute(MxTask* task, std::size_t pool) noexcept {
 }
 
 void Worker::refill_from_pools() noexcept {
-  for (std::size_t i = 0; i < pools_.size(); ++i) {
+  const std::uint32_t before = buffer_.size();
+  // Begin with another pool each time: when all are busy, the buffer is full before the last one's turn.
+  first_refilled_ = first_refilled_ + 1 < pools_.size() ? first_refilled_ + 1 : 0;
+  for (std::size_t turn = 0; turn < pools_.size(); ++turn) {
+    const std::size_t shifted = first_refilled_ + turn;
+    const std::size_t i = shifted < pools_.size() ? shifted : shifted - pools_.size();
     TaskPool& pool = pools_[i];
     if (!leased_[i]) {
       if (pool.state() != pool_state::ready || !pool.take()) {
@@ -171,6 +179,17 @@ void Worker::refill_from_pools() noexcept {
     if (pool.idle()) {
       pool.give();
       leased_[i] = false;
+    }
+  }
+  if (buffer_.size() > before && buffer_.room() == 0) {
+    // The pools fill the window by themselves: free tasks get their quantum, as a pool does.
+    for (std::uint32_t taken = 0; taken < kPoolQuantum && buffer_.size() < PrefetchBuffer::kCapacity;
+         ++taken) {
+      MxTask* task = ready_.pop_front();
+      if (task == nullptr) {
+        break;
+      }
+      buffer_.push(task);
     }
   }
 }
@@ -255,8 +274,11 @@ void Worker::reclaim(std::size_t most) {
 }
 
 void Worker::reclaim_now() {
-  epochs_.try_advance();
-  epochs_.enter(id_);
+  // An object retired in this epoch is stamped with the next one and goes when the horizon is above that.
+  for (int advance = 0; advance < 2; ++advance) {
+    epochs_.try_advance();
+    epochs_.enter(id_);
+  }
   reclaimed_epoch_ = 0;
   reclaim(~std::size_t{0});
   items_.collect();

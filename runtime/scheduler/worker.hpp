@@ -107,7 +107,8 @@ class Worker final : private RetireBlockSource {
   void retire(void* object, ReclaimKind kind, std::size_t bytes) {
     retired_.add(object, kind, epochs_.retire_stamp(), bytes);
   }
-  /// Advances the epoch and frees what may go, at once: for the out-of-memory path.
+  /// Advances the epoch and frees what may go, at once: for the out-of-memory path. Leaves this worker's
+  /// epoch, so the calling task must hold a pin or no pointer that it found earlier.
   void reclaim_now();
   [[nodiscard]] std::size_t retired_objects() const noexcept { return retired_.entries(); }
 
@@ -194,6 +195,7 @@ class Worker final : private RetireBlockSource {
   std::size_t first_pool_;
   std::span<TaskPool> pools_;
   std::vector<bool> leased_;
+  std::size_t first_refilled_ = 0;  ///< which pool came first in the last refill
   std::uint32_t batch_tasks_;
   Poller* poller_ = nullptr;
   void* local_state_ = nullptr;

@@ -6,6 +6,7 @@
 // call, so that the compiler injects the synchronisation into one instance per class.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -74,11 +75,12 @@ class MxTask {
   void annotate(TaggedPointer object, std::size_t bytes) noexcept {
     annotate_lines(object, 0, (bytes + kCacheLineBytes - 1) / kCacheLineBytes);
   }
-  /// The task touches `count` lines of `object` from line `first` (staged access).
+  /// The task touches `count` lines of `object` from line `first`, below 256 (staged access). More than 255
+  /// lines are cut to 255: so many prefetches would throw each other out of the cache.
   void annotate_lines(TaggedPointer object, std::size_t first, std::size_t count) noexcept {
     object_ = object;
     annotations_.first_line = static_cast<std::uint8_t>(first);
-    annotations_.line_count = static_cast<std::uint8_t>(count);
+    annotations_.line_count = static_cast<std::uint8_t>(std::min<std::size_t>(count, 255));
   }
   /// The task must run on `worker`.
   void annotate(WorkerId worker) noexcept { annotations_.target = worker.value(); }
