@@ -1,0 +1,38 @@
+// Clocks: the system's never goes back, the manual one moves only when told to.
+#include "runtime/base/clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mxkv::runtime {
+namespace {
+
+TEST(SystemClock, MonotonicTimeNeverGoesBack) {
+  const SystemClock clock;
+  std::uint64_t before = clock.monotonic_ns();
+  EXPECT_GT(before, 0U);
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t now = clock.monotonic_ns();
+    EXPECT_GE(now, before);
+    before = now;
+  }
+}
+
+TEST(SystemClock, CountsUnixTimeInMicroseconds) {
+  constexpr std::uint64_t kUsPerYear = 365ULL * 24 * 3600 * 1'000'000;
+  const std::uint64_t now = SystemClock{}.unix_us();
+  EXPECT_GT(now, 50 * kUsPerYear);
+  EXPECT_LT(now, 500 * kUsPerYear);
+}
+
+TEST(ManualClock, StandsStillUntilMoved) {
+  ManualClock clock{5'000'000};
+  const std::uint64_t ns = clock.monotonic_ns();
+  EXPECT_EQ(clock.unix_us(), 5'000'000U);
+  EXPECT_EQ(clock.monotonic_ns(), ns);
+  clock.advance_us(3);
+  EXPECT_EQ(clock.unix_us(), 5'000'003U);
+  EXPECT_EQ(clock.monotonic_ns(), ns + 3000);
+}
+
+}  // namespace
+}  // namespace mxkv::runtime
