@@ -1,0 +1,31 @@
+// Cursors: opaque text from which a range goes on. They hold the whole state of a range (last key, direction,
+// bounds), so they need no memory on the server and are good across reconnects and restarts.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "protocol/request.hpp"
+
+namespace mxkv::protocol {
+
+/// What a page leaves behind.
+struct CursorState {
+  std::string_view last_key;  ///< the last key emitted: the next page starts beyond it
+  RangeBound far;             ///< the bound in walking order; for prefixes unbounded
+  std::string_view prefix;    ///< by_prefix only
+  bool by_prefix = false;
+  bool reverse = false;
+};
+
+/// Most bytes of a cursor's text.
+inline constexpr std::size_t kMaxCursorBytes = 4 * ((8 + 2 * (kMaxKeyBytes + 1) + 2) / 3);
+
+/// Writes the cursor's text (no spaces, no control bytes); needs kMaxCursorBytes. Returns the new end.
+char* write_cursor(char* out, const CursorState& state) noexcept;
+
+/// Decodes `text` into the bounds, prefix and direction of `range`; keys point into `scratch` (at least
+/// kMaxCursorBytes). False if the text was not made by write_cursor() or was changed.
+[[nodiscard]] bool read_cursor(std::string_view text, RangeRequest& range, char* scratch) noexcept;
+
+}  // namespace mxkv::protocol

@@ -1,0 +1,78 @@
+// The parser of command lines: bytes in, a Request or what to answer out. No I/O, no allocation, no
+// exceptions.
+//
+// It reads command lines only. The data block of a storage command is the server's to receive: the parser
+// says how long it is; its end (CR LF, possibly split) is checked with DataBlockEnd.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "protocol/request.hpp"
+
+namespace mxkv::protocol {
+
+/// What the parser refuses.
+struct ParserLimits {
+  std::uint64_t value_bytes = 1U << 20U;   ///< longest value
+  std::size_t line_bytes = 2048;           ///< longest command line but for retrievals
+  std::size_t get_line_bytes = 1U << 20U;  ///< longest get, gets, gat, gats line
+};
+
+enum class outcome : std::uint8_t {
+  need_more,  ///< no whole line yet
+  request,    ///< `request` is filled
+  error,  ///< answer `error` after swallowing `swallow` bytes; answer nothing if `error` is empty (noreply)
+  close,  ///< close the connection without an answer
+};
+
+struct Parsed {
+  outcome what = outcome::need_more;
+  std::size_t consumed = 0;   ///< bytes of the command line, LF included
+  std::uint64_t swallow = 0;  ///< bytes that follow and belong to the refused command
+  std::string_view error;     ///< a whole reply line with CR LF
+  bool delete_key = false;    ///< too large a set: the server deletes request.key first (rule 18)
+};
+
+/// How far an incomplete line was searched for its end, so that a long line that comes in pieces is not
+/// searched anew. One a connection; reset by the parser itself.
+struct LineState {
+  std::size_t searched = 0;
+};
+
+/// Parses the command at the front of [data, data + size). Thread-safety: any thread; const.
+class Parser {
+ public:
+  explicit Parser(ParserLimits limits) noexcept : limits_(limits) {}
+  [[nodiscard]] Parsed parse(const char* data, std::size_t size, LineState& line,
+                             Request& request) const noexcept;
+  [[nodiscard]] const ParserLimits& limits() const noexcept { return limits_; }
+
+ private:
+  ParserLimits limits_;
+};
+
+/// Watches the two bytes behind a data block, which may come one at a time.
+class DataBlockEnd {
+ public:
+  /// Takes up to the missing bytes from the front; returns how many it took.
+  std::size_t feed(std::string_view bytes) noexcept {
+    std::size_t taken = 0;
+    while (seen_ < 2 && taken < bytes.size()) {
+      good_ = good_ && bytes[taken] == (seen_ == 0 ? '\r' : '\n');
+      ++seen_;
+      ++taken;
+    }
+    return taken;
+  }
+  [[nodiscard]] bool complete() const noexcept { return seen_ == 2; }
+  /// Only when complete: whether the block ended in CR LF.
+  [[nodiscard]] bool good() const noexcept { return good_; }
+
+ private:
+  std::uint8_t seen_ = 0;
+  bool good_ = true;
+};
+
+}  // namespace mxkv::protocol
