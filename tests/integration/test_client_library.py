@@ -1,5 +1,7 @@
 """A real client, pymemcache (Debian package python3-pymemcache), works unchanged."""
 
+import os
+import signal
 import threading
 import time
 
@@ -110,6 +112,26 @@ class PymemcacheTest(ServerCase):
         value = bytes(range(256)) * 4000
         self.plain.set("large", value)
         self.assertEqual(self.plain.get("large"), value)
+
+
+class TimeoutTest(ServerCase):
+    def test_a_client_that_timed_out_goes_on_when_the_server_does(self):
+        client = Client(("127.0.0.1", self.server.port), timeout=0.2, default_noreply=False)
+        self.addCleanup(client.close)
+        client.set("k", b"v")
+        os.kill(self.server.process.pid, signal.SIGSTOP)
+        try:
+            with self.assertRaises(OSError):
+                client.get("k")
+        finally:
+            os.kill(self.server.process.pid, signal.SIGCONT)
+        deadline = time.monotonic() + patience(20)
+        while True:
+            try:
+                self.assertEqual(client.get("k"), b"v", "a late reply is never taken for another request's")
+                break
+            except OSError:
+                self.assertLess(time.monotonic(), deadline)
 
 
 class PooledTest(ServerCase):
