@@ -113,24 +113,22 @@ template <class T, class LeasesPool>
 step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
   static_assert(SplitTask<T> || ExecutingTask<T>, "a task class offers execute(), or inspect() and resume()");
   const primitive how = task.object().synchronization();
-  if (how == primitive::none || how == primitive::serialized_by_scheduling) {
-    if constexpr (ExecutingTask<T>) {
+  if constexpr (ExecutingTask<T>) {
+    if (how == primitive::none || how == primitive::serialized_by_scheduling) {
       return task.execute(worker);
-    } else {
-      typename T::Scratch scratch;
-      if (how != primitive::none) {
-        task.inspect(OptimisticRead{*task.object().object()}, scratch);
-      }
-      return task.resume(scratch, worker);
     }
+  } else if (how == primitive::none) {
+    typename T::Scratch scratch;
+    return task.resume(scratch, worker);
   }
   DataObject& object = *task.object().object();
   if constexpr (SplitTask<T>) {
     if (task.annotations().access == access::readonly) {
       // Every writer of such an object runs in its pool; where the lease is ours none can be running.
-      const bool unvalidated = how == primitive::optimistic_scheduling &&
-                               leases_pool(task.object().pool_hint()) &&
-                               task.object().pool_hint() == object.pool();
+      const bool unvalidated =
+          how == primitive::serialized_by_scheduling ||
+          (how == primitive::optimistic_scheduling && leases_pool(task.object().pool_hint()) &&
+           task.object().pool_hint() == object.pool());
       typename T::Scratch scratch;
       switch (detail::inspect_consistently(task, object, scratch, unvalidated)) {
         case detail::read_outcome::conflict:
@@ -143,6 +141,7 @@ step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
       return task.resume(scratch, worker);
     }
     if constexpr (UpgradingTask<T>) {
+      // A serialized object's latch is free; its version tells later stages of a task that this one wrote.
       return detail::write_by_upgrade(task, object, worker);
     }
   }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/cache_line.hpp"
 #include "runtime/resource/data_object.hpp"
 
 namespace mxkv::runtime {
