@@ -24,6 +24,11 @@ inline constexpr std::string_view kError = "ERROR\r\n";
 inline constexpr std::string_view kBadFormat = "CLIENT_ERROR bad command line format\r\n";
 inline constexpr std::string_view kBadDataChunk = "CLIENT_ERROR bad data chunk\r\n";
 inline constexpr std::string_view kBadDelta = "CLIENT_ERROR invalid numeric delta argument\r\n";
+inline constexpr std::string_view kBadExptime = "CLIENT_ERROR invalid exptime argument\r\n";
+inline constexpr std::string_view kBadDelete =
+    "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n";
+inline constexpr std::string_view kBadEncoding = "CLIENT_ERROR error decoding key\r\n";
+inline constexpr std::string_view kBadCursor = "CLIENT_ERROR bad cursor\r\n";
 inline constexpr std::string_view kNonNumeric =
     "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n";
 inline constexpr std::string_view kTooLarge = "SERVER_ERROR object too large for cache\r\n";

@@ -82,7 +82,7 @@ struct Request {
   std::uint64_t value_bytes = 0;  ///< storage: length of the data block without its CR LF
   std::uint64_t cas_unique = 0;   ///< cas
   std::uint64_t delta = 0;        ///< incr, decr
-  std::string_view argument;      ///< stats: the group, empty for none
+  std::string_view argument;      ///< stats: the group, empty for none; verbosity: the level
   RangeRequest range;             ///< meaningful only for range verbs; the parser resets it for them alone
   std::array<char, 3 * (kMaxKeyBytes + 6)> scratch;  ///< decoded bounds
 };

@@ -1,0 +1,117 @@
+// The parser's frame: finds the line, recognises the verb, hands over to the verb's family.
+#include "protocol/parser.hpp"
+
+#include "protocol/commands.hpp"
+#include "protocol/line_scan.hpp"
+
+namespace mxkv::protocol {
+namespace {
+
+/// First byte of memcached's binary protocol, which we do not speak.
+constexpr char kBinaryMagic = '\x80';
+
+Parsed closed() noexcept {
+  Parsed parsed;
+  parsed.what = outcome::close;
+  return parsed;
+}
+
+/// A browser, or somebody who makes one post to us: not worth an answer (rule 5).
+Parsed unknown_command(const Tokens& tokens) noexcept {
+  return tokens.last().starts_with("HTTP/") ? closed() : refused(kError);
+}
+
+Parsed run(CommandLine line, verb op, Parsed (*family)(CommandLine) noexcept) noexcept {
+  line.request.op = op;
+  return family(line);
+}
+
+Parsed parse_line(CommandLine line) noexcept {
+  line.request.noreply = false;
+  line.request.key = {};
+  const std::string_view name = line.tokens.next().text;
+  if (name.size() > 8) {
+    if (name == "verbosity") {
+      return run(line, verb::verbosity, parse_verbosity);
+    }
+    return name == "flush_all" ? run(line, verb::flush_all, parse_flush_all) : unknown_command(line.tokens);
+  }
+  switch (name.size() == 8 ? load_word(name.data()) : load_short(name.data(), name.size())) {
+    case 0:
+      // No token, or one of NUL bytes, which no verb is either.
+      return name.empty() ? refused(kBadFormat) : unknown_command(line.tokens);
+    case word_of("get"):
+      return run(line, verb::get, parse_retrieval);
+    case word_of("gets"):
+      return run(line, verb::gets, parse_retrieval);
+    case word_of("gat"):
+      return run(line, verb::gat, parse_get_and_touch);
+    case word_of("gats"):
+      return run(line, verb::gats, parse_get_and_touch);
+    case word_of("set"):
+    case word_of("put"):
+      return run(line, verb::set, parse_storage);
+    case word_of("add"):
+      return run(line, verb::add, parse_storage);
+    case word_of("replace"):
+      return run(line, verb::replace, parse_storage);
+    case word_of("append"):
+      return run(line, verb::append, parse_storage);
+    case word_of("prepend"):
+      return run(line, verb::prepend, parse_storage);
+    case word_of("cas"):
+      return run(line, verb::cas, parse_storage);
+    case word_of("incr"):
+      return run(line, verb::incr, parse_arithmetic);
+    case word_of("decr"):
+      return run(line, verb::decr, parse_arithmetic);
+    case word_of("touch"):
+      return run(line, verb::touch, parse_touch);
+    case word_of("delete"):
+      return run(line, verb::remove, parse_delete);
+    case word_of("scan"):
+      return run(line, verb::scan, parse_range);
+    case word_of("scans"):
+      return run(line, verb::scans, parse_range);
+    case word_of("pscan"):
+      return run(line, verb::pscan, parse_range);
+    case word_of("pscans"):
+      return run(line, verb::pscans, parse_range);
+    case word_of("stats"):
+      return run(line, verb::stats, parse_stats);
+    case word_of("version"):
+      return run(line, verb::version, parse_bare);
+    case word_of("quit"):
+      return run(line, verb::quit, parse_bare);
+    default:
+      return unknown_command(line.tokens);
+  }
+}
+
+}  // namespace
+
+Parsed Parser::parse(const char* data, std::size_t size, LineState& line, Request& request) const noexcept {
+  if (size == 0) {
+    return {};
+  }
+  if (*data == kBinaryMagic) {
+    line = {};
+    return closed();
+  }
+  std::size_t end = 0;
+  switch (find_line_end(data, size, limits_, line, end)) {
+    case line_end::missing:
+      return {};
+    case line_end::too_long:
+      return closed();
+    case line_end::found:
+      break;
+  }
+  const std::size_t bytes = end - (end > 0 && data[end - 1] == '\r' ? 1 : 0);
+  Tokens tokens(data, data + bytes);
+  Parsed parsed = parse_line({tokens, request, limits_});
+  parsed.consumed = end + 1;
+  return parsed;
+}
+
+}  // namespace mxkv::protocol

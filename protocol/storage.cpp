@@ -1,0 +1,41 @@
+// set add replace append prepend cas (rules 15-23): <key> <flags> <exptime> <bytes> [<unique>] [noreply].
+//
+// The length is read before anything else is judged: once it is known every error swallows the data block,
+// so that the stream stays in step; while it is not, nothing can be swallowed.
+#include <limits>
+
+#include "protocol/commands.hpp"
+#include "protocol/numbers.hpp"
+
+namespace mxkv::protocol {
+
+Parsed parse_storage(CommandLine line) noexcept {
+  Tokens& tokens = line.tokens;
+  Request& request = line.request;
+  const Token key = tokens.next();
+  const Token flags = tokens.next();
+  const Token exptime = tokens.next();
+  const Token length = tokens.next();
+  // Lengths beyond the signed range count as unparsable: adding the CR LF must not overflow anywhere.
+  constexpr auto longest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (!read_u64(length.text, request.value_bytes) || request.value_bytes > longest - kCrLf.size()) {
+    return refused_aloud_or_not(tokens, key.text, kBadFormat);
+  }
+  const std::uint64_t block = request.value_bytes + kCrLf.size();
+  bool good = key.is_key() && read_u32(flags.text, request.flags) && read_i64(exptime.text, request.exptime);
+  if (request.op == verb::cas) {
+    good = read_u64(tokens.next().text, request.cas_unique) && good;
+  }
+  if (!take_noreply(tokens, request) || !good) {
+    return refused_aloud_or_not(tokens, key.text, kBadFormat, block);
+  }
+  request.key = key.text;
+  if (request.value_bytes > line.limits.value_bytes) {
+    Parsed parsed = refused(request.noreply ? std::string_view() : kTooLarge, block);
+    parsed.delete_key = request.op == verb::set;
+    return parsed;
+  }
+  return accepted();
+}
+
+}  // namespace mxkv::protocol

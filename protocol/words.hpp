@@ -1,0 +1,87 @@
+// Text eight bytes at a time: loads that never leave the text, and searches that cost one branch a word.
+//
+// A search makes a mask whose lowest set bit is in the first byte that matches. Bits above it may be false
+// (borrows run upwards), so only the lowest is ever used. The masks assume the first byte in the lowest bits;
+// load_word() arranges that on any machine.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace mxkv::protocol {
+
+inline constexpr std::uint64_t kEachByte = 0x0101010101010101U;
+inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+
+/// `value` as if its bytes in memory had been loaded first byte lowest.
+[[nodiscard]] inline std::uint64_t first_byte_lowest(std::uint64_t value) noexcept {
+  if constexpr (std::endian::native == std::endian::big) {
+    value = __builtin_bswap64(value);
+  }
+  return value;
+}
+
+/// The 8 bytes at `text`.
+[[nodiscard]] inline std::uint64_t load_word(const char* text) noexcept {
+  std::uint64_t word = 0;
+  std::memcpy(&word, text, sizeof word);
+  return first_byte_lowest(word);
+}
+
+/// The `bytes` (0 to 7) bytes at `text`, zeros above them. Reads nothing else: overlapping pieces are or-ed.
+[[nodiscard]] inline std::uint64_t load_short(const char* text, std::size_t bytes) noexcept {
+  const auto at = [text](std::size_t index) {
+    return std::uint64_t{static_cast<unsigned char>(text[index])} << (8 * index);
+  };
+  if (bytes >= 4) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text, 4);
+    const std::uint64_t low = first_byte_lowest(word);
+    std::memcpy(&word, text + bytes - 4, 4);
+    return low | first_byte_lowest(word) << (8 * (bytes - 4));
+  }
+  return bytes == 0 ? 0 : at(0) | at(bytes / 2) | at(bytes - 1);
+}
+
+/// Marks bytes equal to `byte`.
+[[nodiscard]] constexpr std::uint64_t mark_equal(std::uint64_t word, char byte) noexcept {
+  const std::uint64_t zeros = word ^ (kEachByte * static_cast<unsigned char>(byte));
+  return (zeros - kEachByte) & ~zeros & kHighBits;
+}
+
+/// Marks bytes that no key holds: <= 0x20, and 0x7f.
+[[nodiscard]] constexpr std::uint64_t mark_not_key(std::uint64_t word) noexcept {
+  return (((word - kEachByte * 0x21U) & ~word) & kHighBits) | mark_equal(word, 0x7f);
+}
+
+/// Which byte the lowest set bit of `marks` (not 0) is in.
+[[nodiscard]] constexpr std::size_t first_marked(std::uint64_t marks) noexcept {
+  return static_cast<std::size_t>(std::countr_zero(marks)) / 8;
+}
+
+/// The first byte in [text, end) that no key holds, or `end`.
+[[nodiscard]] inline const char* find_not_key(const char* text, const char* end) noexcept {
+  while (end - text >= 8) {
+    const std::uint64_t marks = mark_not_key(load_word(text));
+    if (marks != 0) {
+      return text + first_marked(marks);
+    }
+    text += 8;
+  }
+  // The zeros behind a short load are marked too, so that this always ends at `end` at the latest.
+  return text + first_marked(mark_not_key(load_short(text, static_cast<std::size_t>(end - text))));
+}
+
+/// Up to 8 bytes of text as a constant, in load_short()'s order: verbs are compared as numbers.
+[[nodiscard]] constexpr std::uint64_t word_of(std::string_view text) noexcept {
+  std::uint64_t word = 0;
+  for (std::size_t i = text.size(); i > 0; --i) {
+    word = word << 8U | static_cast<unsigned char>(text[i - 1]);
+  }
+  return word;
+}
+
+}  // namespace mxkv::protocol
