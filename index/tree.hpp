@@ -21,6 +21,12 @@ struct TreeOptions {
   runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
 };
 
+namespace detail {
+/// Starts to take a tree apart that nobody can reach any more.
+template <class Traits>
+void tear_down(runtime::Worker& worker, void* root);
+}  // namespace detail
+
 template <class Traits>
 class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject {
  public:
@@ -33,8 +39,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
                    runtime::primitive::serialized_by_scheduling),
         runtime_(runtime),
         options_(options),
-        node_kind_(runtime.add_reclaim_kind(
-            [](runtime::Worker& worker, void* node) { worker.nodes().release(node); })) {
+        subtree_kind_(runtime.add_reclaim_kind(&detail::tear_down<Traits>)) {
     NodeT* root = allocate_node(runtime.worker(runtime::WorkerId{0}), 0, 0);
     if (root == nullptr) {
       throw std::bad_alloc{};
@@ -76,16 +81,18 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     return new (memory) NodeT(pool, level == 0 ? options_.leaves : options_.inner_nodes, level, generation);
   }
 
-  /// Retires memory of the tree's nodes that became unreachable: a node or a separator record.
-  void retire(runtime::Worker& worker, void* memory, std::size_t bytes) {
-    worker.retire(memory, node_kind_, bytes);
+  /// Retires a root that was replaced; what hangs below it is freed piece by piece when no reader is left.
+  void retire_subtree(runtime::Worker& worker, NodeT* root) {
+    worker.retire(root, subtree_kind_, sizeof(NodeT));
   }
 
  private:
   runtime::Runtime& runtime_;
   TreeOptions options_;
-  runtime::ReclaimKind node_kind_;
+  runtime::ReclaimKind subtree_kind_;
   std::atomic<std::uint64_t> root_{0};
 };
 
 }  // namespace mxkv::index
+
+#include "index/teardown_task.hpp"

@@ -58,9 +58,7 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
 Worker::~Worker() = default;
 
 void* Worker::allocate_retire_block() {
-  void* block = tasks_.allocate(task_block::bytes_384);
-  MXKV_ASSERT(block != nullptr, "the system is out of memory for retire lists");
-  return block;
+  return allocate_block(task_block::bytes_384);
 }
 
 void Worker::release_retire_block(void* block) noexcept {

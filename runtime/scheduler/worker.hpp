@@ -86,6 +86,14 @@ class Worker final : private RetireBlockSource {
     tasks_.release(&task, static_cast<task_block>(task.annotations().block));
   }
 
+  /// A raw block of the task heap, for what a task needs besides its own block. Never fails, like create().
+  [[nodiscard]] void* allocate_block(task_block block) {
+    void* memory = tasks_.allocate(block);
+    MXKV_ASSERT(memory != nullptr, "the system is out of memory for tasks");
+    return memory;
+  }
+  void release_block(void* memory, task_block block) noexcept { tasks_.release(memory, block); }
+
   /// Spawns a task: to the pool that its annotations demand, else to this worker.
   void spawn(MxTask* task) noexcept;
 
@@ -164,9 +172,7 @@ class Worker final : private RetireBlockSource {
  private:
   template <class T, class... Args>
   T* create_in(task_block block, Args&&... args) {
-    void* memory = tasks_.allocate(block);
-    MXKV_ASSERT(memory != nullptr, "the system is out of memory for tasks");
-    T* task = new (memory) T(&kTaskClassOf<T>, std::forward<Args>(args)...);
+    T* task = new (allocate_block(block)) T(&kTaskClassOf<T>, std::forward<Args>(args)...);
     task->annotations().block = static_cast<std::uint8_t>(block) & 7U;
     return task;
   }

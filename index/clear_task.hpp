@@ -1,0 +1,45 @@
+// Empties the tree: swaps the root for an empty leaf (flush_all).
+//
+// Runs in the tree's pool, like the growth of the root. Operations that are in the old tree end there: they
+// were sent before the swap and count as done before it. The old tree is taken apart when its last reader has
+// left. The new leaf's cas floor lies above all uniques minted so far.
+//
+// Derived (CRTP) gives step cleared(bool done, Worker&), done = false: out of memory, nothing changed.
+#pragma once
+
+#include "index/tree.hpp"
+
+namespace mxkv::index {
+
+template <class Derived, class Traits>
+class ClearTask : public runtime::MxTask {
+ public:
+  using NodeT = Node<typename Traits::Shape>;
+
+  ClearTask(const runtime::TaskClass* task_class, Tree<Traits>& tree, std::uint64_t cas_floor) noexcept
+      : MxTask(task_class), tree_(&tree), cas_floor_(cas_floor) {}
+
+  void start(runtime::Worker& worker) {
+    worker.pin(*this);
+    annotate(tree_->tagged(), sizeof(Tree<Traits>));
+    annotate(runtime::access::write);
+    worker.spawn(this);
+  }
+
+  runtime::step execute(runtime::Worker& worker) {
+    auto* old_root = static_cast<NodeT*>(tree_->root().object());
+    NodeT* root = tree_->allocate_node(worker, 0, old_root->generation() + 1);
+    if (root != nullptr) {
+      root->raise_cas_floor(cas_floor_);
+      tree_->publish_root(root);
+      tree_->retire_subtree(worker, old_root);
+    }
+    return static_cast<Derived*>(this)->cleared(root != nullptr, worker);
+  }
+
+ private:
+  Tree<Traits>* tree_;
+  std::uint64_t cas_floor_;
+};
+
+}  // namespace mxkv::index

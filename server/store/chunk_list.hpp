@@ -1,0 +1,93 @@
+// Large values: a reference-counted list of reference-counted chunks.
+//
+// A value above kInlineValueBytes does not sit in its item but in chunks of up to 16 KiB, which are taken as
+// the data arrives. An append makes a new list that shares the old chunks. A reply that is being sent holds a
+// reference on the list, so the value may leave the tree meanwhile. A list is complete, and constant, before
+// anyone but its builder sees it.
+//
+// Thread-safety: the builder is its worker's alone; references may be taken while pinned and dropped on any
+// worker; whoever drops the last one frees.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/scheduler/worker.hpp"
+
+namespace mxkv::server {
+
+/// One piece of a value. The bytes follow the header.
+struct Chunk {
+  static constexpr std::size_t kBlockBytes = std::size_t{16} << 10U;
+  static constexpr std::size_t kHeaderBytes = 16;
+  static constexpr std::size_t kMaxBytes = kBlockBytes - kHeaderBytes;
+
+  std::atomic<std::uint32_t> references{1};
+  std::uint32_t bytes = 0;     ///< filled
+  std::uint32_t capacity = 0;  ///< room
+
+  [[nodiscard]] char* data() noexcept { return reinterpret_cast<char*>(this) + kHeaderBytes; }
+  [[nodiscard]] const char* data() const noexcept {
+    return reinterpret_cast<const char*>(this) + kHeaderBytes;
+  }
+};
+static_assert(sizeof(Chunk) <= Chunk::kHeaderBytes);
+
+class ChunkList {
+ public:
+  /// An empty list with room for some chunks; null: out of memory.
+  [[nodiscard]] static ChunkList* create(runtime::Worker& worker, std::uint32_t capacity) noexcept;
+
+  // Each of these may move the list and changes `list` then. False: out of memory; what was added stays.
+
+  /// Adds a chunk with room for `wanted` bytes, at most Chunk::kMaxBytes. Builder only.
+  [[nodiscard]] static bool grow(runtime::Worker& worker, ChunkList*& list, std::size_t wanted) noexcept;
+  /// Adds the chunks of `other`, shared; a last chunk that is mostly empty is copied, so that many small
+  /// appends do not make many small chunks.
+  [[nodiscard]] static bool share(runtime::Worker& worker, ChunkList*& list, const ChunkList& other) noexcept;
+  /// Adds a copy of `bytes`, into the last chunk if it is this list's own and has room.
+  [[nodiscard]] static bool append(runtime::Worker& worker, ChunkList*& list,
+                                   std::string_view bytes) noexcept;
+
+  /// Room at the end of the last chunk. Builder only; the last chunk must not be shared.
+  [[nodiscard]] std::span<char> space() noexcept {
+    if (count_ == 0 || shared_tail_) {
+      return {};
+    }
+    Chunk& last = *chunks()[count_ - 1];
+    return {last.data() + last.bytes, last.capacity - last.bytes};
+  }
+  void fill(std::size_t bytes) noexcept {
+    chunks()[count_ - 1]->bytes += static_cast<std::uint32_t>(bytes);
+    bytes_ += bytes;
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::span<Chunk* const> pieces() const noexcept { return {chunks(), count_}; }
+  /// Memory of the list and its chunks, shared ones counted fully.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    return bytes_ + std::size_t{count_} * (sizeof(Chunk*) + Chunk::kHeaderBytes) + sizeof(ChunkList);
+  }
+
+  /// Takes a reference. Only while pinned, or by who holds one.
+  void reference(std::uint32_t n = 1) noexcept { references_.fetch_add(n, std::memory_order_relaxed); }
+  /// Drops a reference; the last frees list and chunks into `worker`'s heap.
+  static void drop(runtime::Worker& worker, ChunkList* list) noexcept;
+
+ private:
+  explicit ChunkList(std::uint32_t capacity) noexcept : capacity_(capacity) {}
+  [[nodiscard]] Chunk** chunks() noexcept { return reinterpret_cast<Chunk**>(this + 1); }
+  [[nodiscard]] Chunk* const* chunks() const noexcept { return reinterpret_cast<Chunk* const*>(this + 1); }
+  [[nodiscard]] static bool reserve(runtime::Worker& worker, ChunkList*& list, std::uint32_t more) noexcept;
+
+  std::atomic<std::uint32_t> references_{1};
+  std::uint32_t count_ = 0;
+  std::uint32_t capacity_;
+  bool shared_tail_ = false;  ///< the last chunk belongs to another list, too
+  std::uint64_t bytes_ = 0;
+};
+static_assert(sizeof(ChunkList) == 24);
+
+}  // namespace mxkv::server

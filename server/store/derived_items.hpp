@@ -1,0 +1,20 @@
+// Items made from other items: append and prepend, incr and decr, touch of an item without an expiry field.
+// All are built outside of the latch; null: out of memory. The sources must be safe to read.
+#pragma once
+
+#include "server/store/item.hpp"
+
+namespace mxkv::server {
+
+/// `old` (key, flags, expiry) with the values of `front` and `back` joined. Large values share their chunks.
+[[nodiscard]] Item* join_values(runtime::Worker& worker, const Item& old, const Item& front,
+                                const Item& back) noexcept;
+/// `old` with another small value.
+[[nodiscard]] Item* with_value(runtime::Worker& worker, const Item& old, std::string_view value) noexcept;
+/// `old` with room for an expiry, and that expiry.
+[[nodiscard]] Item* with_expiry(runtime::Worker& worker, const Item& old, std::uint32_t expiry) noexcept;
+
+/// Reads a stored decimal u64 (rule 26: trailing spaces are accepted). False: not a number.
+[[nodiscard]] bool read_number(const Item& item, std::uint64_t& number) noexcept;
+
+}  // namespace mxkv::server

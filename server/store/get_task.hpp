@@ -1,0 +1,67 @@
+// get, gets: looks one key up and writes its VALUE to the client.
+#pragma once
+
+#include "server/reply/reply_directory.hpp"
+#include "server/store/store_task.hpp"
+#include "server/store/value_reply.hpp"
+
+namespace mxkv::server {
+
+class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
+  using Base = index::LookupTask<GetTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "get";
+
+  GetTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key, ReplyForm form,
+          const ReplyAddress& address) noexcept
+      : Base(task_class, tree),
+        address_(address),
+        form_(form),
+        key_bytes_(static_cast<std::uint8_t>(key.size())) {
+    TrailingKey::store(this, key);
+  }
+
+  [[nodiscard]] std::string_view key() const noexcept { return TrailingKey::load(this, key_bytes_); }
+
+  runtime::step on_found(std::uint64_t value, runtime::Worker& worker) {
+    auto& context = worker.local<WorkerContext>();
+    const Item& item = *ItemRecord::item(value);
+    if (!is_live(item, worker)) [[unlikely]] {
+      context.counters.count(counter::get_expired);
+      expire_key(worker, key());
+      return on_missing(worker);
+    }
+    context.counters.count(counter::cmd_get);
+    context.counters.count(counter::get_hits);
+    if (ReplyQueue* queue = context.replies->find(address_)) {
+      write_value(*queue, address_.ticket, item, form_, worker);
+      queue->close(address_.ticket);
+    }
+    return ended(worker);
+  }
+
+  runtime::step on_missing(runtime::Worker& worker) {
+    auto& context = worker.local<WorkerContext>();
+    context.counters.count(counter::cmd_get);
+    context.counters.count(counter::get_misses);
+    if (ReplyQueue* queue = context.replies->find(address_)) {
+      write_miss(*queue, address_.ticket, form_);
+      queue->close(address_.ticket);
+    }
+    return ended(worker);
+  }
+
+ private:
+  runtime::step ended(runtime::Worker& worker) {
+    worker.unpin(*this);
+    worker.local<WorkerContext>().replies->finished(address_);
+    return runtime::step::done;
+  }
+
+  ReplyAddress address_;
+  ReplyForm form_;
+  std::uint8_t key_bytes_;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,56 @@
+#include "server/store/item.hpp"
+
+#include <new>
+
+#include "server/store/worker_context.hpp"
+
+namespace mxkv::server {
+
+Item::Item(const Shape& shape, std::uint32_t state) noexcept
+    : state_(state),
+      lengths_(static_cast<std::uint32_t>(shape.key.size()) |
+               (shape.large() ? 0U : static_cast<std::uint32_t>(shape.value_bytes) << 8U)) {
+  char* out = reinterpret_cast<char*>(this) + kOptionalOffset;
+  if ((state & kHasFlags) != 0) {
+    std::memcpy(out, &shape.flags, sizeof shape.flags);
+    out += sizeof shape.flags;
+  }
+  if ((state & kHasExpiry) != 0) {
+    new (out) std::atomic<std::uint32_t>(shape.expiry);
+    out += sizeof(std::uint32_t);
+  }
+  std::memcpy(out, shape.key.data(), shape.key.size());
+  if (shape.large()) {
+    set_list(nullptr);
+  }
+}
+
+Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
+  const std::uint32_t state = (shape.flags != 0 ? kHasFlags : 0U) |
+                              (shape.expiry != 0 || shape.expiry_field ? kHasExpiry : 0U) |
+                              (shape.large() ? kLarge : 0U);
+  std::size_t bytes = sizeof(Item) + ((state & kHasFlags) != 0 ? 4U : 0U) +
+                      ((state & kHasExpiry) != 0 ? 4U : 0U) + shape.key.size();
+  bytes = shape.large() ? ((bytes + 7) & ~std::size_t{7}) + sizeof(ChunkList*) : bytes + shape.value_bytes;
+  void* memory = worker.items().allocate(bytes);
+  return memory == nullptr ? nullptr : new (memory) Item(shape, state);
+}
+
+void Item::destroy(runtime::Worker& worker, Item* item) noexcept {
+  if (item->large()) {
+    if (ChunkList* list = item->list()) {
+      ChunkList::drop(worker, list);
+    }
+  }
+  worker.items().release(item);
+}
+
+void ItemRecord::release(runtime::Worker& worker, std::uint64_t word) noexcept {
+  Item* gone = item(word);
+  auto& counters = worker.local<WorkerContext>().counters;
+  counters.count(counter::items_removed);
+  counters.count(counter::bytes_removed, gone->memory_bytes());
+  Item::destroy(worker, gone);
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,56 @@
+// What the store's tasks share: the key they carry, the way home, and the reply.
+//
+// A task may have to run on other workers (bound to a leaf's pool); replies are written on the home worker of
+// its connection only. And a write whose turn to commit has not come waits without a pin, so with its key
+// alone. Both leave the tree and come back through resume_item(), which a task without a data object runs.
+#pragma once
+
+#include <cstring>
+#include <string_view>
+
+#include "index/scan_task.hpp"
+#include "index/update_task.hpp"
+#include "server/reply/reply_address.hpp"
+#include "server/store/item.hpp"
+#include "server/store/worker_context.hpp"
+
+namespace mxkv::server {
+
+using ItemTraits = index::ByteTraits<ItemRecord>;
+using ItemTree = index::Tree<ItemTraits>;
+using ItemNode = ItemTree::NodeT;
+
+/// A key that follows its task in the same block.
+class TrailingKey {
+ public:
+  template <class Task>
+  static void store(Task* task, std::string_view key) noexcept {
+    std::memcpy(reinterpret_cast<char*>(task) + sizeof(Task), key.data(), key.size());
+  }
+  template <class Task>
+  static std::string_view load(const Task* task, std::size_t bytes) noexcept {
+    return {reinterpret_cast<const char*>(task) + sizeof(Task), bytes};
+  }
+};
+
+/// Whether an item counts as there: neither expired nor flushed.
+[[nodiscard]] bool is_live(const Item& item, runtime::Worker& worker) noexcept;
+
+/// Starts to remove a key whose item is not live any more. Answers nobody.
+void expire_key(runtime::Worker& worker, std::string_view key);
+
+/// Takes the task out of the tree: it touches no object any more, and runs in resume_item() next.
+inline void leave_tree(runtime::MxTask& task) noexcept {
+  task.annotate_lines(runtime::TaggedPointer{}, 0, 0);
+  task.annotate(runtime::access::readonly);
+  task.annotations().stage = static_cast<std::uint8_t>(index::stage::item);
+}
+
+/// Sends the task to the worker where its reply is written.
+inline runtime::step go_home(runtime::MxTask& task, const ReplyAddress& address) noexcept {
+  leave_tree(task);
+  task.annotate(runtime::WorkerId{address.worker});
+  return runtime::step::again;
+}
+
+}  // namespace mxkv::server
