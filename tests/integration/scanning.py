@@ -6,13 +6,15 @@ from harness.connection import block
 
 def page_through(client, first: bytes, following) -> list:
     """All keys of a paged scan; `following(cursor)` makes the command of the next page. Pages must make progress."""
-    keys, command = [], first
+    keys, seen, command = [], set(), first
     while True:
         records = client.records(command)
         cursors = [record[1] for record in records if record[0] == "CURSOR"]
         page = [record[0] for record in records if record[0] != "CURSOR"]
         assert page or not cursors, f"an empty page that is not the last: {command!r}"
+        assert seen.isdisjoint(page) and len(set(page)) == len(page), f"a key comes again in the page of {command!r}"
         keys += page
+        seen.update(page)
         if not cursors:
             return keys
         command = following(cursors[0])
