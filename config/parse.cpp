@@ -68,10 +68,13 @@ std::optional<std::uint64_t> number_with_unit(std::string_view text, const std::
 // The largest unit that leaves no remainder.
 template <std::size_t N>
 std::string with_unit(std::uint64_t value, const std::array<Unit, N>& units) {
-  const auto at = std::find_if(units.rbegin(), units.rend(),
-                               [value](const Unit& unit) { return value != 0 && value % unit.factor == 0; });
-  const Unit& unit = at == units.rend() ? units.front() : *at;
-  return std::to_string(value / unit.factor).append(unit.name);
+  Unit best = units.front();
+  for (const Unit& unit : units) {
+    if (value != 0 && value % unit.factor == 0) {
+      best = unit;
+    }
+  }
+  return std::to_string(value / best.factor).append(best.name);
 }
 
 constexpr std::string_view kCpusAllowed = "CPU numbers and ranges such as 0-3,8, or all";

@@ -53,6 +53,20 @@ Units spread(Units units) {
   return result;
 }
 
+// The workers of a node get consecutive ids; the order given stays otherwise.
+std::vector<WorkerPlacement> by_node(const std::vector<WorkerPlacement>& placements) {
+  std::map<runtime::NumaNodeId, std::vector<WorkerPlacement>> nodes;
+  for (const WorkerPlacement& placement : placements) {
+    nodes[placement.node].push_back(placement);
+  }
+  std::vector<WorkerPlacement> result;
+  result.reserve(placements.size());
+  for (const auto& [node, part] : nodes) {
+    result.insert(result.end(), part.begin(), part.end());
+  }
+  return result;
+}
+
 // `workers` of them (0: one for each) on `units`; more workers than units go round again.
 std::vector<WorkerPlacement> place(const Units& units, std::size_t workers, bool units_were_chosen) {
   const std::size_t count = workers == 0 ? units.size() : workers;
@@ -73,9 +87,7 @@ std::vector<WorkerPlacement> place(const Units& units, std::size_t workers, bool
     const ProcessingUnit& unit = *order[i % order.size()];
     placements.push_back(WorkerPlacement{.pu = unit.pu, .node = unit.node, .pinned = pinned});
   }
-  // The workers of a node get consecutive ids; a user's order of CPUs stays otherwise.
-  std::ranges::stable_sort(placements, {}, &WorkerPlacement::node);
-  return placements;
+  return by_node(placements);
 }
 
 std::string available_cpus(const Topology& topology) {
@@ -164,8 +176,7 @@ Result<std::vector<WorkerPlacement>> place_on_nodes(const DaemonOptions& options
     }
     placements.insert(placements.end(), part.value().begin(), part.value().end());
   }
-  std::ranges::stable_sort(placements, {}, &WorkerPlacement::node);
-  return placements;
+  return by_node(placements);
 }
 
 // What tree, items and buffers may take together.

@@ -61,9 +61,10 @@ constexpr Form<std::size_t> kSize{parse_size, format_size};
 // A value from `least` to `most`; `zero`, where given, is the word for 0 and may lie outside.
 template <class T>
 struct Range {
+  constexpr Range(T from, T to, std::string_view word_for_0 = {}) : least(from), most(to), zero(word_for_0) {}
   T least;
   T most;
-  std::string_view zero = "";
+  std::string_view zero;
 };
 
 template <class T>

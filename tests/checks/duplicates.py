@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds the same six lines in two places.
+"""Finds the same six lines in two files.
 
 Lines are compared without their blanks. Comments, includes, namespaces and lines without a letter do not
 count, so that neither headers' openings nor closing braces make copies.
@@ -37,7 +37,7 @@ def check(root: Path) -> list[str]:
     found, told = [], set()
     for places in seen.values():
         pair = tuple(sorted({name for name, _ in places}))
-        if len(places) > 1 and pair not in told:  # one line for each group of files is enough to act on
+        if len(pair) > 1 and pair not in told:  # one line for each group of files is enough to act on
             told.add(pair)
             found.append("the same lines in " + " and ".join(f"{name}:{number}" for name, number in places))
     return sorted(found)
