@@ -15,8 +15,8 @@ constexpr std::string_view kValue = "VALUE ";
 /// One "VALUE <key> <flags> <bytes>" item at the front of the input.
 struct Item {
   enum class Status : std::uint8_t { incomplete, malformed, complete } status = Status::incomplete;
-  std::string_view key = {};
-  std::string_view data = {};
+  std::string_view key;
+  std::string_view data;
   std::size_t bytes = 0;  // of the whole item
 };
 
@@ -29,11 +29,11 @@ Item read_item(std::string_view input) noexcept {
   const std::size_t key_end = fields.find(' ');
   const std::size_t flags_end = key_end == std::string_view::npos ? key_end : fields.find(' ', key_end + 1);
   if (flags_end == std::string_view::npos) {
-    return {.status = Item::Status::malformed};
+    return {Item::Status::malformed, {}, {}, 0};
   }
   const auto bytes = parse_number(fields.substr(flags_end + 1));
   if (!bytes) {
-    return {.status = Item::Status::malformed};
+    return {Item::Status::malformed, {}, {}, 0};
   }
   const std::size_t data_at = line->size() + kLineEnd.size();
   const std::size_t whole = data_at + *bytes + kLineEnd.size();
@@ -41,7 +41,7 @@ Item read_item(std::string_view input) noexcept {
     return {};
   }
   if (input.substr(data_at + *bytes, kLineEnd.size()) != kLineEnd) {
-    return {.status = Item::Status::malformed};
+    return {Item::Status::malformed, {}, {}, 0};
   }
   return {Item::Status::complete, fields.substr(0, key_end), input.substr(data_at, *bytes), whole};
 }

@@ -79,7 +79,7 @@ std::string report(const Tally& tally, const RunFigures& figures) {
     const auto kind = static_cast<OperationKind>(i);
     const KindTally& kind_tally = tally.of(kind);
     if (kind_tally.latency.count() > 0) {
-      append_kind(out, report_name(kind).data(), kind_tally);
+      append_kind(out, std::string(report_name(kind)).c_str(), kind_tally);
     }
     if (kind == OperationKind::read || kind == OperationKind::scan) {
       verified += kind_tally.ok;

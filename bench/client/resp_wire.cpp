@@ -18,7 +18,7 @@ constexpr std::string_view kSetName = "mxkv";
 /// A bulk string "$<bytes>\r\n<data>\r\n" at the front of the input.
 struct Bulk {
   Outcome outcome = Outcome::incomplete;  // ok, or why not
-  std::string_view data = {};
+  std::string_view data;
   std::size_t bytes = 0;  // of the whole
 };
 

@@ -88,6 +88,7 @@ class Run {
     start_ns_ = monotonic_ns();
     {
       std::vector<std::jthread> threads;
+      threads.reserve(clients_.size());
       for (auto& client : clients_) {
         threads.emplace_back([this, &client] {
           client->run();

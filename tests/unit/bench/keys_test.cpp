@@ -52,7 +52,8 @@ TEST(KeyFormat, PadsWithZerosToTheWidth) {
     for (const std::uint64_t hash : sample_hashes()) {
       const std::string digits = std::to_string(hash);
       const std::string zeros(digits.size() < padding ? padding - digits.size() : 0, '0');
-      ASSERT_EQ(text_of(KeyFormat(padding), hash), "user" + zeros + digits) << padding;
+      ASSERT_EQ(text_of(KeyFormat(padding), hash), std::string("user").append(zeros).append(digits))
+          << padding;
     }
   }
 }
