@@ -1,0 +1,227 @@
+// Retired objects of workers: freed after their epoch, by time and by bytes, never under a pin, all at the
+// end.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "tests/unit/scheduler/machine.hpp"
+
+namespace mxkv::runtime {
+namespace {
+
+using testing::lambda_task;
+using testing::Machine;
+using testing::unpinned;
+
+struct Reclaim : ::testing::Test {
+  Reclaim() {
+    for (std::size_t i = 0; i < 2; ++i) {
+      machine[i].set_local(this);
+    }
+  }
+  static RuntimeOptions quick() {
+    RuntimeOptions options = unpinned(2);
+    options.epoch.interval_ms = 1;
+    options.epoch.advance_bytes = 1000;
+    return options;
+  }
+  void retire_one(std::size_t worker, std::size_t bytes = 1) {
+    machine[worker].retire(&objects.emplace_back(0), kind, bytes);
+  }
+  [[nodiscard]] int freed() const {
+    int sum = 0;
+    for (const int times : objects) {
+      EXPECT_LE(times, 1) << "nothing is freed twice";
+      sum += times;
+    }
+    return sum;
+  }
+  void epochs_pass() {
+    for (int i = 0; i < 4; ++i) {
+      machine.clock.advance_us(1000);
+      machine[0].step();
+      machine[1].step();
+    }
+  }
+
+  std::deque<int> objects;  ///< how often each was freed; outlives the machine
+  Machine machine{quick()};
+  ReclaimKind kind =
+      machine.runtime.add_reclaim_kind([](Worker&, void* object) { ++*static_cast<int*>(object); });
+};
+
+TEST_F(Reclaim, FreesARetiredObjectWhenItsEpochsHavePassed) {
+  machine[0].step();
+  retire_one(0);
+  machine[0].step();
+  EXPECT_EQ(freed(), 0) << "not in its own epoch";
+  EXPECT_EQ(machine[0].retired_objects(), 1U);
+  epochs_pass();
+  EXPECT_EQ(freed(), 1);
+  EXPECT_EQ(machine[0].retired_objects(), 0U);
+  EXPECT_EQ(machine[0].counters().reclaimed.load(), 1U);
+}
+
+TEST_F(Reclaim, DoesNotAdvanceTheEpochBeforeItsInterval) {
+  machine.clock.advance_us(1000);
+  machine[0].step();
+  retire_one(0);
+  machine[0].step();
+  const std::uint64_t epoch = machine.runtime.epochs().current();
+  for (int i = 0; i < 100; ++i) {
+    machine[0].step();
+  }
+  EXPECT_EQ(machine.runtime.epochs().current(), epoch);
+  machine.clock.advance_us(1000);
+  machine[0].step();
+  EXPECT_EQ(machine.runtime.epochs().current(), epoch + 1);
+  epochs_pass();
+}
+
+TEST_F(Reclaim, AdvancesTheEpochEarlyWhenManyBytesWait) {
+  machine.clock.advance_us(1000);
+  machine[0].step();
+  retire_one(0);
+  machine[0].step();
+  const std::uint64_t epoch = machine.runtime.epochs().current();
+  retire_one(0, 1000);
+  machine[0].step();
+  EXPECT_EQ(machine.runtime.epochs().current(), epoch + 1);
+  epochs_pass();
+}
+
+TEST_F(Reclaim, WaitsForAnotherWorkerThatIsStillInTheEpoch) {
+  machine[1].step();  // enters, and is then preempted for a long time
+  machine[0].step();
+  retire_one(0);
+  for (int i = 0; i < 10; ++i) {
+    machine.clock.advance_us(1000);
+    machine[0].step();
+  }
+  EXPECT_EQ(freed(), 0);
+  epochs_pass();
+  EXPECT_EQ(freed(), 1);
+}
+
+TEST_F(Reclaim, DoesNotWaitForAParkedWorker) {
+  machine[1].step();
+  ASSERT_TRUE(machine[1].prepare_to_park());
+  machine[0].step();
+  retire_one(0);
+  for (int i = 0; i < 4; ++i) {
+    machine.clock.advance_us(1000);
+    machine[0].step();
+  }
+  EXPECT_EQ(freed(), 1);
+  machine[1].unpark();
+}
+
+TEST_F(Reclaim, WaitsForAPinnedTaskOnWhicheverWorkerItEnds) {
+  MxTask* parked = nullptr;
+  machine[0].spawn(lambda_task(machine[0], [&parked](MxTask& self, Worker& worker) {
+    if (parked == nullptr) {
+      worker.pin(self);
+      worker.pin(self);  // once is enough; one unpin must undo both
+      parked = &self;
+      return step::parked;
+    }
+    return step::done;
+  }));
+  machine[0].step();
+  retire_one(0);
+  epochs_pass();
+  epochs_pass();
+  EXPECT_EQ(freed(), 0);
+  machine[1].spawn(parked);
+  machine[1].step();
+  epochs_pass();
+  EXPECT_EQ(freed(), 1);
+}
+
+TEST_F(Reclaim, ATaskThatUnpinsHoldsKeysOnly) {
+  MxTask* parked = nullptr;
+  machine[0].spawn(lambda_task(machine[0], [&parked](MxTask& self, Worker& worker) {
+    if (parked == nullptr) {
+      worker.pin(self);
+      worker.unpin(self);
+      worker.unpin(self);
+      parked = &self;
+      return step::parked;
+    }
+    return step::done;
+  }));
+  machine[0].step();
+  retire_one(0);
+  epochs_pass();
+  EXPECT_EQ(freed(), 1);
+  machine[0].spawn(parked);
+  machine[0].step();
+}
+
+TEST_F(Reclaim, TheOutOfMemoryPathFreesAtOnceWhatNobodyHolds) {
+  machine[0].spawn(lambda_task(machine[0], [this](MxTask&, Worker& worker) {
+    retire_one(0);
+    worker.reclaim_now();
+    return step::done;
+  }));
+  machine[0].step();
+  EXPECT_EQ(freed(), 1);
+}
+
+TEST_F(Reclaim, TheOutOfMemoryPathRespectsPins) {
+  int freed_under_pin = -1;
+  machine[0].spawn(lambda_task(machine[0], [this, &freed_under_pin](MxTask& self, Worker& worker) {
+    worker.pin(self);
+    retire_one(0);
+    for (int i = 0; i < 40; ++i) {
+      worker.reclaim_now();
+    }
+    freed_under_pin = freed();
+    return step::done;
+  }));
+  machine[0].step();
+  EXPECT_EQ(freed_under_pin, 0);
+  epochs_pass();
+  EXPECT_EQ(freed(), 1);
+}
+
+TEST_F(Reclaim, FreesALongListInRounds) {
+  machine[0].step();
+  for (int i = 0; i < 10'000; ++i) {
+    retire_one(0);
+  }
+  epochs_pass();
+  EXPECT_GT(freed(), 0);
+  EXPECT_LT(freed(), 10'000) << "replies of other requests wait meanwhile";
+  for (int i = 0; i < 4; ++i) {
+    machine[0].step();
+  }
+  EXPECT_EQ(freed(), 10'000) << "though no epoch passed since";
+}
+
+TEST(RuntimeEnd, FreesAllThatIsStillRetiredAndWhatThatRetires) {
+  struct Family {
+    int freed = 0;
+    Family* child = nullptr;
+    ReclaimKind kind{};
+  };
+  Family child;
+  Family parent{.child = &child};
+  {
+    Machine machine{1};
+    parent.kind = machine.runtime.add_reclaim_kind([](Worker& worker, void* object) {
+      auto& family = *static_cast<Family*>(object);
+      ++family.freed;
+      if (family.child != nullptr) {
+        worker.retire(family.child, family.kind, 1);
+      }
+    });
+    machine[0].retire(&parent, parent.kind, 1);
+    EXPECT_EQ(parent.freed, 0);
+  }
+  EXPECT_EQ(parent.freed, 1);
+  EXPECT_EQ(child.freed, 1);
+}
+
+}  // namespace
+}  // namespace mxkv::runtime
