@@ -236,11 +236,7 @@ struct Search {
     }
     if (ties.count == 0) {
       const unsigned block = node.block_for(meta, head, false);
-      unsigned slot = node.count_below(leaf, block, NodeT::clamp_count(meta, block), head);
-      if (!leaf && block == 0 && slot == 0) {
-        slot = 1;  // the first child's bound is the low fence: below the key, even if its head ties
-      }
-      result.at = position(block, slot);
+      result.at = position(block, node.count_below(leaf, block, NodeT::clamp_count(meta, block), head));
       return result;
     }
     const unsigned below = count_ties_below(leaf, key, ties, false);
