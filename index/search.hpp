@@ -236,7 +236,11 @@ struct Search {
     }
     if (ties.count == 0) {
       const unsigned block = node.block_for(meta, head, false);
-      result.at = position(block, node.count_below(leaf, block, NodeT::clamp_count(meta, block), head));
+      unsigned slot = node.count_below(leaf, block, NodeT::clamp_count(meta, block), head);
+      if (!leaf && block == 0 && slot == 0) {
+        slot = 1;  // the first child's bound is the low fence: below the key, even if its head ties
+      }
+      result.at = position(block, slot);
       return result;
     }
     const unsigned below = count_ties_below(leaf, key, ties, false);

@@ -29,7 +29,15 @@ Parsed run(CommandLine line, verb op, Parsed (*family)(CommandLine) noexcept) no
 Parsed parse_line(CommandLine line) noexcept {
   line.request.noreply = false;
   line.request.key = {};
-  const std::string_view name = line.tokens.next().text;
+  const Token token = line.tokens.next();
+  const std::string_view name = token.text;
+  if (name.empty()) {
+    return refused(kBadFormat);
+  }
+  if (!token.clean) {
+    // Words are compared with zeros behind them: "get" and a NUL byte would look like a get.
+    return unknown_command(line.tokens);
+  }
   if (name.size() > 8) {
     if (name == "verbosity") {
       return run(line, verb::verbosity, parse_verbosity);
@@ -37,9 +45,6 @@ Parsed parse_line(CommandLine line) noexcept {
     return name == "flush_all" ? run(line, verb::flush_all, parse_flush_all) : unknown_command(line.tokens);
   }
   switch (name.size() == 8 ? load_word(name.data()) : load_short(name.data(), name.size())) {
-    case 0:
-      // No token, or one of NUL bytes, which no verb is either.
-      return name.empty() ? refused(kBadFormat) : unknown_command(line.tokens);
     case word_of("get"):
       return run(line, verb::get, parse_retrieval);
     case word_of("gets"):

@@ -2,6 +2,8 @@
 // are done, in an order that a seed decides.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <optional>
 #include <utility>
@@ -44,16 +46,18 @@ class Driver {
     spawn(worker(i));
   }
 
-  /// Steps random workers until `done` operations ended or nothing moves any more.
+  /// Steps random workers until `done`, or nothing moves any more, or much too much does.
   void run_until(const std::function<bool()>& done) {
     std::size_t idle = 0;
-    while (!done() && idle < 1000 * runtime_.worker_count()) {
+    for (std::size_t steps = 0; !done() && idle < 1000 * runtime_.worker_count(); ++steps) {
+      ASSERT_LT(steps, kMaxSteps) << "the tasks go round in circles";
       idle = worker(random_.below(runtime_.worker_count())).step() ? 0 : idle + 1;
     }
   }
   /// Steps all workers until none has anything to do.
   void settle() {
-    for (std::size_t quiet = 0; quiet < 3;) {
+    for (std::size_t quiet = 0, rounds = 0; quiet < 3; ++rounds) {
+      ASSERT_LT(rounds, kMaxSteps) << "the workers never come to rest";
       bool busy = false;
       for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
         busy = worker(i).step() || busy;
@@ -63,6 +67,8 @@ class Driver {
   }
 
  private:
+  static constexpr std::size_t kMaxSteps = 100'000;
+
   runtime::ManualClock clock_;
   runtime::Runtime runtime_;
   runtime::Random random_;

@@ -1,0 +1,116 @@
+// The tree over byte keys against std::map, on tiny and full nodes, with keys that are hard to tell apart.
+#include "tests/unit/index/byte_keys.hpp"
+#include "tests/unit/index/tree_fixture.hpp"
+
+namespace mxkv::index::testing {
+namespace {
+
+using TinyEnv = ByteEnv<NodeShape<2, 2, 2, true>>;
+using SmallEnv = ByteEnv<NodeShape<3, 3, 3, true>>;
+using FullEnv = ByteEnv<>;
+
+template <class Env>
+class ByteTreeTest : public ::testing::Test {};
+
+using AllEnvs = ::testing::Types<TinyEnv, SmallEnv, FullEnv>;
+TYPED_TEST_SUITE(ByteTreeTest, AllEnvs);
+
+TYPED_TEST(ByteTreeTest, BehavesLikeAMapOnHardKeys) {
+  for (const key_set set : kAllKeySets) {
+    SCOPED_TRACE(static_cast<int>(set));
+    TreeUnderTest<TypeParam> tree;
+    const auto model = compare_with_map(tree, make_keys(set, 500, 5), 2500, 7);
+    tree.expect_holds(model);
+    if (this->HasFailure()) {
+      return;
+    }
+  }
+}
+
+TYPED_TEST(ByteTreeTest, SortedLoadsBothWaysKeepTheInvariants) {
+  for (const key_set set : kAllKeySets) {
+    SCOPED_TRACE(static_cast<int>(set));
+    for (const bool descending : {false, true}) {
+      TreeUnderTest<TypeParam> tree;
+      auto keys = make_keys(set, 400, 3);
+      if (descending) {
+        std::reverse(keys.begin(), keys.end());
+      }
+      typename TreeUnderTest<TypeParam>::Model model;
+      for (const auto& key : keys) {
+        tree.apply(key, verb::upsert, model.size());
+        model.emplace(key, model.size());
+      }
+      tree.expect_holds(model);
+    }
+  }
+}
+
+TYPED_TEST(ByteTreeTest, ScansBothWaysReturnWhatAMapHolds) {
+  for (const key_set set : kAllKeySets) {
+    SCOPED_TRACE(static_cast<int>(set));
+    TreeUnderTest<TypeParam> tree;
+    const auto keys = make_keys(set, 400, 9);
+    const auto model = compare_with_map(tree, keys, 1500, 11);
+    runtime::Random random{13};
+    for (int i = 0; i < 40; ++i) {
+      const std::string key =
+          random.below(2) == 0 ? keys[random.below(keys.size())] : random_key(set, random);
+      const std::size_t limit = random.below(200);
+      for (const bool backward : {false, true}) {
+        const auto out = tree.range(key, backward, limit);
+        EXPECT_EQ(out.entries, tree.expected_range(model, key, backward, limit));
+        EXPECT_EQ(out.exhausted, tree.expected_range(model, key, backward, limit + 1).size() <= limit);
+      }
+    }
+  }
+}
+
+TYPED_TEST(ByteTreeTest, KeysThatAreAbsentButCloseAreNotFound) {
+  for (const key_set set : kAllKeySets) {
+    SCOPED_TRACE(static_cast<int>(set));
+    TreeUnderTest<TypeParam> tree;
+    typename TreeUnderTest<TypeParam>::Model model;
+    for (const auto& key : make_keys(set, 300, 17)) {
+      tree.apply(key, verb::upsert, 1);
+      model.emplace(key, 1);
+    }
+    for (const auto& [key, number] : model) {
+      std::string with_nul = key;
+      with_nul.push_back('\0');
+      std::string changed = key;
+      changed.back() = static_cast<char>(changed.back() ^ 1);
+      const std::string cut = key.substr(0, key.size() - 1);
+      const std::string other = "\x01" + key.substr(0, 20);
+      for (const std::string& close : {with_nul, changed, cut, other}) {
+        if (!close.empty()) {
+          EXPECT_EQ(tree.find(close).found, model.contains(close)) << ::testing::PrintToString(close);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ByteTreeTest, RemovingAllKeysLeavesNoEntryAndTheyCanComeBack) {
+  TreeUnderTest<TypeParam> tree;
+  const auto keys = make_keys(key_set::families, 400, 19);
+  typename TreeUnderTest<TypeParam>::Model model;
+  for (int round = 0; round < 3; ++round) {
+    for (const auto& key : keys) {
+      EXPECT_FALSE(tree.apply(key, verb::upsert, 1).found);
+    }
+    for (const auto& key : keys) {
+      EXPECT_TRUE(tree.apply(key, verb::remove).found);
+    }
+    EXPECT_TRUE(tree.range("\x01", false, 10).entries.empty());
+    tree.expect_holds(model);
+  }
+  for (const auto& key : keys) {
+    tree.apply(key, verb::upsert, 2);
+    model.emplace(key, 2);
+  }
+  tree.expect_holds(model);
+}
+
+}  // namespace
+}  // namespace mxkv::index::testing

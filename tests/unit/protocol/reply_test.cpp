@@ -1,0 +1,93 @@
+// Writers: numbers of every length, headers within their room.
+#include "protocol/reply.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace mxkv::protocol {
+namespace {
+
+constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
+
+std::string number(std::uint64_t value) {
+  std::array<char, kMaxDigits> out;
+  return {out.data(), write_number(out.data(), value)};
+}
+
+TEST(Reply, NumbersOfEveryLengthAreWrittenInDecimal) {
+  std::vector<std::uint64_t> values = {0, kLargest, kLargest - 1};
+  for (std::uint64_t power = 1;; power *= 10) {
+    values.insert(values.end(), {power - 1, power, power + 1});
+    if (power > kLargest / 10) {
+      break;
+    }
+  }
+  for (unsigned bits = 0; bits < 64; ++bits) {
+    values.insert(values.end(), {(std::uint64_t{1} << bits) - 1, std::uint64_t{1} << bits});
+  }
+  for (const std::uint64_t value : values) {
+    EXPECT_EQ(number(value), std::to_string(value));
+  }
+}
+
+TEST(Reply, AllSmallNumbersAreWrittenInDecimal) {
+  for (std::uint64_t value = 0; value < 100000; ++value) {
+    ASSERT_EQ(number(value), std::to_string(value));
+  }
+}
+
+TEST(Reply, AHeaderHasKeyFlagsBytesAndCasWhereAsked) {
+  std::array<char, kMaxHeaderBytes> out;
+  EXPECT_EQ(std::string(out.data(), write_value_header(out.data(), "key", 7, 100, nullptr)),
+            "VALUE key 7 100\r\n");
+  const std::uint64_t cas = 123456789012;
+  EXPECT_EQ(std::string(out.data(), write_value_header(out.data(), "k", 0, 0, &cas)),
+            "VALUE k 0 0 123456789012\r\n");
+}
+
+TEST(Reply, TheLongestHeaderFillsItsRoom) {
+  std::vector<char> out(kMaxHeaderBytes);
+  const std::string longest(4 * ((kMaxKeyBytes + 2) / 3), 'k');
+  const std::uint64_t cas = kLargest;
+  const char* const end = write_value_header(out.data(), longest, 4294967295U, kLargest, &cas);
+  EXPECT_EQ(static_cast<std::size_t>(end - out.data()), kMaxHeaderBytes);
+}
+
+TEST(Reply, AKeyLineHasTheKey) {
+  std::array<char, kMaxHeaderBytes> out;
+  EXPECT_EQ(std::string(out.data(), write_key_line(out.data(), "a")), "KEY a\r\n");
+}
+
+TEST(Reply, AKeyIsPrintableExactlyWithoutSpacesAndControlBytes) {
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    for (const std::size_t at : {std::size_t{0}, std::size_t{7}, std::size_t{12}}) {
+      std::string key(13, 'k');
+      key[at] = static_cast<char>(byte);
+      EXPECT_EQ(is_printable_key(key), byte > 0x20 && byte != 0x7f) << byte;
+    }
+  }
+}
+
+TEST(Reply, EveryFixedLineIsOneWholeLine) {
+  for (const std::string_view line : {kStored,    kNotStored,
+                                      kExists,    kNotFound,
+                                      kDeleted,   kTouched,
+                                      kOk,        kEnd,
+                                      kReset,     kError,
+                                      kBadFormat, kBadDataChunk,
+                                      kBadDelta,  kBadExptime,
+                                      kBadDelete, kBadEncoding,
+                                      kBadCursor, kNonNumeric,
+                                      kTooLarge,  kOutOfMemory,
+                                      kBinaryKey, kTooManyConnections}) {
+    EXPECT_EQ(line.find("\r\n"), line.size() - 2) << line;
+    EXPECT_GT(line.size(), 2U);
+  }
+}
+
+}  // namespace
+}  // namespace mxkv::protocol

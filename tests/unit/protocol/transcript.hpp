@@ -1,0 +1,25 @@
+// A connection's reading half in miniature: feeds a byte stream to the parser in pieces and notes what came
+// out, in words. Two ways of cutting the same stream must give the same notes.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/parser.hpp"
+
+namespace mxkv::protocol {
+
+/// Everything the parser promised to fill for this verb.
+[[nodiscard]] std::string describe(const Request& request);
+
+/// How many bytes the next piece has, given how many are left; at least 1.
+using Cut = std::function<std::size_t(std::size_t left)>;
+
+/// What happens to `stream` cut by `cut`: one note a request, error, data block or close.
+[[nodiscard]] std::vector<std::string> transcript(std::string_view stream, const ParserLimits& limits,
+                                                  const Cut& cut);
+
+}  // namespace mxkv::protocol
