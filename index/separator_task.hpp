@@ -186,6 +186,7 @@ void spawn_separator(Tree<Traits>& tree, InsertPlan<Traits>& split, unsigned par
                      runtime::Worker& worker) {
   auto* task =
       worker.create<SeparatorTask<Traits>>(tree, split.take_separator(), *split.right(), parent_level);
+  task->annotate(runtime::priority::high);  // until it has run, searches take the detour by the right link
   task->start(worker);
 }
 

@@ -39,10 +39,16 @@ class BasicPrefetchBuffer {
   /// Task blocks are cache-line aligned, which leaves six bits for the pool.
   static constexpr std::size_t kMaxPools = kCacheLineBytes - 1;
 
-  explicit BasicPrefetchBuffer(const PrefetchOptions& options) noexcept
-      : mode_(options.mode), distance_(options.distance), window_(options.window) {
-    MXKV_ASSERT(window_ >= 1 && window_ <= kCapacity / 2,
+  explicit BasicPrefetchBuffer(const PrefetchOptions& options) noexcept { configure(options); }
+
+  /// Changes how and how far ahead lines are asked for. What is in the buffer stays.
+  void configure(const PrefetchOptions& options) noexcept {
+    MXKV_ASSERT(options.window >= 1 && options.window <= kCapacity / 2,
                 "the window fits the ring with room for respawned tasks");
+    mode_ = options.mode;
+    distance_ = options.distance;
+    window_ = options.window;
+    prefetched_ = head_;
   }
 
   [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
@@ -81,9 +87,9 @@ class BasicPrefetchBuffer {
     }
   }
 
-  prefetch_mode mode_;
-  std::uint32_t distance_;
-  std::uint32_t window_;
+  prefetch_mode mode_ = prefetch_mode::off;
+  std::uint32_t distance_ = 0;
+  std::uint32_t window_ = 1;
   std::uint32_t head_ = 0;
   std::uint32_t tail_ = 0;
   std::uint32_t prefetched_ = 0;

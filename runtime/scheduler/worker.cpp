@@ -15,6 +15,8 @@ constexpr std::uint64_t kLookEvery = 64;
 /// Tasks that each pool may put into the buffer beyond the window, so that free tasks cannot starve pools;
 /// and free tasks, so that pools cannot starve them.
 constexpr std::uint32_t kPoolQuantum = 16;
+/// Looks at a full window until waiting free tasks get a quantum.
+constexpr std::uint32_t kFullLooks = 16;
 constexpr std::uint32_t kBufferedAtMost = PrefetchBuffer::kCapacity - kPoolQuantum;
 /// Most objects freed per round, so that a large list does not delay replies.
 constexpr std::size_t kReclaimPerRound = 4096;
@@ -80,6 +82,8 @@ void Worker::spawn(MxTask* task) noexcept {
     spawn_bound(task);
   } else if (task->annotations().priority == priority::low) {
     low_priority_.push_back(task);
+  } else if (task->annotations().priority == priority::high && buffer_.size() < kBufferedAtMost) {
+    buffer_.push(task);  // does not wait for the window
   } else {
     ready_.push_back(task);
   }
@@ -179,9 +183,11 @@ void Worker::refill_from_pools() noexcept {
       leased_[i] = false;
     }
   }
-  if (buffer_.size() > before && buffer_.room() == 0) {
-    // The pools fill the window by themselves: free tasks get their quantum, as a pool does.
-    for (std::uint32_t taken = 0; taken < kPoolQuantum && buffer_.size() < PrefetchBuffer::kCapacity;
+  // Where pools, or tasks that respawn without end, fill the window by themselves, waiting free tasks get a
+  // quantum, as a pool does: at once in the first case, now and then in the second.
+  const bool by_pools = buffer_.size() > before;
+  if (buffer_.room() == 0 && (by_pools || ++full_looks_ % kFullLooks == 0)) {
+    for (std::uint32_t taken = 0; taken < kPoolQuantum && buffer_.size() < kBufferedAtMost;
          ++taken) {
       MxTask* task = ready_.pop_front();
       if (task == nullptr) {

@@ -152,6 +152,9 @@ class Worker final : private RetireBlockSource {
   /// The pool that only this worker ever executes from.
   [[nodiscard]] PoolId pinned_pool() const noexcept { return pools_[0].id(); }
 
+  /// Changes the prefetching of this worker while it runs.
+  void set_prefetch(const PrefetchOptions& options) noexcept { buffer_.configure(options); }
+
   void set_poller(Poller& poller) noexcept { poller_ = &poller; }
   /// Gets the worker out of its parking. Any thread.
   void wake() noexcept;
@@ -214,6 +217,7 @@ class Worker final : private RetireBlockSource {
   std::uint64_t last_advance_ns_ = 0;
   std::uint64_t reclaimed_epoch_ = 0;
   std::uint64_t executed_ = 0;
+  std::uint32_t full_looks_ = 0;
   Random random_;
   WorkerCounters counters_;
   alignas(kCacheLineBytes) std::atomic<bool> parked_{false};

@@ -23,7 +23,8 @@ class MxTask;
 /// How a task uses its annotated data object.
 enum class access : std::uint8_t { readonly, write };
 
-/// Tasks of low priority run when the worker has nothing else that could fill its prefetch buffer.
+/// Tasks of low priority run when the worker has nothing else that could fill its prefetch buffer; those of
+/// high priority do not wait for room in its window.
 enum class priority : std::uint8_t { low, normal, high };
 
 /// What a task asks of the runtime when it returns.

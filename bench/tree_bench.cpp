@@ -1,0 +1,229 @@
+// The tree by itself: random 64-bit keys, uniform operations, one worker on the calling thread.
+//
+// Shows what the annotations bring: the same tasks with prefetching at spawn, by distance, and off, in turn
+// (A B A B), as medians. As many operations are in flight as the window holds; a finished one starts anew
+// with the next key.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "index/checker.hpp"
+#include "index/scan_task.hpp"
+#include "index/update_task.hpp"
+#include "runtime/scheduler/runtime.hpp"
+
+namespace {
+
+using namespace mxkv;  // NOLINT(google-build-using-namespace): a program, not a header
+using runtime::step;
+using runtime::Worker;
+using Traits = index::IntegerTraits<>;
+using Tree = index::Tree<Traits>;
+
+/// What all operations of one run share.
+struct Run {
+  std::uint64_t keys = 0;
+  std::uint64_t started = 0;
+  std::uint64_t finished = 0;
+  std::uint64_t wanted = 0;
+  std::uint64_t wrong = 0;
+  std::uint64_t next_insert = 0;
+  runtime::Random random{1};
+};
+
+/// Key number i: a bijection on 64 bits, so that all keys differ and come in random order.
+std::uint64_t key_of(std::uint64_t i) noexcept {
+  i = (i ^ (i >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  i = (i ^ (i >> 27U)) * 0x94D049BB133111EBULL;
+  return i ^ (i >> 31U);
+}
+
+class ReadTask final : public index::LookupTask<ReadTask, Traits> {
+ public:
+  ReadTask(const runtime::TaskClass* task_class, Tree& tree, Run& run) noexcept : LookupTask(task_class, tree), run_(&run) {
+    key_ = key_of(run.random.below(run.keys));
+    ++run.started;
+  }
+  [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
+  step on_found(std::uint64_t value, Worker& worker) { return next(value == ~key_, worker); }
+  step on_missing(Worker& worker) { return next(false, worker); }
+
+ private:
+  step next(bool right, Worker& worker) {
+    ++run_->finished;
+    run_->wrong += right ? 0 : 1;
+    if (run_->started >= run_->wanted) {
+      return step::done;
+    }
+    ++run_->started;
+    key_ = key_of(run_->random.below(run_->keys));
+    worker.unpin(*this);
+    worker.pin(*this);
+    return restart(false);
+  }
+  std::uint64_t key_;
+  Run* run_;
+};
+static_assert(sizeof(ReadTask) <= 64, "a look-up fits one cache line");
+
+class WriteTask final : public index::UpdateTask<WriteTask, Traits> {
+ public:
+  WriteTask(const runtime::TaskClass* task_class, Tree& tree, Run& run, bool insert) noexcept
+      : UpdateTask(task_class, tree), run_(&run), insert_(insert) {
+    choose();
+  }
+  [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
+  index::Decision decide(bool /*found*/, std::uint64_t /*old*/, Worker&) { return {index::Decision::what::put, ~key_}; }
+  void commit(NodeT&, bool, std::uint64_t, std::uint64_t, Worker&) noexcept {}
+  step committed(bool found, std::uint64_t, Worker& worker) { return next(found != insert_, worker); }
+  step left(bool, std::uint64_t, Worker& worker) { return next(false, worker); }
+  step out_of_memory(Worker& worker) { return next(false, worker); }
+
+ private:
+  void choose() noexcept {
+    key_ = key_of(insert_ ? run_->next_insert++ : run_->random.below(run_->keys));
+    ++run_->started;
+  }
+  step next(bool right, Worker& worker) {
+    ++run_->finished;
+    run_->wrong += right ? 0 : 1;
+    if (run_->started >= run_->wanted) {
+      return step::done;
+    }
+    choose();
+    worker.unpin(*this);
+    worker.pin(*this);
+    return restart(false);
+  }
+  std::uint64_t key_ = 0;
+  Run* run_;
+  bool insert_;
+};
+
+/// A scan of `length` entries from a random key, again and again.
+class RangeTask final : public index::ScanTask<RangeTask, Traits> {
+ public:
+  RangeTask(const runtime::TaskClass* task_class, Tree& tree, Run& run, std::uint64_t length) noexcept
+      : ScanTask(task_class, tree), run_(&run), length_(length) {
+    key_ = key_of(run.random.below(run.keys));
+    ++run.started;
+  }
+  [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
+  void set_key(std::uint64_t key) noexcept { key_ = key; }
+  [[nodiscard]] bool backward() const noexcept { return false; }
+  bool visit(std::uint64_t head, std::uint64_t value, Worker&) {
+    run_->wrong += value == ~head ? 0 : 1;
+    return ++seen_ < length_;
+  }
+  step finished(bool, Worker& worker) {
+    ++run_->finished;
+    if (run_->started >= run_->wanted) {
+      return step::done;
+    }
+    ++run_->started;
+    seen_ = 0;
+    key_ = key_of(run_->random.below(run_->keys));
+    worker.unpin(*this);
+    worker.pin(*this);
+    set_own_mark(false);
+    return restart(false);
+  }
+
+ private:
+  std::uint64_t key_ = 0;
+  Run* run_;
+  std::uint64_t length_;
+  std::uint64_t seen_ = 0;
+};
+
+template <class Spawn>
+double measure(runtime::Runtime& runtime, Run& run, std::uint64_t operations, std::uint32_t in_flight, const Spawn& spawn) {
+  Worker& worker = runtime.worker(runtime::WorkerId{0});
+  run.started = run.finished = 0;
+  run.wanted = operations;
+  const auto start = std::chrono::steady_clock::now();
+  runtime.epochs().enter(worker.id());
+  for (std::uint32_t i = 0; i < in_flight && run.started < run.wanted; ++i) {
+    spawn(worker);
+  }
+  while (run.finished < run.wanted) {
+    worker.step();
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  return static_cast<double>(operations) / took.count() / 1e6;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+struct Variant {
+  std::string name;
+  runtime::PrefetchOptions prefetch;
+  std::vector<double> reads;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::uint64_t keys = 10'000'000;
+  std::uint64_t operations = 5'000'000;
+  std::uint32_t window = 64;
+  unsigned rounds = 5;
+  CLI::App app{"Tree of 64-bit keys, one worker: look-ups with and without prefetching"};
+  app.add_option("--keys", keys, "keys loaded")->capture_default_str();
+  app.add_option("--operations", operations, "operations a measurement")->capture_default_str();
+  app.add_option("--window", window, "operations in flight")->capture_default_str()->check(CLI::Range(1, 256));
+  app.add_option("--rounds", rounds, "measurements of each variant, in turn")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+
+  runtime::RuntimeOptions options;
+  options.workers.push_back({.pu = runtime::PuId{0}, .node = runtime::NumaNodeId{0}, .pinned = false});
+  options.prefetch.window = window;
+  const runtime::SystemClock clock;
+  runtime::Runtime runtime{options, clock};
+  Tree tree{runtime, index::TreeOptions{}};
+  Worker& worker = runtime.worker(runtime::WorkerId{0});
+  Run run;
+  run.keys = keys;
+
+  const auto spawn_insert = [&](Worker& on) { on.create<WriteTask>(tree, run, true)->start(on); };
+  const auto spawn_update = [&](Worker& on) { on.create<WriteTask>(tree, run, false)->start(on); };
+  const auto spawn_read = [&](Worker& on) { on.create<ReadTask>(tree, run)->start(on); };
+  const auto spawn_scan = [&](Worker& on) { on.create<RangeTask>(tree, run, std::uint64_t{100})->start(on); };
+
+  std::printf("%-34s %8.2f Mops/s\n", "load from empty, random order", measure(runtime, run, keys, window, spawn_insert));
+  std::vector<Variant> variants{
+      {"look-ups, prefetch at spawn", {runtime::prefetch_mode::at_spawn, 8, window}, {}},
+      {"look-ups, prefetch distance 24", {runtime::prefetch_mode::distance, 24, window}, {}},
+      {"look-ups, prefetch off", {runtime::prefetch_mode::off, 8, window}, {}},
+  };
+  for (unsigned round = 0; round < rounds; ++round) {
+    for (Variant& variant : variants) {
+      worker.set_prefetch(variant.prefetch);
+      variant.reads.push_back(measure(runtime, run, operations, window, spawn_read));
+    }
+  }
+  for (const Variant& variant : variants) {
+    std::printf("%-34s %8.2f Mops/s\n", variant.name.c_str(), median(variant.reads));
+  }
+  std::printf("%-34s %8.2f times\n", "prefetch at spawn against off", median(variants[0].reads) / median(variants[2].reads));
+  worker.set_prefetch({runtime::prefetch_mode::at_spawn, 8, window});
+  std::printf("%-34s %8.2f Mops/s\n", "updates", measure(runtime, run, operations, window, spawn_update));
+  std::printf("%-34s %8.2f M/s\n", "scans of 100", measure(runtime, run, operations / 20, window, spawn_scan));
+  const auto report = index::Checker<Traits>::check(tree);
+  std::printf("%-34s %8u levels, %zu nodes, %.1f bytes a key\n", "tree", report.levels, report.nodes,
+              static_cast<double>(runtime.node_space().span_bytes()) / static_cast<double>(report.entries));
+  if (run.wrong > 0 || !report.ok() || report.entries != keys) {
+    std::fprintf(stderr, "%zu wrong results, %zu violated invariants, %zu entries\n", static_cast<std::size_t>(run.wrong),
+                 report.errors.size(), report.entries);
+    return 1;
+  }
+  return 0;
+}
