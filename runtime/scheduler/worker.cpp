@@ -310,12 +310,7 @@ bool Worker::prepare_to_park() noexcept {
   items_.flush_foreign();
   nodes_.flush_foreign();
   account_.flush();
-  parked_.store(true, std::memory_order_seq_cst);  // pairs with spawn_to(), Runtime::stop()
-  if (pools_ready() || runtime_.stopping()) {
-    parked_.store(false, std::memory_order_relaxed);
-    return false;
-  }
-  return true;
+  return parking_.try_park([this] { return pools_ready() || runtime_.stopping(); });
 }
 
 void Worker::run() {

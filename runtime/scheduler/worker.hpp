@@ -8,8 +8,7 @@
 // cache. Tasks of low priority enter only when nothing else does.
 //
 // Idle: a worker that found nothing for a while gives back its leases, publishes epoch infinity, says that
-// it is parked, looks once more, and blocks in its poller. A spawner marks the pool ready and then looks
-// for the parked flag; both sides are seq_cst, so one of them sees the other and no wake-up is lost.
+// it is parked, looks once more, and blocks in its poller (see parking.hpp why no wake-up is lost).
 #pragma once
 
 #include <atomic>
@@ -30,6 +29,7 @@
 #include "runtime/options.hpp"
 #include "runtime/pool/prefetch_buffer.hpp"
 #include "runtime/pool/task_pool.hpp"
+#include "runtime/scheduler/parking.hpp"
 #include "runtime/scheduler/poller.hpp"
 #include "runtime/scheduler/task_class.hpp"
 #include "runtime/task/task.hpp"
@@ -160,12 +160,12 @@ class Worker final : private RetireBlockSource {
   void wake() noexcept;
   /// Whether it is parked. seq_cst: a spawner asks this after it made a pool ready, see spawn_to(). Any
   /// thread.
-  [[nodiscard]] bool parked() const noexcept { return parked_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] bool parked() const noexcept { return parking_.parked(); }
   [[nodiscard]] const WorkerCounters& counters() const noexcept { return counters_; }
 
   /// Before blocking: gives up leases and epoch and says so. False: something came meanwhile, do not block.
   [[nodiscard]] bool prepare_to_park() noexcept;
-  void unpark() noexcept { parked_.store(false, std::memory_order_relaxed); }
+  void unpark() noexcept { parking_.unpark(); }
 
   /// Drops all tasks that wait here. Only when no worker runs any more.
   void discard_tasks() noexcept;
@@ -220,7 +220,7 @@ class Worker final : private RetireBlockSource {
   std::uint32_t full_looks_ = 0;
   Random random_;
   WorkerCounters counters_;
-  alignas(kCacheLineBytes) std::atomic<bool> parked_{false};
+  alignas(kCacheLineBytes) ParkingFlag parking_;
 };
 
 }  // namespace mxkv::runtime
