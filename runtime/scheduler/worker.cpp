@@ -18,6 +18,8 @@ constexpr std::uint32_t kPoolQuantum = 16;
 /// Looks at a full window until waiting free tasks get a quantum.
 constexpr std::uint32_t kFullLooks = 16;
 constexpr std::uint32_t kBufferedAtMost = PrefetchBuffer::kCapacity - kPoolQuantum;
+/// Pools stop a quantum earlier, else the free tasks' quantum would never find a place.
+constexpr std::uint32_t kFilledByPools = kBufferedAtMost - kPoolQuantum;
 /// Most objects freed per round, so that a large list does not delay replies.
 constexpr std::size_t kReclaimPerRound = 4096;
 
@@ -170,7 +172,7 @@ void Worker::refill_from_pools() noexcept {
       leased_[i] = true;
     }
     const std::uint32_t most = std::max(buffer_.room(), kPoolQuantum);
-    for (std::uint32_t taken = 0; taken < most && buffer_.size() < kBufferedAtMost; ++taken) {
+    for (std::uint32_t taken = 0; taken < most && buffer_.size() < kFilledByPools; ++taken) {
       MxTask* task = pool.next_task();
       if (task == nullptr) {
         break;
@@ -187,8 +189,7 @@ void Worker::refill_from_pools() noexcept {
   // quantum, as a pool does: at once in the first case, now and then in the second.
   const bool by_pools = buffer_.size() > before;
   if (buffer_.room() == 0 && (by_pools || ++full_looks_ % kFullLooks == 0)) {
-    for (std::uint32_t taken = 0; taken < kPoolQuantum && buffer_.size() < kBufferedAtMost;
-         ++taken) {
+    for (std::uint32_t taken = 0; taken < kPoolQuantum && buffer_.size() < kBufferedAtMost; ++taken) {
       MxTask* task = ready_.pop_front();
       if (task == nullptr) {
         break;

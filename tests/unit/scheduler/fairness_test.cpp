@@ -80,6 +80,23 @@ TEST(Fairness, APoolGetsItsTurnThoughFreeTasksFillTheWindow) {
   load.finish();
 }
 
+TEST(Fairness, WaitingFreeTasksGetTheirTurnThoughOthersRespawnWithoutEnd) {
+  Load load;
+  for (int i = 0; i < 64; ++i) {
+    load.machine[0].spawn(lambda_task(
+        load.machine[0], [&load](MxTask&, Worker&) { return load.stop ? step::done : step::again; }));
+  }
+  load.step(2);
+  bool newcomer_ran = false;
+  load.machine[0].spawn(lambda_task(load.machine[0], [&newcomer_ran](MxTask&, Worker&) {
+    newcomer_ran = true;
+    return step::done;
+  }));
+  load.step(30);
+  EXPECT_TRUE(newcomer_ran);
+  load.finish();
+}
+
 TEST(Fairness, FreeTasksGetTheirTurnThoughPoolsFillTheBuffer) {
   Load load;
   for (std::size_t object = 0; object < Load::kPools; ++object) {

@@ -141,6 +141,56 @@ TEST(Worker, RunsLowPriorityOnlyWhenNothingElseFillsTheWindow) {
   EXPECT_EQ(log, (Log{"first", "second", "low"}));
 }
 
+TEST(Worker, HighPriorityDoesNotWaitForTheWindow) {
+  RuntimeOptions options = unpinned(1);
+  options.prefetch.window = 1;
+  Machine machine{options};
+  Log log;
+  machine[0].spawn(lambda_task(machine[0], [&log](MxTask&, Worker& worker) {
+    log.emplace_back("first");
+    MxTask* high = noting(worker, log, "high");
+    high->annotate(priority::high);
+    worker.spawn(high);
+    return step::done;
+  }));
+  for (const char* what : {"second", "third"}) {
+    machine[0].spawn(noting(machine[0], log, what));
+  }
+  machine[0].step();
+  EXPECT_EQ(log, (Log{"first", "high", "second", "third"}));
+}
+
+TEST(Worker, KeepsAllTasksOfHighPriorityThoughTheBufferIsFull) {
+  Machine machine{1};
+  std::uint32_t ran = 0;
+  for (std::uint32_t i = 0; i < 2 * PrefetchBuffer::kCapacity; ++i) {
+    MxTask* high = lambda_task(machine[0], [&ran](MxTask&, Worker&) {
+      ++ran;
+      return step::done;
+    });
+    high->annotate(priority::high);
+    machine[0].spawn(high);
+  }
+  machine.run_until_idle();
+  EXPECT_EQ(ran, 2 * PrefetchBuffer::kCapacity);
+}
+
+TEST(Worker, GoesOnWithItsTasksWhenItsPrefetchingIsChanged) {
+  RuntimeOptions options = unpinned(1);
+  options.batch_tasks = 1;
+  Machine machine{options};
+  Log log;
+  for (const char* what : {"a", "b", "c", "d"}) {
+    machine[0].spawn(noting(machine[0], log, what));
+  }
+  for (const prefetch_mode mode : {prefetch_mode::off, prefetch_mode::distance, prefetch_mode::at_spawn}) {
+    machine[0].step();
+    machine[0].set_prefetch(PrefetchOptions{.mode = mode, .distance = 4, .window = 2});
+  }
+  machine.run_until_idle();
+  EXPECT_EQ(log, (Log{"a", "b", "c", "d"}));
+}
+
 TEST(Worker, HandsBackControlAfterItsBatchAndGoesOnInTheNextStep) {
   RuntimeOptions options = unpinned(1);
   options.batch_tasks = 10;
