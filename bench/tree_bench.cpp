@@ -44,7 +44,8 @@ std::uint64_t key_of(std::uint64_t i) noexcept {
 
 class ReadTask final : public index::LookupTask<ReadTask, Traits> {
  public:
-  ReadTask(const runtime::TaskClass* task_class, Tree& tree, Run& run) noexcept : LookupTask(task_class, tree), run_(&run) {
+  ReadTask(const runtime::TaskClass* task_class, Tree& tree, Run& run) noexcept
+      : LookupTask(task_class, tree), run_(&run) {
     key_ = key_of(run.random.below(run.keys));
     ++run.started;
   }
@@ -77,7 +78,9 @@ class WriteTask final : public index::UpdateTask<WriteTask, Traits> {
     choose();
   }
   [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
-  index::Decision decide(bool /*found*/, std::uint64_t /*old*/, Worker&) { return {index::Decision::what::put, ~key_}; }
+  index::Decision decide(bool /*found*/, std::uint64_t /*old*/, Worker&) {
+    return {index::Decision::what::put, ~key_};
+  }
   void commit(NodeT&, bool, std::uint64_t, std::uint64_t, Worker&) noexcept {}
   step committed(bool found, std::uint64_t, Worker& worker) { return next(found != insert_, worker); }
   step left(bool, std::uint64_t, Worker& worker) { return next(false, worker); }
@@ -141,7 +144,8 @@ class RangeTask final : public index::ScanTask<RangeTask, Traits> {
 };
 
 template <class Spawn>
-double measure(runtime::Runtime& runtime, Run& run, std::uint64_t operations, std::uint32_t in_flight, const Spawn& spawn) {
+double measure(runtime::Runtime& runtime, Run& run, std::uint64_t operations, std::uint32_t in_flight,
+               const Spawn& spawn) {
   Worker& worker = runtime.worker(runtime::WorkerId{0});
   run.started = run.finished = 0;
   run.wanted = operations;
@@ -178,7 +182,9 @@ int main(int argc, char** argv) {
   CLI::App app{"Tree of 64-bit keys, one worker: look-ups with and without prefetching"};
   app.add_option("--keys", keys, "keys loaded")->capture_default_str();
   app.add_option("--operations", operations, "operations a measurement")->capture_default_str();
-  app.add_option("--window", window, "operations in flight")->capture_default_str()->check(CLI::Range(1, 256));
+  app.add_option("--window", window, "operations in flight")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
   app.add_option("--rounds", rounds, "measurements of each variant, in turn")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
@@ -198,7 +204,8 @@ int main(int argc, char** argv) {
   const auto spawn_read = [&](Worker& on) { on.create<ReadTask>(tree, run)->start(on); };
   const auto spawn_scan = [&](Worker& on) { on.create<RangeTask>(tree, run, std::uint64_t{100})->start(on); };
 
-  std::printf("%-34s %8.2f Mops/s\n", "load from empty, random order", measure(runtime, run, keys, window, spawn_insert));
+  std::printf("%-34s %8.2f Mops/s\n", "load from empty, random order",
+              measure(runtime, run, keys, window, spawn_insert));
   std::vector<Variant> variants{
       {"look-ups, prefetch at spawn", {runtime::prefetch_mode::at_spawn, 8, window}, {}},
       {"look-ups, prefetch distance 24", {runtime::prefetch_mode::distance, 24, window}, {}},
@@ -213,16 +220,18 @@ int main(int argc, char** argv) {
   for (const Variant& variant : variants) {
     std::printf("%-34s %8.2f Mops/s\n", variant.name.c_str(), median(variant.reads));
   }
-  std::printf("%-34s %8.2f times\n", "prefetch at spawn against off", median(variants[0].reads) / median(variants[2].reads));
+  std::printf("%-34s %8.2f times\n", "prefetch at spawn against off",
+              median(variants[0].reads) / median(variants[2].reads));
   worker.set_prefetch({runtime::prefetch_mode::at_spawn, 8, window});
   std::printf("%-34s %8.2f Mops/s\n", "updates", measure(runtime, run, operations, window, spawn_update));
-  std::printf("%-34s %8.2f M/s\n", "scans of 100", measure(runtime, run, operations / 20, window, spawn_scan));
+  std::printf("%-34s %8.2f M/s\n", "scans of 100",
+              measure(runtime, run, operations / 20, window, spawn_scan));
   const auto report = index::Checker<Traits>::check(tree);
   std::printf("%-34s %8u levels, %zu nodes, %.1f bytes a key\n", "tree", report.levels, report.nodes,
               static_cast<double>(runtime.node_space().span_bytes()) / static_cast<double>(report.entries));
   if (run.wrong > 0 || !report.ok() || report.entries != keys) {
-    std::fprintf(stderr, "%zu wrong results, %zu violated invariants, %zu entries\n", static_cast<std::size_t>(run.wrong),
-                 report.errors.size(), report.entries);
+    std::fprintf(stderr, "%zu wrong results, %zu violated invariants, %zu entries\n",
+                 static_cast<std::size_t>(run.wrong), report.errors.size(), report.entries);
     return 1;
   }
   return 0;

@@ -156,10 +156,12 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   [[nodiscard]] unsigned block_for(NodeMeta meta, std::uint64_t head, bool strict) const noexcept {
     unsigned block = 0;
     if (!strict) {
+#pragma GCC unroll 5
       for (unsigned j = 0; j + 1 < NodeMeta::kMaxBlocks; ++j) {
         block += fences_[j].load() <= head ? 1U : 0U;
       }
     } else {
+#pragma GCC unroll 5
       for (unsigned j = 0; j + 1 < NodeMeta::kMaxBlocks; ++j) {
         block += fences_[j].load() < head ? 1U : 0U;
       }
@@ -174,15 +176,27 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     return block < used ? block : (used == 0 ? 0 : used - 1);
   }
 
-  /// How many heads of a block are below `head`.
-  [[nodiscard]] unsigned count_below(bool leaf, unsigned block, unsigned count,
-                                     std::uint64_t head) const noexcept {
+  /// How many heads of a block are below `head`. Unused slots hold the greatest head, so all eight are
+  /// compared without a look at the count.
+  [[nodiscard]] unsigned count_below(bool leaf, unsigned block, std::uint64_t head) const noexcept {
     const Word* heads = line(leaf, block, 0);
     unsigned below = 0;
-    for (unsigned i = 0; i < Shape::kSlots; ++i) {
-      below += static_cast<unsigned>(heads[i].load() < head) & static_cast<unsigned>(i < count);
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < NodeMeta::kMaxSlots; ++i) {
+      below += heads[i].load() < head ? 1U : 0U;
     }
     return below;
+  }
+  /// How many of the first `count` heads of a block are at most `head`.
+  [[nodiscard]] unsigned count_up_to(bool leaf, unsigned block, unsigned count,
+                                     std::uint64_t head) const noexcept {
+    const Word* heads = line(leaf, block, 0);
+    unsigned up_to = 0;
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < NodeMeta::kMaxSlots; ++i) {
+      up_to += heads[i].load() <= head ? 1U : 0U;
+    }
+    return up_to < count ? up_to : count;
   }
 
   /// Copies all entries out; at most as many as fit.
@@ -219,6 +233,9 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
         store_entry(is_leaf, block, slot, entries.heads[next], entries.values[next],
                     entries.separators[next]);
       }
+      if (block < most) {
+        pad(is_leaf, block, here);
+      }
     }
     store_meta(changed);
   }
@@ -239,6 +256,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     const unsigned block = before.blocks();
     fences_[block - 1].store(head);
     store_entry(before.level() == 0, block, 0, head, value, separator);
+    pad(before.level() == 0, block, 1);
     store_meta(before.with_blocks(block + 1).with_count(block, 1));
   }
 
@@ -260,6 +278,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     for (unsigned i = at.slot + 1U; i < count; ++i) {
       copy_entry(is_leaf, at.block, i, i - 1);
     }
+    line(is_leaf, at.block, 0)[count - 1].store(kUnusedHead);
     store_meta(before.with_count(at.block, count - 1));
   }
 
@@ -278,6 +297,13 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   }
   [[nodiscard]] Word* line(bool leaf, unsigned block, unsigned row) noexcept {
     return &words_[(block * Shape::lines_per_block(leaf) + row) * 8];
+  }
+  static constexpr std::uint64_t kUnusedHead = ~std::uint64_t{0};
+
+  void pad(bool leaf, unsigned block, unsigned from) noexcept {
+    for (unsigned slot = from; slot < NodeMeta::kMaxSlots; ++slot) {
+      line(leaf, block, 0)[slot].store(kUnusedHead);
+    }
   }
   void store_entry(bool leaf, unsigned block, unsigned slot, std::uint64_t head, std::uint64_t value,
                    std::uint64_t separator) noexcept {

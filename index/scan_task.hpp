@@ -32,6 +32,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
 
  public:
   static constexpr bool kWholeTarget = true;
+  static constexpr bool kMayBeStrict = true;
   static constexpr unsigned kLeavesPerPin = 16;
   using typename Base::NodeT;
   using typename Base::Scratch;

@@ -42,8 +42,8 @@ struct Search {
   /// Heads suffice: navigation never leads to a node left of the key's (separators only ever split ranges),
   /// so a key that does not share the node's prefix is past its high fence. Its head may still look small;
   /// inner nodes let that pass, and the leaf notices (inside_prefix). `careful` compares whole keys.
-  static route route_of(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head, bool strict,
-                        bool careful, const Read& read) noexcept {
+  [[gnu::always_inline]] static route route_of(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                                               bool strict, bool careful, const Read& read) noexcept {
     if (meta.high_infinite()) {
       return route::here;
     }
@@ -64,18 +64,18 @@ struct Search {
   }
 
   /// The child that leads to `key`; strict: to the greatest key below it. False: torn.
-  static bool child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head, unsigned block,
-                    bool strict, const Read& read, std::uint64_t& out) noexcept {
+  [[gnu::always_inline]] static bool child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                                           unsigned block, bool strict, const Read& read,
+                                           std::uint64_t& out) noexcept {
     const unsigned count = NodeT::clamp_count(meta, block);
-    unsigned below = node.count_below(false, block, count, head);
+    unsigned below = 0;
     if constexpr (kExact) {
-      if (!strict && below < count && node.head(false, position(block, below)) == head) {
-        ++below;
-      }
-      if (below == 0 && block > 0) {
+      below = strict ? node.count_below(false, block, head) : node.count_up_to(false, block, count, head);
+      if (below == 0 && block > 0) [[unlikely]] {
         return slow_child(node, meta, key, head, strict, read, out);
       }
     } else {
+      below = node.count_below(false, block, head);
       const bool tie =
           (below < count && node.head(false, position(block, below)) == head) || fence_ties(node, meta, head);
       if (tie || (below == 0 && block > 0)) [[unlikely]] {
@@ -87,11 +87,11 @@ struct Search {
   }
 
   /// Looks for `key` among the entries of a leaf, or of an inner node (whose first entry precedes all).
-  static Found find(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head, unsigned block,
-                    const Read& read, bool careful) noexcept {
+  [[gnu::always_inline]] static Found find(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                                           unsigned block, const Read& read, bool careful) noexcept {
     const bool leaf = meta.level() == 0;
     const unsigned count = NodeT::clamp_count(meta, block);
-    const unsigned below = node.count_below(leaf, block, count, head);
+    const unsigned below = node.count_below(leaf, block, head);
     Found result;
     result.at = position(block, below);
     const bool tie = below < count && node.head(leaf, result.at) == head;
@@ -212,8 +212,8 @@ struct Search {
     return first;
   }
 
-  static bool slow_child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head, bool strict,
-                         const Read& read, std::uint64_t& out) noexcept {
+  [[gnu::noinline]] static bool slow_child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                                           bool strict, const Read& read, std::uint64_t& out) noexcept {
     Ties ties;
     gather(node, meta, head, ties);
     if (!read.valid()) {
@@ -224,8 +224,8 @@ struct Search {
     return true;
   }
 
-  static Found slow_find(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
-                         const Read& read) noexcept {
+  [[gnu::noinline]] static Found slow_find(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                                           const Read& read) noexcept {
     const bool leaf = meta.level() == 0;
     Found result;
     Ties ties;
@@ -236,7 +236,7 @@ struct Search {
     }
     if (ties.count == 0) {
       const unsigned block = node.block_for(meta, head, false);
-      unsigned slot = node.count_below(leaf, block, NodeT::clamp_count(meta, block), head);
+      unsigned slot = node.count_below(leaf, block, head);
       if (!leaf && block == 0 && slot == 0) {
         slot = 1;  // the first child's bound is the low fence: below the key, even if its head ties
       }

@@ -70,6 +70,8 @@ class TraverseTask : public runtime::MxTask {
   static constexpr bool kWrites = false;
   /// Whether Derived reads the whole target node in one hop.
   static constexpr bool kWholeTarget = false;
+  /// Whether Derived ever looks for the greatest key below key().
+  static constexpr bool kMayBeStrict = false;
 
   [[nodiscard]] TreeT& tree() const noexcept { return *tree_; }
 
@@ -84,7 +86,7 @@ class TraverseTask : public runtime::MxTask {
 
   [[nodiscard]] bool staged() const noexcept { return at_stage(stage::block) || at_stage(stage::commit); }
 
-  void inspect(const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+  [[gnu::always_inline]] void inspect(const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
     if (at_stage(stage::commit)) {
       return;
     }
@@ -152,9 +154,13 @@ class TraverseTask : public runtime::MxTask {
   void set_stage(stage next) noexcept { annotations().stage = static_cast<std::uint8_t>(next); }
 
   /// Looks for the greatest key below key() instead of key() itself.
-  [[nodiscard]] bool strict() const noexcept { return (annotations().mark & kStrict) != 0; }
+  [[nodiscard]] bool strict() const noexcept {
+    return Derived::kMayBeStrict && (annotations().mark & kStrict) != 0;
+  }
   void set_strict(bool on) noexcept { set_mark(kStrict, on); }
-  [[nodiscard]] bool careful() const noexcept { return (annotations().mark & kCareful) != 0; }
+  [[nodiscard]] bool careful() const noexcept {
+    return !Traits::kExact && (annotations().mark & kCareful) != 0;
+  }
   void set_careful(bool on) noexcept { set_mark(kCareful, on); }
   /// A mark of Derived's own. With kWholeTarget: the node was entered by the right link, wherever the key is.
   [[nodiscard]] bool own_mark() const noexcept { return (annotations().mark & kOwn) != 0; }

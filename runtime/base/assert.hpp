@@ -8,13 +8,14 @@
 namespace mxkv::runtime {
 
 /// Prints the violated invariant to stderr and aborts. Thread-safety: any thread.
-[[noreturn]] void assertion_failed(const char* condition, const char* what, const char* file, int line) noexcept;
+[[noreturn]] void assertion_failed(const char* condition, const char* what, const char* file,
+                                   int line) noexcept;
 
 }  // namespace mxkv::runtime
 
-#define MXKV_ASSERT(condition, what)                                                         \
-  (__builtin_expect(static_cast<bool>(condition), 1)                                         \
-       ? static_cast<void>(0)                                                                \
+#define MXKV_ASSERT(condition, what)                 \
+  (__builtin_expect(static_cast<bool>(condition), 1) \
+       ? static_cast<void>(0)                        \
        : ::mxkv::runtime::assertion_failed(#condition, what, __FILE__, __LINE__))
 
 #ifdef NDEBUG

@@ -27,8 +27,12 @@ class SystemClock final : public Clock {
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(std::uint64_t unix_us = 1'700'000'000'000'000) noexcept : unix_us_(unix_us) {}
-  [[nodiscard]] std::uint64_t monotonic_ns() const noexcept override { return monotonic_ns_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t unix_us() const noexcept override { return unix_us_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t monotonic_ns() const noexcept override {
+    return monotonic_ns_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t unix_us() const noexcept override {
+    return unix_us_.load(std::memory_order_relaxed);
+  }
   void advance_us(std::uint64_t us) noexcept {
     monotonic_ns_.fetch_add(us * 1000, std::memory_order_relaxed);
     unix_us_.fetch_add(us, std::memory_order_relaxed);

@@ -8,7 +8,9 @@ namespace mxkv::runtime {
 
 namespace {
 
-long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0U, 0); }
+long membarrier(int command) noexcept {
+  return syscall(SYS_membarrier, command, 0U, 0);
+}
 
 bool register_membarrier() noexcept {
   const long supported = membarrier(MEMBARRIER_CMD_QUERY);

@@ -22,11 +22,11 @@ class StrongId {
   Rep value_{};
 };
 
-using WorkerId = StrongId<struct WorkerIdTag>;         ///< position of a worker in the runtime, from 0
-using NumaNodeId = StrongId<struct NumaNodeIdTag>;     ///< logical index of a NUMA node, from 0
-using CoreGroupId = StrongId<struct CoreGroupIdTag>;   ///< PUs that share a cache, from 0
-using PoolId = StrongId<struct PoolIdTag>;             ///< a task pool = synchronization domain
-using PuId = StrongId<struct PuIdTag>;                 ///< operating-system index of a processing unit
+using WorkerId = StrongId<struct WorkerIdTag>;        ///< position of a worker in the runtime, from 0
+using NumaNodeId = StrongId<struct NumaNodeIdTag>;    ///< logical index of a NUMA node, from 0
+using CoreGroupId = StrongId<struct CoreGroupIdTag>;  ///< PUs that share a cache, from 0
+using PoolId = StrongId<struct PoolIdTag>;            ///< a task pool = synchronization domain
+using PuId = StrongId<struct PuIdTag>;                ///< operating-system index of a processing unit
 using RequestId = StrongId<struct RequestIdTag, std::uint64_t>;
 using EpochId = StrongId<struct EpochIdTag, std::uint64_t>;
 
