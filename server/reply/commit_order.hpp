@@ -20,7 +20,7 @@ namespace mxkv::server {
 /// Thread-safety: owner worker only.
 class CommitOrder {
  public:
-  explicit CommitOrder(OutputPool& pool) noexcept : waiting_(pool) {}
+  explicit CommitOrder(BlockPool& pool) noexcept : waiting_(pool) {}
 
   /// The number of the next write.
   [[nodiscard]] CommitSeq start() noexcept { return next_++; }

@@ -10,14 +10,14 @@
 #include <span>
 #include <string_view>
 
-#include "server/reply/output_pool.hpp"
+#include "server/reply/block_pool.hpp"
 
 namespace mxkv::server {
 
 /// Thread-safety: owner worker only.
 class OutputBuffer {
  public:
-  explicit OutputBuffer(OutputPool& pool) noexcept : pool_(&pool) {}
+  explicit OutputBuffer(BlockPool& pool) noexcept : pool_(&pool) {}
   ~OutputBuffer() { clear(); }
   OutputBuffer(const OutputBuffer&) = delete;
   OutputBuffer& operator=(const OutputBuffer&) = delete;
@@ -56,7 +56,7 @@ class OutputBuffer {
  private:
   void link(Segment* segment) noexcept;
 
-  OutputPool* pool_;
+  BlockPool* pool_;
   Segment* head_ = nullptr;
   Segment* tail_ = nullptr;
   std::size_t unsent_ = 0;

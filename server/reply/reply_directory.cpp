@@ -23,13 +23,14 @@ void ReplyDirectory::finished_write(const ReplyAddress& address, CommitSeq seq) 
   ReplyEntry& entry = *entries_[address.connection];
   // Before resume(): the parked write was sent before those that wait.
   if (runtime::MxTask* const parked = entry.commits.end(seq); parked != nullptr) {
-    hooks_.spawn(hooks_.context, parked);
+    hooks_.spawn(hooks_.spawner, parked);
   }
   ended(entry, FenceClaim{address.fence});
 }
 
 void ReplyDirectory::ended(ReplyEntry& entry, FenceClaim claim) {
   const bool freed = entry.fence.finish(claim);
+  ++entry.ended;
   if (entry.session == nullptr) [[unlikely]] {
     recycle(entry);
   } else if (entry.wants_resume && (freed || entry.fence.in_flight() <= entry.resume_at)) {
@@ -47,7 +48,7 @@ void ReplyDirectory::resume(ReplyEntry& entry) {
   entry.resuming = true;
   do {
     entry.resume_again = false;
-    hooks_.resume(hooks_.context, entry.session);
+    hooks_.resume(entry.session);
   } while (entry.resume_again && entry.wants_resume && entry.session != nullptr);
   entry.resuming = false;
   if (entry.session == nullptr) {

@@ -20,7 +20,7 @@
 #include "runtime/base/assert.hpp"
 #include "server/reply/commit_order.hpp"
 #include "server/reply/order_fence.hpp"
-#include "server/reply/output_pool.hpp"
+#include "server/reply/block_pool.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/reply/reply_queue.hpp"
 
@@ -28,7 +28,7 @@ namespace mxkv::server {
 
 /// One connection. Its owner is the session; the store has it by address.
 struct ReplyEntry {
-  ReplyEntry(OutputPool& output, FenceTablePool& tables) noexcept
+  ReplyEntry(BlockPool& output, FenceTablePool& tables) noexcept
       : replies(output), fence(tables), commits(output) {}
 
   ReplyQueue replies;
@@ -38,6 +38,7 @@ struct ReplyEntry {
   ReplyEntry* next_dirty = nullptr;  ///< list of those that a reply was written to
   std::uint32_t index = 0;
   std::uint32_t generation = 0;
+  std::uint32_t ended = 0;      ///< operations that ever ended; wraps around
   bool dirty = false;           ///< in the list
   bool wants_resume = false;    ///< the session has requests that wait for operations to end
   bool resuming = false;        ///< inside the resume hook
@@ -47,16 +48,15 @@ struct ReplyEntry {
 
 /// How the directory reaches those above it.
 struct DirectoryHooks {
-  void* context = nullptr;
-  void (*spawn)(void* context, runtime::MxTask* task) = nullptr;  ///< a parked task's turn has come
-  void (*resume)(void* context, void* session) = nullptr;         ///< waiting requests may start
+  void* spawner = nullptr;
+  void (*spawn)(void* spawner, runtime::MxTask* task) = nullptr;  ///< a parked task's turn has come
+  void (*resume)(void* session) = nullptr;                        ///< waiting requests may start
 };
 
 /// Thread-safety: owner worker only.
 class ReplyDirectory {
  public:
-  ReplyDirectory(std::uint16_t worker, OutputPool& output, DirectoryHooks hooks) noexcept
-      : output_(&output), hooks_(hooks), worker_(worker) {}
+  ReplyDirectory(std::uint16_t worker, BlockPool& output) noexcept : output_(&output), worker_(worker) {}
   ReplyDirectory(const ReplyDirectory&) = delete;
   ReplyDirectory& operator=(const ReplyDirectory&) = delete;
 
@@ -89,6 +89,9 @@ class ReplyDirectory {
 
   // --- For sessions ---
 
+  /// Start-up only.
+  void set_hooks(DirectoryHooks hooks) noexcept { hooks_ = hooks; }
+
   /// A new connection.
   [[nodiscard]] ReplyEntry& open(void* session);
   /// Drops the unsent replies and those to come. The entry is gone when its last operation ended.
@@ -114,7 +117,7 @@ class ReplyDirectory {
   void resume(ReplyEntry& entry);
   void recycle(ReplyEntry& entry) noexcept;
 
-  OutputPool* output_;
+  BlockPool* output_;
   DirectoryHooks hooks_;
   FenceTablePool tables_;
   std::vector<std::unique_ptr<ReplyEntry>> entries_;

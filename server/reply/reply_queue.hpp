@@ -20,7 +20,7 @@ class ReplyQueue {
  public:
   static constexpr std::size_t kMostReserved = std::size_t{64} << 10U;
 
-  explicit ReplyQueue(OutputPool& pool) noexcept : pool_(&pool), output_(pool), staged_(pool) {}
+  explicit ReplyQueue(BlockPool& pool) noexcept : pool_(&pool), output_(pool), staged_(pool) {}
   ~ReplyQueue() { clear(); }
   ReplyQueue(const ReplyQueue&) = delete;
   ReplyQueue& operator=(const ReplyQueue&) = delete;
@@ -100,7 +100,7 @@ class ReplyQueue {
   void follow_up();
   void release(Piece* piece) noexcept;
 
-  OutputPool* pool_;
+  BlockPool* pool_;
   std::uint32_t oldest_ = 0;  ///< open, or next_ if none is
   std::uint32_t next_ = 0;
   OutputBuffer output_;

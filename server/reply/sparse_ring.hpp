@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
-#include "server/reply/output_pool.hpp"
+#include "server/reply/block_pool.hpp"
 
 namespace mxkv::server {
 
@@ -21,7 +21,7 @@ class SparseRing {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  explicit SparseRing(OutputPool& pool) noexcept : pool_(&pool) {}
+  explicit SparseRing(BlockPool& pool) noexcept : pool_(&pool) {}
   ~SparseRing() { give_back(); }
   SparseRing(const SparseRing&) = delete;
   SparseRing& operator=(const SparseRing&) = delete;
@@ -89,7 +89,7 @@ class SparseRing {
     }
   }
 
-  OutputPool* pool_;
+  BlockPool* pool_;
   Segment* block_ = nullptr;
   std::uint32_t span_ = 0;  ///< a power of two, or 0 without a block
   std::size_t used_ = 0;

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "runtime/memory/memory_budget.hpp"
-#include "server/reply/output_pool.hpp"
+#include "server/reply/block_pool.hpp"
 #include "server/reply/reply_queue.hpp"
 
 namespace mxkv::server::test {
 
 struct Memory {
   runtime::MemoryBudget budget{runtime::MemoryBudget::kUnlimited, 1};
-  OutputPool pool{budget, budget.account(runtime::WorkerId{0})};
+  BlockPool pool{budget, budget.account(runtime::WorkerId{0})};
 };
 
 /// Sends everything there is, `most` bytes a time.

@@ -54,23 +54,23 @@ TEST(OutputBuffer, gives_room_in_one_piece_larger_than_a_block) {
   EXPECT_EQ(drain(output), "a" + std::string(100'000, 'b'));
 }
 
-TEST(OutputPool, counts_its_blocks_in_the_budget_and_returns_them) {
+TEST(BlockPool, counts_its_blocks_in_the_budget_and_returns_them) {
   runtime::MemoryBudget budget{runtime::MemoryBudget::kUnlimited, 1};
   {
-    OutputPool pool{budget, budget.account(runtime::WorkerId{0})};
+    BlockPool pool{budget, budget.account(runtime::WorkerId{0})};
     OutputBuffer output{pool};
-    output.append(std::string(3 * OutputPool::kBlockRoom, 'x'));
-    EXPECT_EQ(budget.category_bytes(runtime::memory_category::output), 3 * OutputPool::kBlockBytes);
-    EXPECT_EQ(drain(output).size(), 3 * OutputPool::kBlockRoom);
+    output.append(std::string(3 * BlockPool::kBlockRoom, 'x'));
+    EXPECT_EQ(budget.category_bytes(runtime::memory_category::output), 3 * BlockPool::kBlockBytes);
+    EXPECT_EQ(drain(output).size(), 3 * BlockPool::kBlockRoom);
     EXPECT_EQ(pool.free_blocks(), 3U);
   }
   EXPECT_EQ(budget.category_bytes(runtime::memory_category::output), 0U);
 }
 
-TEST(OutputPool, gives_blocks_when_the_budget_is_exhausted) {
+TEST(BlockPool, gives_blocks_when_the_budget_is_exhausted) {
   runtime::MemoryBudget budget{1, 1};
   {
-    OutputPool pool{budget, budget.account(runtime::WorkerId{0})};
+    BlockPool pool{budget, budget.account(runtime::WorkerId{0})};
     OutputBuffer output{pool};
     output.append("SERVER_ERROR");
     EXPECT_EQ(drain(output), "SERVER_ERROR");

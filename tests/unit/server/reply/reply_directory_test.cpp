@@ -9,6 +9,23 @@ namespace {
 
 class Directory : public testing::Test {
  public:
+  Directory() {
+    directory.set_hooks(
+        {this, [](void* test, runtime::MxTask* task) { static_cast<Directory*>(test)->spawned.push_back(task); },
+         [](void* session) { static_cast<Session*>(session)->resume(); }});
+  }
+
+  /// What connections belong to.
+  struct Session {
+    Directory& test;
+    void resume() {
+      test.resumed.push_back(this);
+      if (test.on_resume != nullptr) {
+        test.on_resume(test);
+      }
+    }
+  };
+
   /// Starts an operation of a kind on key 1, as a session does.
   ReplyAddress start(ReplyEntry& entry, operation_kind kind = operation_kind::read) {
     ReplyAddress address = directory.address(entry);
@@ -19,24 +36,13 @@ class Directory : public testing::Test {
     return address;
   }
 
-  static Directory& self(void* context) { return *static_cast<Directory*>(context); }
-
   Memory memory;
   std::vector<runtime::MxTask*> spawned;
   std::vector<void*> resumed;
   void (*on_resume)(Directory&) = nullptr;
-  ReplyDirectory directory{
-      3,
-      memory.pool,
-      {this, [](void* context, runtime::MxTask* task) { self(context).spawned.push_back(task); },
-       [](void* context, void* session) {
-         self(context).resumed.push_back(session);
-         if (self(context).on_resume != nullptr) {
-           self(context).on_resume(self(context));
-         }
-       }}};
-  int a = 0;
-  int b = 0;
+  ReplyDirectory directory{3, memory.pool};
+  Session a{*this};
+  Session b{*this};
 };
 
 TEST_F(Directory, lists_each_connection_with_new_output_once) {

@@ -130,7 +130,7 @@ TEST(ReplyQueue, an_idle_queue_holds_no_block) {
   });
   EXPECT_EQ(drain(replies.output()).size(), 600U * 5U);
   const std::size_t held = memory.budget.category_bytes(runtime::memory_category::output);
-  EXPECT_EQ(held, memory.pool.free_blocks() * OutputPool::kBlockBytes);
+  EXPECT_EQ(held, memory.pool.free_blocks() * BlockPool::kBlockBytes);
 }
 
 TEST(ReplyQueue, clearing_drops_staged_and_owned_replies) {

@@ -1,4 +1,5 @@
-// Memory of replies of one worker: blocks of 16 KiB, and the small headers of values sent by reference.
+// Memory of one worker's connections: blocks of 16 KiB for replies, or for input that waits, and the small
+// headers of values sent by reference.
 //
 // Blocks are recycled last in, first out, so that the one in use is in the core's cache; after warm-up there
 // is no malloc. Every block counts in the memory budget while it exists. A reply must be possible when the
@@ -37,17 +38,18 @@ struct Segment {
 };
 
 /// Thread-safety: owner worker only.
-class OutputPool {
+class BlockPool {
  public:
   static constexpr std::size_t kBlockBytes = std::size_t{16} << 10U;
   static constexpr std::size_t kBlockRoom = kBlockBytes - sizeof(Segment);
   static constexpr std::size_t kFreeBlocks = 128;  ///< most that are kept
 
-  OutputPool(runtime::MemoryBudget& budget, runtime::MemoryAccount& account) noexcept
-      : budget_(&budget), account_(&account) {}
-  ~OutputPool();
-  OutputPool(const OutputPool&) = delete;
-  OutputPool& operator=(const OutputPool&) = delete;
+  BlockPool(runtime::MemoryBudget& budget, runtime::MemoryAccount& account,
+            runtime::memory_category category = runtime::memory_category::output) noexcept
+      : budget_(&budget), account_(&account), category_(category) {}
+  ~BlockPool();
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
 
   /// An empty block with room for `bytes` at least. Throws std::bad_alloc when the system has no memory.
   [[nodiscard]] Segment* take_block(std::size_t bytes) {
@@ -89,6 +91,7 @@ class OutputPool {
 
   runtime::MemoryBudget* budget_;
   runtime::MemoryAccount* account_;
+  runtime::memory_category category_;
   Segment* free_blocks_ = nullptr;
   Segment* free_owned_ = nullptr;
   std::size_t free_count_ = 0;

@@ -1,4 +1,4 @@
-#include "server/reply/output_pool.hpp"
+#include "server/reply/block_pool.hpp"
 
 #include <algorithm>
 #include <new>
@@ -6,9 +6,7 @@
 
 namespace mxkv::server {
 
-using runtime::memory_category;
-
-OutputPool::~OutputPool() {
+BlockPool::~BlockPool() {
   while (free_blocks_ != nullptr) {
     free_block(std::exchange(free_blocks_, free_blocks_->next));
   }
@@ -19,31 +17,31 @@ OutputPool::~OutputPool() {
   }
 }
 
-Segment* OutputPool::new_block(std::size_t bytes) {
+Segment* BlockPool::new_block(std::size_t bytes) {
   const std::size_t whole = std::max(kBlockBytes, bytes + sizeof(Segment));
   void* const memory = ::operator new(whole);
   auto* const block = new (memory) Segment;
   block->begin = block->end = block->data();
   block->limit = static_cast<char*>(memory) + whole;
-  block->charged = account_->try_charge(memory_category::output, whole);
+  block->charged = account_->try_charge(category_, whole);
   if (!block->charged) {
-    budget_->charge_unconditionally(memory_category::output, whole);
+    budget_->charge_unconditionally(category_, whole);
   }
   return block;
 }
 
-void OutputPool::free_block(Segment* block) noexcept {
+void BlockPool::free_block(Segment* block) noexcept {
   const std::size_t whole = block_bytes(*block);
   if (block->charged) {
-    account_->refund(memory_category::output, whole);
+    account_->refund(category_, whole);
   } else {
-    budget_->refund(memory_category::output, whole);
+    budget_->refund(category_, whole);
   }
   block->~Segment();
   ::operator delete(block);
 }
 
-Segment* OutputPool::take_owned(const char* data, std::size_t bytes, OwnerRef owner) {
+Segment* BlockPool::take_owned(const char* data, std::size_t bytes, OwnerRef owner) {
   Segment* segment = free_owned_;
   if (segment != nullptr) {
     free_owned_ = segment->next;
@@ -60,7 +58,7 @@ Segment* OutputPool::take_owned(const char* data, std::size_t bytes, OwnerRef ow
   return segment;
 }
 
-void OutputPool::give_rest(Segment* segment) noexcept {
+void BlockPool::give_rest(Segment* segment) noexcept {
   if (!segment->owned) {
     free_block(segment);
     return;

@@ -1,0 +1,3 @@
+#include "server/net/asio.hpp"
+
+#include <boost/asio/impl/src.hpp>

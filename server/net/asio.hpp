@@ -1,0 +1,29 @@
+// The only place that includes Boost.Asio; for the sources of this folder, never for its public headers.
+//
+// Compiled once (asio.cpp). One io_context a worker, with concrete executors: no other thread touches it.
+#pragma once
+
+#ifndef BOOST_ASIO_SEPARATE_COMPILATION
+#define BOOST_ASIO_SEPARATE_COMPILATION
+#endif
+#ifndef BOOST_ASIO_NO_DEPRECATED
+#define BOOST_ASIO_NO_DEPRECATED
+#endif
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+
+namespace mxkv::server {
+
+namespace asio = boost::asio;
+
+using Executor = asio::io_context::executor_type;
+using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
+using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, Executor>;
+using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
+                                         asio::wait_traits<std::chrono::steady_clock>, Executor>;
+
+}  // namespace mxkv::server

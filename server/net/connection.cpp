@@ -1,0 +1,204 @@
+#include "server/net/connection.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "server/net/net_worker.hpp"
+
+namespace mxkv::server {
+
+namespace {
+constexpr std::size_t kGatheredPieces = 64;
+/// Reads of a connection that is drained: a client that never stops sending must not hold up the end.
+constexpr std::uint32_t kDrainReads = 64;
+}  // namespace
+
+Connection::Connection(NetWorker& net, int socket)
+    : net_(net), socket_(net.executor(), socket), session_(std::in_place, net.host(), this) {
+  boost::system::error_code ignored;
+  socket_.non_blocking(true, ignored);
+  read_ns_ = net.now_ns();
+  readable_ = true;  // most clients speak first: a read now spares a wait
+  net_.make_ready(*this);
+}
+
+void Connection::take_turn() {
+  if (session_->paused() == pause::turn) {
+    session_->resume();
+  }
+  if (readable_ && session_->wants_input()) {
+    read();
+  }
+  if (!closed_) {
+    arm();
+  }
+}
+
+void Connection::read() {
+  const std::span<char> buffer = net_.read_buffer();
+  const std::span<char> space = session_->value_space();
+  std::array<iovec, 2> into{iovec{space.data(), space.size()}, iovec{buffer.data(), buffer.size()}};
+  const std::size_t most = space.size() + buffer.size();
+  const ssize_t got = space.empty() ? ::recv(socket_.native_handle(), buffer.data(), buffer.size(), 0)
+                                    : ::readv(socket_.native_handle(), into.data(), into.size());
+  if (got > 0) {
+    const auto bytes = static_cast<std::size_t>(got);
+    readable_ = bytes == most;  // read on only if there may be more
+    read_ns_ = net_.now_ns();
+    NetCounters::add(net_.counters().read_bytes, bytes);
+    const std::size_t direct = std::min(bytes, space.size());
+    if (direct > 0) {
+      session_->received_value(direct);
+    }
+    if (bytes > direct) {
+      session_->receive(buffer.data(), bytes - direct, NetWorker::kReadHeadroom);
+    }
+    if (session_->finished()) {
+      net_.directory().mark_dirty(session_->entry());
+    }
+    if (draining_ && --drain_reads_left_ == 0) {
+      readable_ = false;
+    } else if (draining_) {
+      readable_ = true;
+    }
+    return;
+  }
+  readable_ = false;
+  if (got == 0) {
+    session_->end_of_input();
+    net_.directory().mark_dirty(session_->entry());
+  } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+    close();  // reset by the client, as a rule: nobody is left to answer
+  }
+}
+
+// What the connection waits for next, if anything.
+void Connection::arm() {
+  if (session_->paused() == pause::turn) {
+    NetCounters::add(net_.counters().yields);
+    net_.make_ready(*this);
+  } else if (session_->wants_input()) {
+    if (readable_) {
+      net_.make_ready(*this);
+    } else if (draining_) {
+      session_->end_of_input();
+      net_.directory().mark_dirty(session_->entry());
+    } else {
+      arm_read();
+    }
+  }
+}
+
+void Connection::arm_read() {
+  if (read_armed_) {
+    return;
+  }
+  read_armed_ = true;
+  socket_.async_wait(Descriptor::wait_read,
+                     InPlaceHandler{&read_memory_, [this](const boost::system::error_code& /*error*/) {
+                                      // An error shows when it is read.
+                                      read_armed_ = false;
+                                      readable_ = true;
+                                      if (!closed_) {
+                                        net_.make_ready(*this);
+                                      }
+                                    }});
+}
+
+void Connection::arm_write() {
+  if (write_armed_) {
+    return;
+  }
+  write_armed_ = true;
+  sent_ns_ = net_.now_ns();
+  net_.sending_waits(true);
+  socket_.async_wait(Descriptor::wait_write,
+                     InPlaceHandler{&write_memory_, [this](const boost::system::error_code& /*error*/) {
+                                      write_armed_ = false;
+                                      net_.sending_waits(false);
+                                      if (!closed_) {
+                                        net_.directory().mark_dirty(session_->entry());
+                                      }
+                                    }});
+}
+
+void Connection::flush() {
+  OutputBuffer& output = session_->output();
+  while (output.unsent_bytes() > 0 && !write_armed_) {
+    std::array<iovec, kGatheredPieces> pieces;
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = output.gather(pieces);
+    const ssize_t sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
+      output.consume(static_cast<std::size_t>(sent));
+      NetCounters::add(net_.counters().written_bytes, static_cast<std::uint64_t>(sent));
+      sent_ns_ = net_.now_ns();
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      arm_write();
+    } else if (errno != EINTR) {
+      close();
+      return;
+    }
+  }
+}
+
+void Connection::settle() {
+  flush();
+  if (closed_) {
+    return;
+  }
+  if (session_->paused() == pause::output) {
+    session_->resume();
+  }
+  if (session_->finished() && session_->output().unsent_bytes() == 0) {
+    close();
+    return;
+  }
+  arm();
+}
+
+void Connection::resume() {
+  session_->resume();
+  net_.directory().mark_dirty(session_->entry());
+}
+
+void Connection::drain() {
+  if (!draining_) {
+    draining_ = true;
+    drain_reads_left_ = kDrainReads;
+    readable_ = true;
+    net_.make_ready(*this);
+  }
+}
+
+void Connection::check_times(std::uint64_t now_ns) {
+  constexpr std::uint64_t kNsPerMs = 1'000'000;
+  const config::LimitOptions& limits = net_.limits();
+  if (write_armed_ && session_->unsent_bytes() >= limits.output_high_water &&
+      now_ns - sent_ns_ >= limits.output_stall_ms * kNsPerMs) {
+    NetCounters::add(net_.counters().stalled);
+    close();
+  } else if (limits.idle_timeout_ms != 0 && session_->entry().fence.in_flight() == 0 &&
+             session_->unsent_bytes() == 0 && now_ns - read_ns_ >= limits.idle_timeout_ms * kNsPerMs) {
+    NetCounters::add(net_.counters().idle_closed);
+    close();
+  }
+}
+
+void Connection::close() {
+  if (closed_) {
+    return;
+  }
+  closed_ = true;
+  session_.reset();
+  boost::system::error_code ignored;
+  socket_.close(ignored);  // ends the waits; their handlers run in a later round
+  net_.bury(*this);
+}
+
+}  // namespace mxkv::server

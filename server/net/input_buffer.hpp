@@ -1,0 +1,78 @@
+// Bytes of one connection that were read and not yet used: the beginning of a command line, or what a
+// paused session did not get to. Most connections hold none; then it takes no memory.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "server/reply/block_pool.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: owner worker only.
+class InputBuffer {
+ public:
+  explicit InputBuffer(BlockPool& pool) noexcept : pool_(&pool) {}
+  ~InputBuffer() { clear(); }
+  InputBuffer(const InputBuffer&) = delete;
+  InputBuffer& operator=(const InputBuffer&) = delete;
+
+  [[nodiscard]] bool empty() const noexcept { return block_ == nullptr; }
+  [[nodiscard]] std::string_view view() const noexcept {
+    return empty() ? std::string_view{} : std::string_view{block_->begin, block_->unsent()};
+  }
+
+  /// Adds bytes at the end; moves what is held where it must, so views end.
+  void append(const char* data, std::size_t bytes) {
+    if (bytes == 0) {
+      return;
+    }
+    if (block_ == nullptr) {
+      block_ = pool_->take_block(bytes);
+    } else if (block_->room() < bytes) {
+      grow(bytes);
+    }
+    std::memcpy(block_->end, data, bytes);
+    block_->end += bytes;
+  }
+
+  /// Drops the first `bytes`.
+  void consume(std::size_t bytes) noexcept {
+    if (bytes == 0) {
+      return;
+    }
+    block_->begin += bytes;
+    if (block_->unsent() == 0) {
+      clear();
+    }
+  }
+
+  void clear() noexcept {
+    if (block_ != nullptr) {
+      pool_->give(std::exchange(block_, nullptr));
+    }
+  }
+
+ private:
+  void grow(std::size_t bytes) {
+    const std::size_t held = block_->unsent();
+    if (held + bytes <= static_cast<std::size_t>(block_->limit - block_->data()) / 2) {
+      std::memmove(block_->data(), block_->begin, held);
+      block_->begin = block_->data();
+      block_->end = block_->data() + held;
+      return;
+    }
+    // Twice the size each time: a long line that arrives in pieces is copied a constant number of times.
+    Segment* const larger = pool_->take_block(2 * (held + bytes));
+    std::memcpy(larger->data(), block_->begin, held);
+    larger->end += held;
+    pool_->give(std::exchange(block_, larger));
+  }
+
+  BlockPool* pool_;
+  Segment* block_ = nullptr;
+};
+
+}  // namespace mxkv::server

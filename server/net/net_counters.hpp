@@ -1,0 +1,43 @@
+// What the network side counts, one set a worker, and the sums that all workers share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/base/cache_line.hpp"
+
+namespace mxkv::server {
+
+/// Relaxed, one writer each: statistics. Thread-safety: written by the owner worker, read by any thread.
+struct alignas(runtime::kCacheLineBytes) NetCounters {
+  std::atomic<std::uint64_t> read_bytes{0};
+  std::atomic<std::uint64_t> written_bytes{0};
+  std::atomic<std::uint64_t> yields{0};         ///< a connection's share of a turn was used up
+  std::atomic<std::uint64_t> stalled{0};        ///< closed, because they read nothing
+  std::atomic<std::uint64_t> idle_closed{0};    ///< closed by the idle time-out
+
+  static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
+    counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+};
+
+/// Connections of all workers. Relaxed: limits and statistics, nothing is ordered by them. Any thread.
+struct ConnectionCounters {
+  std::atomic<std::uint64_t> open{0};      ///< handed over to a worker and not yet closed
+  std::atomic<std::uint64_t> total{0};     ///< ever accepted
+  std::atomic<std::uint64_t> rejected{0};  ///< over the limit
+};
+
+/// Sums over workers, at some recent moment.
+struct NetStats {
+  std::uint64_t read_bytes = 0;
+  std::uint64_t written_bytes = 0;
+  std::uint64_t yields = 0;
+  std::uint64_t stalled = 0;
+  std::uint64_t idle_closed = 0;
+  std::uint64_t open_connections = 0;
+  std::uint64_t total_connections = 0;
+  std::uint64_t rejected_connections = 0;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,217 @@
+#include "server/net/net_worker.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+int make_eventfd() {
+  const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (descriptor < 0) {
+    throw std::system_error(errno, std::generic_category(), "eventfd for a worker's sockets");
+  }
+  return descriptor;
+}
+
+}  // namespace
+
+NetWorker::NetWorker(NetShared& shared, StoreSessionHost host)
+    : shared_(shared),
+      host_(std::move(host)),
+      context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),
+      wake_(context_, make_eventfd()),
+      timer_(context_) {
+  wait_for_wake();
+}
+
+NetWorker::~NetWorker() {
+  while (connections_ != nullptr) {
+    connections_->close();
+  }
+  for (Listener* listener : listeners_) {
+    listener->close();
+  }
+  boost::system::error_code ignored;
+  wake_.close(ignored);
+  timer_.cancel();
+  // Their waits refer to them until the handlers ran; buried connections that are ready no longer are.
+  for (Connection* connection = first_ready_; connection != nullptr; connection = connection->next_ready_) {
+    connection->ready_ = false;
+  }
+  context_.poll();
+  delete_buried();
+  MXKV_ASSERT(buried_.empty(), "closed sockets have no waits");
+}
+
+void NetWorker::wait_for_wake() {
+  wake_.async_wait(Descriptor::wait_read,
+                   InPlaceHandler{&wake_memory_, [this](const boost::system::error_code& error) {
+                                    if (error) {
+                                      return;
+                                    }
+                                    std::uint64_t count = 0;
+                                    [[maybe_unused]] const auto bytes =
+                                        ::read(wake_.native_handle(), &count, sizeof count);
+                                    wait_for_wake();
+                                  }});
+}
+
+void NetWorker::wake() noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto bytes = ::write(wake_.native_handle(), &one, sizeof one);
+}
+
+bool NetWorker::poll(runtime::Worker& /*worker*/) {
+  ++host_.turn;
+  for (std::size_t handlers = 0; handlers < kMostHandlers && context_.poll_one() > 0; ++handlers) {
+  }
+  for (Listener* listener : listeners_) {
+    listener->accept_waiting();
+  }
+  if (times_due_) [[unlikely]] {
+    check_times();
+  }
+  // Only those that are ready now: who wants another turn has it in the next round.
+  Connection* next = std::exchange(first_ready_, nullptr);
+  last_ready_ = nullptr;
+  const bool any = next != nullptr;
+  while (next != nullptr) {
+    Connection& connection = *std::exchange(next, next->next_ready_);
+    connection.ready_ = false;
+    if (!connection.closed()) {
+      connection.take_turn();
+    }
+  }
+  return any;
+}
+
+bool NetWorker::end_turn(runtime::Worker& /*worker*/) {
+  bool any = false;
+  while (ReplyEntry* const entry = host_.directory.next_dirty()) {
+    static_cast<Connection*>(entry->session)->settle();
+    any = true;
+  }
+  if (!buried_.empty()) [[unlikely]] {
+    delete_buried();
+    any = any || !buried_.empty();
+  }
+  return any;
+}
+
+void NetWorker::block(runtime::Worker& /*worker*/, std::uint64_t timeout_ns) {
+  if (first_ready_ != nullptr || !buried_.empty()) {
+    return;
+  }
+  if (timeout_ns == kForever) {
+    context_.run_one();
+  } else {
+    context_.run_one_for(std::chrono::nanoseconds{timeout_ns});
+  }
+}
+
+void NetWorker::make_ready(Connection& connection) noexcept {
+  if (connection.ready_) {
+    return;
+  }
+  connection.ready_ = true;
+  connection.next_ready_ = nullptr;
+  (first_ready_ == nullptr ? first_ready_ : last_ready_->next_ready_) = &connection;
+  last_ready_ = &connection;
+}
+
+void NetWorker::listen(Listener& listener) {
+  listeners_.push_back(&listener);
+  listener.wait();
+}
+
+void NetWorker::adopt(int socket) {
+  auto* const connection = new Connection(*this, socket);
+  connection->next_ = connections_;
+  if (connections_ != nullptr) {
+    connections_->previous_ = connection;
+  }
+  connections_ = connection;
+  arm_timer();
+  if (draining_) {
+    connection->drain();
+  }
+}
+
+void NetWorker::bury(Connection& connection) {
+  (connection.previous_ == nullptr ? connections_ : connection.previous_->next_) = connection.next_;
+  if (connection.next_ != nullptr) {
+    connection.next_->previous_ = connection.previous_;
+  }
+  load_.fetch_sub(1, std::memory_order_relaxed);
+  shared_.connections.open.fetch_sub(1, std::memory_order_relaxed);
+  buried_.push_back(&connection);
+}
+
+void NetWorker::delete_buried() {
+  std::erase_if(buried_, [](Connection* connection) {
+    if (!connection->deletable()) {
+      return false;
+    }
+    delete connection;
+    return true;
+  });
+}
+
+void NetWorker::drain() {
+  draining_ = true;
+  for (Listener* listener : listeners_) {
+    listener->close();
+  }
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    connection->drain();
+  }
+}
+
+void NetWorker::sending_waits(bool begins) {
+  if (begins) {
+    ++sending_waits_;
+    arm_timer();
+  } else {
+    --sending_waits_;
+  }
+}
+
+// A coarse clock that runs only while somebody could run out of time: an idle daemon has no timer.
+void NetWorker::arm_timer() {
+  const config::LimitOptions& limits = shared_.limits;
+  const bool idle_matters = limits.idle_timeout_ms != 0 && connections_ != nullptr;
+  if (timer_armed_ || (!idle_matters && sending_waits_ == 0)) {
+    return;
+  }
+  std::uint32_t shortest_ms = limits.output_stall_ms;
+  if (idle_matters) {
+    shortest_ms = std::min(shortest_ms, limits.idle_timeout_ms);
+  }
+  timer_armed_ = true;
+  timer_.expires_after(std::chrono::milliseconds{std::clamp(shortest_ms / 8, 10U, 1000U)});
+  timer_.async_wait(InPlaceHandler{&timer_memory_, [this](const boost::system::error_code& error) {
+                                     timer_armed_ = false;
+                                     times_due_ = !error;
+                                   }});
+}
+
+void NetWorker::check_times() {
+  times_due_ = false;
+  for (Connection* connection = connections_; connection != nullptr;) {
+    std::exchange(connection, connection->next_)->check_times(now_ns());
+  }
+  arm_timer();
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,105 @@
+// The sockets of one worker, and the poller by which they enter the runtime.
+//
+// A round: poll() asks the kernel who is ready and gives each such connection one turn (one read, all its
+// requests spawned); the runtime runs the tasks; end_turn() sends, once for each connection that was answered.
+// So a batch gathers the requests of all connections before the first look-up, and replies leave in few system
+// calls. block() only learns who is ready: it runs outside of the worker's epoch, where no task may be made.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/scheduler/poller.hpp"
+#include "server/net/connection.hpp"
+#include "server/net/listener.hpp"
+#include "server/net/net_counters.hpp"
+
+namespace mxkv::server {
+
+/// What the workers' network sides share.
+struct NetShared {
+  config::LimitOptions limits;
+  ConnectionCounters connections;
+};
+
+/// Thread-safety: owner worker only, unless a function says otherwise.
+class NetWorker final : public runtime::Poller {
+ public:
+  static constexpr std::size_t kReadBytes = std::size_t{16} << 10U;
+  static constexpr std::size_t kReadHeadroom = 4096;  ///< for the beginning of a line, in front of the rest
+
+  /// `host` without its `turn`: what sessions need.
+  NetWorker(NetShared& shared, StoreSessionHost host);
+  ~NetWorker() override;
+  NetWorker(const NetWorker&) = delete;
+  NetWorker& operator=(const NetWorker&) = delete;
+
+  bool poll(runtime::Worker& worker) override;
+  bool end_turn(runtime::Worker& worker) override;
+  void block(runtime::Worker& worker, std::uint64_t timeout_ns) override;
+  void wake() noexcept override;
+
+  /// Takes over a socket that was counted in ConnectionCounters::open.
+  void adopt(int socket);
+  /// Waits for connections at `listener`, which lives as long as this. Start-up only.
+  void listen(Listener& listener);
+  /// Stops listening, answers what has arrived, closes all connections.
+  void drain();
+
+  /// Connections that this worker has, or will have. Any thread.
+  [[nodiscard]] std::atomic<std::uint32_t>& load() noexcept { return load_; }
+  /// Any thread.
+  [[nodiscard]] const NetCounters& counters() const noexcept { return counters_; }
+
+  // --- For its connections ---
+
+  [[nodiscard]] Executor executor() noexcept { return context_.get_executor(); }
+  [[nodiscard]] StoreSessionHost& host() noexcept { return host_; }
+  [[nodiscard]] ReplyDirectory& directory() noexcept { return host_.directory; }
+  [[nodiscard]] const config::LimitOptions& limits() const noexcept { return shared_.limits; }
+  [[nodiscard]] NetCounters& counters() noexcept { return counters_; }
+  [[nodiscard]] std::uint64_t now_ns() const noexcept { return host_.worker.now_ns(); }
+  /// Where one read goes; kReadHeadroom bytes before it are free, too.
+  [[nodiscard]] std::span<char> read_buffer() noexcept {
+    return std::span{read_buffer_}.subspan(kReadHeadroom, kReadBytes);
+  }
+  /// Gives the connection a turn in this or the next round.
+  void make_ready(Connection& connection) noexcept;
+  /// A connection begins or ends to wait for its socket to take output.
+  void sending_waits(bool begins);
+  /// A connection was closed.
+  void bury(Connection& connection);
+
+ private:
+  static constexpr std::size_t kMostHandlers = 1024;  ///< in a round: it must end whatever comes
+
+  void wait_for_wake();
+  void arm_timer();
+  void check_times();
+  void delete_buried();
+
+  NetShared& shared_;
+  StoreSessionHost host_;
+  asio::io_context context_;
+  Descriptor wake_;
+  Timer timer_;
+  HandlerMemory wake_memory_;
+  HandlerMemory timer_memory_;
+  NetCounters counters_;
+  std::atomic<std::uint32_t> load_{0};  // relaxed: a hint where to put the next connection
+  std::vector<Listener*> listeners_;
+  Connection* first_ready_ = nullptr;
+  Connection* last_ready_ = nullptr;
+  Connection* connections_ = nullptr;
+  std::vector<Connection*> buried_;
+  std::size_t sending_waits_ = 0;
+  bool timer_armed_ = false;
+  bool times_due_ = false;
+  bool draining_ = false;
+  std::array<char, kReadHeadroom + kReadBytes> read_buffer_;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,54 @@
+// The network side of the daemon: a NetWorker for each worker, the listeners, and handing sockets over.
+//
+// No Asio in here: the daemon's other sources include it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/options.hpp"
+#include "runtime/base/result.hpp"
+#include "runtime/scheduler/runtime.hpp"
+#include "server/net/net_counters.hpp"
+#include "server/reply/worker_replies.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+/// Where `stats` gets its text. Thread-safety: called on any worker.
+struct StatsSource {
+  void* context = nullptr;
+  std::string (*text)(void* context, std::string_view group) = nullptr;
+};
+
+class Network {
+ public:
+  /// Becomes the poller of all workers. Start-up only; all arguments outlive this.
+  Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies, Store& store,
+          const config::LimitOptions& limits, StatsSource stats);
+  ~Network();
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  /// Binds the listeners; they accept when the runtime runs. Returns them with the ports they got.
+  /// Errors: the first that cannot be bound. Start-up only.
+  [[nodiscard]] runtime::Result<std::vector<config::ListenAddress>> listen(
+      std::span<const config::ListenAddress> addresses);
+  /// Stops listening, answers what has arrived, closes all connections. Any thread that is no worker.
+  void drain();
+  /// Whether drain() is done. Any thread.
+  [[nodiscard]] bool drained() const noexcept;
+  /// Any thread.
+  [[nodiscard]] NetStats stats() const noexcept;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,164 @@
+// The protocol state machine of one connection: bytes in, calls of the store and replies out. No sockets.
+//
+// It takes requests out of what was read, in order, and starts each at the store as soon as the order fence
+// lets it. It stops taking requests while
+//   turn       its share of this turn is used up; the worker calls resume() in the next one
+//   in_flight  as many as allowed are in flight, or wait at the fence
+//   output     the unsent replies are above the high-water mark (protocol.md rule 7)
+//   order      a range or barrier conflicts with what is in flight
+// and then does not want input: what was read so far is held, the rest stays in the kernel.
+//
+// A template, so that tests run it with a store of their own; the daemon's is instantiated in session.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "config/options.hpp"
+#include "protocol/block_end.hpp"
+#include "protocol/parser.hpp"
+#include "server/net/input_buffer.hpp"
+#include "server/net/waiting_requests.hpp"
+#include "server/reply/reply_directory.hpp"
+
+namespace mxkv::server {
+
+/// What the sessions of one worker share. `turn` is the worker's count of rounds.
+template <class StoreT, class BuilderT, class WorkerT>
+struct SessionHost {
+  using Store = StoreT;
+  using Builder = BuilderT;
+  using Worker = WorkerT;
+
+  WorkerT& worker;
+  StoreT& store;
+  ReplyDirectory& directory;
+  BlockPool& input;
+  const config::LimitOptions& limits;
+  std::string_view version_line;
+  void* context = nullptr;
+  /// The whole reply to `stats <group>`.
+  std::string (*stats)(void* context, std::string_view group) = nullptr;
+  WaitingPool<BuilderT> waiting{};
+  std::uint64_t turn = 0;
+  protocol::Request request{};  ///< scratch: large, and only partly filled by most commands
+};
+
+/// Why a session does not take requests.
+enum class pause : std::uint8_t { none, turn, in_flight, output, order };
+
+/// Thread-safety: owner worker only.
+template <class Host>
+class BasicSession {
+ public:
+  /// `owner` is what ReplyEntry::session refers to.
+  BasicSession(Host& host, void* owner);
+  /// What was started still runs; what waits is dropped.
+  ~BasicSession();
+  BasicSession(const BasicSession&) = delete;
+  BasicSession& operator=(const BasicSession&) = delete;
+
+  /// Takes bytes that were read. `headroom` bytes before `data` are free to be written, too.
+  void receive(char* data, std::size_t bytes, std::size_t headroom);
+  /// Where the next bytes of a large value may be read to; empty: use receive().
+  [[nodiscard]] std::span<char> value_space();
+  /// `bytes` were read into value_space().
+  void received_value(std::size_t bytes);
+  /// The client will send nothing more; what it sent is still answered.
+  void end_of_input();
+  /// Goes on with what is held: in a new turn, when output was sent, when operations ended.
+  void resume();
+
+  /// Whether bytes that can be read now could be used.
+  [[nodiscard]] bool wants_input() const noexcept { return !closing_ && !eof_ && pause_ == pause::none; }
+  [[nodiscard]] pause paused() const noexcept { return pause_; }
+  /// Whether nothing comes any more: when the output was sent, the connection may be closed.
+  [[nodiscard]] bool finished() const noexcept {
+    return (closing_ || (eof_ && pause_ == pause::none)) && first_waiting_ == nullptr &&
+           entry_->replies.all_closed();
+  }
+  [[nodiscard]] OutputBuffer& output() noexcept { return entry_->replies.output(); }
+  [[nodiscard]] ReplyEntry& entry() noexcept { return *entry_; }
+  [[nodiscard]] std::size_t unsent_bytes() const noexcept { return entry_->replies.unsent_bytes(); }
+
+  static constexpr std::size_t kMostWaiting = 64;  ///< requests that wait at the fence
+  static constexpr std::size_t kMostRanges = 4;    ///< in flight; each may stage a whole page
+
+ private:
+  using Store = typename Host::Store;
+  using Builder = typename Host::Builder;
+  using Waiting = WaitingRequest<Builder>;
+
+  enum class input : std::uint8_t { line, keys, value, terminator, swallow };
+
+  // Taking input: each returns how many bytes were used.
+  void run(std::string_view data, bool held);
+  std::size_t process(std::string_view data);
+  std::size_t take_line(std::string_view data);
+  std::size_t take_keys(std::string_view data);
+  std::size_t take_value(std::string_view data);
+  std::size_t take_terminator(std::string_view data);
+  std::size_t take_swallowed(std::string_view data);
+  [[nodiscard]] bool may_take() noexcept;
+  void stop_taking(std::uint64_t swallow, std::string_view error, bool quiet) noexcept;
+
+  // Requests. False: it must be taken again later.
+  [[nodiscard]] bool dispatch(const protocol::Request& request);
+  [[nodiscard]] bool dispatch_alone(const protocol::Request& request, operation_kind kind);
+  void get(std::string_view key, protocol::verb op, std::int64_t exptime, bool end_line);
+  void mutate(const protocol::Request& request);
+  void begin_value(const protocol::Request& request);
+  void store_value();
+
+  // The fence.
+  Waiting* enqueue(FenceClaim claim, std::uint32_t ticket, protocol::verb op);
+  bool start_waiting();
+  void launch(Waiting& waiting);
+  [[nodiscard]] ReplyAddress address(FenceClaim claim, std::uint32_t ticket) const noexcept {
+    ReplyAddress result = host_->directory.address(*entry_);
+    result.ticket = ticket;
+    result.fence = claim.stored();
+    return result;
+  }
+  [[nodiscard]] std::uint32_t ticket_for(bool noreply) noexcept {
+    return noreply ? ReplyAddress::kNoTicket : entry_->replies.open();
+  }
+  void answer(std::string_view text);
+
+  Host* host_;
+  ReplyEntry* entry_;
+  protocol::Parser parser_;
+  InputBuffer held_;
+  input input_ = input::line;
+  pause pause_ = pause::none;
+  bool closing_ = false;
+  bool eof_ = false;
+  bool running_ = false;
+
+  // This turn's share.
+  std::uint64_t turn_ = ~std::uint64_t{0};
+  std::uint32_t taken_ = 0;
+
+  // A line of many keys.
+  protocol::verb keys_op_{};
+  std::int64_t keys_exptime_ = 0;
+  std::size_t keys_bytes_ = 0;  ///< of the line that are left, its end included
+
+  // A value that is being received, or swallowed.
+  std::optional<Builder> value_;
+  std::uint64_t value_hash_ = 0;
+  std::uint64_t value_left_ = 0;  ///< bytes of it that are to come; when swallowing: of the whole block
+  protocol::BlockEnd value_end_;
+  bool quiet_ = false;  ///< noreply
+  std::string_view error_;
+
+  // Requests at the fence.
+  Waiting* first_waiting_ = nullptr;
+  Waiting* last_waiting_ = nullptr;
+  std::size_t waiting_count_ = 0;
+};
+
+}  // namespace mxkv::server

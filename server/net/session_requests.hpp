@@ -1,0 +1,205 @@
+// BasicSession's functions: starting requests at the store, through the order fence. Part of
+// session_impl.hpp.
+#pragma once
+
+#include <utility>
+
+#include "protocol/reply.hpp"
+#include "server/net/key_hash.hpp"
+#include "server/net/session.hpp"
+
+namespace mxkv::server {
+
+template <class Host>
+bool BasicSession<Host>::dispatch(const protocol::Request& request) {
+  using protocol::verb;
+  switch (request.op) {
+    case verb::get:
+    case verb::gets:
+    case verb::gat:
+    case verb::gats:
+      if (request.key_count == 1) [[likely]] {
+        get(request.key, request.op, request.exptime, true);
+      } else {
+        keys_op_ = request.op;
+        keys_exptime_ = request.exptime;
+        input_ = input::keys;
+      }
+      return true;
+    case verb::set:
+    case verb::add:
+    case verb::replace:
+    case verb::append:
+    case verb::prepend:
+    case verb::cas:
+      begin_value(request);
+      return true;
+    case verb::remove:
+    case verb::incr:
+    case verb::decr:
+    case verb::touch:
+      mutate(request);
+      return true;
+    case verb::scan:
+    case verb::scans:
+    case verb::pscan:
+    case verb::pscans:
+      return dispatch_alone(request, operation_kind::range);
+    case verb::stats:
+    case verb::flush_all:
+      return dispatch_alone(request, operation_kind::barrier);
+    case verb::version:
+      answer(host_->version_line);
+      return true;
+    case verb::verbosity:
+      if (!request.noreply) {
+        answer(protocol::kOk);
+      }
+      return true;
+    case verb::quit:
+      closing_ = true;
+      return true;
+  }
+  return true;
+}
+
+// Ranges and barriers are not copied to wait: whoever finds that one must wait takes nothing more.
+template <class Host>
+bool BasicSession<Host>::dispatch_alone(const protocol::Request& request, operation_kind kind) {
+  const FenceClaim claim{kind, 0};
+  if ((kind == operation_kind::range && entry_->fence.ranges_in_flight() >= kMostRanges) ||
+      !entry_->fence.try_start(claim)) {
+    return false;
+  }
+  const ReplyAddress where = address(claim, ticket_for(request.noreply));
+  if (request.op == protocol::verb::flush_all) {
+    host_->store.flush_all(host_->worker, request.exptime, where);
+  } else if (request.op == protocol::verb::stats) {
+    if (ReplyQueue* const replies = host_->directory.find(where); replies != nullptr) {
+      replies->append(where.ticket, host_->stats(host_->context, request.argument));
+      replies->close(where.ticket);
+    }
+    host_->directory.finished(where);
+  } else {
+    host_->store.range(host_->worker, request, where);
+  }
+  return true;
+}
+
+template <class Host>
+void BasicSession<Host>::get(std::string_view key, protocol::verb op, std::int64_t exptime, bool end_line) {
+  const bool plain = op == protocol::verb::get || op == protocol::verb::gets;
+  const FenceClaim claim{plain ? operation_kind::read : operation_kind::exclusive, hash_key(key)};
+  const std::uint32_t ticket = entry_->replies.open();
+  if (entry_->fence.try_start(claim)) [[likely]] {
+    host_->store.get(host_->worker, key, op, exptime, end_line, address(claim, ticket));
+    return;
+  }
+  Waiting* const waiting = enqueue(claim, ticket, op);
+  waiting->set_key(key);
+  waiting->exptime = exptime;
+  waiting->end_line = end_line;
+}
+
+template <class Host>
+void BasicSession<Host>::mutate(const protocol::Request& request) {
+  const FenceClaim claim{operation_kind::write, hash_key(request.key)};
+  const std::uint32_t ticket = ticket_for(request.noreply);
+  if (entry_->fence.try_start(claim)) [[likely]] {
+    host_->store.mutate(host_->worker, request, address(claim, ticket), entry_->commits.start());
+    return;
+  }
+  Waiting* const waiting = enqueue(claim, ticket, request.op);
+  waiting->set_key(request.key);
+  waiting->exptime = request.exptime;
+  waiting->delta = request.delta;
+}
+
+template <class Host>
+void BasicSession<Host>::begin_value(const protocol::Request& request) {
+  value_.emplace(Builder::begin(host_->worker, request));
+  value_hash_ = hash_key(request.key);
+  value_left_ = request.value_bytes;
+  quiet_ = request.noreply;
+  value_end_ = {};
+  input_ = value_left_ == 0 ? input::terminator : input::value;
+}
+
+template <class Host>
+void BasicSession<Host>::store_value() {
+  const FenceClaim claim{operation_kind::write, value_hash_};
+  const std::uint32_t ticket = ticket_for(quiet_);
+  if (entry_->fence.try_start(claim)) [[likely]] {
+    host_->store.store(host_->worker, std::move(*value_), address(claim, ticket), entry_->commits.start());
+  } else {
+    enqueue(claim, ticket, protocol::verb::set)->value = std::move(value_);
+  }
+  value_.reset();
+}
+
+template <class Host>
+WaitingRequest<typename Host::Builder>* BasicSession<Host>::enqueue(FenceClaim claim, std::uint32_t ticket,
+                                                                    protocol::verb op) {
+  entry_->fence.add_waiting(claim);
+  Waiting* const waiting = host_->waiting.take();
+  waiting->claim = claim;
+  waiting->ticket = ticket;
+  waiting->op = op;
+  (first_waiting_ == nullptr ? first_waiting_ : last_waiting_->next) = waiting;
+  last_waiting_ = waiting;
+  ++waiting_count_;
+  return waiting;
+}
+
+template <class Host>
+bool BasicSession<Host>::start_waiting() {
+  if (first_waiting_ == nullptr) [[likely]] {
+    return false;
+  }
+  entry_->fence.begin_pass();
+  const std::size_t before = waiting_count_;
+  last_waiting_ = nullptr;
+  for (Waiting** link = &first_waiting_; *link != nullptr;) {
+    Waiting* const waiting = *link;
+    if (!entry_->fence.try_start(waiting->claim)) {
+      entry_->fence.add_waiting(waiting->claim);
+      last_waiting_ = waiting;
+      link = &waiting->next;
+      continue;
+    }
+    *link = waiting->next;
+    --waiting_count_;
+    launch(*waiting);
+    host_->waiting.give(waiting);
+  }
+  return waiting_count_ != before;
+}
+
+template <class Host>
+void BasicSession<Host>::launch(Waiting& waiting) {
+  const ReplyAddress where = address(waiting.claim, waiting.ticket);
+  if (waiting.claim.kind() != operation_kind::write) {
+    host_->store.get(host_->worker, waiting.key(), waiting.op, waiting.exptime, waiting.end_line, where);
+  } else if (waiting.value) {
+    host_->store.store(host_->worker, std::move(*waiting.value), where, entry_->commits.start());
+  } else {
+    protocol::Request request;
+    request.op = waiting.op;
+    request.key = waiting.key();
+    request.exptime = waiting.exptime;
+    request.delta = waiting.delta;
+    request.noreply = !where.wants_reply();
+    host_->store.mutate(host_->worker, request, where, entry_->commits.start());
+  }
+}
+
+template <class Host>
+void BasicSession<Host>::answer(std::string_view text) {
+  ReplyQueue& replies = entry_->replies;
+  const std::uint32_t ticket = replies.open();
+  replies.append(ticket, text);
+  replies.close(ticket);
+  host_->directory.mark_dirty(*entry_);
+}
+
+}  // namespace mxkv::server

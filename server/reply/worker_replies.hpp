@@ -1,0 +1,19 @@
+// The replies of one worker: its block pool and its directory. Made before store and network, which both
+// refer to it.
+#pragma once
+
+#include "runtime/scheduler/worker.hpp"
+#include "server/reply/reply_directory.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: owner worker only; made at start-up.
+struct WorkerReplies {
+  explicit WorkerReplies(runtime::Worker& worker, runtime::MemoryBudget& budget)
+      : pool(budget, worker.account()), directory(worker.id().value(), pool) {}
+
+  BlockPool pool;
+  ReplyDirectory directory;
+};
+
+}  // namespace mxkv::server
