@@ -40,7 +40,9 @@ class Connection {
 
   [[nodiscard]] bool closed() const noexcept { return closed_; }
   /// Whether no operation refers to it any more.
-  [[nodiscard]] bool deletable() const noexcept { return closed_ && !read_armed_ && !write_armed_ && !ready_; }
+  [[nodiscard]] bool deletable() const noexcept {
+    return closed_ && !read_armed_ && !write_armed_ && !ready_;
+  }
 
  private:
   friend class NetWorker;  // its lists

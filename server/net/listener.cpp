@@ -50,9 +50,9 @@ runtime::Result<std::uint16_t> Listener::open(const config::ListenAddress& addre
 }
 
 void Listener::wait() {
-  acceptor_.async_wait(Acceptor::wait_read,
-                       InPlaceHandler{&wait_memory_,
-                                      [this](const boost::system::error_code& error) { ready_ = !error; }});
+  acceptor_.async_wait(
+      Acceptor::wait_read,
+      InPlaceHandler{&wait_memory_, [this](const boost::system::error_code& error) { ready_ = !error; }});
 }
 
 void Listener::accept_waiting() {

@@ -12,9 +12,9 @@ namespace mxkv::server {
 struct alignas(runtime::kCacheLineBytes) NetCounters {
   std::atomic<std::uint64_t> read_bytes{0};
   std::atomic<std::uint64_t> written_bytes{0};
-  std::atomic<std::uint64_t> yields{0};         ///< a connection's share of a turn was used up
-  std::atomic<std::uint64_t> stalled{0};        ///< closed, because they read nothing
-  std::atomic<std::uint64_t> idle_closed{0};    ///< closed by the idle time-out
+  std::atomic<std::uint64_t> yields{0};       ///< a connection's share of a turn was used up
+  std::atomic<std::uint64_t> stalled{0};      ///< closed, because they read nothing
+  std::atomic<std::uint64_t> idle_closed{0};  ///< closed by the idle time-out
 
   static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
     counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);

@@ -16,6 +16,8 @@ namespace mxkv::server {
 
 namespace {
 
+constexpr std::string_view kVersionLine = "VERSION " MXKV_VERSION "\r\n";
+
 int make_eventfd() {
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (descriptor < 0) {
@@ -26,9 +28,10 @@ int make_eventfd() {
 
 }  // namespace
 
-NetWorker::NetWorker(NetShared& shared, StoreSessionHost host)
+NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ReplyDirectory& directory,
+                     BlockPool& input, StatsSource stats)
     : shared_(shared),
-      host_(std::move(host)),
+      host_{worker, store, directory, input, shared.limits, kVersionLine, stats.context, stats.text},
       context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),
       wake_(context_, make_eventfd()),
       timer_(context_) {

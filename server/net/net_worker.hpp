@@ -1,9 +1,10 @@
 // The sockets of one worker, and the poller by which they enter the runtime.
 //
 // A round: poll() asks the kernel who is ready and gives each such connection one turn (one read, all its
-// requests spawned); the runtime runs the tasks; end_turn() sends, once for each connection that was answered.
-// So a batch gathers the requests of all connections before the first look-up, and replies leave in few system
-// calls. block() only learns who is ready: it runs outside of the worker's epoch, where no task may be made.
+// requests spawned); the runtime runs the tasks; end_turn() sends, once for each connection that was
+// answered. So a batch gathers the requests of all connections before the first look-up, and replies leave in
+// few system calls. block() only learns who is ready: it runs outside of the worker's epoch, where no task
+// may be made.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 #include "server/net/connection.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/net_counters.hpp"
+#include "server/net/stats_source.hpp"
 
 namespace mxkv::server {
 
@@ -31,8 +33,9 @@ class NetWorker final : public runtime::Poller {
   static constexpr std::size_t kReadBytes = std::size_t{16} << 10U;
   static constexpr std::size_t kReadHeadroom = 4096;  ///< for the beginning of a line, in front of the rest
 
-  /// `host` without its `turn`: what sessions need.
-  NetWorker(NetShared& shared, StoreSessionHost host);
+  /// What sessions need, as in SessionHost. All outlive this.
+  NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ReplyDirectory& directory,
+            BlockPool& input, StatsSource stats);
   ~NetWorker() override;
   NetWorker(const NetWorker&) = delete;
   NetWorker& operator=(const NetWorker&) = delete;

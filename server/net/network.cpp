@@ -42,8 +42,6 @@ class DrainTask final : public runtime::MxTask {
   NetWorker& net_;
 };
 
-constexpr std::string_view kVersionLine = "VERSION " MXKV_VERSION "\r\n";
-
 }  // namespace
 
 struct Network::Parts {
@@ -77,14 +75,12 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
     ReplyDirectory& directory = replies[i]->directory;
     BlockPool& input = parts_->input_pools.emplace_back(runtime.budget(), worker.account(),
                                                         runtime::memory_category::buffers);
-    NetWorker& net = parts_->workers.emplace_back(
-        parts_->shared, StoreSessionHost{worker, store, directory, input, parts_->shared.limits, kVersionLine,
-                                         stats.context, stats.text});
-    directory.set_hooks({&worker,
-                         [](void* context, runtime::MxTask* task) {
-                           static_cast<runtime::Worker*>(context)->spawn(task);
-                         },
-                         [](void* session) { static_cast<Connection*>(session)->resume(); }});
+    NetWorker& net = parts_->workers.emplace_back(parts_->shared, worker, store, directory, input, stats);
+    store.context(worker.id()).replies = &directory;
+    directory.set_hooks(
+        {&worker,
+         [](void* context, runtime::MxTask* task) { static_cast<runtime::Worker*>(context)->spawn(task); },
+         [](void* session) { static_cast<Connection*>(session)->resume(); }});
     worker.set_poller(net);
   }
 }
@@ -98,9 +94,8 @@ runtime::Result<std::vector<config::ListenAddress>> Network::listen(
   for (config::ListenAddress& address : bound) {
     Listener& listener = parts_->listeners.emplace_back(
         acceptor.executor(), parts_->shared.connections, parts_->shared.limits.connections,
-        Listener::Receiver{parts_.get(), [](void* parts, int socket) {
-                             static_cast<Parts*>(parts)->accepted(socket);
-                           }});
+        Listener::Receiver{parts_.get(),
+                           [](void* parts, int socket) { static_cast<Parts*>(parts)->accepted(socket); }});
     const runtime::Result<std::uint16_t> port = listener.open(address);
     if (!port) {
       return port.error();

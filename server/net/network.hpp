@@ -7,24 +7,17 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "config/options.hpp"
 #include "runtime/base/result.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/net/net_counters.hpp"
+#include "server/net/stats_source.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
-
-/// Where `stats` gets its text. Thread-safety: called on any worker.
-struct StatsSource {
-  void* context = nullptr;
-  std::string (*text)(void* context, std::string_view group) = nullptr;
-};
 
 class Network {
  public:

@@ -18,7 +18,6 @@
 #include <string_view>
 
 #include "config/options.hpp"
-#include "protocol/block_end.hpp"
 #include "protocol/parser.hpp"
 #include "server/net/input_buffer.hpp"
 #include "server/net/waiting_requests.hpp"
@@ -44,6 +43,8 @@ struct SessionHost {
   std::string (*stats)(void* context, std::string_view group) = nullptr;
   WaitingPool<BuilderT> waiting{};
   std::uint64_t turn = 0;
+  protocol::Parser parser{
+      protocol::ParserLimits{.value_bytes = limits.value_bytes, .get_line_bytes = limits.get_line_bytes}};
   protocol::Request request{};  ///< scratch: large, and only partly filled by most commands
 };
 
@@ -103,7 +104,7 @@ class BasicSession {
   std::size_t take_terminator(std::string_view data);
   std::size_t take_swallowed(std::string_view data);
   [[nodiscard]] bool may_take() noexcept;
-  void stop_taking(std::uint64_t swallow, std::string_view error, bool quiet) noexcept;
+  void swallow(std::uint64_t bytes, std::string_view error) noexcept;
 
   // Requests. False: it must be taken again later.
   [[nodiscard]] bool dispatch(const protocol::Request& request);
@@ -130,7 +131,7 @@ class BasicSession {
 
   Host* host_;
   ReplyEntry* entry_;
-  protocol::Parser parser_;
+  protocol::LineState line_;
   InputBuffer held_;
   input input_ = input::line;
   pause pause_ = pause::none;
@@ -145,15 +146,16 @@ class BasicSession {
   // A line of many keys.
   protocol::verb keys_op_{};
   std::int64_t keys_exptime_ = 0;
-  std::size_t keys_bytes_ = 0;  ///< of the line that are left, its end included
+  std::size_t keys_bytes_ = 0;      ///< of the keys that are left
+  std::size_t keys_end_bytes_ = 0;  ///< between the last key and the next line
 
   // A value that is being received, or swallowed.
   std::optional<Builder> value_;
   std::uint64_t value_hash_ = 0;
   std::uint64_t value_left_ = 0;  ///< bytes of it that are to come; when swallowing: of the whole block
-  protocol::BlockEnd value_end_;
-  bool quiet_ = false;  ///< noreply
-  std::string_view error_;
+  protocol::DataBlockEnd value_end_;
+  bool quiet_ = false;      ///< noreply
+  std::string_view error_;  ///< said when all was swallowed, if not empty
 
   // Requests at the fence.
   Waiting* first_waiting_ = nullptr;

@@ -13,10 +13,7 @@ namespace mxkv::server {
 
 template <class Host>
 BasicSession<Host>::BasicSession(Host& host, void* owner)
-    : host_(&host),
-      entry_(&host.directory.open(owner)),
-      parser_(protocol::Limits{host.limits.value_bytes, host.limits.get_line_bytes}),
-      held_(host.input) {}
+    : host_(&host), entry_(&host.directory.open(owner)), held_(host.input) {}
 
 template <class Host>
 BasicSession<Host>::~BasicSession() {
@@ -184,7 +181,7 @@ bool BasicSession<Host>::may_take() noexcept {
 template <class Host>
 std::size_t BasicSession<Host>::take_line(std::string_view data) {
   protocol::Request& request = host_->request;
-  const protocol::Parsed parsed = parser_.parse(data.data(), data.size(), request);
+  const protocol::Parsed parsed = host_->parser.parse(data.data(), data.size(), line_, request);
   switch (parsed.what) {
     case protocol::outcome::request:
       if (!dispatch(request)) {
@@ -193,17 +190,16 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
       }
       if (input_ == input::keys) {
         const auto line_left = static_cast<std::size_t>(data.data() + parsed.consumed - request.keys.data());
-        keys_bytes_ = line_left;
+        keys_bytes_ = request.keys.size();
+        keys_end_bytes_ = line_left - keys_bytes_;
         return parsed.consumed - line_left;
       }
       return parsed.consumed;
     case protocol::outcome::need_more:
       --taken_;
       return 0;
-    case protocol::outcome::reply_error:
-    case protocol::outcome::silent_error: {
-      const bool silent = parsed.what == protocol::outcome::silent_error;
-      if (parsed.too_large && request.op == protocol::verb::set) {
+    case protocol::outcome::error:
+      if (parsed.delete_key) {
         protocol::Request remove;
         remove.op = protocol::verb::remove;
         remove.key = request.key;
@@ -211,12 +207,11 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
         mutate(remove);
       }
       if (parsed.swallow > 0) {
-        stop_taking(parsed.swallow, parsed.error, silent);
-      } else if (!silent) {
+        swallow(parsed.swallow, parsed.error);
+      } else if (!parsed.error.empty()) {
         answer(parsed.error);
       }
       return parsed.consumed;
-    }
     case protocol::outcome::close:
       closing_ = true;
       return data.size();
@@ -225,11 +220,10 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
 }
 
 template <class Host>
-void BasicSession<Host>::stop_taking(std::uint64_t swallow, std::string_view error, bool quiet) noexcept {
+void BasicSession<Host>::swallow(std::uint64_t bytes, std::string_view error) noexcept {
   input_ = input::swallow;
-  value_left_ = swallow;
+  value_left_ = bytes;
   error_ = error;
-  quiet_ = quiet;
 }
 
 template <class Host>
@@ -240,7 +234,7 @@ std::size_t BasicSession<Host>::take_keys(std::string_view data) {
   if (key.empty()) {
     answer(protocol::kEnd);
     input_ = input::line;
-    return keys_bytes_;
+    return keys_bytes_ + keys_end_bytes_;
   }
   get(key, keys_op_, keys_exptime_, false);
   const auto used = static_cast<std::size_t>(key.data() + key.size() - line.data());
@@ -250,12 +244,12 @@ std::size_t BasicSession<Host>::take_keys(std::string_view data) {
 
 template <class Host>
 std::size_t BasicSession<Host>::take_value(std::string_view data) {
-  const std::string_view part = data.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(
-                                                   data.size(), value_left_)));
+  const std::string_view part =
+      data.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(data.size(), value_left_)));
   if (!part.empty() && !value_->append(host_->worker, part.data(), part.size())) {
     value_->abandon(host_->worker);
     value_.reset();
-    stop_taking(value_left_ + 2, protocol::kOutOfMemory, quiet_);
+    swallow(value_left_ + 2, quiet_ ? std::string_view{} : protocol::kOutOfMemory);
     return take_swallowed(data);
   }
   value_left_ -= part.size();
@@ -268,7 +262,7 @@ std::size_t BasicSession<Host>::take_value(std::string_view data) {
 
 template <class Host>
 std::size_t BasicSession<Host>::take_terminator(std::string_view data) {
-  const std::size_t used = value_end_.feed(data.data(), data.size());
+  const std::size_t used = value_end_.feed(data);
   if (value_end_.complete()) {
     input_ = input::line;
     if (value_end_.good()) {
@@ -290,7 +284,7 @@ std::size_t BasicSession<Host>::take_swallowed(std::string_view data) {
   value_left_ -= used;
   if (value_left_ == 0) {
     input_ = input::line;
-    if (!quiet_) {
+    if (!error_.empty()) {
       answer(error_);
     }
   }

@@ -127,6 +127,13 @@ void BasicSession<Host>::begin_value(const protocol::Request& request) {
 
 template <class Host>
 void BasicSession<Host>::store_value() {
+  if (value_->failed()) {  // an empty value for whose item there was no memory
+    value_.reset();
+    if (!quiet_) {
+      answer(protocol::kOutOfMemory);
+    }
+    return;
+  }
   const FenceClaim claim{operation_kind::write, value_hash_};
   const std::uint32_t ticket = ticket_for(quiet_);
   if (entry_->fence.try_start(claim)) [[likely]] {

@@ -27,7 +27,7 @@ struct WaitingRequest {
   std::uint8_t key_bytes = 0;
   std::int64_t exptime = 0;
   std::uint64_t delta = 0;
-  std::array<char, protocol::kMostKeyBytes> key_text;
+  std::array<char, protocol::kMaxKeyBytes> key_text;
   std::optional<BuilderT> value;
 
   [[nodiscard]] std::string_view key() const noexcept { return {key_text.data(), key_bytes}; }

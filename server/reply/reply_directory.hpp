@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "runtime/base/assert.hpp"
+#include "server/reply/block_pool.hpp"
 #include "server/reply/commit_order.hpp"
 #include "server/reply/order_fence.hpp"
-#include "server/reply/block_pool.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/reply/reply_queue.hpp"
 

@@ -11,7 +11,8 @@ class Directory : public testing::Test {
  public:
   Directory() {
     directory.set_hooks(
-        {this, [](void* test, runtime::MxTask* task) { static_cast<Directory*>(test)->spawned.push_back(task); },
+        {this,
+         [](void* test, runtime::MxTask* task) { static_cast<Directory*>(test)->spawned.push_back(task); },
          [](void* session) { static_cast<Session*>(session)->resume(); }});
   }
 

@@ -1,0 +1,23 @@
+// The command line of mxkvd: flags -> options. The only place that knows CLI11.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "config/options.hpp"
+#include "runtime/base/result.hpp"
+
+namespace mxkv::server {
+
+/// --help or --version: text for standard output, and nothing to start.
+struct Information {
+  std::string text;
+};
+
+/// Options by strength: flags, `--set`, file, defaults. Errors: one line that names the flag, the `--set`
+/// path or file:line:column. Thread-safety: start-up only.
+[[nodiscard]] runtime::Result<std::variant<config::DaemonOptions, Information>> parse_command_line(
+    int count, const char* const* arguments);
+
+}  // namespace mxkv::server

@@ -1,0 +1,212 @@
+#include "server/stats/statistics.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/reply.hpp"
+#include "server/stats/stat_text.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+/// Counters of the store under memcached's names, in its order.
+constexpr std::array kStoreNames{
+    std::pair{counter::cmd_get, "cmd_get"},         std::pair{counter::cmd_set, "cmd_set"},
+    std::pair{counter::cmd_flush, "cmd_flush"},     std::pair{counter::cmd_touch, "cmd_touch"},
+    std::pair{counter::cmd_scan, "cmd_scan"},       std::pair{counter::get_hits, "get_hits"},
+    std::pair{counter::get_misses, "get_misses"},   std::pair{counter::get_expired, "get_expired"},
+    std::pair{counter::get_flushed, "get_flushed"}, std::pair{counter::delete_misses, "delete_misses"},
+    std::pair{counter::delete_hits, "delete_hits"}, std::pair{counter::incr_misses, "incr_misses"},
+    std::pair{counter::incr_hits, "incr_hits"},     std::pair{counter::decr_misses, "decr_misses"},
+    std::pair{counter::decr_hits, "decr_hits"},     std::pair{counter::cas_misses, "cas_misses"},
+    std::pair{counter::cas_hits, "cas_hits"},       std::pair{counter::cas_badval, "cas_badval"},
+    std::pair{counter::touch_hits, "touch_hits"},   std::pair{counter::touch_misses, "touch_misses"},
+    std::pair{counter::scan_items, "scan_items"},   std::pair{counter::store_no_memory, "store_no_memory"},
+};
+
+constexpr std::array kMemoryNames{
+    std::pair{runtime::memory_category::index, "index"},
+    std::pair{runtime::memory_category::items, "items"},
+    std::pair{runtime::memory_category::tasks, "tasks"},
+    std::pair{runtime::memory_category::output, "output"},
+    std::pair{runtime::memory_category::buffers, "buffers"},
+    std::pair{runtime::memory_category::retired, "retired"},
+    std::pair{runtime::memory_category::other, "other"},
+};
+
+}  // namespace
+
+Statistics::Statistics(runtime::Runtime& runtime, Store& store, const config::DaemonOptions& options)
+    : runtime_(runtime), store_(store), options_(options), started_ns_(runtime.clock().monotonic_ns()) {}
+
+std::string Statistics::text(std::string_view group) {
+  StatText text;
+  if (group.empty()) {
+    general(text);
+  } else if (group == "settings") {
+    settings(text);
+  } else if (group == "runtime") {
+    runtime_group(text);
+  } else if (group == "index") {
+    index_group(text);
+  } else if (group == "memory") {
+    memory_group(text);
+  } else if (group == "items") {
+    if (items() > 0) {  // one class: memory is not divided by item size
+      text.add("items:1:number", items());
+      text.add("items:1:mem_requested", item_bytes());
+    }
+  } else if (group == "slabs") {
+    text.add("active_slabs", 0);
+    text.add("total_malloced", runtime_.budget().category_bytes(runtime::memory_category::items));
+  } else if (group == "sizes") {
+    text.add("sizes_status", "disabled");
+  } else if (group == "conns") {
+    text.add("open", network_->stats().open_connections);
+    text.add("limit", options_.limits.connections);
+  } else if (group == "reset") {
+    reset();
+    return std::string{protocol::kReset};
+  } else {
+    return std::string{protocol::kError};
+  }
+  return std::move(text).finish();
+}
+
+Statistics::Counters Statistics::counters() const noexcept {
+  Counters now;
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    now.store[i] = store_.total(static_cast<counter>(i));
+  }
+  now.net = network_->stats();
+  return now;
+}
+
+Statistics::Counters Statistics::since_reset() {
+  Counters now = counters();
+  const std::scoped_lock lock{mutex_};
+  std::transform(now.store.begin(), now.store.end(), baseline_.store.begin(), now.store.begin(),
+                 std::minus{});
+  now.net.read_bytes -= baseline_.net.read_bytes;
+  now.net.written_bytes -= baseline_.net.written_bytes;
+  now.net.yields -= baseline_.net.yields;
+  now.net.total_connections -= baseline_.net.total_connections;
+  now.net.rejected_connections -= baseline_.net.rejected_connections;
+  return now;
+}
+
+void Statistics::reset() {
+  const Counters now = counters();
+  const std::scoped_lock lock{mutex_};
+  baseline_ = now;
+}
+
+// Differences, not since the reset: items that are there do not go away by it. The parts are read one after
+// the other, so a moment's difference may be below zero.
+std::uint64_t Statistics::items() const noexcept {
+  const std::uint64_t removed = store_.total(counter::items_removed);
+  const std::uint64_t added = store_.total(counter::items_added);
+  return added > removed ? added - removed : 0;
+}
+
+std::uint64_t Statistics::item_bytes() const noexcept {
+  const std::uint64_t removed = store_.total(counter::bytes_removed);
+  const std::uint64_t added = store_.total(counter::bytes_added);
+  return added > removed ? added - removed : 0;
+}
+
+void Statistics::general(StatText& text) {
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  constexpr std::uint64_t kUsPerSecond = 1'000'000;
+  const Counters now = since_reset();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  text.add("pid", getpid());
+  text.add("uptime", (runtime_.clock().monotonic_ns() - started_ns_) / kNsPerSecond);
+  text.add("time", runtime_.clock().unix_us() / kUsPerSecond);
+  text.add("version", MXKV_VERSION);
+  text.add("pointer_size", 8 * sizeof(void*));
+  text.add_seconds("rusage_user", usage.ru_utime.tv_sec, usage.ru_utime.tv_usec);
+  text.add_seconds("rusage_system", usage.ru_stime.tv_sec, usage.ru_stime.tv_usec);
+  text.add("max_connections", options_.limits.connections);
+  text.add("curr_connections", now.net.open_connections);
+  text.add("total_connections", now.net.total_connections);
+  text.add("rejected_connections", now.net.rejected_connections);
+  text.add("stalled_connections", now.net.stalled);
+  text.add("idle_kicks", now.net.idle_closed);
+  for (const auto& [which, name] : kStoreNames) {
+    text.add(name, now.store[static_cast<std::size_t>(which)]);
+  }
+  text.add("bytes_read", now.net.read_bytes);
+  text.add("bytes_written", now.net.written_bytes);
+  text.add("limit_maxbytes", runtime_.budget().limit_bytes());
+  text.add("accepting_conns", 1);
+  text.add("conn_yields", now.net.yields);
+  text.add("threads", runtime_.worker_count());
+  text.add("bytes", item_bytes());
+  text.add("curr_items", items());
+  text.add("total_items", now.store[static_cast<std::size_t>(counter::total_items)]);
+  text.add("evictions", 0);
+  text.add("reclaimed", 0);
+}
+
+void Statistics::settings(StatText& text) const {
+  const config::LimitOptions& limits = options_.limits;
+  text.add("maxbytes", runtime_.budget().limit_bytes());
+  text.add("maxconns", limits.connections);
+  text.add("tcpport", options_.listeners.empty() ? 0 : options_.listeners.front().port);
+  text.add("udpport", 0);
+  text.add("inter", options_.listeners.empty() ? "" : options_.listeners.front().address);
+  text.add("verbosity", 0);
+  text.add("evictions", "off");
+  text.add("num_threads", runtime_.worker_count());
+  text.add("reqs_per_event", limits.requests_per_turn);
+  text.add("cas_enabled", "yes");
+  text.add("auth_enabled_sasl", "no");
+  text.add("item_size_max", limits.value_bytes);
+  text.add("flush_enabled", "yes");
+  text.add("idle_timeout", limits.idle_timeout_ms / 1000);
+  text.add("get_line_bytes", limits.get_line_bytes);
+  text.add("output_high_water", limits.output_high_water);
+  text.add("pipeline", limits.pipeline);
+  text.add("scan_items", limits.scan_items);
+  text.add("scan_bytes", limits.scan_bytes);
+}
+
+void Statistics::runtime_group(StatText& text) const {
+  for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
+    const runtime::WorkerCounters& counters =
+        runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).counters();
+    const std::string worker = "worker:" + std::to_string(i) + ":";
+    const auto add = [&](const char* name, const std::atomic<std::uint64_t>& value) {
+      text.add(worker + name, value.load(std::memory_order_relaxed));
+    };
+    add("tasks", counters.tasks);
+    add("retries", counters.retries);
+    add("forwarded", counters.forwarded);
+    add("parks", counters.parks);
+    add("wakes", counters.wakes);
+    add("reclaimed", counters.reclaimed);
+  }
+}
+
+void Statistics::index_group(StatText& text) const {
+  text.add("levels", store_.tree().root_level() + 1);
+  text.add("items", items());
+  text.add("node_bytes", runtime_.budget().category_bytes(runtime::memory_category::index));
+}
+
+void Statistics::memory_group(StatText& text) const {
+  const runtime::MemoryBudget& budget = runtime_.budget();
+  text.add("limit", budget.limit_bytes());
+  text.add("used", budget.used_bytes());
+  for (const auto& [category, name] : kMemoryNames) {
+    text.add(name, budget.category_bytes(category));
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,62 @@
+// What `stats` answers: memcached's names, so that exporters work, and groups of our own.
+//
+// Numbers are sums of counters that workers go on changing: each is right for some recent moment, and they
+// need not fit each other. `stats reset` remembers the counters of that moment and subtracts them; nobody
+// else's counters are touched.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "config/options.hpp"
+#include "runtime/scheduler/runtime.hpp"
+#include "server/net/network.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+class StatText;
+
+/// Thread-safety: any thread.
+class Statistics {
+ public:
+  /// All arguments outlive this.
+  Statistics(runtime::Runtime& runtime, Store& store, const config::DaemonOptions& options);
+
+  /// Start-up only.
+  void set_network(const Network& network) noexcept { network_ = &network; }
+
+  /// The whole reply to `stats <group>`.
+  [[nodiscard]] std::string text(std::string_view group);
+
+ private:
+  /// Counters that `stats reset` puts back to zero.
+  struct Counters {
+    std::array<std::uint64_t, kCounters> store{};
+    NetStats net;
+  };
+
+  [[nodiscard]] Counters counters() const noexcept;
+  [[nodiscard]] Counters since_reset();
+  void reset();
+  void general(StatText& text);
+  void settings(StatText& text) const;
+  void runtime_group(StatText& text) const;
+  void index_group(StatText& text) const;
+  void memory_group(StatText& text) const;
+  [[nodiscard]] std::uint64_t items() const noexcept;
+  [[nodiscard]] std::uint64_t item_bytes() const noexcept;
+
+  runtime::Runtime& runtime_;
+  Store& store_;
+  const config::DaemonOptions& options_;
+  const Network* network_ = nullptr;
+  std::uint64_t started_ns_;
+  std::mutex mutex_;  ///< guards baseline_; `stats` is rare
+  Counters baseline_;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,165 @@
+// A store for tests of sessions: a std::map, whose operations end when the test says so, in any order that
+// the real one could end them in.
+#pragma once
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "protocol/reply.hpp"
+#include "server/net/session.hpp"
+
+namespace mxkv::server::test {
+
+struct FakeWorker {
+  std::size_t live_builders = 0;
+  std::size_t memory_left = ~std::size_t{0};
+};
+
+/// A value in a std::string; counts itself, so that a leak shows.
+class FakeBuilder {
+ public:
+  static FakeBuilder begin(FakeWorker& worker, const protocol::Request& request) {
+    ++worker.live_builders;
+    FakeBuilder builder;
+    builder.op = request.op;
+    builder.key = request.key;
+    builder.flags = request.flags;
+    return builder;
+  }
+  bool append(FakeWorker& worker, const char* data, std::size_t bytes) {
+    if (bytes > worker.memory_left) {
+      return false;
+    }
+    worker.memory_left -= bytes;
+    value.append(data, bytes);
+    return true;
+  }
+  std::span<char> space(FakeWorker& /*worker*/) {
+    return direct_room == 0 ? std::span<char>{} : std::span<char>{direct.data(), direct_room};
+  }
+  void advance(std::size_t bytes) { value.append(direct.data(), bytes); }
+  void abandon(FakeWorker& worker) { --worker.live_builders; }
+  [[nodiscard]] bool failed() const { return false; }
+
+  static inline std::size_t direct_room = 0;  ///< bytes that space() offers
+  protocol::verb op{};
+  std::string key;
+  std::uint32_t flags = 0;
+  std::string value;
+  std::array<char, 64> direct{};
+};
+
+class FakeStore {
+ public:
+  explicit FakeStore(ReplyDirectory& replies) : directory(&replies) {}
+
+  void get(FakeWorker& /*worker*/, std::string_view key, protocol::verb /*op*/, std::int64_t /*exptime*/,
+           bool end_line, ReplyAddress address) {
+    add([this, name = std::string(key), end_line, address] {
+      if (ReplyQueue* const replies = directory->find(address)) {
+        if (const auto found = items.find(name); found != items.end()) {
+          replies->append(address.ticket, "VALUE " + name + " 0 " + std::to_string(found->second.size()) +
+                                              "\r\n" + found->second + "\r\n");
+        }
+        if (end_line) {
+          replies->append(address.ticket, protocol::kEnd);
+        }
+        replies->close(address.ticket);
+      }
+      directory->finished(address);
+    });
+  }
+
+  void mutate(FakeWorker& /*worker*/, const protocol::Request& request, ReplyAddress address, CommitSeq seq) {
+    add_write(address, seq, [this, op = request.op, key = std::string(request.key), delta = request.delta] {
+      const auto found = items.find(key);
+      if (found == items.end()) {
+        return std::string{protocol::kNotFound};
+      }
+      if (op == protocol::verb::remove) {
+        items.erase(found);
+        return std::string{protocol::kDeleted};
+      }
+      found->second = std::to_string(std::strtoull(found->second.c_str(), nullptr, 10) + delta);
+      return found->second + "\r\n";
+    });
+  }
+
+  void store(FakeWorker& worker, FakeBuilder&& builder, ReplyAddress address, CommitSeq seq) {
+    add_write(address, seq, [this, &worker, built = std::move(builder)]() mutable {
+      std::string& value = items[built.key];
+      value = built.op == protocol::verb::append ? value + built.value : built.value;
+      built.abandon(worker);
+      return std::string{protocol::kStored};
+    });
+  }
+
+  void range(FakeWorker& /*worker*/, const protocol::Request& request, ReplyAddress address) {
+    add([this, low = std::string(request.range.low.key), address] {
+      if (ReplyQueue* const replies = directory->find(address)) {
+        for (auto item = items.lower_bound(low); item != items.end(); ++item) {
+          replies->append(address.ticket, "KEY " + item->first + "\r\n");
+        }
+        replies->append(address.ticket, protocol::kEnd);
+        replies->close(address.ticket);
+      }
+      directory->finished(address);
+    });
+  }
+
+  void flush_all(FakeWorker& /*worker*/, std::int64_t /*delay*/, ReplyAddress address) {
+    add([this, address] {
+      items.clear();
+      directory->reply(address, protocol::kOk);
+      directory->finished(address);
+    });
+  }
+
+  /// Runs one pending operation, any of them.
+  bool step(std::mt19937& random) {
+    if (pending.empty()) {
+      return false;
+    }
+    const std::size_t i = random() % pending.size();
+    const std::function<void()> run = std::move(pending[i]);
+    pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(i));
+    run();
+    return true;
+  }
+
+  ReplyDirectory* directory;
+  bool immediate = false;  ///< operations end before their start returns
+  std::map<std::string, std::string> items;
+  std::vector<std::function<void()>> pending;
+  std::size_t most_pending = 0;
+
+ private:
+  void add(std::function<void()> run) {
+    if (immediate) {
+      run();
+      return;
+    }
+    pending.push_back(std::move(run));
+    most_pending = std::max(most_pending, pending.size());
+  }
+
+  void add_write(ReplyAddress address, CommitSeq seq, std::function<std::string()> apply) {
+    add([this, address, seq, apply = std::move(apply)] {
+      if (!directory->commit_turn(address, seq)) {
+        add_write(address, seq, apply);  // as if parked and spawned again
+        return;
+      }
+      directory->reply(address, apply());
+      directory->finished_write(address, seq);
+    });
+  }
+};
+
+using FakeHost = SessionHost<FakeStore, FakeBuilder, FakeWorker>;
+using FakeSession = BasicSession<FakeHost>;
+
+}  // namespace mxkv::server::test

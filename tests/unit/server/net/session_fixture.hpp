@@ -1,0 +1,113 @@
+// One session over a fake store, fed and read like a socket.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "server/net/session_impl.hpp"
+#include "tests/unit/server/net/fake_store.hpp"
+#include "tests/unit/server/reply/fixture.hpp"
+
+namespace mxkv::server::test {
+
+class Client {
+ public:
+  static constexpr std::size_t kHeadroom = 64;
+
+  explicit Client(config::LimitOptions limits = {}) : limits_(limits) {
+    directory.set_hooks(
+        {this, nullptr, [](void* client) { static_cast<Client*>(client)->session->resume(); }});
+    session = std::make_unique<FakeSession>(host, this);
+  }
+
+  /// Sends bytes as far as the session wants them; the rest stays in the "kernel".
+  void send(std::string_view bytes, std::size_t part = 1 << 20) {
+    kernel_ += bytes;
+    read(part);
+  }
+
+  /// Rounds until nothing happens any more. Returns what was answered.
+  std::string settle(std::size_t part = 1 << 20) {
+    for (bool busy = true; busy;) {
+      busy = round(part);
+    }
+    return std::exchange(answered_, {});
+  }
+
+  /// One round: a turn, one operation, maybe sending. Returns whether anything was done.
+  bool round(std::size_t part = 1 << 20) {
+    ++host.turn;
+    bool busy = false;
+    if (session->paused() == pause::turn) {
+      session->resume();
+      busy = true;
+    }
+    busy = read(part) || busy;
+    busy = store.step(random) || busy;
+    if (reads_replies && (session->unsent_bytes() > 0)) {
+      answered_ += drain(session->output(), 1 << 20);
+      if (session->paused() == pause::output) {
+        session->resume();
+        busy = true;
+      }
+    }
+    return busy;
+  }
+
+  /// Ends all operations, when there is no session any more.
+  void settle_store() {
+    while (store.step(random)) {
+    }
+  }
+
+  std::string ask(std::string_view bytes) {
+    send(bytes);
+    return settle();
+  }
+
+  bool reads_replies = true;
+  std::mt19937 random{1};
+  Memory memory;
+  ReplyDirectory directory{0, memory.pool};
+  FakeWorker worker;
+  FakeStore store{directory};
+  config::LimitOptions limits_;
+  FakeHost host{
+      worker,    store,
+      directory, memory.pool,
+      limits_,   "VERSION 1.2.3\r\n",
+      nullptr,   [](void*, std::string_view group) { return "STAT " + std::string(group) + "\r\nEND\r\n"; }};
+  std::unique_ptr<FakeSession> session;
+
+ private:
+  bool read(std::size_t part) {
+    bool any = false;
+    while (!kernel_.empty() && session->wants_input()) {
+      const std::span<char> direct = session->value_space();
+      if (!direct.empty()) {
+        const std::size_t bytes = std::min({direct.size(), kernel_.size(), part});
+        std::copy_n(kernel_.begin(), bytes, direct.begin());
+        kernel_.erase(0, bytes);
+        session->received_value(bytes);
+      } else {
+        const std::size_t bytes = std::min(kernel_.size(), part);
+        // Exactly as large as stated, so that a sanitizer sees a step too far.
+        std::vector<char> buffer(kHeadroom + bytes);
+        std::copy_n(kernel_.begin(), bytes, buffer.begin() + kHeadroom);
+        kernel_.erase(0, bytes);
+        session->receive(buffer.data() + kHeadroom, bytes, kHeadroom);
+      }
+      any = true;
+    }
+    return any;
+  }
+
+  std::string kernel_;
+  std::string answered_;
+};
+
+}  // namespace mxkv::server::test

@@ -1,0 +1,153 @@
+// What one client sees is as if its requests ran one after the other, whatever the store does meanwhile.
+#include <map>
+
+#include "server/net/session.hpp"
+#include "tests/unit/server/net/session_fixture.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+/// Random requests over few keys, and what a server that runs them one by one answers.
+struct Script {
+  std::string sent;
+  std::string expected;
+
+  explicit Script(unsigned seed, int requests, std::size_t keys) {
+    std::mt19937 random{seed};
+    const auto key = [&] { return "key" + std::to_string(random() % keys); };
+    for (int i = 0; i < requests; ++i) {
+      const std::string name = key();
+      switch (random() % 12) {
+        case 0:
+        case 1:
+        case 2:
+          get({name});
+          break;
+        case 3:
+          get({name, key(), key()});
+          break;
+        case 4:
+        case 5:
+          set(name, std::to_string(i), random() % 2 == 0);
+          break;
+        case 6:
+          set(name, std::string(random() % 300, 'v'), false);
+          break;
+        case 7:
+          incr(name);
+          break;
+        case 8:
+          sent += "delete " + name + "\r\n";
+          expected += items.erase(name) == 1 ? "DELETED\r\n" : "NOT_FOUND\r\n";
+          break;
+        case 9:
+          sent += "scan " + name + " 100\r\n";
+          for (auto item = items.lower_bound(name); item != items.end(); ++item) {
+            expected += "KEY " + item->first + "\r\n";
+          }
+          expected += "END\r\n";
+          break;
+        case 10:
+          sent += "gat 0 " + name + "\r\n";
+          answer(name);
+          expected += "END\r\n";
+          break;
+        default:
+          if (random() % 20 == 0) {
+            sent += "flush_all\r\n";
+            items.clear();
+            expected += "OK\r\n";
+          } else {
+            sent += "bad request\r\n";
+            expected += "ERROR\r\n";
+          }
+      }
+    }
+  }
+
+ private:
+  void answer(const std::string& name) {
+    if (const auto found = items.find(name); found != items.end()) {
+      expected +=
+          "VALUE " + name + " 0 " + std::to_string(found->second.size()) + "\r\n" + found->second + "\r\n";
+    }
+  }
+  void get(const std::vector<std::string>& names) {
+    sent += "get";
+    for (const std::string& name : names) {
+      sent += " " + name;
+      answer(name);
+    }
+    sent += "\r\n";
+    expected += "END\r\n";
+  }
+  void set(const std::string& name, const std::string& value, bool noreply) {
+    items[name] = value;
+    sent += "set " + name + " 0 0 " + std::to_string(value.size()) + (noreply ? " noreply\r\n" : "\r\n") +
+            value + "\r\n";
+    expected += noreply ? "" : "STORED\r\n";
+  }
+  void incr(const std::string& name) {
+    sent += "incr " + name + " 3\r\n";
+    const auto found = items.find(name);
+    if (found == items.end()) {
+      expected += "NOT_FOUND\r\n";
+      return;
+    }
+    found->second = std::to_string(std::strtoull(found->second.c_str(), nullptr, 10) + 3);
+    expected += found->second + "\r\n";
+  }
+
+  std::map<std::string, std::string> items;
+};
+
+TEST(SessionOrder, is_that_of_the_requests_whatever_order_operations_end_in) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Script script{seed, 400, seed % 3 == 0 ? 3U : 200U};
+    Client client;
+    client.random.seed(seed);
+    EXPECT_EQ(client.ask(script.sent), script.expected) << "seed " << seed;
+    EXPECT_TRUE(client.session->wants_input());
+    EXPECT_EQ(client.worker.live_builders, 0U);
+  }
+}
+
+TEST(SessionOrder, holds_under_narrow_limits_and_pieces_of_any_size) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Script script{1000 + seed, 300, 20};
+    config::LimitOptions limits;
+    limits.pipeline = 1 + seed % 9;
+    limits.requests_per_turn = 1 + seed % 7;
+    limits.output_high_water = 1 + seed * 13;
+    Client client{limits};
+    client.random.seed(seed);
+    const std::size_t part = 1 + seed * seed % 400;
+    FakeBuilder::direct_room = seed % 2 == 0 ? 0 : 1 + seed % 60;
+    client.send(script.sent, part);
+    EXPECT_EQ(client.settle(part), script.expected) << "seed " << seed;
+    FakeBuilder::direct_room = 0;
+  }
+}
+
+TEST(SessionOrder, reads_and_writes_of_different_keys_are_in_flight_together) {
+  Client client;
+  std::string many;
+  for (int i = 0; i < 30; ++i) {
+    many += "get a" + std::to_string(i) + "\r\nset b" + std::to_string(i) + " 0 0 1\r\nx\r\n";
+  }
+  client.send(many);
+  // A few may meet in a slot of the fence.
+  EXPECT_GE(client.store.pending.size(), 30U);
+  EXPECT_NE(client.settle(), "");
+}
+
+TEST(SessionOrder, writes_of_one_key_are_in_flight_together) {
+  Client client;
+  client.send("set k 0 0 1\r\n1\r\nincr k 1\r\nincr k 1\r\nappend k 0 0 1\r\n0\r\n");
+  EXPECT_EQ(client.store.pending.size(), 4U);
+  EXPECT_EQ(client.settle(), "STORED\r\n2\r\n3\r\nSTORED\r\n");
+  EXPECT_EQ(client.ask("get k\r\n"), "VALUE k 0 2\r\n30\r\nEND\r\n");
+}
+
+}  // namespace
+}  // namespace mxkv::server::test

@@ -1,0 +1,165 @@
+#include "server/net/session.hpp"
+
+#include "tests/unit/server/net/session_fixture.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+TEST(Session, answers_each_command) {
+  Client client;
+  EXPECT_EQ(client.ask("set k 0 0 5\r\nvalue\r\n"), "STORED\r\n");
+  EXPECT_EQ(client.ask("get k\r\n"), "VALUE k 0 5\r\nvalue\r\nEND\r\n");
+  EXPECT_EQ(client.ask("get none\r\n"), "END\r\n");
+  EXPECT_EQ(client.ask("get none k none k\r\n"), "VALUE k 0 5\r\nvalue\r\nVALUE k 0 5\r\nvalue\r\nEND\r\n");
+  EXPECT_EQ(client.ask("delete k\r\n"), "DELETED\r\n");
+  EXPECT_EQ(client.ask("set n 0 0 1\r\n7\r\nincr n 5\r\n"), "STORED\r\n12\r\n");
+  EXPECT_EQ(client.ask("scan a 10\r\n"), "KEY n\r\nEND\r\n");
+  EXPECT_EQ(client.ask("version\r\nverbosity 1\r\nstats items\r\n"),
+            "VERSION 1.2.3\r\nOK\r\nSTAT items\r\nEND\r\n");
+  EXPECT_EQ(client.ask("flush_all\r\n"), "OK\r\n");
+  EXPECT_EQ(client.ask("get n\r\nnonsense\r\n"), "END\r\nERROR\r\n");
+  EXPECT_EQ(client.ask("set z 0 0 0\r\n\r\nget z\r\n"), "STORED\r\nVALUE z 0 0\r\n\r\nEND\r\n");
+}
+
+TEST(Session, noreply_silences_and_still_takes_effect) {
+  Client client;
+  EXPECT_EQ(client.ask("set k 0 0 1 noreply\r\n1\r\nincr k 2 noreply\r\nget k\r\n"),
+            "VALUE k 0 1\r\n3\r\nEND\r\n");
+  EXPECT_EQ(client.ask("set k 0 0 1 noreply\r\nxyz"), "") << "a bad end of the block, silently";
+  EXPECT_EQ(client.ask("delete k noreply\r\nflush_all noreply\r\nverbosity 1 noreply\r\nget k\r\n"),
+            "END\r\n");
+}
+
+TEST(Session, a_bad_block_is_consumed_and_the_stream_stays_in_step) {
+  Client client;
+  EXPECT_EQ(client.ask("set k 0 0 3\r\nabcXYget k\r\n"), "CLIENT_ERROR bad data chunk\r\nEND\r\n");
+  EXPECT_EQ(client.worker.live_builders, 0U);
+}
+
+TEST(Session, a_value_over_the_limit_is_swallowed_and_set_deletes_the_old_one) {
+  config::LimitOptions limits;
+  limits.value_bytes = 10;
+  for (const std::string verb : {"set", "add"}) {
+    Client client{limits};
+    client.ask("set k 0 0 1\r\nx\r\n");
+    const std::string value(2000, 'v');
+    EXPECT_EQ(client.ask(verb + " k 0 0 2000\r\n" + value + "\r\nget k\r\n"),
+              "SERVER_ERROR object too large for cache\r\n" +
+                  std::string(verb == "set" ? "END\r\n" : "VALUE k 0 1\r\nx\r\nEND\r\n"));
+  }
+}
+
+TEST(Session, out_of_memory_swallows_the_rest_and_keeps_the_old_value) {
+  Client client;
+  client.ask("set k 0 0 1\r\nx\r\n");
+  client.worker.memory_left = 100;
+  client.send("set k 0 0 150\r\n" + std::string(90, 'v'));
+  EXPECT_EQ(client.settle(), "");
+  EXPECT_EQ(client.ask(std::string(60, 'v') + "\r\nget k\r\n"),
+            "SERVER_ERROR out of memory storing object\r\nVALUE k 0 1\r\nx\r\nEND\r\n");
+  EXPECT_EQ(client.worker.live_builders, 0U);
+}
+
+TEST(Session, quit_answers_what_came_before_and_nothing_after) {
+  Client client;
+  client.send("set k 0 0 1\r\nx\r\nget k\r\nquit\r\nget k\r\n");
+  EXPECT_FALSE(client.session->finished());
+  EXPECT_EQ(client.settle(), "STORED\r\nVALUE k 0 1\r\nx\r\nEND\r\n");
+  EXPECT_TRUE(client.session->finished());
+}
+
+TEST(Session, a_client_that_sends_no_more_still_gets_its_replies) {
+  Client client;
+  client.send("set k 0 0 1\r\nx\r\nget k\r\nget k");
+  client.session->end_of_input();
+  EXPECT_FALSE(client.session->finished());
+  EXPECT_EQ(client.settle(), "STORED\r\nVALUE k 0 1\r\nx\r\nEND\r\n");
+  EXPECT_TRUE(client.session->finished());
+}
+
+TEST(Session, binary_protocol_closes_without_a_word) {
+  Client client;
+  EXPECT_EQ(client.ask("get k\r\n\x80\x01"), "END\r\n");
+  EXPECT_TRUE(client.session->finished());
+}
+
+TEST(Session, a_lost_connection_leaves_no_value_behind) {
+  Client client;
+  client.send("get a\r\nset a 0 0 1\r\nx\r\nset b 0 0 1\r\ny\r\nset c 0 0 100\r\nhalf");
+  EXPECT_GE(client.worker.live_builders, 2U);
+  client.session.reset();
+  client.settle_store();
+  EXPECT_EQ(client.worker.live_builders, 0U);
+  EXPECT_EQ(client.directory.entries(), 0U);
+}
+
+TEST(Session, operations_that_end_at_once_do_not_strand_those_that_wait) {
+  Client client;
+  client.store.immediate = true;
+  std::string sent;
+  std::string expected;
+  for (int i = 0; i < 2000; ++i) {
+    sent += "set k 0 0 1\r\n" + std::to_string(i % 10) + "\r\nget k\r\nscan z 1\r\n";
+    expected += "STORED\r\nVALUE k 0 1\r\n" + std::to_string(i % 10) + "\r\nEND\r\nEND\r\n";
+  }
+  EXPECT_EQ(client.ask(sent), expected);
+}
+
+TEST(Session, takes_no_more_than_its_share_in_a_turn) {
+  config::LimitOptions limits;
+  limits.requests_per_turn = 10;
+  Client client{limits};
+  std::string many;
+  for (int i = 0; i < 25; ++i) {
+    many += "get k" + std::to_string(i) + "\r\n";
+  }
+  client.host.turn = 1;
+  client.send(many);
+  EXPECT_EQ(client.store.pending.size(), 10U);
+  EXPECT_EQ(client.session->paused(), pause::turn);
+  EXPECT_FALSE(client.session->wants_input());
+  client.session->resume();
+  EXPECT_EQ(client.store.pending.size(), 10U) << "still the same turn";
+  ++client.host.turn;
+  client.session->resume();
+  EXPECT_EQ(client.store.pending.size(), 20U);
+  ++client.host.turn;
+  client.session->resume();
+  EXPECT_EQ(client.store.pending.size(), 25U);
+  EXPECT_TRUE(client.session->wants_input());
+}
+
+TEST(Session, keeps_no_more_in_flight_than_allowed_even_of_one_line) {
+  config::LimitOptions limits;
+  limits.pipeline = 8;
+  Client client{limits};
+  std::string line = "get";
+  for (int i = 0; i < 1000; ++i) {
+    line += " k" + std::to_string(i);
+  }
+  EXPECT_EQ(client.ask(line + "\r\nget k\r\n"), "END\r\nEND\r\n");
+  EXPECT_EQ(client.store.most_pending, 8U);
+}
+
+TEST(Session, does_not_read_on_while_the_client_does_not_read) {
+  config::LimitOptions limits;
+  limits.output_high_water = 10'000;
+  limits.pipeline = 4;
+  Client client{limits};
+  client.ask("set k 0 0 1000\r\n" + std::string(1000, 'v') + "\r\n");
+  std::string many;
+  for (int i = 0; i < 1000; ++i) {
+    many += "get k\r\n";
+  }
+  client.reads_replies = false;
+  client.send(many);
+  EXPECT_EQ(client.settle(), "");
+  EXPECT_EQ(client.session->paused(), pause::output);
+  EXPECT_LT(client.session->unsent_bytes(), 10'000U + 4 * 1100);
+  client.reads_replies = true;
+  EXPECT_EQ(client.settle().size(), 1000U * (16 + 1002 + 5));
+  EXPECT_TRUE(client.session->wants_input());
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
