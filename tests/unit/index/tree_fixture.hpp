@@ -80,6 +80,7 @@ class TreeUnderTest {
     driver_.settle();
     const CheckReport report = Checker<Traits>::check(tree_);
     EXPECT_THAT(report.errors, ::testing::IsEmpty());
+    EXPECT_EQ(report.pending, 0U);
     EXPECT_EQ(report.entries, model.size());
     for (const auto& [key, number] : model) {
       const Operation<Env> out = find(key);
