@@ -11,6 +11,18 @@
 
 namespace mxkv::protocol {
 
+/// Marks bytes above 9, for bytes that were xor-ed with '0': what is no digit.
+[[nodiscard]] constexpr std::uint64_t mark_above_nine(std::uint64_t word) noexcept {
+  return ((word + kEachByte * 0x76U) | word) & kHighBits;
+}
+
+/// The number made of eight bytes of 0 to 9, the last in the topmost byte.
+[[nodiscard]] constexpr std::uint64_t word_value(std::uint64_t word) noexcept {
+  word = word * 10 + (word >> 8U);                                   // pairs of digits, in every second byte
+  word = (word & 0x00ff00ff00ff00ffU) * (1 + (100U << 16U)) >> 16U;  // fours, in every fourth byte
+  return (word & 0x0000ffff0000ffffU) * (1 + (std::uint64_t{10000} << 32U)) >> 32U;
+}
+
 /// Up to 8 digits at once. False if `text` is empty, longer, or holds anything but digits.
 [[nodiscard]] inline bool read_short_number(std::string_view text, std::uint64_t& value) noexcept {
   const std::size_t digits = text.size();
@@ -27,10 +39,7 @@ namespace mxkv::protocol {
       kEachByte * 0x33U) {
     return false;
   }
-  word &= kEachByte * 0x0fU;
-  word = word * 10 + (word >> 8U);                                   // pairs of digits, in every second byte
-  word = (word & 0x00ff00ff00ff00ffU) * (1 + (100U << 16U)) >> 16U;  // fours, in every fourth byte
-  value = (word & 0x0000ffff0000ffffU) * (1 + (std::uint64_t{10000} << 32U)) >> 32U;
+  value = word_value(word & (kEachByte * 0x0fU));
   return true;
 }
 
