@@ -153,7 +153,8 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
 
   /// The block whose entries may equal `head`, or hold the last one at most `head`: count of fences at or
   /// (strict) below it.
-  [[nodiscard]] unsigned block_for(NodeMeta meta, std::uint64_t head, bool strict) const noexcept {
+  [[nodiscard, gnu::always_inline]] unsigned block_for(NodeMeta meta, std::uint64_t head,
+                                                       bool strict) const noexcept {
     unsigned block = 0;
     if (!strict) {
 #pragma GCC unroll 5
@@ -187,16 +188,15 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     }
     return below;
   }
-  /// How many of the first `count` heads of a block are at most `head`.
-  [[nodiscard]] unsigned count_up_to(bool leaf, unsigned block, unsigned count,
-                                     std::uint64_t head) const noexcept {
+  /// How many heads of a block are at most `head`, which is not the greatest.
+  [[nodiscard]] unsigned count_up_to(bool leaf, unsigned block, std::uint64_t head) const noexcept {
     const Word* heads = line(leaf, block, 0);
     unsigned up_to = 0;
 #pragma GCC unroll 8
     for (unsigned i = 0; i < NodeMeta::kMaxSlots; ++i) {
       up_to += heads[i].load() <= head ? 1U : 0U;
     }
-    return up_to < count ? up_to : count;
+    return up_to;
   }
 
   /// Copies all entries out; at most as many as fit.

@@ -67,17 +67,18 @@ struct Search {
   [[gnu::always_inline]] static bool child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
                                            unsigned block, bool strict, const Read& read,
                                            std::uint64_t& out) noexcept {
-    const unsigned count = NodeT::clamp_count(meta, block);
     unsigned below = 0;
     if constexpr (kExact) {
-      below = strict ? node.count_below(false, block, head) : node.count_up_to(false, block, count, head);
+      // Unused slots hold the greatest head: only for that one the count matters.
+      below = strict              ? node.count_below(false, block, head)
+              : head != kGreatest ? node.count_up_to(false, block, head)
+                                  : NodeT::clamp_count(meta, block);
       if (below == 0 && block > 0) [[unlikely]] {
         return slow_child(node, meta, key, head, strict, read, out);
       }
     } else {
       below = node.count_below(false, block, head);
-      const bool tie =
-          (below < count && node.head(false, position(block, below)) == head) || fence_ties(node, meta, head);
+      const bool tie = holds(node, meta, false, block, below, head) || fence_ties(node, meta, head);
       if (tie || (below == 0 && block > 0)) [[unlikely]] {
         return slow_child(node, meta, key, head, strict, read, out);
       }
@@ -90,15 +91,14 @@ struct Search {
   [[gnu::always_inline]] static Found find(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
                                            unsigned block, const Read& read, bool careful) noexcept {
     const bool leaf = meta.level() == 0;
-    const unsigned count = NodeT::clamp_count(meta, block);
     const unsigned below = node.count_below(leaf, block, head);
     Found result;
     result.at = position(block, below);
-    const bool tie = below < count && node.head(leaf, result.at) == head;
+    const bool tie = holds(node, meta, leaf, block, below, head);
     if constexpr (kExact) {
       result.found = tie;
     } else {
-      const bool several = tie && below + 1 < count && node.head(leaf, position(block, below + 1)) == head;
+      const bool several = tie && holds(node, meta, leaf, block, below + 1, head);
       if (several || fence_ties(node, meta, head) || (tie && (careful || !leaf))) [[unlikely]] {
         return slow_find(node, meta, key, head, read);
       }
@@ -131,6 +131,15 @@ struct Search {
   }
 
  private:
+  static constexpr std::uint64_t kGreatest = ~std::uint64_t{0};
+
+  /// Whether a slot is in use and holds this head.
+  static bool holds(const NodeT& node, NodeMeta meta, bool leaf, unsigned block, unsigned slot,
+                    std::uint64_t head) noexcept {
+    return slot < NodeMeta::kMaxSlots && node.head(leaf, position(block, slot)) == head &&
+           (head != kGreatest || slot < NodeT::clamp_count(meta, block));
+  }
+
   static Position position(unsigned block, unsigned slot) noexcept {
     return Position{static_cast<std::uint8_t>(block), static_cast<std::uint8_t>(slot)};
   }

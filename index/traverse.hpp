@@ -2,8 +2,8 @@
 //
 // A task starts at the root, moves right past high fences, descends, and arrives at the node of its target
 // level that holds its key. Each node is one data object; how many hops it costs depends on how deep it is:
-//   depth 0-1  the root and its children stay in the first cache: searched at once, no hop (step::now)
-//   depth 2    fits the second cache: one hop for header and block
+//   depth 0-2  stays in the first two caches: searched at once, no hop (step::now)
+//   depth 3    some megabytes: one hop for the header, the block comes with it
 //   below, and leaves from depth 2   staged: a hop for the header line, then one for the block it names
 // A block hop goes on from the version that the header hop validated.
 //
@@ -112,17 +112,16 @@ class TraverseTask : public runtime::MxTask {
     }
     const unsigned level = meta.level();
     const bool at_target = level <= self().target_level();
-    const unsigned block =
-        from_header ? node.block_for(meta, head, strict()) : block_of_annotation(level == 0);
+    const unsigned block = from_header ? node.block_for(meta, head, strict())
+                                       : node.clamp_block(meta, block_of_annotation(level == 0));
     scratch.block = block;
     if (from_header && is_staged(level) && !(at_target && Derived::kWholeTarget)) {
       scratch.what = TraverseScratch::kind::block;
     } else if (at_target) {
       scratch.what = TraverseScratch::kind::target;
-      self().inspect_target(node, meta, head, node.clamp_block(meta, block), read, scratch);
+      self().inspect_target(node, meta, head, block, read, scratch);
     } else {
-      const bool whole =
-          SearchT::child(node, meta, key, head, node.clamp_block(meta, block), strict(), read, scratch.next);
+      const bool whole = SearchT::child(node, meta, key, head, block, strict(), read, scratch.next);
       scratch.what = whole ? TraverseScratch::kind::child : TraverseScratch::kind::torn;
     }
   }
@@ -224,8 +223,8 @@ class TraverseTask : public runtime::MxTask {
   static constexpr std::uint8_t kStrict = 2;
   static constexpr std::uint8_t kOwn = 4;
   static constexpr unsigned kDepthShift = 3;
-  static constexpr unsigned kHotDepth = 1;     ///< levels down to here are run through at once
-  static constexpr unsigned kOneHopDepth = 2;  ///< inner nodes down to here take one hop, not two
+  static constexpr unsigned kHotDepth = 2;     ///< levels down to here are run through at once
+  static constexpr unsigned kOneHopDepth = 3;  ///< inner nodes down to here take one hop, not two
 
   void set_mark(std::uint8_t bit, bool on) noexcept {
     auto& mark = annotations().mark;
@@ -240,8 +239,11 @@ class TraverseTask : public runtime::MxTask {
   }
 
   [[nodiscard]] bool is_staged(unsigned level) const noexcept {
-    return depth() > kOneHopDepth || (level == 0 && depth() > kHotDepth);
+    return depth() > kOneHopDepth || is_cold_leaf(level);
   }
+
+  /// Leaves are many where they are not right below the root.
+  [[nodiscard]] bool is_cold_leaf(unsigned level) const noexcept { return level == 0 && depth() > 1; }
 
   /// How a task gets to the node that it just entered.
   runtime::step hop(unsigned level) noexcept {
@@ -256,7 +258,7 @@ class TraverseTask : public runtime::MxTask {
       return runtime::step::again;
     }
     const bool bound = write && object().synchronization() == runtime::primitive::optimistic_scheduling;
-    return depth() <= kHotDepth && !bound ? runtime::step::now : runtime::step::again;
+    return depth() <= kHotDepth && !is_cold_leaf(level) && !bound ? runtime::step::now : runtime::step::again;
   }
 
   [[nodiscard]] unsigned block_of_annotation(bool leaf) const noexcept {

@@ -26,8 +26,12 @@ template <class T>
 inline constexpr TaskClass kTaskClassOf{
     detail::task_name<T>(),
     [](MxTask& task, Worker& worker) {
-      return guarded_execute(static_cast<T&>(task), worker,
-                             [&worker](PoolId pool) { return detail::worker_leases(worker, pool); });
+      step next{};
+      do {
+        next = guarded_execute(static_cast<T&>(task), worker,
+                               [&worker](PoolId pool) { return detail::worker_leases(worker, pool); });
+      } while (next == step::now);
+      return next;
     },
     [](MxTask& task, Worker& worker) {
       if constexpr (requires(T& typed) { typed.discard(worker); }) {

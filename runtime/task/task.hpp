@@ -31,7 +31,7 @@ enum class priority : std::uint8_t { low, normal, high };
 enum class step : std::uint8_t {
   done,    ///< finished: the runtime leaves its pin and frees its block
   again,   ///< re-annotated: spawn it again
-  now,     ///< re-annotated with an object small enough for the first-level cache: run it at once
+  now,     ///< re-annotated with an object that sits in a near cache: run it at once
   retry,   ///< met a writer: run it again later, behind other work
   parked,  ///< handed to someone else; the runtime forgets it
 };
