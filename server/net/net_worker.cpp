@@ -42,8 +42,8 @@ NetWorker::~NetWorker() {
   while (connections_ != nullptr) {
     connections_->close();
   }
-  for (Listener* listener : listeners_) {
-    listener->close();
+  for (Listener& listener : listeners_) {
+    listener.close();
   }
   boost::system::error_code ignored;
   wake_.close(ignored);
@@ -79,8 +79,8 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   ++host_.turn;
   for (std::size_t handlers = 0; handlers < kMostHandlers && context_.poll_one() > 0; ++handlers) {
   }
-  for (Listener* listener : listeners_) {
-    listener->accept_waiting();
+  for (Listener& listener : listeners_) {
+    listener.accept_waiting();
   }
   if (times_due_) [[unlikely]] {
     check_times();
@@ -133,9 +133,15 @@ void NetWorker::make_ready(Connection& connection) noexcept {
   last_ready_ = &connection;
 }
 
-void NetWorker::listen(Listener& listener) {
-  listeners_.push_back(&listener);
-  listener.wait();
+runtime::Result<std::uint16_t> NetWorker::listen(const config::ListenAddress& address,
+                                                 Listener::Receiver receiver) {
+  Listener& listener =
+      listeners_.emplace_back(executor(), shared_.connections, shared_.limits.connections, receiver);
+  runtime::Result<std::uint16_t> port = listener.open(address);
+  if (port) {
+    listener.wait();
+  }
+  return port;
 }
 
 void NetWorker::adopt(int socket) {
@@ -173,8 +179,8 @@ void NetWorker::delete_buried() {
 
 void NetWorker::drain() {
   draining_ = true;
-  for (Listener* listener : listeners_) {
-    listener->close();
+  for (Listener& listener : listeners_) {
+    listener.close();
   }
   for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
     connection->drain();

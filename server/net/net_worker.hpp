@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -47,8 +48,9 @@ class NetWorker final : public runtime::Poller {
 
   /// Takes over a socket that was counted in ConnectionCounters::open.
   void adopt(int socket);
-  /// Waits for connections at `listener`, which lives as long as this. Start-up only.
-  void listen(Listener& listener);
+  /// Binds a listener, which accepts when the worker runs. Returns its port. Start-up only.
+  [[nodiscard]] runtime::Result<std::uint16_t> listen(const config::ListenAddress& address,
+                                                      Listener::Receiver receiver);
   /// Stops listening, answers what has arrived, closes all connections.
   void drain();
 
@@ -93,7 +95,7 @@ class NetWorker final : public runtime::Poller {
   HandlerMemory timer_memory_;
   NetCounters counters_;
   std::atomic<std::uint32_t> load_{0};  // relaxed: a hint where to put the next connection
-  std::vector<Listener*> listeners_;
+  std::deque<Listener> listeners_;
   Connection* first_ready_ = nullptr;
   Connection* last_ready_ = nullptr;
   Connection* connections_ = nullptr;

@@ -42,6 +42,15 @@ class DrainTask final : public runtime::MxTask {
   NetWorker& net_;
 };
 
+/// For workers whose sockets are gone: they run no more, but are still told to stop. Has no state.
+class NoPoller final : public runtime::Poller {
+ public:
+  bool poll(runtime::Worker& /*worker*/) override { return false; }
+  bool end_turn(runtime::Worker& /*worker*/) override { return false; }
+  void block(runtime::Worker& /*worker*/, std::uint64_t /*timeout_ns*/) override {}
+  void wake() noexcept override {}
+};
+
 }  // namespace
 
 struct Network::Parts {
@@ -64,7 +73,6 @@ struct Network::Parts {
   NetShared shared;
   std::deque<BlockPool> input_pools;
   std::deque<NetWorker> workers;
-  std::deque<Listener> listeners;
 };
 
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,
@@ -85,25 +93,25 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
   }
 }
 
-Network::~Network() = default;
+Network::~Network() {
+  static NoPoller none;
+  for (NetWorker& net : parts_->workers) {
+    net.host().worker.set_poller(none);
+  }
+}
 
 runtime::Result<std::vector<config::ListenAddress>> Network::listen(
     std::span<const config::ListenAddress> addresses) {
   std::vector<config::ListenAddress> bound(addresses.begin(), addresses.end());
   NetWorker& acceptor = parts_->workers.front();
   for (config::ListenAddress& address : bound) {
-    Listener& listener = parts_->listeners.emplace_back(
-        acceptor.executor(), parts_->shared.connections, parts_->shared.limits.connections,
-        Listener::Receiver{parts_.get(),
-                           [](void* parts, int socket) { static_cast<Parts*>(parts)->accepted(socket); }});
-    const runtime::Result<std::uint16_t> port = listener.open(address);
+    const runtime::Result<std::uint16_t> port = acceptor.listen(
+        address,
+        {parts_.get(), [](void* parts, int socket) { static_cast<Parts*>(parts)->accepted(socket); }});
     if (!port) {
       return port.error();
     }
     address.port = port.value();
-  }
-  for (Listener& listener : parts_->listeners) {
-    acceptor.listen(listener);
   }
   return bound;
 }

@@ -24,6 +24,7 @@ class Network {
   /// Becomes the poller of all workers. Start-up only; all arguments outlive this.
   Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies, Store& store,
           const config::LimitOptions& limits, StatsSource stats);
+  /// After the runtime stopped.
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
