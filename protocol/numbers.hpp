@@ -29,7 +29,7 @@ namespace mxkv::protocol {
   if (digits - 1 >= 8) {
     return false;
   }
-  std::uint64_t word = digits == 8 ? load_word(text.data()) : load_short(text.data(), digits);
+  std::uint64_t word = load_text(text);
   // Move the digits up so that the last one is the topmost byte: the bytes before the first are zero digits.
   word <<= 64 - 8 * digits;
   const std::uint64_t zeros = digits == 8 ? 0 : (kEachByte * '0') >> (8 * digits);

@@ -45,7 +45,7 @@ Parsed parse_line(CommandLine line) noexcept {
     }
     return name == "flush_all" ? run(line, verb::flush_all, parse_flush_all) : unknown_command(line.tokens);
   }
-  switch (name.size() == 8 ? load_word(name.data()) : load_short(name.data(), name.size())) {
+  switch (load_text(name)) {
     case word_of("get"):
       return run(line, verb::get, parse_retrieval);
     case word_of("gets"):

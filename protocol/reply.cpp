@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cstring>
 
 #include "protocol/words.hpp"
 
@@ -72,8 +73,9 @@ char* write_key_line(char* out, std::string_view key) noexcept {
 }
 
 bool is_printable_key(std::string_view key) noexcept {
-  const char* const end = key.data() + key.size();
-  return find_not_key(key.data(), end) == end;
+  const char* const begin = key.data();
+  const char* const end = begin + key.size();
+  return find_not_key(begin, end) == end;
 }
 
 }  // namespace mxkv::protocol

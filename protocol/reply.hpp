@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "protocol/request.hpp"
@@ -43,8 +42,7 @@ inline constexpr std::size_t kMaxDigits = 20;
 inline constexpr std::size_t kMaxHeaderBytes = 6 + 336 + 1 + 10 + 1 + kMaxDigits + 1 + kMaxDigits + 2;
 
 inline char* write_text(char* out, std::string_view text) noexcept {
-  std::memcpy(out, text.data(), text.size());
-  return out + text.size();
+  return out + text.copy(out, text.size());
 }
 
 /// Decimal digits of `value`; needs kMaxDigits.

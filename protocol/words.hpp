@@ -46,6 +46,12 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   return bytes == 0 ? 0 : at(0) | at(bytes / 2) | at(bytes - 1);
 }
 
+/// `text` of 0 to 8 bytes, zeros above it.
+[[nodiscard]] inline std::uint64_t load_text(std::string_view text) noexcept {
+  const char* const begin = text.data();
+  return text.size() == 8 ? load_word(begin) : load_short(begin, text.size());
+}
+
 /// Marks bytes equal to `byte`.
 [[nodiscard]] constexpr std::uint64_t mark_equal(std::uint64_t word, char byte) noexcept {
   const std::uint64_t zeros = word ^ (kEachByte * static_cast<unsigned char>(byte));
@@ -75,7 +81,7 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   return text + first_marked(mark_not_key(load_short(text, static_cast<std::size_t>(end - text))));
 }
 
-/// Up to 8 bytes of text as a constant, in load_short()'s order: verbs are compared as numbers.
+/// load_text() of a constant: verbs are compared as numbers.
 [[nodiscard]] constexpr std::uint64_t word_of(std::string_view text) noexcept {
   std::uint64_t word = 0;
   for (std::size_t i = text.size(); i > 0; --i) {
