@@ -5,7 +5,7 @@ import time
 
 from harness import LONG, Options, ServerCase, Threads, mxkv_only, scaled
 from harness.connection import block
-from scanning import page_through
+from scanning import UNHURRIED, page_through
 
 
 class AtomicityTest(ServerCase):
@@ -151,7 +151,7 @@ class AtomicityTest(ServerCase):
 
 @mxkv_only("scans")
 class ScanBesideWritersTest(ServerCase):
-    options = Options(workers=2)
+    options = Options(workers=2, settings=(UNHURRIED,))
 
     @staticmethod
     def page(client, reverse: bool) -> list:

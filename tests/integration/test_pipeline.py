@@ -5,6 +5,7 @@ import threading
 
 from harness import Connection, Options, ServerCase, Threads, mxkv_only, scaled
 from harness.connection import block
+from scanning import UNHURRIED
 
 
 class Model:
@@ -151,25 +152,25 @@ class PipelineProperties:
 
 
 class OneWorkerTest(PipelineProperties, ServerCase):
-    options = Options(workers=1)
+    options = Options(workers=1, settings=(UNHURRIED,))
 
 
 class TwoWorkersTest(PipelineProperties, ServerCase):
-    options = Options(workers=2)
+    options = Options(workers=2, settings=(UNHURRIED,))
 
 
 @mxkv_only("prefetching")
 class PrefetchOffTest(PipelineProperties, ServerCase):
-    options = Options(workers=2, settings=(("prefetch.mode", "off"),))
+    options = Options(workers=2, settings=(UNHURRIED, ("prefetch.mode", "off")))
 
 
 @mxkv_only("prefetching")
 class PrefetchDistanceTest(PipelineProperties, ServerCase):
-    options = Options(workers=2, settings=(("prefetch.mode", "distance"), ("prefetch.distance", "8")))
+    options = Options(workers=2, settings=(UNHURRIED, ("prefetch.mode", "distance"), ("prefetch.distance", "8")))
 
 
 @mxkv_only("limits")
 class NarrowLimitsTest(PipelineProperties, ServerCase):
     """Every limit of a turn at its least: all pipelines go through the paths that wait."""
-    options = Options(workers=2, settings=(("limits.requests_per_turn", "1"), ("limits.pipeline", "2"),
+    options = Options(workers=2, settings=(UNHURRIED, ("limits.requests_per_turn", "1"), ("limits.pipeline", "2"),
                                            ("limits.output_high_water", "4KiB")))

@@ -3,12 +3,12 @@
 import random
 
 from harness import Options, mxkv_only, scaled
-from scanning import ScanCase, page_through
+from scanning import UNHURRIED, ScanCase, page_through
 
 
 @mxkv_only("scans")
 class ManyKeysTest(ScanCase):
-    options = Options(memory_mib=512)
+    options = Options(memory_mib=512, settings=(UNHURRIED,))
 
     @classmethod
     def setUpClass(cls):
@@ -74,7 +74,7 @@ class CeilingProperties:
 
 @mxkv_only("scans")
 class ItemCeilingTest(CeilingProperties, ScanCase):
-    options = Options(settings=(("limits.scan_items", "7"),))
+    options = Options(settings=(UNHURRIED, ("limits.scan_items", "7")))
 
     def test_the_ceiling_is_exact(self):
         self.load(self.client, ((b"i%03d" % i, b"v") for i in range(20)))
@@ -85,4 +85,4 @@ class ItemCeilingTest(CeilingProperties, ScanCase):
 
 @mxkv_only("scans")
 class ByteCeilingTest(CeilingProperties, ScanCase):
-    options = Options(settings=(("limits.scan_bytes", "1KiB"),))
+    options = Options(settings=(UNHURRIED, ("limits.scan_bytes", "1KiB")))
