@@ -2,8 +2,8 @@
 //
 // A SeparatorTask finds its level from the root by number (no stored parent), moves right, inserts
 // {separator, new node} and clears the new node's `separator_pending` under the parent's latch. It may split
-// the parent in turn. Until it has run, searches reach the new node by the right link. It holds a pin of its
-// own; the new node cannot go away while its separator is pending.
+// the parent in turn. Until it has run, searches reach the new node by the right link. It shares the pin of
+// the task that split; the new node cannot go away while its separator is pending.
 //
 // GrowRootTask replaces a root that has no parent. It runs in the tree's pool, so two never run at once, and
 // looks again whether the root still is the node's level: if not, the separator goes the ordinary way.
@@ -16,7 +16,7 @@ namespace mxkv::index {
 
 template <class Traits>
 void spawn_separator(Tree<Traits>& tree, InsertPlan<Traits>& split, unsigned parent_level,
-                     runtime::Worker& worker);
+                     const runtime::MxTask& splitter, runtime::Worker& worker);
 
 template <class Traits>
 class GrowRootTask final : public runtime::MxTask {
@@ -129,7 +129,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
     if (!scratch.plan.splits()) {
       return runtime::step::done;  // the record is the node's now
     }
-    spawn_separator(this->tree(), scratch.plan, level_ + 1, worker);
+    spawn_separator(this->tree(), scratch.plan, level_ + 1, *this, worker);
     this->enter(this->object());
     return runtime::step::again;
   }
@@ -180,13 +180,15 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
   return runtime::step::done;
 }
 
-/// Spawns the task that makes `split`'s new node known to its parent level.
+/// Spawns the task that makes `split`'s new node known to its parent level. It shares the splitter's pin: if
+/// the tree was cleared meanwhile, a pin of today would not keep the old tree's nodes.
 template <class Traits>
 void spawn_separator(Tree<Traits>& tree, InsertPlan<Traits>& split, unsigned parent_level,
-                     runtime::Worker& worker) {
+                     const runtime::MxTask& splitter, runtime::Worker& worker) {
   auto* task =
       worker.create<SeparatorTask<Traits>>(tree, split.take_separator(), *split.right(), parent_level);
   task->annotate(runtime::priority::high);  // until it has run, searches take the detour by the right link
+  worker.share_pin(splitter, *task);
   task->start(worker);
 }
 

@@ -139,7 +139,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
 
   runtime::step finish(Scratch& scratch, runtime::Worker& worker) {
     if (scratch.decision.action == Decision::what::put && !scratch.found.found && scratch.plan.splits()) {
-      spawn_separator(this->tree(), scratch.plan, 1, worker);
+      spawn_separator(this->tree(), scratch.plan, 1, *this, worker);
       this->enter(this->object());
       return runtime::step::again;
     }

@@ -105,6 +105,12 @@ class Worker final : private RetireBlockSource {
       task.annotations().pin_slot = epochs_.pin(id_);
     }
   }
+  /// Pins for `task` as `holder` is pinned: it may refer to whatever `holder` found.
+  void share_pin(const MxTask& holder, MxTask& task) noexcept {
+    MXKV_DCHECK(holder.annotations().pin_slot != Annotations::kNoPin, "only a held pin is shared");
+    epochs_.pin_again(id_, holder.annotations().pin_slot);
+    task.annotations().pin_slot = holder.annotations().pin_slot;
+  }
   /// Leaves the task's pin: from here on it holds keys, no pointers.
   void unpin(MxTask& task) noexcept {
     if (task.annotations().pin_slot != Annotations::kNoPin) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "index/checker.hpp"
 #include "tests/unit/index/byte_keys.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 #include "tests/unit/index/tree_driver.hpp"
@@ -69,9 +70,11 @@ class World {
         keys_(world_keys(OwnedKey{}, 4 + random_.below(60), random_)),
         short_of_memory_(random_.below(3) == 0),
         ends_early_(random_.below(8) == 0) {
+    const unsigned clears = random_.below(3) == 0 ? 30 : 0;
     for (std::size_t i = 0; i < driver_.runtime().worker_count(); ++i) {
-      const LoadOptions options{random_(), 40 + random_.below(160), 1 + random_.below(16),
-                                static_cast<unsigned>(random_.below(9)), random_.below(2) == 0};
+      const LoadOptions options{
+          random_(), 40 + random_.below(160), 1 + random_.below(16), static_cast<unsigned>(random_.below(9)),
+          clears,    random_.below(2) == 0};
       loads_.emplace_back(tree_, env_, keys_, ticks_, options);
       driver_.worker(i).set_poller(loads_.back());
     }
@@ -212,7 +215,7 @@ class World {
     const CheckReport report = Checker<Traits>::check(tree_);
     EXPECT_THAT(report.errors, ::testing::IsEmpty());
     EXPECT_TRUE(report.pending == 0 || short_of_memory_ || ends_early_);
-    TreeDrain<Env>{tree_, env_, driver_.worker()};
+    drain(tree_, driver_.runtime());
     const LiveBytes left = live_bytes(driver_.runtime());
     EXPECT_EQ(left.nodes, 0U) << "nodes or fences leaked";
     EXPECT_EQ(left.items, 0U) << "items leaked";

@@ -108,9 +108,13 @@ class KeyHistory {
     }
 
    private:
+    /// Its result says nothing about the state it met.
+    [[nodiscard]] static bool unknown(const HistoryEntry& op) {
+      return op.responded == HistoryEntry::kNever || op.how == verb::clear;
+    }
     [[nodiscard]] bool fits(const State& state, std::size_t entry) const {
       const HistoryEntry& op = entries_[entry];
-      if (op.responded == HistoryEntry::kNever) {
+      if (unknown(op)) {
         return true;
       }
       return op.found ? state == op.number : !state.has_value();
@@ -123,6 +127,7 @@ class KeyHistory {
         case verb::upsert:
           return op.operand;
         case verb::remove:
+        case verb::clear:
           return std::nullopt;
         case verb::compare_swap:
           return state == op.expected ? State{op.operand} : state;
@@ -135,8 +140,7 @@ class KeyHistory {
     [[nodiscard]] Configuration with_reads(Configuration configuration) const {
       for (const std::size_t entry : open_) {
         if (fits(configuration.state, entry) &&
-            after(configuration.state, entries_[entry]) == configuration.state &&
-            entries_[entry].responded != HistoryEntry::kNever) {
+            after(configuration.state, entries_[entry]) == configuration.state && !unknown(entries_[entry])) {
           configuration.applied.insert(entry);
         }
       }

@@ -67,5 +67,11 @@ TEST(KeyHistory, OperationsThatWereCutOffMayHaveTakenEffectOrNot) {
   EXPECT_FALSE(explained({upsert(5, {}, 1, kNever), find(5, 2, 3), find({}, 4, 5)}));
 }
 
+TEST(KeyHistory, AClearRemovesWhateverThereIs) {
+  const HistoryEntry clear{verb::clear, 0, 0, false, 0, 3, 6};
+  EXPECT_TRUE(explained({upsert(5, {}, 1, 2), clear, find(5, 4, 5), find({}, 7, 8)}));
+  EXPECT_FALSE(explained({upsert(5, {}, 1, 2), clear, find(5, 7, 8)}));
+}
+
 }  // namespace
 }  // namespace mxkv::index::testing

@@ -1,9 +1,8 @@
-// Frees all that a tree reaches, so that what the heaps still count as live afterwards has leaked.
+// Takes a tree apart as the product does, so that what the heaps still count as live afterwards has leaked.
 #pragma once
 
-#include "index/checker.hpp"
+#include "index/tree.hpp"
 #include "runtime/scheduler/runtime.hpp"
-#include "tests/unit/index/tree_env.hpp"
 
 namespace mxkv::index::testing {
 
@@ -33,51 +32,15 @@ inline LiveBytes live_bytes(runtime::Runtime& runtime) {
   return sum;
 }
 
-/// Frees the nodes, fences, separators and entries of a tree that nobody uses any more.
-template <class Env>
-class TreeDrain {
-  using Traits = typename Env::Traits;
-  using NodeT = Node<typename Traits::Shape>;
-
- public:
-  TreeDrain(Tree<Traits>& tree, const Env& env, runtime::Worker& worker) : env_(env), worker_(worker) {
-    auto* leftmost = static_cast<NodeT*>(tree.root().object());
-    while (leftmost != nullptr) {
-      const unsigned level = leftmost->meta().level();
-      NodeT* const below = level == 0 ? nullptr : node_of(leftmost->value(false, Position{0, 0}));
-      for (NodeT* node = leftmost; node != nullptr;) {
-        NodeT* const right = node_of(node->right());
-        free_node(*node, level == 0);
-        node = right;
-      }
-      leftmost = below;
-    }
-  }
-
- private:
-  static NodeT* node_of(std::uint64_t word) {
-    return static_cast<NodeT*>(runtime::TaggedPointer{word}.object());
-  }
-
-  void free_node(NodeT& node, bool leaf) {
-    Entries entries;
-    node.copy_entries(node.meta(), !leaf && !Traits::kExact, entries);
-    for (unsigned i = 0; i < entries.count; ++i) {
-      if (leaf) {
-        env_.dispose(worker_, entries.values[i]);
-      } else {
-        Traits::free_fence(worker_, entries.separators[i]);
-      }
-    }
-    Traits::free_fence(worker_, node.low());
-    if (!node.meta().high_infinite()) {
-      Traits::free_fence(worker_, node.high());
-    }
-    worker_.nodes().release(&node);
-  }
-
-  const Env& env_;
-  runtime::Worker& worker_;
-};
+/// Drops what waits in a stopped runtime and takes the tree apart, after which nothing must be live.
+template <class Traits>
+void drain(Tree<Traits>& tree, runtime::Runtime& runtime) {
+  runtime::Worker& worker = runtime.worker(runtime::WorkerId{0});
+  runtime.drain_stopped();
+  runtime.drain_stopped();  // reclaiming a root that was replaced leaves a task that takes its tree apart
+  auto* teardown =
+      worker.create<TeardownTask<Traits>>(static_cast<Node<typename Traits::Shape>*>(tree.root().object()));
+  teardown->task_class().discard(*teardown, worker);
+}
 
 }  // namespace mxkv::index::testing

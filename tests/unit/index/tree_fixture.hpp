@@ -7,6 +7,7 @@
 
 #include <map>
 
+#include "index/checker.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 #include "tests/unit/index/tree_driver.hpp"
 #include "tests/unit/index/tree_tasks.hpp"
@@ -26,8 +27,7 @@ class TreeUnderTest {
   TreeUnderTest(const TreeUnderTest&) = delete;
   TreeUnderTest& operator=(const TreeUnderTest&) = delete;
   ~TreeUnderTest() {
-    driver_.runtime().drain_stopped();
-    TreeDrain<Env>{tree_, env_, driver_.worker()};
+    drain(tree_, driver_.runtime());
     const LiveBytes left = live_bytes(driver_.runtime());
     EXPECT_EQ(left.nodes, 0U) << "nodes or fences leaked";
     EXPECT_EQ(left.items, 0U) << "items leaked";

@@ -17,7 +17,8 @@ struct LoadOptions {
   std::size_t operations = 100;
   std::size_t in_flight = 8;  ///< at most so many at once
   unsigned scans_in_64 = 4;   ///< how many of 64 operations are scans
-  bool disturb = false;       ///< now and then, a version moves between a writer's read and its latch
+  unsigned clears_in_1024 = 0;
+  bool disturb = false;  ///< now and then, a version moves between a writer's read and its latch
 };
 
 /// Thread-safety: as Poller; results after all workers stopped.
@@ -64,7 +65,14 @@ class TreeLoad final : public runtime::Poller {
   /// Adds what was seen to the histories of the keys: operations, and each key that a scan passed.
   void tell(Histories& histories) const {
     for (const auto& op : operations_) {
-      if (!op.failed) {
+      if (op.how == verb::clear) {
+        for (const auto& key : keys_) {
+          if (!op.failed) {
+            histories[key].add(
+                {op.how, 0, 0, false, 0, op.invoked, op.done ? op.responded : HistoryEntry::kNever});
+          }
+        }
+      } else if (!op.failed) {
         histories[op.key].add({op.how, op.operand, op.expected, op.found, op.number, op.invoked,
                                op.done ? op.responded : HistoryEntry::kNever});
       }
@@ -118,6 +126,9 @@ class TreeLoad final : public runtime::Poller {
     op.how = kVerbs[random_.below(std::size(kVerbs))];
     if (op.how == verb::remove && at % 2 == 0) {
       op.how = verb::upsert;
+    }
+    if (random_.below(1024) < options_.clears_in_1024) {
+      op.how = verb::clear;
     }
     op.operand = random_();
     op.expected = last_[at % last_.size()];  // perhaps what the key holds

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "index/clear_task.hpp"
 #include "index/scan_task.hpp"
 #include "runtime/base/random.hpp"
 #include "tests/unit/index/tree_env.hpp"
@@ -11,7 +12,8 @@
 namespace mxkv::index::testing {
 
 /// What an operation does. `find` and `touch` leave the number alone; the others return the one before.
-enum class verb : std::uint8_t { find, upsert, remove, compare_swap, add, touch };
+/// `clear` empties the whole tree and reports nothing.
+enum class verb : std::uint8_t { find, upsert, remove, compare_swap, add, touch, clear };
 
 /// One operation on one key, and what it came back with.
 template <class Env>
@@ -99,6 +101,7 @@ class ChangeTask final : public UpdateTask<ChangeTask<Env>, typename Env::Traits
       case verb::touch:
         return found ? Decision{Decision::what::in_place, 0} : Decision{};
       case verb::find:
+      case verb::clear:
         break;
     }
     return {};
@@ -160,6 +163,25 @@ class ChangeTask final : public UpdateTask<ChangeTask<Env>, typename Env::Traits
   bool has_word_ = false;
 };
 
+template <class Env>
+class EmptyTask final : public ClearTask<EmptyTask<Env>, typename Env::Traits> {
+  using Base = ClearTask<EmptyTask<Env>, typename Env::Traits>;
+
+ public:
+  EmptyTask(const runtime::TaskClass* task_class, TreeContext<Env>& context,
+            Operation<Env>& operation) noexcept
+      : Base(task_class, context.tree, 0), context_(&context), operation_(&operation) {}
+  runtime::step cleared(bool done, runtime::Worker& /*worker*/) {
+    operation_->failed = !done;
+    context_->end(*operation_);
+    return runtime::step::done;
+  }
+
+ private:
+  TreeContext<Env>* context_;
+  Operation<Env>* operation_;
+};
+
 /// A scan: up to `limit` entries from `key` on, or below it.
 template <class Env>
 struct Range {
@@ -217,6 +239,8 @@ template <class Env>
 void start_operation(TreeContext<Env>& context, Operation<Env>& operation, runtime::Worker& worker) {
   if (operation.how == verb::find) {
     worker.create<FindTask<Env>>(context, operation)->start(worker);
+  } else if (operation.how == verb::clear) {
+    worker.create<EmptyTask<Env>>(context, operation)->start(worker);
   } else {
     worker.create<ChangeTask<Env>>(context, operation)->start(worker);
   }
