@@ -1,70 +1,126 @@
 #include "tests/schedule/interleaving.hpp"
 
+#include <ucontext.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <memory>
-#include <thread>
 #include <utility>
+
+#if defined(__SANITIZE_THREAD__)
+#define MXKV_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MXKV_THREAD_SANITIZER 1
+#endif
+#endif
+#ifdef MXKV_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace mxkv::testing {
 
 namespace {
-// Which interleaving the calling thread is a body of, so that point() needs no argument.
-thread_local Interleaving* current_interleaving = nullptr;
-thread_local std::size_t current_body = 0;
+// The interleaving that runs on this thread, so that point() needs no argument.
+thread_local Interleaving* running = nullptr;
 }  // namespace
 
+/// A stack and where it stands. ThreadSanitizer has to be told of both.
+class Interleaving::Fiber {
+ public:
+  /// The fiber that the caller is on.
+  Fiber() noexcept {
+#ifdef MXKV_THREAD_SANITIZER
+    sanitizer_ = __tsan_get_current_fiber();
+#endif
+  }
+  /// A new fiber that begins with `entry`.
+  explicit Fiber(void (*entry)()) : stack_(std::make_unique_for_overwrite<std::byte[]>(kStackBytes)) {
+    getcontext(&context_);
+    context_.uc_stack.ss_sp = stack_.get();
+    context_.uc_stack.ss_size = kStackBytes;
+    context_.uc_link = nullptr;
+    makecontext(&context_, entry, 0);
+#ifdef MXKV_THREAD_SANITIZER
+    sanitizer_ = __tsan_create_fiber(0);
+#endif
+  }
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+  ~Fiber() {
+#ifdef MXKV_THREAD_SANITIZER
+    if (stack_ != nullptr) {
+      __tsan_destroy_fiber(sanitizer_);
+    }
+#endif
+  }
+
+  void switch_to(Fiber& other) noexcept {
+#ifdef MXKV_THREAD_SANITIZER
+    __tsan_switch_to_fiber(other.sanitizer_, 0);
+#endif
+    swapcontext(&context_, &other.context_);
+  }
+
+ private:
+  static constexpr std::size_t kStackBytes = std::size_t{64} << 10U;
+  ucontext_t context_{};
+  std::unique_ptr<std::byte[]> stack_;
+#ifdef MXKV_THREAD_SANITIZER
+  void* sanitizer_ = nullptr;
+#endif
+};
+
 void Interleaving::run(const std::vector<std::function<void()>>& bodies) {
-  std::deque<Body> states(bodies.size());
-  bodies_.clear();
-  for (Body& state : states) {
-    bodies_.push_back(&state);
-  }
-  std::vector<std::jthread> threads;
-  threads.reserve(bodies.size());
+  std::deque<Fiber> fibers;
   for (std::size_t i = 0; i < bodies.size(); ++i) {
-    threads.emplace_back([this, i, &bodies] {
-      current_interleaving = this;
-      current_body = i;
-      bodies_[i]->baton.acquire();
-      bodies[i]();
-      bodies_[i]->ended = true;
-      switch_from(i);
-    });
+    fibers.emplace_back(&Interleaving::start);
   }
-  // Each body waits for the baton before its first step, so that the order of the first steps is chosen too.
-  bodies_[choose_(bodies.size(), bodies.size())]->baton.release();
-  all_ended_.acquire();
+  Fiber& own = fibers.emplace_back();
+  fibers_.clear();
+  for (Fiber& fiber : fibers) {
+    fibers_.push_back(&fiber);
+  }
+  bodies_ = &bodies;
+  ended_.assign(bodies.size(), false);
+  running = this;
+  current_ = choose_(bodies.size(), bodies.size());
+  own.switch_to(*fibers_[current_]);
+  running = nullptr;
 }
 
-void Interleaving::switch_from(std::size_t body) {
+void Interleaving::start() {
+  Interleaving& self = *running;
+  const std::size_t body = self.current_;
+  (*self.bodies_)[body]();
+  self.ended_[body] = true;
+  self.switch_from_current();  // never comes back
+}
+
+void Interleaving::switch_from_current() {
   std::vector<std::size_t> able;
-  std::size_t current = bodies_.size();
-  for (std::size_t i = 0; i < bodies_.size(); ++i) {
-    if (!bodies_[i]->ended) {
-      if (i == body) {
-        current = able.size();
+  std::size_t place = ended_.size();
+  for (std::size_t i = 0; i < ended_.size(); ++i) {
+    if (!ended_[i]) {
+      if (i == current_) {
+        place = able.size();
       }
       able.push_back(i);
     }
   }
-  if (able.empty()) {
-    all_ended_.release();
-    return;
-  }
-  const std::size_t next = able[choose_(able.size(), std::min(current, able.size()))];
-  if (next == body) {
-    return;
-  }
-  bodies_[next]->baton.release();
-  if (!bodies_[body]->ended) {
-    bodies_[body]->baton.acquire();
+  const std::size_t before = current_;
+  current_ = able.empty() ? ended_.size() : able[choose_(able.size(), std::min(place, able.size()))];
+  // What this stack held must be gone before it is left for ever.
+  std::vector<std::size_t>{}.swap(able);
+  if (current_ != before) {
+    fibers_[before]->switch_to(*fibers_[current_]);
   }
 }
 
 void Interleaving::point() {
-  if (current_interleaving != nullptr) {
-    current_interleaving->switch_from(current_body);
+  if (running != nullptr) {
+    running->switch_from_current();
   }
 }
 

@@ -2,15 +2,14 @@
 // chooses.
 //
 // A step ends at Interleaved::point(), which the runtime's queues, pools and parking flag call between two
-// atomic steps when they are instantiated with it. Bodies run on threads of their own and hand a baton
-// around, so nothing ever runs at the same time: the tests find wrong protocols, not missing memory orders.
-// Those are for ThreadSanitizer and tests/stress.
+// atomic steps when they are instantiated with it. Bodies are fibers (ucontext) of the calling thread:
+// switching threads would cost more than all else here. Nothing ever runs at the same time: the tests find
+// wrong protocols, not missing memory orders. Those are for ThreadSanitizer and tests/stress.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <semaphore>
 #include <vector>
 
 #include "runtime/base/random.hpp"
@@ -33,15 +32,15 @@ class Interleaving {
   static void point();
 
  private:
-  struct Body {
-    std::binary_semaphore baton{0};
-    bool ended = false;
-  };
-  void switch_from(std::size_t body);
+  class Fiber;
+  static void start();
+  void switch_from_current();
 
   Choose choose_;
-  std::vector<Body*> bodies_;
-  std::binary_semaphore all_ended_{0};
+  const std::vector<std::function<void()>>* bodies_ = nullptr;
+  std::vector<Fiber*> fibers_;  ///< one a body, then that of run() itself
+  std::vector<bool> ended_;
+  std::size_t current_ = 0;
 };
 
 /// The `Schedule` parameter of the runtime's templates.
