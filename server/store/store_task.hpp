@@ -1,8 +1,8 @@
 // What the store's tasks share: the key they carry, the way home, and the reply.
 //
 // A task may have to run on other workers (bound to a leaf's pool); replies are written on the home worker of
-// its connection only. And a write whose turn to commit has not come waits without a pin, so with its key
-// alone. Both leave the tree and come back through resume_item(), which a task without a data object runs.
+// its connection only. And a write that will run elsewhere waits at home for its turn to commit, before it
+// enters the tree. Both come back through resume_item(), which a task without a data object runs.
 #pragma once
 
 #include <cstring>

@@ -39,7 +39,6 @@ void WriteTask::begin(runtime::Worker& worker) {
 }
 
 void WriteTask::wait_for_turn(runtime::Worker& worker) {
-  worker.unpin(*this);
   leave_tree(*this);
   phase_ = phase::waiting;
   worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
@@ -67,7 +66,9 @@ void WriteTask::drop_built(runtime::Worker& worker) noexcept {
 
 Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   if (!is_turn(worker)) {
-    wait_for_turn(worker);
+    // It keeps its pin and its place at the leaf: it waits only for writes that run already, never for a
+    // client.
+    worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
     return {Decision::what::wait, 0};
   }
   drop_built(worker);
