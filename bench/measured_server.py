@@ -1,0 +1,68 @@
+"""An mxkvd that a measurement starts, loads, looks at and ends."""
+import contextlib
+import pathlib
+import socket
+import subprocess
+import sys
+import time
+
+BUILD = pathlib.Path(__file__).resolve().parent.parent / "build" / "bench"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_ready(port):
+    for _ in range(1000):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.02)
+    sys.exit("mxkvd did not start")
+
+
+def resident_bytes(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError("no VmRSS")
+
+
+def stats(port, group=""):
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(f"stats {group}".strip().encode() + b"\r\nquit\r\n")
+        text = b""
+        while part := client.recv(65536):
+            text += part
+    return dict(line.split(" ", 2)[1:] for line in text.decode().splitlines() if line.startswith("STAT "))
+
+
+def cpu_ns(pid):
+    """CPU time of all threads of a process."""
+    tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+
+
+@contextlib.contextmanager
+def running(build, *flags):
+    """Yields (process, port) of a fresh server."""
+    port = free_port()
+    server = subprocess.Popen([build / "server" / "mxkvd", "--listen", f"127.0.0.1:{port}", *flags],
+                              stderr=subprocess.DEVNULL)
+    try:
+        wait_ready(port)
+        yield server, port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def load(build, port, records, connections=32, depth=64):
+    """Records of 24-byte keys and 100-byte values."""
+    subprocess.run([build / "bench" / "mxkv-ycsb", "load", "--simple", "--target", f"127.0.0.1:{port}", "--recordcount",
+                    str(records), "--connections", str(connections), "--depth", str(depth)],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
