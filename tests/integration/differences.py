@@ -156,8 +156,8 @@ class Generator:
             at = self.chance.randrange(len(line))
             line[at:at + self.chance.randrange(2)] = self.chance.choice((b"", b" ", b"\t", b"\x01", b"-", b"0", b"x", b"\xff", b"\r"))
             line = line or bytearray(b"x")
-        words = line.split()
-        if wanted_difference(bytes(line)) and words[:1] and bytes(words[0]) in _STORAGE and b"4" not in words[4:5]:
+        words = [word for word in bytes(line).split(b" ") if word]
+        if wanted_difference(bytes(line)) and words and words[0] in _STORAGE and b"4" not in words[4:5]:
             # One server would swallow what the other reads as the next commands: nothing to compare behind it.
             return self.mutated()
         return self.finish(bytes(line), data)
