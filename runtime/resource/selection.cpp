@@ -1,3 +1,4 @@
+// The table behind select_primitive().
 #include "runtime/resource/primitive.hpp"
 
 namespace mxkv::runtime {
