@@ -16,6 +16,8 @@ namespace mxkv::server {
 namespace {
 constexpr int kAcceptedAtOnce = 64;
 constexpr std::chrono::milliseconds kBackOff{100};
+/// Connections that were closed may not have been counted off yet; only who is still too many is refused.
+constexpr std::chrono::milliseconds kGrace{10};
 }  // namespace
 
 runtime::Result<std::uint16_t> Listener::open(const config::ListenAddress& address) {
@@ -61,17 +63,23 @@ void Listener::accept_waiting() {
   }
   ready_ = false;
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
+    if (counters_.open.load(std::memory_order_relaxed) >= most_connections_ && !grace_given_) {
+      grace_given_ = true;
+      wait_later(kGrace);
+      return;
+    }
     const int socket = ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket >= 0) {
       take(socket);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      back_off();
+      wait_later(kBackOff);
       return;
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     }
     // Else that connection was gone before it was accepted: the next one.
   }
+  grace_given_ = false;
   wait();
 }
 
@@ -92,8 +100,8 @@ void Listener::take(int socket) {
   receiver_.accepted(receiver_.context, socket);
 }
 
-void Listener::back_off() {
-  backoff_.expires_after(kBackOff);
+void Listener::wait_later(std::chrono::milliseconds time) {
+  backoff_.expires_after(time);
   backoff_.async_wait(InPlaceHandler{&backoff_memory_, [this](const boost::system::error_code& error) {
                                        if (!error) {
                                          wait();

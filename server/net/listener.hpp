@@ -4,6 +4,7 @@
 // readable and would be asked again and again.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -42,7 +43,7 @@ class Listener {
   void close();
 
  private:
-  void back_off();
+  void wait_later(std::chrono::milliseconds time);
   void take(int socket);
 
   Acceptor acceptor_;
@@ -51,6 +52,7 @@ class Listener {
   std::uint64_t most_connections_;
   Receiver receiver_;
   bool ready_ = false;
+  bool grace_given_ = false;
   HandlerMemory wait_memory_;
   HandlerMemory backoff_memory_;
 };

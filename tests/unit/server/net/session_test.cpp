@@ -1,3 +1,4 @@
+// Sessions over a fake store: what is answered, swallowed, limited, and what a lost client leaves behind.
 #include "server/net/session.hpp"
 
 #include "tests/unit/server/net/session_fixture.hpp"

@@ -1,3 +1,4 @@
+// Writes commit in the order sent, parked ones and those without effect included.
 #include "server/reply/commit_order.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Which requests of one connection may overlap, and who may overtake whom.
 #include "server/reply/order_fence.hpp"
 
 #include <gtest/gtest.h>

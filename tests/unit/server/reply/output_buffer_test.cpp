@@ -1,3 +1,4 @@
+// Output leaves in the order written, owners are released once, and blocks are counted.
 #include "server/reply/output_buffer.hpp"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Addresses stay good until the last operation ended; sessions are resumed when they should be.
 #include "server/reply/reply_directory.hpp"
 
 #include <vector>
