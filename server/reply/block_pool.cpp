@@ -58,13 +58,23 @@ Segment* BlockPool::take_owned(const char* data, std::size_t bytes, OwnerRef own
   return segment;
 }
 
+Segment* BlockPool::take_slice(Segment& block, char* begin) {
+  Segment* const slice = take_owned(begin, 0, {});
+  slice->limit = block.limit;
+  slice->slice_of = &block;
+  return slice;
+}
+
 void BlockPool::give_rest(Segment* segment) noexcept {
   if (!segment->owned) {
     free_block(segment);
     return;
   }
-  segment->owner.release(segment->owner.context, segment->owner.object);
+  if (segment->owner.release != nullptr) {
+    segment->owner.release(segment->owner.context, segment->owner.object);
+  }
   segment->owner = {};
+  segment->slice_of = nullptr;
   segment->next = free_owned_;
   free_owned_ = segment;
 }

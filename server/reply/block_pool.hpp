@@ -28,6 +28,7 @@ struct Segment {
   char* end = nullptr;          ///< past the last filled byte
   char* limit = nullptr;        ///< past the last byte of room; a block only
   OwnerRef owner{};             ///< of an owned segment
+  Segment* slice_of = nullptr;  ///< of an owned segment without owner: the block that its bytes are in
   std::uint32_t users = 0;      ///< for the user of a block
   bool charged = true;          ///< to the account, else directly to the budget
   bool owned = false;
@@ -67,6 +68,9 @@ class BlockPool {
 
   /// A segment for `bytes` at `data`, kept by `owner`.
   [[nodiscard]] Segment* take_owned(const char* data, std::size_t bytes, OwnerRef owner);
+
+  /// A segment for what is going to be filled in `block` from `begin` on. The caller counts the users.
+  [[nodiscard]] Segment* take_slice(Segment& block, char* begin);
 
   /// Takes back a block, or an owned segment after releasing its owner.
   void give(Segment* segment) noexcept {

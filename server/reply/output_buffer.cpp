@@ -13,6 +13,33 @@ void OutputBuffer::link(Segment* segment) noexcept {
   tail_ = segment;
 }
 
+void OutputBuffer::make_room(std::size_t most) {
+  if (block_ != nullptr && tail_->owned && static_cast<std::size_t>(block_->limit - filled_) >= most) {
+    ++block_->users;
+    Segment* const slice = pool_->take_slice(*block_, filled_);
+    link(slice);
+    return;
+  }
+  block_ = pool_->take_block(most);
+  block_->users = 1;
+  filled_ = block_->data();
+  link(block_);
+}
+
+void OutputBuffer::drop_first() noexcept {
+  Segment* const first = std::exchange(head_, head_->next);
+  Segment* const block = first->owned ? first->slice_of : first;
+  if (first->owned) {
+    pool_->give(first);
+  }
+  if (block != nullptr && --block->users == 0) {
+    if (block == block_) {
+      block_ = nullptr;
+    }
+    pool_->give(block);
+  }
+}
+
 void OutputBuffer::append(std::string_view bytes) {
   while (!bytes.empty()) {
     char* const to = reserve(1);
@@ -44,14 +71,14 @@ void OutputBuffer::consume(std::size_t bytes) noexcept {
       return;
     }
     // An empty last block goes, too: an idle connection holds no memory.
-    pool_->give(std::exchange(head_, head_->next));
+    drop_first();
   }
   tail_ = nullptr;
 }
 
 void OutputBuffer::clear() noexcept {
   while (head_ != nullptr) {
-    pool_->give(std::exchange(head_, head_->next));
+    drop_first();
   }
   tail_ = nullptr;
   unsent_ = 0;

@@ -1,7 +1,8 @@
 // The unsent output of one connection: a list of segments, filled at its end, sent from its front.
 //
 // Small replies are written straight into the last block. A large value is a segment of its own that refers
-// to the item. Nothing is ever moved.
+// to the item; what follows it goes on in the rest of the block before it, as a slice, so that replies of
+// large values do not take a block each. Nothing is ever moved.
 #pragma once
 
 #include <sys/uio.h>
@@ -25,14 +26,14 @@ class OutputBuffer {
   /// Room for `most` bytes in one piece; valid until the next call of any function but commit().
   [[nodiscard]] char* reserve(std::size_t most) {
     if (tail_ == nullptr || tail_->room() < most) [[unlikely]] {
-      link(pool_->take_block(most));
+      make_room(most);
     }
     return tail_->end;
   }
   /// The bytes up to `end` of what reserve() gave were filled.
   void commit(char* end) noexcept {
     unsent_ += static_cast<std::size_t>(end - tail_->end);
-    tail_->end = end;
+    tail_->end = filled_ = end;
   }
   void append(std::string_view bytes);
   /// Bytes that stay where they are until they were sent; `owner` is released then.
@@ -55,10 +56,14 @@ class OutputBuffer {
 
  private:
   void link(Segment* segment) noexcept;
+  void make_room(std::size_t most);
+  void drop_first() noexcept;
 
   BlockPool* pool_;
   Segment* head_ = nullptr;
   Segment* tail_ = nullptr;
+  Segment* block_ = nullptr;  ///< the last one; `users` counts it and its slices in the list
+  char* filled_ = nullptr;    ///< up to where it is
   std::size_t unsent_ = 0;
 };
 

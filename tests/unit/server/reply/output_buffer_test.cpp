@@ -45,6 +45,25 @@ TEST(OutputBuffer, lets_go_of_an_owner_when_cleared) {
   EXPECT_EQ(owned.released, 1);
 }
 
+TEST(OutputBuffer, replies_of_many_large_values_share_a_block) {
+  Memory memory;
+  Owned owned{std::string(100, 'o')};
+  OutputBuffer output{memory.pool};
+  std::string expected;
+  for (int i = 0; i < 100; ++i) {
+    output.append("header ");
+    output.append_owned(owned.bytes.data(), owned.bytes.size(), owned.ref());
+    output.append(" trailer");
+    expected += "header " + owned.bytes + " trailer";
+  }
+  EXPECT_EQ(memory.budget.category_bytes(runtime::memory_category::output), BlockPool::kBlockBytes);
+  EXPECT_EQ(drain(output, 11), expected);
+  EXPECT_EQ(owned.released, 100);
+  output.append("after");
+  EXPECT_EQ(drain(output), "after");
+  EXPECT_EQ(memory.pool.free_blocks(), 1U);
+}
+
 TEST(OutputBuffer, gives_room_in_one_piece_larger_than_a_block) {
   Memory memory;
   OutputBuffer output{memory.pool};
