@@ -221,7 +221,11 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     const unsigned count = last - first;
     const unsigned most = Shape::blocks(is_leaf);
     const unsigned blocks = count == 0 ? 1 : (count < most ? count : most);
-    NodeMeta changed = meta().with_blocks(blocks);
+    bool ties = false;
+    for (unsigned i = first + 1; i < last; ++i) {
+      ties |= entries.heads[i - 1] == entries.heads[i];
+    }
+    NodeMeta changed = meta().with_blocks(blocks).with_ties(ties);
     unsigned next = first;
     for (unsigned block = 0; block < NodeMeta::kMaxBlocks; ++block) {
       const unsigned here = block < blocks ? count / blocks + (block < count % blocks ? 1 : 0) : 0;
@@ -254,21 +258,24 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   void open_block(std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
     const NodeMeta before = meta();
     const unsigned block = before.blocks();
+    const Position last{static_cast<std::uint8_t>(block - 1), Shape::kSlots - 1};
+    const bool ties = before.ties() || this->head(before.level() == 0, last) == head;
     fences_[block - 1].store(head);
     store_entry(before.level() == 0, block, 0, head, value, separator);
     pad(before.level() == 0, block, 1);
-    store_meta(before.with_blocks(block + 1).with_count(block, 1));
+    store_meta(before.with_blocks(block + 1).with_count(block, 1).with_ties(ties));
   }
 
   void insert(Position at, std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
     const NodeMeta before = meta();
     const bool is_leaf = before.level() == 0;
     const unsigned count = before.count(at.block);
+    const bool ties = before.ties() || may_tie(is_leaf, at, count, head);
     for (unsigned i = count; i > at.slot; --i) {
       copy_entry(is_leaf, at.block, i - 1, i);
     }
     store_entry(is_leaf, at.block, at.slot, head, value, separator);
-    store_meta(before.with_count(at.block, count + 1));
+    store_meta(before.with_count(at.block, count + 1).with_ties(ties));
   }
 
   void erase(Position at) noexcept {
@@ -300,6 +307,16 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   }
   static constexpr std::uint64_t kUnusedHead = ~std::uint64_t{0};
 
+  /// Whether an entry with this head would tie with a neighbour: in its block, or across a block's fence.
+  [[nodiscard]] bool may_tie(bool leaf, Position at, unsigned count, std::uint64_t head) const noexcept {
+    const Word* heads = line(leaf, at.block, 0);
+    bool ties = (at.slot > 0 && heads[at.slot - 1U].load() == head) ||
+                (at.slot < count && heads[at.slot].load() == head);
+    for (const Word& fence : fences_) {
+      ties |= fence.load() == head;
+    }
+    return ties;
+  }
   void pad(bool leaf, unsigned block, unsigned from) noexcept {
     for (unsigned slot = from; slot < NodeMeta::kMaxSlots; ++slot) {
       line(leaf, block, 0)[slot].store(kUnusedHead);

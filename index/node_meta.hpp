@@ -1,9 +1,9 @@
 // The meta word of a node: what the data object's header leaves to the index (bits 20 and up).
 //
-//   bit 20     frozen: no insert or split any more            bits 26-31  level, 0 for leaves
+//   bit 20     frozen: no insert or split any more            bits 26-30  level, 0 for leaves
 //   bit 21     dead: unlinked, forwards left                  bits 32-39  prefix bytes
 //   bit 22     the high fence is +infinity                    bits 40-63  entries of six blocks, 4 bits each
-//   bits 23-25 blocks in use
+//   bits 23-25 blocks in use                                  bit 31      ties: equal heads may be about
 // One word, so that a reader of the header line gets a consistent shape with one load. (Frozen and dead are
 // for unlinking; nothing sets them yet.)
 #pragma once
@@ -26,7 +26,7 @@ class NodeMeta {
     return static_cast<unsigned>((word_ >> 23U) & 7U);
   }
   [[nodiscard]] constexpr unsigned level() const noexcept {
-    return static_cast<unsigned>((word_ >> 26U) & 63U);
+    return static_cast<unsigned>((word_ >> 26U) & 31U);
   }
   [[nodiscard]] constexpr std::size_t prefix_bytes() const noexcept {
     return static_cast<std::size_t>((word_ >> 32U) & 255U);
@@ -43,13 +43,19 @@ class NodeMeta {
     return sum;
   }
 
+  /// Whether two entries may have equal heads. Set when they might, cleared when the node is laid out anew.
+  [[nodiscard]] constexpr bool ties() const noexcept { return ((word_ >> 31U) & 1U) != 0; }
+  [[nodiscard]] constexpr NodeMeta with_ties(bool ties) const noexcept {
+    return set(31U, 1U, ties ? 1U : 0U);
+  }
+
   [[nodiscard]] constexpr NodeMeta with_high_infinite(bool infinite) const noexcept {
     return set(22U, 1U, infinite ? 1U : 0U);
   }
   [[nodiscard]] constexpr NodeMeta with_blocks(unsigned blocks) const noexcept {
     return set(23U, 7U, blocks);
   }
-  [[nodiscard]] constexpr NodeMeta with_level(unsigned level) const noexcept { return set(26U, 63U, level); }
+  [[nodiscard]] constexpr NodeMeta with_level(unsigned level) const noexcept { return set(26U, 31U, level); }
   [[nodiscard]] constexpr NodeMeta with_prefix(std::size_t bytes) const noexcept {
     return set(32U, 255U, bytes);
   }

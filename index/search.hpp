@@ -78,7 +78,10 @@ struct Search {
       }
     } else {
       below = node.count_below(false, block, head);
-      const bool tie = holds(node, meta, false, block, below, head) || fence_ties(node, meta, head);
+      // A fence is the head of its block's first entry, so a tie with it shows there, unless we look below
+      // it.
+      const bool tie =
+          holds(node, meta, false, block, below, head) || (strict && fence_ties(node, meta, head));
       if (tie || (below == 0 && block > 0)) [[unlikely]] {
         return slow_child(node, meta, key, head, strict, read, out);
       }
@@ -98,8 +101,9 @@ struct Search {
     if constexpr (kExact) {
       result.found = tie;
     } else {
-      const bool several = tie && holds(node, meta, leaf, block, below + 1, head);
-      if (several || fence_ties(node, meta, head) || (tie && (careful || !leaf))) [[unlikely]] {
+      const bool several = meta.ties() && (fence_ties(node, meta, head) ||
+                                           (tie && holds(node, meta, leaf, block, below + 1, head)));
+      if (several || (tie && (careful || !leaf))) [[unlikely]] {
         return slow_find(node, meta, key, head, read);
       }
       result.candidate = tie;
