@@ -21,6 +21,20 @@ struct RecordVisit {
 };
 template <>
 struct RecordVisit<true> {};
+
+/// Looks for a key in a leaf; if it is not there, whether the search went astray. Inside the optimistic read.
+template <class SearchT, class NodeT, class Key, class Scratch>
+[[gnu::always_inline]] inline void find_in_leaf(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                                                unsigned block, bool careful,
+                                                const runtime::OptimisticRead& read,
+                                                Scratch& scratch) noexcept {
+  scratch.found = SearchT::find(node, meta, key, head, block, read, careful);
+  if (scratch.found.torn) {
+    scratch.what = TraverseScratch::kind::torn;
+  } else if (!SearchT::kExact && !scratch.found.found && !scratch.found.candidate) {
+    settle_route(SearchT::inside(node, meta, key, head, false, read), node, scratch);
+  }
+}
 }  // namespace detail
 
 template <class Derived, class Traits>
@@ -34,12 +48,8 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
 
   void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
                       const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
-    scratch.found = SearchT::find(node, meta, this->self().key(), head, block, read, this->careful());
-    if (scratch.found.torn) {
-      scratch.what = TraverseScratch::kind::torn;
-    } else if (!Traits::kExact && !scratch.found.found && !scratch.found.candidate) {
-      detail::settle_route(SearchT::inside(node, meta, this->self().key(), head, false, read), node, scratch);
-    }
+    detail::find_in_leaf<SearchT>(node, meta, this->self().key(), head, block, this->careful(), read,
+                                  scratch);
   }
 
   runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {

@@ -99,19 +99,16 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       otherwise = runtime::step::done;
       return false;
     }
-    switch (scratch.plan.plan(this->tree(), this->here(), this->seen_version(), scratch.found.at, worker)) {
-      case planned::ready:
-        return true;
-      case planned::torn:
-        otherwise = this->conflict(worker);
-        return false;
-      case planned::out_of_memory:
-        // The tree stays correct without it: searches take the right link. Nothing else can be done here.
-        discard(worker);
-        otherwise = runtime::step::done;
-        return false;
+    const planned plan =
+        scratch.plan.plan(this->tree(), this->here(), this->seen_version(), scratch.found.at, worker);
+    if (plan == planned::torn) {
+      otherwise = this->conflict(worker);
+    } else if (plan == planned::out_of_memory) {
+      // The tree stays correct without it: searches take the right link. Nothing else can be done here.
+      discard(worker);
+      otherwise = runtime::step::done;
     }
-    return false;
+    return plan == planned::ready;
   }
 
   void apply(Scratch& scratch, runtime::Worker& /*worker*/) {

@@ -53,12 +53,8 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
 
   void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
                       const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
-    scratch.found = SearchT::find(node, meta, this->self().key(), head, block, read, this->careful());
-    if (scratch.found.torn) {
-      scratch.what = TraverseScratch::kind::torn;
-    } else if (!Traits::kExact && !scratch.found.found && !scratch.found.candidate) {
-      detail::settle_route(SearchT::inside(node, meta, this->self().key(), head, false, read), node, scratch);
-    }
+    detail::find_in_leaf<SearchT>(node, meta, this->self().key(), head, block, this->careful(), read,
+                                  scratch);
   }
 
   /// Readers never get here: the target is entered as a writer.
