@@ -57,7 +57,11 @@ class Input {
     if (at_ != end_ && *at_ == '\r') {
       ++at_;
     }
-    return at_ != end_ && *at_++ == '\n';
+    if (at_ == end_ || *at_ != '\n') {
+      return false;
+    }
+    ++at_;
+    return true;
   }
 
  private:

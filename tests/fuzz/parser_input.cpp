@@ -16,7 +16,8 @@ std::string first_difference(const std::vector<std::string>& whole, const std::v
     const std::string left = i < whole.size() ? whole[i] : "nothing";
     const std::string right = i < pieces.size() ? pieces[i] : "nothing";
     if (left != right) {
-      return "at once: " + left + "\nin pieces: " + right;
+      std::string difference = "at once: ";
+      return difference.append(left).append("\nin pieces: ").append(right);
     }
   }
   return {};

@@ -178,7 +178,8 @@ TEST(Ranges, Base64BoundsReachTheLongestKey) {
     std::string encoded(400, '\0');
     encoded.resize(
         static_cast<std::size_t>(write_base64(encoded.data(), std::string(bytes, '\x01')) - encoded.data()));
-    const std::string text = "scan [" + encoded + " [" + encoded + " 5 base64";
+    std::string text = "scan [";
+    text.append(encoded).append(" [").append(encoded).append(" 5 base64");
     if (bytes == kMaxKeyBytes) {
       const ParsedLine line(text + "\r\n");
       ASSERT_TRUE(line.accepted());
