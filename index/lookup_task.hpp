@@ -4,6 +4,7 @@
 // run inside the request's pin and own the task's end: they return done, or re-annotate and return again.
 #pragma once
 
+#include "index/separator_task.hpp"
 #include "index/traverse.hpp"
 
 namespace mxkv::index {

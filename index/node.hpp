@@ -18,6 +18,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "index/node_meta.hpp"
@@ -81,7 +82,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   static constexpr std::size_t kPrefixInlineBytes = 24;
 
   Node(runtime::PoolId pool, runtime::primitive how, unsigned level, std::uint64_t generation) noexcept
-      : DataObject(pool, how), birth_(generation << 1U) {
+      : DataObject(pool, how), birth_(generation << kGenerationShift) {
     store_meta(meta().with_level(level).with_high_infinite(true));
     for (Word* word : {&high_head_, &right_, &low_, &high_, &cas_floor_}) {
       word->store(0);
@@ -119,12 +120,22 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   }
   /// Whether the parent knows no separator for this node yet. Its own word: it is cleared under the parent's
   /// latch, not under the node's.
-  [[nodiscard]] bool separator_pending() const noexcept { return (birth_.load() & 1U) != 0; }
-  void store_separator_pending(bool pending) noexcept {
-    birth_.store((birth_.load() & ~std::uint64_t{1}) | (pending ? 1U : 0U));
+  [[nodiscard]] bool separator_pending() const noexcept {
+    return (birth_.load(std::memory_order_relaxed) & kPending) != 0;
+  }
+  void store_separator_pending(bool pending) noexcept { store_birth_bits(pending ? kPending : 0); }
+  /// The separator's task gave up, out of memory. Whoever passes by may claim to try again.
+  void mark_separator_lost() noexcept { store_birth_bits(kPending | kLost); }
+  /// Claims a lost separator; true for one caller only.
+  [[nodiscard]] bool claim_lost_separator() noexcept {
+    std::uint64_t word = birth_.load(std::memory_order_relaxed);
+    return (word & kLost) != 0 &&
+           birth_.compare_exchange_strong(word, word & ~kLost, std::memory_order_relaxed);
   }
   /// Which life of the tree the node belongs to: counts clears. Never changes; split halves inherit it.
-  [[nodiscard]] std::uint64_t generation() const noexcept { return birth_.load() >> 1U; }
+  [[nodiscard]] std::uint64_t generation() const noexcept {
+    return birth_.load(std::memory_order_relaxed) >> kGenerationShift;
+  }
 
   // Lines, for prefetch annotations.
   [[nodiscard]] static constexpr unsigned first_line_of(unsigned block, bool leaf) noexcept {
@@ -305,6 +316,16 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   [[nodiscard]] Word* line(bool leaf, unsigned block, unsigned row) noexcept {
     return &words_[(block * Shape::lines_per_block(leaf) + row) * 8];
   }
+  static constexpr std::uint64_t kPending = 1;
+  static constexpr std::uint64_t kLost = 2;
+  static constexpr unsigned kGenerationShift = 2;
+
+  // One writer at a time: the node's separator task, or who claimed it.
+  void store_birth_bits(std::uint64_t bits) noexcept {
+    const std::uint64_t generation = birth_.load(std::memory_order_relaxed) >> kGenerationShift;
+    birth_.store(generation << kGenerationShift | bits, std::memory_order_relaxed);
+  }
+
   static constexpr std::uint64_t kUnusedHead = ~std::uint64_t{0};
 
   /// Whether an entry with this head would tie with a neighbour: in its block, or across a block's fence.
@@ -341,7 +362,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   Word low_;
   Word high_;
   Word cas_floor_;
-  Word birth_;  ///< generation << 1 | separator pending
+  std::atomic<std::uint64_t> birth_;  ///< generation, separator lost, separator pending
   Word prefix_[3];
   Word words_[(kLines - kHeaderLines) * 8];
 };

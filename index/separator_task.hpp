@@ -104,7 +104,8 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
     if (plan == planned::torn) {
       otherwise = this->conflict(worker);
     } else if (plan == planned::out_of_memory) {
-      // The tree stays correct without it: searches take the right link. Nothing else can be done here.
+      // The tree stays correct without it: searches take the right link, and who does tries again.
+      right_->mark_separator_lost();
       discard(worker);
       otherwise = runtime::step::done;
     }
@@ -164,6 +165,7 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
                     ? tree_->allocate_node(worker, parent_level_, old_root->generation())
                     : nullptr;
   if (root == nullptr) {
+    right_->mark_separator_lost();
     discard(worker);
     return runtime::step::done;
   }
@@ -177,16 +179,40 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
   return runtime::step::done;
 }
 
-/// Spawns the task that makes `split`'s new node known to its parent level. It shares the splitter's pin: if
-/// the tree was cleared meanwhile, a pin of today would not keep the old tree's nodes.
+namespace detail {
+
+/// Spawns the task that makes `right` known to its parent level. It shares the pin of who met or made the
+/// node: if the tree was cleared meanwhile, a pin of today would not keep the old tree's nodes.
+template <class Traits>
+void post_separator(Tree<Traits>& tree, std::uint64_t separator, Node<typename Traits::Shape>& right,
+                    unsigned parent_level, const runtime::MxTask& holder, runtime::Worker& worker) {
+  auto* task = worker.create<SeparatorTask<Traits>>(tree, separator, right, parent_level);
+  task->annotate(runtime::priority::high);  // until it has run, searches take the detour by the right link
+  worker.share_pin(holder, *task);
+  task->start(worker);
+}
+
+}  // namespace detail
+
+/// Posts the separator of a split's new node.
 template <class Traits>
 void spawn_separator(Tree<Traits>& tree, InsertPlan<Traits>& split, unsigned parent_level,
                      const runtime::MxTask& splitter, runtime::Worker& worker) {
-  auto* task =
-      worker.create<SeparatorTask<Traits>>(tree, split.take_separator(), *split.right(), parent_level);
-  task->annotate(runtime::priority::high);  // until it has run, searches take the detour by the right link
-  worker.share_pin(splitter, *task);
-  task->start(worker);
+  detail::post_separator(tree, split.take_separator(), *split.right(), parent_level, splitter, worker);
+}
+
+template <class Traits>
+void retry_lost_separator(Tree<Traits>& tree, Node<typename Traits::Shape>& right, unsigned parent_level,
+                          const runtime::MxTask& passer, runtime::Worker& worker) {
+  if (!right.claim_lost_separator()) {
+    return;
+  }
+  std::uint64_t separator = 0;
+  if (Traits::make_fence(worker, Traits::fence_key(right.low()), separator)) {
+    detail::post_separator(tree, separator, right, parent_level, passer, worker);
+  } else {
+    right.mark_separator_lost();
+  }
 }
 
 }  // namespace mxkv::index

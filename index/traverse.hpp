@@ -54,6 +54,11 @@ void settle_route(route where, const NodeT& node, TraverseScratch& scratch) noex
 }
 }  // namespace detail
 
+/// Tries again to post the separator of `right`, a node met by the right link, if its task ran out of memory.
+template <class Traits>
+void retry_lost_separator(Tree<Traits>& tree, Node<typename Traits::Shape>& right, unsigned parent_level,
+                          const runtime::MxTask& passer, runtime::Worker& worker);
+
 template <class Derived, class TraitsT, class ScratchT = TraverseScratch>
 class TraverseTask : public runtime::MxTask {
  public:
@@ -133,6 +138,68 @@ class TraverseTask : public runtime::MxTask {
     return resume_node(scratch, worker);
   }
 
+  /// The usual way down, as one loop: inner nodes, and headers of leaves, that nobody writes meanwhile and
+  /// that hold the key by its head. Does what inspect() and resume() would, under the same optimistic reads,
+  /// with less between them; false: at something unusual, where guarded execution goes on.
+  [[nodiscard, gnu::always_inline]] bool run_usual(runtime::step& next) {
+    const runtime::primitive how = object().synchronization();
+    if ((how != runtime::primitive::optimistic_latch && how != runtime::primitive::optimistic_scheduling) ||
+        (annotations().mark & (kCareful | kStrict | kOwn)) != 0 ||
+        annotations().stage > static_cast<std::uint8_t>(stage::block)) {
+      return false;
+    }
+    const Key key = self().key();
+    const unsigned target = self().target_level();
+    unsigned at_depth = depth();
+    bool header = at_stage(stage::header);
+    runtime::TaggedPointer at = object();
+    for (;;) {
+      const NodeT& node = *static_cast<const NodeT*>(at.object());
+      const runtime::OptimisticRead read =
+          header ? runtime::OptimisticRead{node} : runtime::OptimisticRead{node, seen_version()};
+      const NodeMeta meta = node.meta();
+      const std::uint64_t head = Traits::head(key, meta.prefix_bytes());
+      const unsigned level = meta.level();
+      if (read.locked() || (level <= target && (!header || Derived::kWholeTarget)) ||
+          (header && !meta.high_infinite() && head >= node.high_head())) {
+        break;
+      }
+      const unsigned block = header ? node.block_for(meta, head, false)
+                                    : node.clamp_block(meta, block_of_annotation(level == 0));
+      if (header && (at_depth > kOneHopDepth || (level == 0 && at_depth > 1))) {
+        if (!read.valid()) {
+          break;
+        }
+        set_depth(at_depth);
+        see_version(read.version());
+        annotate_lines(at, NodeT::first_line_of(block, level == 0), 2);
+        set_stage(stage::block);
+        next = runtime::step::again;
+        return true;
+      }
+      std::uint64_t child = 0;
+      if (level <= target || !SearchT::child(node, meta, key, head, block, false, read, child) ||
+          !read.valid()) {
+        break;
+      }
+      ++at_depth;
+      at = runtime::TaggedPointer{child};
+      header = true;
+      const bool near = at_depth <= kHotDepth && !(level == 1 && at_depth > 1) && level - 1 > target;
+      if (!near) {
+        set_depth(at_depth);
+        enter(at);
+        next = hop(level - 1);
+        return next == runtime::step::again;
+      }
+    }
+    if (at != object()) {
+      set_depth(at_depth);
+      enter(at);
+    }
+    return false;
+  }
+
   runtime::step conflict(runtime::Worker& /*worker*/) {
     enter(object());
     return runtime::step::again;
@@ -169,6 +236,8 @@ class TraverseTask : public runtime::MxTask {
   runtime::step resume_node(Scratch& scratch, runtime::Worker& worker) {
     switch (scratch.what) {
       case TraverseScratch::kind::right:
+        retry_lost_separator(*tree_, *static_cast<NodeT*>(runtime::TaggedPointer{scratch.next}.object()),
+                             scratch.meta.level() + 1, *this, worker);
         enter(runtime::TaggedPointer{scratch.next});
         return hop(scratch.meta.level());
       case TraverseScratch::kind::child:
@@ -224,7 +293,7 @@ class TraverseTask : public runtime::MxTask {
   static constexpr std::uint8_t kOwn = 4;
   static constexpr unsigned kDepthShift = 3;
   static constexpr unsigned kHotDepth = 2;     ///< levels down to here are run through at once
-  static constexpr unsigned kOneHopDepth = 3;  ///< inner nodes down to here take one hop, not two
+  static constexpr unsigned kOneHopDepth = 2;  ///< inner nodes down to here take one hop, not two
 
   void set_mark(std::uint8_t bit, bool on) noexcept {
     auto& mark = annotations().mark;

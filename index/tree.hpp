@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <new>
+#include <utility>
 
 #include "index/node.hpp"
 #include "index/traits.hpp"
@@ -45,6 +46,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
       throw std::bad_alloc{};
     }
     publish_root(root);
+    spare_ = allocate_node(runtime.worker(runtime::WorkerId{0}), 0, 0);
   }
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
@@ -81,6 +83,27 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     return new (memory) NodeT(pool, level == 0 ? options_.leaves : options_.inner_nodes, level, generation);
   }
 
+  /// An empty leaf for a cleared tree. A spare one is kept, since clearing must be possible when memory is
+  /// full. In the tree's pool. Null: out of memory, and the spare is used up.
+  [[nodiscard]] NodeT* take_empty_root(runtime::Worker& worker, std::uint64_t generation) noexcept {
+    NodeT* root = allocate_node(worker, 0, generation);
+    if (root == nullptr && spare_ != nullptr) {
+      NodeT* spare = std::exchange(spare_, nullptr);
+      return new (spare) NodeT(spare->pool(), options_.leaves, 0, generation);
+    }
+    if (spare_ == nullptr) {
+      spare_ = allocate_node(worker, 0, generation);
+    }
+    return root;
+  }
+
+  /// Gives back the spare leaf: clearing may fail from here on. When no worker runs.
+  void release_spare(runtime::Worker& worker) noexcept {
+    if (spare_ != nullptr) {
+      worker.nodes().release(std::exchange(spare_, nullptr));
+    }
+  }
+
   /// Retires a root that was replaced; what hangs below it is freed piece by piece when no reader is left.
   void retire_subtree(runtime::Worker& worker, NodeT* root) {
     worker.retire(root, subtree_kind_, sizeof(NodeT));
@@ -90,6 +113,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   runtime::Runtime& runtime_;
   TreeOptions options_;
   runtime::ReclaimKind subtree_kind_;
+  NodeT* spare_ = nullptr;
   std::atomic<std::uint64_t> root_{0};
 };
 

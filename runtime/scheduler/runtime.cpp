@@ -140,12 +140,14 @@ void Runtime::submit(MxTask* task, WorkerId worker) noexcept {
 }
 
 void Runtime::drain_stopped() noexcept {
-  for (Worker& worker : workers_) {
-    worker.discard_tasks();
-  }
-  // Nobody runs: every epoch is over, and reclaim functions may retire more, such as subtrees.
-  for (Worker& worker : workers_) {
-    worker.reclaim_all_stopped();
+  // Nobody runs: every epoch is over. Reclaim functions may spawn tasks, such as those that take a subtree
+  // apart, and tasks that are dropped may retire objects: until neither is left.
+  for (bool any = true; any;) {
+    any = false;
+    for (Worker& worker : workers_) {
+      any = worker.discard_tasks() > 0 || worker.retired_objects() > 0 || any;
+      worker.reclaim_all_stopped();
+    }
   }
 }
 

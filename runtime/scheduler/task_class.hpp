@@ -21,12 +21,19 @@ constexpr const char* task_name() noexcept {
 }
 }  // namespace detail
 
-/// A type may offer `void discard(Worker&)` to let go of what it holds when it will never run.
+/// A type may offer `void discard(Worker&)` to let go of what it holds when it will never run, and `bool
+/// run_usual(step&)`, which does for the usual case by itself what guarded execution would do, and says no
+/// in all others.
 template <class T>
 inline constexpr TaskClass kTaskClassOf{
     detail::task_name<T>(),
     [](MxTask& task, Worker& worker) {
       step next{};
+      if constexpr (requires(T& typed) { typed.run_usual(next); }) {
+        if (static_cast<T&>(task).run_usual(next)) {
+          return next;
+        }
+      }
       do {
         next = guarded_execute(static_cast<T&>(task), worker,
                                [&worker](PoolId pool) { return detail::worker_leases(worker, pool); });

@@ -116,11 +116,42 @@ void Worker::wake() noexcept {
   }
 }
 
-void Worker::execute(MxTask* task, std::size_t pool) noexcept {
-  if (pool != 0 && is_bound(*task)) {
+bool Worker::stays_here(const MxTask& task) noexcept {
+  // Both primitives that may bind a task are odd.
+  static_assert((static_cast<unsigned>(primitive::serialized_by_scheduling) & 1U) == 1 &&
+                (static_cast<unsigned>(primitive::optimistic_scheduling) & 1U) == 1 &&
+                (static_cast<unsigned>(primitive::optimistic_latch) & 1U) == 0);
+  return task.annotations().target == Annotations::kAnyWorker &&
+         (static_cast<unsigned>(task.object().synchronization()) & 1U) == 0;
+}
+
+void Worker::settle(MxTask* task, runtime::step wanted) noexcept {
+  switch (wanted) {
+    case step::done:
+      finish(*task);
+      return;
+    case step::again:
+    case step::now:
+      if (task->annotations().target == Annotations::kAnyWorker && !is_bound(*task)) {
+        buffer_.push(task);  // it keeps the place that it just left
+      } else {
+        spawn(task);
+      }
+      return;
+    case step::retry:
+      count(counters_.retries);
+      spawn(task);
+      return;
+    case step::parked:
+      return;
+  }
+}
+
+void Worker::execute_bound(MxTask* task, TaskPool& pool) noexcept {
+  if (is_bound(*task)) {
     // The pool in the tagged pointer was a hint; the object's header decides.
     const PoolId truth = task->object().object()->pool();
-    if (truth != pools_[pool - 1].id()) [[unlikely]] {
+    if (truth != pool.id()) [[unlikely]] {
       const Annotations& notes = task->annotations();
       task->annotate_lines(TaggedPointer{task->object().object(), task->object().marks()}, notes.first_line,
                            notes.line_count);
@@ -129,30 +160,26 @@ void Worker::execute(MxTask* task, std::size_t pool) noexcept {
       return;
     }
   }
-  for (;;) {
-    const auto next = task->task_class().run(*task, *this);
+  settle(task, task->task_class().run(*task, *this));
+}
+
+void Worker::run_until(std::uint64_t executed) noexcept {
+  while (executed_ < executed && !buffer_.empty()) {
+    const auto [task, pool] = buffer_.pop();
     ++executed_;
-    switch (next) {
-      case step::done:
-        finish(*task);
-        return;
-      case step::again:
-        if (task->annotations().target == Annotations::kAnyWorker && !is_bound(*task)) [[likely]] {
-          buffer_.push(task);  // it keeps the place that it just left
-        } else {
-          spawn(task);
-        }
-        return;
-      case step::now:
-        MXKV_DCHECK(!is_bound(*task) || leases(task->object().pool_hint()),
-                    "only what this worker may run is run through");
+    if (pool == 0) [[likely]] {
+      const auto wanted = task->task_class().run(*task, *this);
+      if (wanted == step::again && stays_here(*task)) [[likely]] {
+        buffer_.push(task);
         continue;
-      case step::retry:
-        count(counters_.retries);
-        spawn(task);
-        return;
-      case step::parked:
-        return;
+      }
+      settle(task, wanted);
+    } else {
+      execute_bound(task, pools_[pool - 1]);
+      pools_[pool - 1].left_buffer();
+    }
+    if (!ready_.empty() || !low_priority_.empty()) {
+      refill();
     }
   }
 }
@@ -214,24 +241,14 @@ void Worker::refill() noexcept {
 
 bool Worker::run_batch() {
   const std::uint64_t start = executed_;
-  std::uint64_t next_look = executed_;
   while (executed_ - start < batch_tasks_) {
-    if (executed_ >= next_look || buffer_.empty()) {
-      epochs_.enter(id_);
-      refill_from_pools();
-      next_look = executed_ + kLookEvery;
-    }
-    if (!ready_.empty() || !low_priority_.empty()) {
-      refill();
-    }
+    epochs_.enter(id_);
+    refill_from_pools();
+    refill();
     if (buffer_.empty()) {
       break;
     }
-    const BufferedTask next = buffer_.pop();
-    execute(next.task, next.pool);
-    if (next.pool != 0) {
-      pools_[next.pool - 1].left_buffer();
-    }
+    run_until(std::min(executed_ + kLookEvery, start + batch_tasks_));
   }
   count(counters_.tasks, executed_ - start);
   return executed_ != start;
@@ -337,8 +354,13 @@ void Worker::run() {
   epochs_.leave(id_);
 }
 
-void Worker::discard_tasks() noexcept {
-  const auto discard = [this](MxTask* task) { task->task_class().discard(*task, *this); };
+std::size_t Worker::discard_tasks() noexcept {
+  Worker* const before = std::exchange(current_worker, this);
+  std::size_t discarded = 0;
+  const auto discard = [this, &discarded](MxTask* task) {
+    task->task_class().discard(*task, *this);
+    ++discarded;
+  };
   while (!buffer_.empty()) {
     const BufferedTask next = buffer_.pop();
     if (next.pool != 0) {
@@ -356,6 +378,8 @@ void Worker::discard_tasks() noexcept {
       discard(task);
     }
   }
+  current_worker = before;
+  return discarded;
 }
 
 }  // namespace mxkv::runtime

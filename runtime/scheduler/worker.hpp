@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <new>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -70,6 +71,7 @@ class Worker final : private RetireBlockSource {
   template <class T, class... Args>
   [[nodiscard]] T* create(Args&&... args) {
     static_assert(sizeof(T) <= kLargestTaskBytes && alignof(T) <= kCacheLineBytes);
+    static_assert(std::is_trivially_destructible_v<T>, "a finished task is freed, not destroyed");
     return create_in<T>(task_block_for(sizeof(T)), std::forward<Args>(args)...);
   }
   /// Makes a task that is followed by data of its own; `bytes` is the sum, at most kLargestTaskBytes.
@@ -173,8 +175,8 @@ class Worker final : private RetireBlockSource {
   [[nodiscard]] bool prepare_to_park() noexcept;
   void unpark() noexcept { parking_.unpark(); }
 
-  /// Drops all tasks that wait here. Only when no worker runs any more.
-  void discard_tasks() noexcept;
+  /// Drops all tasks that wait here; returns how many. Only when no worker runs any more.
+  std::size_t discard_tasks() noexcept;
   /// Frees everything retired. Only when no worker runs any more and all tasks are dropped.
   void reclaim_all_stopped();
 
@@ -189,7 +191,10 @@ class Worker final : private RetireBlockSource {
   [[nodiscard]] bool is_bound(const MxTask& task) const noexcept;
   void spawn_bound(MxTask* task) noexcept;
   void spawn_to(TaskPool& pool, MxTask* task) noexcept;
-  void execute(MxTask* task, std::size_t pool) noexcept;
+  [[nodiscard]] static bool stays_here(const MxTask& task) noexcept;
+  void settle(MxTask* task, runtime::step wanted) noexcept;
+  void execute_bound(MxTask* task, TaskPool& pool) noexcept;
+  void run_until(std::uint64_t executed) noexcept;
   void refill() noexcept;
   void refill_from_pools() noexcept;
   bool run_batch();

@@ -98,8 +98,15 @@ class MxTask {
   /// Asks the memory system for the annotated lines.
   void prefetch() const noexcept {
     const std::byte* line = object_.first_line() + std::size_t{annotations_.first_line} * kCacheLineBytes;
-    for (unsigned i = 0; i < annotations_.line_count; ++i, line += kCacheLineBytes) {
+    const unsigned count = annotations_.line_count;
+    if (count > 0) [[likely]] {
       prefetch_read(line);
+    }
+    if (count > 1) {  // a staged access asks for one line, then two
+      prefetch_read(line + kCacheLineBytes);
+    }
+    for (unsigned i = 2; i < count; ++i) {
+      prefetch_read(line + std::size_t{i} * kCacheLineBytes);
     }
   }
 

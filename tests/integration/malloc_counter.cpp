@@ -40,9 +40,9 @@ void count() noexcept {
 
 // glibc's own entry points, so that nothing has to be looked up before the first allocation.
 extern "C" {
-void* __libc_malloc(std::size_t bytes);                         // NOLINT(bugprone-reserved-identifier)
-void* __libc_calloc(std::size_t count, std::size_t bytes);      // NOLINT(bugprone-reserved-identifier)
-void* __libc_realloc(void* memory, std::size_t bytes);          // NOLINT(bugprone-reserved-identifier)
+void* __libc_malloc(std::size_t bytes);                           // NOLINT(bugprone-reserved-identifier)
+void* __libc_calloc(std::size_t count, std::size_t bytes);        // NOLINT(bugprone-reserved-identifier)
+void* __libc_realloc(void* memory, std::size_t bytes);            // NOLINT(bugprone-reserved-identifier)
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);  // NOLINT(bugprone-reserved-identifier)
 
 void* malloc(std::size_t bytes) {

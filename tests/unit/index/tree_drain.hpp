@@ -37,7 +37,7 @@ template <class Traits>
 void drain(Tree<Traits>& tree, runtime::Runtime& runtime) {
   runtime::Worker& worker = runtime.worker(runtime::WorkerId{0});
   runtime.drain_stopped();
-  runtime.drain_stopped();  // reclaiming a root that was replaced leaves a task that takes its tree apart
+  tree.release_spare(worker);
   auto* teardown =
       worker.create<TeardownTask<Traits>>(static_cast<Node<typename Traits::Shape>*>(tree.root().object()));
   teardown->task_class().discard(*teardown, worker);
