@@ -219,6 +219,11 @@ Result<runtime::RuntimeOptions> resolve(const DaemonOptions& options, const Topo
   }
   runtime::RuntimeOptions resolved;
   resolved.workers = std::move(workers).value();
+  if (topology.nodes.size() > 1) {
+    for (const runtime::NumaNode& node : topology.nodes) {
+      resolved.os_nodes.push_back(node.os_index);
+    }
+  }
   resolved.prefetch = options.prefetch;
   resolved.memory = options.memory;
   resolved.memory.limit_bytes = limit.value();

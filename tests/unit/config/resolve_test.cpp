@@ -174,6 +174,12 @@ TEST(ResolveWorkers, ANodeWithoutCpusCannotHaveWorkers) {
   EXPECT_EQ(result.error().message, "nodes[0].node: node 2 has no CPU that this process may use");
 }
 
+TEST(ResolveMemory, EveryNodeOfSeveralCanBeBoundTo) {
+  EXPECT_THAT(resolved(DaemonOptions{}, machine()).os_nodes, ElementsAre(0, 1));
+  const Topology single = runtime::topology_from_synthetic("Core:2 PU:1").value();
+  EXPECT_THAT(resolved(DaemonOptions{}, single).os_nodes, ::testing::IsEmpty());
+}
+
 TEST(ResolveMemory, TheDefaultIsThreeQuartersOfWhatThereIs) {
   EXPECT_EQ(default_memory_limit({.memory_bytes = 16ULL << 30U, .cgroup_limit_bytes = 0}), 12ULL << 30U);
   EXPECT_EQ(default_memory_limit({.memory_bytes = 16ULL << 30U, .cgroup_limit_bytes = 4ULL << 30U}),
