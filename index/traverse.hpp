@@ -2,10 +2,10 @@
 //
 // A task starts at the root, moves right past high fences, descends, and arrives at the node of its target
 // level that holds its key. Each node is one data object; how many hops it costs depends on how deep it is:
-//   depth 0-2  stays in the first two caches: searched at once, no hop (step::now)
-//   depth 3    some megabytes: one hop for the header, the block comes with it
+//   depth 0-2                        stays in the near caches: searched at once, no hop (step::now)
 //   below, and leaves from depth 2   staged: a hop for the header line, then one for the block it names
-// A block hop goes on from the version that the header hop validated.
+// A block hop goes on from the version that the header hop validated. Measured with 3M keys: staging depth 3,
+// too, where it is some megabytes, doubles the look-ups; a hop for depth 2 costs more than it saves.
 //
 // Derived (CRTP) gives: Key key() const; inspect_target(node, meta, head, block, read, scratch) const, called
 // inside the optimistic read; step resume_target(scratch, worker); and may shadow the constants below.
@@ -166,7 +166,7 @@ class TraverseTask : public runtime::MxTask {
       }
       const unsigned block = header ? node.block_for(meta, head, false)
                                     : node.clamp_block(meta, block_of_annotation(level == 0));
-      if (header && (at_depth > kOneHopDepth || (level == 0 && at_depth > 1))) {
+      if (header && (at_depth > kNearDepth || (level == 0 && at_depth > 1))) {
         if (!read.valid()) {
           break;
         }
@@ -185,7 +185,7 @@ class TraverseTask : public runtime::MxTask {
       ++at_depth;
       at = runtime::TaggedPointer{child};
       header = true;
-      const bool near = at_depth <= kHotDepth && !(level == 1 && at_depth > 1) && level - 1 > target;
+      const bool near = at_depth <= kNearDepth && !(level == 1 && at_depth > 1) && level - 1 > target;
       if (!near) {
         set_depth(at_depth);
         enter(at);
@@ -292,8 +292,7 @@ class TraverseTask : public runtime::MxTask {
   static constexpr std::uint8_t kStrict = 2;
   static constexpr std::uint8_t kOwn = 4;
   static constexpr unsigned kDepthShift = 3;
-  static constexpr unsigned kHotDepth = 2;     ///< levels down to here are run through at once
-  static constexpr unsigned kOneHopDepth = 2;  ///< inner nodes down to here take one hop, not two
+  static constexpr unsigned kNearDepth = 2;  ///< levels down to here are run through at once
 
   void set_mark(std::uint8_t bit, bool on) noexcept {
     auto& mark = annotations().mark;
@@ -308,7 +307,7 @@ class TraverseTask : public runtime::MxTask {
   }
 
   [[nodiscard]] bool is_staged(unsigned level) const noexcept {
-    return depth() > kOneHopDepth || is_cold_leaf(level);
+    return depth() > kNearDepth || is_cold_leaf(level);
   }
 
   /// Leaves are many where they are not right below the root.
@@ -327,7 +326,8 @@ class TraverseTask : public runtime::MxTask {
       return runtime::step::again;
     }
     const bool bound = write && object().synchronization() == runtime::primitive::optimistic_scheduling;
-    return depth() <= kHotDepth && !is_cold_leaf(level) && !bound ? runtime::step::now : runtime::step::again;
+    return depth() <= kNearDepth && !is_cold_leaf(level) && !bound ? runtime::step::now
+                                                                   : runtime::step::again;
   }
 
   [[nodiscard]] unsigned block_of_annotation(bool leaf) const noexcept {
