@@ -33,7 +33,7 @@ RangeTask::RangeTask(const runtime::TaskClass* task_class, ItemTree& tree,
 }
 
 void RangeTask::set_key(std::string_view key) noexcept {
-  std::memcpy(key_, key.data(), key.size());
+  std::copy(key.begin(), key.end(), key_);
   key_bytes_ = static_cast<std::uint8_t>(key.size());
   state_->skip_start = false;
 }
@@ -49,7 +49,7 @@ void RangeTask::set_bounds(const protocol::RangeRequest& request) noexcept {
     state_->far = far.inclusive ? RangeState::far_bound::inclusive : RangeState::far_bound::exclusive;
     far_key = far.key;
   }
-  std::memcpy(state_->far_key, far_key.data(), far_key.size());
+  std::copy(far_key.begin(), far_key.end(), state_->far_key);  // may be empty, without an address
   state_->far_bytes = static_cast<std::uint8_t>(far_key.size());
   if (!near.unbounded) {
     set_start(near);
