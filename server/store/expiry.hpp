@@ -6,7 +6,7 @@
 namespace mxkv::server {
 
 /// Relative times end here; larger numbers are absolute unix seconds (protocol.md rule 13).
-inline constexpr std::int64_t kRelativeSecondsAtMost = 60 * 60 * 24 * 30;
+inline constexpr std::int64_t kRelativeSecondsAtMost = std::int64_t{60} * 60 * 24 * 30;
 
 /// Unix seconds at which an item expires, 0 for never. Past times give 1: long ago. Far ones are cut to the
 /// last second that 32 bits hold (the year 2106).
