@@ -1,8 +1,8 @@
 // The tree by itself: random 64-bit keys, uniform operations, one worker on the calling thread.
 //
 // Shows what the annotations bring: the same tasks with prefetching at spawn, by distance, and off, in turn
-// (A B A B), as medians. As many operations are in flight as the window holds; a finished one starts anew
-// with the next key.
+// (A B A B), as medians; and the ceiling, a hand-written walk of the same nodes with as many in flight. As
+// many operations are in flight as the window holds; a finished one starts anew with the next key.
 #include <time.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/hand_walk.hpp"
 #include "index/checker.hpp"
 #include "index/scan_task.hpp"
 #include "index/update_task.hpp"
@@ -63,8 +64,7 @@ class ReadTask final : public index::LookupTask<ReadTask, Traits> {
     }
     ++run_->started;
     key_ = key_of(run_->random.below(run_->keys));
-    worker.unpin(*this);
-    worker.pin(*this);
+    worker.repin(*this);
     return restart(false);
   }
   std::uint64_t key_;
@@ -99,8 +99,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, Traits> {
       return step::done;
     }
     choose();
-    worker.unpin(*this);
-    worker.pin(*this);
+    worker.repin(*this);
     return restart(false);
   }
   std::uint64_t key_ = 0;
@@ -131,8 +130,7 @@ class RangeTask final : public index::ScanTask<RangeTask, Traits> {
     ++run_->started;
     seen_ = 0;
     key_ = key_of(run_->random.below(run_->keys));
-    worker.unpin(*this);
-    worker.pin(*this);
+    worker.repin(*this);
     set_own_mark(false);
     return restart(false);
   }
@@ -166,6 +164,16 @@ double measure(runtime::Runtime& runtime, Run& run, std::uint64_t operations, st
   while (run.finished < run.wanted) {
     worker.step();
   }
+  return static_cast<double>(operations) / (cpu_seconds() - start) / 1e6;
+}
+
+/// Million look-ups a second of the hand-written walk.
+double measure_hand_walk(const Tree& tree, Run& run, std::uint64_t operations, std::uint32_t in_flight) {
+  bench::HandWalk<Traits> walk{tree, in_flight};
+  const double start = cpu_seconds();
+  walk.run(
+      operations, [&run] { return key_of(run.random.below(run.keys)); },
+      [&run](std::uint64_t key, std::uint64_t value) { run.wrong += value == ~key ? 0 : 1; });
   return static_cast<double>(operations) / (cpu_seconds() - start) / 1e6;
 }
 
@@ -226,7 +234,9 @@ int main(int argc, char** argv) {
                 measure(runtime, run, operations, window, spawn_read));
     return run.wrong == 0 ? 0 : 1;
   }
+  std::vector<double> by_hand;
   for (unsigned round = 0; round < rounds; ++round) {
+    by_hand.push_back(measure_hand_walk(tree, run, operations, window));
     for (Variant& variant : variants) {
       worker.set_prefetch(variant.prefetch);
       variant.reads.push_back(measure(runtime, run, operations, window, spawn_read));
@@ -237,6 +247,9 @@ int main(int argc, char** argv) {
   }
   std::printf("%-34s %8.2f times\n", "prefetch at spawn against off",
               median(variants[0].reads) / median(variants[2].reads));
+  std::printf("%-34s %8.2f Mops/s\n", "the same walked by hand, no tasks", median(by_hand));
+  std::printf("%-34s %8.2f times\n", "prefetch at spawn against that",
+              median(variants[0].reads) / median(by_hand));
   worker.set_prefetch({runtime::prefetch_mode::at_spawn, 8, window});
   std::printf("%-34s %8.2f Mops/s\n", "updates", measure(runtime, run, operations, window, spawn_update));
   std::printf("%-34s %8.2f M/s\n", "scans of 100",

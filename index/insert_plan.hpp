@@ -160,7 +160,8 @@ class InsertPlan {
     }
     right_->store_meta(right_->meta().with_prefix(right_prefix).with_high_infinite(meta.high_infinite()));
     right_->store_low(right_low_);
-    right_->store_high(high, meta.high_infinite() ? 0 : Traits::head(Traits::fence_key(high), right_prefix));
+    right_->store_high(
+        high, meta.high_infinite() ? ~std::uint64_t{0} : Traits::head(Traits::fence_key(high), right_prefix));
     store_prefix(*right_, right_prefix, right_low_);
     right_->store_separator_pending(true);
     right_->layout(entries_, middle_, entries_.count);

@@ -53,6 +53,27 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
                                   scratch);
   }
 
+  [[nodiscard, gnu::always_inline]] bool usual_target(const NodeT& node, NodeMeta meta, Rank rank,
+                                                      unsigned block, const runtime::OptimisticRead& read,
+                                                      runtime::Worker& worker, runtime::step& next) {
+    const unsigned slot = node.count_below(true, block, rank);
+    const bool hit = node.holds_rank(true, block, slot, rank);
+    // A byte key that is not there, or shares its head with others, takes a second look.
+    if (!Traits::kExact && (!hit || meta.ties())) [[unlikely]] {
+      return false;
+    }
+    const std::uint64_t value = hit ? node.value(true, SearchT::position(block, slot)) : 0;
+    if (!read.valid()) [[unlikely]] {
+      return false;
+    }
+    if constexpr (Traits::kExact) {
+      next = hit ? this->self().on_found(value, worker) : this->self().on_missing(worker);
+    } else {
+      next = visit_record(value);
+    }
+    return true;
+  }
+
   runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {
     const Found& found = scratch.found;
     if (found.found) {
@@ -60,13 +81,7 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
     }
     if constexpr (!Traits::kExact) {
       if (found.candidate) {
-        visit_.leaf = this->object();
-        visit_.value = found.value;
-        using Record = typename Traits::Record;
-        this->annotate_lines(runtime::TaggedPointer::unsynchronized(Record::address(found.value)), 0,
-                             Record::lines(found.value));
-        this->set_stage(stage::item);
-        return runtime::step::again;
+        return visit_record(found.value);
       }
     }
     return this->self().on_missing(worker);
@@ -89,6 +104,18 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
   using Base::Base;
 
  private:
+  runtime::step visit_record(std::uint64_t value) noexcept {
+    if constexpr (!Traits::kExact) {
+      visit_.leaf = this->object();
+      visit_.value = value;
+      using Record = typename Traits::Record;
+      this->annotate_lines(runtime::TaggedPointer::unsynchronized(Record::address(value)), 0,
+                           Record::lines(value));
+      this->set_stage(stage::item);
+    }
+    return runtime::step::again;
+  }
+
   [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;
 };
 

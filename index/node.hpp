@@ -1,6 +1,6 @@
 // A node of the Blink-tree: 14 cache lines of relaxed words, laid out for staged prefetching.
 //
-//   line 0      version | meta | fence of blocks 1..5 | head of the high fence
+//   line 0      version | meta | fence of blocks 1..5 | head of the high fence (greatest: +infinity)
 //   line 1      right sibling | low fence | high fence | cas floor | generation, separator pending | prefix
 //   then blocks of  keys (8 words) | values (8 words) [| separators (8 words): inner nodes of byte keys]
 //
@@ -11,66 +11,25 @@
 // first one's bound is the node's low fence.
 //
 // For 64-bit keys a head is the key. For byte keys it is the eight bytes after the node's prefix, which is
-// what all keys between the node's fences begin with.
+// what all keys between the node's fences begin with. Heads are held as ranks (line_compare.hpp); unused ones
+// are the greatest.
 //
 // Thread-safety: readers under OptimisticRead, writers under WriteLatch; layout() also before publication.
 // Architecture sections 5, 6 and 10; [Mx 5.1].
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
+#include "index/line_compare.hpp"
 #include "index/node_meta.hpp"
+#include "index/node_shape.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/relaxed_word.hpp"
 #include "runtime/resource/data_object.hpp"
 
 namespace mxkv::index {
-
-/// Where an entry is, or would be inserted.
-struct Position {
-  std::uint8_t block = 0;
-  std::uint8_t slot = 0;
-};
-
-/// All entries of a node, copied out: for redistribution and splits.
-struct Entries {
-  static constexpr unsigned kMax = NodeMeta::kMaxBlocks * NodeMeta::kMaxSlots + 1;
-  std::array<std::uint64_t, kMax> heads;
-  std::array<std::uint64_t, kMax> values;
-  std::array<std::uint64_t, kMax> separators;  ///< inner nodes of byte keys only
-  unsigned count = 0;
-
-  void insert(unsigned rank, std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
-    for (unsigned i = count; i > rank; --i) {
-      heads[i] = heads[i - 1];
-      values[i] = values[i - 1];
-      separators[i] = separators[i - 1];
-    }
-    heads[rank] = head;
-    values[rank] = value;
-    separators[rank] = separator;
-    ++count;
-  }
-};
-
-/// Shape constants of a tree; tests use tiny ones so that few keys split all levels.
-template <unsigned LeafBlocks, unsigned InnerBlocks, unsigned Slots, bool InnerSeparators>
-struct NodeShape {
-  static_assert(LeafBlocks <= NodeMeta::kMaxBlocks && InnerBlocks <= NodeMeta::kMaxBlocks &&
-                Slots <= NodeMeta::kMaxSlots);
-  static_assert(LeafBlocks >= 2 && InnerBlocks >= 2 && Slots >= 2, "a split leaves entries on both sides");
-  static constexpr unsigned kSlots = Slots;
-  static constexpr unsigned blocks(bool leaf) noexcept { return leaf ? LeafBlocks : InnerBlocks; }
-  static constexpr unsigned lines_per_block(bool leaf) noexcept { return !leaf && InnerSeparators ? 3 : 2; }
-  static constexpr unsigned capacity(bool leaf) noexcept { return blocks(leaf) * Slots; }
-  /// More entries than this split the node rather than spread over its blocks anew: a spread that leaves
-  /// little room would soon be repeated.
-  static constexpr unsigned split_above(bool leaf) noexcept {
-    return capacity(leaf) - (capacity(leaf) < 16 ? 1 : capacity(leaf) / 8);
-  }
-};
 
 template <class Shape>
 class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
@@ -84,9 +43,10 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   Node(runtime::PoolId pool, runtime::primitive how, unsigned level, std::uint64_t generation) noexcept
       : DataObject(pool, how), birth_(generation << kGenerationShift) {
     store_meta(meta().with_level(level).with_high_infinite(true));
-    for (Word* word : {&high_head_, &right_, &low_, &high_, &cas_floor_}) {
+    for (Word* word : {&right_, &low_, &high_, &cas_floor_}) {
       word->store(0);
     }
+    store_rank(bounds_[kHighBound], kUnusedHead);
     for (Word& word : prefix_) {
       word.store(0);
     }
@@ -99,16 +59,17 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   [[nodiscard]] bool leaf() const noexcept { return meta().level() == 0; }
 
   // Words of the header lines.
-  [[nodiscard]] std::uint64_t fence(unsigned j) const noexcept { return fences_[j].load(); }
-  [[nodiscard]] std::uint64_t high_head() const noexcept { return high_head_.load(); }
+  [[nodiscard]] std::uint64_t fence(unsigned j) const noexcept { return load_head(bounds_[j]); }
+  [[nodiscard]] std::uint64_t high_head() const noexcept { return load_head(bounds_[kHighBound]); }
   [[nodiscard]] std::uint64_t right() const noexcept { return right_.load(); }
   [[nodiscard]] std::uint64_t low() const noexcept { return low_.load(); }
   [[nodiscard]] std::uint64_t high() const noexcept { return high_.load(); }
   [[nodiscard]] std::uint64_t cas_floor() const noexcept { return cas_floor_.load(); }
   [[nodiscard]] std::uint64_t prefix_word(unsigned i) const noexcept { return prefix_[i].load(); }
+  /// A node without a high fence has the greatest head here.
   void store_high(std::uint64_t high, std::uint64_t head) noexcept {
     high_.store(high);
-    high_head_.store(head);
+    store_rank(bounds_[kHighBound], head);
   }
   void store_right(std::uint64_t right) noexcept { right_.store(right); }
   void store_low(std::uint64_t low) noexcept { low_.store(low); }
@@ -144,7 +105,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
 
   // Entries.
   [[nodiscard]] std::uint64_t head(bool leaf, Position at) const noexcept {
-    return line(leaf, at.block, 0)[at.slot].load();
+    return load_head(line(leaf, at.block, 0)[at.slot]);
   }
   [[nodiscard]] std::uint64_t value(bool leaf, Position at) const noexcept {
     return line(leaf, at.block, 1)[at.slot].load();
@@ -162,23 +123,31 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     return count < Shape::kSlots ? count : Shape::kSlots;
   }
 
+  /// Bit j is set when fence j is above `rank`, bit 5 when the high fence's head is: all of line 0 at once.
+  [[nodiscard, gnu::always_inline]] unsigned bounds_above(Rank rank) const noexcept {
+#ifdef MXKV_VECTOR_COMPARE
+    if (line_compare::kHasVectors) [[likely]] {
+      return line_compare::above_by_vectors(this, rank) >> kBoundsShift;
+    }
+#endif
+    return line_compare::above_by_words(bounds_, kHighBound + 1, rank);
+  }
+  static constexpr unsigned kHighAbove = 1U << (NodeMeta::kMaxBlocks - 1);
+  /// The block that bounds_above() tells for a rank below the high fence. Fences of blocks that a node never
+  /// has are the greatest, so that it is one of the node's.
+  [[nodiscard]] static unsigned block_below(unsigned bounds_above) noexcept {
+    return static_cast<unsigned>(std::countr_zero(bounds_above | kHighAbove));
+  }
+
   /// The block whose entries may equal `head`, or hold the last one at most `head`: count of fences at or
   /// (strict) below it.
   [[nodiscard, gnu::always_inline]] unsigned block_for(NodeMeta meta, std::uint64_t head,
                                                        bool strict) const noexcept {
-    unsigned block = 0;
     if (!strict) {
-#pragma GCC unroll 5
-      for (unsigned j = 0; j + 1 < NodeMeta::kMaxBlocks; ++j) {
-        block += fences_[j].load() <= head ? 1U : 0U;
-      }
-    } else {
-#pragma GCC unroll 5
-      for (unsigned j = 0; j + 1 < NodeMeta::kMaxBlocks; ++j) {
-        block += fences_[j].load() < head ? 1U : 0U;
-      }
+      return clamp_block(meta, block_below(bounds_above(rank_of_head(head))));
     }
-    return clamp_block(meta, block);
+    return clamp_block(meta, static_cast<unsigned>(std::countr_one(
+                                 line_compare::below_by_words(bounds_, kHighBound, rank_of_head(head)))));
   }
   /// A block index that is safe to use, whatever a torn read said.
   [[nodiscard]] unsigned clamp_block(NodeMeta meta, unsigned block) const noexcept {
@@ -188,26 +157,23 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     return block < used ? block : (used == 0 ? 0 : used - 1);
   }
 
-  /// How many heads of a block are below `head`. Unused slots hold the greatest head, so all eight are
+  /// How many heads of a block are below one of this rank. Unused slots hold the greatest, so all eight are
   /// compared without a look at the count.
-  [[nodiscard]] unsigned count_below(bool leaf, unsigned block, std::uint64_t head) const noexcept {
-    const Word* heads = line(leaf, block, 0);
-    unsigned below = 0;
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < NodeMeta::kMaxSlots; ++i) {
-      below += heads[i].load() < head ? 1U : 0U;
-    }
-    return below;
+  [[nodiscard, gnu::always_inline]] unsigned count_below(bool leaf, unsigned block,
+                                                         Rank rank) const noexcept {
+    return static_cast<unsigned>(std::countr_one(line_compare::below(line(leaf, block, 0), rank)));
   }
-  /// How many heads of a block are at most `head`, which is not the greatest.
-  [[nodiscard]] unsigned count_up_to(bool leaf, unsigned block, std::uint64_t head) const noexcept {
-    const Word* heads = line(leaf, block, 0);
-    unsigned up_to = 0;
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < NodeMeta::kMaxSlots; ++i) {
-      up_to += heads[i].load() <= head ? 1U : 0U;
-    }
-    return up_to;
+  /// How many heads of a block are at most of this rank, which is not the greatest.
+  [[nodiscard, gnu::always_inline]] unsigned count_up_to(bool leaf, unsigned block,
+                                                         Rank rank) const noexcept {
+    constexpr unsigned kEnd = 1U << NodeMeta::kMaxSlots;
+    return static_cast<unsigned>(std::countr_zero(line_compare::above(line(leaf, block, 0), rank) | kEnd));
+  }
+
+  /// Whether a slot holds a head of this rank; any number is a slot.
+  [[nodiscard]] bool holds_rank(bool leaf, unsigned block, unsigned slot, Rank rank) const noexcept {
+    return slot < NodeMeta::kMaxSlots &&
+           line(leaf, block, 0)[slot].load() == static_cast<std::uint64_t>(rank);
   }
 
   /// Copies all entries out; at most as many as fit.
@@ -217,7 +183,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     for (unsigned block = 0; block < Shape::blocks(is_leaf); ++block) {
       const unsigned count = block < meta.blocks() ? clamp_count(meta, block) : 0;
       for (unsigned slot = 0; slot < count; ++slot, ++out.count) {
-        out.heads[out.count] = line(is_leaf, block, 0)[slot].load();
+        out.heads[out.count] = load_head(line(is_leaf, block, 0)[slot]);
         out.values[out.count] = line(is_leaf, block, 1)[slot].load();
         out.separators[out.count] = with_separators ? line(is_leaf, block, 2)[slot].load() : 0;
       }
@@ -242,7 +208,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
       const unsigned here = block < blocks ? count / blocks + (block < count % blocks ? 1 : 0) : 0;
       changed = changed.with_count(block, here);
       if (block > 0) {
-        fences_[block - 1].store(here > 0 ? entries.heads[next] : ~std::uint64_t{0});
+        store_rank(bounds_[block - 1], here > 0 ? entries.heads[next] : kUnusedHead);
       }
       for (unsigned slot = 0; slot < here; ++slot, ++next) {
         store_entry(is_leaf, block, slot, entries.heads[next], entries.values[next],
@@ -271,7 +237,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     const unsigned block = before.blocks();
     const Position last{static_cast<std::uint8_t>(block - 1), Shape::kSlots - 1};
     const bool ties = before.ties() || this->head(before.level() == 0, last) == head;
-    fences_[block - 1].store(head);
+    store_rank(bounds_[block - 1], head);
     store_entry(before.level() == 0, block, 0, head, value, separator);
     pad(before.level() == 0, block, 1);
     store_meta(before.with_blocks(block + 1).with_count(block, 1).with_ties(ties));
@@ -296,7 +262,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     for (unsigned i = at.slot + 1U; i < count; ++i) {
       copy_entry(is_leaf, at.block, i, i - 1);
     }
-    line(is_leaf, at.block, 0)[count - 1].store(kUnusedHead);
+    store_rank(line(is_leaf, at.block, 0)[count - 1], kUnusedHead);
     store_meta(before.with_count(at.block, count - 1));
   }
 
@@ -316,6 +282,15 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   [[nodiscard]] Word* line(bool leaf, unsigned block, unsigned row) noexcept {
     return &words_[(block * Shape::lines_per_block(leaf) + row) * 8];
   }
+  [[nodiscard]] static std::uint64_t load_head(const Word& word) noexcept {
+    return head_of_rank(word.load());
+  }
+  static void store_rank(Word& word, std::uint64_t head) noexcept {
+    word.store(static_cast<std::uint64_t>(rank_of_head(head)));
+  }
+
+  static constexpr unsigned kHighBound = NodeMeta::kMaxBlocks - 1;
+  static constexpr unsigned kBoundsShift = 2;  ///< words of line 0 before the bounds
   static constexpr std::uint64_t kPending = 1;
   static constexpr std::uint64_t kLost = 2;
   static constexpr unsigned kGenerationShift = 2;
@@ -331,33 +306,32 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   /// Whether an entry with this head would tie with a neighbour: in its block, or across a block's fence.
   [[nodiscard]] bool may_tie(bool leaf, Position at, unsigned count, std::uint64_t head) const noexcept {
     const Word* heads = line(leaf, at.block, 0);
-    bool ties = (at.slot > 0 && heads[at.slot - 1U].load() == head) ||
-                (at.slot < count && heads[at.slot].load() == head);
-    for (const Word& fence : fences_) {
-      ties |= fence.load() == head;
+    bool ties = (at.slot > 0 && load_head(heads[at.slot - 1U]) == head) ||
+                (at.slot < count && load_head(heads[at.slot]) == head);
+    for (unsigned j = 0; j < kHighBound; ++j) {
+      ties |= fence(j) == head;
     }
     return ties;
   }
   void pad(bool leaf, unsigned block, unsigned from) noexcept {
     for (unsigned slot = from; slot < NodeMeta::kMaxSlots; ++slot) {
-      line(leaf, block, 0)[slot].store(kUnusedHead);
+      store_rank(line(leaf, block, 0)[slot], kUnusedHead);
     }
   }
   void store_entry(bool leaf, unsigned block, unsigned slot, std::uint64_t head, std::uint64_t value,
                    std::uint64_t separator) noexcept {
-    line(leaf, block, 0)[slot].store(head);
+    store_rank(line(leaf, block, 0)[slot], head);
     line(leaf, block, 1)[slot].store(value);
     if (Shape::lines_per_block(leaf) == 3) {
       line(leaf, block, 2)[slot].store(separator);
     }
   }
   void copy_entry(bool leaf, unsigned block, unsigned from, unsigned to) noexcept {
-    store_entry(leaf, block, to, line(leaf, block, 0)[from].load(), line(leaf, block, 1)[from].load(),
+    store_entry(leaf, block, to, load_head(line(leaf, block, 0)[from]), line(leaf, block, 1)[from].load(),
                 Shape::lines_per_block(leaf) == 3 ? line(leaf, block, 2)[from].load() : 0);
   }
 
-  Word fences_[NodeMeta::kMaxBlocks - 1];
-  Word high_head_;
+  Word bounds_[NodeMeta::kMaxBlocks];  ///< fences of blocks 1..5, head of the high fence
   Word right_;
   Word low_;
   Word high_;

@@ -163,8 +163,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     this->self().set_key(Traits::fence_key(fence));
     this->set_own_mark(false);
     if (leaves_ % kLeavesPerPin == 0) {
-      worker.unpin(*this);
-      worker.pin(*this);
+      worker.repin(*this);
     }
     return this->restart(false);
   }

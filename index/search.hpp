@@ -70,14 +70,14 @@ struct Search {
     unsigned below = 0;
     if constexpr (kExact) {
       // Unused slots hold the greatest head: only for that one the count matters.
-      below = strict              ? node.count_below(false, block, head)
-              : head != kGreatest ? node.count_up_to(false, block, head)
+      below = strict              ? node.count_below(false, block, rank_of_head(head))
+              : head != kGreatest ? node.count_up_to(false, block, rank_of_head(head))
                                   : NodeT::clamp_count(meta, block);
       if (below == 0 && block > 0) [[unlikely]] {
         return slow_child(node, meta, key, head, strict, read, out);
       }
     } else {
-      below = node.count_below(false, block, head);
+      below = node.count_below(false, block, rank_of_head(head));
       // A fence is the head of its block's first entry, so a tie with it shows there, unless we look below
       // it.
       const bool tie =
@@ -90,11 +90,31 @@ struct Search {
     return true;
   }
 
+  /// The child that leads to a head of this rank, below the high fence; false where the head alone does not
+  /// tell, or the node is torn.
+  [[gnu::always_inline]] static bool usual_child(const NodeT& node, Rank rank, unsigned block,
+                                                 std::uint64_t& out) noexcept {
+    unsigned below = 0;
+    if constexpr (kExact) {
+      below = node.count_up_to(false, block, rank);
+    } else {
+      below = node.count_below(false, block, rank);
+      if (node.holds_rank(false, block, below, rank)) [[unlikely]] {
+        return false;
+      }
+    }
+    if (below == 0) [[unlikely]] {
+      return false;
+    }
+    out = node.value(false, position(block, below - 1));
+    return true;
+  }
+
   /// Looks for `key` among the entries of a leaf, or of an inner node (whose first entry precedes all).
   [[gnu::always_inline]] static Found find(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
                                            unsigned block, const Read& read, bool careful) noexcept {
     const bool leaf = meta.level() == 0;
-    const unsigned below = node.count_below(leaf, block, head);
+    const unsigned below = node.count_below(leaf, block, rank_of_head(head));
     Found result;
     result.at = position(block, below);
     const bool tie = holds(node, meta, leaf, block, below, head);
@@ -134,6 +154,10 @@ struct Search {
     }
   }
 
+  static Position position(unsigned block, unsigned slot) noexcept {
+    return Position{static_cast<std::uint8_t>(block), static_cast<std::uint8_t>(slot)};
+  }
+
  private:
   static constexpr std::uint64_t kGreatest = ~std::uint64_t{0};
 
@@ -142,10 +166,6 @@ struct Search {
                     std::uint64_t head) noexcept {
     return slot < NodeMeta::kMaxSlots && node.head(leaf, position(block, slot)) == head &&
            (head != kGreatest || slot < NodeT::clamp_count(meta, block));
-  }
-
-  static Position position(unsigned block, unsigned slot) noexcept {
-    return Position{static_cast<std::uint8_t>(block), static_cast<std::uint8_t>(slot)};
   }
 
   static bool fence_ties(const NodeT& node, NodeMeta meta, std::uint64_t head) noexcept {
@@ -249,7 +269,7 @@ struct Search {
     }
     if (ties.count == 0) {
       const unsigned block = node.block_for(meta, head, false);
-      unsigned slot = node.count_below(leaf, block, head);
+      unsigned slot = node.count_below(leaf, block, rank_of_head(head));
       if (!leaf && block == 0 && slot == 0) {
         slot = 1;  // the first child's bound is the low fence: below the key, even if its head ties
       }

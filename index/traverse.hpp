@@ -2,13 +2,13 @@
 //
 // A task starts at the root, moves right past high fences, descends, and arrives at the node of its target
 // level that holds its key. Each node is one data object; how many hops it costs depends on how deep it is:
-//   depth 0-2                        stays in the near caches: searched at once, no hop (step::now)
-//   below, and leaves from depth 2   staged: a hop for the header line, then one for the block it names
-// A block hop goes on from the version that the header hop validated. Measured with 3M keys: staging depth 3,
-// too, where it is some megabytes, doubles the look-ups; a hop for depth 2 costs more than it saves.
+//   Tree::near_level() and above  stays in the near caches: searched at once, no hop (step::now)
+//   below                         staged: a hop for the header line, then one for the block it names
+// A block hop goes on from the version that the header hop validated.
 //
 // Derived (CRTP) gives: Key key() const; inspect_target(node, meta, head, block, read, scratch) const, called
-// inside the optimistic read; step resume_target(scratch, worker); and may shadow the constants below.
+// inside the optimistic read; step resume_target(scratch, worker); and may shadow the constants below. It may
+// give bool usual_target(node, meta, rank, block, read, worker, next), the target's part of run_usual().
 #pragma once
 
 #include "index/search.hpp"
@@ -138,66 +138,24 @@ class TraverseTask : public runtime::MxTask {
     return resume_node(scratch, worker);
   }
 
-  /// The usual way down, as one loop: inner nodes, and headers of leaves, that nobody writes meanwhile and
-  /// that hold the key by its head. Does what inspect() and resume() would, under the same optimistic reads,
-  /// with less between them; false: at something unusual, where guarded execution goes on.
-  [[nodiscard, gnu::always_inline]] bool run_usual(runtime::step& next) {
+  /// The usual way: nodes that nobody writes meanwhile and that hold the key by its head. Does what inspect()
+  /// and resume() would, under the same optimistic reads, with less between them; false: at something
+  /// unusual, where guarded execution goes on.
+  [[nodiscard, gnu::always_inline]] bool run_usual(runtime::Worker& worker, runtime::step& next) {
     const runtime::primitive how = object().synchronization();
-    if ((how != runtime::primitive::optimistic_latch && how != runtime::primitive::optimistic_scheduling) ||
-        (annotations().mark & (kCareful | kStrict | kOwn)) != 0 ||
-        annotations().stage > static_cast<std::uint8_t>(stage::block)) {
+    const auto at = static_cast<stage>(annotations().stage);
+    if (at == stage::item) {
+      next = self().resume_item(worker);
+      return next != runtime::step::now;
+    }
+    if (annotations().mark != 0 ||
+        (how != runtime::primitive::optimistic_latch && how != runtime::primitive::optimistic_scheduling)) {
       return false;
     }
-    const Key key = self().key();
-    const unsigned target = self().target_level();
-    unsigned at_depth = depth();
-    bool header = at_stage(stage::header);
-    runtime::TaggedPointer at = object();
-    for (;;) {
-      const NodeT& node = *static_cast<const NodeT*>(at.object());
-      const runtime::OptimisticRead read =
-          header ? runtime::OptimisticRead{node} : runtime::OptimisticRead{node, seen_version()};
-      const NodeMeta meta = node.meta();
-      const std::uint64_t head = Traits::head(key, meta.prefix_bytes());
-      const unsigned level = meta.level();
-      if (read.locked() || (level <= target && (!header || Derived::kWholeTarget)) ||
-          (header && !meta.high_infinite() && head >= node.high_head())) {
-        break;
-      }
-      const unsigned block = header ? node.block_for(meta, head, false)
-                                    : node.clamp_block(meta, block_of_annotation(level == 0));
-      if (header && (at_depth > kNearDepth || (level == 0 && at_depth > 1))) {
-        if (!read.valid()) {
-          break;
-        }
-        set_depth(at_depth);
-        see_version(read.version());
-        annotate_lines(at, NodeT::first_line_of(block, level == 0), 2);
-        set_stage(stage::block);
-        next = runtime::step::again;
-        return true;
-      }
-      std::uint64_t child = 0;
-      if (level <= target || !SearchT::child(node, meta, key, head, block, false, read, child) ||
-          !read.valid()) {
-        break;
-      }
-      ++at_depth;
-      at = runtime::TaggedPointer{child};
-      header = true;
-      const bool near = at_depth <= kNearDepth && !(level == 1 && at_depth > 1) && level - 1 > target;
-      if (!near) {
-        set_depth(at_depth);
-        enter(at);
-        next = hop(level - 1);
-        return next == runtime::step::again;
-      }
+    if (at == stage::header) {
+      return run_header(next);
     }
-    if (at != object()) {
-      set_depth(at_depth);
-      enter(at);
-    }
-    return false;
+    return at == stage::block && run_block(worker, next);
   }
 
   runtime::step conflict(runtime::Worker& /*worker*/) {
@@ -241,7 +199,6 @@ class TraverseTask : public runtime::MxTask {
         enter(runtime::TaggedPointer{scratch.next});
         return hop(scratch.meta.level());
       case TraverseScratch::kind::child:
-        set_depth(depth() + 1);
         enter(runtime::TaggedPointer{scratch.next});
         return hop(scratch.meta.level() - 1);
       case TraverseScratch::kind::block: {
@@ -262,7 +219,6 @@ class TraverseTask : public runtime::MxTask {
 
   /// Points the task at the root again.
   void aim_at_root() noexcept {
-    set_depth(0);
     enter(tree_->root());
     annotate(runtime::access::readonly);
     if constexpr (Derived::kWrites) {
@@ -291,27 +247,81 @@ class TraverseTask : public runtime::MxTask {
   static constexpr std::uint8_t kCareful = 1;
   static constexpr std::uint8_t kStrict = 2;
   static constexpr std::uint8_t kOwn = 4;
-  static constexpr unsigned kDepthShift = 3;
-  static constexpr unsigned kNearDepth = 2;  ///< levels down to here are run through at once
-
   void set_mark(std::uint8_t bit, bool on) noexcept {
     auto& mark = annotations().mark;
     mark = static_cast<std::uint8_t>(on ? mark | bit : mark & ~bit);
   }
-  [[nodiscard]] unsigned depth() const noexcept { return annotations().mark >> kDepthShift; }
-  void set_depth(unsigned depth) noexcept {
-    constexpr unsigned kMost = 0xFFU >> kDepthShift;
-    const unsigned clamped = depth < kMost ? depth : kMost;
-    annotations().mark = static_cast<std::uint8_t>((annotations().mark & ((1U << kDepthShift) - 1)) |
-                                                   (clamped << kDepthShift));
+  [[nodiscard]] bool is_staged(unsigned level) const noexcept { return level < tree_->near_level(); }
+
+  /// From a header on: through near nodes, and to the block of the first one that is not.
+  [[nodiscard, gnu::always_inline]] bool run_header(runtime::step& next) {
+    const Key key = self().key();
+    const unsigned target = self().target_level();
+    const unsigned near = tree_->near_level();
+    runtime::TaggedPointer at = object();
+    for (;;) {
+      const NodeT& node = *static_cast<const NodeT*>(at.object());
+      const runtime::OptimisticRead read{node};
+      const NodeMeta meta = node.meta();
+      const Rank rank = rank_of_head(Traits::head(key, meta.prefix_bytes()));
+      const unsigned above = node.bounds_above(rank);
+      const unsigned level = meta.level();
+      if (read.locked() || (above & NodeT::kHighAbove) == 0) [[unlikely]] {
+        break;
+      }
+      const unsigned block = NodeT::block_below(above);
+      if (level < near) {
+        if ((Derived::kWholeTarget && level <= target) || !read.valid()) [[unlikely]] {
+          break;
+        }
+        see_version(read.version());
+        annotate_lines(at, NodeT::first_line_of(block, level == 0), 2);
+        set_stage(stage::block);
+        next = runtime::step::again;
+        return true;
+      }
+      std::uint64_t child = 0;
+      if (level <= target || !SearchT::usual_child(node, rank, block, child) || !read.valid()) [[unlikely]] {
+        break;
+      }
+      at = runtime::TaggedPointer{child};
+      if (level - 1 < near || level - 1 <= target) {
+        enter(at);
+        next = hop(level - 1);
+        return next == runtime::step::again;
+      }
+    }
+    if (at != object()) {
+      enter(at);
+    }
+    return false;
   }
 
-  [[nodiscard]] bool is_staged(unsigned level) const noexcept {
-    return depth() > kNearDepth || is_cold_leaf(level);
+  /// At the block that a header hop named.
+  [[nodiscard, gnu::always_inline]] bool run_block(runtime::Worker& worker, runtime::step& next) {
+    const NodeT& node = here();
+    const runtime::OptimisticRead read{node, seen_version()};
+    const NodeMeta meta = node.meta();
+    const unsigned level = meta.level();
+    const Rank rank = rank_of_head(Traits::head(self().key(), meta.prefix_bytes()));
+    if (rank == kGreatestRank) [[unlikely]] {
+      return false;  // as unused slots hold
+    }
+    if (level > self().target_level()) {
+      std::uint64_t child = 0;
+      if (!SearchT::usual_child(node, rank, block_of_annotation(false), child) || !read.valid())
+          [[unlikely]] {
+        return false;
+      }
+      enter(runtime::TaggedPointer{child});
+      next = hop(level - 1);
+      return next == runtime::step::again;
+    }
+    if constexpr (requires { self().usual_target(node, meta, rank, 0U, read, worker, next); }) {
+      return self().usual_target(node, meta, rank, block_of_annotation(true), read, worker, next);
+    }
+    return false;
   }
-
-  /// Leaves are many where they are not right below the root.
-  [[nodiscard]] bool is_cold_leaf(unsigned level) const noexcept { return level == 0 && depth() > 1; }
 
   /// How a task gets to the node that it just entered.
   runtime::step hop(unsigned level) noexcept {
@@ -326,8 +336,7 @@ class TraverseTask : public runtime::MxTask {
       return runtime::step::again;
     }
     const bool bound = write && object().synchronization() == runtime::primitive::optimistic_scheduling;
-    return depth() <= kNearDepth && !is_cold_leaf(level) && !bound ? runtime::step::now
-                                                                   : runtime::step::again;
+    return !is_staged(level) && !bound ? runtime::step::now : runtime::step::again;
   }
 
   [[nodiscard]] unsigned block_of_annotation(bool leaf) const noexcept {

@@ -33,6 +33,8 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
  public:
   using NodeT = Node<typename Traits::Shape>;
   static constexpr unsigned kMaxLevels = 24;
+  /// Levels from the root down to this depth sit in the near caches: there are some hundred nodes of them.
+  static constexpr unsigned kNearDepth = 1;
 
   /// Makes an empty tree. Start-up only: before the runtime starts. Throws std::bad_alloc.
   Tree(runtime::Runtime& runtime, TreeOptions options)
@@ -63,8 +65,15 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     return static_cast<const NodeT*>(root().object())->meta().level();
   }
 
+  /// Nodes of this level and above are run through; those below are many, each a prefetch and a hop of its
+  /// own, and so are leaves that are not right below the root. Any thread; a hint.
+  [[nodiscard]] unsigned near_level() const noexcept { return near_level_.load(std::memory_order_relaxed); }
+
   /// Replaces the root. In the tree's pool, or at start-up.
   void publish_root(const NodeT* root) noexcept {
+    const unsigned level = root->meta().level();
+    near_level_.store(level < 2 ? 0 : (level > kNearDepth ? level - kNearDepth : 1),
+                      std::memory_order_relaxed);
     root_.store(tag(root).word(), std::memory_order_release);  // pairs with root()
   }
 
@@ -115,6 +124,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   runtime::ReclaimKind subtree_kind_;
   NodeT* spare_ = nullptr;
   std::atomic<std::uint64_t> root_{0};
+  std::atomic<unsigned> near_level_{0};
 };
 
 }  // namespace mxkv::index

@@ -60,6 +60,11 @@ class EpochManager {
     return static_cast<std::uint8_t>(slot);
   }
 
+  /// The slot that pin() would take now. Owner worker only.
+  [[nodiscard]] std::uint8_t slot(WorkerId worker) const noexcept {
+    return static_cast<std::uint8_t>(published(worker) % kSlots);
+  }
+
   /// Another pin in the slot of one that the caller holds: for work that refers to what was found under that
   /// one, which a pin at a later epoch would not protect. Owner worker only.
   void pin_again(WorkerId worker, std::uint8_t slot) noexcept {

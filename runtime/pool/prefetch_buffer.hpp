@@ -65,6 +65,9 @@ class BasicPrefetchBuffer {
     }
   }
 
+  /// The next task, which stays. The buffer must not be empty.
+  [[nodiscard]] BufferedTask front() const noexcept { return task_of(slots_[head_ % kCapacity]); }
+
   /// Takes the next task; asks for the lines of those that came near enough. The buffer must not be empty.
   [[nodiscard]] BufferedTask pop() noexcept {
     const std::uintptr_t entry = slots_[head_ % kCapacity];
@@ -72,18 +75,20 @@ class BasicPrefetchBuffer {
     if (mode_ == prefetch_mode::distance) {
       prefetch_ahead();
     }
-    return {reinterpret_cast<MxTask*>(entry & ~std::uintptr_t{kMaxPools}), entry & kMaxPools};
+    return task_of(entry);
   }
 
  private:
+  [[nodiscard]] static BufferedTask task_of(std::uintptr_t entry) noexcept {
+    return {reinterpret_cast<MxTask*>(entry & ~std::uintptr_t{kMaxPools}), entry & kMaxPools};
+  }
   void prefetch_ahead() noexcept {
     const std::uint32_t until = size() < distance_ ? tail_ : head_ + distance_;
     if (static_cast<std::int32_t>(head_ - prefetched_) > 0) {
       prefetched_ = head_;
     }
     for (; static_cast<std::int32_t>(until - prefetched_) > 0; ++prefetched_) {
-      Prefetcher::ask(
-          *reinterpret_cast<const MxTask*>(slots_[prefetched_ % kCapacity] & ~std::uintptr_t{kMaxPools}));
+      Prefetcher::ask(*task_of(slots_[prefetched_ % kCapacity]).task);
     }
   }
 

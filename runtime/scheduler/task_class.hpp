@@ -21,30 +21,48 @@ constexpr const char* task_name() noexcept {
 }
 }  // namespace detail
 
+namespace detail {
+template <class T>
+step run_guarded(MxTask& task, Worker& worker) {
+  step next{};
+  do {
+    next = guarded_execute(static_cast<T&>(task), worker,
+                           [&worker](PoolId pool) { return detail::worker_leases(worker, pool); });
+  } while (next == step::now);
+  return next;
+}
+
+/// See TaskClass. Defined with the worker.
+template <class T>
+std::uint64_t run_stretch(Worker& worker, std::uint64_t most);
+
+template <class T>
+concept HasUsualWay = requires(T& task, Worker& worker, step& next) {
+  { task.run_usual(worker, next) } -> std::same_as<bool>;
+};
+
+template <class T>
+constexpr auto run_stretch_of() noexcept -> std::uint64_t (*)(Worker&, std::uint64_t) {
+  if constexpr (HasUsualWay<T>) {
+    return &run_stretch<T>;
+  } else {
+    return nullptr;
+  }
+}
+}  // namespace detail
+
 /// A type may offer `void discard(Worker&)` to let go of what it holds when it will never run, and `bool
-/// run_usual(step&)`, which does for the usual case by itself what guarded execution would do, and says no
-/// in all others.
+/// run_usual(Worker&, step&)`, which does for the usual case by itself what guarded execution would do, and
+/// says no in all others.
 template <class T>
 inline constexpr TaskClass kTaskClassOf{
-    detail::task_name<T>(),
-    [](MxTask& task, Worker& worker) {
-      step next{};
-      if constexpr (requires(T& typed) { typed.run_usual(next); }) {
-        if (static_cast<T&>(task).run_usual(next)) {
-          return next;
-        }
-      }
-      do {
-        next = guarded_execute(static_cast<T&>(task), worker,
-                               [&worker](PoolId pool) { return detail::worker_leases(worker, pool); });
-      } while (next == step::now);
-      return next;
-    },
+    detail::task_name<T>(), [](MxTask& task, Worker& worker) { return detail::run_guarded<T>(task, worker); },
     [](MxTask& task, Worker& worker) {
       if constexpr (requires(T& typed) { typed.discard(worker); }) {
         static_cast<T&>(task).discard(worker);
       }
       detail::finish_task(worker, task);
-    }};
+    },
+    detail::run_stretch_of<T>()};
 
 }  // namespace mxkv::runtime

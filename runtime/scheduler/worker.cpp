@@ -116,15 +116,6 @@ void Worker::wake() noexcept {
   }
 }
 
-bool Worker::stays_here(const MxTask& task) noexcept {
-  // Both primitives that may bind a task are odd.
-  static_assert((static_cast<unsigned>(primitive::serialized_by_scheduling) & 1U) == 1 &&
-                (static_cast<unsigned>(primitive::optimistic_scheduling) & 1U) == 1 &&
-                (static_cast<unsigned>(primitive::optimistic_latch) & 1U) == 0);
-  return task.annotations().target == Annotations::kAnyWorker &&
-         (static_cast<unsigned>(task.object().synchronization()) & 1U) == 0;
-}
-
 void Worker::settle(MxTask* task, runtime::step wanted) noexcept {
   switch (wanted) {
     case step::done:
@@ -165,22 +156,30 @@ void Worker::execute_bound(MxTask* task, TaskPool& pool) noexcept {
 
 void Worker::run_until(std::uint64_t executed) noexcept {
   while (executed_ < executed && !buffer_.empty()) {
-    const auto [task, pool] = buffer_.pop();
-    ++executed_;
-    if (pool == 0) [[likely]] {
-      const auto wanted = task->task_class().run(*task, *this);
-      if (wanted == step::again && stays_here(*task)) [[likely]] {
-        buffer_.push(task);
+    const auto run_stretch = buffer_.front().task->task_class().run_stretch;
+    if (run_stretch != nullptr) {
+      const std::uint64_t ran = run_stretch(*this, executed - executed_);
+      executed_ += ran;
+      if (ran > 0) {
+        refill_if_waiting();
         continue;
       }
-      settle(task, wanted);
+    }
+    const auto [task, pool] = buffer_.pop();
+    ++executed_;
+    if (pool == 0) {
+      settle(task, task->task_class().run(*task, *this));
     } else {
       execute_bound(task, pools_[pool - 1]);
       pools_[pool - 1].left_buffer();
     }
-    if (!ready_.empty() || !low_priority_.empty()) {
-      refill();
-    }
+    refill_if_waiting();
+  }
+}
+
+void Worker::refill_if_waiting() noexcept {
+  if (!ready_.empty() || !low_priority_.empty()) {
+    refill();
   }
 }
 

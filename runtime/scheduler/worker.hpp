@@ -119,6 +119,13 @@ class Worker final : private RetireBlockSource {
       epochs_.unpin(id_, std::exchange(task.annotations().pin_slot, Annotations::kNoPin));
     }
   }
+  /// Leaves the task's pin and takes a new one, for the next request that the same task carries.
+  void repin(MxTask& task) noexcept {
+    if (task.annotations().pin_slot != epochs_.slot(id_)) {
+      unpin(task);
+      pin(task);
+    }
+  }
   /// Hands over an object that was just unlinked; it is freed when no reader can hold it.
   void retire(void* object, ReclaimKind kind, std::size_t bytes) {
     retired_.add(object, kind, epochs_.retire_stamp(), bytes);
@@ -188,14 +195,26 @@ class Worker final : private RetireBlockSource {
     return task;
   }
 
+  template <class T>
+  friend std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most);
+
   [[nodiscard]] bool is_bound(const MxTask& task) const noexcept;
   void spawn_bound(MxTask* task) noexcept;
   void spawn_to(TaskPool& pool, MxTask* task) noexcept;
-  [[nodiscard]] static bool stays_here(const MxTask& task) noexcept;
+  /// Whether a task that wants to run again, of whatever access, belongs into this worker's buffer.
+  [[nodiscard]] static bool stays_here(const MxTask& task) noexcept {
+    // Both primitives that may bind a task are odd.
+    static_assert((static_cast<unsigned>(primitive::serialized_by_scheduling) & 1U) == 1 &&
+                  (static_cast<unsigned>(primitive::optimistic_scheduling) & 1U) == 1 &&
+                  (static_cast<unsigned>(primitive::optimistic_latch) & 1U) == 0);
+    return task.annotations().target == Annotations::kAnyWorker &&
+           (static_cast<unsigned>(task.object().synchronization()) & 1U) == 0;
+  }
   void settle(MxTask* task, runtime::step wanted) noexcept;
   void execute_bound(MxTask* task, TaskPool& pool) noexcept;
   void run_until(std::uint64_t executed) noexcept;
   void refill() noexcept;
+  void refill_if_waiting() noexcept;
   void refill_from_pools() noexcept;
   bool run_batch();
   void maintain();
@@ -233,5 +252,29 @@ class Worker final : private RetireBlockSource {
   WorkerCounters counters_;
   alignas(kCacheLineBytes) ParkingFlag parking_;
 };
+
+/// One loop for many tasks: what is the same for all of them stays in registers.
+template <class T>
+std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
+  PrefetchBuffer& buffer = worker.buffer_;
+  for (std::uint64_t executed = 0; executed < most; ++executed) {
+    if (buffer.empty()) {
+      return executed;
+    }
+    const BufferedTask next = buffer.front();
+    runtime::step wanted{};
+    if (next.pool != 0 || &next.task->task_class() != &kTaskClassOf<T> ||
+        !static_cast<T*>(next.task)->run_usual(worker, wanted)) {
+      return executed;
+    }
+    static_cast<void>(buffer.pop());
+    if (wanted != runtime::step::again || !Worker::stays_here(*next.task)) [[unlikely]] {
+      worker.settle(next.task, wanted);
+      return executed + 1;
+    }
+    buffer.push(next.task);
+  }
+  return most;
+}
 
 }  // namespace mxkv::runtime

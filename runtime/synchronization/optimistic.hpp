@@ -34,7 +34,7 @@ class OptimisticRead {
 
   /// Whether everything loaded so far belongs to `version()`. Must be asked before a loaded pointer is
   /// dereferenced and before any effect.
-  [[nodiscard]] bool valid() const noexcept {
+  [[nodiscard, gnu::always_inline]] bool valid() const noexcept {
     std::atomic_thread_fence(std::memory_order_acquire);  // pairs with the release fence in WriteLatch
     return object_->version().load(std::memory_order_relaxed) == version_;
   }

@@ -41,6 +41,9 @@ struct TaskClass {
   const char* name;
   step (*run)(MxTask&, Worker&);      ///< guarded execution
   void (*discard)(MxTask&, Worker&);  ///< drops a task that will never run (shutdown)
+  /// Null, or runs tasks of this class, at most so many, one after the other from the head of the worker's
+  /// prefetch buffer, while they take their usual way and stay in the buffer; returns how many.
+  std::uint64_t (*run_stretch)(Worker&, std::uint64_t) = nullptr;
 };
 
 /// What a task tells the runtime about itself, all optional, and two bytes that are the task's own. They sit

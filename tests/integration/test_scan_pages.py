@@ -50,13 +50,14 @@ class ManyKeysTest(ScanCase):
 
 class CeilingProperties:
     """The server's ceiling, not the client's limit, ends the pages: a cursor comes unasked, and nothing is lost."""
+    items = (3000, 500)  # more than a page takes; under sanitizers
 
     def setUp(self):
         self.client = self.connect()
         self.client.ask(b"flush_all")
 
     def test_pages_are_cut_with_a_cursor_and_give_everything_once(self):
-        keys = [b"c%05d" % i for i in range(scaled(3000, 500))]
+        keys = [b"c%05d" % i for i in range(scaled(*self.items))]
         self.load(self.client, ((key, b"v" * 200) for key in keys))
         first = self.client.records(b"scan - + 1000000")
         self.assertEqual(first[-1][0], "CURSOR")
@@ -86,3 +87,10 @@ class ItemCeilingTest(CeilingProperties, ScanCase):
 @mxkv_only("scans")
 class ByteCeilingTest(CeilingProperties, ScanCase):
     options = Options(settings=(UNHURRIED, ("limits.scan_bytes", "1KiB")))
+
+
+@mxkv_only("scans")
+class TimeCeilingTest(CeilingProperties, ScanCase):
+    options = Options(settings=(("limits.scan_time", "1ms"), ("limits.scan_items", "1000000"),
+                                ("limits.scan_bytes", "1GiB")))
+    items = (60000, 20000)

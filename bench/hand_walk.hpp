@@ -1,0 +1,103 @@
+// The ceiling that task-based look-ups are measured against: the nodes of the same tree, walked by a loop
+// written by hand that keeps a group of look-ups in flight. No tasks, no versions, no pins: right only while
+// nobody writes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "index/search.hpp"
+#include "index/tree.hpp"
+#include "runtime/base/cache_line.hpp"
+
+namespace mxkv::bench {
+
+/// Integer keys only. Thread-safety: none; the tree must not change.
+template <class Traits>
+class HandWalk {
+ public:
+  using NodeT = index::Node<typename Traits::Shape>;
+  static_assert(Traits::kExact);
+
+  HandWalk(const index::Tree<Traits>& tree, unsigned in_flight)
+      : root_(node_of(tree.root().word())), near_level_(tree.near_level()), walks_(in_flight) {}
+
+  /// Looks up `operations` keys, each from next_key(); check(key, value or 0) sees what was found.
+  template <class NextKey, class Check>
+  void run(std::uint64_t operations, const NextKey& next_key, const Check& check) {
+    for (Walk& walk : walks_) {
+      begin(walk, next_key());
+    }
+    for (std::uint64_t done = 0; done < operations;) {
+      for (Walk& walk : walks_) {
+        if (!walk.at_block) {
+          to_block(walk);
+        } else if (walk.level > 0) {
+          enter(walk, child_of(*walk.node, walk.rank, walk.block));
+        } else {
+          check(index::head_of_rank(static_cast<std::uint64_t>(walk.rank)), value_of(walk));
+          ++done;
+          begin(walk, next_key());
+        }
+      }
+    }
+  }
+
+ private:
+  struct Walk {
+    const NodeT* node;
+    index::Rank rank;
+    unsigned level;
+    unsigned block;
+    bool at_block;
+  };
+
+  static const NodeT* node_of(std::uint64_t word) noexcept {
+    return static_cast<const NodeT*>(runtime::TaggedPointer{word}.object());
+  }
+  static const NodeT* child_of(const NodeT& node, index::Rank rank, unsigned block) noexcept {
+    const unsigned below = node.count_up_to(false, block, rank);
+    return node_of(node.value(false, index::Search<Traits>::position(block, below == 0 ? 0 : below - 1)));
+  }
+
+  void begin(Walk& walk, std::uint64_t key) const noexcept {
+    walk.rank = index::rank_of_head(key);
+    const NodeT* node = root_;
+    walk.level = node->meta().level();
+    while (walk.level > 0 && walk.level >= near_level_) {
+      node = child_of(*node, walk.rank, NodeT::block_below(node->bounds_above(walk.rank)));
+      --walk.level;
+    }
+    enter_at(walk, node);
+  }
+  static void enter(Walk& walk, const NodeT* node) noexcept {
+    --walk.level;
+    enter_at(walk, node);
+  }
+  static void enter_at(Walk& walk, const NodeT* node) noexcept {
+    walk.node = node;
+    walk.at_block = false;
+    runtime::prefetch_read(node);
+  }
+  static void to_block(Walk& walk) noexcept {
+    walk.block = NodeT::block_below(walk.node->bounds_above(walk.rank));
+    walk.at_block = true;
+    const std::byte* line =
+        reinterpret_cast<const std::byte*>(walk.node) +
+        std::size_t{NodeT::first_line_of(walk.block, walk.level == 0)} * runtime::kCacheLineBytes;
+    runtime::prefetch_read(line);
+    runtime::prefetch_read(line + runtime::kCacheLineBytes);
+  }
+  static std::uint64_t value_of(const Walk& walk) noexcept {
+    const unsigned slot = walk.node->count_below(true, walk.block, walk.rank);
+    return walk.node->holds_rank(true, walk.block, slot, walk.rank)
+               ? walk.node->value(true, index::Search<Traits>::position(walk.block, slot))
+               : 0;
+  }
+
+  const NodeT* root_;
+  unsigned near_level_;
+  std::vector<Walk> walks_;
+};
+
+}  // namespace mxkv::bench

@@ -1,0 +1,66 @@
+// The vector twin of the line comparison against the scalar one, and both against the order of heads.
+#include "index/line_compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/base/random.hpp"
+
+namespace mxkv::index {
+namespace {
+
+struct alignas(64) Line {
+  std::array<runtime::RelaxedWord, 8> words;
+};
+
+/// Heads of all sizes, many of them equal or next to each other.
+std::uint64_t any_head(runtime::Random& random) {
+  switch (random.below(4)) {
+    case 0:
+      return random();
+    case 1:
+      return random.below(4);
+    case 2:
+      return ~random.below(4);
+    default:
+      return (std::uint64_t{1} << 63U) - 2 + random.below(4);
+  }
+}
+
+TEST(LineCompare, RanksKeepTheOrderOfHeads) {
+  runtime::Random random{1};
+  for (int i = 0; i < 10'000; ++i) {
+    const std::uint64_t a = any_head(random);
+    const std::uint64_t b = any_head(random);
+    ASSERT_EQ(a < b, rank_of_head(a) < rank_of_head(b)) << a << ' ' << b;
+    ASSERT_EQ(head_of_rank(static_cast<std::uint64_t>(rank_of_head(a))), a);
+  }
+}
+
+TEST(LineCompare, TellsForEachWordWhetherItIsAboveOrBelow) {
+  runtime::Random random{2};
+  for (int i = 0; i < 10'000; ++i) {
+    Line line;
+    std::array<std::uint64_t, 8> heads{};
+    const std::uint64_t key = any_head(random);
+    unsigned above = 0;
+    unsigned below = 0;
+    for (unsigned j = 0; j < 8; ++j) {
+      heads[j] = random.below(4) == 0 ? key : any_head(random);
+      line.words[j].store(static_cast<std::uint64_t>(rank_of_head(heads[j])));
+      above |= heads[j] > key ? 1U << j : 0U;
+      below |= heads[j] < key ? 1U << j : 0U;
+    }
+    const Rank rank = rank_of_head(key);
+    ASSERT_EQ(line_compare::above_by_words(line.words.data(), 8, rank), above);
+    ASSERT_EQ(line_compare::below_by_words(line.words.data(), 8, rank), below);
+    // With vectors where the machine has them.
+    ASSERT_EQ(line_compare::above(line.words.data(), rank), above);
+    ASSERT_EQ(line_compare::below(line.words.data(), rank), below);
+  }
+}
+
+}  // namespace
+}  // namespace mxkv::index
