@@ -1,6 +1,7 @@
-// Files and `--set` arguments become Values, and these are applied one after the other.
+// Files, `--set` arguments and flags become Values, and these are applied one after the other.
 #include "config/load.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -13,10 +14,8 @@
 namespace mxkv::config {
 namespace {
 
-using runtime::Error;
-using runtime::Result;
-
-Result<std::string> read_file(const std::filesystem::path& file) {
+// The text of a file, or why it cannot be read.
+std::string read_file(const std::filesystem::path& file, Findings& findings) {
   errno = 0;
   std::ifstream stream{file, std::ios::binary};
   std::ostringstream text;
@@ -25,70 +24,119 @@ Result<std::string> read_file(const std::filesystem::path& file) {
   }
   // Reading nothing sets failbit on `text`; a directory opens, and fails on reading.
   if (!stream || stream.bad() || errno == EISDIR) {
-    return Error{file.string() + ": cannot be read: " + std::strerror(errno != 0 ? errno : EIO)};
+    findings.push_back({Origin{.source = file.string()}, "",
+                        std::string{"cannot be read: "} + std::strerror(errno != 0 ? errno : EIO)});
+    return {};
   }
   return text.str();
 }
 
-// "a.b=v" as the mapping {a: {b: v}}, all of it in the place "--set a.b".
-Result<Value> parse_set(const std::string& argument) {
-  const std::size_t equals = argument.find('=');
-  const std::string path = argument.substr(0, equals);
-  const std::string source = "--set " + path;
-  if (equals == std::string::npos || path.empty() || path.front() == '.' || path.back() == '.' ||
-      path.find("..") != std::string::npos) {
-    return Error{"--set " + argument + ": is no assignment (allowed: path.to.key=value)"};
-  }
-  Result<Value> parsed = parse_yaml(argument.substr(equals + 1), source, places::none);
-  if (!parsed) {
-    return parsed.error();
-  }
-  Value value = std::move(parsed).value();
+Value make(value_kind kind, const std::string& source) {
+  Value value;
+  value.kind = kind;
+  value.origin = Origin{.source = source};
+  return value;
+}
+
+// `value` at the path a.b as the mapping {a: {b: value}}.
+Value nested(const std::string& path, Value value, const std::string& source) {
   for (std::size_t end = path.size(); end != std::string::npos;) {
     const std::size_t dot = path.rfind('.', end - 1);
     const std::size_t begin = dot == std::string::npos ? 0 : dot + 1;
     Member member{.key = path.substr(begin, end - begin),
                   .origin = Origin{.source = source},
                   .value = std::move(value)};
-    value = Value{.kind = value_kind::mapping,
-                  .origin = Origin{.source = source},
-                  .text = {},
-                  .items = {},
-                  .members = {}};
+    value = make(value_kind::mapping, source);
     value.members.push_back(std::move(member));
     end = dot;
   }
   return value;
 }
 
+// "a.b=v" as the mapping {a: {b: v}}, all of it in the place "--set a.b".
+Value parse_set(const std::string& argument, Findings& findings) {
+  const std::size_t equals = argument.find('=');
+  const std::string path = argument.substr(0, equals);
+  if (equals == std::string::npos || path.empty() || path.front() == '.' || path.back() == '.' ||
+      path.find("..") != std::string::npos) {
+    findings.push_back(
+        {Origin{.source = "--set " + argument}, "", "is no assignment (allowed: path.to.key=value)"});
+    return make(value_kind::broken, "");
+  }
+  const std::string source = "--set " + path;
+  return nested(path, parse_yaml(argument.substr(equals + 1), source, places::none, findings), source);
+}
+
+Value from_flag(const Flag& flag) {
+  Value list = make(value_kind::list, flag.name);
+  for (const std::string& text : flag.texts) {
+    list.items.push_back(make(value_kind::scalar, flag.name));
+    list.items.back().text = text;
+  }
+  return nested(flag.key, flag.list || list.items.empty() ? std::move(list) : list.items.front(), flag.name);
+}
+
+bool from_file(const Origins& origins, std::string_view path) {
+  const Origin* origin = find_origin(origins, path);
+  return origin != nullptr && origin->line != 0;
+}
+
+// Takes out of `options` what a file said and the stronger `root` makes void.
+void put_aside(const Value& root, DaemonOptions& options) {
+  const auto says = [&root](std::string_view key) {
+    return std::ranges::find(root.members, key, &Member::key) != root.members.end();
+  };
+  const auto drop = [&options](std::string_view path, auto& value) {
+    if (from_file(options.origins, path)) {
+      value = {};
+      forget_origins(options.origins, path);
+    }
+  };
+  if (says("workers") || says("cpus")) {
+    drop("nodes", options.nodes);
+  }
+  if (says("nodes")) {
+    drop("workers", options.workers);
+    drop("cpus", options.cpus);
+  }
+  const auto memory = std::ranges::find(root.members, "memory", &Member::key);
+  if (memory != root.members.end() &&
+      std::ranges::find(memory->value.members, "limit", &Member::key) != memory->value.members.end()) {
+    for (NodeOptions& node : options.nodes) {
+      node.memory_bytes = from_file(options.origins, "nodes") ? 0 : node.memory_bytes;
+    }
+  }
+}
+
 }  // namespace
 
-Result<DaemonOptions> load(const std::optional<std::filesystem::path>& file,
-                           std::span<const std::string> sets) {
-  DaemonOptions options;
+Loaded read_options(const std::optional<std::filesystem::path>& file, std::span<const std::string> sets,
+                    std::span<const Flag> flags) {
+  Loaded loaded;
   if (file) {
-    const Result<std::string> text = read_file(*file);
-    if (!text) {
-      return text.error();
-    }
-    const Result<Value> root = parse_yaml(text.value(), file->string(), places::lines);
-    if (!root) {
-      return root.error();
-    }
-    if (const Mistake mistake = apply(root.value(), options)) {
-      return *mistake;
-    }
+    const std::string text = read_file(*file, loaded.findings);
+    apply(parse_yaml(text, file->string(), places::lines, loaded.findings), loaded.options, loaded.findings);
   }
   for (const std::string& argument : sets) {
-    const Result<Value> root = parse_set(argument);
-    if (!root) {
-      return root.error();
-    }
-    if (const Mistake mistake = apply(root.value(), options)) {
-      return *mistake;
-    }
+    const Value root = parse_set(argument, loaded.findings);
+    put_aside(root, loaded.options);
+    apply(root, loaded.options, loaded.findings);
   }
-  return options;
+  for (const Flag& flag : flags) {
+    const Value root = from_flag(flag);
+    put_aside(root, loaded.options);
+    apply(root, loaded.options, loaded.findings);
+  }
+  return loaded;
+}
+
+runtime::Result<DaemonOptions> load(const std::optional<std::filesystem::path>& file,
+                                    std::span<const std::string> sets, std::span<const Flag> flags) {
+  Loaded loaded = read_options(file, sets, flags);
+  if (!loaded.findings.empty()) {
+    return to_error(std::move(loaded.findings));
+  }
+  return std::move(loaded.options);
 }
 
 }  // namespace mxkv::config

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "config/origin.hpp"
 #include "runtime/base/ids.hpp"
 #include "runtime/options.hpp"
 
@@ -64,6 +65,7 @@ struct DaemonOptions {
   std::vector<ListenAddress> listeners{ListenAddress{}};
   LimitOptions limits;
   LogOptions log;
+  Origins origins;  ///< who set what; for errors and print-config, never for behaviour
 };
 
 }  // namespace mxkv::config

@@ -1,30 +1,20 @@
-// The visitor that reads. It goes by the schema's order but reports by the text's: all mistakes are
-// collected and the one that stands first wins, as people work through a file from the top.
+// The visitor that reads. It goes by the schema's order and collects all mistakes; who shows them sorts them
+// by the text's order, as people work through a file from the top.
 #include "config/reader.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "config/yaml.hpp"
+#include "config/nearest.hpp"
 
 namespace mxkv::config {
 namespace {
 
-using runtime::Error;
-
-struct Found {
-  Origin origin;
-  std::string path;
-  std::string what;
-};
-using Findings = std::vector<Found>;
-
 class Reader final : public SchemaVisitor {
  public:
-  Reader(const Value& value, std::string path, Findings& findings)
-      : value_(value), path_(std::move(path)), findings_(findings) {}
+  Reader(const Value& value, std::string path, Origins& origins, Findings& findings)
+      : value_(value), path_(std::move(path)), origins_(origins), findings_(findings) {}
 
   void section(std::string_view name, const std::function<void(SchemaVisitor&)>& body) override {
     const Member* member = take(name);
@@ -35,7 +25,7 @@ class Reader final : public SchemaVisitor {
 
   void scalar(std::string_view name, const ScalarField& field) override {
     const Member* member = take(name);
-    if (member == nullptr) {
+    if (member == nullptr || member->value.kind == value_kind::broken) {
       return;
     }
     if (member->value.kind == value_kind::nothing) {  // whose own place is where the parser gave up looking
@@ -46,12 +36,24 @@ class Reader final : public SchemaVisitor {
       report(member->value.origin, path_of(name), "is a list or a mapping (allowed: one value)");
       return;
     }
-    report(member->value.origin, path_of(name), field.set(member->value.text));
+    const Mistake mistake = field.set(member->value.text);
+    report(member->value.origin, path_of(name), mistake);
+    if (!mistake) {
+      origins_[path_of(name)] = member->value.origin;
+    }
   }
 
   void list(std::string_view name, const ListField& field) override {
     const Member* member = take(name);
-    if (member == nullptr) {
+    if (member == nullptr || member->value.kind == value_kind::broken) {
+      return;
+    }
+    if (member->value.kind == value_kind::scalar && field.set_text) {
+      const Mistake mistake = field.set_text(member->value.text);
+      report(member->value.origin, path_of(name), mistake);
+      if (!mistake) {
+        note(*member, path_of(name));
+      }
       return;
     }
     if (member->value.kind == value_kind::scalar || member->value.kind == value_kind::mapping) {
@@ -63,6 +65,7 @@ class Reader final : public SchemaVisitor {
       return;
     }
     field.clear();
+    note(*member, path_of(name));
     for (std::size_t i = 0; i < member->value.items.size(); ++i) {
       read_item(member->value.items[i], path_of(name) + "[" + std::to_string(i) + "]", field);
     }
@@ -74,22 +77,28 @@ class Reader final : public SchemaVisitor {
       if (std::ranges::find(known_, member.key) != known_.end()) {
         continue;
       }
+      const std::string meant = nearest(member.key, known_);
       std::string allowed;
       for (const std::string& name : known_) {
         allowed.append(allowed.empty() ? "" : ", ").append(name);
       }
-      report(member.origin, path_of(member.key), "an unknown key (allowed: " + allowed + ")");
+      report(member.origin, path_of(member.key),
+             "an unknown key" + (meant.empty() ? "" : ", did you mean " + meant + "?") +
+                 " (allowed: " + allowed + ")");
     }
   }
 
   // Reads `value` as a mapping with the keys that `body` shows.
   void read_mapping(const Value& value, const std::string& path,
                     const std::function<void(SchemaVisitor&)>& body) {
+    if (value.kind == value_kind::broken) {
+      return;
+    }
     if (value.kind == value_kind::scalar || value.kind == value_kind::list) {
       report(value.origin, path, "is not a mapping (allowed: key: value)");
       return;
     }
-    Reader inner{value, path, findings_};
+    Reader inner{value, path, origins_, findings_};
     body(inner);
     inner.finish();
   }
@@ -106,6 +115,7 @@ class Reader final : public SchemaVisitor {
   }
 
   void read_item(const Value& item, const std::string& path, const ListField& field) {
+    origins_[path] = item.origin;
     if (item.kind == value_kind::scalar && field.add_text) {
       report(item.origin, path, field.add_text(item.text));
       return;
@@ -119,8 +129,14 @@ class Reader final : public SchemaVisitor {
     });
   }
 
+  // A list is replaced whole: what was known of its items is over.
+  void note(const Member& member, const std::string& path) {
+    forget_origins(origins_, path);
+    origins_[path] = member.value.kind == value_kind::nothing ? member.origin : member.value.origin;
+  }
+
   void report(const Origin& origin, std::string path, std::string what) {
-    findings_.push_back(Found{.origin = origin, .path = std::move(path), .what = std::move(what)});
+    findings_.push_back(Finding{.origin = origin, .path = std::move(path), .what = std::move(what)});
   }
   void report(const Origin& origin, std::string path, const Mistake& mistake) {
     if (mistake) {
@@ -130,26 +146,17 @@ class Reader final : public SchemaVisitor {
 
   const Value& value_;
   std::string path_;
+  Origins& origins_;
   Findings& findings_;
   std::vector<std::string> known_;
 };
 
 }  // namespace
 
-Mistake apply(const Value& root, DaemonOptions& options) {
-  Findings findings;
+void apply(const Value& root, DaemonOptions& options, Findings& findings) {
   const Value outside;
-  Reader{outside, "", findings}.read_mapping(
+  Reader{outside, "", options.origins, findings}.read_mapping(
       root, "", [&options](SchemaVisitor& visitor) { visit_schema(visitor, options); });
-  const auto first = std::ranges::min_element(
-      findings, {}, [](const Found& found) { return std::tuple{found.origin.line, found.origin.column}; });
-  if (first == findings.end()) {
-    return {};
-  }
-  // "--set limits.pipeline" need not be told its own path again.
-  const std::string where = to_string(first->origin);
-  const bool told = first->path.empty() || where.ends_with(" " + first->path);
-  return Error{where + ": " + (told ? "" : first->path + ": ") + first->what};
 }
 
 }  // namespace mxkv::config

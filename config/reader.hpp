@@ -4,14 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "config/findings.hpp"
 #include "config/schema.hpp"
 #include "config/value.hpp"
 
 namespace mxkv::config {
 
-/// Sets in `options` what `root` says, and leaves the rest.
-/// The value is the first mistake in the order of the text; `options` may then be half changed.
-/// Thread-safety: owner of `options` only.
-[[nodiscard]] Mistake apply(const Value& root, DaemonOptions& options);
+/// Sets in `options` what `root` says, notes where that stood, and leaves the rest. What is wrong is added to
+/// `findings`, and leaves its option alone. Thread-safety: owner of `options` only.
+void apply(const Value& root, DaemonOptions& options, Findings& findings);
 
 }  // namespace mxkv::config

@@ -176,6 +176,7 @@ void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {
   };
   visitor.list("listeners", ListField{.least_items = 1,
                                       .clear = [&target] { target.clear(); },
+                                      .set_text = {},
                                       .add_text = [&target](std::string_view text) -> Mistake {
                                         Result<ListenAddress> listen = parse_listen(text);
                                         if (!listen) {
@@ -222,6 +223,7 @@ void nodes(SchemaVisitor& visitor, std::vector<NodeOptions>& target) {
   };
   visitor.list("nodes", ListField{.least_items = 0,
                                   .clear = [&target] { target.clear(); },
+                                  .set_text = {},
                                   .add_text = {},
                                   .add_mapping = add_mapping,
                                   .get = [&target] { return format_list(target, format_node); }});

@@ -27,6 +27,7 @@ struct ScalarField {
 struct ListField {
   std::size_t least_items = 0;
   std::function<void()> clear;
+  std::function<Mistake(std::string_view text)> set_text;   ///< one word for the whole list; may be empty
   std::function<Mistake(std::string_view text)> add_text;   ///< an item that is one value; may be empty
   std::function<Mistake(SchemaVisitor& item)> add_mapping;  ///< an item with keys of its own
   std::function<std::string()> get;

@@ -6,16 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "config/origin.hpp"
+
 namespace mxkv::config {
 
-/// Where a piece of configuration stands. An argument of the command line has no line and column.
-struct Origin {
-  std::string source;        ///< file name, or "--set path"
-  std::uint32_t line = 0;    ///< from 1; 0: not in a file
-  std::uint32_t column = 0;  ///< from 1
-};
-
-enum class value_kind : std::uint8_t { nothing, scalar, list, mapping };
+/// `broken`: the text was wrong and has been reported; nobody looks inside.
+enum class value_kind : std::uint8_t { nothing, scalar, list, mapping, broken };
 
 struct Member;
 

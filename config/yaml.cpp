@@ -21,7 +21,8 @@ struct Rejected {
 
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(std::string source, places kept) : source_(std::move(source)), kept_(kept) {}
+  TreeBuilder(std::string source, places kept, Findings& findings)
+      : source_(std::move(source)), kept_(kept), findings_(findings) {}
 
   [[nodiscard]] Value take() { return std::move(root_); }
   [[nodiscard]] Origin origin(const YAML::Mark& mark) const {
@@ -43,7 +44,11 @@ class TreeBuilder final : public YAML::EventHandler {
     add(make(mark, value_kind::nothing), mark);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
-    throw Rejected{origin(mark), "an alias (allowed: values written out)"};
+    if (expects_key()) {
+      throw Rejected{origin(mark), "an alias (allowed: values written out)"};
+    }
+    findings_.push_back({origin(mark), value_path(), "an alias (allowed: values written out)"});
+    attach(make(mark, value_kind::broken));
   }
   void OnScalar(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
                 const std::string& text) override {
@@ -68,6 +73,7 @@ class TreeBuilder final : public YAML::EventHandler {
     Value value;
     Member pending;
     bool has_key = false;
+    bool repeated = false;  // the pending key is there already: its value goes nowhere
   };
 
   [[nodiscard]] Value make(const YAML::Mark& mark, value_kind kind) const {
@@ -85,7 +91,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (expects_key()) {
       throw Rejected{origin(mark), "a key that is a list or a mapping (allowed: plain text)"};
     }
-    open_.push_back(Open{.value = make(mark, kind), .pending = {}, .has_key = false});
+    open_.push_back(Open{.value = make(mark, kind), .pending = {}, .has_key = false, .repeated = false});
   }
 
   void close() {
@@ -106,9 +112,11 @@ class TreeBuilder final : public YAML::EventHandler {
     const auto same = std::ranges::find(mapping.value.members, value.text, &Member::key);
     if (same != mapping.value.members.end()) {
       const std::uint32_t line = same->origin.line;
-      throw Rejected{origin(mark), path() + value.text + ": a repeated key (allowed: once" +
-                                       (line == 0 ? "" : "; first in line " + std::to_string(line)) + ")"};
+      findings_.push_back({origin(mark), path() + value.text,
+                           "a repeated key (allowed: once" +
+                               (line == 0 ? "" : "; first in line " + std::to_string(line)) + ")"});
     }
+    mapping.repeated = same != mapping.value.members.end();
     mapping.pending = Member{.key = std::move(value.text), .origin = std::move(value.origin), .value = {}};
     mapping.has_key = true;
   }
@@ -124,7 +132,9 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     parent.pending.value = std::move(value);
-    parent.value.members.push_back(std::move(parent.pending));
+    if (!parent.repeated) {
+      parent.value.members.push_back(std::move(parent.pending));
+    }
     parent.has_key = false;
   }
 
@@ -135,15 +145,24 @@ class TreeBuilder final : public YAML::EventHandler {
       if (at.has_key) {
         text.append(at.pending.key).append(".");
       } else if (at.value.kind == value_kind::list) {
-        text.pop_back();
+        if (!text.empty()) {
+          text.pop_back();
+        }
         text.append("[").append(std::to_string(at.value.items.size())).append("].");
       }
     }
     return text;
   }
 
+  // "limits.pipeline" while the value of that key is expected.
+  [[nodiscard]] std::string value_path() const {
+    const std::string text = path();
+    return text.substr(0, text.empty() ? 0 : text.size() - 1);
+  }
+
   std::string source_;
   places kept_;
+  Findings& findings_;
   std::vector<Open> open_;
   Value root_;
   int documents_ = 0;
@@ -151,8 +170,8 @@ class TreeBuilder final : public YAML::EventHandler {
 
 }  // namespace
 
-runtime::Result<Value> parse_yaml(const std::string& text, const std::string& source, places kept) {
-  TreeBuilder builder{source, kept};
+Value parse_yaml(const std::string& text, const std::string& source, places kept, Findings& findings) {
+  TreeBuilder builder{source, kept, findings};
   std::istringstream stream{text};
   try {
     YAML::Parser parser{stream};
@@ -160,17 +179,13 @@ runtime::Result<Value> parse_yaml(const std::string& text, const std::string& so
     }
     return builder.take();
   } catch (const Rejected& rejected) {
-    return runtime::Error{to_string(rejected.origin) + ": " + rejected.what};
+    findings.push_back({rejected.origin, "", rejected.what});
   } catch (const YAML::Exception& mistake) {
-    return runtime::Error{to_string(builder.origin(mistake.mark)) + ": " + mistake.msg};
+    findings.push_back({builder.origin(mistake.mark), "", mistake.msg});
   }
-}
-
-std::string to_string(const Origin& origin) {
-  if (origin.line == 0) {
-    return origin.source;
-  }
-  return origin.source + ":" + std::to_string(origin.line) + ":" + std::to_string(origin.column);
+  Value broken;
+  broken.kind = value_kind::broken;
+  return broken;
 }
 
 }  // namespace mxkv::config

@@ -10,7 +10,6 @@
 #include <CLI/Formatter.hpp>
 
 #include "config/load.hpp"
-#include "config/parse.hpp"
 
 namespace mxkv::server {
 
@@ -34,49 +33,21 @@ std::string one_line(std::string text) {
   return text;
 }
 
-Error wrong(const std::string& flag, const Error& error) {
-  return Error{flag + ": " + error.message};
-}
-
-/// Puts the flags on top of what file and `--set` gave.
-Result<config::DaemonOptions> apply(const Flags& flags, config::DaemonOptions options) {
+/// The flags that were given, as the keys they stand for.
+std::vector<config::Flag> given(const Flags& flags) {
+  std::vector<config::Flag> result;
+  const auto add = [&result](const char* name, const char* key, const std::string& text) {
+    if (!text.empty()) {
+      result.push_back({.name = name, .key = key, .texts = {text}});
+    }
+  };
   if (!flags.listen.empty()) {
-    options.listeners.clear();
+    result.push_back({.name = "--listen", .key = "listeners", .texts = flags.listen, .list = true});
   }
-  for (const std::string& text : flags.listen) {
-    Result<config::ListenAddress> address = config::parse_listen(text);
-    if (!address) {
-      return wrong("--listen", address.error());
-    }
-    options.listeners.push_back(std::move(address).value());
-  }
-  if (!flags.workers.empty()) {
-    constexpr std::uint64_t kMostWorkers = 1024;
-    const Result<std::uint64_t> workers = config::parse_number(flags.workers);
-    if (!workers) {
-      return wrong("--workers", workers.error());
-    }
-    if (workers.value() == 0 || workers.value() > kMostWorkers) {
-      return Error{"--workers: '" + flags.workers + "' is out of range (allowed: 1 to " +
-                   std::to_string(kMostWorkers) + ")"};
-    }
-    options.workers = static_cast<std::uint32_t>(workers.value());
-  }
-  if (!flags.cpus.empty()) {
-    Result<std::vector<runtime::PuId>> cpus = config::parse_cpu_list(flags.cpus);
-    if (!cpus) {
-      return wrong("--cpus", cpus.error());
-    }
-    options.cpus = std::move(cpus).value();
-  }
-  if (!flags.memory.empty()) {
-    const Result<std::size_t> bytes = config::parse_size(flags.memory);
-    if (!bytes) {
-      return wrong("--memory", bytes.error());
-    }
-    options.memory.limit_bytes = bytes.value();
-  }
-  return options;
+  add("--workers", "workers", flags.workers);
+  add("--cpus", "cpus", flags.cpus);
+  add("--memory", "memory.limit", flags.memory);
+  return result;
 }
 
 }  // namespace
@@ -109,11 +80,7 @@ Result<std::variant<config::DaemonOptions, Information>> parse_command_line(int 
   }
   const std::optional<std::filesystem::path> file =
       flags.config.empty() ? std::nullopt : std::optional<std::filesystem::path>{flags.config};
-  Result<config::DaemonOptions> loaded = config::load(file, flags.sets);
-  if (!loaded) {
-    return loaded.error();
-  }
-  Result<config::DaemonOptions> options = apply(flags, std::move(loaded).value());
+  Result<config::DaemonOptions> options = config::load(file, flags.sets, given(flags));
   if (!options) {
     return options.error();
   }

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/parse.hpp"
@@ -127,7 +129,12 @@ int serve(const config::DaemonOptions& options, const runtime::Topology& topolog
 }  // namespace
 
 int complain(int code, const char* message) {
-  std::fprintf(stderr, "mxkvd: %s\n", message);
+  // Of several lines each is found by its own prefix, in a log that others write to as well.
+  for (std::string_view rest = message; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::fprintf(stderr, "mxkvd: %.*s\n", static_cast<int>(end), rest.data());
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
   return code;
 }
 

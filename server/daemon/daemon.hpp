@@ -15,7 +15,7 @@ inline constexpr int kExitWrongOptions = 2;  ///< nothing was started
 /// line. Thread-safety: the main thread, before any other was started.
 [[nodiscard]] int run_daemon(const config::DaemonOptions& options);
 
-/// Says why nothing was started, or why it ended, in one line on standard error. Returns `code`.
+/// Says why nothing was started, or why it ended, on standard error, a line a reason. Returns `code`.
 int complain(int code, const char* message);
 
 }  // namespace mxkv::server

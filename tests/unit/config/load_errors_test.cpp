@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ using ::testing::StartsWith;
 struct Case {
   const char* name;
   std::string text;
-  std::string error;  // after "FILE:"
+  std::string error;  // without "FILE:"
 };
 
 std::string error_of(const std::string& text) {
@@ -27,19 +28,24 @@ std::string error_of(const std::string& text) {
   }
   const std::string prefix = file.path().string() + ":";
   EXPECT_THAT(options.error().message, StartsWith(prefix));
-  return options.error().message.substr(std::min(prefix.size(), options.error().message.size()));
+  std::string error = options.error().message;
+  for (std::size_t at = 0; (at = error.find(prefix, at)) != std::string::npos;) {
+    error.erase(at, prefix.size());
+  }
+  return error;
 }
 
 TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
   const std::vector<Case> cases{
       {"unknown top-level key", "workers: 2\nwrokers: 3\n",
-       "2:1: wrokers: an unknown key (allowed: listeners, workers, cpus, nodes, spin_rounds, memory, "
+       "2:1: wrokers: an unknown key, did you mean workers? (allowed: listeners, workers, cpus, nodes, "
+       "spin_rounds, memory, "
        "prefetch, "
        "epoch, limits, log)"},
       {"unknown key of a section", "memory:\n  limit: 1GiB\n  huge: off\n",
        "3:3: memory.huge: an unknown key (allowed: limit, huge_pages, numa_placement)"},
       {"unknown key of a list item", "listeners:\n  - {address: 127.0.0.1, prot: 1}\n",
-       "2:26: listeners[0].prot: an unknown key (allowed: address, port)"},
+       "2:26: listeners[0].prot: an unknown key, did you mean port? (allowed: address, port)"},
       {"repeated key", "limits:\n  pipeline: 1\n  scan_items: 2\n  pipeline: 3\n",
        "4:3: limits.pipeline: a repeated key (allowed: once; first in line 2)"},
       {"repeated section", "log: {level: info}\nlog: {level: off}\n",
@@ -96,13 +102,7 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"node with workers and cpus", "nodes: [{node: 0, workers: 2, cpus: 0-1}]\n",
        "1:9: nodes[0]: has both workers and cpus (allowed: one of them)"},
       {"text for a node", "nodes: [0]\n", "1:9: nodes[0]: is not a mapping (allowed: key: value)"},
-      {"the first of several", "workers: 0\nnonsense: 1\nprefetch: {window: 0}\nlisteners: []\n",
-       "1:10: workers: \"0\" is out of range (allowed: 1 to 1024, or auto)"},
-      {"the first of several, unknown key first", "nonsense: 1\nworkers: 0\n",
-       "1:1: nonsense: an unknown key (allowed: listeners, workers, cpus, nodes, spin_rounds, memory, "
-       "prefetch, "
-       "epoch, limits, log)"},
-      {"alias", "log: &a {level: info}\nmemory: *a\n", "2:9: an alias (allowed: values written out)"},
+      {"alias", "log: &a {level: info}\nmemory: *a\n", "2:9: memory: an alias (allowed: values written out)"},
       {"list as key", "? [a]\n: 1\n", "1:3: a key that is a list or a mapping (allowed: plain text)"},
       {"empty key", "~: 1\n", "1:1: an empty key (allowed: plain text)"},
       {"second document", "workers: 1\n---\nworkers: 2\n", "2:1: a second document (allowed: one)"},
@@ -110,6 +110,26 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
   for (const Case& at : cases) {
     EXPECT_EQ(error_of(at.text), at.error) << at.name;
   }
+}
+
+TEST(LoadErrors, OfSeveralAllAreToldInTheOrderOfTheText) {
+  EXPECT_EQ(error_of("workers: 0\nnonsense: 1\nprefetch: {window: 0, window: 1}\nlisteners: []\n"),
+            "1:10: workers: \"0\" is out of range (allowed: 1 to 1024, or auto)\n"
+            "2:1: nonsense: an unknown key (allowed: listeners, workers, cpus, nodes, spin_rounds, memory, "
+            "prefetch, epoch, limits, log)\n"
+            "3:20: prefetch.window: \"0\" is out of range (allowed: 1 to 256)\n"
+            "3:23: prefetch.window: a repeated key (allowed: once; first in line 3)\n"
+            "4:1: listeners: is an empty list (allowed: at least one item)");
+}
+
+TEST(LoadErrors, TooManyAreCounted) {
+  std::string text = "limits:\n";
+  for (int i = 0; i < 60; ++i) {
+    text += "  nonsense" + std::to_string(i) + ": 1\n";
+  }
+  const std::string error = error_of(text);
+  EXPECT_EQ(std::ranges::count(error, '\n'), 50);
+  EXPECT_THAT(error, ::testing::EndsWith("\nand 10 more"));
 }
 
 TEST(LoadErrors, BadSyntaxHasItsPlace) {
@@ -131,7 +151,8 @@ TEST(LoadErrors, OfSetNameTheArgument) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"limits.pipeline=0", "--set limits.pipeline: \"0\" is out of range (allowed: 1 to 65536)"},
       {"limits.pipelin=1",
-       "--set limits.pipelin: an unknown key (allowed: connections, value_bytes, get_line_bytes, "
+       "--set limits.pipelin: an unknown key, did you mean pipeline? (allowed: connections, value_bytes, "
+       "get_line_bytes, "
        "output_high_water, "
        "output_stall, idle_timeout, requests_per_turn, pipeline, scan_items, scan_bytes, scan_time)"},
       {"prefetch={window: 0}", "--set prefetch: prefetch.window: \"0\" is out of range (allowed: 1 to 256)"},

@@ -1,0 +1,39 @@
+#include "config/findings.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace mxkv::config {
+
+std::string to_string(const Finding& finding) {
+  const std::string where = to_string(finding.origin);
+  std::string text = where;
+  // "--set limits.pipeline" need not be told its own path again, nor a flag the key it stands for.
+  const bool flag = where.starts_with("--") && where.find(' ') == std::string::npos;
+  const bool told = flag || where.ends_with(" " + finding.path);
+  if (!finding.path.empty() && !told) {
+    text.append(text.empty() ? "" : ": ").append(finding.path);
+  }
+  return text.append(text.empty() ? "" : ": ").append(finding.what);
+}
+
+void sort_by_place(Findings& findings) {
+  std::ranges::stable_sort(findings, {}, [](const Finding& finding) {
+    return std::tuple{finding.origin.line == 0, finding.origin.line, finding.origin.column};
+  });
+}
+
+runtime::Error to_error(Findings findings) {
+  MXKV_ASSERT(!findings.empty(), "an error has a reason");
+  sort_by_place(findings);
+  std::string text;
+  for (std::size_t i = 0; i < findings.size() && i < kMostFindingsShown; ++i) {
+    text.append(i == 0 ? "" : "\n").append(to_string(findings[i]));
+  }
+  if (findings.size() > kMostFindingsShown) {
+    text.append("\nand ").append(std::to_string(findings.size() - kMostFindingsShown)).append(" more");
+  }
+  return runtime::Error{std::move(text)};
+}
+
+}  // namespace mxkv::config
