@@ -18,9 +18,13 @@ double Histogram::mean() const noexcept {
   return count_ != 0 ? static_cast<double>(sum_) / static_cast<double>(count_) : 0;
 }
 
+std::uint64_t Histogram::rank_of(double percent, std::uint64_t count) noexcept {
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(percent / 100 * static_cast<double>(count)));
+  return std::max<std::uint64_t>(std::min(wanted, count), 1);
+}
+
 std::uint64_t Histogram::percentile(double percent) const noexcept {
-  const auto wanted = static_cast<std::uint64_t>(std::ceil(percent / 100 * static_cast<double>(count_)));
-  const std::uint64_t rank = std::max<std::uint64_t>(std::min(wanted, count_), 1);
+  const std::uint64_t rank = rank_of(percent, count_);
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < kBuckets; ++i) {
     seen += buckets_[i];

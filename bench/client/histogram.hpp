@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 namespace mxkv::bench {
 
@@ -29,6 +30,8 @@ class Histogram {
   }
 
   void merge(const Histogram& other) noexcept;
+  /// As if nothing had been recorded.
+  void clear() noexcept { *this = Histogram(); }
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   /// 0 where nothing was recorded; so are min, max and percentiles.
@@ -37,19 +40,14 @@ class Histogram {
   [[nodiscard]] std::uint64_t max() const noexcept { return max_; }
   /// The greatest value of the bucket that holds the percentile (0 to 100]: exact to 1 / 128, never too low.
   [[nodiscard]] std::uint64_t percentile(double percent) const noexcept;
+  [[nodiscard]] std::uint64_t sum() const noexcept { return sum_; }
+  /// By bucket, how many values it holds.
+  [[nodiscard]] std::span<const std::uint64_t> buckets() const noexcept { return buckets_; }
 
- private:
-  static constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << kMaxBits) - 1;
   static constexpr std::size_t kBuckets = std::size_t{kMaxBits - kPrecisionBits + 1} << kPrecisionBits;
-
-  static constexpr std::size_t bucket_of(std::uint64_t value) noexcept {
-    constexpr std::uint64_t kExact = std::uint64_t{1} << kPrecisionBits;
-    if (value < kExact) {
-      return static_cast<std::size_t>(value);
-    }
-    const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - kPrecisionBits - 1;
-    return (std::size_t{shift} << kPrecisionBits) + static_cast<std::size_t>(value >> shift);
-  }
+  /// Which of `count` values in ascending order, the first being 1, is the percentile.
+  static std::uint64_t rank_of(double percent, std::uint64_t count) noexcept;
+  /// The greatest value that counts into a bucket.
   static constexpr std::uint64_t last_value_of(std::size_t bucket) noexcept {
     constexpr std::size_t kExact = std::size_t{1} << kPrecisionBits;
     if (bucket < 2 * kExact) {
@@ -58,6 +56,20 @@ class Histogram {
     const std::size_t shift = (bucket >> kPrecisionBits) - 1;
     const std::uint64_t mantissa = bucket - (shift << kPrecisionBits);
     return ((mantissa + 1) << shift) - 1;
+  }
+
+ private:
+  friend class SparseHistogram;
+
+  static constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << kMaxBits) - 1;
+
+  static constexpr std::size_t bucket_of(std::uint64_t value) noexcept {
+    constexpr std::uint64_t kExact = std::uint64_t{1} << kPrecisionBits;
+    if (value < kExact) {
+      return static_cast<std::size_t>(value);
+    }
+    const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - kPrecisionBits - 1;
+    return (std::size_t{shift} << kPrecisionBits) + static_cast<std::size_t>(value >> shift);
   }
 
   std::array<std::uint64_t, kBuckets> buckets_{};

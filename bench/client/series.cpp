@@ -1,0 +1,48 @@
+#include "bench/client/series.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mxkv::bench {
+
+void Second::merge(const Second& other) {
+  length_ns = std::max(length_ns, other.length_ns);
+  operations += other.operations;
+  failures += other.failures;
+  for (std::size_t i = 0; i < latency.size(); ++i) {
+    latency[i].merge(other.latency[i]);
+  }
+}
+
+SparseHistogram Second::all() const {
+  SparseHistogram sum;
+  for (const SparseHistogram& kind : latency) {
+    sum.merge(kind);
+  }
+  return sum;
+}
+
+void add_second(Series& series, std::size_t number, const Second& second) {
+  if (series.size() <= number) {
+    series.resize(number + 1);
+  }
+  series[number].merge(second);
+}
+
+void SharedSeries::add(std::size_t number, const Second& second) {
+  const std::lock_guard lock(mutex_);
+  add_second(series_, number, second);
+  recent_.merge(second);
+}
+
+Second SharedSeries::take_recent() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(recent_, {});
+}
+
+Series SharedSeries::all() const {
+  const std::lock_guard lock(mutex_);
+  return series_;
+}
+
+}  // namespace mxkv::bench
