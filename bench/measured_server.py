@@ -63,6 +63,6 @@ def running(build, *flags):
 
 def load(build, port, records, connections=32, depth=64):
     """Records of 24-byte keys and 100-byte values."""
-    subprocess.run([build / "bench" / "mxkv-ycsb", "load", "--simple", "--target", f"127.0.0.1:{port}", "--recordcount",
+    subprocess.run([build / "bench" / "mxkv-ycsb", "load", "--simple", "--server", f"127.0.0.1:{port}", "--recordcount",
                     str(records), "--connections", str(connections), "--depth", str(depth)],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
     if (!result.value().problem.empty()) {
       std::fprintf(stderr, "mxkv-ycsb: %s\n", result.value().problem.c_str());
     }
-    const int code = exit_code_of(result.value(), options.misses_allowed);
+    const int code = exit_code_of(result.value(), options.misses_allowed, options.max_failures);
     if (code != 0) {
       std::fprintf(stderr, "mxkv-ycsb: %llu operations failed\n",
                    static_cast<unsigned long long>(result.value().tally.failures(options.misses_allowed)));

@@ -59,20 +59,35 @@ bool Connection::parse_replies(const ConnectionContext& context, std::uint64_t n
       continue;
     }
     in_step = step.outcome != Outcome::out_of_step;
-    finish_front(context, step.outcome, now_ns);
+    finish_front(context, step.outcome, now_ns, in_step);
   }
   in_.consume(before - input.size());
   return in_step;
 }
 
-void Connection::finish_front(const ConnectionContext& context, Outcome outcome, std::uint64_t now_ns) {
-  const Operation& operation = ring_[head_];
+void Connection::finish_front(const ConnectionContext& context, Outcome outcome, std::uint64_t now_ns,
+                              bool sending) {
+  Operation operation = ring_[head_];
+  head_ = head_ + 1 == ring_.size() ? 0 : head_ + 1;
+  --count_;
   context.tally.of(operation.kind).record(outcome, now_ns - operation.start_ns);
   if (operation.kind == OperationKind::insert && !context.workload.spec().load) {
     context.workload.inserted().acknowledge(operation.record);  // a failed one too, as in YCSB
   }
-  head_ = head_ + 1 == ring_.size() ? 0 : head_ + 1;
-  --count_;
+  if (!operation.modify) {
+    return;
+  }
+  ++context.tally.halves;
+  if (operation.kind == OperationKind::read && sending) {  // whatever the read brought, as in YCSB
+    operation.kind = OperationKind::update;
+    operation.begin_ns = operation.start_ns;
+    operation.start_ns = now_ns;
+    push(context, operation);
+    return;
+  }
+  const std::uint64_t begin_ns =
+      operation.kind == OperationKind::read ? operation.start_ns : operation.begin_ns;
+  context.tally.of(OperationKind::read_modify_write).record(outcome, now_ns - begin_ns);
 }
 
 void Connection::fill(const ConnectionContext& context, std::uint64_t now_ns) {
@@ -82,11 +97,15 @@ void Connection::fill(const ConnectionContext& context, std::uint64_t now_ns) {
       return;
     }
     operation->start_ns = now_ns;
-    context.wire.write_request(*operation, out_);
-    const std::size_t tail = head_ + count_;
-    ring_[tail < ring_.size() ? tail : tail - ring_.size()] = *operation;
-    ++count_;
+    push(context, *operation);
   }
+}
+
+void Connection::push(const ConnectionContext& context, const Operation& operation) {
+  context.wire.write_request(operation, out_);
+  const std::size_t tail = head_ + count_;
+  ring_[tail < ring_.size() ? tail : tail - ring_.size()] = operation;
+  ++count_;
 }
 
 bool Connection::flush() {
@@ -101,7 +120,7 @@ bool Connection::flush() {
 
 void Connection::abandon(const ConnectionContext& context, std::uint64_t now_ns) {
   while (count_ > 0) {
-    finish_front(context, Outcome::error, now_ns);
+    finish_front(context, Outcome::error, now_ns, false);
   }
 }
 

@@ -54,9 +54,12 @@ class Connection {
   bool read_replies(const ConnectionContext& context, std::uint64_t now_ns);
   bool parse_replies(const ConnectionContext& context, std::uint64_t now_ns);
   void fill(const ConnectionContext& context, std::uint64_t now_ns);
+  /// Writes the request and waits for its reply behind all others.
+  void push(const ConnectionContext& context, const Operation& operation);
   bool flush();
   [[nodiscard]] Status status() const noexcept { return count_ != 0 ? Status::waiting : Status::idle; }
-  void finish_front(const ConnectionContext& context, Outcome outcome, std::uint64_t now_ns);
+  /// Takes the oldest request off the pipeline and counts it; `sending`: what follows from it is sent.
+  void finish_front(const ConnectionContext& context, Outcome outcome, std::uint64_t now_ns, bool sending);
 
   Socket socket_;
   ByteQueue in_;

@@ -34,6 +34,7 @@ class EchoWire final : public Wire {
         return operation.scan_length * item + kEndBytes;
       case OperationKind::update:
       case OperationKind::insert:
+      case OperationKind::read_modify_write:  // sent as its read and its update
         break;
     }
     return kStoredBytes;

@@ -69,6 +69,7 @@ class MemcachedWire final : public Wire {
         break;
       case OperationKind::update:
       case OperationKind::insert:
+      case OperationKind::read_modify_write:  // sent as its read and its update
         at = put(at, "set ");
         at += shape_.keys.write(operation.key_hash, at);
         at = put(at, set_tail_);
@@ -88,6 +89,7 @@ class MemcachedWire final : public Wire {
         return read_scan(operation, input, state);
       case OperationKind::update:
       case OperationKind::insert:
+      case OperationKind::read_modify_write:  // sent as its read and its update
         break;
     }
     return read_set(input);

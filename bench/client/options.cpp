@@ -1,60 +1,57 @@
 #include "bench/client/options.hpp"
 
-#include <algorithm>
+#include <iostream>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "bench/workload/keys.hpp"
+#include "bench/client/arguments.hpp"
+#include "bench/workload/core_workload.hpp"
+#include "bench/workload/properties.hpp"
 
 namespace mxkv::bench {
 namespace {
 
 constexpr int kUsageError = 2;
 
+const std::map<std::string, ServerKind> kServerKinds{{"mxkv", ServerKind::mxkv},
+                                                     {"memcached", ServerKind::memcached},
+                                                     {"redis", ServerKind::redis},
+                                                     {"redis-lex", ServerKind::redis_lex},
+                                                     {"echo", ServerKind::echo}};
+
 /// Flags as they stand on the command line, before they are put together.
 struct Flags {
   Options options;
-  std::string target = "127.0.0.1:11211";
-  std::string mix = "c";
-  std::string distribution;
-  std::size_t field_count = 10;
-  std::size_t field_length = 100;
-  std::size_t value_bytes = 0;
-  std::size_t key_bytes = 0;
-  std::uint32_t min_scan_length = 0;
-  std::uint32_t max_scan_length = 0;
+  std::string server;
+  std::optional<ServerKind> server_kind;
+  std::string preset;
+  std::vector<std::string> files;
+  std::vector<std::string> settings;
   bool simple = false;
 };
 
 void add_flags(CLI::App& command, Flags& flags) {
-  static const std::map<std::string, Protocol> kProtocols{{"memcached", Protocol::memcached},
-                                                          {"resp", Protocol::resp},
-                                                          {"resp-zset", Protocol::resp_zset},
-                                                          {"echo", Protocol::echo}};
   Options& options = flags.options;
-  WorkloadSpec& workload = options.workload;
-  command.add_option("--target", flags.target, "HOST:PORT of the server")->capture_default_str();
-  command.add_option("--protocol", options.protocol, "what the server speaks")
-      ->transform(CLI::CheckedTransformer(kProtocols))
-      ->default_str("memcached");
-  command.add_option("--recordcount", workload.record_count, "records in the store")->capture_default_str();
-  command.add_option("--insertstart", workload.insert_start, "first record")->capture_default_str();
-  command.add_option("--insertcount", workload.insert_count, "records from there on (0: to recordcount)")
-      ->capture_default_str();
-  command.add_option("--fieldcount", flags.field_count, "fields a record")->capture_default_str();
-  command.add_option("--fieldlength", flags.field_length, "bytes a field")->capture_default_str();
-  command.add_option("--value-bytes", flags.value_bytes, "bytes a record, in place of the two above");
-  command.add_option("--zeropadding", workload.zero_padding, "least number of digits in a key")
-      ->check(CLI::Range(std::size_t{0}, KeyFormat::kMaxPadding))
-      ->capture_default_str();
+  command.add_option("-P", flags.files, "file of properties, as YCSB's workload files; several: later wins")
+      ->allow_extra_args(false);
   command
-      .add_option("--key-bytes", flags.key_bytes, "keys of exactly this length, in place of --zeropadding")
-      ->check(CLI::Range(std::size_t{23}, KeyFormat::kMaxBytes));
-  command.add_option("--threads", options.threads, "client threads")
-      ->check(CLI::Range(1U, 1024U))
-      ->capture_default_str();
+      .add_option("-p", flags.settings,
+                  "NAME=VALUE, a property; wins over files, and the later over the earlier")
+      ->allow_extra_args(false);
+  command.add_option(
+      "--workload", flags.preset,
+      "a to f as in YCSB; get, set or scan alone, uniform: as if its file stood before all -P");
+  command.add_option("--server", flags.server,
+                     "HOST:PORT of the server (127.0.0.1:11211; redis 127.0.0.1:6379)");
+  command
+      .add_option("--server-kind", flags.server_kind,
+                  "what the server is: mxkv, memcached, redis, redis-lex, echo")
+      ->transform(CLI::CheckedTransformer(kServerKinds))
+      ->option_text("KIND");
   command.add_option("--connections", options.connections, "connections over all threads")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}))
       ->capture_default_str();
@@ -65,88 +62,156 @@ void add_flags(CLI::App& command, Flags& flags) {
       .add_option("--refill", options.refill,
                   "answered requests before new ones are made (0: all of --depth)")
       ->capture_default_str();
-  command.add_option("--maxexecutiontime", options.max_execution_s, "seconds (0: no limit)")
-      ->capture_default_str();
-  command
-      .add_option("--status-interval", options.status_interval_s, "seconds between progress lines (0: none)")
-      ->capture_default_str();
-  command.add_option("--seed", workload.seed, "of the random numbers")->capture_default_str();
+  command.add_option("--seed", options.workload.seed, "of the random numbers")->capture_default_str();
   command.add_flag("--simple", flags.simple, "keys of 24 bytes, values of 100, uniform requests");
-}
-
-void add_run_flags(CLI::App& command, Flags& flags) {
-  command.add_option("--workload", flags.mix, "a, b, c, d or e as in YCSB; get, set or scan alone, uniform")
-      ->capture_default_str();
+  command.add_flag("--allow-misses", options.misses_allowed, "a missing record is no failure");
   command
-      .add_option("--operationcount", flags.options.workload.operation_count,
-                  "operations (0: time alone limits)")
+      .add_option("--max-failures", options.max_failures,
+                  "failed operations with which the exit code is still 0")
       ->capture_default_str();
-  command.add_option("--requestdistribution", flags.distribution, "uniform, zipfian or latest");
-  command.add_option("--minscanlength", flags.min_scan_length, "least records a scan");
-  command.add_option("--maxscanlength", flags.max_scan_length, "most records a scan");
-  command.add_flag("--allow-misses", flags.options.misses_allowed, "a missing record is no failure");
 }
 
-/// Puts the flags together; the text of what is wrong, or empty.
-std::string combine(Flags& flags) {
-  WorkloadSpec& workload = flags.options.workload;
-  const auto mix = mix_by_name(flags.mix);
-  if (!mix) {
-    return "--workload " + flags.mix + ": unknown workload";
+std::string footer() {
+  std::string text =
+      "YCSB's -s (progress lines), -l LABEL, -threads N, -target N, -db STORE, -load and -t are understood.\n"
+      "Properties by flag, in brackets their defaults; all others by -p:\n";
+  for (const PropertyFlag& flag : property_flags()) {
+    std::string line = "  --" + std::string(flag.flag);
+    line.resize(std::max<std::size_t>(line.size() + 1, 30), ' ');
+    text += line + std::string(flag.help) + '\n';
   }
-  workload.mix = *mix;
-  if (flags.simple) {
-    workload.mix.distribution = Distribution::uniform;
-    flags.key_bytes = flags.key_bytes != 0 ? flags.key_bytes : 24;
-    flags.value_bytes = flags.value_bytes != 0 ? flags.value_bytes : 100;
-  }
-  if (!flags.distribution.empty()) {
-    const auto distribution = distribution_by_name(flags.distribution);
-    if (!distribution) {
-      return "--requestdistribution " + flags.distribution + ": unknown distribution";
+  return text + "  --value-bytes N             one field of N bytes\n" +
+         "  --key-bytes N               keys of exactly N bytes, 23 to 250";
+}
+
+/// Fills in what presets, files and settings say, in this order; the text of what is wrong, or empty.
+std::string collect(const Flags& flags, Properties& properties) {
+  if (!flags.preset.empty()) {
+    const auto text = preset(flags.preset);
+    if (!text) {
+      return "--workload: '" + flags.preset + "' is none of a, b, c, d, e, f, get, set, scan";
     }
-    workload.mix.distribution = *distribution;
+    (void)properties.parse(*text, "--workload " + flags.preset);
   }
-  if (flags.max_scan_length != 0) {
-    workload.mix.max_scan_length = flags.max_scan_length;
-    workload.mix.min_scan_length = std::min(workload.mix.min_scan_length, flags.max_scan_length);
+  if (flags.simple) {
+    (void)properties.parse("requestdistribution=uniform\nzeropadding=20\nfieldcount=1\nfieldlength=100\n",
+                           "--simple");
   }
-  if (flags.min_scan_length != 0) {
-    workload.mix.min_scan_length = flags.min_scan_length;
+  for (const std::string& file : flags.files) {
+    if (auto loaded = properties.load(file); !loaded) {
+      return loaded.error().message;
+    }
   }
-  if (workload.mix.min_scan_length > workload.mix.max_scan_length) {
-    return "--minscanlength is above --maxscanlength";
+  for (const std::string& setting : flags.settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return "-p: '" + setting + "' is not NAME=VALUE";
+    }
+    properties.set(setting.substr(0, equals), setting.substr(equals + 1), "-p");
   }
-  workload.value_bytes = flags.value_bytes != 0 ? flags.value_bytes : flags.field_count * flags.field_length;
-  if (flags.key_bytes != 0) {
-    workload.zero_padding = flags.key_bytes - KeyFormat::kPrefix.size();
-  }
-  if (workload.record_count <= workload.insert_start ||
-      workload.insert_count > workload.record_count - workload.insert_start) {
-    return "--recordcount must be at least --insertstart plus --insertcount, and one record is needed";
-  }
-  if (flags.options.connections < flags.options.threads) {
-    flags.options.connections = flags.options.threads;
-  }
-  if (flags.options.refill == 0 || flags.options.refill > flags.options.depth) {
-    flags.options.refill = flags.options.depth;
-  }
-  if (!workload.load && workload.operation_count == 0 && flags.options.max_execution_s == 0) {
-    return "--operationcount 0 needs --maxexecutiontime";
-  }
-  const bool reads_or_updates = workload.mix.read > 0 || workload.mix.update > 0;
-  if (flags.options.protocol == Protocol::resp_zset && !workload.load && reads_or_updates) {
-    return "--protocol resp-zset can scan and insert only";
-  }
-  if (flags.options.protocol == Protocol::resp && !workload.load && workload.mix.scan > 0) {
-    return "--protocol resp cannot scan";
-  }
-  auto target = parse_endpoint(flags.target);
-  if (!target) {
-    return "--target: " + target.error().message;
-  }
-  flags.options.target = std::move(target).value();
   return {};
+}
+
+/// The kind of server by YCSB's name of a binding or its class.
+std::optional<ServerKind> kind_of_binding(const std::string& name) {
+  if (name == "site.ycsb.db.RedisClient") {
+    return ServerKind::redis;
+  }
+  if (name == "site.ycsb.db.MemcachedClient") {
+    return ServerKind::memcached;
+  }
+  const auto known = kServerKinds.find(name);
+  return known != kServerKinds.end() ? std::optional(known->second) : std::nullopt;
+}
+
+void read_server(const Flags& flags, PropertyReader& properties, Options& options) {
+  const std::string binding = properties.text("db", "");
+  if (flags.server_kind) {
+    options.server_kind = *flags.server_kind;
+  } else if (!binding.empty()) {
+    const auto kind = kind_of_binding(binding);
+    if (!kind) {
+      properties.complain("db", "'" + binding + "' is none of mxkv, memcached, redis, redis-lex, echo");
+    }
+    options.server_kind = kind.value_or(ServerKind::mxkv);
+  }
+  const bool redis = options.server_kind == ServerKind::redis || options.server_kind == ServerKind::redis_lex;
+  const std::string redis_address =
+      properties.text("redis.host", "127.0.0.1") + ":" + properties.text("redis.port", "6379");
+  const std::string other_address = properties.text("memcached.hosts", "127.0.0.1:11211");
+  const std::string address = !flags.server.empty() ? flags.server : (redis ? redis_address : other_address);
+  auto server = parse_endpoint(address);
+  if (!server) {
+    properties.complain("--server", server.error().message);
+  } else {
+    options.server = std::move(server).value();
+  }
+}
+
+void read_client(PropertyReader& properties, Options& options) {
+  options.threads = static_cast<std::uint32_t>(properties.whole("threadcount", 1, 1, 1024));
+  options.target_ops_per_s = properties.real("target", 0, 0, 1e9);
+  options.max_execution_s = properties.whole("maxexecutiontime", 0, 0, 1'000'000'000);
+  const std::uint64_t interval_s = properties.whole("status.interval", 10, 0, 1'000'000);
+  options.status_interval_s = properties.truth("status", false) ? interval_s : 0;
+  options.label = properties.text("label", "");
+  if (options.connections < options.threads) {
+    options.connections = options.threads;
+  }
+  if (options.refill == 0 || options.refill > options.depth) {
+    options.refill = options.depth;
+  }
+}
+
+void check_together(PropertyReader& properties, const Options& options) {
+  const WorkloadSpec& workload = options.workload;
+  if (workload.load) {
+    return;
+  }
+  if (workload.operation_count == 0 && options.max_execution_s == 0) {
+    properties.complain("operationcount", "0 needs maxexecutiontime");
+  }
+  const bool scans = workload.mix.scan > 0;
+  const bool points = workload.mix.read > 0 || workload.mix.update > 0 || workload.mix.read_modify_write > 0;
+  if (options.server_kind == ServerKind::memcached && scans) {
+    properties.complain("scanproportion", "memcached cannot scan");
+  } else if (options.server_kind == ServerKind::redis_lex && points) {
+    properties.complain("scanproportion", "redis-lex can scan and insert only");
+  } else if (options.server_kind == ServerKind::redis && scans) {
+    properties.complain("scanproportion", "redis strings cannot be scanned");
+  }
+}
+
+/// Puts the flags together. What is wrong goes to stderr, all of it; whether nothing was.
+bool combine(Flags& flags, bool load) {
+  Properties properties;
+  if (const std::string problem = collect(flags, properties); !problem.empty()) {
+    std::cerr << "mxkv-ycsb: " << problem << '\n';
+    return false;
+  }
+  PropertyReader reader(properties);
+  Options& options = flags.options;
+  const std::uint64_t seed = options.workload.seed;
+  options.workload = read_core_workload(reader, load);
+  options.workload.seed = seed;
+  read_server(flags, reader, options);
+  read_client(reader, options);
+  if (reader.problems().empty()) {
+    check_together(reader, options);
+  }
+  for (const std::string& problem : reader.problems()) {
+    std::cerr << "mxkv-ycsb: " << problem << '\n';
+  }
+  if (!reader.problems().empty()) {
+    return false;
+  }
+  for (const std::string& warning : warn_of_unused(properties)) {
+    std::cerr << "mxkv-ycsb: warning: " << warning << '\n';
+  }
+  for (const auto& [name, origin] : properties.unknown()) {
+    std::cerr << "mxkv-ycsb: warning: " << origin << ": unknown property " << name << '\n';
+  }
+  return true;
 }
 
 }  // namespace
@@ -161,18 +226,19 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   app.require_subcommand(1);
   add_flags(*load, flags);
   add_flags(*run, flags);
-  add_run_flags(*run, flags);
+  load->footer(footer());
+  run->footer(footer());
+  auto arguments = translate_arguments({argv + 1, argv + argc});
+  if (!arguments) {
+    std::cerr << "mxkv-ycsb: " << arguments.error().message << '\n';
+    return kUsageError;
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(arguments.value().rbegin(), arguments.value().rend()));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsageError;
   }
-  flags.options.workload.load = load->parsed();
-  if (const std::string problem = combine(flags); !problem.empty()) {
-    std::cerr << problem << '\n';
-    return kUsageError;
-  }
-  return flags.options;
+  return combine(flags, load->parsed()) ? ParsedOptions(flags.options) : ParsedOptions(kUsageError);
 }
 
 }  // namespace mxkv::bench

@@ -20,7 +20,8 @@ struct RunResult {
 /// Thread-safety: one run a process at a time.
 runtime::Result<RunResult> run_client(const Options& options);
 
-/// What the process exits with: 0 if every operation did what it had to and nothing ended the run early.
-int exit_code_of(const RunResult& result, bool misses_allowed) noexcept;
+/// What the process exits with: 0 if no more than `max_failures` operations did not do what they had to, and
+/// nothing ended the run early.
+int exit_code_of(const RunResult& result, bool misses_allowed, std::uint64_t max_failures = 0) noexcept;
 
 }  // namespace mxkv::bench

@@ -7,7 +7,7 @@ namespace mxkv::bench {
 LoadedKeys::LoadedKeys(const WorkloadSpec& spec, KeyFormat format) : format_(format) {
   hashes_.reserve(spec.existing());
   for (std::uint64_t i = 0; i < spec.existing(); ++i) {
-    hashes_.push_back(fnv_hash64(spec.insert_start + i));
+    hashes_.push_back(spec.key_number(spec.insert_start + i));
   }
   std::sort(hashes_.begin(), hashes_.end(),
             [this](std::uint64_t left, std::uint64_t right) { return format_.before(left, right); });

@@ -34,6 +34,7 @@ void Tally::merge(const Tally& other) noexcept {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     kinds[i].merge(other.kinds[i]);
   }
+  halves += other.halves;
 }
 
 std::uint64_t Tally::operations() const noexcept {
@@ -41,7 +42,7 @@ std::uint64_t Tally::operations() const noexcept {
   for (const KindTally& kind : kinds) {
     sum += kind.latency.count();
   }
-  return sum;
+  return sum - halves;
 }
 
 std::uint64_t Tally::failures(bool misses_allowed) const noexcept {
@@ -49,7 +50,8 @@ std::uint64_t Tally::failures(bool misses_allowed) const noexcept {
   for (const KindTally& kind : kinds) {
     sum += kind.wrong + kind.error + (misses_allowed ? 0 : kind.not_found);
   }
-  return sum;
+  const KindTally& whole = of(OperationKind::read_modify_write);  // its parts are counted already
+  return sum - (whole.wrong + whole.error + (misses_allowed ? 0 : whole.not_found));
 }
 
 }  // namespace mxkv::bench

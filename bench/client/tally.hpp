@@ -26,14 +26,16 @@ struct KindTally {
 /// Thread-safety: owner only.
 struct Tally {
   std::array<KindTally, kOperationKinds> kinds;
+  std::uint64_t halves = 0;  ///< reads and updates that are parts of read-modify-writes
 
   KindTally& of(OperationKind kind) noexcept { return kinds[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] const KindTally& of(OperationKind kind) const noexcept {
     return kinds[static_cast<std::size_t>(kind)];
   }
   void merge(const Tally& other) noexcept;
+  /// Operations that ended; a read-modify-write is one.
   [[nodiscard]] std::uint64_t operations() const noexcept;
-  /// Operations that did not do what they had to; with `misses_allowed`, not_found is no failure.
+  /// Requests that did not do what they had to; with `misses_allowed`, not_found is no failure.
   [[nodiscard]] std::uint64_t failures(bool misses_allowed) const noexcept;
 };
 

@@ -13,10 +13,21 @@ namespace {
 // Versions of one thread never meet those of another; 0 is the loaded one.
 constexpr unsigned kThreadShift = 48;
 
+/// What YCSB builds the zipfian under the latest distribution over: one less than there are records.
+std::uint64_t items_of_latest(const WorkloadSpec& spec) noexcept {
+  return std::max<std::uint64_t>(spec.record_count - 1, 1);
+}
+
 struct Share {
   std::uint64_t first;
   std::uint64_t count;
 };
+
+/// How many scan lengths there are, where zipfian numbers choose among them (their zeta takes time).
+std::uint64_t scan_items(const WorkloadSpec& spec) noexcept {
+  const Mix& mix = spec.mix;
+  return mix.scan_lengths == ScanLengths::zipfian ? mix.max_scan_length - mix.min_scan_length + 1 : 1;
+}
 
 /// The part `index` of `total` cut into `parts` that differ by one at most.
 Share share_of(std::uint64_t total, std::uint32_t index, std::uint32_t parts) noexcept {
@@ -31,13 +42,14 @@ double SharedWorkload::zeta_for(const WorkloadSpec& spec) noexcept {
   if (spec.load || spec.mix.distribution != Distribution::latest) {
     return 0;
   }
-  return Zipfian::zeta(0, std::max<std::uint64_t>(spec.insert_start + spec.existing() - 1, 1));
+  return Zipfian::zeta(0, items_of_latest(spec));
 }
 
 OperationSource::OperationSource(SharedWorkload& shared, std::uint32_t index, std::uint32_t threads)
     : shared_(shared),
       random_(shared.spec().seed * 0x9E3779B97F4A7C15ULL + index),
       chooser_(make_chooser(shared)),
+      scan_zipfian_(scan_items(shared.spec())),
       version_(std::uint64_t{index + 1} << kThreadShift) {
   const WorkloadSpec& spec = shared.spec();
   if (spec.load) {
@@ -51,38 +63,57 @@ OperationSource::OperationSource(SharedWorkload& shared, std::uint32_t index, st
   }
 }
 
-OperationSource::Chooser OperationSource::make_chooser(const SharedWorkload& shared) {
+OperationSource::Chooser OperationSource::make_chooser(SharedWorkload& shared) {
   const WorkloadSpec& spec = shared.spec();
+  const Mix& mix = spec.mix;
   const std::uint64_t existing = spec.existing();
-  if (spec.load || spec.mix.distribution == Distribution::uniform) {
-    return Uniform{spec.insert_start, existing};
+  switch (mix.distribution) {
+    case Distribution::uniform:
+      break;
+    case Distribution::latest:
+      return spec.load ? Zipfian(2) : Zipfian(items_of_latest(spec), shared.zeta());
+    case Distribution::sequential:
+      return SequentialChooser(spec.insert_start, existing, shared.sequence());
+    case Distribution::exponential:
+      return ExponentialChooser(mix.exponential_percentile,
+                                static_cast<double>(spec.record_count) * mix.exponential_newest);
+    case Distribution::hotspot:
+      return HotspotChooser(spec.insert_start, existing, mix.hotspot_data, mix.hotspot_operations);
+    case Distribution::zipfian: {
+      const auto expected_inserts =
+          static_cast<std::uint64_t>(static_cast<double>(spec.operation_count) * mix.insert * 2.0);
+      // YCSB gives the closed range's end, hence the one more.
+      return ScrambledZipfian(spec.insert_start, existing + expected_inserts + 1);
+    }
   }
-  if (spec.mix.distribution == Distribution::latest) {
-    return Zipfian(std::max<std::uint64_t>(spec.insert_start + existing - 1, 1), shared.zeta());
-  }
-  const auto expected_inserts =
-      static_cast<std::uint64_t>(static_cast<double>(spec.operation_count) * spec.mix.insert * 2.0);
-  // YCSB gives the closed range's end, hence the one more.
-  return ScrambledZipfian(spec.insert_start, existing + expected_inserts + 1);
+  return UniformChooser(spec.insert_start, existing);
 }
 
-std::uint64_t OperationSource::draw() {
-  if (auto* uniform = std::get_if<Uniform>(&chooser_)) {
-    return uniform->first + random_.below(uniform->count);
-  }
-  if (auto* scrambled = std::get_if<ScrambledZipfian>(&chooser_)) {
-    return scrambled->next(random_);
-  }
+std::optional<std::uint64_t> OperationSource::draw() {
   const std::uint64_t newest = shared_.inserted().end() - 1;
-  const std::uint64_t back = std::get<Zipfian>(chooser_).next(random_, std::max<std::uint64_t>(newest, 1));
-  return newest - std::min(back, newest);
+  struct Draw {
+    runtime::Random& random;
+    std::uint64_t newest;
+    std::optional<std::uint64_t> operator()(UniformChooser& chooser) const { return chooser.next(random); }
+    std::optional<std::uint64_t> operator()(ScrambledZipfian& chooser) const { return chooser.next(random); }
+    std::optional<std::uint64_t> operator()(SequentialChooser& chooser) const { return chooser.next(); }
+    std::optional<std::uint64_t> operator()(HotspotChooser& chooser) const { return chooser.next(random); }
+    std::optional<std::uint64_t> operator()(ExponentialChooser& chooser) const {
+      return chooser.next(random, newest);
+    }
+    std::optional<std::uint64_t> operator()(Zipfian& latest) const {
+      const std::uint64_t back = latest.next(random, std::max<std::uint64_t>(newest, 1));
+      return newest - std::min(back, newest);
+    }
+  };
+  return std::visit(Draw{random_, newest}, chooser_);
 }
 
 std::uint64_t OperationSource::existing_record() {
   for (;;) {
-    const std::uint64_t record = draw();
-    if (record < shared_.inserted().end()) {
-      return record;
+    const std::optional<std::uint64_t> record = draw();
+    if (record && *record < shared_.inserted().end()) {
+      return *record;
     }
   }
 }
@@ -94,20 +125,33 @@ OperationKind OperationSource::draw_kind() {
       {mix.update, OperationKind::update},
       {mix.insert, OperationKind::insert},
       {mix.scan, OperationKind::scan},
+      {mix.read_modify_write, OperationKind::read_modify_write},
   }};
+  double sum = 0;
+  for (const auto& [share, kind] : shares) {
+    sum += share;
+  }
   double unit = next_unit(random_);
   OperationKind last = OperationKind::read;
   for (const auto& [share, kind] : shares) {
     if (share == 0) {
       continue;
     }
-    if (unit < share) {
+    if (unit < share / sum) {
       return kind;
     }
-    unit -= share;
+    unit -= share / sum;
     last = kind;  // rounding may leave a rest behind the last share
   }
   return last;
+}
+
+std::uint32_t OperationSource::draw_scan_length() {
+  const Mix& mix = shared_.spec().mix;
+  const std::uint64_t more = mix.scan_lengths == ScanLengths::zipfian
+                                 ? scan_zipfian_.next(random_)
+                                 : next_below(random_, mix.max_scan_length - mix.min_scan_length + 1);
+  return mix.min_scan_length + static_cast<std::uint32_t>(more);
 }
 
 std::optional<Operation> OperationSource::next() {
@@ -124,15 +168,16 @@ std::optional<Operation> OperationSource::next() {
     operation.record =
         operation.kind == OperationKind::insert ? shared_.inserted().take() : existing_record();
     if (operation.kind == OperationKind::scan) {
-      const Mix& mix = shared_.spec().mix;
-      operation.scan_length =
-          mix.min_scan_length +
-          static_cast<std::uint32_t>(random_.below(mix.max_scan_length - mix.min_scan_length + 1));
+      operation.scan_length = draw_scan_length();
+    } else if (operation.kind == OperationKind::read_modify_write) {
+      operation.kind = OperationKind::read;
+      operation.modify = true;
+      operation.version = ++version_;
     } else if (operation.kind == OperationKind::update) {
       operation.version = ++version_;
     }
   }
-  operation.key_hash = fnv_hash64(operation.record);
+  operation.key_hash = shared_.spec().key_number(operation.record);
   return operation;
 }
 

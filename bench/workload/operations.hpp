@@ -4,11 +4,13 @@
 // inserts do not change which records are popular; a record that is not acknowledged yet is drawn again.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <variant>
 
 #include "bench/workload/acknowledged_counter.hpp"
+#include "bench/workload/choosers.hpp"
 #include "bench/workload/spec.hpp"
 #include "bench/workload/zipfian.hpp"
 #include "runtime/base/random.hpp"
@@ -18,24 +20,28 @@ namespace mxkv::bench {
 /// One request, as it waits for its reply.
 struct Operation {
   OperationKind kind = OperationKind::read;
+  bool modify = false;  ///< a half of a read-modify-write: the read that an update follows, or that update
   std::uint32_t scan_length = 0;
   std::uint64_t record = 0;
-  std::uint64_t key_hash = 0;
-  std::uint64_t version = 0;  ///< of the value written
+  std::uint64_t key_hash = 0;  ///< the number in the key: of YCSB's hash, or the record's own
+  std::uint64_t version = 0;   ///< of the value written
   std::uint64_t start_ns = 0;
+  std::uint64_t begin_ns = 0;  ///< start of the read that the update of a read-modify-write follows
 };
 
 /// What all client threads share. Thread-safety: any thread after construction.
 class SharedWorkload {
  public:
   explicit SharedWorkload(const WorkloadSpec& spec)
-      : spec_(spec), inserted_(spec.insert_start + spec.existing()), zeta_(zeta_for(spec)) {}
+      : spec_(spec), inserted_(spec.record_count), zeta_(zeta_for(spec)) {}
 
   [[nodiscard]] const WorkloadSpec& spec() const noexcept { return spec_; }
-  /// Records beyond those that existed at the start; the client acknowledges its inserts here.
+  /// Records beyond recordcount; the client acknowledges its inserts here.
   [[nodiscard]] AcknowledgedCounter& inserted() noexcept { return inserted_; }
   /// Zeta of the existing records, computed once for all threads (only for the latest distribution).
   [[nodiscard]] double zeta() const noexcept { return zeta_; }
+  /// How many records the sequential distribution has handed out.
+  [[nodiscard]] std::atomic<std::uint64_t>& sequence() noexcept { return sequence_; }
 
  private:
   static double zeta_for(const WorkloadSpec& spec) noexcept;
@@ -43,6 +49,7 @@ class SharedWorkload {
   WorkloadSpec spec_;
   AcknowledgedCounter inserted_;
   double zeta_;
+  std::atomic<std::uint64_t> sequence_{0};
 };
 
 /// Thread-safety: owner only.
@@ -51,26 +58,25 @@ class OperationSource {
   /// The part of thread `index` of `threads`. `shared` must outlive the source.
   OperationSource(SharedWorkload& shared, std::uint32_t index, std::uint32_t threads);
 
-  /// The next operation, or nothing after the last.
+  /// The next operation, or nothing after the last. A read-modify-write comes as its read, marked `modify`.
   std::optional<Operation> next();
   /// Operations left to hand out; the maximum of the type if only time limits the run.
   [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
 
  private:
-  struct Uniform {
-    std::uint64_t first;
-    std::uint64_t count;
-  };
-  using Chooser = std::variant<Uniform, ScrambledZipfian, Zipfian>;
+  using Chooser = std::variant<UniformChooser, ScrambledZipfian, Zipfian, SequentialChooser,
+                               ExponentialChooser, HotspotChooser>;
 
-  static Chooser make_chooser(const SharedWorkload& shared);
-  std::uint64_t draw();
+  static Chooser make_chooser(SharedWorkload& shared);
+  std::optional<std::uint64_t> draw();
   std::uint64_t existing_record();
   OperationKind draw_kind();
+  std::uint32_t draw_scan_length();
 
   SharedWorkload& shared_;
   runtime::Random random_;
   Chooser chooser_;
+  Zipfian scan_zipfian_;
   std::uint64_t left_ = 0;
   std::uint64_t load_next_ = 0;
   std::uint64_t version_;

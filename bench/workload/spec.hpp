@@ -1,42 +1,47 @@
 // What a workload is: the mix of operations, the records they go to, and the shape of a record.
-// Names and defaults are those of YCSB's CoreWorkload; a record's fields are stored as one value, so its size
-// is fieldcount * fieldlength and an update writes all of it.
+// The names are those of YCSB's CoreWorkload; core_workload.hpp makes a spec from its properties.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
+
+#include "bench/workload/keys.hpp"
 
 namespace mxkv::bench {
 
-enum class OperationKind : std::uint8_t { read, update, scan, insert };
-inline constexpr std::size_t kOperationKinds = 4;
+/// A read_modify_write is sent as a read and then an update; it is measured as a whole and as these two.
+enum class OperationKind : std::uint8_t { read, update, scan, insert, read_modify_write };
+inline constexpr std::size_t kOperationKinds = 5;
 
 /// YCSB's name of a kind of operation in its report.
 constexpr std::string_view report_name(OperationKind kind) noexcept {
-  constexpr std::array<std::string_view, kOperationKinds> kNames{"READ", "UPDATE", "SCAN", "INSERT"};
+  constexpr std::array<std::string_view, kOperationKinds> kNames{"READ", "UPDATE", "SCAN", "INSERT",
+                                                                 "READ-MODIFY-WRITE"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-enum class Distribution : std::uint8_t { uniform, zipfian, latest };
+/// Which records the requests go to.
+enum class Distribution : std::uint8_t { uniform, zipfian, latest, sequential, exponential, hotspot };
+/// How many records a scan asks for.
+enum class ScanLengths : std::uint8_t { uniform, zipfian };
 
-/// "uniform", "zipfian" or "latest"; nothing for any other name.
-std::optional<Distribution> distribution_by_name(std::string_view name) noexcept;
-
-/// Shares of the operations; they sum up to 1.
+/// What is done, in which shares, and to which records. Shares are relative to their sum.
 struct Mix {
   double read = 0;
   double update = 0;
   double scan = 0;
   double insert = 0;
-  Distribution distribution = Distribution::zipfian;
+  double read_modify_write = 0;
+  Distribution distribution = Distribution::uniform;
+  double hotspot_data = 0.2;                 ///< share of the records that are hot
+  double hotspot_operations = 0.8;           ///< share of the requests that go to them
+  double exponential_percentile = 95;        ///< per cent of the requests that go to the newest ..
+  double exponential_newest = 0.8571428571;  ///< .. share of the records
+  ScanLengths scan_lengths = ScanLengths::uniform;
   std::uint32_t min_scan_length = 1;
-  std::uint32_t max_scan_length = 100;
+  std::uint32_t max_scan_length = 1000;
 };
-
-/// YCSB's a, b, c, d, e; and get, set, scan: one kind of operation, uniform, scans of exactly 100.
-std::optional<Mix> mix_by_name(std::string_view name) noexcept;
 
 struct WorkloadSpec {
   Mix mix;
@@ -47,10 +52,15 @@ struct WorkloadSpec {
   std::uint64_t insert_count = 0;        ///< number of them; 0: all from insert_start on
   std::size_t value_bytes = 1000;
   std::size_t zero_padding = 1;
+  bool ordered = false;  ///< keys are made of the records' numbers instead of their hashes
   std::uint64_t seed = 1;
 
   [[nodiscard]] std::uint64_t existing() const noexcept {
     return insert_count != 0 ? insert_count : record_count - insert_start;
+  }
+  /// The number that a record's key is made of.
+  [[nodiscard]] std::uint64_t key_number(std::uint64_t record) const noexcept {
+    return ordered ? record : fnv_hash64(record);
   }
 };
 

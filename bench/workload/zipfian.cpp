@@ -6,22 +6,6 @@
 
 namespace mxkv::bench {
 
-double next_unit(runtime::Random& random) noexcept {
-  return static_cast<double>(random() >> 11) * 0x1.0p-53;
-}
-
-namespace {
-
-/// base^alpha with the alpha of theta 0.99, 1 / (1 - theta) = 100: eight products cost half of std::pow.
-double power_alpha(double base) noexcept {
-  const double to4 = base * base * (base * base);
-  const double to8 = to4 * to4;
-  const double to32 = to8 * to8 * (to8 * to8);
-  return to32 * to32 * (to32 * to4);
-}
-
-}  // namespace
-
 Zipfian::Zipfian(std::uint64_t items) noexcept : Zipfian(items, zeta(0, items)) {}
 
 Zipfian::Zipfian(std::uint64_t items, double zeta_of_items) noexcept
@@ -40,6 +24,7 @@ double Zipfian::eta() const noexcept {
 }
 
 std::uint64_t Zipfian::next(runtime::Random& random, std::uint64_t items) noexcept {
+  static const double kAlpha = 1 / (1 - kTheta);
   static const double kSecondBound = 1.0 + std::pow(0.5, kTheta);
   if (items > zeta_items_) {
     zeta_ += zeta(zeta_items_, items);
@@ -54,7 +39,7 @@ std::uint64_t Zipfian::next(runtime::Random& random, std::uint64_t items) noexce
   if (mass < kSecondBound) {
     return 1;
   }
-  return static_cast<std::uint64_t>(static_cast<double>(items) * power_alpha(eta_ * unit - eta_ + 1));
+  return static_cast<std::uint64_t>(static_cast<double>(items) * std::pow(eta_ * unit - eta_ + 1, kAlpha));
 }
 
 // YCSB builds the inner generator over the closed range 0..10^10: one item more than its zeta counts.

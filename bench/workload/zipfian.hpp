@@ -1,4 +1,4 @@
-// YCSB's three request distributions over record numbers, with its constants, so that figures compare.
+// YCSB's zipfian request distributions over record numbers, with its constants, so that figures compare.
 //
 // Zipfian: Gray et al., "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 94), theta 0.99.
 // Scrambled: a zipfian over 10^10 items with the precomputed zeta, whose results are hashed over the records,
@@ -8,12 +8,10 @@
 
 #include <cstdint>
 
+#include "bench/workload/uniform.hpp"
 #include "runtime/base/random.hpp"
 
 namespace mxkv::bench {
-
-/// A number in [0, 1) with 53 random bits.
-double next_unit(runtime::Random& random) noexcept;
 
 /// Thread-safety: owner only.
 class Zipfian {

@@ -98,7 +98,7 @@ class QuickstartTest(unittest.TestCase):
         self.assertIn("12346 ops/s   scan p50 7 us, p99 9 us", printed)
         self.assertIn(f"nc 127.0.0.1 {self.port}", printed)
         calls = self.client_log.read_text().splitlines()
-        self.assertEqual([call.split(" --target")[0] for call in calls],
+        self.assertEqual([call.split(" --server")[0] for call in calls],
                          ["load"] + [f"run --workload {w} --operationcount {n}" for w, n in
                                      [("a", 100), ("c", 100), ("e", 10)]])
         self.assertTrue(all("--recordcount 50 " in call for call in calls))

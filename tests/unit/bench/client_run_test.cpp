@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bench/client/runner.hpp"
+#include "bench/workload/core_workload.hpp"
 #include "tests/unit/bench/map_server.hpp"
 
 namespace mxkv::bench {
@@ -16,7 +17,7 @@ class ClientRun : public ::testing::Test {
  protected:
   [[nodiscard]] Options options_for(const char* mix) const {
     Options options;
-    options.target = {"127.0.0.1", server_.port()};
+    options.server = {"127.0.0.1", server_.port()};
     options.workload.mix = mix_by_name(mix).value();
     options.workload.record_count = kRecords;
     options.workload.operation_count = kOperations;
@@ -47,13 +48,50 @@ TEST_F(ClientRun, LoadStoresEveryRecord) {
 
 TEST_F(ClientRun, EveryWorkloadPassesOnARightServer) {
   load();
-  for (const char* mix : {"a", "b", "c", "d", "e", "get", "set", "scan"}) {
+  for (const char* mix : {"a", "b", "c", "d", "e", "f", "get", "set", "scan"}) {
     server_.store().clear();
     load();
     const RunResult result = run(mix);
     EXPECT_EQ(exit_code_of(result, false), 0) << mix;
     EXPECT_EQ(result.tally.operations(), kOperations) << mix;
   }
+}
+
+TEST_F(ClientRun, AReadModifyWriteIsCountedAsAWholeAndAsItsParts) {
+  load();
+  for (const std::size_t depth : {1U, 8U}) {
+    Options options = options_for("f");
+    options.depth = depth;
+    options.refill = depth;
+    const RunResult result = run_client(options).value();
+    const std::uint64_t whole = result.tally.of(OperationKind::read_modify_write).ok;
+    EXPECT_EQ(result.tally.operations(), kOperations);
+    EXPECT_NEAR(static_cast<double>(whole), kOperations / 2.0, kOperations / 10.0);
+    EXPECT_EQ(result.tally.of(OperationKind::update).ok, whole);
+    EXPECT_EQ(result.tally.of(OperationKind::read).ok, kOperations);
+    EXPECT_GE(result.tally.of(OperationKind::read_modify_write).latency.min(),
+              result.tally.of(OperationKind::update).latency.min());
+  }
+}
+
+TEST_F(ClientRun, AReadModifyWriteThatFindsNothingWritesAllTheSameAndFailsOnce) {
+  Options options = options_for("f");
+  options.workload.mix = {.read_modify_write = 1};
+  options.workload.operation_count = 1;
+  const RunResult result = run_client(options).value();
+  EXPECT_EQ(result.tally.of(OperationKind::read).not_found, 1U);
+  EXPECT_EQ(result.tally.failures(false), 1U);
+  EXPECT_EQ(server_.store().size(), 1U);
+}
+
+TEST_F(ClientRun, FailuresUpToTheAllowedNumberAreNoFailure) {
+  load();
+  server_.store().erase(server_.store().begin());
+  const RunResult result = run("get");
+  const std::uint64_t failures = result.tally.failures(false);
+  ASSERT_GT(failures, 0U);
+  EXPECT_EQ(exit_code_of(result, false, failures), 0);
+  EXPECT_EQ(exit_code_of(result, false, failures - 1), 1);
 }
 
 TEST_F(ClientRun, PassesWithAPipelineRefilledAtEveryReply) {
@@ -124,7 +162,7 @@ TEST_F(ClientRun, FailsOnAConnectionThatCloses) {
 
 TEST_F(ClientRun, SaysWhereItCannotConnect) {
   Options options = options_for("c");
-  options.target.port = "1";
+  options.server.port = "1";
   const auto result = run_client(options);
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().message.find("127.0.0.1:1"), std::string::npos);

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "bench/workload/core_workload.hpp"
 #include "bench/workload/keys.hpp"
 
 namespace mxkv::bench {
@@ -22,18 +23,19 @@ WorkloadSpec spec_of(const char* name, std::uint64_t operations) {
 TEST(Operations, HaveTheSharesOfYcsbsWorkloads) {
   struct Case {
     const char* name;
-    std::array<double, kOperationKinds> shares;  // read, update, scan, insert
+    std::array<double, kOperationKinds> shares;  // read, update, scan, insert, read-modify-write
   };
   constexpr std::uint64_t kOperations = 100'000;
   for (const Case& wanted :
        {Case{"a", {0.5, 0.5, 0, 0}}, Case{"b", {0.95, 0.05, 0, 0}}, Case{"c", {1, 0, 0, 0}},
-        Case{"d", {0.95, 0, 0, 0.05}}, Case{"e", {0, 0, 0.95, 0.05}}, Case{"get", {1, 0, 0, 0}},
-        Case{"set", {0, 1, 0, 0}}, Case{"scan", {0, 0, 1, 0}}}) {
+        Case{"d", {0.95, 0, 0, 0.05}}, Case{"e", {0, 0, 0.95, 0.05}}, Case{"f", {0.5, 0, 0, 0, 0.5}},
+        Case{"get", {1, 0, 0, 0}}, Case{"set", {0, 1, 0, 0}}, Case{"scan", {0, 0, 1, 0}}}) {
     SharedWorkload shared(spec_of(wanted.name, kOperations));
     OperationSource source(shared, 0, 1);
     std::array<double, kOperationKinds> counts{};
     while (const auto operation = source.next()) {
-      counts.at(static_cast<std::size_t>(operation->kind)) += 1;
+      const OperationKind kind = operation->modify ? OperationKind::read_modify_write : operation->kind;
+      counts.at(static_cast<std::size_t>(kind)) += 1;
       if (operation->kind == OperationKind::insert) {
         shared.inserted().acknowledge(operation->record);
       }

@@ -1,0 +1,32 @@
+// The command line in YCSB's manner, turned into one that an ordinary parser understands.
+//
+// YCSB has long options with one dash (-threads 4), a command as an option (-load, -t) or as the first word,
+// and the store as the second word. A flag that has a property's name is that property, set where it stands,
+// so that among flags and -p the later wins.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.hpp"
+
+namespace mxkv::bench {
+
+/// A property that is a flag too: --name VALUE is -p name=VALUE.
+struct PropertyFlag {
+  std::string_view flag;      ///< without dashes
+  std::string_view property;  ///< its name
+  std::string_view help;
+};
+
+/// All of them, in the order of the help text.
+std::span<const PropertyFlag> property_flags() noexcept;
+
+/// Arguments behind the program's name: a load or run comes out as that word first, then -P, -p and flags
+/// that are no properties. Other commands come out as they are. Fails where a value is missing.
+/// Thread-safety: any thread.
+runtime::Result<std::vector<std::string>> translate_arguments(const std::vector<std::string>& arguments);
+
+}  // namespace mxkv::bench

@@ -1,0 +1,185 @@
+#include "bench/workload/core_workload.hpp"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "bench/workload/choosers.hpp"
+
+namespace mxkv::bench {
+namespace {
+
+constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMostRecordBytes = std::uint64_t{512} << 20;
+constexpr std::uint64_t kMostScanLength = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr double kMostShare = 1e9;
+
+Mix read_mix(PropertyReader& properties) {
+  static const std::vector<std::string_view> kDistributions{"uniform",    "zipfian",     "latest",
+                                                            "sequential", "exponential", "hotspot"};
+  Mix mix;
+  mix.read = properties.real("readproportion", 0.95, 0, kMostShare);
+  mix.update = properties.real("updateproportion", 0.05, 0, kMostShare);
+  mix.insert = properties.real("insertproportion", 0, 0, kMostShare);
+  mix.scan = properties.real("scanproportion", 0, 0, kMostShare);
+  mix.read_modify_write = properties.real("readmodifywriteproportion", 0, 0, kMostShare);
+  if (mix.read + mix.update + mix.insert + mix.scan + mix.read_modify_write <= 0) {
+    properties.complain("readproportion", "all proportions are 0: there is nothing to do");
+  }
+  mix.distribution = static_cast<Distribution>(properties.choice("requestdistribution", kDistributions, 0));
+  mix.hotspot_data = properties.real("hotspotdatafraction", mix.hotspot_data, 0, 1);
+  mix.hotspot_operations = properties.real("hotspotopnfraction", mix.hotspot_operations, 0, 1);
+  mix.exponential_percentile =
+      properties.real("exponential.percentile", mix.exponential_percentile, 0.001, 99.999);
+  mix.exponential_newest = properties.real("exponential.frac", mix.exponential_newest, 1e-9, 1e9);
+  mix.min_scan_length =
+      static_cast<std::uint32_t>(properties.whole("minscanlength", mix.min_scan_length, 1, kMostScanLength));
+  mix.max_scan_length =
+      static_cast<std::uint32_t>(properties.whole("maxscanlength", mix.max_scan_length, 1, kMostScanLength));
+  mix.scan_lengths =
+      static_cast<ScanLengths>(properties.choice("scanlengthdistribution", {"uniform", "zipfian"}, 0));
+  if (mix.min_scan_length > mix.max_scan_length) {
+    properties.complain("minscanlength", std::to_string(mix.min_scan_length) + " is above maxscanlength, " +
+                                             std::to_string(mix.max_scan_length));
+  }
+  return mix;
+}
+
+void check_hotspot(PropertyReader& properties, const WorkloadSpec& spec) {
+  const std::uint64_t hot = HotspotChooser::hot_of(spec.existing(), spec.mix.hotspot_data);
+  if (hot == 0 && spec.mix.hotspot_operations > 0) {
+    properties.complain("hotspotdatafraction", "no record is hot, but requests go to hot ones");
+  } else if (hot == spec.existing() && spec.mix.hotspot_operations < 1) {
+    properties.complain("hotspotdatafraction", "every record is hot, but requests go to cold ones");
+  }
+}
+
+void read_records(PropertyReader& properties, WorkloadSpec& spec) {
+  spec.record_count = properties.whole("recordcount", spec.record_count, 1, kMostRecords);
+  spec.insert_start = properties.whole("insertstart", 0, 0, kMostRecords);
+  spec.insert_count = properties.whole("insertcount", 0, 0, kMostRecords);
+  if (spec.insert_start >= spec.record_count) {
+    properties.complain("insertstart", std::to_string(spec.insert_start) + " is not below recordcount, " +
+                                           std::to_string(spec.record_count));
+    spec.insert_start = 0;
+  } else if (spec.insert_count > spec.record_count - spec.insert_start) {
+    properties.complain("insertcount", "insertstart plus insertcount is above recordcount, " +
+                                           std::to_string(spec.record_count));
+  }
+}
+
+/// "<name>" in lines, as a file of properties has it.
+struct Preset {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr std::array<Preset, 9> kPresets{{
+    {"a", "readproportion=0.5\nupdateproportion=0.5\nrequestdistribution=zipfian\n"},
+    {"b", "readproportion=0.95\nupdateproportion=0.05\nrequestdistribution=zipfian\n"},
+    {"c", "readproportion=1\nupdateproportion=0\nrequestdistribution=zipfian\n"},
+    {"d", "readproportion=0.95\nupdateproportion=0\ninsertproportion=0.05\nrequestdistribution=latest\n"},
+    {"e",
+     "readproportion=0\nupdateproportion=0\nscanproportion=0.95\ninsertproportion=0.05\n"
+     "requestdistribution=zipfian\nmaxscanlength=100\n"},
+    {"f",
+     "readproportion=0.5\nupdateproportion=0\nreadmodifywriteproportion=0.5\nrequestdistribution=zipfian\n"},
+    {"get", "readproportion=1\nupdateproportion=0\nrequestdistribution=uniform\n"},
+    {"set", "readproportion=0\nupdateproportion=1\nrequestdistribution=uniform\n"},
+    {"scan",
+     "readproportion=0\nupdateproportion=0\nscanproportion=1\nrequestdistribution=uniform\n"
+     "minscanlength=100\nmaxscanlength=100\n"},
+}};
+
+constexpr std::string_view kOneKeyspace = "there is one space of keys";
+constexpr std::string_view kOwnReport = "latencies are always reported, by percentiles";
+constexpr std::string_view kOtherStore = "it is for another store";
+
+constexpr std::array<UnusedProperty, 23> kUnused{{
+    {"table", "usertable", kOneKeyspace},
+    {"columnfamily", "", kOneKeyspace},
+    {"fieldnameprefix", "field", "fields have the names field0, field1 .."},
+    {"readallfieldsbyname", "false", "a whole record is read without naming its fields"},
+    {"measurementtype", "hdrhistogram", kOwnReport},
+    {"measurement.interval", "op", kOwnReport},
+    {"measurement.raw.output_file", "", kOwnReport},
+    {"measurement.histogram.verbose", "false", kOwnReport},
+    {"measurement.trackjvm", "false", "there is no JVM"},
+    {"histogram.buckets", "1000", kOwnReport},
+    {"hdrhistogram.percentiles", "95,99", kOwnReport},
+    {"hdrhistogram.fileoutput", "false", kOwnReport},
+    {"timeseries.granularity", "1000", kOwnReport},
+    {"reportlatencyforeacherror", "false", "failures are counted by kind"},
+    {"latencytrackederrors", "", "failures are counted by kind"},
+    {"exporter", "site.ycsb.measurements.exporter.TextMeasurementsExporter", kOwnReport},
+    {"maxscanrate", "0", kOtherStore},
+    {"scanoptimelimit", "0", kOtherStore},
+    {"discardscannedrecord", "false", kOtherStore},
+    {"redis.cluster", "false", "clusters are not supported"},
+    {"redis.timeout", "", "silence of 30 seconds ends a run"},
+    {"redis.password", "", "authentication is not supported"},
+    {"dotransactions", "true", "load or run decides"},
+}};
+
+}  // namespace
+
+WorkloadSpec read_core_workload(PropertyReader& properties, bool load) {
+  WorkloadSpec spec;
+  spec.load = load;
+  const std::string workload = properties.text("workload", "CoreWorkload");
+  if (workload.substr(workload.rfind('.') + 1) != "CoreWorkload") {
+    properties.complain("workload", "'" + workload + "' is not there, only site.ycsb.workloads.CoreWorkload");
+  }
+  read_records(properties, spec);
+  spec.operation_count = properties.whole("operationcount", spec.operation_count, 0, kMostRecords);
+  spec.mix = read_mix(properties);
+  if (spec.mix.distribution == Distribution::hotspot) {
+    check_hotspot(properties, spec);
+  }
+  spec.zero_padding = properties.whole("zeropadding", spec.zero_padding, 0, KeyFormat::kMaxPadding);
+  spec.ordered = properties.choice("insertorder", {"hashed", "ordered"}, 0) == 1;
+  const std::uint64_t fields = properties.whole("fieldcount", 10, 1, kMostRecordBytes);
+  const std::uint64_t field_bytes = properties.whole("fieldlength", 100, 1, kMostRecordBytes);
+  if (fields * field_bytes > kMostRecordBytes) {
+    properties.complain("fieldcount", "a record of fieldcount * fieldlength may have " +
+                                          std::to_string(kMostRecordBytes) + " bytes at most");
+  }
+  spec.value_bytes = fields * field_bytes;
+  return spec;
+}
+
+std::optional<std::string_view> preset(std::string_view name) noexcept {
+  for (const Preset& known : kPresets) {
+    if (known.name == name) {
+      return known.text;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Mix> mix_by_name(std::string_view name) {
+  const auto text = preset(name);
+  if (!text) {
+    return std::nullopt;
+  }
+  Properties properties;
+  (void)properties.parse(*text, std::string(name));
+  PropertyReader reader(properties);
+  return read_mix(reader);
+}
+
+std::vector<std::string> warn_of_unused(const Properties& properties) {
+  std::vector<std::string> warnings;
+  for (const UnusedProperty& unused : kUnused) {
+    const Properties::Entry* entry = properties.find(unused.name);
+    if (entry != nullptr && entry->value != unused.value) {
+      warnings.push_back(entry->origin + ": " + std::string(unused.name) +
+                         " has no effect: " + std::string(unused.why));
+    }
+  }
+  return warnings;
+}
+
+}  // namespace mxkv::bench

@@ -1,0 +1,35 @@
+// YCSB's CoreWorkload by its properties: names, defaults and limits; and the short names of usual workloads.
+//
+// What is not there, with what happens instead, is in bench/README.md.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "bench/workload/properties.hpp"
+#include "bench/workload/spec.hpp"
+
+namespace mxkv::bench {
+
+/// Reads the workload; what is wrong is in the reader's problems, and the spec is then of no use.
+/// Thread-safety: startup only.
+WorkloadSpec read_core_workload(PropertyReader& properties, bool load);
+
+/// The properties of a workload by its short name, in .properties format: YCSB's a to f, and get, set, scan:
+/// one kind of operation, uniform, scans of exactly 100.
+std::optional<std::string_view> preset(std::string_view name) noexcept;
+
+/// The mix of a preset. Thread-safety: startup only.
+std::optional<Mix> mix_by_name(std::string_view name);
+
+/// A property of YCSB that changes nothing here.
+struct UnusedProperty {
+  std::string_view name;
+  std::string_view value;  ///< with this value, which is YCSB's default, nothing else could be expected
+  std::string_view why;
+};
+
+/// Asks for all properties that are known and unused; returns what to warn of. Thread-safety: startup only.
+std::vector<std::string> warn_of_unused(const Properties& properties);
+
+}  // namespace mxkv::bench

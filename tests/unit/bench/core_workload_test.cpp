@@ -1,0 +1,110 @@
+// CoreWorkload's properties: their defaults, their limits, and the workload files.
+#include "bench/workload/core_workload.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace mxkv::bench {
+namespace {
+
+WorkloadSpec spec_of(std::string_view text) {
+  Properties properties;
+  EXPECT_TRUE(properties.parse(text, "file").ok());
+  PropertyReader reader(properties);
+  WorkloadSpec spec = read_core_workload(reader, false);
+  EXPECT_TRUE(reader.problems().empty()) << reader.problems().front();
+  return spec;
+}
+
+std::vector<std::string> problems_of(std::string_view text) {
+  Properties properties;
+  EXPECT_TRUE(properties.parse(text, "file").ok());
+  PropertyReader reader(properties);
+  (void)read_core_workload(reader, false);
+  return reader.problems();
+}
+
+TEST(CoreWorkload, HasYcsbsDefaults) {
+  const WorkloadSpec spec = spec_of("");
+  EXPECT_EQ(spec.mix.read, 0.95);
+  EXPECT_EQ(spec.mix.update, 0.05);
+  EXPECT_EQ(spec.mix.insert + spec.mix.scan + spec.mix.read_modify_write, 0);
+  EXPECT_EQ(spec.mix.distribution, Distribution::uniform);
+  EXPECT_EQ(spec.mix.min_scan_length, 1U);
+  EXPECT_EQ(spec.mix.max_scan_length, 1000U);
+  EXPECT_EQ(spec.mix.scan_lengths, ScanLengths::uniform);
+  EXPECT_EQ(spec.value_bytes, 1000U);
+  EXPECT_EQ(spec.zero_padding, 1U);
+  EXPECT_FALSE(spec.ordered);
+}
+
+TEST(CoreWorkload, TakesEveryDistribution) {
+  const std::vector<std::pair<std::string, Distribution>> names{
+      {"uniform", Distribution::uniform},         {"zipfian", Distribution::zipfian},
+      {"latest", Distribution::latest},           {"sequential", Distribution::sequential},
+      {"exponential", Distribution::exponential}, {"hotspot", Distribution::hotspot}};
+  for (const auto& [name, distribution] : names) {
+    EXPECT_EQ(spec_of("requestdistribution=" + name).mix.distribution, distribution);
+  }
+}
+
+TEST(CoreWorkload, SaysWhatIsWrongAndWhere) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"workload=site.ycsb.workloads.TimeSeriesWorkload",
+       "file:1: workload: 'site.ycsb.workloads.TimeSeriesWorkload' is not there, only "
+       "site.ycsb.workloads.CoreWorkload"},
+      {"requestdistribution=zipf",
+       "file:1: requestdistribution: 'zipf' is none of uniform, zipfian, latest, sequential, exponential, "
+       "hotspot"},
+      {"recordcount=0", "file:1: recordcount: 0 is not within 1 to 1099511627776"},
+      {"recordcount=10\ninsertstart=10", "file:2: insertstart: 10 is not below recordcount, 10"},
+      {"recordcount=10\ninsertstart=4\ninsertcount=7",
+       "file:3: insertcount: insertstart plus insertcount is above recordcount, 10"},
+      {"readproportion=0\nupdateproportion=0",
+       "file:1: readproportion: all proportions are 0: there is nothing to do"},
+      {"insertproportion=-1", "file:1: insertproportion: -1 is not within 0 to 1e+09"},
+      {"minscanlength=5\nmaxscanlength=4", "file:1: minscanlength: 5 is above maxscanlength, 4"},
+      {"scanlengthdistribution=hotspot",
+       "file:1: scanlengthdistribution: 'hotspot' is none of uniform, zipfian"},
+      {"insertorder=random", "file:1: insertorder: 'random' is none of hashed, ordered"},
+      {"requestdistribution=hotspot\nhotspotdatafraction=0.0001",
+       "file:2: hotspotdatafraction: no record is hot, but requests go to hot ones"},
+      {"requestdistribution=hotspot\nhotspotdatafraction=1",
+       "file:2: hotspotdatafraction: every record is hot, but requests go to cold ones"},
+      {"exponential.percentile=100", "file:1: exponential.percentile: 100 is not within 0.001 to 99.999"},
+      {"zeropadding=247", "file:1: zeropadding: 247 is not within 0 to 246"},
+      {"fieldcount=1000000\nfieldlength=1000000",
+       "file:1: fieldcount: a record of fieldcount * fieldlength may have 536870912 bytes at most"}};
+  for (const auto& [text, problem] : cases) {
+    const auto problems = problems_of(text);
+    ASSERT_EQ(problems.size(), 1U) << text;
+    EXPECT_EQ(problems.front(), problem);
+  }
+}
+
+TEST(CoreWorkload, WarnsOnceOfWhatHasNoEffectUnlessItIsTheDefault) {
+  Properties properties;
+  ASSERT_TRUE(properties.parse("table=usertable\nmeasurementtype=raw\ntable=other\nfoo=1", "file").ok());
+  const auto warnings = warn_of_unused(properties);
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_EQ(warnings[0], "file:3: table has no effect: there is one space of keys");
+  EXPECT_EQ(warnings[1],
+            "file:2: measurementtype has no effect: latencies are always reported, by percentiles");
+  ASSERT_EQ(properties.unknown().size(), 1U);
+  EXPECT_EQ(properties.unknown()[0].first, "foo");
+}
+
+TEST(CoreWorkload, PresetsAreRightInThemselves) {
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "get", "set", "scan"}) {
+    const auto text = preset(name);
+    ASSERT_TRUE(text) << name;
+    EXPECT_TRUE(problems_of(*text).empty()) << name;
+    const Mix mix = spec_of(*text).mix;
+    EXPECT_DOUBLE_EQ(mix.read + mix.update + mix.insert + mix.scan + mix.read_modify_write, 1) << name;
+  }
+  EXPECT_FALSE(preset("g"));
+}
+
+}  // namespace
+}  // namespace mxkv::bench
