@@ -20,6 +20,8 @@ namespace mxkv::config {
 struct ListenAddress {
   std::string address = "127.0.0.1";  ///< IPv4 or IPv6 in numbers, without brackets
   std::uint16_t port = 11211;         ///< 0: any free port
+  std::string path{};                 ///< of a unix socket, in place of address and port
+  std::uint32_t mode = 0660;          ///< permissions of the unix socket's file
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 
@@ -40,9 +42,22 @@ struct LimitOptions {
 
 enum class log_level : std::uint8_t { trace, debug, info, warning, error, off };
 
+enum class log_format : std::uint8_t { text, json };
+
 struct LogOptions {
   log_level level = log_level::info;
   std::string file;  ///< appended to; empty: standard error
+  log_format format = log_format::text;
+  std::size_t rotate_bytes = 0;    ///< size at which the file is renamed and begun anew; 0: never
+  std::uint32_t rotate_files = 5;  ///< older files that are kept
+  std::uint32_t rate = 200;        ///< most lines a second; 0: no limit
+};
+
+/// The process itself.
+struct ServerOptions {
+  std::uint32_t drain_timeout_ms = 5000;  ///< for answering what has arrived when it is told to end
+  bool daemonize = false;                 ///< runs in the background
+  std::string pid_file;                   ///< empty: none
 };
 
 /// One entry of `nodes:`. Either a worker count, or the CPUs, or neither (all CPUs of the node).
@@ -64,6 +79,7 @@ struct DaemonOptions {
   std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};
   LimitOptions limits;
+  ServerOptions server;
   LogOptions log;
   Origins origins;  ///< who set what; for errors and print-config, never for behaviour
 };

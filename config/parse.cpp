@@ -2,6 +2,7 @@
 #include "config/parse.hpp"
 
 #include <arpa/inet.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -143,9 +144,46 @@ Result<std::vector<PuId>> parse_cpu_list(std::string_view text) {
   return cpus;
 }
 
+Result<std::string> parse_socket_path(std::string_view text) {
+  constexpr std::size_t kMostBytes = sizeof(sockaddr_un::sun_path) - 1;
+  constexpr std::string_view kAllowed =
+      "the path of a unix socket, such as /run/mxkv.sock, of at most 107 bytes";
+  static_assert(kMostBytes == 107);
+  if (text.empty() || text.size() > kMostBytes || text.find('\0') != std::string_view::npos) {
+    return mistake(text, "is no path for a unix socket", kAllowed);
+  }
+  return std::string{text};
+}
+
+Result<std::uint32_t> parse_file_mode(std::string_view text) {
+  const std::string_view digits = text.size() == 4 && text.front() == '0' ? text.substr(1) : text;
+  std::uint32_t mode = 0;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '7') {
+      mode = 0;
+      break;
+    }
+    mode = mode * 8 + static_cast<std::uint32_t>(digit - '0');
+  }
+  if (digits.size() != 3 || mode == 0) {
+    return mistake(text, "is no file mode", "octal digits such as 0660, not all of them 0");
+  }
+  return mode;
+}
+
 Result<ListenAddress> parse_listen(std::string_view text) {
   constexpr std::string_view kAllowed =
-      "an address in numbers and a port, such as 127.0.0.1:11211 or [::1]:11211";
+      "an address in numbers and a port, such as 127.0.0.1:11211 or [::1]:11211, or unix:PATH";
+  constexpr std::string_view kUnix = "unix:";
+  if (text.starts_with(kUnix)) {
+    Result<std::string> path = parse_socket_path(text.substr(kUnix.size()));
+    if (!path) {
+      return path.error();
+    }
+    ListenAddress listen;
+    listen.path = std::move(path).value();
+    return listen;
+  }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) {
     return mistake(text, "is not an address and a port", kAllowed);
@@ -163,7 +201,10 @@ Result<ListenAddress> parse_listen(std::string_view text) {
   if (!port || *port > std::numeric_limits<std::uint16_t>::max()) {
     return mistake(text, "has no port from 0 to 65535", kAllowed);
   }
-  return ListenAddress{.address = std::move(address), .port = static_cast<std::uint16_t>(*port)};
+  ListenAddress listen;
+  listen.address = std::move(address);
+  listen.port = static_cast<std::uint16_t>(*port);
+  return listen;
 }
 
 std::string format_size(std::size_t bytes) {
@@ -193,7 +234,18 @@ std::string format_cpu_list(const std::vector<PuId>& cpus) {
   return text;
 }
 
+std::string format_file_mode(std::uint32_t mode) {
+  std::string text = "0";
+  for (const unsigned shift : {6U, 3U, 0U}) {
+    text += static_cast<char>('0' + ((mode >> shift) & 7U));
+  }
+  return text;
+}
+
 std::string format_listen(const ListenAddress& listen) {
+  if (!listen.path.empty()) {
+    return "unix:" + listen.path;
+  }
   const bool v6 = listen.address.find(':') != std::string::npos;
   return (v6 ? "[" + listen.address + "]" : listen.address) + ":" + std::to_string(listen.port);
 }

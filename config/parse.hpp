@@ -25,8 +25,15 @@ namespace mxkv::config {
 /// "0-3,8": CPUs in the order written, none twice. "all" is the empty list.
 [[nodiscard]] runtime::Result<std::vector<runtime::PuId>> parse_cpu_list(std::string_view text);
 
-/// "127.0.0.1:11211", "[::1]:11211", "0.0.0.0:0": an address in numbers and a port.
+/// "127.0.0.1:11211", "[::1]:11211", "0.0.0.0:0": an address in numbers and a port; "unix:/run/mxkv.sock":
+/// the path of a unix socket.
 [[nodiscard]] runtime::Result<ListenAddress> parse_listen(std::string_view text);
+
+/// The path of a unix socket; the system allows 107 bytes.
+[[nodiscard]] runtime::Result<std::string> parse_socket_path(std::string_view text);
+
+/// "0660": permissions of a file, three octal digits with or without a 0 in front.
+[[nodiscard]] runtime::Result<std::uint32_t> parse_file_mode(std::string_view text);
 
 /// A decimal number of at most 64 bits, no sign.
 [[nodiscard]] runtime::Result<std::uint64_t> parse_number(std::string_view text);
@@ -35,6 +42,8 @@ namespace mxkv::config {
 [[nodiscard]] std::string format_size(std::size_t bytes);
 [[nodiscard]] std::string format_duration_ms(std::uint32_t milliseconds);
 [[nodiscard]] std::string format_cpu_list(const std::vector<runtime::PuId>& cpus);
+[[nodiscard]] std::string format_file_mode(std::uint32_t mode);
+/// A unix socket without its mode.
 [[nodiscard]] std::string format_listen(const ListenAddress& listen);
 
 }  // namespace mxkv::config

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -132,6 +133,7 @@ void cpu_list(SchemaVisitor& visitor, std::string_view name, std::vector<runtime
 constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
 constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
 constexpr std::array<std::string_view, 3> kPrefetchWords{"off", "distance", "at_spawn"};
+constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
 constexpr std::array<std::string_view, 6> kLogLevelWords{"trace", "debug", "info", "warning", "error", "off"};
 
 constexpr std::uint32_t kMostWorkers = 1024;
@@ -155,6 +157,43 @@ void address(SchemaVisitor& visitor, std::string& target) {
                                         .get = [&target] { return target; }});
 }
 
+// A file's name; `none` is the word for the empty one.
+void file_name(SchemaVisitor& visitor, std::string_view name, std::string& target, std::string_view none) {
+  visitor.scalar(
+      name, ScalarField{.set = [&target, none](std::string_view text) -> Mistake {
+                          if (text.empty()) {
+                            return Error{"is empty (allowed: a file's name, or " + std::string{none} + ")"};
+                          }
+                          target = text == none ? "" : text;
+                          return {};
+                        },
+                        .get = [&target, none] { return target.empty() ? std::string{none} : target; }});
+}
+
+void socket_path(SchemaVisitor& visitor, std::string& target) {
+  visitor.scalar("path", ScalarField{.set = [&target](std::string_view text) -> Mistake {
+                                       Result<std::string> path = parse_socket_path(text);
+                                       if (!path) {
+                                         return path.error();
+                                       }
+                                       target = std::move(path).value();
+                                       return {};
+                                     },
+                                     .get = [&target] { return target; }});
+}
+
+void file_mode(SchemaVisitor& visitor, std::string_view name, std::optional<std::uint32_t>& target) {
+  visitor.scalar(name, ScalarField{.set = [&target](std::string_view text) -> Mistake {
+                                     const Result<std::uint32_t> mode = parse_file_mode(text);
+                                     if (!mode) {
+                                       return mode.error();
+                                     }
+                                     target = mode.value();
+                                     return {};
+                                   },
+                                   .get = [&target] { return format_file_mode(target.value_or(0)); }});
+}
+
 template <class T, class Format>
 std::string format_list(const std::vector<T>& items, Format format) {
   std::string text;
@@ -164,13 +203,33 @@ std::string format_list(const std::vector<T>& items, Format format) {
   return "[" + text + "]";
 }
 
+std::string format_listener(const ListenAddress& listen) {
+  if (listen.path.empty() || listen.mode == ListenAddress{}.mode) {
+    return format_listen(listen);
+  }
+  return "{path: " + quoted(listen.path) + ", mode: " + quoted(format_file_mode(listen.mode)) + "}";
+}
+
 void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {
   const auto add_mapping = [&target](SchemaVisitor& item) -> Mistake {
+    constexpr std::uint32_t kMissing = std::numeric_limits<std::uint32_t>::max();
     ListenAddress listen;
-    std::uint32_t port = listen.port;
-    address(item, listen.address);
+    std::string ip;
+    std::uint32_t port = kMissing;
+    std::optional<std::uint32_t> mode;
+    address(item, ip);
     ranged(item, "port", port, kCount, {0, 65535});
-    listen.port = static_cast<std::uint16_t>(port);
+    socket_path(item, listen.path);
+    file_mode(item, "mode", mode);
+    if (!listen.path.empty() && (!ip.empty() || port != kMissing)) {
+      return Error{"has both a path and an address or port (allowed: one of them)"};
+    }
+    if (listen.path.empty() && mode) {
+      return Error{"has a mode, but no path (allowed: mode together with path)"};
+    }
+    listen.address = ip.empty() ? listen.address : ip;
+    listen.port = port == kMissing ? listen.port : static_cast<std::uint16_t>(port);
+    listen.mode = mode.value_or(listen.mode);
     target.push_back(std::move(listen));
     return {};
   };
@@ -186,7 +245,7 @@ void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {
                                         return {};
                                       },
                                       .add_mapping = add_mapping,
-                                      .get = [&target] { return format_list(target, format_listen); }});
+                                      .get = [&target] { return format_list(target, format_listener); }});
 }
 
 std::string format_node(const NodeOptions& node) {
@@ -266,15 +325,18 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     ranged(section, "bytes", options.epoch.advance_bytes, kSize, {64_KiB, 1_GiB});
   });
   visitor.section("limits", [&](SchemaVisitor& section) { limits(section, options.limits); });
+  visitor.section("server", [&](SchemaVisitor& section) {
+    ranged(section, "drain_timeout", options.server.drain_timeout_ms, kDuration, {0, 3600_s});
+    choice(section, "daemonize", options.server.daemonize, kBoolWords);
+    file_name(section, "pid_file", options.server.pid_file, "none");
+  });
   visitor.section("log", [&](SchemaVisitor& section) {
     choice(section, "level", options.log.level, kLogLevelWords);
-    section.scalar(
-        "file",
-        ScalarField{.set = [&options](std::string_view text) -> Mistake {
-                      options.log.file = text == "stderr" ? "" : text;
-                      return {};
-                    },
-                    .get = [&options] { return options.log.file.empty() ? "stderr" : options.log.file; }});
+    file_name(section, "file", options.log.file, "stderr");
+    choice(section, "format", options.log.format, kLogFormatWords);
+    ranged(section, "rotate_bytes", options.log.rotate_bytes, kSize, {4_KiB, 1_TiB, "off"});
+    ranged(section, "rotate_files", options.log.rotate_files, kCount, {1, 1000});
+    ranged(section, "rate", options.log.rate, kCount, {1, 1'000'000, "unlimited"});
   });
 }
 

@@ -262,6 +262,7 @@ bool Worker::step() {
   busy = run_batch() || busy;
   busy = poller_->end_turn(*this) || busy;
   maintain();
+  count(counters_.rounds);
   current_worker = before;
   return busy;
 }

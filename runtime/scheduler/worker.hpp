@@ -41,6 +41,7 @@ class Runtime;
 
 /// Counters of one worker; each a relaxed atomic with one writer.
 struct WorkerCounters {
+  std::atomic<std::uint64_t> rounds{0};     ///< ended; one that stands still while not parked hangs in a task
   std::atomic<std::uint64_t> tasks{0};      ///< executed; levels run through count as one
   std::atomic<std::uint64_t> retries{0};    ///< tasks that met a writer and were put back
   std::atomic<std::uint64_t> forwarded{0};  ///< bound tasks that had to go to another pool

@@ -25,6 +25,8 @@ struct Flags {
   std::string workers;
   std::string cpus;
   std::string memory;
+  std::string pid_file;
+  bool daemonize = false;
   std::vector<std::string> sets;
 };
 
@@ -47,24 +49,29 @@ std::vector<config::Flag> given(const Flags& flags) {
   add("--workers", "workers", flags.workers);
   add("--cpus", "cpus", flags.cpus);
   add("--memory", "memory.limit", flags.memory);
+  add("--daemonize", "server.daemonize", flags.daemonize ? "true" : "");
+  add("--pid-file", "server.pid_file", flags.pid_file);
   return result;
 }
 
 }  // namespace
 
-Result<std::variant<config::DaemonOptions, Information>> parse_command_line(int count,
-                                                                            const char* const* arguments) {
+Result<std::variant<config::DaemonOptions, Information>> parse_command_line(
+    int count, const char* const* arguments, const std::filesystem::path& directory) {
   Flags flags;
   CLI::App app{"mxkvd: an ordered in-memory key-value server that speaks memcached's text protocol", "mxkvd"};
   app.set_version_flag("--version", "mxkvd " MXKV_VERSION);
   app.add_option("--config", flags.config, "YAML file with options")->type_name("FILE");
   app.add_option("--listen", flags.listen,
-                 "Where to listen, such as 127.0.0.1:11211 or [::1]:11211; repeatable")
+                 "Where to listen, such as 127.0.0.1:11211, [::1]:11211 or unix:/run/mxkv.sock; repeatable")
       ->type_name("ADDR:PORT")
       ->allow_extra_args(false);
   app.add_option("--workers", flags.workers, "Worker threads; default: one for each CPU")->type_name("N");
   app.add_option("--cpus", flags.cpus, "CPUs to run on, such as 0-3,8")->type_name("LIST");
   app.add_option("--memory", flags.memory, "Memory limit, such as 512MiB")->type_name("SIZE");
+  app.add_flag("--daemonize", flags.daemonize, "Run in the background; return when it serves");
+  app.add_option("--pid-file", flags.pid_file, "File that holds the process's number while it runs")
+      ->type_name("PATH");
   app.add_option("--set", flags.sets,
                  "One option as in the file, such as limits.value_bytes=2MiB; repeatable")
       ->type_name("PATH=VALUE")
@@ -79,7 +86,7 @@ Result<std::variant<config::DaemonOptions, Information>> parse_command_line(int 
     return Error{one_line(error.what())};
   }
   const std::optional<std::filesystem::path> file =
-      flags.config.empty() ? std::nullopt : std::optional<std::filesystem::path>{flags.config};
+      flags.config.empty() ? std::nullopt : std::optional{directory / flags.config};
   Result<config::DaemonOptions> options = config::load(file, flags.sets, given(flags));
   if (!options) {
     return options.error();

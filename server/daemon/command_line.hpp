@@ -1,6 +1,7 @@
 // The command line of mxkvd: flags -> options. The only place that knows CLI11.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <variant>
@@ -16,8 +17,9 @@ struct Information {
 };
 
 /// Options by strength: flags, `--set`, file, defaults. Errors: one line that names the flag, the `--set`
-/// path or file:line:column. Thread-safety: start-up only.
+/// path or file:line:column. A relative name of the file begins at
+/// `directory`. Thread-safety: the main thread.
 [[nodiscard]] runtime::Result<std::variant<config::DaemonOptions, Information>> parse_command_line(
-    int count, const char* const* arguments);
+    int count, const char* const* arguments, const std::filesystem::path& directory = {});
 
 }  // namespace mxkv::server

@@ -3,71 +3,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/parse.hpp"
 #include "config/resolve.hpp"
 #include "runtime/base/clock.hpp"
-#include "runtime/scheduler/runtime.hpp"
 #include "runtime/topology/build.hpp"
 #include "server/daemon/log.hpp"
-#include "server/daemon/signals.hpp"
-#include "server/net/network.hpp"
-#include "server/stats/statistics.hpp"
-#include "server/store/store.hpp"
+#include "server/daemon/parts.hpp"
+#include "server/daemon/pid_file.hpp"
+#include "server/daemon/supervisor.hpp"
 
 namespace mxkv::server {
 
 namespace {
 
-/// What has arrived is answered when the daemon ends, but not for longer than this.
-constexpr std::chrono::seconds kDrainAtMost{5};
-constexpr std::chrono::milliseconds kDrainLook{5};
-
-/// All parts, in the order in which they refer to each other.
-struct Parts {
-  Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved, const runtime::Clock& clock)
-      : runtime(std::move(resolved), clock),
-        store(runtime, {.tree = {},
-                        .ranges = {.items = options.limits.scan_items,
-                                   .bytes = options.limits.scan_bytes,
-                                   .time_ns = std::uint64_t{options.limits.scan_time_ms} * 1'000'000},
-                        .value_bytes = options.limits.value_bytes}),
-        statistics(runtime, store, options),
-        replies(make_replies(runtime)),
-        network(runtime, replies, store, options.limits,
-                {&statistics, [](void* source, std::string_view group) {
-                   return static_cast<Statistics*>(source)->text(group);
-                 }}) {
-    statistics.set_network(network);
-  }
-  ~Parts() {
-    runtime.stop();
-    // Tasks that never ran refer to store and replies, so they go first.
-    runtime.drain_stopped();
-  }
-
-  static std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runtime) {
-    std::vector<std::unique_ptr<WorkerReplies>> replies;
-    for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
-      replies.push_back(std::make_unique<WorkerReplies>(
-          runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}), runtime.budget()));
-    }
-    return replies;
-  }
-
-  runtime::Runtime runtime;
-  Store store;
-  Statistics statistics;
-  std::vector<std::unique_ptr<WorkerReplies>> replies;
-  Network network;
-};
+using runtime::Result;
 
 void log_machine(Log& log, const runtime::Topology& topology, const config::DaemonOptions& options,
                  const runtime::RuntimeOptions& resolved) {
@@ -86,42 +42,69 @@ void log_machine(Log& log, const runtime::Topology& topology, const config::Daem
   log.info("data is kept in memory only: a restart loses it");
 }
 
-/// Answers what has arrived; a second signal ends the process at once.
-void drain(Parts& parts, const TerminationSignals& signals, Log& log) {
-  parts.network.drain();
-  const auto deadline = std::chrono::steady_clock::now() + kDrainAtMost;
-  while (!parts.network.drained()) {
-    if (std::chrono::steady_clock::now() >= deadline) {
-      log.warning("connections that did not take their replies are dropped");
-      return;
+/// The sockets that were passed in, else those of the options.
+Result<std::vector<ListenSocket>> open_sockets(const std::vector<config::ListenAddress>& addresses,
+                                               const std::vector<PassedSocket>& passed) {
+  std::vector<ListenSocket> sockets;
+  const auto add = [&sockets](Result<ListenSocket> socket) {
+    if (socket) {
+      sockets.push_back(std::move(socket).value());
     }
-    if (const std::optional<int> again = signals.wait_for(kDrainLook)) {
-      log.warning("second signal: ended at once");
-      _exit(kExitFailed);
+    return socket.ok() ? std::string{} : socket.error().message;
+  };
+  for (const PassedSocket& socket : passed) {
+    if (const std::string why = add(ListenSocket::inherit(socket.descriptor)); !why.empty()) {
+      return runtime::Error{why};
     }
+  }
+  for (std::size_t i = 0; i < addresses.size() && passed.empty(); ++i) {
+    if (const std::string why = add(ListenSocket::open(addresses[i])); !why.empty()) {
+      return runtime::Error{why};
+    }
+  }
+  return sockets;
+}
+
+void log_sockets(Log& log, const std::vector<ListenSocket>& sockets,
+                 const std::vector<PassedSocket>& passed) {
+  for (std::size_t i = 0; i < sockets.size(); ++i) {
+    std::string how;
+    if (i < passed.size()) {
+      how = passed[i].name.empty() ? " (passed in)" : " (passed in as " + passed[i].name + ")";
+    }
+    log.info("listening on " + config::format_listen(sockets[i].address()) + how);
   }
 }
 
 int serve(const config::DaemonOptions& options, const runtime::Topology& topology,
-          runtime::RuntimeOptions resolved) {
+          runtime::RuntimeOptions resolved, Start& start) {
+  const Signals signals;
+  Result<PidFile> pid_file = PidFile::hold(options.server.pid_file);
+  if (!pid_file) {
+    return complain(kExitFailed, pid_file.error().message.c_str());
+  }
   Log log{options.log};
-  const TerminationSignals signals;
   const runtime::SystemClock clock;
   log_machine(log, topology, options, resolved);
   Parts parts{options, std::move(resolved), clock};
-  const auto listeners = parts.network.listen(options.listeners);
-  if (!listeners) {
-    return complain(kExitFailed, listeners.error().message.c_str());
+  Result<std::vector<ListenSocket>> sockets = open_sockets(options.listeners, start.passed);
+  if (!sockets) {
+    return complain(kExitFailed, sockets.error().message.c_str());
   }
+  log_sockets(log, sockets.value(), start.passed);
+  parts.network.listen(std::move(sockets).value());
   if (const auto started = parts.runtime.start(); !started) {
     return complain(kExitFailed, started.error().message.c_str());
   }
-  for (const config::ListenAddress& address : listeners.value()) {
-    log.info("listening on " + config::format_listen(address));
+  if (options.server.daemonize && options.log.file.empty()) {
+    log.warning("in the background without log.file: nothing more is logged");
   }
-  const int signal = signals.wait();
-  log.info(signal == SIGTERM ? "SIGTERM: ending" : "SIGINT: ending");
-  drain(parts, signals, log);
+  start.background.serves();
+  Supervisor supervisor{parts, log, signals, options, std::move(start.reread), start.process};
+  if (supervisor.run() == ending::at_once) {
+    pid_file.value().remove();
+    _exit(kExitFailed);
+  }
   log.info("ended");
   return kExitOk;
 }
@@ -138,7 +121,7 @@ int complain(int code, const char* message) {
   return code;
 }
 
-int run_daemon(const config::DaemonOptions& options) {
+int run_daemon(const config::DaemonOptions& options, Start& start) {
   const runtime::Result<runtime::Topology> topology = runtime::live_topology();
   if (!topology) {
     return complain(kExitFailed, topology.error().message.c_str());
@@ -153,7 +136,7 @@ int run_daemon(const config::DaemonOptions& options) {
     return complain(kExitWrongOptions, resolved.error().message.c_str());
   }
   try {
-    return serve(options, topology.value(), std::move(resolved).value());
+    return serve(options, topology.value(), std::move(resolved).value(), start);
   } catch (const std::exception& error) {
     return complain(kExitFailed, error.what());
   }

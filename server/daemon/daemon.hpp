@@ -2,7 +2,13 @@
 // order.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "config/options.hpp"
+#include "runtime/base/result.hpp"
+#include "server/daemon/activation.hpp"
+#include "server/daemon/background.hpp"
 
 namespace mxkv::server {
 
@@ -11,9 +17,20 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;        ///< the system refused something, such as a port in use
 inline constexpr int kExitWrongOptions = 2;  ///< nothing was started
 
-/// Runs the daemon until SIGTERM or SIGINT. Returns the exit code; what went wrong is on standard error, one
-/// line. Thread-safety: the main thread, before any other was started.
-[[nodiscard]] int run_daemon(const config::DaemonOptions& options);
+/// Reads flags and file again. Errors: as at start, a line each.
+using Reread = std::function<runtime::Result<config::DaemonOptions>()>;
+
+/// What the process brings with it.
+struct Start {
+  std::vector<PassedSocket> passed;  ///< listening sockets to take in place of the options'
+  Background background;
+  Reread reread;
+  long process = 0;  ///< its number before it went into the background
+};
+
+/// Runs the daemon until it is told to end. Returns the exit code; what went wrong is on standard error.
+/// Thread-safety: the main thread, before any other was started.
+[[nodiscard]] int run_daemon(const config::DaemonOptions& options, Start& start);
 
 /// Says why nothing was started, or why it ended, on standard error, a line a reason. Returns `code`.
 int complain(int code, const char* message);

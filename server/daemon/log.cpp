@@ -2,13 +2,23 @@
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+
+#include <chrono>
+#include <mutex>
+#include <string>
+
+#include "server/daemon/log_text.hpp"
+#include "server/daemon/rate_limit.hpp"
 
 namespace mxkv::server {
 
 namespace {
 
-spdlog::level::level_enum level_of(config::log_level level) {
+using spdlog::level::level_enum;
+
+level_enum level_of(config::log_level level) {
   switch (level) {
     case config::log_level::trace:
       return spdlog::level::trace;
@@ -26,36 +36,107 @@ spdlog::level::level_enum level_of(config::log_level level) {
   return spdlog::level::info;
 }
 
+// Sinks without locks of their own: State's is held around them.
 spdlog::sink_ptr make_sink(const config::LogOptions& options) {
   if (options.file.empty()) {
-    return std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    return std::make_shared<spdlog::sinks::stderr_sink_st>();
   }
-  return std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
+  if (options.rotate_bytes == 0) {
+    return std::make_shared<spdlog::sinks::basic_file_sink_st>(options.file);
+  }
+  return std::make_shared<spdlog::sinks::rotating_file_sink_st>(options.file, options.rotate_bytes,
+                                                                options.rotate_files);
+}
+
+std::uint64_t this_second() {
+  return static_cast<std::uint64_t>(
+      std::chrono::floor<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
 }  // namespace
 
-struct Log::Sink {
+struct Log::State {
+  explicit State(const config::LogOptions& options)
+      : json(options.format == config::log_format::json),
+        rate(options.rate),
+        logger("mxkvd", make_sink(options)) {
+    logger.set_level(level_of(options.level));
+    set_pattern();
+    logger.flush_on(spdlog::level::trace);
+  }
+
+  // The message comes escaped; nothing else in a line needs it.
+  void set_pattern() {
+    logger.set_pattern(json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","process":%P,"message":"%v"})"
+                            : "%Y-%m-%d %H:%M:%S.%e %l %v");
+  }
+  void write(level_enum level, std::string_view text) {
+    const std::scoped_lock lock{mutex};
+    if (!logger.should_log(level)) {
+      return;
+    }
+    const std::uint64_t second = this_second();
+    note(rate.take_left_out(second));
+    if (rate.allows(second)) {
+      put(level, text);
+    }
+  }
+  void note(std::uint64_t left_out) {
+    if (left_out > 0) {
+      put(spdlog::level::warn, std::to_string(left_out) + " lines were left out (log.rate: " +
+                                   std::to_string(rate.rate()) + " a second)");
+    }
+  }
+  void put(level_enum level, std::string_view text) {
+    logger.log(level, spdlog::string_view_t{json ? json_text(text) : plain_text(text)});
+  }
+
+  mutable std::mutex mutex;  ///< guards all of it; lines are rare
+  bool json;
+  RateLimit rate;
   spdlog::logger logger;
 };
 
-Log::Log(const config::LogOptions& options)
-    : sink_(std::make_unique<Sink>(Sink{spdlog::logger{"mxkvd", make_sink(options)}})) {
-  sink_->logger.set_level(level_of(options.level));
-  sink_->logger.set_pattern("%Y-%m-%d %H:%M:%S.%e %l %v");
-  sink_->logger.flush_on(spdlog::level::info);
+Log::Log(const config::LogOptions& options) : state_(std::make_unique<State>(options)) {}
+
+Log::~Log() {
+  state_->note(state_->rate.take_left_out());
 }
 
-Log::~Log() = default;
-
+void Log::debug(std::string_view text) {
+  state_->write(spdlog::level::debug, text);
+}
 void Log::info(std::string_view text) {
-  sink_->logger.info(text);
+  state_->write(spdlog::level::info, text);
 }
 void Log::warning(std::string_view text) {
-  sink_->logger.warn(text);
+  state_->write(spdlog::level::warn, text);
 }
 void Log::error(std::string_view text) {
-  sink_->logger.error(text);
+  state_->write(spdlog::level::err, text);
+}
+
+std::string Log::reopen(const config::LogOptions& options) {
+  const std::scoped_lock lock{state_->mutex};
+  state_->rate.set_rate(options.rate);
+  state_->logger.set_level(level_of(options.level));
+  try {
+    state_->logger.sinks().front() = make_sink(options);
+    state_->set_pattern();  // which is the sink's
+  } catch (const spdlog::spdlog_ex& error) {
+    return error.what();
+  }
+  return {};
+}
+
+bool Log::owes_note() const {
+  const std::scoped_lock lock{state_->mutex};
+  return state_->rate.owes_note();
+}
+
+void Log::settle() {
+  const std::scoped_lock lock{state_->mutex};
+  state_->note(state_->rate.take_left_out(this_second()));
 }
 
 }  // namespace mxkv::server

@@ -1,4 +1,5 @@
-// The daemon's log. The only place that knows spdlog.
+// The daemon's log: level, form, file with rotation, and a limit on lines a second. The only place that knows
+// spdlog.
 #pragma once
 
 #include <memory>
@@ -18,13 +19,23 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
+  void debug(std::string_view text);
   void info(std::string_view text);
   void warning(std::string_view text);
   void error(std::string_view text);
 
+  /// Takes over level, rate and rotation, and opens the file anew, as it may have been renamed. If it cannot
+  /// be opened, the old one is kept. Returns why, or nothing.
+  [[nodiscard]] std::string reopen(const config::LogOptions& options);
+
+  /// Whether lines were left out and nobody was told yet; then settle() is to be called within a second or
+  /// so. It says how many.
+  [[nodiscard]] bool owes_note() const;
+  void settle();
+
  private:
-  struct Sink;
-  std::unique_ptr<Sink> sink_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace mxkv::server

@@ -1,13 +1,65 @@
 // mxkvd: the server's process.
+#include <unistd.h>
+
 #include <cstdio>
+#include <filesystem>
 #include <variant>
 
 #include "server/daemon/command_line.hpp"
 #include "server/daemon/daemon.hpp"
+#include "server/daemon/paths.hpp"
+
+namespace {
+
+using namespace mxkv::server;
+using mxkv::config::DaemonOptions;
+using mxkv::runtime::Result;
+
+/// Flags and file, read again from where the process was started.
+Reread reread_of(int count, char** arguments, const std::filesystem::path& directory, bool daemonize) {
+  return [=]() -> Result<DaemonOptions> {
+    auto parsed = parse_command_line(count, arguments, directory);
+    if (!parsed) {
+      return parsed.error();
+    }
+    DaemonOptions options = std::get<DaemonOptions>(std::move(parsed).value());
+    if (daemonize) {
+      make_absolute(options, directory);
+    }
+    return options;
+  };
+}
+
+int run(DaemonOptions options, int count, char** arguments) {
+  Start start{.passed = {}, .background = {}, .reread = {}, .process = getpid()};
+  Result<std::vector<PassedSocket>> passed = take_passed_sockets();
+  if (!passed) {
+    return complain(kExitWrongOptions, passed.error().message.c_str());
+  }
+  start.passed = std::move(passed).value();
+  const bool daemonize = options.server.daemonize;
+  std::error_code unknown;
+  const std::filesystem::path directory = std::filesystem::current_path(unknown);
+  start.reread = reread_of(count, arguments, directory, daemonize);
+  if (daemonize) {
+    make_absolute(options, directory);
+    std::vector<int> kept;
+    for (const PassedSocket& socket : start.passed) {
+      kept.push_back(socket.descriptor);
+    }
+    if (const std::optional<int> code = start.background.enter(kept)) {
+      return *code;
+    }
+  }
+  const int code = run_daemon(options, start);
+  start.background.ends(code);
+  return code;
+}
+
+}  // namespace
 
 int main(int count, char** arguments) {
-  using namespace mxkv::server;
-  const auto parsed = parse_command_line(count, arguments);
+  auto parsed = parse_command_line(count, arguments);
   if (!parsed) {
     return complain(kExitWrongOptions, parsed.error().message.c_str());
   }
@@ -15,5 +67,5 @@ int main(int count, char** arguments) {
     std::fputs(information->text.c_str(), stdout);
     return kExitOk;
   }
-  return run_daemon(std::get<mxkv::config::DaemonOptions>(parsed.value()));
+  return run(std::get<DaemonOptions>(std::move(parsed).value()), count, arguments);
 }

@@ -2,29 +2,60 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 namespace mxkv::server {
 
-TerminationSignals::TerminationSignals() {
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction action{};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+std::string_view Signal::name() const noexcept {
+  switch (number) {
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGINT:
+      return "SIGINT";
+    case SIGUSR1:
+      return "SIGUSR1";
+    default:
+      return from_terminal ? "SIGHUP (the terminal is gone)" : "SIGHUP";
+  }
+}
+
+Signals::Signals() : hangup_ignored_(is_ignored(SIGHUP)) {
   sigemptyset(&signals_);
-  sigaddset(&signals_, SIGTERM);
-  sigaddset(&signals_, SIGINT);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP}) {
+    sigaddset(&signals_, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-int TerminationSignals::wait() const {
-  for (;;) {
-    if (const int signal = sigwaitinfo(&signals_, nullptr); signal > 0) {
-      return signal;
-    }
+std::optional<Signal> Signals::wait(std::optional<std::chrono::nanoseconds> most) const {
+  siginfo_t info{};
+  int number = 0;
+  if (most) {
+    const std::chrono::nanoseconds time = std::max(*most, std::chrono::nanoseconds{0});
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+    const timespec limit{seconds.count(), (time - seconds).count()};
+    number = sigtimedwait(&signals_, &info, &limit);
+  } else {
+    number = sigwaitinfo(&signals_, &info);
   }
-}
-
-std::optional<int> TerminationSignals::wait_for(std::chrono::milliseconds time) const {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
-  const timespec most{seconds.count(), std::chrono::nanoseconds{time - seconds}.count()};
-  const int signal = sigtimedwait(&signals_, nullptr, &most);
-  return signal > 0 ? std::optional{signal} : std::nullopt;
+  if (number <= 0) {
+    return std::nullopt;
+  }
+  const Signal signal{.number = number, .from_terminal = info.si_code == SI_KERNEL};
+  if (number == SIGHUP && signal.from_terminal && hangup_ignored_) {
+    return std::nullopt;  // who started it wants it to outlive the terminal
+  }
+  return signal;
 }
 
 }  // namespace mxkv::server

@@ -10,11 +10,8 @@
 #define BOOST_ASIO_NO_DEPRECATED
 #endif
 
-#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 
 namespace mxkv::server {
@@ -23,7 +20,6 @@ namespace asio = boost::asio;
 
 using Executor = asio::io_context::executor_type;
 using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
-using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, Executor>;
 using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
                                          asio::wait_traits<std::chrono::steady_clock>, Executor>;
 

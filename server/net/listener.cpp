@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 
-#include "config/parse.hpp"
 #include "protocol/reply.hpp"
 
 namespace mxkv::server {
@@ -20,40 +19,9 @@ constexpr std::chrono::milliseconds kBackOff{100};
 constexpr std::chrono::milliseconds kGrace{10};
 }  // namespace
 
-runtime::Result<std::uint16_t> Listener::open(const config::ListenAddress& address) {
-  boost::system::error_code error;
-  const auto failed = [&] {
-    return runtime::Error{"listen on " + config::format_listen(address) + ": " + error.message()};
-  };
-  const auto ip = asio::ip::make_address(address.address, error);
-  if (error) {
-    return failed();
-  }
-  const asio::ip::tcp::endpoint endpoint{ip, address.port};
-  acceptor_.open(endpoint.protocol(), error);
-  if (error) {
-    return failed();
-  }
-  acceptor_.set_option(asio::socket_base::reuse_address{true}, error);
-  if (ip.is_v6()) {
-    acceptor_.set_option(asio::ip::v6_only{true}, error);
-  }
-  acceptor_.bind(endpoint, error);
-  if (!error) {
-    acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  }
-  if (!error) {
-    acceptor_.non_blocking(true, error);
-  }
-  if (error) {
-    return failed();
-  }
-  return acceptor_.local_endpoint().port();
-}
-
 void Listener::wait() {
-  acceptor_.async_wait(
-      Acceptor::wait_read,
+  socket_.async_wait(
+      Descriptor::wait_read,
       InPlaceHandler{&wait_memory_, [this](const boost::system::error_code& error) { ready_ = !error; }});
 }
 
@@ -63,12 +31,12 @@ void Listener::accept_waiting() {
   }
   ready_ = false;
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
-    if (counters_.open.load(std::memory_order_relaxed) >= most_connections_ && !grace_given_) {
+    if (counters_.open.load(std::memory_order_relaxed) >= limits_.connections && !grace_given_) {
       grace_given_ = true;
       wait_later(kGrace);
       return;
     }
-    const int socket = ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int socket = ::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket >= 0) {
       take(socket);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -85,7 +53,7 @@ void Listener::accept_waiting() {
 
 void Listener::take(int socket) {
   counters_.total.fetch_add(1, std::memory_order_relaxed);
-  if (counters_.open.load(std::memory_order_relaxed) >= most_connections_) {
+  if (counters_.open.load(std::memory_order_relaxed) >= limits_.connections) {
     counters_.rejected.fetch_add(1, std::memory_order_relaxed);
     [[maybe_unused]] const auto sent =
         ::send(socket, protocol::kTooManyConnections.data(), protocol::kTooManyConnections.size(),
@@ -96,7 +64,7 @@ void Listener::take(int socket) {
   }
   counters_.open.fetch_add(1, std::memory_order_relaxed);
   const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // a unix socket has no such delay
   receiver_.accepted(receiver_.context, socket);
 }
 
@@ -111,7 +79,7 @@ void Listener::wait_later(std::chrono::milliseconds time) {
 
 void Listener::close() {
   boost::system::error_code ignored;
-  acceptor_.close(ignored);
+  socket_.close(ignored);
   backoff_.cancel();
   ready_ = false;
 }

@@ -6,17 +6,15 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string>
 
 #include "config/options.hpp"
-#include "runtime/base/result.hpp"
 #include "server/net/asio.hpp"
 #include "server/net/handler_memory.hpp"
 #include "server/net/net_counters.hpp"
 
 namespace mxkv::server {
 
-/// Thread-safety: owner worker only; open() at start-up.
+/// Thread-safety: owner worker only.
 class Listener {
  public:
   /// Gets each accepted socket, non-blocking.
@@ -25,17 +23,17 @@ class Listener {
     void (*accepted)(void* context, int socket) = nullptr;
   };
 
-  Listener(Executor executor, ConnectionCounters& counters, std::uint64_t most_connections, Receiver receiver)
-      : acceptor_(executor),
+  /// Takes over `socket`, which listens and is non-blocking. `limits` are read at each accept.
+  Listener(Executor executor, int socket, ConnectionCounters& counters, const config::LimitOptions& limits,
+           Receiver receiver)
+      : socket_(executor, socket),
         backoff_(executor),
         counters_(counters),
-        most_connections_(most_connections),
+        limits_(limits),
         receiver_(receiver) {}
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// Binds and listens. Returns the port. Errors: "listen on ADDRESS:PORT: why".
-  [[nodiscard]] runtime::Result<std::uint16_t> open(const config::ListenAddress& address);
   /// Waits for connections.
   void wait();
   /// Accepts those that wait.
@@ -46,10 +44,10 @@ class Listener {
   void wait_later(std::chrono::milliseconds time);
   void take(int socket);
 
-  Acceptor acceptor_;
+  Descriptor socket_;
   Timer backoff_;
   ConnectionCounters& counters_;
-  std::uint64_t most_connections_;
+  const config::LimitOptions& limits_;
   Receiver receiver_;
   bool ready_ = false;
   bool grace_given_ = false;

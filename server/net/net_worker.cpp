@@ -29,9 +29,10 @@ int make_eventfd() {
 }  // namespace
 
 NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ReplyDirectory& directory,
-                     BlockPool& input, StatsSource stats)
+                     BlockPool& input, const config::LimitOptions& limits, StatsSource stats)
     : shared_(shared),
-      host_{worker, store, directory, input, shared.limits, kVersionLine, stats.context, stats.text},
+      limits_(limits),
+      host_{worker, store, directory, input, limits_, kVersionLine, stats.context, stats.text},
       context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),
       wake_(context_, make_eventfd()),
       timer_(context_) {
@@ -133,15 +134,14 @@ void NetWorker::make_ready(Connection& connection) noexcept {
   last_ready_ = &connection;
 }
 
-runtime::Result<std::uint16_t> NetWorker::listen(const config::ListenAddress& address,
-                                                 Listener::Receiver receiver) {
-  Listener& listener =
-      listeners_.emplace_back(executor(), shared_.connections, shared_.limits.connections, receiver);
-  runtime::Result<std::uint16_t> port = listener.open(address);
-  if (port) {
-    listener.wait();
-  }
-  return port;
+void NetWorker::listen(int socket, Listener::Receiver receiver) {
+  listeners_.emplace_back(executor(), socket, shared_.connections, limits_, receiver).wait();
+}
+
+void NetWorker::set_limits(const config::LimitOptions& limits) {
+  limits_ = limits;
+  host_.take_limits();
+  arm_timer();
 }
 
 void NetWorker::adopt(int socket) {
@@ -198,7 +198,7 @@ void NetWorker::sending_waits(bool begins) {
 
 // A coarse clock that runs only while somebody could run out of time: an idle daemon has no timer.
 void NetWorker::arm_timer() {
-  const config::LimitOptions& limits = shared_.limits;
+  const config::LimitOptions& limits = limits_;
   const bool idle_matters = limits.idle_timeout_ms != 0 && connections_ != nullptr;
   if (timer_armed_ || (!idle_matters && sending_waits_ == 0)) {
     return;

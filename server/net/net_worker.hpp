@@ -24,7 +24,6 @@ namespace mxkv::server {
 
 /// What the workers' network sides share.
 struct NetShared {
-  config::LimitOptions limits;
   ConnectionCounters connections;
 };
 
@@ -36,7 +35,7 @@ class NetWorker final : public runtime::Poller {
 
   /// What sessions need, as in SessionHost. All outlive this.
   NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ReplyDirectory& directory,
-            BlockPool& input, StatsSource stats);
+            BlockPool& input, const config::LimitOptions& limits, StatsSource stats);
   ~NetWorker() override;
   NetWorker(const NetWorker&) = delete;
   NetWorker& operator=(const NetWorker&) = delete;
@@ -48,9 +47,10 @@ class NetWorker final : public runtime::Poller {
 
   /// Takes over a socket that was counted in ConnectionCounters::open.
   void adopt(int socket);
-  /// Binds a listener, which accepts when the worker runs. Returns its port. Start-up only.
-  [[nodiscard]] runtime::Result<std::uint16_t> listen(const config::ListenAddress& address,
-                                                      Listener::Receiver receiver);
+  /// Takes over a listening socket, which accepts when the worker runs. Start-up only.
+  void listen(int socket, Listener::Receiver receiver);
+  /// Holds for all connections from their next request on. Who is over a lowered limit stays.
+  void set_limits(const config::LimitOptions& limits);
   /// Stops listening, answers what has arrived, closes all connections.
   void drain();
 
@@ -64,7 +64,7 @@ class NetWorker final : public runtime::Poller {
   [[nodiscard]] Executor executor() noexcept { return context_.get_executor(); }
   [[nodiscard]] StoreSessionHost& host() noexcept { return host_; }
   [[nodiscard]] ReplyDirectory& directory() noexcept { return host_.directory; }
-  [[nodiscard]] const config::LimitOptions& limits() const noexcept { return shared_.limits; }
+  [[nodiscard]] const config::LimitOptions& limits() const noexcept { return limits_; }
   [[nodiscard]] NetCounters& counters() noexcept { return counters_; }
   [[nodiscard]] std::uint64_t now_ns() const noexcept { return host_.worker.now_ns(); }
   /// Where one read goes; kReadHeadroom bytes before it are free, too.
@@ -87,6 +87,7 @@ class NetWorker final : public runtime::Poller {
   void delete_buried();
 
   NetShared& shared_;
+  config::LimitOptions limits_;  ///< its own copy: they change while the daemon runs
   StoreSessionHost host_;
   asio::io_context context_;
   Descriptor wake_;

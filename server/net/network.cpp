@@ -3,7 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <deque>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "server/net/net_worker.hpp"
@@ -11,6 +15,10 @@
 namespace mxkv::server {
 
 namespace {
+
+/// How long new limits are waited for: a worker's round is short.
+constexpr std::chrono::milliseconds kLookEvery{1};
+constexpr int kLooksAtMost = 1000;
 
 /// Carries an accepted socket to the worker that will own it.
 class AdoptTask final : public runtime::MxTask {
@@ -42,6 +50,24 @@ class DrainTask final : public runtime::MxTask {
   NetWorker& net_;
 };
 
+class LimitsTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "change limits";
+  LimitsTask(const runtime::TaskClass* task_class, NetWorker& net, const config::LimitOptions& limits,
+             std::atomic<std::uint64_t>& done) noexcept
+      : MxTask(task_class), net_(net), limits_(limits), done_(done) {}
+  runtime::step execute(runtime::Worker& /*worker*/) {
+    net_.set_limits(limits_);
+    done_.fetch_add(1, std::memory_order_release);  // pairs with the acquire in set_limits()
+    return runtime::step::done;
+  }
+
+ private:
+  NetWorker& net_;
+  config::LimitOptions limits_;
+  std::atomic<std::uint64_t>& done_;
+};
+
 /// For workers whose sockets are gone: they run no more, but are still told to stop. Has no state.
 class NoPoller final : public runtime::Poller {
  public:
@@ -54,9 +80,8 @@ class NoPoller final : public runtime::Poller {
 }  // namespace
 
 struct Network::Parts {
-  Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits) : runtime(runtime_) {
-    shared.limits = limits;
-  }
+  Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_)
+      : runtime(runtime_), limits(limits_) {}
 
   void accepted(int socket) {
     NetWorker& least = *std::min_element(workers.begin(), workers.end(), [](NetWorker& a, NetWorker& b) {
@@ -73,6 +98,11 @@ struct Network::Parts {
   NetShared shared;
   std::deque<BlockPool> input_pools;
   std::deque<NetWorker> workers;
+  std::vector<ListenSocket> sockets;  ///< their descriptors are the acceptor's
+  mutable std::mutex mutex;           ///< guards limits; they are rarely looked at here
+  config::LimitOptions limits;
+  std::atomic<std::uint64_t> limits_set{0};  ///< by workers, ever
+  std::uint64_t limits_sent = 0;             ///< to workers, ever
 };
 
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,
@@ -83,7 +113,8 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
     ReplyDirectory& directory = replies[i]->directory;
     BlockPool& input = parts_->input_pools.emplace_back(runtime.budget(), worker.account(),
                                                         runtime::memory_category::buffers);
-    NetWorker& net = parts_->workers.emplace_back(parts_->shared, worker, store, directory, input, stats);
+    NetWorker& net =
+        parts_->workers.emplace_back(parts_->shared, worker, store, directory, input, limits, stats);
     store.context(worker.id()).replies = &directory;
     directory.set_hooks(
         {&worker,
@@ -100,23 +131,43 @@ Network::~Network() {
   }
 }
 
-runtime::Result<std::vector<config::ListenAddress>> Network::listen(
-    std::span<const config::ListenAddress> addresses) {
-  std::vector<config::ListenAddress> bound(addresses.begin(), addresses.end());
-  NetWorker& acceptor = parts_->workers.front();
-  for (config::ListenAddress& address : bound) {
-    const runtime::Result<std::uint16_t> port = acceptor.listen(
-        address,
-        {parts_.get(), [](void* parts, int socket) { static_cast<Parts*>(parts)->accepted(socket); }});
-    if (!port) {
-      return port.error();
-    }
-    address.port = port.value();
+void Network::listen(std::vector<ListenSocket> sockets) {
+  for (ListenSocket& socket : sockets) {
+    parts_->workers.front().listen(socket.release(), {parts_.get(), [](void* parts, int accepted) {
+                                                        static_cast<Parts*>(parts)->accepted(accepted);
+                                                      }});
+    parts_->sockets.push_back(std::move(socket));
   }
-  return bound;
+}
+
+bool Network::set_limits(const config::LimitOptions& limits) {
+  {
+    const std::scoped_lock lock{parts_->mutex};
+    parts_->limits = limits;
+  }
+  for (NetWorker& net : parts_->workers) {
+    ++parts_->limits_sent;
+    parts_->runtime.submit(parts_->runtime.create_outside<LimitsTask>(net, limits, parts_->limits_set),
+                           net.host().worker.id());
+  }
+  const auto holds = [this] {
+    return parts_->limits_set.load(std::memory_order_acquire) == parts_->limits_sent;
+  };
+  for (int look = 0; look < kLooksAtMost && !holds(); ++look) {
+    std::this_thread::sleep_for(kLookEvery);
+  }
+  return holds();
+}
+
+config::LimitOptions Network::limits() const {
+  const std::scoped_lock lock{parts_->mutex};
+  return parts_->limits;
 }
 
 void Network::drain() {
+  for (ListenSocket& socket : parts_->sockets) {
+    socket.remove_file();
+  }
   for (NetWorker& net : parts_->workers) {
     parts_->runtime.submit(parts_->runtime.create_outside<DrainTask>(net), net.host().worker.id());
   }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "config/options.hpp"
-#include "runtime/base/result.hpp"
 #include "runtime/scheduler/runtime.hpp"
+#include "server/net/listen_socket.hpp"
 #include "server/net/net_counters.hpp"
 #include "server/net/stats_source.hpp"
 #include "server/reply/worker_replies.hpp"
@@ -29,10 +29,13 @@ class Network {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  /// Binds the listeners; they accept when the runtime runs. Returns them with the ports they got.
-  /// Errors: the first that cannot be bound. Start-up only.
-  [[nodiscard]] runtime::Result<std::vector<config::ListenAddress>> listen(
-      std::span<const config::ListenAddress> addresses);
+  /// Takes over the sockets; they accept when the runtime runs. Start-up only.
+  void listen(std::vector<ListenSocket> sockets);
+  /// Sends new limits to all workers, and waits until they hold, or for a second. Returns whether they hold
+  /// everywhere. The main thread.
+  bool set_limits(const config::LimitOptions& limits);
+  /// The limits that were set last. Any thread.
+  [[nodiscard]] config::LimitOptions limits() const;
   /// Stops listening, answers what has arrived, closes all connections. Any thread that is no worker.
   void drain();
   /// Whether drain() is done. Any thread.

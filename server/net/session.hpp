@@ -43,9 +43,15 @@ struct SessionHost {
   std::string (*stats)(void* context, std::string_view group) = nullptr;
   WaitingPool<BuilderT> waiting{};
   std::uint64_t turn = 0;
-  protocol::Parser parser{
-      protocol::ParserLimits{.value_bytes = limits.value_bytes, .get_line_bytes = limits.get_line_bytes}};
+  protocol::Parser parser = parser_for(limits);
   protocol::Request request{};  ///< scratch: large, and only partly filled by most commands
+
+  /// `limits` changed.
+  void take_limits() noexcept { parser = parser_for(limits); }
+  static protocol::Parser parser_for(const config::LimitOptions& limits) noexcept {
+    return protocol::Parser{
+        protocol::ParserLimits{.value_bytes = limits.value_bytes, .get_line_bytes = limits.get_line_bytes}};
+  }
 };
 
 /// Why a session does not take requests.

@@ -67,7 +67,7 @@ std::string Statistics::text(std::string_view group) {
     text.add("sizes_status", "disabled");
   } else if (group == "conns") {
     text.add("open", network_->stats().open_connections);
-    text.add("limit", options_.limits.connections);
+    text.add("limit", network_->limits().connections);
   } else if (group == "reset") {
     reset();
     return std::string{protocol::kReset};
@@ -132,7 +132,7 @@ void Statistics::general(StatText& text) {
   text.add("pointer_size", 8 * sizeof(void*));
   text.add_seconds("rusage_user", usage.ru_utime.tv_sec, usage.ru_utime.tv_usec);
   text.add_seconds("rusage_system", usage.ru_stime.tv_sec, usage.ru_stime.tv_usec);
-  text.add("max_connections", options_.limits.connections);
+  text.add("max_connections", network_->limits().connections);
   text.add("curr_connections", now.net.open_connections);
   text.add("total_connections", now.net.total_connections);
   text.add("rejected_connections", now.net.rejected_connections);
@@ -155,12 +155,16 @@ void Statistics::general(StatText& text) {
 }
 
 void Statistics::settings(StatText& text) const {
-  const config::LimitOptions& limits = options_.limits;
+  const config::LimitOptions limits = network_->limits();
   text.add("maxbytes", runtime_.budget().limit_bytes());
   text.add("maxconns", limits.connections);
-  text.add("tcpport", options_.listeners.empty() ? 0 : options_.listeners.front().port);
+  const auto tcp = std::ranges::find(options_.listeners, std::string{}, &config::ListenAddress::path);
+  const auto local =
+      std::ranges::find_if_not(options_.listeners, &std::string::empty, &config::ListenAddress::path);
+  text.add("tcpport", tcp == options_.listeners.end() ? 0 : tcp->port);
   text.add("udpport", 0);
-  text.add("inter", options_.listeners.empty() ? "" : options_.listeners.front().address);
+  text.add("inter", tcp == options_.listeners.end() ? "" : tcp->address);
+  text.add("domain_socket", local == options_.listeners.end() ? "NULL" : local->path);
   text.add("verbosity", 0);
   text.add("evictions", "off");
   text.add("num_threads", runtime_.worker_count());

@@ -64,16 +64,29 @@ void expire_key(runtime::Worker& worker, std::string_view key) {
 }
 
 Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
-    : options_(options),
-      item_kind_(runtime.add_reclaim_kind(
+    : item_kind_(runtime.add_reclaim_kind(
           [](runtime::Worker& worker, void* item) { Item::destroy(worker, static_cast<Item*>(item)); })),
       tree_(runtime, options.tree),
       contexts_(std::make_unique<WorkerContext[]>(runtime.worker_count())),
       workers_(runtime.worker_count()) {
+  set_limits(options.ranges, options.value_bytes);
   for (std::size_t i = 0; i < workers_; ++i) {
     contexts_[i].store = this;
     runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).set_local(&contexts_[i]);
   }
+}
+
+void Store::set_limits(const RangeLimits& ranges, std::uint64_t value_bytes) noexcept {
+  value_limit_.store(value_bytes, std::memory_order_relaxed);
+  range_items_.store(ranges.items, std::memory_order_relaxed);
+  range_bytes_.store(ranges.bytes, std::memory_order_relaxed);
+  range_time_ns_.store(ranges.time_ns, std::memory_order_relaxed);
+}
+
+RangeLimits Store::range_limits() const noexcept {
+  return {.items = range_items_.load(std::memory_order_relaxed),
+          .bytes = range_bytes_.load(std::memory_order_relaxed),
+          .time_ns = range_time_ns_.load(std::memory_order_relaxed)};
 }
 
 void Store::get(runtime::Worker& worker, std::string_view key, verb op, std::int64_t exptime, bool end_line,
@@ -112,7 +125,7 @@ void Store::range(runtime::Worker& worker, const protocol::Request& request, con
     return;
   }
   auto* state = new (worker.allocate_block(runtime::task_block_for(sizeof(RangeState)))) RangeState;
-  worker.create<RangeTask>(tree_, request.range, options_.ranges, *state, address, worker.now_ns())
+  worker.create<RangeTask>(tree_, request.range, range_limits(), *state, address, worker.now_ns())
       ->start(worker);
 }
 

@@ -50,7 +50,12 @@ class Store {
 
   // Any thread.
 
-  [[nodiscard]] std::uint64_t value_limit() const noexcept { return options_.value_bytes; }
+  /// Longest value; an append may not exceed it either.
+  [[nodiscard]] std::uint64_t value_limit() const noexcept {
+    return value_limit_.load(std::memory_order_relaxed);
+  }
+  /// Holds for requests that begin later.
+  void set_limits(const RangeLimits& ranges, std::uint64_t value_bytes) noexcept;
   /// Items with a cas unique up to this do not count as there, once the clock (us) has reached it.
   [[nodiscard]] std::uint64_t flush_point() const noexcept {
     return flush_point_.load(std::memory_order_relaxed);
@@ -64,14 +69,19 @@ class Store {
   }
 
  private:
+  [[nodiscard]] RangeLimits range_limits() const noexcept;
   [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept;
 
-  StoreOptions options_;
   runtime::ReclaimKind item_kind_;
   ItemTree tree_;
   std::unique_ptr<WorkerContext[]> contexts_;
   std::size_t workers_;
   std::atomic<std::uint64_t> flush_point_{0};
+  // Relaxed: each bounds by itself, and nothing is ordered by them.
+  std::atomic<std::uint64_t> value_limit_;
+  std::atomic<std::uint64_t> range_items_;
+  std::atomic<std::uint64_t> range_bytes_;
+  std::atomic<std::uint64_t> range_time_ns_;
 };
 
 }  // namespace mxkv::server

@@ -41,11 +41,11 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
        "2:1: wrokers: an unknown key, did you mean workers? (allowed: listeners, workers, cpus, nodes, "
        "spin_rounds, memory, "
        "prefetch, "
-       "epoch, limits, log)"},
+       "epoch, limits, server, log)"},
       {"unknown key of a section", "memory:\n  limit: 1GiB\n  huge: off\n",
        "3:3: memory.huge: an unknown key (allowed: limit, huge_pages, numa_placement)"},
       {"unknown key of a list item", "listeners:\n  - {address: 127.0.0.1, prot: 1}\n",
-       "2:26: listeners[0].prot: an unknown key, did you mean port? (allowed: address, port)"},
+       "2:26: listeners[0].prot: an unknown key, did you mean port? (allowed: address, port, path, mode)"},
       {"repeated key", "limits:\n  pipeline: 1\n  scan_items: 2\n  pipeline: 3\n",
        "4:3: limits.pipeline: a repeated key (allowed: once; first in line 2)"},
       {"repeated section", "log: {level: info}\nlog: {level: off}\n",
@@ -83,10 +83,28 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"malformed listener", "listeners:\n  - localhost:1\n",
        "2:5: listeners[0]: \"localhost:1\" is not an address and a port (allowed: an address in numbers and "
        "a port, "
-       "such as 127.0.0.1:11211 or [::1]:11211)"},
+       "such as 127.0.0.1:11211 or [::1]:11211, or unix:PATH)"},
       {"malformed address", "listeners: [{address: nowhere, port: 1}]\n",
        "1:23: listeners[0].address: \"nowhere\" is not an address (allowed: an IPv4 or IPv6 address in "
        "numbers)"},
+      {"unix socket without a path", "listeners: [\"unix:\"]\n",
+       "1:13: listeners[0]: \"\" is no path for a unix socket (allowed: the path of a unix socket, such as "
+       "/run/mxkv.sock, of at most 107 bytes)"},
+      {"malformed mode", "listeners: [{path: /a, mode: rw}]\n",
+       "1:30: listeners[0].mode: \"rw\" is no file mode (allowed: octal digits such as 0660, not all of them "
+       "0)"},
+      {"path and port", "listeners: [{path: /a, port: 1}]\n",
+       "1:13: listeners[0]: has both a path and an address or port (allowed: one of them)"},
+      {"mode without a path", "listeners: [{port: 1, mode: 0660}]\n",
+       "1:13: listeners[0]: has a mode, but no path (allowed: mode together with path)"},
+      {"empty file name", "server: {pid_file: \"\"}\n",
+       "1:20: server.pid_file: is empty (allowed: a file's name, or none)"},
+      {"drain time-out without a unit", "server: {drain_timeout: 5}\n",
+       "1:25: server.drain_timeout: \"5\" is not a duration (allowed: a whole number of ms, s, min or h, "
+       "such as "
+       "50ms)"},
+      {"log rate", "log: {rate: 0}\n",
+       "1:13: log.rate: \"0\" is out of range (allowed: 1 to 1000000, or unlimited)"},
       {"no listener", "listeners: []\n", "1:1: listeners: is an empty list (allowed: at least one item)"},
       {"scalar for a section", "memory: 1GiB\n", "1:9: memory: is not a mapping (allowed: key: value)"},
       {"list for a section", "memory: [1GiB]\n", "1:9: memory: is not a mapping (allowed: key: value)"},
@@ -116,7 +134,7 @@ TEST(LoadErrors, OfSeveralAllAreToldInTheOrderOfTheText) {
   EXPECT_EQ(error_of("workers: 0\nnonsense: 1\nprefetch: {window: 0, window: 1}\nlisteners: []\n"),
             "1:10: workers: \"0\" is out of range (allowed: 1 to 1024, or auto)\n"
             "2:1: nonsense: an unknown key (allowed: listeners, workers, cpus, nodes, spin_rounds, memory, "
-            "prefetch, epoch, limits, log)\n"
+            "prefetch, epoch, limits, server, log)\n"
             "3:20: prefetch.window: \"0\" is out of range (allowed: 1 to 256)\n"
             "3:23: prefetch.window: a repeated key (allowed: once; first in line 3)\n"
             "4:1: listeners: is an empty list (allowed: at least one item)");

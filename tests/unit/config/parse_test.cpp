@@ -83,6 +83,7 @@ TEST(ParseCpuList, RefusesACpuNamedTwiceAndSaysWhich) {
 TEST(ParseListen, TakesIpv4AndBracketedIpv6) {
   EXPECT_EQ(parse_listen("127.0.0.1:11211").value(), (ListenAddress{.address = "127.0.0.1", .port = 11211}));
   EXPECT_EQ(parse_listen("0.0.0.0:0").value(), (ListenAddress{.address = "0.0.0.0", .port = 0}));
+  EXPECT_EQ(parse_listen("unix:/run/a b").value().path, "/run/a b");
   EXPECT_EQ(parse_listen("[::1]:65535").value(), (ListenAddress{.address = "::1", .port = 65535}));
 }
 
@@ -106,7 +107,7 @@ TEST(Format, IsReadBackAsTheSameValue) {
   for (const char* text : {"all", "0", "0-3,8", "8,0-2", "1,3,5"}) {
     EXPECT_EQ(format_cpu_list(parse_cpu_list(text).value()), text);
   }
-  for (const char* text : {"127.0.0.1:11211", "[::1]:0"}) {
+  for (const char* text : {"127.0.0.1:11211", "[::1]:0", "unix:/run/mxkv.sock"}) {
     EXPECT_EQ(format_listen(parse_listen(text).value()), text);
   }
 }

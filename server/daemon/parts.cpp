@@ -1,0 +1,51 @@
+#include "server/daemon/parts.hpp"
+
+#include <utility>
+
+namespace mxkv::server {
+
+namespace {
+
+RangeLimits range_limits(const config::LimitOptions& limits) {
+  return {.items = limits.scan_items,
+          .bytes = limits.scan_bytes,
+          .time_ns = std::uint64_t{limits.scan_time_ms} * 1'000'000};
+}
+
+std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runtime) {
+  std::vector<std::unique_ptr<WorkerReplies>> replies;
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    replies.push_back(std::make_unique<WorkerReplies>(
+        runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}), runtime.budget()));
+  }
+  return replies;
+}
+
+}  // namespace
+
+Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved,
+             const runtime::Clock& clock)
+    : runtime(std::move(resolved), clock),
+      store(runtime,
+            {.tree = {}, .ranges = range_limits(options.limits), .value_bytes = options.limits.value_bytes}),
+      statistics(runtime, store, options),
+      replies(make_replies(runtime)),
+      network(runtime, replies, store, options.limits,
+              {&statistics, [](void* source, std::string_view group) {
+                 return static_cast<Statistics*>(source)->text(group);
+               }}) {
+  statistics.set_network(network);
+}
+
+Parts::~Parts() {
+  runtime.stop();
+  // Tasks that never ran refer to store and replies, so they go first.
+  runtime.drain_stopped();
+}
+
+bool Parts::set_limits(const config::LimitOptions& limits) {
+  store.set_limits(range_limits(limits), limits.value_bytes);
+  return network.set_limits(limits);
+}
+
+}  // namespace mxkv::server

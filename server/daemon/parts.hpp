@@ -1,0 +1,34 @@
+// All that serves, in the order in which it refers to each other.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "config/options.hpp"
+#include "runtime/base/clock.hpp"
+#include "runtime/scheduler/runtime.hpp"
+#include "server/net/network.hpp"
+#include "server/stats/statistics.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: the main thread; each member says for itself what others may do.
+struct Parts {
+  /// `options` and `clock` outlive this. Throws std::system_error when the system refuses something.
+  Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved, const runtime::Clock& clock);
+  ~Parts();
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  /// New limits for all that run. Returns whether all workers have them by now.
+  bool set_limits(const config::LimitOptions& limits);
+
+  runtime::Runtime runtime;
+  Store store;
+  Statistics statistics;
+  std::vector<std::unique_ptr<WorkerReplies>> replies;
+  Network network;
+};
+
+}  // namespace mxkv::server

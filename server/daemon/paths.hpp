@@ -1,0 +1,25 @@
+// A daemon in the background has another directory than the one it was started from, so its files need whole
+// paths.
+#pragma once
+
+#include <filesystem>
+
+#include "config/options.hpp"
+
+namespace mxkv::server {
+
+/// Relative paths of files and unix sockets begin at `directory`.
+inline void make_absolute(config::DaemonOptions& options, const std::filesystem::path& directory) {
+  const auto from_here = [&directory](std::string& path) {
+    if (!path.empty()) {
+      path = (directory / path).string();  // an absolute path stays as it is
+    }
+  };
+  from_here(options.log.file);
+  from_here(options.server.pid_file);
+  for (config::ListenAddress& listener : options.listeners) {
+    from_here(listener.path);
+  }
+}
+
+}  // namespace mxkv::server
