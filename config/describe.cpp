@@ -1,13 +1,23 @@
-// The visitor that writes: options as flat text, for the log at start and for comparing them.
-#include "config/load.hpp"
+// The visitor that writes: options as flat text for comparing them, and as a file that says who set what.
+#include "config/describe.hpp"
+
+#include <vector>
+
 #include "config/schema.hpp"
 
 namespace mxkv::config {
 namespace {
 
+struct Line {
+  std::string path;  // of the key, with its sections
+  std::string text;  // of the value
+  std::vector<std::string> items;
+  bool list = false;
+};
+
 class Writer final : public SchemaVisitor {
  public:
-  explicit Writer(std::string& text) : text_(text) {}
+  explicit Writer(std::vector<Line>& lines) : lines_(lines) {}
 
   void section(std::string_view name, const std::function<void(SchemaVisitor&)>& body) override {
     const std::string outer = prefix_;
@@ -15,25 +25,74 @@ class Writer final : public SchemaVisitor {
     body(*this);
     prefix_ = outer;
   }
-  void scalar(std::string_view name, const ScalarField& field) override { line(name, field.get()); }
-  void list(std::string_view name, const ListField& field) override { line(name, field.get()); }
-
- private:
-  void line(std::string_view name, const std::string& value) {
-    text_.append(prefix_).append(name).append(" = ").append(value).append("\n");
+  void scalar(std::string_view name, const ScalarField& field) override {
+    lines_.push_back({prefix_ + std::string{name}, field.get(), {}, false});
+  }
+  void list(std::string_view name, const ListField& field) override {
+    Line line{prefix_ + std::string{name}, std::string{field.none}, field.items(), true};
+    std::string all;
+    for (const std::string& item : line.items) {
+      all.append(all.empty() ? "" : ", ").append(item);
+    }
+    if (!all.empty()) {
+      line.text = "[" + all + "]";
+    }
+    lines_.push_back(std::move(line));
   }
 
-  std::string& text_;
+ private:
+  std::vector<Line>& lines_;
   std::string prefix_;
 };
+
+std::vector<Line> lines_of(const DaemonOptions& options) {
+  std::vector<Line> lines;
+  Writer writer{lines};
+  DaemonOptions copy = options;  // the schema speaks of options that may be set
+  visit_schema(writer, copy);
+  return lines;
+}
+
+// The value with who set it behind it, aligned where it is short.
+void add(std::string& text, std::string line, const Origin* origin) {
+  constexpr std::size_t kOriginColumn = 40;
+  line.append(line.size() + 2 < kOriginColumn ? kOriginColumn - line.size() : 2, ' ');
+  text.append(line).append("# ").append(origin == nullptr ? "default" : to_string(*origin)).append("\n");
+}
 
 }  // namespace
 
 std::string describe(const DaemonOptions& options) {
   std::string text;
-  Writer writer{text};
-  DaemonOptions copy = options;  // the schema speaks of options that may be set
-  visit_schema(writer, copy);
+  for (const Line& line : lines_of(options)) {
+    text.append(line.path).append(" = ").append(line.text).append("\n");
+  }
+  return text;
+}
+
+std::string print_yaml(const DaemonOptions& options) {
+  std::string text;
+  std::string section;
+  for (const Line& line : lines_of(options)) {
+    const std::size_t dot = line.path.find('.');
+    const std::string inside = dot == std::string::npos ? "" : line.path.substr(0, dot);
+    if (inside != section && !inside.empty()) {
+      text.append(inside).append(":\n");
+    }
+    section = inside;
+    const std::string indent(inside.empty() ? 0 : 2, ' ');
+    const std::string key = indent + line.path.substr(inside.empty() ? 0 : dot + 1) + ":";
+    const Origin* origin = find_origin(options.origins, line.path);
+    if (line.items.empty()) {
+      add(text, key + " " + line.text, origin);
+      continue;
+    }
+    add(text, key, origin);
+    for (std::size_t i = 0; i < line.items.size(); ++i) {
+      add(text, indent + "  - " + line.items[i],
+          find_origin(options.origins, line.path + "[" + std::to_string(i) + "]"));
+    }
+  }
   return text;
 }
 

@@ -1,11 +1,11 @@
-// Reads the memory facts of this machine from /proc and the cgroup file system.
+// Reads the limits of this machine and of the control groups from /proc and the cgroup file system.
+#include "config/facts.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <string>
 #include <string_view>
-
-#include "config/resolve.hpp"
 
 namespace mxkv::config {
 namespace {
@@ -27,20 +27,38 @@ std::size_t number_in(const std::filesystem::path& file) {
   return std::getline(stream, line) ? leading_number(line) : 0;
 }
 
-// The tightest limit of the group `group` and its parents below `mount`; 0: none.
-// Inside a container the path may be the host's, whose directories are not there: they count as no limit,
-// and the container's own limit is the one at the mount.
-std::size_t tightest_limit(const std::filesystem::path& mount, std::string_view group, const char* file) {
+// CPUs' worth of time in "quota period", rounded up; 0 for "max", for -1 and for what is no quota.
+std::size_t quota_cpus(std::size_t quota, std::size_t period) {
+  return period == 0 ? 0 : (quota + period - 1) / period;
+}
+
+std::size_t quota_in(const std::filesystem::path& directory) {
+  std::ifstream stream{directory / "cpu.max"};
+  std::size_t quota = 0;
+  std::size_t period = 0;
+  return stream >> quota >> period ? quota_cpus(quota, period) : 0;
+}
+
+std::size_t quota_in_version_1(const std::filesystem::path& directory) {
+  return quota_cpus(number_in(directory / "cpu.cfs_quota_us"), number_in(directory / "cpu.cfs_period_us"));
+}
+
+std::size_t tighter(std::size_t a, std::size_t b) {
+  return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+// The tightest limit of the group `group` and its parents below `mount`, as `read` finds it in a directory;
+// 0: none. Inside a container the path may be the host's, whose directories are not there: they count as no
+// limit, and the container's own limit is the one at the mount.
+template <class Read>
+std::size_t tightest_limit(const std::filesystem::path& mount, std::string_view group, Read read) {
   std::size_t tightest = 0;
   std::filesystem::path relative = std::filesystem::path{group}.relative_path().lexically_normal();
   if (relative.string().starts_with("..")) {
     relative.clear();
   }
   for (;;) {
-    const std::size_t limit = number_in(mount / relative / file);
-    if (limit != 0 && (tightest == 0 || limit < tightest)) {
-      tightest = limit;
-    }
+    tightest = tighter(tightest, read(mount / relative));
     if (relative.empty() || relative == ".") {
       return tightest;
     }
@@ -48,10 +66,18 @@ std::size_t tightest_limit(const std::filesystem::path& mount, std::string_view 
   }
 }
 
-std::size_t cgroup_limit(const std::filesystem::path& root) {
+struct CgroupLimits {
+  std::size_t memory_bytes = 0;
+  std::size_t cpus = 0;
+};
+
+CgroupLimits cgroup_limits(const std::filesystem::path& root) {
   std::ifstream groups{root / "proc/self/cgroup"};
   const std::filesystem::path mount = root / "sys/fs/cgroup";
-  std::size_t tightest = 0;
+  const auto memory_in = [](const char* file) {
+    return [file](const std::filesystem::path& directory) { return number_in(directory / file); };
+  };
+  CgroupLimits limits;
   // Lines are "id:controllers:path"; version 2 has one line, "0::path".
   for (std::string line; std::getline(groups, line);) {
     const std::size_t first = line.find(':');
@@ -59,19 +85,24 @@ std::size_t cgroup_limit(const std::filesystem::path& root) {
     if (second == std::string::npos) {
       continue;
     }
-    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string name = line.substr(first + 1, second - first - 1);
+    const std::string controllers = "," + name + ",";
     const std::string_view group = std::string_view{line}.substr(second + 1);
-    std::size_t limit = 0;
-    if (controllers.empty()) {
-      limit = tightest_limit(mount, group, "memory.max");
-    } else if (("," + controllers + ",").find(",memory,") != std::string::npos) {
-      limit = tightest_limit(mount / "memory", group, "memory.limit_in_bytes");
+    if (name.empty()) {
+      limits.memory_bytes =
+          tighter(limits.memory_bytes, tightest_limit(mount, group, memory_in("memory.max")));
+      limits.cpus = tighter(limits.cpus, tightest_limit(mount, group, quota_in));
     }
-    if (limit != 0 && (tightest == 0 || limit < tightest)) {
-      tightest = limit;
+    if (controllers.find(",memory,") != std::string::npos) {
+      limits.memory_bytes = tighter(
+          limits.memory_bytes, tightest_limit(mount / "memory", group, memory_in("memory.limit_in_bytes")));
+    }
+    if (controllers.find(",cpu,") != std::string::npos) {
+      limits.cpus = tighter(limits.cpus, tightest_limit(mount / name, group, quota_in_version_1));
+      limits.cpus = tighter(limits.cpus, tightest_limit(mount / "cpu", group, quota_in_version_1));
     }
   }
-  return tightest;
+  return limits;
 }
 
 }  // namespace
@@ -89,16 +120,28 @@ Result<MachineFacts> read_machine_facts(const std::filesystem::path& root) {
   if (facts.memory_bytes == 0) {
     return Error{file.string() + ": does not tell the memory of this machine"};
   }
-  const std::size_t limit = cgroup_limit(root);
+  const CgroupLimits limits = cgroup_limits(root);
   // Version 1 writes "no limit" as a number beyond any machine.
-  facts.cgroup_limit_bytes = limit < facts.memory_bytes ? limit : 0;
+  facts.cgroup_limit_bytes = limits.memory_bytes < facts.memory_bytes ? limits.memory_bytes : 0;
+  facts.cgroup_cpus = static_cast<std::uint32_t>(std::min<std::size_t>(limits.cpus, UINT32_MAX));
   return facts;
 }
 
-std::size_t default_memory_limit(const MachineFacts& facts) noexcept {
+MachineFacts facts_of(const runtime::Topology& topology) noexcept {
+  MachineFacts facts;
+  for (const runtime::NumaNode& node : topology.nodes) {
+    facts.memory_bytes += node.memory_bytes;
+  }
+  return facts;
+}
+
+std::size_t available_memory(const MachineFacts& facts) noexcept {
   const bool limited = facts.cgroup_limit_bytes != 0 && facts.cgroup_limit_bytes < facts.memory_bytes;
-  const std::size_t available = limited ? facts.cgroup_limit_bytes : facts.memory_bytes;
-  return available / 4 * 3;
+  return limited ? facts.cgroup_limit_bytes : facts.memory_bytes;
+}
+
+std::size_t default_memory_limit(const MachineFacts& facts) noexcept {
+  return available_memory(facts) / 4 * 3;
 }
 
 }  // namespace mxkv::config

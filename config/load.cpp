@@ -81,6 +81,13 @@ bool from_file(const Origins& origins, std::string_view path) {
   return origin != nullptr && origin->line != 0;
 }
 
+void drop_shares(std::vector<NodeOptions>& nodes) {
+  for (NodeOptions& node : nodes) {
+    node.memory_bytes = 0;
+    node.memory_percent = 0;
+  }
+}
+
 // Takes out of `options` what a file said and the stronger `root` makes void.
 void put_aside(const Value& root, DaemonOptions& options) {
   const auto says = [&root](std::string_view key) {
@@ -92,18 +99,28 @@ void put_aside(const Value& root, DaemonOptions& options) {
       forget_origins(options.origins, path);
     }
   };
-  if (says("workers") || says("cpus")) {
-    drop("nodes", options.nodes);
-  }
-  if (says("nodes")) {
+  const bool simple = says("workers") || says("cpus");
+  if (says("nodes") || says("topologies")) {
     drop("workers", options.workers);
     drop("cpus", options.cpus);
   }
+  if (simple || says("topologies")) {
+    drop("nodes", options.nodes);
+  }
+  if (simple || says("nodes")) {
+    drop("topologies", options.topologies);
+  }
   const auto memory = std::ranges::find(root.members, "memory", &Member::key);
-  if (memory != root.members.end() &&
-      std::ranges::find(memory->value.members, "limit", &Member::key) != memory->value.members.end()) {
-    for (NodeOptions& node : options.nodes) {
-      node.memory_bytes = from_file(options.origins, "nodes") ? 0 : node.memory_bytes;
+  if (memory == root.members.end() ||
+      std::ranges::find(memory->value.members, "limit", &Member::key) == memory->value.members.end()) {
+    return;
+  }
+  if (from_file(options.origins, "nodes")) {
+    drop_shares(options.nodes);
+  }
+  for (TopologySection& section : options.topologies) {
+    if (from_file(options.origins, "topologies")) {
+      drop_shares(section.nodes);
     }
   }
 }

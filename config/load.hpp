@@ -42,8 +42,4 @@ struct Loaded {
                                                   std::span<const std::string> sets,
                                                   std::span<const Flag> flags = {});
 
-/// Every key with its value in `options`, one `path = value` a line, in the order of the example file.
-/// Thread-safety: any thread.
-[[nodiscard]] std::string describe(const DaemonOptions& options);
-
 }  // namespace mxkv::config

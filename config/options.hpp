@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,21 +61,60 @@ struct ServerOptions {
   std::string pid_file;                   ///< empty: none
 };
 
+/// What a node's workers do otherwise than `prefetch` says.
+struct PrefetchChanges {
+  std::optional<runtime::prefetch_mode> mode;
+  std::optional<std::uint32_t> distance;
+  std::optional<std::uint32_t> window;
+  friend bool operator==(const PrefetchChanges&, const PrefetchChanges&) = default;
+};
+
 /// One entry of `nodes:`. Either a worker count, or the CPUs, or neither (all CPUs of the node).
 struct NodeOptions {
-  std::uint32_t node = 0;           ///< the operating system's index
+  std::uint32_t node = 0;            ///< the operating system's index
+  std::uint32_t workers = 0;         ///< 0: one for each CPU
+  std::vector<runtime::PuId> cpus;   ///< empty: all of the node that this process may use
+  std::size_t memory_bytes = 0;      ///< 0: see percent
+  std::uint32_t memory_percent = 0;  ///< of the node's; 0: no share of its own; all nodes have one or none
+  PrefetchChanges prefetch;
+  std::uint32_t pools = 0;  ///< of each worker; 0: as DaemonOptions::pools
+};
+
+/// Which workers there are and where.
+struct PlacementOptions {
   std::uint32_t workers = 0;        ///< 0: one for each CPU
-  std::vector<runtime::PuId> cpus;  ///< empty: all of the node that this process may use
-  std::size_t memory_bytes = 0;     ///< 0: no share of its own; either all nodes have one or none
+  std::vector<runtime::PuId> cpus;  ///< empty: all that this process may use
+  std::vector<NodeOptions> nodes;   ///< in place of workers and cpus; empty: found out
+};
+
+/// From `least` to `most`, both included.
+struct CountRange {
+  std::uint32_t least = 0;
+  std::uint32_t most = UINT32_MAX;
+  friend bool operator==(const CountRange&, const CountRange&) = default;
+};
+
+/// What a machine must have for an entry of `topologies:`. Counts are of what this process may use.
+struct TopologyCondition {
+  CountRange nodes;              ///< NUMA nodes with CPUs
+  CountRange cpus;               ///< hardware threads
+  std::size_t memory_bytes = 0;  ///< at least
+  friend bool operator==(const TopologyCondition&, const TopologyCondition&) = default;
+};
+
+/// One entry of `topologies:`. The first that fits the machine is taken.
+struct TopologySection : PlacementOptions {
+  std::string name;
+  TopologyCondition when;
 };
 
 /// All of them.
-struct DaemonOptions {
-  std::uint32_t workers = 0;        ///< 0: one for each CPU
-  std::vector<runtime::PuId> cpus;  ///< empty: all that this process may use
-  std::vector<NodeOptions> nodes;   ///< in place of workers and cpus
+struct DaemonOptions : PlacementOptions {
+  std::vector<TopologySection> topologies;  ///< in place of workers, cpus and nodes
   runtime::MemoryOptions memory;
+  std::uint32_t memory_limit_percent = 0;  ///< of the machine's or control group's, in place of limit_bytes
   runtime::PrefetchOptions prefetch;
+  std::uint32_t pools = 4;  ///< task pools of a worker, besides the pinned one
   runtime::EpochOptions epoch;
   std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};

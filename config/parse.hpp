@@ -19,6 +19,18 @@ namespace mxkv::config {
 /// "4096", "512MiB", "1GiB": bytes. Units: B, KiB, MiB, GiB, TiB.
 [[nodiscard]] runtime::Result<std::size_t> parse_size(std::string_view text);
 
+/// A size, or a part of whatever memory is meant; both 0: found out.
+struct MemoryAmount {
+  std::size_t bytes = 0;
+  std::uint32_t percent = 0;
+};
+
+/// A size, "75%" or "auto". Percent: whole, 1 to 100.
+[[nodiscard]] runtime::Result<MemoryAmount> parse_memory(std::string_view text);
+
+/// "2", "2-4", "2+" or "any".
+[[nodiscard]] runtime::Result<CountRange> parse_count_range(std::string_view text);
+
 /// "50ms", "60s", "5min", "1h": milliseconds. A unit is required.
 [[nodiscard]] runtime::Result<std::uint32_t> parse_duration_ms(std::string_view text);
 
@@ -40,6 +52,10 @@ namespace mxkv::config {
 
 /// The shortest text that parses to the same value.
 [[nodiscard]] std::string format_size(std::size_t bytes);
+/// For people: a tenth of the largest unit that fits, such as 23.4GiB.
+[[nodiscard]] std::string format_size_rounded(std::size_t bytes);
+[[nodiscard]] std::string format_memory(const MemoryAmount& amount);
+[[nodiscard]] std::string format_count_range(const CountRange& range);
 [[nodiscard]] std::string format_duration_ms(std::uint32_t milliseconds);
 [[nodiscard]] std::string format_cpu_list(const std::vector<runtime::PuId>& cpus);
 [[nodiscard]] std::string format_file_mode(std::uint32_t mode);

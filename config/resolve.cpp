@@ -1,234 +1,300 @@
-// Places workers on PUs. The order of spreading: each core group gets a worker before one gets a second,
-// each core before an SMT sibling is used, nodes taking turns; so few workers have most cache and memory
-// bandwidth. Then they are numbered by neighbourhood.
+// Puts workers on the CPUs of the machine and adds up memory, and finds what does not go together.
 #include "config/resolve.hpp"
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <string>
-#include <tuple>
+#include <optional>
 #include <utility>
 
+#include "config/choose_topology.hpp"
 #include "config/parse.hpp"
+#include "config/place.hpp"
 
 namespace mxkv::config {
 namespace {
 
-using runtime::Error;
 using runtime::NumaNode;
 using runtime::ProcessingUnit;
 using runtime::PuId;
-using runtime::Result;
 using runtime::Topology;
 using runtime::WorkerPlacement;
 
-using Units = std::vector<const ProcessingUnit*>;
-
-// The PUs in the order in which workers are spread over them.
-Units spread(Units units) {
-  std::ranges::sort(units, {}, [](const ProcessingUnit* unit) {
-    return std::tuple{unit->node, unit->group, unit->core, unit->pu};
-  });
-  using Key = std::tuple<std::size_t, std::size_t, std::size_t, runtime::NumaNodeId, PuId>;
-  std::map<runtime::CoreId, std::size_t> pus_in_core;
-  std::map<runtime::CoreGroupId, std::set<runtime::CoreId>> cores_in_group;
-  std::map<runtime::NumaNodeId, std::set<runtime::CoreGroupId>> groups_in_node;
-  std::vector<std::pair<Key, const ProcessingUnit*>> ranked;
-  for (const ProcessingUnit* unit : units) {
-    groups_in_node[unit->node].insert(unit->group);
-    cores_in_group[unit->group].insert(unit->core);
-    const std::size_t sibling = pus_in_core[unit->core]++;
-    // Units come sorted, so the sets hold what came before in the same node and group.
-    ranked.emplace_back(Key{sibling, cores_in_group[unit->group].size(), groups_in_node[unit->node].size(),
-                            unit->node, unit->pu},
-                        unit);
-  }
-  std::ranges::sort(ranked);
-  Units result;
-  result.reserve(ranked.size());
-  for (const auto& [key, unit] : ranked) {
-    result.push_back(unit);
-  }
-  return result;
-}
-
-// The workers of a node get consecutive ids; the order given stays otherwise.
-std::vector<WorkerPlacement> by_node(const std::vector<WorkerPlacement>& placements) {
-  std::map<runtime::NumaNodeId, std::vector<WorkerPlacement>> nodes;
-  for (const WorkerPlacement& placement : placements) {
-    nodes[placement.node].push_back(placement);
-  }
-  std::vector<WorkerPlacement> result;
-  result.reserve(placements.size());
-  for (const auto& [node, part] : nodes) {
-    result.insert(result.end(), part.begin(), part.end());
-  }
-  return result;
-}
-
-// `workers` of them (0: one for each) on `units`; more workers than units go round again.
-std::vector<WorkerPlacement> place(const Units& units, std::size_t workers, bool units_were_chosen) {
-  const std::size_t count = workers == 0 ? units.size() : workers;
-  Units order = count < units.size() ? spread(units) : units;
-  // Two pinned to one CPU cannot give way to each other: without a wish of the user's, let them float.
-  const bool pinned = count <= units.size() || units_were_chosen;
-  if (count < order.size()) {
-    order.resize(count);
-  }
-  if (!units_were_chosen) {
-    std::ranges::sort(order, {}, [](const ProcessingUnit* unit) {
-      return std::tuple{unit->node, unit->group, unit->core, unit->pu};
-    });
-  }
-  std::vector<WorkerPlacement> placements;
-  placements.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const ProcessingUnit& unit = *order[i % order.size()];
-    placements.push_back(WorkerPlacement{.pu = unit.pu, .node = unit.node, .pinned = pinned});
-  }
-  return by_node(placements);
-}
-
-std::string available_cpus(const Topology& topology) {
+std::vector<PuId> all_cpus(const Topology& topology) {
   std::vector<PuId> all;
   all.reserve(topology.pus.size());
   for (const ProcessingUnit& unit : topology.pus) {
     all.push_back(unit.pu);
   }
-  return " (available: " + format_cpu_list(all) + ")";
+  return all;
 }
 
 std::string available_nodes(const Topology& topology) {
   std::string text;
   for (const NumaNode& node : topology.nodes) {
-    text.append(text.empty() ? " (available: " : ", ").append(std::to_string(node.os_index));
+    text.append(text.empty() ? "" : ", ").append(std::to_string(node.os_index));
   }
-  return text + ")";
+  return text;
 }
 
-// The units of a list of CPUs; all of `topology` for an empty list.
-Result<Units> units_of(const Topology& topology, const std::vector<PuId>& cpus, const std::string& key) {
-  Units units;
-  for (const PuId cpu : cpus) {
-    const ProcessingUnit* unit = topology.find(cpu);
-    if (unit == nullptr) {
-      return Error{key + ": CPU " + std::to_string(cpu.value()) +
-                   " is not there, or this process may not use it" + available_cpus(topology)};
-    }
-    units.push_back(unit);
-  }
-  if (cpus.empty()) {
-    for (const ProcessingUnit& unit : topology.pus) {
-      units.push_back(&unit);
-    }
-  }
-  return units;
+// "CPU 3" or "CPUs 3-5".
+std::string name_of(const std::vector<PuId>& cpus) {
+  return (cpus.size() == 1 ? "CPU " : "CPUs ") + format_cpu_list(cpus);
 }
 
-// The workers of one entry of `nodes:`.
-Result<std::vector<WorkerPlacement>> place_on_node(const Topology& topology, const NodeOptions& wanted,
-                                                   const std::string& key) {
-  const NumaNode* node = topology.find_node(wanted.node);
-  if (node == nullptr) {
-    return Error{key + ".node: NUMA node " + std::to_string(wanted.node) +
-                 " is not there, or this process may not use it" + available_nodes(topology)};
-  }
-  const std::string name = "node " + std::to_string(wanted.node);
-  if (node->pus.empty()) {
-    return Error{key + ".node: " + name + " has no CPU that this process may use"};
-  }
-  const Result<Units> units =
-      units_of(topology, wanted.cpus.empty() ? node->pus : wanted.cpus, key + ".cpus");
-  if (!units) {
-    return units.error();
-  }
-  for (const ProcessingUnit* unit : units.value()) {
-    if (unit->node != node->node) {
-      std::string message = key + ".cpus: CPU ";
-      message.append(std::to_string(unit->pu.value())).append(" is not of ").append(name);
-      message.append(" (it has ").append(format_cpu_list(node->pus)).append(")");
-      return Error{std::move(message)};
-    }
-  }
-  if (node->memory_bytes != 0 && wanted.memory_bytes > node->memory_bytes) {
-    return Error{key + ".memory: " + name + " has only " + format_size(node->memory_bytes)};
-  }
-  return place(units.value(), wanted.workers, !wanted.cpus.empty());
+runtime::PrefetchOptions changed(const runtime::PrefetchOptions& all, const PrefetchChanges& changes) {
+  return {.mode = changes.mode.value_or(all.mode),
+          .distance = changes.distance.value_or(all.distance),
+          .window = changes.window.value_or(all.window)};
 }
 
-Result<std::vector<WorkerPlacement>> place_on_nodes(const DaemonOptions& options, const Topology& topology) {
-  if (options.workers != 0 || !options.cpus.empty()) {
-    return Error{
-        std::string{options.workers != 0 ? "workers" : "cpus"} +
-        ": given together with nodes (allowed: one of them; nodes have workers and cpus of their own)"};
-  }
-  std::vector<WorkerPlacement> placements;
-  std::set<std::uint32_t> seen;
-  for (std::size_t i = 0; i < options.nodes.size(); ++i) {
-    const std::string key = "nodes[" + std::to_string(i) + "]";
-    if (!seen.insert(options.nodes[i].node).second) {
-      return Error{key + ".node: node " + std::to_string(options.nodes[i].node) + " is listed twice"};
-    }
-    const Result<std::vector<WorkerPlacement>> part = place_on_node(topology, options.nodes[i], key);
-    if (!part) {
-      return part.error();
-    }
-    placements.insert(placements.end(), part.value().begin(), part.value().end());
-  }
-  return by_node(placements);
-}
+class Resolver {
+ public:
+  Resolver(const DaemonOptions& options, const Topology& topology, const MachineFacts& facts,
+           Findings& findings)
+      : options_(options), topology_(topology), facts_(facts), findings_(findings) {}
 
-// What tree, items and buffers may take together.
-Result<std::size_t> memory_limit(const DaemonOptions& options, const MachineFacts& facts) {
-  std::size_t shares = 0;
-  std::size_t sum = 0;
-  for (const NodeOptions& node : options.nodes) {
-    shares += node.memory_bytes != 0 ? 1U : 0U;
-    sum += node.memory_bytes;
+  Resolved run() {
+    const PlacementOptions* placement = choose();
+    if (placement == nullptr) {
+      return {};
+    }
+    result_.runtime.prefetch = options_.prefetch;
+    result_.runtime.pools_per_worker = options_.pools;
+    result_.runtime.workers = workers(*placement);
+    result_.runtime.memory = options_.memory;
+    result_.runtime.memory.limit_bytes = memory_limit(*placement);
+    result_.runtime.epoch = options_.epoch;
+    result_.runtime.spin_rounds = options_.spin_rounds;
+    for (const NumaNode& node : topology_.nodes) {
+      count_workers(node);
+      if (topology_.nodes.size() > 1) {
+        result_.runtime.os_nodes.push_back(node.os_index);
+      }
+    }
+    return std::move(result_);
   }
-  if (shares == 0) {
-    return options.memory.limit_bytes != 0 ? options.memory.limit_bytes : default_memory_limit(facts);
+
+ private:
+  void report(const std::string& path, std::string what) {
+    const Origin* origin = find_origin(options_.origins, path);
+    findings_.push_back({origin == nullptr ? Origin{} : *origin, path, std::move(what)});
   }
-  if (shares != options.nodes.size()) {
-    return Error{"nodes: some have memory and some have not (allowed: all or none)"};
+
+  // The placement that counts; sets the prefix of its paths. Null: none, which was reported.
+  const PlacementOptions* choose() {
+    if (options_.topologies.empty()) {
+      return &options_;
+    }
+    for (const auto& [key, given] :
+         {std::pair{"workers", options_.workers != 0}, std::pair{"cpus", !options_.cpus.empty()},
+          std::pair{"nodes", !options_.nodes.empty()}}) {
+      if (given) {
+        report(key, "given together with topologies (allowed: one of them; topologies have their own)");
+      }
+    }
+    std::string why;
+    const std::optional<std::size_t> chosen = choose_topology(options_.topologies, topology_, facts_, why);
+    if (!chosen) {
+      report("topologies", why);
+      return nullptr;
+    }
+    prefix_ = "topologies[" + std::to_string(*chosen) + "].";
+    result_.topology = options_.topologies[*chosen].name;
+    return &options_.topologies[*chosen];
   }
-  if (options.memory.limit_bytes != 0) {
-    return Error{"memory.limit: given together with the memory of nodes (allowed: one of them)"};
+
+  // The units of a list of CPUs that are there; the others are reported.
+  Units units_of(const std::vector<PuId>& cpus, const std::string& path) {
+    Units units;
+    std::vector<PuId> absent;
+    for (const PuId cpu : cpus) {
+      const ProcessingUnit* unit = topology_.find(cpu);
+      if (unit == nullptr) {
+        absent.push_back(cpu);
+      } else {
+        units.push_back(unit);
+      }
+    }
+    if (!absent.empty()) {
+      report(path, name_of(absent) + (absent.size() == 1 ? " is" : " are") +
+                       " not there, or this process may not use " + (absent.size() == 1 ? "it" : "them") +
+                       " (available: " + format_cpu_list(all_cpus(topology_)) + ")");
+    }
+    return units;
   }
-  return sum;
-}
+
+  std::vector<WorkerPlacement> workers(const PlacementOptions& placement) {
+    if (!placement.nodes.empty()) {
+      return on_nodes(placement);
+    }
+    const bool chosen = !placement.cpus.empty();
+    const Units units = units_of(chosen ? placement.cpus : all_cpus(topology_), prefix_ + "cpus");
+    std::size_t count = placement.workers;
+    if (count == 0 && !chosen && facts_.cgroup_cpus != 0) {
+      count = std::min<std::size_t>(units.size(), facts_.cgroup_cpus);
+    }
+    return units.empty() ? std::vector<WorkerPlacement>{} : place(units, count, chosen);
+  }
+
+  std::vector<WorkerPlacement> on_nodes(const PlacementOptions& placement) {
+    for (const auto& [key, given] :
+         {std::pair{"workers", placement.workers != 0}, std::pair{"cpus", !placement.cpus.empty()}}) {
+      if (given) {
+        report(prefix_ + key,
+               "given together with nodes (allowed: one of them; nodes have workers and cpus of their own)");
+      }
+    }
+    std::vector<WorkerPlacement> placements;
+    for (std::size_t i = 0; i < placement.nodes.size(); ++i) {
+      const std::vector<WorkerPlacement> part =
+          on_node(placement.nodes[i], prefix_ + "nodes[" + std::to_string(i) + "]");
+      placements.insert(placements.end(), part.begin(), part.end());
+    }
+    return by_node(placements);
+  }
+
+  // The workers of one entry of `nodes:`; none if something is wrong with it.
+  std::vector<WorkerPlacement> on_node(const NodeOptions& wanted, const std::string& path) {
+    const std::size_t findings_before = findings_.size();
+    const std::string name = "node " + std::to_string(wanted.node);
+    if (const auto [first, added] = seen_nodes_.try_emplace(wanted.node, path); !added) {
+      report(path + ".node", name + " is listed twice (first as " + first->second + ")");
+    }
+    const std::vector<PuId> fresh = not_yet_taken(wanted.cpus, path + ".cpus");
+    const NumaNode* node = topology_.find_node(wanted.node);
+    if (node == nullptr) {
+      report(path + ".node", "NUMA " + name + " is not there, or this process may not use it (available: " +
+                                 available_nodes(topology_) + ")");
+      return {};
+    }
+    if (node->pus.empty()) {
+      report(path + ".node", name + " has no CPU that this process may use");
+    }
+    const Units units = wanted.cpus.empty() ? units_of(node->pus, "") : units_of(fresh, path + ".cpus");
+    std::vector<PuId> foreign;
+    for (const ProcessingUnit* unit : units) {
+      if (unit->node != node->node) {
+        foreign.push_back(unit->pu);
+      }
+    }
+    if (!foreign.empty()) {
+      report(path + ".cpus", name_of(foreign) + (foreign.size() == 1 ? " is" : " are") + " not of " + name +
+                                 " (it has " + (node->pus.empty() ? "none" : format_cpu_list(node->pus)) +
+                                 ")");
+    }
+    check_memory(wanted, *node, path);
+    if (findings_.size() != findings_before) {
+      return {};
+    }
+    std::vector<WorkerPlacement> placed = place(units, wanted.workers, !wanted.cpus.empty());
+    for (WorkerPlacement& worker : placed) {
+      if (wanted.prefetch != PrefetchChanges{}) {
+        worker.prefetch = changed(options_.prefetch, wanted.prefetch);
+      }
+      worker.pools = wanted.pools;
+    }
+    return placed;
+  }
+
+  // Those of `cpus` that no node before has; the others are reported.
+  std::vector<PuId> not_yet_taken(const std::vector<PuId>& cpus, const std::string& path) {
+    std::vector<PuId> fresh;
+    std::map<std::string, std::vector<PuId>> taken;
+    for (const PuId cpu : cpus) {
+      if (const auto [first, added] = seen_cpus_.try_emplace(cpu, path); added) {
+        fresh.push_back(cpu);
+      } else {
+        taken[first->second].push_back(cpu);
+      }
+    }
+    for (const auto& [by, list] : taken) {
+      report(path, name_of(list) + (list.size() == 1 ? " is" : " are") + " taken already (by " + by + ")");
+    }
+    return fresh;
+  }
+
+  void check_memory(const NodeOptions& wanted, const NumaNode& node, const std::string& path) {
+    const std::string name = "node " + std::to_string(wanted.node);
+    if (wanted.memory_percent != 0 && node.memory_bytes == 0) {
+      report(path + ".memory", name + " does not tell how much memory it has (allowed: a size)");
+    }
+    if (node.memory_bytes != 0 && wanted.memory_bytes > node.memory_bytes) {
+      report(path + ".memory", name + " has only " + format_size_rounded(node.memory_bytes));
+    }
+    if (wanted.memory_bytes != 0 || wanted.memory_percent != 0) {
+      shares_[wanted.node] =
+          wanted.memory_percent != 0 ? node.memory_bytes / 100 * wanted.memory_percent : wanted.memory_bytes;
+    }
+  }
+
+  // What tree, items and buffers may take together.
+  std::size_t memory_limit(const PlacementOptions& placement) {
+    const auto has_share = [](const NodeOptions& node) {
+      return node.memory_bytes != 0 || node.memory_percent != 0;
+    };
+    const auto shares = static_cast<std::size_t>(std::ranges::count_if(placement.nodes, has_share));
+    const bool limited = options_.memory.limit_bytes != 0 || options_.memory_limit_percent != 0;
+    if (shares == 0) {
+      return options_.memory_limit_percent != 0
+                 ? available_memory(facts_) / 100 * options_.memory_limit_percent
+             : limited ? options_.memory.limit_bytes
+                       : default_memory_limit(facts_);
+    }
+    if (shares != placement.nodes.size()) {
+      report(prefix_ + "nodes", "some have memory and some have not (allowed: all or none)");
+    }
+    if (limited) {
+      report("memory.limit", "given together with the memory of nodes (allowed: one of them)");
+    }
+    std::size_t sum = 0;
+    for (const auto& [node, bytes] : shares_) {
+      sum += bytes;
+    }
+    return sum;
+  }
+
+  void count_workers(const NumaNode& node) {
+    NodeShare share{.os_index = node.os_index, .cpus = {}, .workers = 0, .memory_bytes = 0};
+    for (const WorkerPlacement& worker : result_.runtime.workers) {
+      if (worker.node == node.node) {
+        ++share.workers;
+        if (worker.pinned) {
+          share.cpus.push_back(worker.pu);
+        }
+      }
+    }
+    const auto bytes = shares_.find(node.os_index);
+    share.memory_bytes = bytes == shares_.end() ? 0 : bytes->second;
+    if (share.workers != 0) {
+      result_.nodes.push_back(std::move(share));
+    }
+  }
+
+  const DaemonOptions& options_;
+  const Topology& topology_;
+  const MachineFacts& facts_;
+  Findings& findings_;
+  Resolved result_;
+  std::string prefix_;                               // of paths inside the chosen section
+  std::map<std::uint32_t, std::string> seen_nodes_;  // by whom
+  std::map<PuId, std::string> seen_cpus_;            // by whom
+  std::map<std::uint32_t, std::size_t> shares_;      // bytes by node
+};
 
 }  // namespace
 
-Result<runtime::RuntimeOptions> resolve(const DaemonOptions& options, const Topology& topology,
-                                        const MachineFacts& facts) {
-  const Result<std::size_t> limit = memory_limit(options, facts);
-  if (!limit) {
-    return limit.error();
+Resolved resolve(const DaemonOptions& options, const Topology& topology, const MachineFacts& facts,
+                 Findings& findings) {
+  return Resolver{options, topology, facts, findings}.run();
+}
+
+runtime::Result<Resolved> resolve(const DaemonOptions& options, const Topology& topology,
+                                  const MachineFacts& facts) {
+  Findings findings;
+  Resolved resolved = resolve(options, topology, facts, findings);
+  if (!findings.empty()) {
+    return to_error(std::move(findings));
   }
-  const Result<Units> units = units_of(topology, options.cpus, "cpus");
-  if (!units) {
-    return units.error();
-  }
-  Result<std::vector<WorkerPlacement>> workers =
-      options.nodes.empty() ? place(units.value(), options.workers, !options.cpus.empty())
-                            : place_on_nodes(options, topology);
-  if (!workers) {
-    return workers.error();
-  }
-  runtime::RuntimeOptions resolved;
-  resolved.workers = std::move(workers).value();
-  if (topology.nodes.size() > 1) {
-    for (const runtime::NumaNode& node : topology.nodes) {
-      resolved.os_nodes.push_back(node.os_index);
-    }
-  }
-  resolved.prefetch = options.prefetch;
-  resolved.memory = options.memory;
-  resolved.memory.limit_bytes = limit.value();
-  resolved.epoch = options.epoch;
-  resolved.spin_rounds = options.spin_rounds;
   return resolved;
 }
 

@@ -5,8 +5,12 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
+#include <cstdint>
+#include <string>
+#include <vector>
 
+#include "config/facts.hpp"
+#include "config/findings.hpp"
 #include "config/options.hpp"
 #include "runtime/base/result.hpp"
 #include "runtime/options.hpp"
@@ -14,28 +18,37 @@
 
 namespace mxkv::config {
 
-/// What a topology does not tell.
-struct MachineFacts {
-  std::size_t memory_bytes = 0;        ///< of the whole machine
-  std::size_t cgroup_limit_bytes = 0;  ///< what this process's control groups allow; 0: no limit
+/// The part of a NUMA node that is used.
+struct NodeShare {
+  std::uint32_t os_index = 0;
+  std::vector<runtime::PuId> cpus;  ///< of its workers, in their order; floating ones are left out
+  std::size_t workers = 0;
+  std::size_t memory_bytes = 0;  ///< its share of the limit; 0: none of its own
 };
 
-/// The facts of this machine: /proc/meminfo and the memory limits of this process's control groups
-/// (version 2, else 1) below `root`, the tightest of a group and its parents.
-/// Errors: /proc/meminfo cannot be read. Thread-safety: startup only.
-[[nodiscard]] runtime::Result<MachineFacts> read_machine_facts(const std::filesystem::path& root = "/");
+/// What the options come to on a machine.
+struct Resolved {
+  runtime::RuntimeOptions runtime;
+  std::string topology;          ///< name of the section of `topologies:` that fits; empty: there is none
+  std::vector<NodeShare> nodes;  ///< those with workers, in the machine's order
+};
 
-/// The share of the available memory that is taken when no limit is configured: 3/4. The rest is for
-/// the system, sockets and other processes.
-[[nodiscard]] std::size_t default_memory_limit(const MachineFacts& facts) noexcept;
+/// Workers and memory of the runtime. Without `nodes`: one worker for each available CPU (or for each that
+/// the control group's quota pays), or `workers` of them spread over core groups first, then cores, then SMT
+/// siblings; more workers than CPUs share them, and float unless `cpus` names some. Of `topologies` the first
+/// that fits is taken. Findings, each at the place of the value: topologies of which none fits; CPUs or nodes
+/// that the machine has not, that this process may not use or that are named twice; more memory than a node
+/// has; and what cannot be given together. With findings the result is not to be used.
+/// Thread-safety: any thread.
+[[nodiscard]] Resolved resolve(const DaemonOptions& options, const runtime::Topology& topology,
+                               const MachineFacts& facts, Findings& findings);
 
-/// Workers and memory of the runtime. Without `nodes`: one worker for each available CPU, or `workers` of
-/// them spread over core groups first, then cores, then SMT siblings; more workers than CPUs share them,
-/// and float unless `cpus` names some. The workers of a node get consecutive ids.
-/// Errors: CPUs or nodes that the machine has not or this process may not use, and `nodes` together with
-/// `workers`, `cpus` or (where nodes have shares) `memory.limit`. Thread-safety: any thread.
-[[nodiscard]] runtime::Result<runtime::RuntimeOptions> resolve(const DaemonOptions& options,
-                                                               const runtime::Topology& topology,
-                                                               const MachineFacts& facts);
+/// The same, or all findings as one error. Thread-safety: any thread.
+[[nodiscard]] runtime::Result<Resolved> resolve(const DaemonOptions& options,
+                                                const runtime::Topology& topology, const MachineFacts& facts);
+
+/// The options with what was found out written into them: they say the same on this machine, and for no
+/// other. Thread-safety: any thread.
+[[nodiscard]] DaemonOptions effective(const DaemonOptions& options, const Resolved& resolved);
 
 }  // namespace mxkv::config

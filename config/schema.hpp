@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/options.hpp"
 #include "runtime/base/result.hpp"
@@ -30,7 +31,8 @@ struct ListField {
   std::function<Mistake(std::string_view text)> set_text;   ///< one word for the whole list; may be empty
   std::function<Mistake(std::string_view text)> add_text;   ///< an item that is one value; may be empty
   std::function<Mistake(SchemaVisitor& item)> add_mapping;  ///< an item with keys of its own
-  std::function<std::string()> get;
+  std::function<std::vector<std::string>()> items;          ///< each as a text of YAML on one line
+  std::string_view none = "[]";                             ///< how an empty list is written
 };
 
 /// Is shown every key, in the order of the example file.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "runtime/base/ids.hpp"
@@ -46,7 +47,9 @@ struct EpochOptions {
 struct WorkerPlacement {
   PuId pu{};
   NumaNodeId node{};
-  bool pinned = true;  ///< false: the thread is left to the system's scheduler
+  bool pinned = true;                            ///< false: the thread is left to the system's scheduler
+  std::optional<PrefetchOptions> prefetch = {};  ///< of this worker; none: RuntimeOptions::prefetch
+  std::uint32_t pools = 0;                       ///< of this worker; 0: RuntimeOptions::pools_per_worker
 };
 
 /// Everything the runtime needs to start.

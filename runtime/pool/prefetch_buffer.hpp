@@ -51,6 +51,10 @@ class BasicPrefetchBuffer {
     prefetched_ = head_;
   }
 
+  [[nodiscard]] PrefetchOptions options() const noexcept {
+    return {.mode = mode_, .distance = distance_, .window = window_};
+  }
+
   [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return tail_ - head_; }
   /// How many tasks may still enter before the window is full.

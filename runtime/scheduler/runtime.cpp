@@ -27,6 +27,17 @@ ValueSpaceOptions space_options(const RuntimeOptions& options, memory_category c
   return space;
 }
 
+/// Where each worker's pools begin: one pinned pool and those for data objects.
+std::vector<std::size_t> first_pools(const RuntimeOptions& options) {
+  std::vector<std::size_t> first{0};
+  for (const WorkerPlacement& worker : options.workers) {
+    const std::size_t pools = worker.pools != 0 ? worker.pools : options.pools_per_worker;
+    MXKV_ASSERT(pools >= 1, "data objects need at least one pool a worker");
+    first.push_back(first.back() + 1 + pools);
+  }
+  return first;
+}
+
 /// What start() and the new threads agree over; outlives whichever of them looks last.
 struct StartUp {
   explicit StartUp(std::ptrdiff_t workers) : ready(workers) {}
@@ -41,7 +52,7 @@ struct StartUp {
 Runtime::Runtime(RuntimeOptions options, const Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      pools_per_worker_(1 + std::size_t{options_.pools_per_worker}),
+      first_pools_(first_pools(options_)),
       epochs_(options_.workers.size()),
       budget_(options_.memory.limit_bytes == 0 ? MemoryBudget::kUnlimited : options_.memory.limit_bytes,
               options_.workers.size()),
@@ -49,16 +60,16 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
       item_space_(budget_, space_options(options_, memory_category::items)),
       node_space_(budget_, space_options(options_, memory_category::index)),
       outside_heap_(task_memory_.processor_heap(options_.workers.front().node)),
-      pools_(std::make_unique<TaskPool[]>(options_.workers.size() * pools_per_worker_)) {
-  MXKV_ASSERT(options_.pools_per_worker >= 1, "data objects need at least one pool a worker");
+      pools_(std::make_unique<TaskPool[]>(first_pools_.back())) {
   for (std::size_t i = 0; i < options_.workers.size(); ++i) {
     const WorkerId id{static_cast<std::uint16_t>(i)};
-    const std::size_t first = i * pools_per_worker_;
-    for (std::size_t p = first; p < first + pools_per_worker_; ++p) {
+    const std::size_t first = first_pools_[i];
+    const std::size_t end = first_pools_[i + 1];
+    for (std::size_t p = first; p < end; ++p) {
       pools_[p].assign(PoolId{static_cast<std::uint16_t>(p)}, id);
     }
     Worker& worker = workers_.emplace_back(*this, id, options_.workers[i].node,
-                                           std::span<TaskPool>{&pools_[first], pools_per_worker_});
+                                           std::span<TaskPool>{&pools_[first], end - first});
     worker.set_poller(event_pollers_.emplace_back());
   }
   // Without a look at parked(): the owner may be between its last collect() and its parking, nobody else

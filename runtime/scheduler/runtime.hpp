@@ -67,8 +67,9 @@ class Runtime {
   [[nodiscard]] TaskPool& pool(PoolId id) noexcept { return pools_[id.index()]; }
   /// A pool of `worker` for a new data object; spreads objects over the worker's stealable pools in turn.
   [[nodiscard]] PoolId pool_for_object(WorkerId worker, std::uint64_t spread) const noexcept {
-    return PoolId{static_cast<std::uint16_t>(worker.index() * pools_per_worker_ + 1 +
-                                             spread % (pools_per_worker_ - 1))};
+    const std::size_t first = first_pools_[worker.index()];
+    const std::size_t pools = first_pools_[worker.index() + 1] - first;
+    return PoolId{static_cast<std::uint16_t>(first + 1 + spread % (pools - 1))};
   }
 
   [[nodiscard]] const RuntimeOptions& options() const noexcept { return options_; }
@@ -88,7 +89,7 @@ class Runtime {
  private:
   RuntimeOptions options_;
   const Clock& clock_;
-  std::size_t pools_per_worker_;
+  std::vector<std::size_t> first_pools_;  ///< of worker i, its pinned one; at the end the number of all
   EpochManager epochs_;
   MemoryBudget budget_;
   TaskMemory task_memory_;

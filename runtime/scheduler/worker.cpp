@@ -44,7 +44,7 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
     : runtime_(runtime),
       epochs_(runtime.epochs()),
       tasks_(runtime.task_memory().processor_heap(node)),
-      buffer_(runtime.options().prefetch),
+      buffer_(runtime.options().workers[id.index()].prefetch.value_or(runtime.options().prefetch)),
       id_(id),
       node_(node),
       first_pool_(pools.front().id().index()),

@@ -170,6 +170,7 @@ class Worker final : private RetireBlockSource {
 
   /// Changes the prefetching of this worker while it runs.
   void set_prefetch(const PrefetchOptions& options) noexcept { buffer_.configure(options); }
+  [[nodiscard]] PrefetchOptions prefetch() const noexcept { return buffer_.options(); }
 
   void set_poller(Poller& poller) noexcept { poller_ = &poller; }
   /// Gets the worker out of its parking. Any thread.

@@ -130,13 +130,12 @@ int run_daemon(const config::DaemonOptions& options, Start& start) {
   if (!facts) {
     return complain(kExitFailed, facts.error().message.c_str());
   }
-  runtime::Result<runtime::RuntimeOptions> resolved =
-      config::resolve(options, topology.value(), facts.value());
+  runtime::Result<config::Resolved> resolved = config::resolve(options, topology.value(), facts.value());
   if (!resolved) {
     return complain(kExitWrongOptions, resolved.error().message.c_str());
   }
   try {
-    return serve(options, topology.value(), std::move(resolved).value(), start);
+    return serve(options, topology.value(), std::move(resolved).value().runtime, start);
   } catch (const std::exception& error) {
     return complain(kExitFailed, error.what());
   }

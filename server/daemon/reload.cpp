@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "config/load.hpp"
+#include "config/describe.hpp"
 
 namespace mxkv::server {
 

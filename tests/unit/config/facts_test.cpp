@@ -1,11 +1,11 @@
 // Memory facts from invented /proc and /sys trees, and from this machine's.
+#include "config/facts.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
-
-#include "config/resolve.hpp"
 
 namespace mxkv::config {
 namespace {

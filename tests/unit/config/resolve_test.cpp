@@ -23,13 +23,13 @@ Topology machine() {
 }
 
 RuntimeOptions resolved(const DaemonOptions& options, const Topology& topology) {
-  runtime::Result<RuntimeOptions> result = resolve(options, topology, kFacts);
+  runtime::Result<Resolved> result = resolve(options, topology, kFacts);
   EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
-  return result.ok() ? std::move(result).value() : RuntimeOptions{};
+  return result.ok() ? std::move(result).value().runtime : RuntimeOptions{};
 }
 
 std::string error_of(const DaemonOptions& options) {
-  const runtime::Result<RuntimeOptions> result = resolve(options, machine(), kFacts);
+  const runtime::Result<Resolved> result = resolve(options, machine(), kFacts);
   return result.ok() ? "no error" : result.error().message;
 }
 
@@ -39,6 +39,16 @@ std::vector<int> pus(const RuntimeOptions& options) {
     result.push_back(worker.pu.value());
   }
   return result;
+}
+
+NodeOptions node_of(std::uint32_t index, std::uint32_t workers, std::vector<PuId> cpus,
+                    std::size_t memory_bytes) {
+  NodeOptions node;
+  node.node = index;
+  node.workers = workers;
+  node.cpus = std::move(cpus);
+  node.memory_bytes = memory_bytes;
+  return node;
 }
 
 // An entry of `nodes:` that wants all CPUs of `index` and no share of the memory.
@@ -123,11 +133,11 @@ TEST(ResolveWorkers, TheWorkersOfANodeHaveConsecutiveIds) {
 
 TEST(ResolveWorkers, NodesGiveCountsOrCpusOrEverything) {
   DaemonOptions options;
-  options.nodes = {NodeOptions{.node = 1, .workers = 2, .cpus = {}, .memory_bytes = 0}};
+  options.nodes = {node_of(1, 2, {}, 0)};
   EXPECT_THAT(pus(resolved(options, machine())), ElementsAre(8, 12));
-  options.nodes.push_back(NodeOptions{.node = 0, .workers = 0, .cpus = cpus({3, 7}), .memory_bytes = 0});
+  options.nodes.push_back(node_of(0, 0, cpus({3, 7}), 0));
   EXPECT_THAT(pus(resolved(options, machine())), ElementsAre(3, 7, 8, 12));
-  options.nodes = {NodeOptions{.node = 1, .workers = 0, .cpus = {}, .memory_bytes = 0}};
+  options.nodes = {node_of(1, 0, {}, 0)};
   EXPECT_THAT(pus(resolved(options, machine())), ElementsAre(8, 9, 10, 11, 12, 13, 14, 15));
 }
 
@@ -136,20 +146,20 @@ TEST(ResolveWorkers, AbsentCpusAndNodesAreErrorsThatSayWhatIsThere) {
   options.cpus = cpus({3, 16});
   EXPECT_EQ(error_of(options), "cpus: CPU 16 is not there, or this process may not use it (available: 0-15)");
   options = DaemonOptions{};
-  options.nodes = {NodeOptions{.node = 2, .workers = 0, .cpus = {}, .memory_bytes = 0}};
+  options.nodes = {node_of(2, 0, {}, 0)};
   EXPECT_EQ(error_of(options),
             "nodes[0].node: NUMA node 2 is not there, or this process may not use it (available: 0, 1)");
-  options.nodes = {NodeOptions{.node = 0, .workers = 0, .cpus = cpus({99}), .memory_bytes = 0}};
+  options.nodes = {node_of(0, 0, cpus({99}), 0)};
   EXPECT_EQ(error_of(options),
             "nodes[0].cpus: CPU 99 is not there, or this process may not use it (available: 0-15)");
 }
 
 TEST(ResolveWorkers, ContradictionsOfNodesAreErrors) {
   DaemonOptions options;
-  options.nodes = {NodeOptions{.node = 0, .workers = 0, .cpus = cpus({8}), .memory_bytes = 0}};
+  options.nodes = {node_of(0, 0, cpus({8}), 0)};
   EXPECT_EQ(error_of(options), "nodes[0].cpus: CPU 8 is not of node 0 (it has 0-7)");
   options.nodes = {whole_node(1), whole_node(1)};
-  EXPECT_EQ(error_of(options), "nodes[1].node: node 1 is listed twice");
+  EXPECT_EQ(error_of(options), "nodes[1].node: node 1 is listed twice (first as nodes[0])");
   options.nodes = {whole_node(1)};
   options.workers = 2;
   EXPECT_EQ(
@@ -169,7 +179,7 @@ TEST(ResolveWorkers, ANodeWithoutCpusCannotHaveWorkers) {
   topology.distances = runtime::uniform_distances(3);
   DaemonOptions options;
   options.nodes = {whole_node(2)};
-  const runtime::Result<RuntimeOptions> result = resolve(options, topology, kFacts);
+  const runtime::Result<Resolved> result = resolve(options, topology, kFacts);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message, "nodes[0].node: node 2 has no CPU that this process may use");
 }
@@ -197,8 +207,7 @@ TEST(ResolveMemory, AConfiguredLimitIsTaken) {
 
 TEST(ResolveMemory, SharesOfNodesAddUp) {
   DaemonOptions options;
-  options.nodes = {NodeOptions{.node = 0, .workers = 0, .cpus = {}, .memory_bytes = 1ULL << 30U},
-                   NodeOptions{.node = 1, .workers = 0, .cpus = {}, .memory_bytes = 2ULL << 30U}};
+  options.nodes = {node_of(0, 0, {}, 1ULL << 30U), node_of(1, 0, {}, 2ULL << 30U)};
   EXPECT_EQ(resolved(options, machine()).memory.limit_bytes, 3ULL << 30U);
   options.memory.limit_bytes = 1ULL << 30U;
   EXPECT_EQ(error_of(options),

@@ -178,5 +178,40 @@ TEST_F(Placement, ObjectsAreSpreadOverAWorkersPoolsButNotItsPinnedOne) {
   }
 }
 
+TEST(WorkersOwnOptions, PoolsAreThoseOfTheWorkerAndOfNobodyElse) {
+  RuntimeOptions options = testing::unpinned(3);
+  options.pools_per_worker = 4;
+  options.workers[1].pools = 7;
+  options.workers[2].pools = 1;
+  Machine machine{options};
+  std::vector<std::vector<PoolId>> pools(3);
+  for (std::uint16_t worker = 0; worker < 3; ++worker) {
+    for (std::uint64_t spread = 0; spread < 50; ++spread) {
+      const PoolId pool = machine.runtime.pool_for_object(WorkerId{worker}, spread);
+      if (std::ranges::find(pools[worker], pool) == pools[worker].end()) {
+        pools[worker].push_back(pool);
+      }
+      EXPECT_NE(pool, machine[worker].pinned_pool());
+      EXPECT_EQ(machine.runtime.pool(pool).owner(), WorkerId{worker});
+    }
+  }
+  EXPECT_EQ(pools[0].size(), 4U);
+  EXPECT_EQ(pools[1].size(), 7U);
+  EXPECT_EQ(pools[2].size(), 1U);
+}
+
+TEST(WorkersOwnOptions, PrefetchingIsTheRuntimesUnlessAWorkerHasItsOwn) {
+  RuntimeOptions options = testing::unpinned(2);
+  options.prefetch = {.mode = prefetch_mode::at_spawn, .distance = 5, .window = 10};
+  options.workers[1].prefetch =
+      PrefetchOptions{.mode = prefetch_mode::distance, .distance = 24, .window = 100};
+  Machine machine{options};
+  EXPECT_EQ(machine[0].prefetch().mode, prefetch_mode::at_spawn);
+  EXPECT_EQ(machine[0].prefetch().window, 10U);
+  EXPECT_EQ(machine[1].prefetch().mode, prefetch_mode::distance);
+  EXPECT_EQ(machine[1].prefetch().distance, 24U);
+  EXPECT_EQ(machine[1].prefetch().window, 100U);
+}
+
 }  // namespace
 }  // namespace mxkv::runtime

@@ -1,0 +1,34 @@
+// What this process may use of the machine that a topology does not tell.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+
+#include "runtime/base/result.hpp"
+#include "runtime/topology/topology.hpp"
+
+namespace mxkv::config {
+
+struct MachineFacts {
+  std::size_t memory_bytes = 0;        ///< of the whole machine
+  std::size_t cgroup_limit_bytes = 0;  ///< what this process's control groups allow; 0: no limit
+  std::uint32_t cgroup_cpus = 0;       ///< CPUs' worth of time that they allow, rounded up; 0: no limit
+};
+
+/// The facts of this machine: /proc/meminfo and the limits of this process's control groups (version 2,
+/// else 1) below `root`, the tightest of a group and its parents.
+/// Errors: /proc/meminfo cannot be read. Thread-safety: startup only.
+[[nodiscard]] runtime::Result<MachineFacts> read_machine_facts(const std::filesystem::path& root = "/");
+
+/// The facts of a machine that is not this one: all of its nodes' memory, no control group.
+[[nodiscard]] MachineFacts facts_of(const runtime::Topology& topology) noexcept;
+
+/// The machine's memory or the control groups' limit, whichever is smaller.
+[[nodiscard]] std::size_t available_memory(const MachineFacts& facts) noexcept;
+
+/// The share of the available memory that is taken when no limit is configured: 3/4. The rest is for
+/// the system, sockets and other processes.
+[[nodiscard]] std::size_t default_memory_limit(const MachineFacts& facts) noexcept;
+
+}  // namespace mxkv::config
