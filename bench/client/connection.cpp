@@ -70,6 +70,11 @@ void Connection::finish_front(const ConnectionContext& context, Outcome outcome,
   Operation operation = ring_[head_];
   head_ = head_ + 1 == ring_.size() ? 0 : head_ + 1;
   --count_;
+  if (outcome == Outcome::follow_up) {
+    operation.follow_up = true;
+    push(context, operation);
+    return;
+  }
   context.tally.of(operation.kind).record(outcome, now_ns - operation.start_ns);
   if (operation.kind == OperationKind::insert && !context.workload.spec().load) {
     context.workload.inserted().acknowledge(operation.record);  // a failed one too, as in YCSB
@@ -102,7 +107,7 @@ void Connection::fill(const ConnectionContext& context, std::uint64_t now_ns) {
 }
 
 void Connection::push(const ConnectionContext& context, const Operation& operation) {
-  context.wire.write_request(operation, out_);
+  context.wire.write_request(operation, out_, reply_);
   const std::size_t tail = head_ + count_;
   ring_[tail < ring_.size() ? tail : tail - ring_.size()] = operation;
   ++count_;

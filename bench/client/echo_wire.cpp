@@ -8,10 +8,13 @@ namespace {
 
 class EchoWire final : public Wire {
  public:
-  explicit EchoWire(const RecordShape& shape) : shape_(shape), requests_(make_memcached_wire(shape)) {}
+  explicit EchoWire(const RecordShape& shape)
+      : shape_(shape),
+        value_bytes_(shape.fields.most_record_bytes()),
+        requests_(make_memcached_wire(shape)) {}
 
-  void write_request(const Operation& operation, ByteQueue& out) const override {
-    requests_->write_request(operation, out);
+  void write_request(const Operation& operation, ByteQueue& out, ReplyState& state) const override {
+    requests_->write_request(operation, out, state);
   }
 
   Step read_reply(const Operation& operation, std::string_view input, ReplyState&) const override {
@@ -26,7 +29,7 @@ class EchoWire final : public Wire {
     constexpr std::size_t kItemText = 15;  // "VALUE ", " 0 ", " " is counted below, and two line ends
     char key[KeyFormat::kMaxBytes];
     const std::size_t item = kItemText - 2 + shape_.keys.write(operation.key_hash, key) +
-                             std::to_string(shape_.value_bytes).size() + shape_.value_bytes;
+                             std::to_string(value_bytes_).size() + value_bytes_;
     switch (operation.kind) {
       case OperationKind::read:
         return item + kEndBytes;
@@ -41,6 +44,7 @@ class EchoWire final : public Wire {
   }
 
   RecordShape shape_;
+  std::size_t value_bytes_;  // of every value: fields have constant lengths here
   std::unique_ptr<Wire> requests_;
 };
 

@@ -1,14 +1,15 @@
 // memcached's classic protocol, and mxkv's `scan` in the same style.
+#include <limits>
 #include <string>
 
 #include "bench/client/text.hpp"
 #include "bench/client/wire.hpp"
-#include "bench/workload/values.hpp"
 
 namespace mxkv::bench {
 namespace {
 
 constexpr std::size_t kMaxRequestText = 64;  // all of a request but key and value
+constexpr std::size_t kVarying = std::numeric_limits<std::size_t>::max();
 constexpr std::string_view kEnd = "END\r\n";
 constexpr std::string_view kValue = "VALUE ";
 
@@ -50,11 +51,12 @@ class MemcachedWire final : public Wire {
  public:
   explicit MemcachedWire(const RecordShape& shape)
       : shape_(shape),
-        set_tail_(" 0 0 " + std::to_string(shape.value_bytes) + "\r\n"),
-        value_tail_(" 0 " + std::to_string(shape.value_bytes) + "\r\n") {}
+        constant_bytes_(shape.fields.constant_record_bytes().value_or(kVarying)),
+        value_tail_(" 0 " + std::to_string(constant_bytes_) + "\r\n") {}
 
-  void write_request(const Operation& operation, ByteQueue& out) const override {
-    char* const begin = out.prepare(kMaxRequestText + KeyFormat::kMaxBytes + shape_.value_bytes);
+  void write_request(const Operation& operation, ByteQueue& out, ReplyState& /*state*/) const override {
+    char* const begin =
+        out.prepare(kMaxRequestText + KeyFormat::kMaxBytes + shape_.fields.most_record_bytes());
     char* at = begin;
     switch (operation.kind) {
       case OperationKind::read:
@@ -72,9 +74,7 @@ class MemcachedWire final : public Wire {
       case OperationKind::read_modify_write:  // sent as its read and its update
         at = put(at, "set ");
         at += shape_.keys.write(operation.key_hash, at);
-        at = put(at, set_tail_);
-        write_value(operation.key_hash, operation.version, at, shape_.value_bytes);
-        at += shape_.value_bytes;
+        at = put_set_tail(operation, at);
         break;
     }
     at = put(at, kLineEnd);
@@ -96,8 +96,17 @@ class MemcachedWire final : public Wire {
   }
 
  private:
-  [[nodiscard]] bool right_value(std::uint64_t key_hash, std::string_view data) const noexcept {
-    return value_matches(key_hash, data, shape_.value_bytes);
+  char* put_set_tail(const Operation& operation, char* at) const {
+    const std::size_t bytes = constant_bytes_ != kVarying
+                                  ? constant_bytes_
+                                  : shape_.fields.record_bytes(operation.key_hash, operation.version);
+    at = put(put_number(put(at, " 0 0 "), bytes), kLineEnd);
+    shape_.fields.write_record(operation.key_hash, operation.version, at, bytes);
+    return at + bytes;
+  }
+
+  [[nodiscard]] bool right_value(std::uint64_t key_hash, std::string_view data) const {
+    return shape_.fields.record_matches(key_hash, data);
   }
 
   /// A line that is none of the expected replies: an error the server names, or nonsense.
@@ -117,22 +126,25 @@ class MemcachedWire final : public Wire {
   }
 
   /// Compares with the one right reply, built from the request; anything else goes the long way.
-  Step read_get(const Operation& operation, std::string_view input) const noexcept {
+  Step read_get(const Operation& operation, std::string_view input) const {
+    if (constant_bytes_ == kVarying) {
+      return read_other_get(operation, input);
+    }
     char head[kValue.size() + KeyFormat::kMaxBytes + kMaxRequestText];
     char* at = put(head, kValue);
     at = put(at + shape_.keys.write(operation.key_hash, at), value_tail_);
     const std::string_view expected(head, static_cast<std::size_t>(at - head));
     constexpr std::string_view kTail = "\r\nEND\r\n";
-    const std::size_t whole = expected.size() + shape_.value_bytes + kTail.size();
+    const std::size_t whole = expected.size() + constant_bytes_ + kTail.size();
     if (input.size() >= whole && input.starts_with(expected) &&
         input.substr(whole - kTail.size(), kTail.size()) == kTail) {
-      const bool right = right_value(operation.key_hash, input.substr(expected.size(), shape_.value_bytes));
+      const bool right = right_value(operation.key_hash, input.substr(expected.size(), constant_bytes_));
       return {whole, right ? Outcome::ok : Outcome::wrong};
     }
     return read_other_get(operation, input);
   }
 
-  Step read_other_get(const Operation& operation, std::string_view input) const noexcept {
+  Step read_other_get(const Operation& operation, std::string_view input) const {
     if (!input.starts_with(kValue)) {
       return input.starts_with(kEnd) ? Step{kEnd.size(), Outcome::not_found} : read_other(input);
     }
@@ -153,7 +165,7 @@ class MemcachedWire final : public Wire {
   }
 
   /// One item at a time, so that a long reply is never looked at twice.
-  Step read_scan(const Operation& operation, std::string_view input, ReplyState& state) const noexcept {
+  Step read_scan(const Operation& operation, std::string_view input, ReplyState& state) const {
     constexpr std::string_view kCursor = "CURSOR ";
     ScanCheck& check = state.scan;
     const LoadedKeys& loaded = *shape_.loaded;
@@ -194,8 +206,8 @@ class MemcachedWire final : public Wire {
   }
 
   RecordShape shape_;
-  std::string set_tail_;    // of the request's line, with its end
-  std::string value_tail_;  // of the right reply's first line, with its end
+  std::size_t constant_bytes_;  // of every value, or kVarying
+  std::string value_tail_;      // of the right reply's first line, with its end
 };
 
 }  // namespace

@@ -71,6 +71,11 @@ void add_flags(CLI::App& command, Flags& flags) {
       ->capture_default_str();
 }
 
+/// Properties that are no flags and no names of YCSB's.
+constexpr std::string_view kOwnProperties =
+    "  -p redis.datatype=hash      or string: what a record is\n"
+    "  -p redis.index=true         inserts keep the sorted set that scans need";
+
 std::string footer() {
   std::string text =
       "YCSB's -s (progress lines), -l LABEL, -threads N, -target N, -db STORE, -load and -t are understood.\n"
@@ -81,7 +86,7 @@ std::string footer() {
     text += line + std::string(flag.help) + '\n';
   }
   return text + "  --value-bytes N             one field of N bytes\n" +
-         "  --key-bytes N               keys of exactly N bytes, 23 to 250";
+         "  --key-bytes N               keys of exactly N bytes, 23 to 250\n" + std::string(kOwnProperties);
 }
 
 /// Fills in what presets, files and settings say, in this order; the text of what is wrong, or empty.
@@ -148,6 +153,11 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
   }
 }
 
+void read_redis(PropertyReader& properties, RedisOptions& redis) {
+  redis.hashes = properties.choice("redis.datatype", {"hash", "string"}, 0) == 0;
+  redis.indexed = properties.truth("redis.index", true);
+}
+
 void read_client(PropertyReader& properties, Options& options) {
   options.threads = static_cast<std::uint32_t>(properties.whole("threadcount", 1, 1, 1024));
   options.target_ops_per_s = properties.real("target", 0, 0, 1e9);
@@ -165,6 +175,9 @@ void read_client(PropertyReader& properties, Options& options) {
 
 void check_together(PropertyReader& properties, const Options& options) {
   const WorkloadSpec& workload = options.workload;
+  if (options.server_kind == ServerKind::echo && workload.fields.lengths != FieldLengths::constant) {
+    properties.complain("fieldlengthdistribution", "echo needs constant lengths");
+  }
   if (workload.load) {
     return;
   }
@@ -177,8 +190,8 @@ void check_together(PropertyReader& properties, const Options& options) {
     properties.complain("scanproportion", "memcached cannot scan");
   } else if (options.server_kind == ServerKind::redis_lex && points) {
     properties.complain("scanproportion", "redis-lex can scan and insert only");
-  } else if (options.server_kind == ServerKind::redis && scans) {
-    properties.complain("scanproportion", "redis strings cannot be scanned");
+  } else if (options.server_kind == ServerKind::redis && scans && !options.redis.indexed) {
+    properties.complain("scanproportion", "a scan needs redis.index=true");
   }
 }
 
@@ -195,6 +208,7 @@ bool combine(Flags& flags, bool load) {
   options.workload = read_core_workload(reader, load);
   options.workload.seed = seed;
   read_server(flags, reader, options);
+  read_redis(reader, options.redis);
   read_client(reader, options);
   if (reader.problems().empty()) {
     check_together(reader, options);

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "bench/client/socket.hpp"
+#include "bench/client/wire.hpp"
 #include "bench/workload/spec.hpp"
 
 namespace mxkv::bench {
@@ -14,7 +15,7 @@ namespace mxkv::bench {
 enum class ServerKind : std::uint8_t {
   mxkv,       ///< memcached's classic text protocol, and mxkv's scan
   memcached,  ///< the same without scans
-  redis,      ///< GET and SET
+  redis,      ///< as YCSB's binding uses it: hashes (or strings), and a sorted set for scans
   redis_lex,  ///< one sorted set, the value inside the member; ZADD and ZRANGEBYLEX
   echo,       ///< mxkv-echo: replies of fixed length, which are counted and not verified
 };
@@ -22,6 +23,7 @@ enum class ServerKind : std::uint8_t {
 struct Options {
   WorkloadSpec workload;
   ServerKind server_kind = ServerKind::mxkv;
+  RedisOptions redis;
   Endpoint server{"127.0.0.1", "11211"};
   std::uint32_t threads = 1;
   std::size_t connections = 1;          ///< over all threads

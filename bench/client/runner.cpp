@@ -44,15 +44,15 @@ std::string date_now() {
   return std::string(seconds.data()) + millis.data();
 }
 
-std::unique_ptr<Wire> make_wire(ServerKind kind, const RecordShape& shape) {
-  switch (kind) {
+std::unique_ptr<Wire> make_wire(const Options& options, const RecordShape& shape) {
+  switch (options.server_kind) {
     case ServerKind::mxkv:
     case ServerKind::memcached:
       break;
     case ServerKind::redis:
-      return make_resp_wire(shape);
+      return make_redis_wire(shape, options.redis);
     case ServerKind::redis_lex:
-      return make_resp_zset_wire(shape);
+      return make_redis_lex_wire(shape);
     case ServerKind::echo:
       return make_echo_wire(shape);
   }
@@ -152,14 +152,16 @@ class Run {
 
 runtime::Result<RunResult> run_client(const Options& options) {
   const WorkloadSpec& spec = options.workload;
-  RecordShape shape{KeyFormat(spec.zero_padding), spec.value_bytes, nullptr};
+  const KeyFormat keys(spec.zero_padding);
+  RecordShape shape{keys, FieldFormat(spec.fields, keys), nullptr};
   std::unique_ptr<LoadedKeys> loaded;
   if (!spec.load && spec.mix.scan > 0) {
-    loaded = std::make_unique<LoadedKeys>(spec, shape.keys);
+    loaded = std::make_unique<LoadedKeys>(
+        spec, keys, options.server_kind == ServerKind::redis ? ScanOrder::score : ScanOrder::key);
     shape.loaded = loaded.get();
   }
   SharedWorkload workload(spec);
-  const std::unique_ptr<Wire> wire = make_wire(options.server_kind, shape);
+  const std::unique_ptr<Wire> wire = make_wire(options, shape);
   Run run(options, workload, *wire);
   if (auto connected = run.connect(); !connected) {
     return connected.error();

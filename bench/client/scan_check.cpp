@@ -1,22 +1,50 @@
 #include "bench/client/scan_check.hpp"
 
 #include <algorithm>
+#include <array>
+
+#include "bench/workload/java_text.hpp"
 
 namespace mxkv::bench {
 
-LoadedKeys::LoadedKeys(const WorkloadSpec& spec, KeyFormat format) : format_(format) {
+LoadedKeys::LoadedKeys(const WorkloadSpec& spec, KeyFormat format, ScanOrder order)
+    : format_(format), order_(order) {
   hashes_.reserve(spec.existing());
   for (std::uint64_t i = 0; i < spec.existing(); ++i) {
     hashes_.push_back(spec.key_number(spec.insert_start + i));
   }
   std::sort(hashes_.begin(), hashes_.end(),
-            [this](std::uint64_t left, std::uint64_t right) { return format_.before(left, right); });
+            [this](std::uint64_t left, std::uint64_t right) { return before(left, right); });
+}
+
+std::int32_t LoadedKeys::score(std::uint64_t hash) const noexcept {
+  std::array<char, KeyFormat::kMaxBytes> key;
+  return java_hash({key.data(), format_.write(hash, key.data())});
+}
+
+bool LoadedKeys::before(std::uint64_t left, std::uint64_t right) const noexcept {
+  if (order_ == ScanOrder::score) {
+    const std::int32_t left_score = score(left);
+    const std::int32_t right_score = score(right);
+    if (left_score != right_score) {
+      return left_score < right_score;
+    }
+  }
+  return format_.before(left, right);
+}
+
+bool LoadedKeys::begins(std::uint64_t start, std::uint64_t first) const noexcept {
+  return start == first || (order_ == ScanOrder::score && score(start) == score(first));
 }
 
 std::size_t LoadedKeys::find(std::uint64_t hash) const noexcept {
-  const auto at = std::lower_bound(
-      hashes_.begin(), hashes_.end(), hash,
-      [this](std::uint64_t left, std::uint64_t right) { return format_.before(left, right); });
+  const auto at =
+      order_ == ScanOrder::key
+          ? std::lower_bound(hashes_.begin(), hashes_.end(), hash,
+                             [this](std::uint64_t left, std::uint64_t right) { return before(left, right); })
+          : std::partition_point(
+                hashes_.begin(), hashes_.end(),
+                [this, wanted = score(hash)](std::uint64_t key) { return score(key) < wanted; });
   return static_cast<std::size_t>(at - hashes_.begin());
 }
 
@@ -28,13 +56,13 @@ void ScanCheck::begin(const LoadedKeys& loaded, const Operation& scan) noexcept 
 
 void ScanCheck::accept(const LoadedKeys& loaded, const Operation& scan, std::uint64_t key_hash) noexcept {
   const bool in_order =
-      records_ == 0 ? key_hash == scan.key_hash : loaded.format().before(last_hash_, key_hash);
+      records_ == 0 ? loaded.begins(scan.key_hash, key_hash) : loaded.before(last_hash_, key_hash);
   bool nothing_skipped = true;
   if (position_ < loaded.size()) {
     if (loaded[position_] == key_hash) {
       ++position_;
     } else {
-      nothing_skipped = loaded.format().before(key_hash, loaded[position_]);
+      nothing_skipped = loaded.before(key_hash, loaded[position_]);
     }
   }
   right_ = right_ && in_order && nothing_skipped && records_ < scan.scan_length;

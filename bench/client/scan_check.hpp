@@ -15,19 +15,32 @@
 
 namespace mxkv::bench {
 
-/// The hashes of the loaded records in key order: 8 bytes each. Thread-safety: any thread after construction.
+enum class ScanOrder : std::uint8_t {
+  key,    ///< by the bytes of keys
+  score,  ///< by the Java hash codes of keys, and where these are equal by keys
+};
+
+/// The hashes of the loaded records in scan order: 8 bytes each. Thread-safety: any thread after
+/// construction.
 class LoadedKeys {
  public:
-  LoadedKeys(const WorkloadSpec& spec, KeyFormat format);
+  LoadedKeys(const WorkloadSpec& spec, KeyFormat format, ScanOrder order = ScanOrder::key);
 
-  /// Position of the first loaded key that is not before that of `hash`.
+  /// Position of the first loaded key that is not before that of `hash`; by score, of the first with its
+  /// score.
   [[nodiscard]] std::size_t find(std::uint64_t hash) const noexcept;
+  /// Whether `left` comes before `right` in a scan.
+  [[nodiscard]] bool before(std::uint64_t left, std::uint64_t right) const noexcept;
+  /// Whether a scan from `start` may begin with `first`.
+  [[nodiscard]] bool begins(std::uint64_t start, std::uint64_t first) const noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return hashes_.size(); }
   [[nodiscard]] std::uint64_t operator[](std::size_t position) const noexcept { return hashes_[position]; }
-  [[nodiscard]] const KeyFormat& format() const noexcept { return format_; }
 
  private:
+  [[nodiscard]] std::int32_t score(std::uint64_t hash) const noexcept;
+
   KeyFormat format_;
+  ScanOrder order_;
   std::vector<std::uint64_t> hashes_;
 };
 

@@ -15,6 +15,7 @@ void KindTally::record(Outcome outcome, std::uint64_t latency_ns) noexcept {
       ++wrong;
       break;
     case Outcome::incomplete:
+    case Outcome::follow_up:
     case Outcome::error:
     case Outcome::out_of_step:
       ++error;

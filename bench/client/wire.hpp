@@ -7,12 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "bench/client/byte_queue.hpp"
 #include "bench/client/scan_check.hpp"
+#include "bench/workload/fields.hpp"
 #include "bench/workload/keys.hpp"
 #include "bench/workload/operations.hpp"
 
@@ -20,6 +22,7 @@ namespace mxkv::bench {
 
 enum class Outcome : std::uint8_t {
   incomplete,   ///< more bytes are needed
+  follow_up,    ///< right so far; the rest comes in reply to a further request, which is to be sent now
   ok,           ///< answered, and all of it right
   not_found,    ///< a record that must be there is not
   wrong,        ///< answered with bytes that are not those of the key
@@ -32,19 +35,31 @@ struct Step {
   Outcome outcome = Outcome::incomplete;
 };
 
+/// Records that scans found and that are still to be read: first in, first out, in groups of one scan.
+struct RecordsToRead {
+  std::deque<std::uint64_t> hashes;
+  std::deque<std::size_t> groups;  ///< how many belong to each scan
+  bool started = false;            ///< the reply to the first group is under way
+  Outcome outcome = Outcome::ok;   ///< the first of its records that was not right
+};
+
 /// Memory of one connection's half-read reply.
 struct ReplyState {
   ScanCheck scan;
   std::uint64_t announced = 0;  ///< records still to come, where the protocol says so in front
   bool more_remains = false;    ///< the page ended before the range did, and the server said so
+  RecordsToRead to_read;        ///< of scans that read their records by a follow-up
+  bool started = false;         ///< one record's reply, of several parts, is under way
+  bool right = true;            ///< and all of it so far was as it had to be
+  std::uint64_t parts = 0;      ///< of that reply, still to come
 };
 
 /// Thread-safety: any thread (protocols are constants).
 class Wire {
  public:
   virtual ~Wire() = default;
-  /// Appends the bytes of the request.
-  virtual void write_request(const Operation& operation, ByteQueue& out) const = 0;
+  /// Appends the bytes of the request. A follow-up is written at once, before any other reply is read.
+  virtual void write_request(const Operation& operation, ByteQueue& out, ReplyState& state) const = 0;
   /// Goes on with the reply to `operation`. Incomplete with something consumed means: call again.
   virtual Step read_reply(const Operation& operation, std::string_view input, ReplyState& state) const = 0;
 };
@@ -52,16 +67,21 @@ class Wire {
 /// What all protocols share: the shape of keys and values.
 struct RecordShape {
   KeyFormat keys{1};
-  std::size_t value_bytes = 0;
+  FieldFormat fields{FieldSpec{}, keys};
   const LoadedKeys* loaded = nullptr;  ///< needed for scans only; outlives the wire
 };
 
 /// memcached's classic text protocol, with mxkv's scan.
 std::unique_ptr<Wire> make_memcached_wire(const RecordShape& shape);
-/// redis: GET and SET of strings; no scans.
-std::unique_ptr<Wire> make_resp_wire(const RecordShape& shape);
+struct RedisOptions {
+  bool hashes = true;   ///< a record is a hash of its fields; otherwise one string
+  bool indexed = true;  ///< inserts add the key to a sorted set, which scans need
+};
+
+/// redis as YCSB's binding uses it. A workload that scans needs LoadedKeys in order of scores.
+std::unique_ptr<Wire> make_redis_wire(const RecordShape& shape, const RedisOptions& options);
 /// redis: members "<key> <value>" of one sorted set, all of score 0: inserts, and scans by ZRANGEBYLEX.
-std::unique_ptr<Wire> make_resp_zset_wire(const RecordShape& shape);
+std::unique_ptr<Wire> make_redis_lex_wire(const RecordShape& shape);
 /// memcached's requests to a server that only counts bytes and answers as many as memcached would.
 std::unique_ptr<Wire> make_echo_wire(const RecordShape& shape);
 

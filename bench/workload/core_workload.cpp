@@ -70,6 +70,54 @@ void read_records(PropertyReader& properties, WorkloadSpec& spec) {
   }
 }
 
+LengthHistogram read_histogram(PropertyReader& properties) {
+  const std::string file = properties.text("fieldlengthhistogram", "hist.txt");
+  const auto text = read_file(file);
+  if (!text) {
+    properties.complain("fieldlengthhistogram", text.error().message);
+    return {};
+  }
+  auto histogram = LengthHistogram::parse(text.value(), file);
+  if (!histogram) {
+    properties.complain("fieldlengthhistogram", histogram.error().message);
+    return {};
+  }
+  return std::move(histogram).value();
+}
+
+FieldSpec read_fields(PropertyReader& properties) {
+  FieldSpec fields;
+  fields.count = static_cast<std::uint32_t>(properties.whole("fieldcount", fields.count, 1, 1'000'000));
+  fields.bytes = properties.whole("fieldlength", fields.bytes, 1, kMostRecordBytes);
+  fields.min_bytes = properties.whole("minfieldlength", fields.min_bytes, 1, kMostRecordBytes);
+  fields.lengths = static_cast<FieldLengths>(
+      properties.choice("fieldlengthdistribution", {"constant", "uniform", "zipfian", "histogram"}, 0));
+  fields.read_all = properties.truth("readallfields", true);
+  fields.write_all = properties.truth("writeallfields", false);
+  fields.integrity = properties.truth("dataintegrity", false);
+  const bool between = fields.lengths == FieldLengths::uniform || fields.lengths == FieldLengths::zipfian;
+  if (between && fields.min_bytes > fields.bytes) {
+    properties.complain("minfieldlength", std::to_string(fields.min_bytes) + " is above fieldlength, " +
+                                              std::to_string(fields.bytes));
+    fields.min_bytes = fields.bytes;
+  }
+  if (fields.integrity && fields.lengths != FieldLengths::constant) {
+    properties.complain("dataintegrity", "needs fieldlengthdistribution=constant");
+  }
+  (void)properties.is_set("fieldlengthhistogram");  // known, also where it is not used
+  if (fields.lengths == FieldLengths::histogram) {
+    fields.histogram = read_histogram(properties);
+    if (fields.histogram.counts.empty()) {
+      fields.lengths = FieldLengths::constant;  // the problem is noted
+    }
+  }
+  if (fields.count * fields.most_field_bytes() > kMostRecordBytes) {
+    properties.complain("fieldcount",
+                        "a record may have " + std::to_string(kMostRecordBytes) + " bytes at most");
+  }
+  return fields;
+}
+
 /// "<name>" in lines, as a file of properties has it.
 struct Preset {
   std::string_view name;
@@ -140,13 +188,7 @@ WorkloadSpec read_core_workload(PropertyReader& properties, bool load) {
   }
   spec.zero_padding = properties.whole("zeropadding", spec.zero_padding, 0, KeyFormat::kMaxPadding);
   spec.ordered = properties.choice("insertorder", {"hashed", "ordered"}, 0) == 1;
-  const std::uint64_t fields = properties.whole("fieldcount", 10, 1, kMostRecordBytes);
-  const std::uint64_t field_bytes = properties.whole("fieldlength", 100, 1, kMostRecordBytes);
-  if (fields * field_bytes > kMostRecordBytes) {
-    properties.complain("fieldcount", "a record of fieldcount * fieldlength may have " +
-                                          std::to_string(kMostRecordBytes) + " bytes at most");
-  }
-  spec.value_bytes = fields * field_bytes;
+  spec.fields = read_fields(properties);
   return spec;
 }
 

@@ -154,6 +154,30 @@ std::uint32_t OperationSource::draw_scan_length() {
   return mix.min_scan_length + static_cast<std::uint32_t>(more);
 }
 
+std::uint32_t OperationSource::draw_field(bool all) {
+  return all ? kAllFields : static_cast<std::uint32_t>(next_below(random_, shared_.spec().fields.count));
+}
+
+/// In YCSB's order of draws: scan length, field to read, field to write.
+void OperationSource::draw_details(Operation& operation) {
+  const FieldSpec& fields = shared_.spec().fields;
+  operation.modify = operation.kind == OperationKind::read_modify_write;
+  const bool writes = operation.modify || operation.kind == OperationKind::update;
+  if (operation.kind == OperationKind::scan) {
+    operation.scan_length = draw_scan_length();
+  }
+  if (operation.modify || operation.kind == OperationKind::read || operation.kind == OperationKind::scan) {
+    operation.read_field = draw_field(fields.read_all);
+  }
+  if (writes) {
+    operation.update_field = draw_field(fields.write_all);
+    operation.version = ++version_;
+  }
+  if (operation.modify) {
+    operation.kind = OperationKind::read;
+  }
+}
+
 std::optional<Operation> OperationSource::next() {
   if (left_ == 0) {
     return std::nullopt;
@@ -167,15 +191,7 @@ std::optional<Operation> OperationSource::next() {
     operation.kind = draw_kind();
     operation.record =
         operation.kind == OperationKind::insert ? shared_.inserted().take() : existing_record();
-    if (operation.kind == OperationKind::scan) {
-      operation.scan_length = draw_scan_length();
-    } else if (operation.kind == OperationKind::read_modify_write) {
-      operation.kind = OperationKind::read;
-      operation.modify = true;
-      operation.version = ++version_;
-    } else if (operation.kind == OperationKind::update) {
-      operation.version = ++version_;
-    }
+    draw_details(operation);
   }
   operation.key_hash = shared_.spec().key_number(operation.record);
   return operation;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <variant>
 
@@ -17,11 +18,16 @@
 
 namespace mxkv::bench {
 
+inline constexpr std::uint32_t kAllFields = std::numeric_limits<std::uint32_t>::max();
+
 /// One request, as it waits for its reply.
 struct Operation {
   OperationKind kind = OperationKind::read;
-  bool modify = false;  ///< a half of a read-modify-write: the read that an update follows, or that update
+  bool modify = false;     ///< a half of a read-modify-write: the read that an update follows, or that update
+  bool follow_up = false;  ///< the second request of one that takes two (a redis scan)
   std::uint32_t scan_length = 0;
+  std::uint32_t read_field = kAllFields;    ///< which field to read, where fields are kept apart
+  std::uint32_t update_field = kAllFields;  ///< which field to write there
   std::uint64_t record = 0;
   std::uint64_t key_hash = 0;  ///< the number in the key: of YCSB's hash, or the record's own
   std::uint64_t version = 0;   ///< of the value written
@@ -72,6 +78,8 @@ class OperationSource {
   std::uint64_t existing_record();
   OperationKind draw_kind();
   std::uint32_t draw_scan_length();
+  std::uint32_t draw_field(bool all);
+  void draw_details(Operation& operation);
 
   SharedWorkload& shared_;
   runtime::Random random_;

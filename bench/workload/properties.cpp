@@ -165,7 +165,7 @@ runtime::Result<std::size_t> Properties::parse(std::string_view text, const std:
   return settings;
 }
 
-runtime::Result<std::size_t> Properties::load(const std::string& file) {
+runtime::Result<std::string> read_file(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string text;
   std::array<char, 4096> piece;
@@ -175,7 +175,12 @@ runtime::Result<std::size_t> Properties::load(const std::string& file) {
   if (!stream.is_open() || stream.bad()) {
     return runtime::Error{file + ": cannot be read"};
   }
-  return parse(text, file);
+  return text;
+}
+
+runtime::Result<std::size_t> Properties::load(const std::string& file) {
+  const auto text = read_file(file);
+  return text ? parse(text.value(), file) : text.error();
 }
 
 const Properties::Entry* Properties::find(std::string_view name) const {

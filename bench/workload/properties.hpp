@@ -17,6 +17,9 @@
 
 namespace mxkv::bench {
 
+/// All of a file. Thread-safety: any thread.
+runtime::Result<std::string> read_file(const std::string& file);
+
 /// Thread-safety: startup only.
 class Properties {
  public:

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "bench/workload/fields.hpp"
 #include "bench/workload/keys.hpp"
 
 namespace mxkv::bench {
@@ -50,7 +51,7 @@ struct WorkloadSpec {
   std::uint64_t operation_count = 1000;  ///< 0: no limit but the time; a load ignores it
   std::uint64_t insert_start = 0;        ///< first record of those that exist
   std::uint64_t insert_count = 0;        ///< number of them; 0: all from insert_start on
-  std::size_t value_bytes = 1000;
+  FieldSpec fields;
   std::size_t zero_padding = 1;
   bool ordered = false;  ///< keys are made of the records' numbers instead of their hashes
   std::uint64_t seed = 1;

@@ -21,8 +21,8 @@ constexpr std::uint64_t printable(std::uint64_t x) noexcept {
   return (x & 0x3F3F3F3F3F3F3F3FULL) + 0x3030303030303030ULL;
 }
 
-constexpr std::uint64_t seed_of(std::uint64_t key_hash, std::uint64_t stamp) noexcept {
-  return mix(key_hash + stamp * kStep);
+constexpr std::uint64_t seed_of(std::uint64_t key_hash, std::uint64_t stamp, std::size_t bytes) noexcept {
+  return mix(key_hash + stamp * kStep + bytes);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ void write_value(std::uint64_t key_hash, std::uint64_t version, char* out, std::
     stamp = printable(mix(version + kStep));
     std::memcpy(out, &stamp, kWord);
   }
-  std::uint64_t seed = seed_of(key_hash, stamp);
+  std::uint64_t seed = seed_of(key_hash, stamp, bytes);
   std::size_t at = stamped ? kWord : 0;
   for (; at + kWord <= bytes; at += kWord) {
     const std::uint64_t word = printable(seed);
@@ -54,7 +54,7 @@ bool value_matches(std::uint64_t key_hash, std::string_view data, std::size_t by
   if (stamped) {
     std::memcpy(&stamp, data.data(), kWord);
   }
-  std::uint64_t seed = seed_of(key_hash, stamp);
+  std::uint64_t seed = seed_of(key_hash, stamp, bytes);
   std::uint64_t difference = 0;
   std::size_t at = stamped ? kWord : 0;
   for (; at + kWord <= bytes; at += kWord) {

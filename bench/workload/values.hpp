@@ -1,9 +1,9 @@
 // Values that prove themselves: a reader that knows the key can tell a right value from a wrong or torn one.
 //
-// The first 8 bytes are a stamp made from the version; every later word follows from key, stamp and position.
-// So no table of what was written is needed, and checking costs a compare a word. All bytes are printable.
-// Not told apart: an older version of the same key from a newer one (any client may have written either).
-// Values under 16 bytes carry no stamp, only bytes of the key's hash.
+// The first 8 bytes are a stamp made from the version; every later word follows from key, stamp, length and
+// position. So no table of what was written is needed, and checking costs a compare a word. All bytes are
+// printable. Not told apart: an older version of the same key from a newer one (any client may have written
+// either). Values under 16 bytes carry no stamp, only bytes of the key's hash.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include "bench/client/runner.hpp"
 #include "bench/workload/core_workload.hpp"
 #include "tests/unit/bench/map_server.hpp"
+#include "tests/unit/bench/wire_fixture.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -21,7 +22,7 @@ class ClientRun : public ::testing::Test {
     options.workload.mix = mix_by_name(mix).value();
     options.workload.record_count = kRecords;
     options.workload.operation_count = kOperations;
-    options.workload.value_bytes = 50;
+    options.workload.fields = testing::one_field(50);
     options.depth = 8;
     options.refill = 8;
     options.status_interval_s = 0;

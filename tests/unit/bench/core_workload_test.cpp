@@ -34,7 +34,13 @@ TEST(CoreWorkload, HasYcsbsDefaults) {
   EXPECT_EQ(spec.mix.min_scan_length, 1U);
   EXPECT_EQ(spec.mix.max_scan_length, 1000U);
   EXPECT_EQ(spec.mix.scan_lengths, ScanLengths::uniform);
-  EXPECT_EQ(spec.value_bytes, 1000U);
+  EXPECT_EQ(spec.fields.count, 10U);
+  EXPECT_EQ(spec.fields.bytes, 100U);
+  EXPECT_EQ(spec.fields.min_bytes, 1U);
+  EXPECT_EQ(spec.fields.lengths, FieldLengths::constant);
+  EXPECT_TRUE(spec.fields.read_all);
+  EXPECT_FALSE(spec.fields.write_all);
+  EXPECT_FALSE(spec.fields.integrity);
   EXPECT_EQ(spec.zero_padding, 1U);
   EXPECT_FALSE(spec.ordered);
 }
@@ -75,7 +81,13 @@ TEST(CoreWorkload, SaysWhatIsWrongAndWhere) {
       {"exponential.percentile=100", "file:1: exponential.percentile: 100 is not within 0.001 to 99.999"},
       {"zeropadding=247", "file:1: zeropadding: 247 is not within 0 to 246"},
       {"fieldcount=1000000\nfieldlength=1000000",
-       "file:1: fieldcount: a record of fieldcount * fieldlength may have 536870912 bytes at most"}};
+       "file:1: fieldcount: a record may have 536870912 bytes at most"},
+      {"minfieldlength=9\nfieldlength=8\nfieldlengthdistribution=uniform",
+       "file:1: minfieldlength: 9 is above fieldlength, 8"},
+      {"dataintegrity=true\nfieldlengthdistribution=zipfian",
+       "file:1: dataintegrity: needs fieldlengthdistribution=constant"},
+      {"fieldlengthdistribution=histogram\nfieldlengthhistogram=/nowhere",
+       "file:2: fieldlengthhistogram: /nowhere: cannot be read"}};
   for (const auto& [text, problem] : cases) {
     const auto problems = problems_of(text);
     ASSERT_EQ(problems.size(), 1U) << text;

@@ -7,9 +7,17 @@
 #include <string_view>
 
 #include "bench/client/wire.hpp"
-#include "bench/workload/values.hpp"
+#include "bench/workload/fields.hpp"
 
 namespace mxkv::bench::testing {
+
+/// Records of one field of this length.
+inline FieldSpec one_field(std::size_t bytes) {
+  FieldSpec fields;
+  fields.count = 1;
+  fields.bytes = bytes;
+  return fields;
+}
 
 inline Operation operation_of(OperationKind kind, std::uint64_t record, std::uint32_t scan_length = 0) {
   Operation operation;
@@ -26,21 +34,21 @@ inline std::string key_of(const RecordShape& shape, std::uint64_t hash) {
 }
 
 inline std::string value_of(const RecordShape& shape, std::uint64_t hash, std::uint64_t version = 0) {
-  std::string value(shape.value_bytes, '\0');
-  write_value(hash, version, value.data(), value.size());
+  std::string value(shape.fields.record_bytes(hash, version), '\0');
+  shape.fields.write_record(hash, version, value.data(), value.size());
   return value;
 }
 
 inline std::string request_of(const Wire& wire, const Operation& operation) {
   ByteQueue out(16);
-  wire.write_request(operation, out);
+  ReplyState state;
+  wire.write_request(operation, out, state);
   return std::string(out.view());
 }
 
 /// Reads one reply that arrives in two pieces, cut at `cut`; what is not consumed stays in `stream`.
-inline Outcome read_in_two(const Wire& wire, const Operation& operation, std::string& stream,
-                           std::size_t cut) {
-  ReplyState state;
+inline Outcome read_in_two(const Wire& wire, const Operation& operation, std::string& stream, std::size_t cut,
+                           ReplyState state = {}) {
   std::size_t begin = 0;
   Outcome outcome = Outcome::incomplete;
   for (const std::size_t end : {cut, stream.size()}) {

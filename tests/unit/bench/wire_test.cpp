@@ -37,7 +37,7 @@ class WireTest : public ::testing::Test {
     WorkloadSpec spec;
     spec.record_count = 200;
     loaded_ = std::make_unique<LoadedKeys>(spec, KeyFormat(1));
-    shape_ = RecordShape{KeyFormat(1), 20, loaded_.get()};
+    shape_ = RecordShape{KeyFormat(1), FieldFormat(testing::one_field(20), KeyFormat(1)), loaded_.get()};
   }
 
   [[nodiscard]] std::string key(std::uint64_t record) const { return key_of(shape_, fnv_hash64(record)); }
@@ -114,31 +114,8 @@ TEST_F(WireTest, MemcachedScansAreVerifiedAtEverySplitPoint) {
   expect_outcome(*wire, scan, item(loaded[10]) + "STORED\r\n", Outcome::out_of_step);
 }
 
-TEST_F(WireTest, RespRequestsAreArraysOfBulkStrings) {
-  const auto wire = make_resp_wire(shape_);
-  const std::string key_bulk = "$" + std::to_string(key(1).size()) + "\r\n" + key(1) + "\r\n";
-  EXPECT_EQ(request_of(*wire, operation_of(OperationKind::read, 1)), "*2\r\n$3\r\nGET\r\n" + key_bulk);
-  EXPECT_EQ(request_of(*wire, operation_of(OperationKind::update, 1)),
-            "*3\r\n$3\r\nSET\r\n" + key_bulk + "$20\r\n" + value(1) + "\r\n");
-}
-
-TEST_F(WireTest, RespRepliesAreVerifiedAtEverySplitPoint) {
-  const auto wire = make_resp_wire(shape_);
-  const Operation get = operation_of(OperationKind::read, 1);
-  expect_outcome(*wire, get, "$20\r\n" + value(1) + "\r\n", Outcome::ok);
-  expect_outcome(*wire, get, "$20\r\n" + value(2) + "\r\n", Outcome::wrong);
-  expect_outcome(*wire, get, "$-1\r\n", Outcome::not_found);
-  expect_outcome(*wire, get, "-ERR wrong\r\n", Outcome::error);
-  expect_outcome(*wire, get, "+OK\r\n", Outcome::out_of_step);
-  expect_outcome(*wire, get, "$2\r\nabcd", Outcome::out_of_step);
-  const Operation set = operation_of(OperationKind::update, 1);
-  expect_outcome(*wire, set, "+OK\r\n", Outcome::ok);
-  expect_outcome(*wire, set, "-OOM\r\n", Outcome::error);
-  expect_outcome(*wire, set, ":1\r\n", Outcome::out_of_step);
-}
-
-TEST_F(WireTest, RespZsetScansAreVerifiedAtEverySplitPoint) {
-  const auto wire = make_resp_zset_wire(shape_);
+TEST_F(WireTest, RedisLexScansAreVerifiedAtEverySplitPoint) {
+  const auto wire = make_redis_lex_wire(shape_);
   const LoadedKeys& loaded = *loaded_;
   const Operation scan = scan_from(10);
   EXPECT_EQ(request_of(*wire, scan), "*7\r\n$11\r\nZRANGEBYLEX\r\n$4\r\nmxkv\r\n$" +
