@@ -1,7 +1,8 @@
 #include "config/findings.hpp"
 
-#include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
 
 namespace mxkv::config {
 
@@ -18,9 +19,16 @@ std::string to_string(const Finding& finding) {
 }
 
 void sort_by_place(Findings& findings) {
-  std::ranges::stable_sort(findings, {}, [](const Finding& finding) {
-    return std::tuple{finding.origin.line == 0, finding.origin.line, finding.origin.column};
-  });
+  // What is equal keeps its order. (The library's stable sorts use what clang calls deprecated.)
+  std::multimap<std::tuple<bool, std::uint32_t, std::uint32_t>, Finding> sorted;
+  for (Finding& finding : findings) {
+    const std::tuple place{finding.origin.line == 0, finding.origin.line, finding.origin.column};
+    sorted.emplace(place, std::move(finding));
+  }
+  findings.clear();
+  for (auto& [place, finding] : sorted) {
+    findings.push_back(std::move(finding));
+  }
 }
 
 runtime::Error to_error(Findings findings) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "config/parse.hpp"
 
@@ -36,8 +37,12 @@ runtime::Result<std::vector<PassedSocket>> take_passed_sockets() {
                           std::to_string(kMostPassed) + ")"};
   }
   for (std::uint64_t i = 0; i < number.value(); ++i) {
+    runtime::Result<ListenSocket> socket = ListenSocket::inherit(kFirstPassed + static_cast<int>(i));
+    if (!socket) {
+      return socket.error();
+    }
     const std::size_t colon = names.find(':');
-    sockets.push_back({.descriptor = kFirstPassed + static_cast<int>(i), .name = names.substr(0, colon)});
+    sockets.push_back({.socket = std::move(socket).value(), .name = names.substr(0, colon)});
     names = colon == std::string::npos ? "" : names.substr(colon + 1);
   }
   return sockets;

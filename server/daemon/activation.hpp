@@ -6,17 +6,19 @@
 #include <vector>
 
 #include "runtime/base/result.hpp"
+#include "server/net/listen_socket.hpp"
 
 namespace mxkv::server {
 
 /// One of them.
 struct PassedSocket {
-  int descriptor = -1;
+  ListenSocket socket;
   std::string name;  ///< from LISTEN_FDNAMES; may be empty
 };
 
 /// Those that are meant for this process; empty: none were passed. Takes the variables out of the
-/// environment. Errors: LISTEN_FDS is no number. Thread-safety: start-up only.
+/// environment. Errors: LISTEN_FDS is no number, or a descriptor is no stream socket that listens.
+/// Thread-safety: start-up only, before anything else opened a descriptor.
 [[nodiscard]] runtime::Result<std::vector<PassedSocket>> take_passed_sockets();
 
 }  // namespace mxkv::server

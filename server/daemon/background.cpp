@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "server/daemon/daemon.hpp"
@@ -21,8 +22,9 @@ namespace {
 
 constexpr mode_t kMask = 027;  // files: others nothing, the group may read
 
-int failed(const char* what) {
-  return complain(kExitFailed, (std::string{what} + ": " + std::strerror(errno)).c_str());
+int failed(std::string_view what) {
+  const std::string why = std::strerror(errno);
+  return complain(kExitFailed, (std::string{what} + ": " + why).c_str());
 }
 
 /// What the daemon reported; without a report it died.

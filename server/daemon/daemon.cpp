@@ -44,36 +44,23 @@ void log_machine(Log& log, const runtime::Topology& topology, const config::Daem
 
 /// The sockets that were passed in, else those of the options.
 Result<std::vector<ListenSocket>> open_sockets(const std::vector<config::ListenAddress>& addresses,
-                                               const std::vector<PassedSocket>& passed) {
+                                               std::vector<PassedSocket>& passed, Log& log) {
   std::vector<ListenSocket> sockets;
-  const auto add = [&sockets](Result<ListenSocket> socket) {
-    if (socket) {
-      sockets.push_back(std::move(socket).value());
-    }
-    return socket.ok() ? std::string{} : socket.error().message;
+  const auto add = [&sockets, &log](ListenSocket socket, const std::string& how) {
+    log.info("listening on " + config::format_listen(socket.address()) + how);
+    sockets.push_back(std::move(socket));
   };
-  for (const PassedSocket& socket : passed) {
-    if (const std::string why = add(ListenSocket::inherit(socket.descriptor)); !why.empty()) {
-      return runtime::Error{why};
-    }
+  for (PassedSocket& one : passed) {
+    add(std::move(one.socket), one.name.empty() ? " (passed in)" : " (passed in as " + one.name + ")");
   }
   for (std::size_t i = 0; i < addresses.size() && passed.empty(); ++i) {
-    if (const std::string why = add(ListenSocket::open(addresses[i])); !why.empty()) {
-      return runtime::Error{why};
+    Result<ListenSocket> socket = ListenSocket::open(addresses[i]);
+    if (!socket) {
+      return socket.error();
     }
+    add(std::move(socket).value(), "");
   }
   return sockets;
-}
-
-void log_sockets(Log& log, const std::vector<ListenSocket>& sockets,
-                 const std::vector<PassedSocket>& passed) {
-  for (std::size_t i = 0; i < sockets.size(); ++i) {
-    std::string how;
-    if (i < passed.size()) {
-      how = passed[i].name.empty() ? " (passed in)" : " (passed in as " + passed[i].name + ")";
-    }
-    log.info("listening on " + config::format_listen(sockets[i].address()) + how);
-  }
 }
 
 int serve(const config::DaemonOptions& options, const runtime::Topology& topology,
@@ -87,11 +74,10 @@ int serve(const config::DaemonOptions& options, const runtime::Topology& topolog
   const runtime::SystemClock clock;
   log_machine(log, topology, options, resolved);
   Parts parts{options, std::move(resolved), clock};
-  Result<std::vector<ListenSocket>> sockets = open_sockets(options.listeners, start.passed);
+  Result<std::vector<ListenSocket>> sockets = open_sockets(options.listeners, start.passed, log);
   if (!sockets) {
     return complain(kExitFailed, sockets.error().message.c_str());
   }
-  log_sockets(log, sockets.value(), start.passed);
   parts.network.listen(std::move(sockets).value());
   if (const auto started = parts.runtime.start(); !started) {
     return complain(kExitFailed, started.error().message.c_str());

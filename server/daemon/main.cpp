@@ -45,7 +45,7 @@ int run(DaemonOptions options, int count, char** arguments) {
     make_absolute(options, directory);
     std::vector<int> kept;
     for (const PassedSocket& socket : start.passed) {
-      kept.push_back(socket.descriptor);
+      kept.push_back(socket.socket.descriptor());
     }
     if (const std::optional<int> code = start.background.enter(kept)) {
       return *code;

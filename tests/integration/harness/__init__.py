@@ -2,12 +2,15 @@
 
 from .case import ServerCase, mxkv_only
 from .connection import Connection, Closed
+from .daemon import DaemonCase, wait_for
 from . import environment
 from .environment import IS_MEMCACHED, LONG, SANITIZED, patience, scaled
+from .notify import NotifySocket
 from .server import Options, Server, ServerFailure, free_port
 from .threads import Threads
 
 __all__ = [
-    "Closed", "Connection", "IS_MEMCACHED", "LONG", "Options", "SANITIZED", "Server", "ServerCase",
+    "Closed", "Connection", "DaemonCase", "IS_MEMCACHED", "LONG", "NotifySocket", "Options", "SANITIZED", "Server", "ServerCase",
     "ServerFailure", "Threads", "environment", "free_port", "mxkv_only", "patience", "scaled",
+    "wait_for",
 ]

@@ -15,17 +15,23 @@ class Closed(ConnectionError):
 
 
 class Connection:
-    def __init__(self, port: int, timeout: float = 20, receive_buffer: int = 0):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    def __init__(self, where, timeout: float = 20, receive_buffer: int = 0):
+        """`where` is a port of 127.0.0.1, an (address, port) pair, or the path of a unix socket."""
+        if isinstance(where, int):
+            where = ("127.0.0.1", where)
+        self._local = not isinstance(where, tuple)
+        self.socket = socket.socket(socket.AF_UNIX if self._local else
+                                    socket.AF_INET6 if ":" in where[0] else socket.AF_INET, socket.SOCK_STREAM)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(patience(timeout))
         try:
-            self.socket.connect(("127.0.0.1", port))
+            self.socket.connect(str(where) if self._local else where)
         except OSError:
             self.socket.close()
             raise
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not self._local:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = bytearray()
 
     def close(self) -> None:

@@ -1,0 +1,111 @@
+"""A daemon that a test starts by itself: with a configuration file, without a port that is known before, in a
+directory of its own. Everything that it left is removed at the end of the test.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from . import environment
+from .connection import Connection
+from .environment import patience
+
+
+def wait_for(what, description: str, seconds: float = 20):
+    """Looks until `what()` is true, and returns it. An upper bound on waiting, never a measure."""
+    deadline = time.monotonic() + patience(seconds)
+    while not (found := what()):
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"did not happen in time: {description}")
+        time.sleep(0.01)
+    return found
+
+
+class DaemonCase(unittest.TestCase):
+    """A test with a directory of its own and daemons in it."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="mxkvd")
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+        self.config = self.directory / "mxkv.yaml"
+        self.log_file = self.directory / "out.log"
+        self.process = None
+
+    def write_config(self, text: str = "") -> None:
+        self.config.write_text("workers: 2\nmemory: {limit: 64MiB}\n" + text)
+
+    def command(self, *arguments, listen=("127.0.0.1:0",)) -> list:
+        flags = [part for address in listen for part in ("--listen", address)]
+        file = ["--config", str(self.config)] if self.config.exists() else ["--workers", "2", "--set", "memory.limit=64MiB"]
+        return [environment.MXKVD, *file, *flags, *arguments]
+
+    def start(self, *arguments, listen=("127.0.0.1:0",), prefix=(), wait: str = "listening on", **options):
+        """Starts a daemon in the foreground, with its log in `log_file`, and waits until it listens."""
+        with open(self.log_file, "ab") as log:
+            process = subprocess.Popen([*prefix, *self.command(*arguments, listen=listen)], stdin=subprocess.DEVNULL,
+                                       stdout=log, stderr=log, cwd=self.directory, **options)
+        self.addCleanup(self.kill, process)
+        self.process = process
+        if wait:
+            self.wait_log(wait, max(1, len(listen)))
+        return process
+
+    def run_to_end(self, *arguments, listen=("127.0.0.1:0",), **options):
+        """A start that returns by itself: (exit code, standard error)."""
+        done = subprocess.run(self.command(*arguments, listen=listen), stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=patience(60), check=False, cwd=self.directory, **options)
+        return done.returncode, done.stderr.decode()
+
+    @staticmethod
+    def kill(process) -> None:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+    def log(self) -> str:
+        return self.log_file.read_text(errors="replace")
+
+    def wait_log(self, text: str, count: int = 1) -> None:
+        def there():
+            if self.log().count(text) >= count:
+                return True
+            if self.process is not None and self.process.poll() is not None:
+                raise AssertionError(f"exit {self.process.returncode} before {text!r} was logged\n{self.log()}")
+            return False
+        try:
+            wait_for(there, f"{text!r} in the log")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.log()}") from None
+
+    def ports(self) -> list:
+        return [int(port) for port in re.findall(r"listening on \S+:(\d+)", self.log())]
+
+    def client(self, where=None, **options) -> Connection:
+        client = Connection(where or self.ports()[0], **options)
+        self.addCleanup(client.close)
+        return client
+
+    def end(self, how: int = signal.SIGTERM, code: int = 0) -> None:
+        """Ends the daemon in order: its exit code is right, and it reports nothing of a sanitizer's."""
+        self.process.send_signal(how)
+        self.assertEqual(self.process.wait(timeout=patience(30)), code, self.log())
+        self.assert_no_report()
+
+    def assert_no_report(self) -> None:
+        self.assertNotRegex(self.log(), "Sanitizer|runtime error:|terminate called|[Aa]ssertion")
+
+    def wait_gone(self, process: int) -> None:
+        """Waits for the end of a process that is no child."""
+        def gone():
+            try:
+                os.kill(process, 0)
+            except ProcessLookupError:
+                return True
+            return False
+        wait_for(gone, f"the end of process {process}")

@@ -1,0 +1,95 @@
+"""Five thousand connections come and go, in every state that one can be in, and leave nothing behind: no descriptor,
+no memory, nobody counted."""
+
+import os
+import unittest
+
+from harness import Connection, DaemonCase, mxkv_only, scaled, wait_for
+from harness.connection import block
+
+TOTAL = 5000
+BATCH = 250
+
+
+def at_rest(client):
+    client.ask(b"version")
+    client.close()
+
+
+def untouched(client):
+    client.close()
+
+
+def mid_line(client):
+    client.send(b"get " + b"k" * 100)
+    client.close()
+
+
+def mid_value(client):
+    client.send(b"set half 0 0 100000\r\n" + b"x" * 20000)
+    client.reset()
+
+
+def unread(client):
+    client.send(b"get large\r\n" * 5)
+    client.socket.recv(1)
+    client.reset()
+
+
+def pipelined(client):
+    client.send(b"".join(block(b"set", b"p%d" % i, b"v") for i in range(20)) + b"quit\r\n")
+    client.rest()
+    client.close()
+
+
+WAYS = (at_rest, untouched, mid_line, mid_value, unread, pipelined)
+
+
+@mxkv_only("its accounts of memory")
+class ManyConnectionsTest(DaemonCase):
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def batch(self, address, count: int) -> None:
+        clients = [Connection(address, timeout=60) for _ in range(count)]
+        for i, client in enumerate(clients):
+            WAYS[i % len(WAYS)](client)
+
+    def settled(self, watcher) -> dict:
+        """What is used once only the watcher is connected."""
+        wait_for(lambda: watcher.stats()["curr_connections"] == "1", "all others are gone", 60)
+        wait_for(lambda: int(watcher.stats(b"memory")["retired"]) == 0, "what was retired is freed", 60)
+        return watcher.stats(b"memory")
+
+    def test_nothing_is_left(self):
+        self.start("--set", "limits.connections=1000", listen=["127.0.0.1:0", "unix:mxkv.sock"])
+        addresses = [self.ports()[0], self.directory / "mxkv.sock"]
+        watcher = self.client()
+        self.assertEqual(watcher.set(b"large", b"x" * 500000), b"STORED")
+        for address in addresses * 2:  # what is kept for the next time is made
+            self.batch(address, BATCH)
+        before = self.settled(watcher)
+        descriptors = self.descriptors()
+        resident = self.resident_kib()
+        accepted = int(watcher.stats()["total_connections"])
+        batches = scaled(TOTAL // BATCH, 4)
+        for i in range(batches):
+            self.batch(addresses[i % 2], BATCH)
+        after = self.settled(watcher)
+        self.assertEqual(int(watcher.stats()["total_connections"]) - accepted, batches * BATCH)
+        self.assertEqual(self.descriptors(), descriptors)
+        for name in ("items", "index", "tasks", "output", "buffers"):
+            self.assertLessEqual(int(after[name]), int(before[name]) + (256 << 10), name)
+        if "MXKV_TEST_SANITIZED" not in os.environ:
+            self.assertLess(self.resident_kib() - resident, 8 << 10, "KiB of resident memory")
+        self.assertEqual(watcher.stats()["rejected_connections"], "0")
+        watcher.close()
+        self.end()
+
+    def resident_kib(self) -> int:
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
+
+if __name__ == "__main__":
+    unittest.main()

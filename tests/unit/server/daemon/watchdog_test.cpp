@@ -1,0 +1,83 @@
+// A worker that hangs in a task is found; parked and busy ones are not.
+#include "server/daemon/watchdog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "runtime/base/clock.hpp"
+
+namespace mxkv::server {
+namespace {
+
+using Pulses = std::vector<WorkerPulse>;
+
+TEST(WorkerRounds, ParkedOrMovingIsNotHanging) {
+  WorkerRounds rounds;
+  EXPECT_FALSE(rounds.hanging(Pulses{{.parked = true, .rounds = 5}, {.parked = false, .rounds = 1}}));
+  EXPECT_FALSE(rounds.hanging(Pulses{{.parked = true, .rounds = 5}, {.parked = false, .rounds = 2}}));
+  EXPECT_FALSE(rounds.hanging(Pulses{{.parked = true, .rounds = 5}, {.parked = true, .rounds = 2}}));
+}
+
+TEST(WorkerRounds, OneThatWasJustWokenIsNotHanging) {
+  WorkerRounds rounds;
+  EXPECT_FALSE(rounds.hanging(Pulses{{.parked = true, .rounds = 5}}));
+  EXPECT_FALSE(rounds.hanging(Pulses{{.parked = false, .rounds = 5}}));
+  EXPECT_EQ(rounds.hanging(Pulses{{.parked = false, .rounds = 5}}), 0U);
+}
+
+TEST(WorkerRounds, TheOneThatStandsStillIsNamed) {
+  WorkerRounds rounds;
+  EXPECT_FALSE(rounds.hanging(Pulses{{.parked = false, .rounds = 5}, {.parked = false, .rounds = 9}}));
+  EXPECT_EQ(rounds.hanging(Pulses{{.parked = false, .rounds = 6}, {.parked = false, .rounds = 9}}), 1U);
+  EXPECT_FALSE(rounds.hanging(Pulses{{.parked = false, .rounds = 7}, {.parked = false, .rounds = 10}}));
+}
+
+class HangingTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "hangs";
+  HangingTask(const runtime::TaskClass* task_class, std::atomic<bool>& begun, std::atomic<bool>& end) noexcept
+      : MxTask(task_class), begun_(begun), end_(end) {}
+  runtime::step execute(runtime::Worker& /*worker*/) {
+    begun_.store(true);
+    while (!end_.load()) {
+      std::this_thread::yield();
+    }
+    return runtime::step::done;
+  }
+
+ private:
+  std::atomic<bool>& begun_;
+  std::atomic<bool>& end_;
+};
+
+TEST(WorkerRounds, ARealWorkerThatHangsIsFoundUntilItGoesOn) {
+  const runtime::SystemClock clock;
+  runtime::RuntimeOptions options;
+  options.workers.resize(2);
+  for (runtime::WorkerPlacement& worker : options.workers) {
+    worker.pinned = false;
+  }
+  runtime::Runtime runtime{options, clock};
+  ASSERT_TRUE(runtime.start().ok());
+  std::atomic<bool> begun{false};
+  std::atomic<bool> end{false};
+  const runtime::WorkerId second{1};
+  runtime.submit(runtime.create_outside<HangingTask>(begun, end), second);
+  while (!begun.load()) {
+    std::this_thread::yield();
+  }
+  WorkerRounds rounds;
+  EXPECT_FALSE(rounds.hanging(pulses(runtime)));
+  EXPECT_EQ(rounds.hanging(pulses(runtime)), 1U);
+  end.store(true);
+  while (!runtime.worker(second).parked()) {
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(rounds.hanging(pulses(runtime)));
+  runtime.stop();
+}
+
+}  // namespace
+}  // namespace mxkv::server
