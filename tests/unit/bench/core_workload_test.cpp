@@ -107,6 +107,30 @@ TEST(CoreWorkload, WarnsOnceOfWhatHasNoEffectUnlessItIsTheDefault) {
   EXPECT_EQ(properties.unknown()[0].first, "foo");
 }
 
+TEST(CoreWorkload, ReadsTheWorkloadFilesAndPresetsAreThese) {
+  for (const char letter : {'a', 'b', 'c', 'd', 'e', 'f'}) {
+    Properties properties;
+    const std::string file = std::string(MXKV_WORKLOAD_FILES) + "/workload" + letter;
+    ASSERT_TRUE(properties.load(file).ok()) << file;
+    PropertyReader reader(properties);
+    const WorkloadSpec spec = read_core_workload(reader, false);
+    EXPECT_TRUE(reader.problems().empty()) << reader.problems().front();
+    EXPECT_TRUE(warn_of_unused(properties).empty()) << file;
+    EXPECT_TRUE(properties.unknown().empty()) << file;
+    EXPECT_EQ(spec.record_count, 1000U);
+    EXPECT_EQ(spec.operation_count, 1000U);
+    const Mix preset_mix = mix_by_name(std::string(1, letter)).value();
+    EXPECT_EQ(spec.mix.read, preset_mix.read) << file;
+    EXPECT_EQ(spec.mix.update, preset_mix.update) << file;
+    EXPECT_EQ(spec.mix.insert, preset_mix.insert) << file;
+    EXPECT_EQ(spec.mix.scan, preset_mix.scan) << file;
+    EXPECT_EQ(spec.mix.read_modify_write, preset_mix.read_modify_write) << file;
+    EXPECT_EQ(spec.mix.distribution, preset_mix.distribution) << file;
+    EXPECT_EQ(spec.mix.min_scan_length, preset_mix.min_scan_length) << file;
+    EXPECT_EQ(spec.mix.max_scan_length, preset_mix.max_scan_length) << file;
+  }
+}
+
 TEST(CoreWorkload, PresetsAreRightInThemselves) {
   for (const char* name : {"a", "b", "c", "d", "e", "f", "get", "set", "scan"}) {
     const auto text = preset(name);
