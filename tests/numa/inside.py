@@ -1,0 +1,162 @@
+"""Runs inside the emulated machine: mxkvd with a file for it, and what the kernel says of its threads and pages.
+
+MXKVD           path of the daemon
+MXKV_TOPOLOGY   "two-nodes" or "four-nodes": which machine this is
+"""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+from collections import Counter
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TOPOLOGY = os.environ["MXKV_TOPOLOGY"]
+CPUS_OF_NODE = {"two-nodes": {0: {0, 1, 2, 3}, 1: {4, 5, 6, 7}},
+                "four-nodes": {node: {2 * node, 2 * node + 1} for node in range(4)}}[TOPOLOGY]
+# File -> CPUs that have a worker each. Fewer workers than CPUs are spread: no two share a core.
+OWN_FILES = {"two-nodes": {0, 2, 4, 6, 7}, "four-nodes": {0, 4, 5, 7}}
+VALUE = b"v" * 4096
+ITEMS_PER_CONNECTION = 150
+CONNECTIONS_PER_WORKER = 2
+PAGE_KB = 4
+# Every worker keeps some of what its clients stored near itself: far less than that, far more than its own state.
+LEAST_PAGES = 512 // PAGE_KB
+SECONDS = 120
+
+
+class Daemon:
+    """One daemon on a free port of the machine, which nobody else uses."""
+    port = 11311
+
+    def __init__(self, *arguments):
+        self.log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([os.environ["MXKVD"], "--listen", f"127.0.0.1:{self.port}", *arguments],
+                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        deadline = time.monotonic() + SECONDS
+        while self.process.poll() is None and time.monotonic() < deadline:
+            try:
+                self.connect().close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        self.process.kill()
+        self.process.wait()
+        raise AssertionError("did not start: " + self.text())
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS)
+
+    def text(self) -> str:
+        return os.pread(self.log.fileno(), 1 << 20, 0).decode()
+
+    def proc(self, name: str) -> Path:
+        return Path("/proc", str(self.process.pid), name)
+
+    def pinned_to(self) -> Counter:
+        """CPU -> threads that may run on it alone."""
+        found = Counter()
+        for task in self.proc("task").iterdir():
+            allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)$", (task / "status").read_text(), re.MULTILINE).group(1)
+            if allowed.isdigit():
+                found[int(allowed)] += 1
+        return found
+
+    def pages(self) -> dict:
+        """Node that pages were asked for -> node that they are on -> how many, from the kernel's numa_maps."""
+        found = {}
+        for line in self.proc("numa_maps").read_text().splitlines():
+            policy = re.search(r" (?:prefer|bind):(\d+) ", line)
+            if policy:
+                size = int(re.search(r"kernelpagesize_kB=(\d+)", line + " kernelpagesize_kB=4").group(1))
+                on = found.setdefault(int(policy.group(1)), Counter())
+                for node, count in re.findall(r" N(\d+)=(\d+)", line):
+                    on[int(node)] += int(count) * size // PAGE_KB
+        return found
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(SECONDS)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+
+def talk(connection, request: bytes, end: bytes) -> bytes:
+    connection.sendall(request)
+    reply = b""
+    while not reply.endswith(end):
+        data = connection.recv(1 << 16)
+        assert data, reply[-200:]
+        reply += data
+    return reply
+
+
+class MachineTest(unittest.TestCase):
+    def start(self, *arguments) -> Daemon:
+        daemon = Daemon(*arguments)
+        self.addCleanup(daemon.end)
+        return daemon
+
+    def serve(self, daemon: Daemon, workers: int) -> None:
+        """Enough connections for every worker; each stores, reads back and scans what is its own."""
+        connections = [daemon.connect() for _ in range(CONNECTIONS_PER_WORKER * workers)]
+        for number, connection in enumerate(connections):
+            keys = [b"k%02d-%04d" % (number, item) for item in range(ITEMS_PER_CONNECTION)]
+            sets = b"".join(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(VALUE), VALUE) for key in keys)
+            stored = talk(connection, sets + b"mark\r\n", b"ERROR\r\n")
+            self.assertEqual(stored.count(b"STORED\r\n"), len(keys))
+            got = talk(connection, b"get " + keys[7] + b"\r\n", b"END\r\n")
+            self.assertEqual(got, b"VALUE %s 0 %d\r\n%s\r\nEND\r\n" % (keys[7], len(VALUE), VALUE))
+            page = talk(connection, b"pscan k%02d- 5 keys\r\n" % number, b"END\r\n")
+            self.assertEqual(page, b"".join(b"KEY %s\r\n" % key for key in keys[:5]) + b"END\r\n")
+        counters = talk(connections[0], b"stats runtime\r\n", b"END\r\n").decode()
+        tasks = {int(worker): int(count) for worker, count in re.findall(r"STAT worker:(\d+):tasks (\d+)", counters)}
+        self.assertEqual(sorted(tasks), list(range(workers)))
+        self.assertTrue(all(count >= ITEMS_PER_CONNECTION for count in tasks.values()), tasks)
+        for connection in connections:
+            connection.close()
+
+    def check(self, daemon: Daemon, cpus: set) -> None:
+        self.serve(daemon, len(cpus))
+        self.assertEqual(daemon.pinned_to(), Counter(cpus), "one worker on each CPU of the file, and no other")
+        pages = daemon.pages()
+        with_workers = {node for node, its in CPUS_OF_NODE.items() if its & cpus}
+        for node in with_workers:
+            self.assertGreaterEqual(pages.get(node, {}).get(node, 0), LEAST_PAGES, f"node {node}: {pages}")
+        for asked, on in pages.items():
+            self.assertEqual(set(on) - {asked}, set(), f"pages on another node than asked for: {pages}")
+            self.assertIn(asked, with_workers, f"memory of a node without workers: {pages}")
+        print(f"pages by node asked for: { {node: dict(on) for node, on in sorted(pages.items())} }", flush=True)
+        self.assertEqual(daemon.stop(), 0, daemon.text())
+
+    def test_a_file_for_this_machine(self):
+        self.check(self.start("--config", str(HERE / f"{TOPOLOGY}.yaml")), OWN_FILES[TOPOLOGY])
+
+    def test_without_a_file_every_cpu_has_a_worker(self):
+        self.check(self.start("--memory", "256MiB"), set().union(*CPUS_OF_NODE.values()))
+
+    def test_without_placement_no_memory_is_bound(self):
+        daemon = self.start("--memory", "256MiB", "--set", "memory.numa_placement=false", "--workers", "2")
+        self.serve(daemon, 2)
+        self.assertEqual(daemon.pages(), {})
+        self.assertEqual(daemon.stop(), 0, daemon.text())
+
+    def test_an_absent_node_is_refused(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("nodes:\n  - {node: 0}\n  - {node: 9}\n")
+            file.flush()
+            done = subprocess.run([os.environ["MXKVD"], "--config", file.name], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("9", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
