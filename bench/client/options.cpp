@@ -46,7 +46,7 @@ void add_flags(CLI::App& command, Flags& flags) {
       "--workload", flags.preset,
       "a to f as in YCSB; get, set or scan alone, uniform: as if its file stood before all -P");
   command.add_option("--server", flags.server,
-                     "HOST:PORT of the server (127.0.0.1:11211; redis 127.0.0.1:6379)");
+                     "HOST:PORT or unix:PATH of the server (127.0.0.1:11211; redis 127.0.0.1:6379)");
   command
       .add_option("--server-kind", flags.server_kind,
                   "what the server is: mxkv, memcached, redis, redis-lex, echo")

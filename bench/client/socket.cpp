@@ -5,10 +5,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 namespace mxkv::bench {
@@ -39,24 +41,61 @@ Socket::Transfer Socket::receive(char* data, std::size_t bytes) const noexcept {
 }
 
 runtime::Result<Endpoint> parse_endpoint(const std::string& text) {
+  constexpr std::string_view kUnix = "unix:";
+  if (text.starts_with(kUnix)) {
+    const std::string path = text.substr(kUnix.size());
+    if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path)) {
+      return runtime::Error{"'" + text + "' has no path, or one of more than " +
+                            std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " bytes"};
+    }
+    return Endpoint{.host = "", .port = "", .path = path};
+  }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
-    return runtime::Error{"'" + text + "' is no HOST:PORT"};
+    return runtime::Error{"'" + text + "' is neither HOST:PORT nor unix:PATH"};
   }
   std::string host = text.substr(0, colon);
   if (host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
-  return Endpoint{host, text.substr(colon + 1)};
+  return Endpoint{.host = host, .port = text.substr(colon + 1), .path = {}};
 }
 
+std::string text_of(const Endpoint& endpoint) {
+  return endpoint.path.empty() ? endpoint.host + ":" + endpoint.port : "unix:" + endpoint.path;
+}
+
+namespace {
+
+runtime::Error cannot_connect(const Endpoint& endpoint, int error) {
+  return {"cannot connect to " + text_of(endpoint) + ": " + std::generic_category().message(error)};
+}
+
+runtime::Result<Socket> connect_to_path(const Endpoint& endpoint) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  endpoint.path.copy(address.sun_path, sizeof address.sun_path - 1);
+  Socket socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (socket.descriptor() < 0 ||
+      ::connect(socket.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return cannot_connect(endpoint, errno);
+  }
+  ::fcntl(socket.descriptor(), F_SETFL, O_NONBLOCK);
+  return socket;
+}
+
+}  // namespace
+
 runtime::Result<Socket> connect_to(const Endpoint& endpoint) {
+  if (!endpoint.path.empty()) {
+    return connect_to_path(endpoint);
+  }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int failed = ::getaddrinfo(endpoint.host.c_str(), endpoint.port.c_str(), &hints, &found);
       failed != 0) {
-    return runtime::Error{endpoint.host + ":" + endpoint.port + ": " + ::gai_strerror(failed)};
+    return runtime::Error{text_of(endpoint) + ": " + ::gai_strerror(failed)};
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
   int error = 0;
@@ -71,8 +110,7 @@ runtime::Result<Socket> connect_to(const Endpoint& endpoint) {
     ::fcntl(socket.descriptor(), F_SETFL, O_NONBLOCK);
     return socket;
   }
-  return runtime::Error{"cannot connect to " + endpoint.host + ":" + endpoint.port + ": " +
-                        std::generic_category().message(error)};
+  return cannot_connect(endpoint, error);
 }
 
 }  // namespace mxkv::bench

@@ -1,5 +1,5 @@
-// TCP sockets for the client: connect, send, receive. Raw system calls, so that the client's own cost a turn
-// is one read and one write.
+// TCP and unix sockets for the client: connect, send, receive. Raw system calls, so that the client's own
+// cost a turn is one read and one write.
 #pragma once
 
 #include <cstddef>
@@ -39,11 +39,14 @@ class Socket {
 struct Endpoint {
   std::string host;
   std::string port;
+  std::string path{};  ///< of a unix socket; empty: TCP
 };
 
-/// "host:port" or "[v6 address]:port".
+/// "host:port", "[v6 address]:port" or "unix:path".
 runtime::Result<Endpoint> parse_endpoint(const std::string& text);
-/// Connects (blocking), then switches the socket to non-blocking and TCP_NODELAY.
+/// The endpoint as it is shown to people.
+std::string text_of(const Endpoint& endpoint);
+/// Connects (blocking), then switches the socket to non-blocking, and TCP_NODELAY if it is TCP.
 runtime::Result<Socket> connect_to(const Endpoint& endpoint);
 
 }  // namespace mxkv::bench

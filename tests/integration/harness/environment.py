@@ -1,6 +1,7 @@
 """The environment variables that steer a run, read once. Nothing here starts or connects to anything.
 
 MXKVD                  path of the daemon under test
+MXKV_YCSB              path of the load client
 MXKV_TEST_TARGET       "mxkvd" (default), or "memcached": then the shared part of the protocol runs against
                        memcached 1.6.18, which shows that the tests themselves are right
 MXKV_TEST_SCALE        factor on the amount of work, 1 by default (sanitizer builds: less)
@@ -14,8 +15,10 @@ import shutil
 
 TARGET = os.environ.get("MXKV_TEST_TARGET", "mxkvd")
 IS_MEMCACHED = TARGET == "memcached"
+MXKV_YCSB = os.environ.get("MXKV_YCSB", "mxkv-ycsb")
 MXKVD = os.environ.get("MXKVD", "mxkvd")
 MEMCACHED = shutil.which("memcached")
+REDIS = shutil.which("redis-server")
 LONG = os.environ.get("MXKV_TEST_LONG", "") == "1"
 SANITIZED = os.environ.get("MXKV_TEST_SANITIZED", "") == "1"
 _SCALE = float(os.environ.get("MXKV_TEST_SCALE", "1"))

@@ -161,6 +161,13 @@ TEST_F(ClientRun, FailsOnAConnectionThatCloses) {
   EXPECT_EQ(exit_code_of(result, true), 1);
 }
 
+TEST_F(ClientRun, SaysWhichSocketItCannotConnectTo) {
+  Options options = options_for("c");
+  options.server = {.host = "", .port = "", .path = "/nowhere/socket"};
+  EXPECT_EQ(run_client(options).error().message,
+            "cannot connect to unix:/nowhere/socket: No such file or directory");
+}
+
 TEST_F(ClientRun, SaysWhereItCannotConnect) {
   Options options = options_for("c");
   options.server.port = "1";
@@ -172,7 +179,12 @@ TEST_F(ClientRun, SaysWhereItCannotConnect) {
 TEST(Endpoints, AreHostAndPort) {
   EXPECT_EQ(parse_endpoint("[::1]:80").value().host, "::1");
   EXPECT_EQ(parse_endpoint("host:80").value().port, "80");
-  for (const char* text : {"", "host", "host:", ":80"}) {
+  EXPECT_EQ(parse_endpoint("unix:/a/b:1").value().path, "/a/b:1");
+  EXPECT_EQ(text_of(parse_endpoint("unix:s").value()), "unix:s");
+  EXPECT_EQ(text_of(parse_endpoint("host:80").value()), "host:80");
+  for (const std::string& text :
+       {std::string(), std::string("host"), std::string("host:"), std::string(":80"), std::string("unix:"),
+        "unix:" + std::string(200, 'x')}) {
     EXPECT_FALSE(parse_endpoint(text).ok()) << text;
   }
 }
