@@ -10,6 +10,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "config/load.hpp"
+#include "server/daemon/about.hpp"
 
 namespace mxkv::server {
 
@@ -60,7 +61,8 @@ Result<std::variant<config::DaemonOptions, Information>> parse_command_line(
     int count, const char* const* arguments, const std::filesystem::path& directory) {
   Flags flags;
   CLI::App app{"mxkvd: an ordered in-memory key-value server that speaks memcached's text protocol", "mxkvd"};
-  app.set_version_flag("--version", "mxkvd " MXKV_VERSION);
+  app.set_version_flag("--version", version_text);
+  app.footer(help_footer);
   app.add_option("--config", flags.config, "YAML file with options")->type_name("FILE");
   app.add_option("--listen", flags.listen,
                  "Where to listen, such as 127.0.0.1:11211, [::1]:11211 or unix:/run/mxkv.sock; repeatable")
@@ -81,7 +83,7 @@ Result<std::variant<config::DaemonOptions, Information>> parse_command_line(
   } catch (const CLI::CallForHelp&) {
     return {Information{app.help()}};
   } catch (const CLI::CallForVersion&) {
-    return {Information{app.version() + "\n"}};
+    return {Information{app.version()}};
   } catch (const CLI::ParseError& error) {
     return Error{one_line(error.what())};
   }

@@ -1,0 +1,81 @@
+#include "server/daemon/about.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "index/line_compare.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+#ifdef __clang__
+constexpr std::string_view kCompiler = "clang++ " __clang_version__;
+#else
+constexpr std::string_view kCompiler = "g++ " __VERSION__;
+#endif
+
+#if defined(__x86_64__)
+constexpr std::string_view kArchitecture = "x86-64";
+#elif defined(__aarch64__)
+constexpr std::string_view kArchitecture = "arm64";
+#else
+constexpr std::string_view kArchitecture = "another architecture";
+#endif
+
+std::string cpu_features() {
+  std::string found;
+#ifdef __x86_64__
+  const std::array features{std::pair{"sse4.2", __builtin_cpu_supports("sse4.2") != 0},
+                            std::pair{"popcnt", __builtin_cpu_supports("popcnt") != 0},
+                            std::pair{"avx2", __builtin_cpu_supports("avx2") != 0},
+                            std::pair{"bmi2", __builtin_cpu_supports("bmi2") != 0},
+                            std::pair{"avx512f", __builtin_cpu_supports("avx512f") != 0},
+                            std::pair{"avx512bw", __builtin_cpu_supports("avx512bw") != 0}};
+  for (const auto& [name, there] : features) {
+    found += there ? std::string{found.empty() ? "" : " "} + name : "";
+  }
+#endif
+  return found.empty() ? "nothing that is looked for" : found;
+}
+
+std::string_view key_compare() {
+#ifdef MXKV_VECTOR_COMPARE
+  return index::line_compare::kHasVectors ? "by AVX2" : "by words: this CPU has no AVX2";
+#else
+  return "by words: this build has no vector instructions";
+#endif
+}
+
+}  // namespace
+
+std::string version_text() {
+  constexpr std::string_view kSanitizers = MXKV_SANITIZERS;
+  std::string text = "mxkvd " MXKV_VERSION "\n";
+  text.append("build:     " MXKV_BUILD_TYPE ", ").append(kCompiler).append(", ").append(kArchitecture);
+  if (!kSanitizers.empty()) {
+    text.append(", sanitizers: ").append(kSanitizers);
+  }
+  text.append("\nlibraries: " MXKV_LIBRARIES "\n");
+  text.append("CPU:       ").append(cpu_features()).append("; keys are compared ").append(key_compare());
+  return text.append("\n");
+}
+
+std::string help_footer() {
+  return "Flags win over --set, --set over the file, the file over the defaults.\n"
+         "\n"
+         "Examples:\n"
+         "  mxkvd                                             127.0.0.1:11211, all CPUs, 3/4 of the memory\n"
+         "  mxkvd --listen 0.0.0.0:11211 --memory 8GiB        all interfaces: anyone may read and write\n"
+         "  mxkvd --listen unix:/run/mxkv.sock --workers 2    a unix socket only\n"
+         "  mxkvd --config /etc/mxkv/mxkv.yaml --daemonize --pid-file /run/mxkvd.pid\n"
+         "\n"
+         "Signals: SIGTERM, SIGINT and SIGUSR1 end it when what has arrived is answered, a second one at "
+         "once;\n"
+         "         SIGHUP reads the file again and opens the log anew.\n"
+         "Exit codes: 0 ended in order, 1 the system refused something, 2 flags or file are wrong.\n"
+         "A restart loses the data. More: man mxkvd";
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,72 @@
+"""What the daemon says of itself: --help, --version, and the man pages, which know the same flags."""
+
+import re
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from harness import environment, mxkv_only, patience
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [page for page in (ROOT / "server/mxkvd.1", ROOT / "bench/mxkv-ycsb.1") if page.exists()]
+
+
+def output(*command, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(command, capture_output=True, text=True, timeout=patience(60), check=False,
+                          stdin=subprocess.DEVNULL, **options)
+
+
+@mxkv_only("its help")
+class HelpTest(unittest.TestCase):
+    def test_version_says_how_it_was_built_and_from_what(self):
+        done = output(environment.MXKVD, "--version")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = done.stdout.splitlines()
+        self.assertRegex(lines[0], r"^mxkvd \d+\.\d+\.\d+$")
+        self.assertRegex(lines[1], r"^build: +(Release|RelWithDebInfo|Debug), (g|clang)\+\+ \d+\.\d+")
+        for library in ("Boost", "CLI11", "spdlog", "fmt", "yaml-cpp", "hwloc"):
+            self.assertRegex(lines[2], rf"^libraries: .*\b{library} \d+\.\d+")
+        self.assertRegex(lines[3], r"^CPU: +\S.*; keys are compared by (AVX2|words)")
+        with open("/proc/cpuinfo", encoding="ascii") as cpus:
+            flags = re.search(r"^flags\s*: (.*)$", cpus.read(), re.MULTILINE)
+        if flags:
+            self.assertEqual(" avx2" in flags[1], " avx2" in lines[3])
+
+    def test_help_has_examples_signals_and_exit_codes(self):
+        done = output(environment.MXKVD, "--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for text in ("Examples:", "unix:", "SIGHUP", "Exit codes: 0"):
+            self.assertIn(text, done.stdout)
+        for line in done.stdout.splitlines():
+            self.assertLessEqual(len(line), 130, line)
+
+
+class ManPageTest(unittest.TestCase):
+    def test_the_formatter_has_nothing_to_say(self):
+        if shutil.which("groff"):
+            checkers = [["groff", "-man", "-ww", "-z", "-Tutf8"]]
+        elif shutil.which("mandoc"):
+            checkers = [["mandoc", "-T", "lint", "-W", "warning"]]
+        else:
+            self.skipTest("neither groff nor mandoc is installed")
+        if shutil.which("man"):
+            checkers.append(["man", "--warnings", "-E", "UTF-8", "-Tutf8", "-Z", "-l"])
+        self.assertNotEqual(PAGES, [])
+        for page in PAGES:
+            for checker in checkers:
+                with self.subTest(page=page.name, checker=checker[0]):
+                    done = output(*checker, str(page))
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertRegex(page.read_text(), r"(?m)^\.SH NAME\n\S+ \\- \S")
+
+    @mxkv_only("its flags")
+    def test_page_and_help_know_the_same_flags(self):
+        flags = set(re.findall(r"--[a-z][a-z-]+", output(environment.MXKVD, "--help").stdout))
+        page = (ROOT / "server/mxkvd.1").read_text().replace("\\-", "-")
+        options = page[page.index(".SH OPTIONS"):page.index(".SH CONFIGURATION")]
+        self.assertEqual(set(re.findall(r"^\.BI? (--[a-z-]+)", options, re.MULTILINE)), flags)
+
+
+if __name__ == "__main__":
+    unittest.main()
