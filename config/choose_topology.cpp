@@ -24,19 +24,19 @@ std::optional<std::size_t> choose_topology(std::span<const TopologySection> sect
       std::ranges::count_if(topology.nodes, [](const runtime::NumaNode& node) { return !node.pus.empty(); }));
   const std::size_t cpus = topology.pus.size();
   const std::size_t memory = available_memory(facts);
-  why = "none fits this machine of " + std::to_string(nodes) + " nodes, " + std::to_string(cpus) + " CPUs, " +
-        format_size_rounded(memory) + " (";
+  why = "none fits this machine, which has nodes: " + std::to_string(nodes) +
+        ", cpus: " + std::to_string(cpus) + ", memory: " + format_size_rounded(memory) + " (";
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const TopologyCondition& when = sections[i].when;
     std::string missing;
     if (!within(nodes, when.nodes)) {
-      add(missing, format_count_range(when.nodes) + " nodes");
+      add(missing, "nodes: " + format_count_range(when.nodes));
     }
     if (!within(cpus, when.cpus)) {
-      add(missing, format_count_range(when.cpus) + " CPUs");
+      add(missing, "cpus: " + format_count_range(when.cpus));
     }
     if (memory < when.memory_bytes) {
-      add(missing, "at least " + format_size(when.memory_bytes));
+      add(missing, "memory: " + format_size(when.memory_bytes));
     }
     if (missing.empty()) {
       return i;

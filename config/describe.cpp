@@ -89,8 +89,13 @@ std::string print_yaml(const DaemonOptions& options) {
     }
     add(text, key, origin);
     for (std::size_t i = 0; i < line.items.size(); ++i) {
-      add(text, indent + "  - " + line.items[i],
-          find_origin(options.origins, line.path + "[" + std::to_string(i) + "]"));
+      const Origin* item = find_origin(options.origins, line.path + "[" + std::to_string(i) + "]");
+      const bool same = item == origin || (item != nullptr && origin != nullptr && *item == *origin);
+      if (same) {
+        text.append(indent).append("  - ").append(line.items[i]).append("\n");
+      } else {
+        add(text, indent + "  - " + line.items[i], item);
+      }
     }
   }
   return text;

@@ -54,8 +54,9 @@ DaemonOptions effective(const DaemonOptions& options, const Resolved& resolved) 
     placement = &*section;
     const std::string path = "topologies[" + std::to_string(section - options.topologies.begin()) + "]";
     for (const char* key : {"workers", "cpus", "nodes"}) {
-      if (const Origin* origin = find_origin(options.origins, path + "." + key)) {
-        result.origins[key] = *origin;
+      const auto origin = options.origins.find(path + "." + key);
+      if (origin != options.origins.end()) {
+        result.origins[key] = origin->second;
       }
     }
     result.topologies.clear();

@@ -41,6 +41,11 @@ std::string name_of(const std::vector<PuId>& cpus) {
   return (cpus.size() == 1 ? "CPU " : "CPUs ") + format_cpu_list(cpus);
 }
 
+// Without overflow, and exact.
+std::size_t part_of(std::size_t bytes, std::size_t percent) {
+  return bytes / 100 * percent + bytes % 100 * percent / 100;
+}
+
 runtime::PrefetchOptions changed(const runtime::PrefetchOptions& all, const PrefetchChanges& changes) {
   return {.mode = changes.mode.value_or(all.mode),
           .distance = changes.distance.value_or(all.distance),
@@ -222,8 +227,8 @@ class Resolver {
       report(path + ".memory", name + " has only " + format_size_rounded(node.memory_bytes));
     }
     if (wanted.memory_bytes != 0 || wanted.memory_percent != 0) {
-      shares_[wanted.node] =
-          wanted.memory_percent != 0 ? node.memory_bytes / 100 * wanted.memory_percent : wanted.memory_bytes;
+      shares_[wanted.node] = wanted.memory_percent != 0 ? part_of(node.memory_bytes, wanted.memory_percent)
+                                                        : wanted.memory_bytes;
     }
   }
 
@@ -236,7 +241,7 @@ class Resolver {
     const bool limited = options_.memory.limit_bytes != 0 || options_.memory_limit_percent != 0;
     if (shares == 0) {
       return options_.memory_limit_percent != 0
-                 ? available_memory(facts_) / 100 * options_.memory_limit_percent
+                 ? part_of(available_memory(facts_), options_.memory_limit_percent)
              : limited ? options_.memory.limit_bytes
                        : default_memory_limit(facts_);
     }

@@ -55,14 +55,8 @@ std::vector<config::Flag> given(const Flags& flags) {
   return result;
 }
 
-}  // namespace
-
-Result<std::variant<config::DaemonOptions, Information>> parse_command_line(
-    int count, const char* const* arguments, const std::filesystem::path& directory) {
-  Flags flags;
-  CLI::App app{"mxkvd: an ordered in-memory key-value server that speaks memcached's text protocol", "mxkvd"};
-  app.set_version_flag("--version", version_text);
-  app.footer(help_footer);
+/// The flags that say how to serve: the daemon's, and of print-config.
+void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--config", flags.config, "YAML file with options")->type_name("FILE");
   app.add_option("--listen", flags.listen,
                  "Where to listen, such as 127.0.0.1:11211, [::1]:11211 or unix:/run/mxkv.sock; repeatable")
@@ -70,7 +64,7 @@ Result<std::variant<config::DaemonOptions, Information>> parse_command_line(
       ->allow_extra_args(false);
   app.add_option("--workers", flags.workers, "Worker threads; default: one for each CPU")->type_name("N");
   app.add_option("--cpus", flags.cpus, "CPUs to run on, such as 0-3,8")->type_name("LIST");
-  app.add_option("--memory", flags.memory, "Memory limit, such as 512MiB")->type_name("SIZE");
+  app.add_option("--memory", flags.memory, "Memory limit, such as 512MiB or 50%")->type_name("SIZE");
   app.add_flag("--daemonize", flags.daemonize, "Run in the background; return when it serves");
   app.add_option("--pid-file", flags.pid_file, "File that holds the process's number while it runs")
       ->type_name("PATH");
@@ -78,6 +72,64 @@ Result<std::variant<config::DaemonOptions, Information>> parse_command_line(
                  "One option as in the file, such as limits.value_bytes=2MiB; repeatable")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
+}
+
+/// Subcommands, and what was asked of them.
+struct Commands {
+  Commands(CLI::App& app, Flags& flags)
+      : topology(app.add_subcommand("topology", "Show the machine as the server sees it")),
+        check(app.add_subcommand("check", "Check a file, and whether it fits this machine or another")),
+        print_config(app.add_subcommand("print-config", "Print every key, its value and who set it")) {
+    app.require_subcommand(0, 1);
+    constexpr const char* kOther = "Another machine: hwloc's XML file or synthetic description";
+    CLI::Option* yaml = topology->add_flag("--yaml", as_yaml, "A configuration file that is ready for it");
+    topology->add_flag("--json", as_json, "For programs")->excludes(yaml);
+    topology->add_option("--topology", other, kOther)->type_name("XML|SYNTHETIC");
+    check->add_option("FILE", file, "YAML file with options")->required();
+    check->add_option("--topology", other, kOther)->type_name("XML|SYNTHETIC");
+    CLI::Option* exact =
+        print_config->add_flag("--effective", effective, "With what is found out on this machine");
+    print_config->add_flag("--defaults", defaults, "Without file and flags")->excludes(exact);
+    add_flags(*print_config, flags);
+  }
+
+  CLI::App* topology;
+  CLI::App* check;
+  CLI::App* print_config;
+  std::string other;
+  std::string file;
+  bool as_yaml = false;
+  bool as_json = false;
+  bool effective = false;
+  bool defaults = false;
+};
+
+TopologyCommand topology_command(const Commands& commands) {
+  using form = TopologyCommand::form;
+  return {.how = commands.as_yaml   ? form::yaml
+                 : commands.as_json ? form::json
+                                    : form::table,
+          .topology = commands.other};
+}
+
+PrintConfigCommand print_config_command(const Commands& commands, config::DaemonOptions options) {
+  using which = PrintConfigCommand::which;
+  return {.values = commands.effective  ? which::effective
+                    : commands.defaults ? which::defaults
+                                        : which::given,
+          .options = std::move(options)};
+}
+
+}  // namespace
+
+Result<Request> parse_command_line(int count, const char* const* arguments,
+                                   const std::filesystem::path& directory) {
+  Flags flags;
+  CLI::App app{"mxkvd: an ordered in-memory key-value server that speaks memcached's text protocol", "mxkvd"};
+  app.set_version_flag("--version", version_text);
+  app.footer(help_footer);
+  add_flags(app, flags);
+  const Commands commands{app, flags};
   try {
     app.parse(count, arguments);
   } catch (const CLI::CallForHelp&) {
@@ -87,13 +139,22 @@ Result<std::variant<config::DaemonOptions, Information>> parse_command_line(
   } catch (const CLI::ParseError& error) {
     return Error{one_line(error.what())};
   }
+  if (commands.topology->parsed()) {
+    return {topology_command(commands)};
+  }
+  if (commands.check->parsed()) {
+    return {CheckCommand{.file = directory / commands.file, .topology = commands.other}};
+  }
   const std::optional<std::filesystem::path> file =
       flags.config.empty() ? std::nullopt : std::optional{directory / flags.config};
-  Result<config::DaemonOptions> options = config::load(file, flags.sets, given(flags));
-  if (!options) {
-    return options.error();
+  config::Loaded loaded = config::read_options(file, flags.sets, given(flags));
+  if (!loaded.findings.empty()) {
+    return everything_wrong(std::move(loaded));
   }
-  return {std::move(options).value()};
+  if (commands.print_config->parsed()) {
+    return {print_config_command(commands, std::move(loaded.options))};
+  }
+  return {std::move(loaded.options)};
 }
 
 }  // namespace mxkv::server

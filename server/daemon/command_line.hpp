@@ -8,6 +8,7 @@
 
 #include "config/options.hpp"
 #include "runtime/base/result.hpp"
+#include "server/daemon/commands.hpp"
 
 namespace mxkv::server {
 
@@ -16,10 +17,14 @@ struct Information {
   std::string text;
 };
 
-/// Options by strength: flags, `--set`, file, defaults. Errors: one line that names the flag, the `--set`
-/// path or file:line:column. A relative name of the file begins at
+/// What was asked for: to serve with these options, or something else.
+using Request =
+    std::variant<config::DaemonOptions, Information, TopologyCommand, CheckCommand, PrintConfigCommand>;
+
+/// Options by strength: flags, `--set`, file, defaults. Errors: all at once, a line each, that name the flag,
+/// the `--set` path or file:line:column. A relative name of the file begins at
 /// `directory`. Thread-safety: the main thread.
-[[nodiscard]] runtime::Result<std::variant<config::DaemonOptions, Information>> parse_command_line(
-    int count, const char* const* arguments, const std::filesystem::path& directory = {});
+[[nodiscard]] runtime::Result<Request> parse_command_line(int count, const char* const* arguments,
+                                                          const std::filesystem::path& directory = {});
 
 }  // namespace mxkv::server

@@ -17,6 +17,7 @@
 #include "server/daemon/log.hpp"
 #include "server/daemon/parts.hpp"
 #include "server/daemon/pid_file.hpp"
+#include "server/daemon/startup_screen.hpp"
 #include "server/daemon/supervisor.hpp"
 
 namespace mxkv::server {
@@ -25,21 +26,23 @@ namespace {
 
 using runtime::Result;
 
-void log_machine(Log& log, const runtime::Topology& topology, const config::DaemonOptions& options,
-                 const runtime::RuntimeOptions& resolved) {
-  std::string workers;
-  for (const runtime::WorkerPlacement& worker : resolved.workers) {
-    workers += (workers.empty() ? "" : ",") +
-               (worker.pinned ? std::to_string(worker.pu.value()) : std::string{"any"});
-  }
+/// The machine, and what the options come to on it.
+struct Settled {
+  runtime::Topology topology;
+  config::MachineFacts facts;
+  config::Resolved resolved;
+};
+
+void log_machine(Log& log, const config::DaemonOptions& options, const Settled& settled) {
   log.info("mxkvd " MXKV_VERSION ", process " + std::to_string(getpid()));
-  log.info("machine: " + std::to_string(topology.pus.size()) + " CPUs, " +
-           std::to_string(topology.nodes.size()) + " NUMA nodes; " + std::to_string(resolved.workers.size()) +
-           " workers on CPUs " + workers);
-  log.info("memory: limit " + config::format_size(resolved.memory.limit_bytes) +
-           (options.memory.limit_bytes == 0 ? " (found out)" : "") +
-           "; when it is full, writes get SERVER_ERROR out of memory storing object; nothing is evicted");
-  log.info("data is kept in memory only: a restart loses it");
+  for (const std::string& line : startup_screen(options, settled.topology, settled.facts, settled.resolved)) {
+    log.info(line);
+  }
+  raise_descriptor_limit(descriptors_needed(options, settled.resolved));
+  for (const std::string& line :
+       startup_warnings(options, settled.topology, settled.facts, settled.resolved, read_host_state())) {
+    log.warning(line);
+  }
 }
 
 /// The sockets that were passed in, else those of the options.
@@ -63,8 +66,7 @@ Result<std::vector<ListenSocket>> open_sockets(const std::vector<config::ListenA
   return sockets;
 }
 
-int serve(const config::DaemonOptions& options, const runtime::Topology& topology,
-          runtime::RuntimeOptions resolved, Start& start) {
+int serve(const config::DaemonOptions& options, Settled settled, Start& start) {
   const Signals signals;
   Result<PidFile> pid_file = PidFile::hold(options.server.pid_file);
   if (!pid_file) {
@@ -72,8 +74,8 @@ int serve(const config::DaemonOptions& options, const runtime::Topology& topolog
   }
   Log log{options.log};
   const runtime::SystemClock clock;
-  log_machine(log, topology, options, resolved);
-  Parts parts{options, std::move(resolved), clock};
+  log_machine(log, options, settled);
+  Parts parts{options, std::move(settled.resolved.runtime), clock};
   Result<std::vector<ListenSocket>> sockets = open_sockets(options.listeners, start.passed, log);
   if (!sockets) {
     return complain(kExitFailed, sockets.error().message.c_str());
@@ -108,7 +110,7 @@ int complain(int code, const char* message) {
 }
 
 int run_daemon(const config::DaemonOptions& options, Start& start) {
-  const runtime::Result<runtime::Topology> topology = runtime::live_topology();
+  runtime::Result<runtime::Topology> topology = runtime::live_topology();
   if (!topology) {
     return complain(kExitFailed, topology.error().message.c_str());
   }
@@ -121,7 +123,7 @@ int run_daemon(const config::DaemonOptions& options, Start& start) {
     return complain(kExitWrongOptions, resolved.error().message.c_str());
   }
   try {
-    return serve(options, topology.value(), std::move(resolved).value().runtime, start);
+    return serve(options, {std::move(topology).value(), facts.value(), std::move(resolved).value()}, start);
   } catch (const std::exception& error) {
     return complain(kExitFailed, error.what());
   }

@@ -67,5 +67,14 @@ int main(int count, char** arguments) {
     std::fputs(information->text.c_str(), stdout);
     return kExitOk;
   }
+  if (const auto* topology = std::get_if<TopologyCommand>(&parsed.value())) {
+    return run_command(*topology);
+  }
+  if (const auto* check = std::get_if<CheckCommand>(&parsed.value())) {
+    return run_command(*check);
+  }
+  if (const auto* print_config = std::get_if<PrintConfigCommand>(&parsed.value())) {
+    return run_command(*print_config);
+  }
   return run(std::get<DaemonOptions>(std::move(parsed).value()), count, arguments);
 }

@@ -1,0 +1,153 @@
+#include "server/daemon/commands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "config/describe.hpp"
+#include "config/resolve.hpp"
+#include "config/topology_text.hpp"
+#include "runtime/topology/build.hpp"
+#include "server/daemon/daemon.hpp"
+#include "server/daemon/startup_screen.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+using runtime::Result;
+using runtime::Topology;
+
+struct Machine {
+  Topology topology;
+  config::MachineFacts facts;
+};
+
+Result<Machine> this_machine() {
+  Result<Topology> topology = runtime::live_topology();
+  if (!topology) {
+    return topology.error();
+  }
+  const Result<config::MachineFacts> facts = config::read_machine_facts();
+  if (!facts) {
+    return facts.error();
+  }
+  return Machine{std::move(topology).value(), facts.value()};
+}
+
+/// The machine that `name` describes; this one for an empty name.
+Result<Machine> machine_of(const std::string& name) {
+  if (name.empty()) {
+    return this_machine();
+  }
+  std::error_code unknown;
+  const bool file = name.ends_with(".xml") || std::filesystem::exists(name, unknown);
+  Result<Topology> topology =
+      file ? runtime::topology_from_xml(name) : runtime::topology_from_synthetic(name);
+  if (!topology) {
+    return runtime::Error{"--topology: " + topology.error().message};
+  }
+  const config::MachineFacts facts = config::facts_of(topology.value());
+  return Machine{std::move(topology).value(), facts};
+}
+
+/// Whether the options say enough about placement and memory to be held against a machine.
+bool placement_is_known(const config::Findings& findings) {
+  constexpr std::array<std::string_view, 5> kKeys{"workers", "cpus", "nodes", "topologies", "memory"};
+  return std::ranges::none_of(findings, [&kKeys](const config::Finding& finding) {
+    return finding.path.empty() || std::ranges::any_of(kKeys, [&finding](std::string_view key) {
+             return finding.path.starts_with(key);
+           });
+  });
+}
+
+/// Adds what does not fit to what is wrong anyway.
+config::Resolved fit(config::Loaded& loaded, const Machine& machine) {
+  if (!placement_is_known(loaded.findings)) {
+    return {};
+  }
+  return config::resolve(loaded.options, machine.topology, machine.facts, loaded.findings);
+}
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace
+
+int run_command(const TopologyCommand& command) {
+  const Result<Machine> machine = machine_of(command.topology);
+  if (!machine) {
+    return complain(command.topology.empty() ? kExitFailed : kExitWrongOptions,
+                    machine.error().message.c_str());
+  }
+  const auto& [topology, facts] = machine.value();
+  switch (command.how) {
+    case TopologyCommand::form::table:
+      print(config::topology_table(topology, facts));
+      break;
+    case TopologyCommand::form::yaml:
+      print(config::topology_yaml(topology, facts));
+      break;
+    case TopologyCommand::form::json:
+      print(config::topology_json(topology, facts));
+      break;
+  }
+  return kExitOk;
+}
+
+int run_command(const CheckCommand& command) {
+  const Result<Machine> machine = machine_of(command.topology);
+  if (!machine) {
+    return complain(command.topology.empty() ? kExitFailed : kExitWrongOptions,
+                    machine.error().message.c_str());
+  }
+  config::Loaded loaded = config::read_options(command.file, {}, {});
+  const config::Resolved resolved = fit(loaded, machine.value());
+  if (!loaded.findings.empty()) {
+    // Without a name in front: editors jump to file:line:column.
+    std::fprintf(stderr, "%s\n", config::to_error(std::move(loaded.findings)).message.c_str());
+    return kExitWrongOptions;
+  }
+  std::string text = command.file.string() + ": fits " +
+                     (command.topology.empty() ? std::string{"this machine"} : command.topology) +
+                     (resolved.topology.empty() ? "" : ", topology " + resolved.topology) + "\n";
+  for (const std::string& line : placement_lines(resolved)) {
+    text += "  " + line + "\n";
+  }
+  print(text);
+  return kExitOk;
+}
+
+int run_command(const PrintConfigCommand& command) {
+  if (command.values == PrintConfigCommand::which::defaults) {
+    print(config::print_yaml({}));
+    return kExitOk;
+  }
+  if (command.values == PrintConfigCommand::which::given) {
+    print(config::print_yaml(command.options));
+    return kExitOk;
+  }
+  const Result<Machine> machine = this_machine();
+  if (!machine) {
+    return complain(kExitFailed, machine.error().message.c_str());
+  }
+  const Result<config::Resolved> resolved =
+      config::resolve(command.options, machine.value().topology, machine.value().facts);
+  if (!resolved) {
+    return complain(kExitWrongOptions, resolved.error().message.c_str());
+  }
+  print(config::print_yaml(config::effective(command.options, resolved.value())));
+  return kExitOk;
+}
+
+runtime::Error everything_wrong(config::Loaded loaded) {
+  if (const Result<Machine> machine = this_machine()) {
+    static_cast<void>(fit(loaded, machine.value()));
+  }
+  return config::to_error(std::move(loaded.findings));
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,126 @@
+#include "server/daemon/startup_screen.hpp"
+
+#include <utility>
+
+#include "config/parse.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+using config::format_size_rounded;
+
+std::string count_of(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// Who set a value: "(config.yaml:3:10)", or that nobody did.
+std::string set_by(const config::DaemonOptions& options, std::string_view path) {
+  const config::Origin* origin = config::find_origin(options.origins, path);
+  return origin == nullptr ? "found out" : "set by " + to_string(*origin);
+}
+
+std::string who_placed(const config::DaemonOptions& options, const config::Resolved& resolved) {
+  if (!resolved.topology.empty()) {
+    return "topology " + resolved.topology + " fits (" + set_by(options, "topologies") + ")";
+  }
+  for (const char* key : {"nodes", "cpus", "workers"}) {
+    if (config::find_origin(options.origins, key) != nullptr) {
+      return std::string{key} + " " + set_by(options, key);
+    }
+  }
+  return "placement found out";
+}
+
+}  // namespace
+
+std::vector<std::string> placement_lines(const config::Resolved& resolved) {
+  std::vector<std::string> lines;
+  for (const config::NodeShare& node : resolved.nodes) {
+    std::string line = "node " + std::to_string(node.os_index) + ": " + count_of(node.workers, "worker");
+    line +=
+        node.cpus.size() != node.workers ? " on any CPU" : " on CPUs " + config::format_cpu_list(node.cpus);
+    if (node.memory_bytes != 0) {
+      line += ", " + format_size_rounded(node.memory_bytes) + " of memory";
+    }
+    lines.push_back(std::move(line));
+  }
+  lines.push_back("memory: limit " + format_size_rounded(resolved.runtime.memory.limit_bytes));
+  return lines;
+}
+
+std::vector<std::string> startup_screen(const config::DaemonOptions& options,
+                                        const runtime::Topology& topology, const config::MachineFacts& facts,
+                                        const config::Resolved& resolved) {
+  std::vector<std::string> lines;
+  std::string machine = "machine: " + count_of(topology.nodes.size(), "NUMA node") + ", " +
+                        count_of(topology.pus.size(), "CPU") + ", " + format_size_rounded(facts.memory_bytes);
+  if (facts.cgroup_limit_bytes != 0) {
+    machine += ", of which the control group allows " + format_size_rounded(facts.cgroup_limit_bytes);
+  }
+  if (facts.cgroup_cpus != 0) {
+    machine += ", and time of " + count_of(facts.cgroup_cpus, "CPU");
+  }
+  lines.push_back(std::move(machine));
+  lines.push_back("workers: " + std::to_string(resolved.runtime.workers.size()) + "; " +
+                  who_placed(options, resolved));
+  std::vector<std::string> placement = placement_lines(resolved);
+  const bool shares = !resolved.nodes.empty() && resolved.nodes.front().memory_bytes != 0;
+  placement.back() +=
+      (shares ? " (what the nodes' shares add up to)" : " (" + set_by(options, "memory.limit") + ")");
+  placement.back() +=
+      "; when it is full, writes get SERVER_ERROR out of memory storing object; nothing is evicted";
+  lines.insert(lines.end(), placement.begin(), placement.end());
+  lines.push_back("data is kept in memory only: a restart loses it");
+  return lines;
+}
+
+std::size_t descriptors_needed(const config::DaemonOptions& options, const config::Resolved& resolved) {
+  // A worker has descriptors to poll and to be woken by; log, pid file, standard streams and timers the rest.
+  return options.limits.connections + options.listeners.size() + 4 * resolved.runtime.workers.size() + 16;
+}
+
+std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
+                                          const runtime::Topology& topology,
+                                          const config::MachineFacts& facts, const config::Resolved& resolved,
+                                          const HostState& host) {
+  std::vector<std::string> warnings;
+  const std::size_t limit = resolved.runtime.memory.limit_bytes;
+  const std::size_t available = config::available_memory(facts);
+  if (topology.nodes.size() > 1 && host.numa_balancing) {
+    warnings.emplace_back(
+        "automatic NUMA balancing is on: the kernel moves pages that are placed already; "
+        "sysctl kernel.numa_balancing=0");
+  }
+  if (host.transparent_huge_pages == "never" &&
+      options.memory.huge_pages == runtime::huge_pages_mode::transparent) {
+    warnings.emplace_back(
+        "transparent huge pages are off, look-ups miss the TLB more often; "
+        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
+  }
+  const std::size_t needed = descriptors_needed(options, resolved);
+  if (host.descriptors != 0 && host.descriptors < needed) {
+    warnings.push_back("limits.connections is " + std::to_string(options.limits.connections) + ", but only " +
+                       std::to_string(host.descriptors) + " descriptors may be open; ulimit -n " +
+                       std::to_string(needed) + " or LimitNOFILE=" + std::to_string(needed));
+  }
+  if (limit > available) {
+    warnings.push_back("the memory limit of " + format_size_rounded(limit) + " is more than the " +
+                       format_size_rounded(available) +
+                       " there are: the system will kill or swap the process before it is reached");
+  } else if (host.swap_bytes != 0 && limit > available / 4 * 3) {
+    warnings.push_back("swap is on (" + format_size_rounded(host.swap_bytes) +
+                       ") and the memory limit is more than "
+                       "3/4 of the " +
+                       format_size_rounded(available) +
+                       " there are: values may be swapped out; swapoff, or a lower memory.limit");
+  }
+  if (facts.cgroup_cpus != 0 && resolved.runtime.workers.size() > facts.cgroup_cpus) {
+    warnings.push_back(std::to_string(resolved.runtime.workers.size()) +
+                       " workers, but the control group pays for " + count_of(facts.cgroup_cpus, "CPU") +
+                       ": all workers stop when its time is used up");
+  }
+  return warnings;
+}
+
+}  // namespace mxkv::server
