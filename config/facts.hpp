@@ -27,6 +27,11 @@ struct MachineFacts {
 /// The machine's memory or the control groups' limit, whichever is smaller.
 [[nodiscard]] std::size_t available_memory(const MachineFacts& facts) noexcept;
 
+/// `percent` of `bytes`, without overflow and exact.
+[[nodiscard]] constexpr std::size_t part_of(std::size_t bytes, std::size_t percent) noexcept {
+  return bytes / 100 * percent + bytes % 100 * percent / 100;
+}
+
 /// The share of the available memory that is taken when no limit is configured: 3/4. The rest is for
 /// the system, sockets and other processes.
 [[nodiscard]] std::size_t default_memory_limit(const MachineFacts& facts) noexcept;

@@ -20,11 +20,8 @@ using runtime::Topology;
 using runtime::WorkerPlacement;
 
 std::vector<PuId> all_cpus(const Topology& topology) {
-  std::vector<PuId> all;
-  all.reserve(topology.pus.size());
-  for (const ProcessingUnit& unit : topology.pus) {
-    all.push_back(unit.pu);
-  }
+  std::vector<PuId> all(topology.pus.size());
+  std::ranges::transform(topology.pus, all.begin(), &ProcessingUnit::pu);
   return all;
 }
 
@@ -39,11 +36,6 @@ std::string available_nodes(const Topology& topology) {
 // "CPU 3" or "CPUs 3-5".
 std::string name_of(const std::vector<PuId>& cpus) {
   return (cpus.size() == 1 ? "CPU " : "CPUs ") + format_cpu_list(cpus);
-}
-
-// Without overflow, and exact.
-std::size_t part_of(std::size_t bytes, std::size_t percent) {
-  return bytes / 100 * percent + bytes % 100 * percent / 100;
 }
 
 runtime::PrefetchOptions changed(const runtime::PrefetchOptions& all, const PrefetchChanges& changes) {
@@ -187,7 +179,7 @@ class Resolver {
                                  " (it has " + (node->pus.empty() ? "none" : format_cpu_list(node->pus)) +
                                  ")");
     }
-    check_memory(wanted, *node, path);
+    check_memory(wanted, *node, name, path);
     if (findings_.size() != findings_before) {
       return {};
     }
@@ -218,8 +210,8 @@ class Resolver {
     return fresh;
   }
 
-  void check_memory(const NodeOptions& wanted, const NumaNode& node, const std::string& path) {
-    const std::string name = "node " + std::to_string(wanted.node);
+  void check_memory(const NodeOptions& wanted, const NumaNode& node, const std::string& name,
+                    const std::string& path) {
     if (wanted.memory_percent != 0 && node.memory_bytes == 0) {
       report(path + ".memory", name + " does not tell how much memory it has (allowed: a size)");
     }

@@ -11,6 +11,7 @@
 
 #include "config/facts.hpp"
 #include "config/findings.hpp"
+#include "config/load.hpp"
 #include "config/options.hpp"
 #include "runtime/base/result.hpp"
 #include "runtime/options.hpp"
@@ -46,6 +47,10 @@ struct Resolved {
 /// The same, or all findings as one error. Thread-safety: any thread.
 [[nodiscard]] runtime::Result<Resolved> resolve(const DaemonOptions& options,
                                                 const runtime::Topology& topology, const MachineFacts& facts);
+
+/// Adds to what is wrong with options what does not fit the machine, if they are right enough to tell: with
+/// mistakes in placement or memory, nothing is added. Thread-safety: any thread.
+Resolved add_misfits(Loaded& loaded, const runtime::Topology& topology, const MachineFacts& facts);
 
 /// The options with what was found out written into them: they say the same on this machine, and for no
 /// other. Thread-safety: any thread.

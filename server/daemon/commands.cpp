@@ -1,9 +1,6 @@
 #include "server/daemon/commands.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstdio>
-#include <string_view>
 #include <utility>
 
 #include "config/describe.hpp"
@@ -53,24 +50,6 @@ Result<Machine> machine_of(const std::string& name) {
   return Machine{std::move(topology).value(), facts};
 }
 
-/// Whether the options say enough about placement and memory to be held against a machine.
-bool placement_is_known(const config::Findings& findings) {
-  constexpr std::array<std::string_view, 5> kKeys{"workers", "cpus", "nodes", "topologies", "memory"};
-  return std::ranges::none_of(findings, [&kKeys](const config::Finding& finding) {
-    return finding.path.empty() || std::ranges::any_of(kKeys, [&finding](std::string_view key) {
-             return finding.path.starts_with(key);
-           });
-  });
-}
-
-/// Adds what does not fit to what is wrong anyway.
-config::Resolved fit(config::Loaded& loaded, const Machine& machine) {
-  if (!placement_is_known(loaded.findings)) {
-    return {};
-  }
-  return config::resolve(loaded.options, machine.topology, machine.facts, loaded.findings);
-}
-
 void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
@@ -105,7 +84,8 @@ int run_command(const CheckCommand& command) {
                     machine.error().message.c_str());
   }
   config::Loaded loaded = config::read_options(command.file, {}, {});
-  const config::Resolved resolved = fit(loaded, machine.value());
+  const config::Resolved resolved =
+      config::add_misfits(loaded, machine.value().topology, machine.value().facts);
   if (!loaded.findings.empty()) {
     // Without a name in front: editors jump to file:line:column.
     std::fprintf(stderr, "%s\n", config::to_error(std::move(loaded.findings)).message.c_str());
@@ -145,7 +125,7 @@ int run_command(const PrintConfigCommand& command) {
 
 runtime::Error everything_wrong(config::Loaded loaded) {
   if (const Result<Machine> machine = this_machine()) {
-    static_cast<void>(fit(loaded, machine.value()));
+    static_cast<void>(config::add_misfits(loaded, machine.value().topology, machine.value().facts));
   }
   return config::to_error(std::move(loaded.findings));
 }

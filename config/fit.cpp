@@ -1,6 +1,8 @@
-// Options with all that was found out written into them.
+// What the machine says about options that were read: what does not fit, or what was found out.
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "config/resolve.hpp"
@@ -44,7 +46,22 @@ void found_out(Origins& origins, const std::string& path) {
   }
 }
 
+// Whether the options say enough about placement and memory to be held against a machine.
+bool placement_is_known(const Findings& findings) {
+  constexpr std::array<std::string_view, 5> kKeys{"workers", "cpus", "nodes", "topologies", "memory"};
+  return std::ranges::none_of(findings, [&kKeys](const Finding& finding) {
+    return finding.path.empty() || std::ranges::any_of(kKeys, [&finding](std::string_view key) {
+             return finding.path.starts_with(key);
+           });
+  });
+}
+
 }  // namespace
+
+Resolved add_misfits(Loaded& loaded, const runtime::Topology& topology, const MachineFacts& facts) {
+  return placement_is_known(loaded.findings) ? resolve(loaded.options, topology, facts, loaded.findings)
+                                             : Resolved{};
+}
 
 DaemonOptions effective(const DaemonOptions& options, const Resolved& resolved) {
   DaemonOptions result = options;
