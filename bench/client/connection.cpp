@@ -1,6 +1,10 @@
 #include "bench/client/connection.hpp"
 
+#include <chrono>
+#include <thread>
 #include <utility>
+
+#include "bench/workload/uniform.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -9,6 +13,13 @@ namespace {
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 constexpr std::size_t kLeastReadRoom = std::size_t{4} << 10;
 constexpr std::size_t kWriteBytes = std::size_t{16} << 10;
+
+/// The interval times 0.8 to 1.2, by the record and the attempt: connections do not come back all at once.
+std::uint64_t retry_pause_ns(const WorkloadSpec& spec, const Operation& operation) noexcept {
+  constexpr double kNsPerS = 1e9;
+  runtime::Random random(operation.record + operation.retries);
+  return static_cast<std::uint64_t>(spec.insert_retry_interval_s * kNsPerS * (0.8 + 0.4 * next_unit(random)));
+}
 
 }  // namespace
 
@@ -22,6 +33,9 @@ Connection::Status Connection::start(const ConnectionContext& context, std::uint
 
 Connection::Status Connection::turn(const ConnectionContext& context, std::uint64_t now_ns, bool sending) {
   const bool healthy = read_replies(context, now_ns);
+  if (pause_ns_ > 0) {  // as YCSB, which lets the whole thread sleep
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::exchange(pause_ns_, 0)));
+  }
   if (healthy && sending && ring_.size() - count_ >= refill_) {
     fill(context, now_ns);
   }
@@ -75,6 +89,14 @@ void Connection::finish_front(const ConnectionContext& context, Outcome outcome,
     push(context, operation);
     return;
   }
+  if (sending && may_retry(context, operation, outcome)) {
+    ++operation.retries;
+    ++context.tally.retries;
+    pause_ns_ = retry_pause_ns(context.workload.spec(), operation);
+    operation.start_ns = now_ns + pause_ns_;
+    push(context, operation);
+    return;
+  }
   context.tally.of(operation.kind).record(outcome, now_ns - operation.start_ns);
   if (operation.kind == OperationKind::insert && !context.workload.spec().load) {
     context.workload.inserted().acknowledge(operation.record);  // a failed one too, as in YCSB
@@ -93,6 +115,12 @@ void Connection::finish_front(const ConnectionContext& context, Outcome outcome,
   const std::uint64_t begin_ns =
       operation.kind == OperationKind::read ? operation.start_ns : operation.begin_ns;
   context.tally.of(OperationKind::read_modify_write).record(outcome, now_ns - begin_ns);
+}
+
+bool Connection::may_retry(const ConnectionContext& context, const Operation& operation, Outcome outcome) {
+  const WorkloadSpec& spec = context.workload.spec();
+  return outcome == Outcome::error && spec.load && operation.kind == OperationKind::insert &&
+         operation.retries < spec.insert_retries;
 }
 
 void Connection::fill(const ConnectionContext& context, std::uint64_t now_ns) {

@@ -54,6 +54,8 @@ class Connection {
   bool read_replies(const ConnectionContext& context, std::uint64_t now_ns);
   bool parse_replies(const ConnectionContext& context, std::uint64_t now_ns);
   void fill(const ConnectionContext& context, std::uint64_t now_ns);
+  [[nodiscard]] static bool may_retry(const ConnectionContext& context, const Operation& operation,
+                                      Outcome outcome);
   /// Writes the request and waits for its reply behind all others.
   void push(const ConnectionContext& context, const Operation& operation);
   bool flush();
@@ -69,6 +71,7 @@ class Connection {
   std::size_t refill_;
   std::size_t head_ = 0;
   std::size_t count_ = 0;
+  std::uint64_t pause_ns_ = 0;  // to be slept before the next send: a refused insert is tried again
 };
 
 }  // namespace mxkv::bench

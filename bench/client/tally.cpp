@@ -36,6 +36,7 @@ void Tally::merge(const Tally& other) noexcept {
     kinds[i].merge(other.kinds[i]);
   }
   halves += other.halves;
+  retries += other.retries;
 }
 
 std::uint64_t Tally::operations() const noexcept {

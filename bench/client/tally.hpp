@@ -26,7 +26,8 @@ struct KindTally {
 /// Thread-safety: owner only.
 struct Tally {
   std::array<KindTally, kOperationKinds> kinds;
-  std::uint64_t halves = 0;  ///< reads and updates that are parts of read-modify-writes
+  std::uint64_t retries = 0;  ///< refused inserts that were sent again
+  std::uint64_t halves = 0;   ///< reads and updates that are parts of read-modify-writes
 
   KindTally& of(OperationKind kind) noexcept { return kinds[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] const KindTally& of(OperationKind kind) const noexcept {

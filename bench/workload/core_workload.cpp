@@ -15,6 +15,7 @@ constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostRecordBytes = std::uint64_t{512} << 20;
 constexpr std::uint64_t kMostScanLength = std::numeric_limits<std::uint32_t>::max() - 1;
 constexpr double kMostShare = 1e9;
+constexpr double kMostRetryIntervalS = 20;  // below the silence that ends a run
 
 Mix read_mix(PropertyReader& properties) {
   static const std::vector<std::string_view> kDistributions{"uniform",    "zipfian",     "latest",
@@ -145,7 +146,8 @@ constexpr std::string_view kOneKeyspace = "there is one space of keys";
 constexpr std::string_view kOwnReport = "latencies are always reported, by percentiles";
 constexpr std::string_view kOtherStore = "it is for another store";
 
-constexpr std::array<UnusedProperty, 23> kUnused{{
+constexpr std::array<UnusedProperty, 24> kUnused{{
+    {"core_workload_insertion_keep_going_on_error", "true", "a load always goes on behind a failed insert"},
     {"table", "usertable", kOneKeyspace},
     {"columnfamily", "", kOneKeyspace},
     {"fieldnameprefix", "field", "fields have the names field0, field1 .."},
@@ -189,6 +191,10 @@ WorkloadSpec read_core_workload(PropertyReader& properties, bool load) {
   spec.zero_padding = properties.whole("zeropadding", spec.zero_padding, 0, KeyFormat::kMaxPadding);
   spec.ordered = properties.choice("insertorder", {"hashed", "ordered"}, 0) == 1;
   spec.fields = read_fields(properties);
+  spec.insert_retries =
+      static_cast<std::uint32_t>(properties.whole("core_workload_insertion_retry_limit", 0, 0, 1'000'000));
+  spec.insert_retry_interval_s = properties.real("core_workload_insertion_retry_interval",
+                                                 spec.insert_retry_interval_s, 0, kMostRetryIntervalS);
   return spec;
 }
 

@@ -26,6 +26,7 @@ struct Operation {
   bool modify = false;     ///< a half of a read-modify-write: the read that an update follows, or that update
   bool follow_up = false;  ///< the second request of one that takes two (a redis scan)
   std::uint32_t scan_length = 0;
+  std::uint32_t retries = 0;                ///< how often it was refused and sent again
   std::uint32_t read_field = kAllFields;    ///< which field to read, where fields are kept apart
   std::uint32_t update_field = kAllFields;  ///< which field to write there
   std::uint64_t record = 0;

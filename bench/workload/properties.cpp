@@ -142,11 +142,14 @@ runtime::Result<std::size_t> Properties::parse(std::string_view text, const std:
     }
     while (goes_on(line)) {
       line.pop_back();
-      if (text.empty()) {
+      if (text.empty() || line.empty()) {
         break;
       }
       line += without_leading_blanks(take_line(text));
       ++number;
+    }
+    if (line.empty()) {
+      continue;  // a backslash alone: what follows is a line of its own, as in Java
     }
     const std::string_view setting = line;
     const std::size_t end = name_end(setting);

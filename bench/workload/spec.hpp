@@ -53,7 +53,9 @@ struct WorkloadSpec {
   std::uint64_t insert_count = 0;        ///< number of them; 0: all from insert_start on
   FieldSpec fields;
   std::size_t zero_padding = 1;
-  bool ordered = false;  ///< keys are made of the records' numbers instead of their hashes
+  bool ordered = false;                ///< keys are made of the records' numbers instead of their hashes
+  std::uint32_t insert_retries = 0;    ///< how often a load tries a refused insert again
+  double insert_retry_interval_s = 3;  ///< and how long it waits before, give or take a fifth
   std::uint64_t seed = 1;
 
   [[nodiscard]] std::uint64_t existing() const noexcept {

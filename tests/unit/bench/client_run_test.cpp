@@ -38,6 +38,7 @@ class ClientRun : public ::testing::Test {
   RunResult run(const char* mix) { return run_client(options_for(mix)).value(); }
 
   testing::MapServer server_;
+  std::uint64_t refused_ = 0;
 };
 
 TEST_F(ClientRun, LoadStoresEveryRecord) {
@@ -136,6 +137,56 @@ TEST_F(ClientRun, FailsOnARefusedWrite) {
   const RunResult result = load();
   EXPECT_EQ(result.tally.of(OperationKind::insert).error, kRecords);
   EXPECT_EQ(exit_code_of(result, true), 1);
+}
+
+TEST_F(ClientRun, ALoadTriesRefusedInsertsAgainUpToTheLimit) {
+  server_.set_fault([&](const std::string& command, std::string& reply) {
+    if (command == "set" && refused_++ % 3 != 2) {
+      reply = "SERVER_ERROR out of memory storing object\r\n";
+    }
+  });
+  Options options = options_for("c");
+  options.workload.load = true;
+  options.depth = 1;
+  options.refill = 1;
+  options.workload.insert_retry_interval_s = 0;
+  options.workload.insert_retries = 2;
+  RunResult result = run_client(options).value();
+  EXPECT_EQ(result.tally.of(OperationKind::insert).ok, kRecords);
+  EXPECT_EQ(result.tally.retries, 2 * kRecords);
+  EXPECT_EQ(result.tally.operations(), kRecords);
+  EXPECT_EQ(exit_code_of(result, false), 0);
+
+  options.workload.insert_retries = 1;
+  result = run_client(options).value();
+  EXPECT_GT(result.tally.of(OperationKind::insert).error, 0U);
+  EXPECT_EQ(result.tally.operations(), kRecords);
+  EXPECT_EQ(exit_code_of(result, false), 1);
+}
+
+TEST_F(ClientRun, ARefusedInsertIsTriedAgainAfterAPause) {
+  server_.set_fault([&](const std::string& command, std::string& reply) {
+    if (command == "set" && refused_++ == 0) {
+      reply = "SERVER_ERROR out of memory storing object\r\n";
+    }
+  });
+  Options options = options_for("c");
+  options.workload.load = true;
+  options.workload.insert_retry_interval_s = 0.001;
+  options.workload.insert_retries = 1;
+  const RunResult result = run_client(options).value();
+  EXPECT_EQ(result.tally.of(OperationKind::insert).ok, kRecords);
+  EXPECT_EQ(result.tally.retries, 1U);
+}
+
+TEST_F(ClientRun, ARunTriesNothingAgain) {
+  server_.set_fault([](const std::string&, std::string& reply) { reply = "SERVER_ERROR busy\r\n"; });
+  Options options = options_for("set");
+  options.workload.mix = {.insert = 1};
+  options.workload.insert_retries = 5;
+  const RunResult result = run_client(options).value();
+  EXPECT_EQ(result.tally.retries, 0U);
+  EXPECT_EQ(result.tally.of(OperationKind::insert).error, kOperations);
 }
 
 TEST_F(ClientRun, FailsOnRepliesThatComeOneRequestLate) {

@@ -48,6 +48,15 @@ TEST(Properties, GoOnInTheNextLineBehindABackslash) {
   EXPECT_EQ(parsed("na\\\n  me=b").find("name")->value, "b");
 }
 
+TEST(Properties, ABackslashAloneIsAnEmptyLine) {
+  const Properties properties = parsed("\\\na=1\n\\\n#b=2\n \\\n\\\n\nc=3\n\\");
+  ASSERT_NE(properties.find("a"), nullptr);
+  EXPECT_EQ(properties.find("a")->value, "1");
+  ASSERT_NE(properties.find("c"), nullptr);
+  EXPECT_EQ(properties.find("c")->value, "3");
+  EXPECT_TRUE(properties.unknown().empty());
+}
+
 TEST(Properties, ResolveEscapes) {
   EXPECT_EQ(parsed("a=\\t\\n\\r\\f\\\\\\q").find("a")->value, "\t\n\r\f\\q");
   EXPECT_EQ(parsed("a\\=b\\:c\\ d=e").find("a=b:c d")->value, "e");
