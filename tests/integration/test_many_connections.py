@@ -2,6 +2,7 @@
 no memory, nobody counted."""
 
 import os
+import resource
 import unittest
 
 from harness import Connection, DaemonCase, mxkv_only, scaled, wait_for
@@ -84,6 +85,26 @@ class ManyConnectionsTest(DaemonCase):
             self.assertLess(self.resident_kib() - resident, 8 << 10, "KiB of resident memory")
         self.assertEqual(watcher.stats()["rejected_connections"], "0")
         watcher.close()
+        self.end()
+
+    def test_a_low_soft_limit_of_descriptors_is_raised(self):
+        self.start(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 400)))
+        clients = [self.client() for _ in range(200)]
+        for client in clients:
+            self.assertTrue(client.ask(b"version").startswith(b"VERSION "))
+        self.end()
+
+    def test_without_descriptors_who_is_connected_is_served_and_who_waits_comes_later(self):
+        self.start(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)))
+        clients = [self.client() for _ in range(80)]
+        first = clients[0]
+        self.assertEqual(first.set(b"k", b"v"), b"STORED")
+        last = clients[-1]
+        last.send(b"get k\r\n")
+        self.assertEqual(first.get(b"k"), b"v")
+        for client in clients[1:60]:
+            client.close()
+        self.assertEqual(last.line(), b"VALUE k 0 1")
         self.end()
 
     def resident_kib(self) -> int:

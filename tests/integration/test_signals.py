@@ -1,8 +1,12 @@
 """Signals at every stage of a connection: what was asked for is answered, what was not said whole is not waited for,
 and nobody holds up the end for longer than the drain time-out."""
 
+import fcntl
+import os
+import pty
 import signal
 import socket
+import termios
 import unittest
 
 from harness import Connection, DaemonCase, mxkv_only, patience, wait_for
@@ -144,6 +148,38 @@ class DrainingTest(StagesBase):
     def test_a_client_that_goes_ends_the_drain(self):
         self.slow.reset()
         self.assertEqual(self.process.wait(timeout=patience(30)), 0)
+
+
+@mxkv_only("its signals")
+class TerminalTest(DaemonCase):
+    """A daemon in the foreground of a terminal that goes away."""
+
+    def start_on_terminal(self, prepare=lambda: None):
+        master, terminal = pty.openpty()
+
+        def lead_session():
+            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+            prepare()
+        self.start(start_new_session=True, preexec_fn=lead_session, pass_fds=(terminal,))
+        os.close(terminal)
+        return master
+
+    def test_it_ends_when_its_terminal_is_gone(self):
+        master = self.start_on_terminal()
+        os.close(master)
+        self.assertEqual(self.process.wait(timeout=patience(30)), 0, self.log())
+        self.assertIn("SIGHUP (the terminal is gone): ending", self.log())
+
+    def test_under_nohup_it_goes_on(self):
+        master = self.start_on_terminal(lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        os.close(master)
+
+        def reloads():  # two that come together are one to the system
+            self.process.send_signal(signal.SIGHUP)
+            return "reload: nothing changed" in self.log()
+        wait_for(reloads, "one that is sent is still heeded")
+        self.assertEqual(self.client().set(b"k", b"v"), b"STORED")
+        self.end()
 
 
 if __name__ == "__main__":
