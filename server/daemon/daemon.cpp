@@ -38,7 +38,7 @@ void log_machine(Log& log, const config::DaemonOptions& options, const Settled& 
   for (const std::string& line : startup_screen(options, settled.topology, settled.facts, settled.resolved)) {
     log.info(line);
   }
-  raise_descriptor_limit(descriptors_needed(options, settled.resolved));
+  raise_descriptor_limit(descriptors_needed(options, settled.resolved.runtime.workers.size()));
   for (const std::string& line :
        startup_warnings(options, settled.topology, settled.facts, settled.resolved, read_host_state())) {
     log.warning(line);

@@ -1,5 +1,4 @@
 // mxkvd: the server's process.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -31,15 +30,6 @@ Reread reread_of(int count, char** arguments, const std::filesystem::path& direc
   };
 }
 
-/// As many descriptors as the system allows without asking: a connection needs one.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-}
-
 int run(DaemonOptions options, int count, char** arguments) {
   Start start{.passed = {}, .background = {}, .reread = {}, .process = getpid()};
   Result<std::vector<PassedSocket>> passed = take_passed_sockets();
@@ -47,7 +37,6 @@ int run(DaemonOptions options, int count, char** arguments) {
     return complain(kExitWrongOptions, passed.error().message.c_str());
   }
   start.passed = std::move(passed).value();
-  raise_descriptor_limit();
   const bool daemonize = options.server.daemonize;
   std::error_code unknown;
   const std::filesystem::path directory = std::filesystem::current_path(unknown);

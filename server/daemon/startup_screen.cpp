@@ -75,9 +75,9 @@ std::vector<std::string> startup_screen(const config::DaemonOptions& options,
   return lines;
 }
 
-std::size_t descriptors_needed(const config::DaemonOptions& options, const config::Resolved& resolved) {
+std::size_t descriptors_needed(const config::DaemonOptions& options, std::size_t workers) {
   // A worker has descriptors to poll and to be woken by; log, pid file, standard streams and timers the rest.
-  return options.limits.connections + options.listeners.size() + 4 * resolved.runtime.workers.size() + 16;
+  return options.limits.connections + options.listeners.size() + 4 * workers + 16;
 }
 
 std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
@@ -98,7 +98,7 @@ std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
         "transparent huge pages are off, look-ups miss the TLB more often; "
         "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
   }
-  const std::size_t needed = descriptors_needed(options, resolved);
+  const std::size_t needed = descriptors_needed(options, resolved.runtime.workers.size());
   if (host.descriptors != 0 && host.descriptors < needed) {
     warnings.push_back("limits.connections is " + std::to_string(options.limits.connections) + ", but only " +
                        std::to_string(host.descriptors) + " descriptors may be open; ulimit -n " +

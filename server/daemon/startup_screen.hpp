@@ -20,8 +20,7 @@ namespace mxkv::server {
                                                       const config::Resolved& resolved);
 
 /// Descriptors that connections, listeners and workers may have open together.
-[[nodiscard]] std::size_t descriptors_needed(const config::DaemonOptions& options,
-                                             const config::Resolved& resolved);
+[[nodiscard]] std::size_t descriptors_needed(const config::DaemonOptions& options, std::size_t workers);
 
 /// What the machine is set to that costs speed, connections or the process's life; each says what to do.
 [[nodiscard]] std::vector<std::string> startup_warnings(const config::DaemonOptions& options,

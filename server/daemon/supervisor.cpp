@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "config/parse.hpp"
+#include "server/daemon/host_state.hpp"
 #include "server/daemon/reload.hpp"
+#include "server/daemon/startup_screen.hpp"
 
 namespace mxkv::server {
 
@@ -121,6 +123,12 @@ void Supervisor::apply(const config::DaemonOptions& wanted) {
   }
   if (found.empty()) {
     log_.info("reload: nothing changed");
+  }
+  const std::size_t needed = descriptors_needed(running_, parts_.runtime.worker_count());
+  raise_descriptor_limit(needed);
+  if (const std::size_t most = read_host_state().descriptors; most != 0 && most < needed) {
+    log_.warning("reload: limits.connections is " + std::to_string(running_.limits.connections) +
+                 ", but only " + std::to_string(most) + " descriptors may be open");
   }
   if (!parts_.set_limits(running_.limits)) {
     log_.warning("reload: a worker has not taken the new limits yet");

@@ -64,7 +64,7 @@ class ManPageTest(unittest.TestCase):
     def test_page_and_help_know_the_same_flags(self):
         flags = set(re.findall(r"--[a-z][a-z-]+", output(environment.MXKVD, "--help").stdout))
         page = (ROOT / "server/mxkvd.1").read_text().replace("\\-", "-")
-        options = page[page.index(".SH OPTIONS"):page.index(".SH CONFIGURATION")]
+        options = page[page.index(".SH OPTIONS"):page.index(".SH COMMANDS")]
         self.assertEqual(set(re.findall(r"^\.BI? (--[a-z-]+)", options, re.MULTILINE)), flags)
 
 

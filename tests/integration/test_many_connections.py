@@ -3,6 +3,7 @@ no memory, nobody counted."""
 
 import os
 import resource
+import signal
 import unittest
 
 from harness import Connection, DaemonCase, mxkv_only, scaled, wait_for
@@ -93,6 +94,23 @@ class ManyConnectionsTest(DaemonCase):
         for client in clients:
             self.assertTrue(client.ask(b"version").startswith(b"VERSION "))
         self.end()
+
+    def test_a_reload_raises_it_too_and_says_where_that_ends(self):
+        self.write_config("limits: {connections: 10}\n")
+        self.start(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 400)))
+        self.assertEqual(self.descriptor_limit(), 40)
+        self.write_config("limits: {connections: 200}\n")
+        self.process.send_signal(signal.SIGHUP)
+        self.wait_log("limits.connections is now 200, was 10")
+        wait_for(lambda: self.descriptor_limit() > 200, "the raised limit")
+        self.assertNotIn("descriptors may be open", self.log())
+        self.write_config("limits: {connections: 5000}\n")
+        self.process.send_signal(signal.SIGHUP)
+        self.wait_log("warning reload: limits.connections is 5000, but only 400 descriptors may be open")
+        self.end()
+
+    def descriptor_limit(self) -> int:
+        return resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE)[0]
 
     def test_without_descriptors_who_is_connected_is_served_and_who_waits_comes_later(self):
         self.start(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)))
