@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parents[1] / "config" / "examples"
 TOPOLOGY = os.environ["MXKV_TOPOLOGY"]
 CPUS_OF_NODE = {"two-nodes": {0: {0, 1, 2, 3}, 1: {4, 5, 6, 7}},
                 "four-nodes": {node: {2 * node, 2 * node + 1} for node in range(4)}}[TOPOLOGY]
@@ -139,6 +140,19 @@ class MachineTest(unittest.TestCase):
 
     def test_a_file_for_this_machine(self):
         self.check(self.start("--config", str(HERE / f"{TOPOLOGY}.yaml")), OWN_FILES[TOPOLOGY])
+
+    def test_the_example_for_such_machines(self):
+        daemon = self.start("--config", str(EXAMPLES / f"{TOPOLOGY}.yaml"))
+        self.assertIn(f"topology {TOPOLOGY} fits", daemon.text())
+        self.assertIn("automatic NUMA balancing is on", daemon.text())  # as it is in Debian's kernel
+        self.check(daemon, set().union(*CPUS_OF_NODE.values()))
+
+    def test_a_file_written_by_the_daemon_for_this_machine(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(subprocess.run([os.environ["MXKVD"], "topology", "--yaml"], capture_output=True, text=True,
+                                      check=True).stdout)
+            file.flush()
+            self.check(self.start("--config", file.name), set().union(*CPUS_OF_NODE.values()))
 
     def test_without_a_file_every_cpu_has_a_worker(self):
         self.check(self.start("--memory", "256MiB"), set().union(*CPUS_OF_NODE.values()))
