@@ -1,14 +1,22 @@
 // A client thread: its connections in one epoll set, turned one after the other until its operations are
 // done.
+//
+// Closed loop: a connection that has its replies sends the next requests. Paced: what is due goes to the
+// connections in turns, to the next that has room in its pipeline; if none has, it waits, and its latency
+// runs from when it was due.
 #pragma once
+
+#include <sys/epoll.h>
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "bench/client/connection.hpp"
-#include "bench/client/tally.hpp"
+#include "bench/client/pacer.hpp"
+#include "bench/client/recorder.hpp"
 #include "bench/client/wire.hpp"
 #include "bench/workload/operations.hpp"
 #include "runtime/base/result.hpp"
@@ -16,47 +24,74 @@
 namespace mxkv::bench {
 
 struct ClientOptions {
-  std::size_t connections = 1;        ///< of this thread
-  std::size_t depth = 1;              ///< requests in flight a connection
-  std::size_t refill = 1;             ///< how many are answered before new ones are made
-  std::uint64_t deadline_ns = 0;      ///< monotonic time after which no request is made; 0: none
+  std::size_t connections = 1;  ///< of this thread
+  std::size_t depth = 1;        ///< requests in flight a connection
+  std::size_t refill = 1;       ///< how many are answered before new ones are made
+  PacerOptions pace;
   std::uint64_t silence_ms = 30'000;  ///< with no byte for so long the run has failed
+};
+
+/// The times that all threads of a run share, in monotonic nanoseconds.
+struct RunTimes {
+  std::uint64_t start_ns = 0;
+  std::uint64_t warmup_ns = 0;    ///< what ends within it is not measured
+  std::uint64_t deadline_ns = 0;  ///< after which no request is made; 0: none
 };
 
 /// Nanoseconds of the monotonic clock.
 std::uint64_t monotonic_ns() noexcept;
 
-/// Thread-safety: owner only, except operations_done() and operations_left(): any thread.
+/// Thread-safety: owner only, except operations_done() and lag_ns(): any thread.
 class ClientThread {
  public:
   ClientThread(const Wire& wire, SharedWorkload& workload, std::uint32_t index, std::uint32_t threads,
-               const ClientOptions& options);
+               const ClientOptions& options, SharedSeries& series);
 
   /// Opens the connections. At start-up.
   [[nodiscard]] runtime::Result<std::size_t> connect(const Endpoint& endpoint);
   /// Runs to the end. What went wrong beyond failed operations is in problem().
-  void run();
+  void run(const RunTimes& times);
 
-  [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+  [[nodiscard]] const Recorder& recorder() const noexcept { return recorder_; }
+  [[nodiscard]] const ScheduleFigures& schedule() const noexcept { return pacer_.figures(); }
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   [[nodiscard]] std::uint64_t operations_done() const noexcept {
     return done_.load(std::memory_order_relaxed);
   }
+  /// How far a paced run is behind its schedule.
+  [[nodiscard]] std::uint64_t lag_ns() const noexcept { return lag_ns_.load(std::memory_order_relaxed); }
 
  private:
-  void arm(int epoll, int how, std::size_t index);
-  void settle(int epoll, std::size_t index, Connection::Status status);
+  void start_all();
+  void handle_events(std::span<const epoll_event> events);
+  void send_due(std::uint64_t now_ns);
+  [[nodiscard]] bool may_send(std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool at_work(std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] std::uint64_t wait_ns(std::uint64_t now_ns) const noexcept;
+  void arm(int how, std::size_t index);
+  void settle(std::size_t index, Connection::Status status);
+  void drop(std::size_t index);
 
   const Wire& wire_;
   SharedWorkload& workload_;
   ClientOptions options_;
   OperationSource source_;
-  Tally tally_;
+  Pacer pacer_;
+  Recorder recorder_;
+  ConnectionContext context_;
+  Socket epoll_;  // a Socket only for its closing
+  RunTimes times_;
   std::vector<Connection> connections_;
-  std::vector<bool> writing_;  // by connection: whether epoll watches for writability
-  std::size_t active_ = 0;
+  std::vector<bool> open_;            // by connection: in the epoll set
+  std::vector<bool> writing_;         // by connection: whether epoll watches for writability
+  std::size_t active_ = 0;            // connections that are open
+  std::size_t next_ = 0;              // paced: the connection whose turn it is
+  std::size_t outstanding_ = 0;       // paced: requests in flight
+  std::vector<std::size_t> offered_;  // paced: connections that have something to send
+  std::uint64_t heard_ns_ = 0;        // when there last was a byte, or nothing to wait for
   std::string problem_;
-  std::atomic<std::uint64_t> done_{0};  // a figure for the progress line: relaxed, pairs with nothing
+  std::atomic<std::uint64_t> done_{0};  // figures for the progress line: relaxed, pair with nothing
+  std::atomic<std::uint64_t> lag_ns_{0};
 };
 
 }  // namespace mxkv::bench

@@ -36,7 +36,7 @@ Connection::Status Connection::turn(const ConnectionContext& context, std::uint6
   if (pause_ns_ > 0) {  // as YCSB, which lets the whole thread sleep
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::exchange(pause_ns_, 0)));
   }
-  if (healthy && sending && ring_.size() - count_ >= refill_) {
+  if (healthy && sending && !context.pacer.paced() && ring_.size() - count_ >= refill_) {
     fill(context, now_ns);
   }
   if (!healthy || !flush()) {
@@ -97,7 +97,12 @@ void Connection::finish_front(const ConnectionContext& context, Outcome outcome,
     push(context, operation);
     return;
   }
-  context.tally.of(operation.kind).record(outcome, now_ns - operation.start_ns);
+  KindTally& tally = context.tally.of(operation.kind);
+  tally.record(outcome, now_ns - operation.start_ns);
+  if (context.pacer.paced()) {
+    // The update of a read-modify-write is due when its read is answered.
+    tally.intended.record(now_ns - (operation.begin_ns != 0 ? operation.start_ns : operation.due_ns));
+  }
   if (operation.kind == OperationKind::insert && !context.workload.spec().load) {
     context.workload.inserted().acknowledge(operation.record);  // a failed one too, as in YCSB
   }
@@ -114,7 +119,25 @@ void Connection::finish_front(const ConnectionContext& context, Outcome outcome,
   }
   const std::uint64_t begin_ns =
       operation.kind == OperationKind::read ? operation.start_ns : operation.begin_ns;
-  context.tally.of(OperationKind::read_modify_write).record(outcome, now_ns - begin_ns);
+  KindTally& whole = context.tally.of(OperationKind::read_modify_write);
+  whole.record(outcome, now_ns - begin_ns);
+  if (context.pacer.paced()) {
+    whole.intended.record(now_ns - operation.due_ns);
+  }
+}
+
+bool Connection::offer(const ConnectionContext& context, std::uint64_t now_ns) {
+  if (count_ == ring_.size()) {
+    return false;
+  }
+  auto operation = context.source.next();
+  if (!operation) {
+    return false;
+  }
+  operation->start_ns = now_ns;
+  operation->due_ns = context.pacer.send(now_ns);
+  push(context, *operation);
+  return true;
 }
 
 bool Connection::may_retry(const ConnectionContext& context, const Operation& operation, Outcome outcome) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/client/byte_queue.hpp"
+#include "bench/client/pacer.hpp"
 #include "bench/client/socket.hpp"
 #include "bench/client/tally.hpp"
 #include "bench/client/wire.hpp"
@@ -24,6 +25,7 @@ struct ConnectionContext {
   OperationSource& source;
   SharedWorkload& workload;
   Tally& tally;
+  Pacer& pacer;
 };
 
 /// Thread-safety: owner only.
@@ -42,6 +44,11 @@ class Connection {
   Status start(const ConnectionContext& context, std::uint64_t now_ns);
   /// The socket can be read or written. `sending`: whether new requests may be made.
   Status turn(const ConnectionContext& context, std::uint64_t now_ns, bool sending);
+  /// Paced runs: puts the operation that is due into the pipeline, to be sent by turn() or flush(). False
+  /// where the pipeline is full or no operation is left.
+  bool offer(const ConnectionContext& context, std::uint64_t now_ns);
+  /// Sends what waits. False if the connection is broken.
+  bool flush();
   /// Counts what is outstanding as errors.
   void abandon(const ConnectionContext& context, std::uint64_t now_ns);
 
@@ -58,7 +65,6 @@ class Connection {
                                       Outcome outcome);
   /// Writes the request and waits for its reply behind all others.
   void push(const ConnectionContext& context, const Operation& operation);
-  bool flush();
   [[nodiscard]] Status status() const noexcept { return count_ != 0 ? Status::waiting : Status::idle; }
   /// Takes the oldest request off the pipeline and counts it; `sending`: what follows from it is sent.
   void finish_front(const ConnectionContext& context, Outcome outcome, std::uint64_t now_ns, bool sending);

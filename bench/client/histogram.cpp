@@ -5,6 +5,9 @@
 namespace mxkv::bench {
 
 void Histogram::merge(const Histogram& other) noexcept {
+  if (other.count_ == 0) {
+    return;
+  }
   for (std::size_t i = 0; i < kBuckets; ++i) {
     buckets_[i] += other.buckets_[i];
   }

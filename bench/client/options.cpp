@@ -34,6 +34,34 @@ struct Flags {
   bool simple = false;
 };
 
+/// How the run is measured and where its result goes.
+void add_measuring_flags(CLI::App& command, Options& options) {
+  static const std::map<std::string, Arrivals> kArrivals{{"constant", Arrivals::constant},
+                                                         {"poisson", Arrivals::poisson}};
+  static const std::map<std::string, std::uint64_t> kUnits{{"ms", 1}, {"s", 1000}, {"m", 60'000}};
+  command
+      .add_option("--arrivals", options.arrivals,
+                  "with --target: constant gaps, or poisson (exponential gaps)")
+      ->transform(CLI::CheckedTransformer(kArrivals))
+      ->option_text("constant|poisson");
+  command
+      .add_option("--warmup", options.warmup_ms,
+                  "what ends in this time (5s, 500ms) is not measured; it counts to the "
+                  "operations and to --maxexecutiontime")
+      ->transform(CLI::AsNumberWithUnit(kUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED))
+      ->option_text("TIME");
+  command.add_option("--json", options.json_file, "write the whole result there")->option_text("FILE");
+  command.add_option("--csv", options.csv_file, "write a table of the run and of its seconds")
+      ->option_text("FILE");
+  command
+      .add_option("--hgrm", options.hgrm_prefix,
+                  "write HdrHistogram's percentiles to PREFIX-<OPERATION>.hgrm")
+      ->option_text("PREFIX");
+  options.server_counters = true;
+  command.add_flag("!--no-server-counters", options.server_counters,
+                   "do not ask the server for its counters");
+}
+
 void add_flags(CLI::App& command, Flags& flags) {
   Options& options = flags.options;
   command.add_option("-P", flags.files, "file of properties, as YCSB's workload files; several: later wins")
@@ -62,6 +90,7 @@ void add_flags(CLI::App& command, Flags& flags) {
       .add_option("--refill", options.refill,
                   "answered requests before new ones are made (0: all of --depth)")
       ->capture_default_str();
+  add_measuring_flags(command, options);
   command.add_option("--seed", options.workload.seed, "of the random numbers")->capture_default_str();
   command.add_flag("--simple", flags.simple, "keys of 24 bytes, values of 100, uniform requests");
   command.add_flag("--allow-misses", options.misses_allowed, "a missing record is no failure");
@@ -233,7 +262,8 @@ bool combine(Flags& flags, bool load) {
 ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App app{
       "mxkv-ycsb: loads records into a key-value server and runs YCSB's workloads on it.\n"
-      "Every reply is verified; the exit code is 1 if any was missing, wrong or an error."};
+      "Every reply is verified; the exit code is 1 if any was missing, wrong or an error.\n"
+      "Results written by --json: `mxkv-ycsb merge` puts them together, `mxkv-ycsb plot` draws them."};
   Flags flags;
   CLI::App* load = app.add_subcommand("load", "insert the records");
   CLI::App* run = app.add_subcommand("run", "run a workload on loaded records");

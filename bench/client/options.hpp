@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "bench/client/pacer.hpp"
 #include "bench/client/socket.hpp"
 #include "bench/client/wire.hpp"
 #include "bench/workload/spec.hpp"
@@ -26,15 +27,21 @@ struct Options {
   RedisOptions redis;
   Endpoint server{"127.0.0.1", "11211"};
   std::uint32_t threads = 1;
-  std::size_t connections = 1;          ///< over all threads
-  std::size_t depth = 1;                ///< requests in flight a connection
-  std::size_t refill = 0;               ///< answered requests before new ones are made; 0: the whole depth
-  double target_ops_per_s = 0;          ///< over all connections; 0: as many as the server answers
+  std::size_t connections = 1;  ///< over all threads
+  std::size_t depth = 1;        ///< requests in flight a connection
+  std::size_t refill = 0;       ///< answered requests before new ones are made; 0: the whole depth
+  double target_ops_per_s = 0;  ///< over all connections; 0: as many as the server answers
+  Arrivals arrivals = Arrivals::constant;
+  std::uint64_t warmup_ms = 0;          ///< what ends within it is left out of all figures
   std::uint64_t max_execution_s = 0;    ///< 0: no limit
   std::uint64_t status_interval_s = 0;  ///< seconds between progress lines; 0: none
   std::string label;                    ///< opens progress lines
-  bool misses_allowed = false;          ///< not_found is no failure (a cache that evicts)
-  std::uint64_t max_failures = 0;       ///< failed operations that a run may have and still succeed
+  bool server_counters = false;         ///< ask the server for its counters, before and after
+  std::string json_file;                ///< where results go; empty: nowhere
+  std::string csv_file;
+  std::string hgrm_prefix;
+  bool misses_allowed = false;     ///< not_found is no failure (a cache that evicts)
+  std::uint64_t max_failures = 0;  ///< failed operations that a run may have and still succeed
 };
 
 /// What to do: run with options, or leave at once with an exit code (help, or a message that was printed).

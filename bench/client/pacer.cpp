@@ -8,14 +8,14 @@ namespace mxkv::bench {
 namespace {
 
 constexpr double kNsPerS = 1e9;
-constexpr std::uint64_t kLateNs = 100'000'000;
 constexpr std::uint64_t kUsualLagNs = 10'000'000;
 
 }  // namespace
 
 bool ScheduleFigures::fell_behind() const noexcept {
   return rate_per_s > 0 &&
-         (unsent > 0 || max_lag_ns > kLateNs || (last_lag_ns > kUsualLagNs && last_lag_ns > length_ns / 100));
+         (static_cast<double>(unsent) * kNsPerS > rate_per_s * static_cast<double>(kUsualLagNs) ||
+          max_lag_ns > kLateNs || (last_lag_ns > kUsualLagNs && last_lag_ns > length_ns / 100));
 }
 
 void ScheduleFigures::merge(const ScheduleFigures& other) noexcept {

@@ -28,6 +28,8 @@ struct PacerOptions {
 
 /// How well a schedule was kept.
 struct ScheduleFigures {
+  static constexpr std::uint64_t kLateNs = 100'000'000;  ///< a lag that is said
+
   double rate_per_s = 0;  ///< 0: there was none
   Arrivals arrivals = Arrivals::constant;
   std::uint64_t sent = 0;
@@ -37,7 +39,8 @@ struct ScheduleFigures {
   std::uint64_t last_lag_ns = 0;  ///< the same of the last operation
 
   /// The load was not the one asked for: an operation was more than 100 ms late, or the last one more than 1
-  /// % of the schedule (and more than 10 ms, which any machine may take), or some were never sent.
+  /// % of the schedule (and more than 10 ms, which any machine may take), or those of more than 10 ms were
+  /// never sent.
   [[nodiscard]] bool fell_behind() const noexcept;
   /// Of two threads or clients that ran at the same time: rates and counts add up, lags are the greater.
   void merge(const ScheduleFigures& other) noexcept;

@@ -1,48 +1,27 @@
 #include "bench/client/runner.hpp"
 
-#include <sys/resource.h>
-#include <time.h>
-
-#include <array>
+#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bench/client/client_thread.hpp"
 #include "bench/client/scan_check.hpp"
+#include "bench/client/series.hpp"
+#include "bench/client/server_watch.hpp"
 #include "bench/client/wire.hpp"
+#include "bench/report/clocks.hpp"
 
 namespace mxkv::bench {
 namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kNsPerS = 1'000'000'000;
-
-std::uint64_t process_cpu_ns() noexcept {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto nanoseconds = [](const timeval& time) {
-    return static_cast<std::uint64_t>(time.tv_sec) * kNsPerS +
-           static_cast<std::uint64_t>(time.tv_usec) * 1000;
-  };
-  return nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
-}
-
-/// As YCSB writes it: 2024-01-31 12:00:00:123.
-std::string date_now() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  tm local{};
-  ::localtime_r(&now.tv_sec, &local);
-  std::array<char, 32> seconds{};
-  std::strftime(seconds.data(), seconds.size(), "%Y-%m-%d %H:%M:%S", &local);
-  std::array<char, 8> millis{};
-  std::snprintf(millis.data(), millis.size(), ":%03d", static_cast<int>(now.tv_nsec / 1'000'000));
-  return std::string(seconds.data()) + millis.data();
-}
 
 std::unique_ptr<Wire> make_wire(const Options& options, const RecordShape& shape) {
   switch (options.server_kind) {
@@ -62,16 +41,17 @@ std::unique_ptr<Wire> make_wire(const Options& options, const RecordShape& shape
 /// The client threads of one run and the line that says how far they are.
 class Run {
  public:
-  Run(const Options& options, SharedWorkload& workload, const Wire& wire)
-      : options_(options), start_ns_(monotonic_ns()) {
+  Run(const Options& options, SharedWorkload& workload, const Wire& wire, ServerWatch& server)
+      : options_(options), server_(server) {
     ClientOptions client;
     client.depth = options.depth;
     client.refill = options.refill;
-    client.deadline_ns = options.max_execution_s != 0 ? start_ns_ + options.max_execution_s * kNsPerS : 0;
+    client.pace = {options.target_ops_per_s, options.arrivals, 0, options.threads, options.workload.seed};
     for (std::uint32_t i = 0; i < options.threads; ++i) {
       client.connections =
           options.connections / options.threads + (i < options.connections % options.threads ? 1 : 0);
-      clients_.push_back(std::make_unique<ClientThread>(wire, workload, i, options.threads, client));
+      client.pace.index = i;
+      clients_.push_back(std::make_unique<ClientThread>(wire, workload, i, options.threads, client, series_));
     }
   }
 
@@ -85,67 +65,139 @@ class Run {
   }
 
   RunResult run() {
-    const std::uint64_t cpu_before = process_cpu_ns();
-    start_ns_ = monotonic_ns();
+    times_.start_ns = end_ns_ = monotonic_ns();
+    times_.warmup_ns = options_.warmup_ms * kNsPerMs;
+    times_.deadline_ns =
+        options_.max_execution_s != 0 ? times_.start_ns + options_.max_execution_s * kNsPerS : 0;
+    RunResult result;
+    result.figures.start_unix_ms = unix_ms() + options_.warmup_ms;
+    result.figures.warmup_ms = options_.warmup_ms;
+    cpu_before_ns_ = process_cpu_ns();
     {
       std::vector<std::jthread> threads;
       threads.reserve(clients_.size());
       for (auto& client : clients_) {
         threads.emplace_back([this, &client] {
-          client->run();
+          client->run(times_);
           const std::lock_guard lock(mutex_);
           ++finished_;
+          end_ns_ = std::max(end_ns_, monotonic_ns());
           all_finished_.notify_one();
         });
       }
-      report_progress();
+      watch();
     }
-    RunResult result;
-    result.figures.run_time_ms = (monotonic_ns() - start_ns_) / kNsPerMs;
-    result.figures.client_cpu_ns = process_cpu_ns() - cpu_before;
-    for (const auto& client : clients_) {
-      result.tally.merge(client->tally());
-      if (result.problem.empty()) {
-        result.problem = client->problem();
-      }
-    }
+    collect(result);
     return result;
   }
 
  private:
-  void report_progress() {
-    const std::uint64_t interval_ns = options_.status_interval_s * kNsPerS;
-    std::uint64_t last_ns = start_ns_;
-    std::uint64_t last_operations = 0;
-    std::unique_lock lock(mutex_);
-    const auto all_finished = [this] { return finished_ == clients_.size(); };
-    if (interval_ns == 0) {
-      all_finished_.wait(lock, all_finished);
-      return;
-    }
-    while (!all_finished_.wait_for(lock, std::chrono::nanoseconds(interval_ns), all_finished)) {
-      const std::uint64_t now_ns = monotonic_ns();
-      Progress progress;
-      for (const auto& client : clients_) {
-        progress.operations += client->operations_done();
+  void collect(RunResult& result) {
+    const std::uint64_t measure_ns = times_.start_ns + times_.warmup_ns;
+    result.figures.run_time_ms = (end_ns_ - std::min(end_ns_, measure_ns)) / kNsPerMs;
+    result.figures.client_cpu_ns = process_cpu_ns() - cpu_before_ns_;
+    for (const auto& client : clients_) {
+      const Recorder& recorder = client->recorder();
+      result.tally.merge(recorder.measured());
+      result.figures.warmup.operations += recorder.warmup().operations;
+      result.figures.warmup.misses += recorder.warmup().misses;
+      result.figures.warmup.failures += recorder.warmup().failures;
+      result.schedule.merge(client->schedule());
+      if (result.problem.empty()) {
+        result.problem = client->problem();
       }
-      progress.elapsed_ms = (now_ns - start_ns_) / kNsPerMs;
-      progress.interval_ms = (now_ns - last_ns) / kNsPerMs;
-      progress.interval_operations = progress.operations - last_operations;
-      progress.total_operations =
-          options_.workload.load ? options_.workload.existing() : options_.workload.operation_count;
-      std::fprintf(stderr, "%s\n", progress_line(progress, date_now()).c_str());
-      last_ns = now_ns;
-      last_operations = progress.operations;
+    }
+    result.series = series_.all();
+    if (result.problem.empty() && result.tally.operations() == 0 && times_.warmup_ns > 0) {
+      result.problem = "the run ended within its warm-up: nothing was measured";
     }
   }
 
+  /// Waits for the threads; meanwhile prints lines, and looks at the server when the warm-up is over.
+  void watch() {
+    const std::uint64_t status_ns = options_.status_interval_s * kNsPerS;
+    std::uint64_t next_status_ns = status_ns != 0 ? times_.start_ns + status_ns + kLateThreadNs : kNever;
+    std::uint64_t next_measure_ns = times_.warmup_ns != 0 ? times_.start_ns + times_.warmup_ns : kNever;
+    std::uint64_t next_lag_ns = options_.target_ops_per_s > 0 ? times_.start_ns + kNsPerS : kNever;
+    while (!wait_until(std::min({next_status_ns, next_measure_ns, next_lag_ns}))) {
+      const std::uint64_t now_ns = monotonic_ns();
+      if (now_ns >= next_measure_ns) {
+        next_measure_ns = kNever;
+        server_.look_before();
+        cpu_before_ns_ = process_cpu_ns();
+      }
+      if (now_ns >= next_status_ns) {
+        next_status_ns += status_ns;
+        print_progress(now_ns);
+      }
+      if (now_ns >= next_lag_ns) {
+        next_lag_ns = warn_of_lag() ? kNever : now_ns + kNsPerS;
+      }
+    }
+  }
+
+  /// Whether all threads have finished by then.
+  bool wait_until(std::uint64_t ns) {
+    std::unique_lock lock(mutex_);
+    const auto all_finished = [this] { return finished_ == clients_.size(); };
+    if (ns == kNever) {
+      all_finished_.wait(lock, all_finished);
+      return true;
+    }
+    const std::uint64_t now_ns = monotonic_ns();
+    return all_finished_.wait_for(lock, std::chrono::nanoseconds(ns - std::min(ns, now_ns)), all_finished);
+  }
+
+  bool warn_of_lag() {
+    std::uint64_t lag_ns = 0;
+    for (const auto& client : clients_) {
+      lag_ns = std::max(lag_ns, client->lag_ns());
+    }
+    if (lag_ns <= ScheduleFigures::kLateNs) {
+      return false;
+    }
+    std::fprintf(
+        stderr,
+        "mxkv-ycsb: warning: %llu ms behind the schedule of %.0f operations a second; latencies from the due "
+        "time grow with it\n",
+        static_cast<unsigned long long>(lag_ns / kNsPerMs), options_.target_ops_per_s);
+    return true;
+  }
+
+  void print_progress(std::uint64_t now_ns) {
+    Progress progress;
+    for (const auto& client : clients_) {
+      progress.operations += client->operations_done();
+    }
+    progress.label = options_.label;
+    progress.elapsed_ms = (now_ns - times_.start_ns) / kNsPerMs;
+    progress.interval_ms = (now_ns - std::max(last_ns_, times_.start_ns)) / kNsPerMs;
+    progress.interval_operations = progress.operations - last_operations_;
+    progress.total_operations =
+        options_.workload.load ? options_.workload.existing() : options_.workload.operation_count;
+    progress.total_ms = options_.max_execution_s * 1000;
+    progress.recent = series_.take_recent();
+    std::fprintf(stderr, "%s\n", progress_line(progress, date_now()).c_str());
+    last_ns_ = now_ns;
+    last_operations_ = progress.operations;
+  }
+
+  static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  /// Threads hand in a second when they next wake: a line that comes a little later has all of it.
+  static constexpr std::uint64_t kLateThreadNs = 20 * kNsPerMs;
+
   const Options& options_;
-  std::uint64_t start_ns_;
+  ServerWatch& server_;
+  SharedSeries series_;
+  RunTimes times_;
+  std::uint64_t cpu_before_ns_ = 0;
+  std::uint64_t last_ns_ = 0;  // of the last progress line
+  std::uint64_t last_operations_ = 0;
   std::vector<std::unique_ptr<ClientThread>> clients_;
-  std::mutex mutex_;  // guards finished_
+  std::mutex mutex_;  // guards finished_ and end_ns_
   std::condition_variable all_finished_;
   std::size_t finished_ = 0;
+  std::uint64_t end_ns_ = 0;
 };
 
 }  // namespace
@@ -162,15 +214,24 @@ runtime::Result<RunResult> run_client(const Options& options) {
   }
   SharedWorkload workload(spec);
   const std::unique_ptr<Wire> wire = make_wire(options, shape);
-  Run run(options, workload, *wire);
-  if (auto connected = run.connect(); !connected) {
-    return connected.error();
+  ServerWatch server(options);
+  RunResult result;
+  {
+    Run run(options, workload, *wire, server);
+    if (auto connected = run.connect(); !connected) {
+      return connected.error();
+    }
+    if (options.warmup_ms == 0) {
+      server.look_before();
+    }
+    result = run.run();
   }
-  return run.run();
+  server.look_after(result);
+  return result;
 }
 
 int exit_code_of(const RunResult& result, bool misses_allowed, std::uint64_t max_failures) noexcept {
-  return result.problem.empty() && result.tally.failures(misses_allowed) <= max_failures ? 0 : 1;
+  return result.problem.empty() && result.failures(misses_allowed) <= max_failures ? 0 : 1;
 }
 
 }  // namespace mxkv::bench

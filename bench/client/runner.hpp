@@ -5,16 +5,10 @@
 
 #include "bench/client/options.hpp"
 #include "bench/client/report.hpp"
-#include "bench/client/tally.hpp"
+#include "bench/report/run_result.hpp"
 #include "runtime/base/result.hpp"
 
 namespace mxkv::bench {
-
-struct RunResult {
-  Tally tally;
-  RunFigures figures;
-  std::string problem;  ///< what ended the run early; empty if nothing did
-};
 
 /// Connects, runs to the end, prints progress lines to stderr. Fails only before the first request.
 /// Thread-safety: one run a process at a time.

@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace mxkv::bench {
+namespace {
+
+constexpr std::uint64_t kWholeNs = 1'000'000'000;
+
+}  // namespace
 
 void Second::merge(const Second& other) {
   length_ns = std::max(length_ns, other.length_ns);
@@ -24,7 +29,10 @@ SparseHistogram Second::all() const {
 
 void add_second(Series& series, std::size_t number, const Second& second) {
   if (series.size() <= number) {
-    series.resize(number + 1);
+    Second whole;
+    whole.length_ns = kWholeNs;
+    series.resize(number, whole);
+    series.emplace_back();
   }
   series[number].merge(second);
 }
@@ -32,6 +40,10 @@ void add_second(Series& series, std::size_t number, const Second& second) {
 void SharedSeries::add(std::size_t number, const Second& second) {
   const std::lock_guard lock(mutex_);
   add_second(series_, number, second);
+}
+
+void SharedSeries::note(const Second& second) {
+  const std::lock_guard lock(mutex_);
   recent_.merge(second);
 }
 

@@ -31,14 +31,18 @@ struct Second {
 /// Seconds by their number, counted from the end of the warm-up. Thread-safety: owner only.
 using Series = std::vector<Second>;
 
-/// Adds what one thread or client counted in a second.
+/// Adds what one thread or client counted in a second; seconds before it in which nobody counted have full
+/// length.
 void add_second(Series& series, std::size_t number, const Second& second);
 
 /// Where the threads hand in their seconds. Thread-safety: any thread.
 class SharedSeries {
  public:
+  /// Into the series.
   void add(std::size_t number, const Second& second);
-  /// What was handed in since the last call, in one; for the progress line.
+  /// Into what take_recent() gives, warm-up or not.
+  void note(const Second& second);
+  /// What was noted since the last call, in one; for the progress line.
   Second take_recent();
   /// A copy of all.
   [[nodiscard]] Series all() const;

@@ -25,6 +25,7 @@ void KindTally::record(Outcome outcome, std::uint64_t latency_ns) noexcept {
 
 void KindTally::merge(const KindTally& other) noexcept {
   latency.merge(other.latency);
+  intended.merge(other.intended);
   ok += other.ok;
   not_found += other.not_found;
   wrong += other.wrong;
@@ -39,12 +40,28 @@ void Tally::merge(const Tally& other) noexcept {
   retries += other.retries;
 }
 
-std::uint64_t Tally::operations() const noexcept {
+void Tally::clear() noexcept {
+  for (KindTally& kind : kinds) {
+    if (kind.latency.count() != 0) {
+      kind.latency.clear();
+      kind.intended.clear();
+    }
+    kind.ok = kind.not_found = kind.wrong = kind.error = 0;
+  }
+  halves = 0;
+  retries = 0;
+}
+
+std::uint64_t Tally::requests() const noexcept {
   std::uint64_t sum = 0;
   for (const KindTally& kind : kinds) {
     sum += kind.latency.count();
   }
-  return sum - halves;
+  return sum;
+}
+
+std::uint64_t Tally::operations() const noexcept {
+  return requests() - halves;
 }
 
 std::uint64_t Tally::failures(bool misses_allowed) const noexcept {

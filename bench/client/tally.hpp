@@ -13,7 +13,8 @@ namespace mxkv::bench {
 
 /// One kind of operation.
 struct KindTally {
-  Histogram latency;
+  Histogram latency;   ///< from the sending
+  Histogram intended;  ///< from the time it was due; empty where the run was not paced
   std::uint64_t ok = 0;
   std::uint64_t not_found = 0;
   std::uint64_t wrong = 0;
@@ -34,6 +35,9 @@ struct Tally {
     return kinds[static_cast<std::size_t>(kind)];
   }
   void merge(const Tally& other) noexcept;
+  void clear() noexcept;
+  /// Requests that ended, both halves of a read-modify-write and the whole.
+  [[nodiscard]] std::uint64_t requests() const noexcept;
   /// Operations that ended; a read-modify-write is one.
   [[nodiscard]] std::uint64_t operations() const noexcept;
   /// Requests that did not do what they had to; with `misses_allowed`, not_found is no failure.

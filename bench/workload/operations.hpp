@@ -33,6 +33,7 @@ struct Operation {
   std::uint64_t key_hash = 0;  ///< the number in the key: of YCSB's hash, or the record's own
   std::uint64_t version = 0;   ///< of the value written
   std::uint64_t start_ns = 0;
+  std::uint64_t due_ns = 0;    ///< when it had to be sent; for paced runs only
   std::uint64_t begin_ns = 0;  ///< start of the read that the update of a read-modify-write follows
 };
 

@@ -1,7 +1,10 @@
 // Whole runs over a socket: a right server passes, and every way to be wrong ends in a failure.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "bench/client/runner.hpp"
 #include "bench/workload/core_workload.hpp"
@@ -101,6 +104,86 @@ TEST_F(ClientRun, PassesWithAPipelineRefilledAtEveryReply) {
   Options options = options_for("a");
   options.refill = 1;
   EXPECT_EQ(exit_code_of(run_client(options).value(), false), 0);
+}
+
+TEST_F(ClientRun, PacedSendsEveryOperationOfTheSchedule) {
+  load();
+  for (const Arrivals arrivals : {Arrivals::constant, Arrivals::poisson}) {
+    for (const char* mix : {"a", "e", "f"}) {
+      server_.store().clear();
+      load();
+      Options options = options_for(mix);
+      options.target_ops_per_s = 50'000;
+      options.arrivals = arrivals;
+      const RunResult result = run_client(options).value();
+      EXPECT_EQ(exit_code_of(result, false), 0) << mix;
+      EXPECT_EQ(result.tally.operations(), kOperations) << mix;
+      EXPECT_EQ(result.schedule.sent, kOperations) << mix;
+      EXPECT_EQ(result.schedule.unsent, 0U) << mix;
+      for (const KindTally& kind : result.tally.kinds) {
+        EXPECT_EQ(kind.intended.count(), kind.latency.count()) << mix;
+        EXPECT_GE(kind.intended.max(), kind.latency.max()) << mix;
+      }
+    }
+  }
+}
+
+TEST_F(ClientRun, PacedCountsTheWaitingThatAStallCauses) {
+  load();
+  bool first = true;
+  server_.set_fault([&first](const std::string&, std::string&) {
+    if (std::exchange(first, false)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    }
+  });
+  Options options = options_for("get");
+  options.depth = options.refill = 1;
+  options.target_ops_per_s = 1000;
+  options.workload.operation_count = 300;
+  const RunResult result = run_client(options).value();
+  const KindTally& reads = result.tally.of(OperationKind::read);
+  // One request met the stall; those that were due meanwhile waited for it before they were even sent.
+  EXPECT_GE(reads.latency.max(), 300'000'000U);
+  EXPECT_GE(reads.intended.percentile(50), 100'000'000U);
+  EXPECT_GE(result.schedule.max_lag_ns, 290'000'000U);
+  EXPECT_TRUE(result.schedule.fell_behind());
+}
+
+TEST_F(ClientRun, PacedFailsOnAConnectionThatCloses) {
+  load();
+  std::uint64_t left = 100;
+  server_.set_fault([&left](const std::string&, std::string& reply) {
+    if (left-- == 0) {
+      reply.clear();
+    }
+  });
+  Options options = options_for("get");
+  options.target_ops_per_s = 20'000;
+  const RunResult result = run_client(options).value();
+  EXPECT_FALSE(result.problem.empty());
+  EXPECT_EQ(result.tally.of(OperationKind::read).ok, 100U);
+  EXPECT_EQ(exit_code_of(result, true), 1);
+}
+
+TEST_F(ClientRun, SecondsAddUpToTheRun) {
+  load();
+  const RunResult result = run("a");
+  std::uint64_t sum = 0;
+  for (const Second& second : result.series) {
+    sum += second.operations;
+  }
+  EXPECT_EQ(sum, kOperations);
+}
+
+TEST_F(ClientRun, AWarmupThatIsNeverOverIsAFailure) {
+  load();
+  Options options = options_for("a");
+  options.warmup_ms = 600'000;
+  const RunResult result = run_client(options).value();
+  EXPECT_EQ(result.tally.operations(), 0U);
+  EXPECT_EQ(result.figures.warmup.operations, kOperations);
+  EXPECT_NE(result.problem.find("warm-up"), std::string::npos);
+  EXPECT_EQ(exit_code_of(result, false), 1);
 }
 
 TEST_F(ClientRun, FailsOnAMissingRecord) {

@@ -87,19 +87,19 @@ TEST(SharedSeries, AddsUpWhatThreadsHandInForTheSameSecond) {
   ASSERT_EQ(all.size(), 3U);
   EXPECT_EQ(all[0].operations, 1U);
   EXPECT_EQ(all[1].operations, 0U);
+  EXPECT_EQ(all[1].length_ns, 1'000'000'000U);
   EXPECT_EQ(all[2].operations, 2U);
   EXPECT_EQ(all[2].length_ns, 30U);
   EXPECT_EQ(all[2].all().count(), 2U);
 }
 
-TEST(SharedSeries, RecentIsWhatCameSinceItWasTaken) {
+TEST(SharedSeries, RecentIsWhatWasNotedSinceItWasTaken) {
   SharedSeries series;
-  series.add(0, second_with(OperationKind::read, 10));
-  EXPECT_EQ(series.take_recent().operations, 1U);
+  series.note(second_with(OperationKind::read, 10));
+  series.note(second_with(OperationKind::scan, 10));
+  EXPECT_EQ(series.take_recent().operations, 2U);
   EXPECT_EQ(series.take_recent().operations, 0U);
-  series.add(0, second_with(OperationKind::read, 10));
-  EXPECT_EQ(series.take_recent().operations, 1U);
-  EXPECT_EQ(series.all()[0].operations, 2U);
+  EXPECT_TRUE(series.all().empty());
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+#include "bench/client/describe.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "bench/report/machine.hpp"
+
+namespace mxkv::bench {
+namespace {
+
+constexpr std::array kDistributions{"uniform", "zipfian", "latest", "sequential", "exponential", "hotspot"};
+constexpr std::array kServerKinds{"mxkv", "memcached", "redis", "redis-lex", "echo"};
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+void add_mix(Settings& settings, const Mix& mix) {
+  const std::array<std::pair<const char*, double>, kOperationKinds> shares{
+      {{"readproportion", mix.read},
+       {"updateproportion", mix.update},
+       {"insertproportion", mix.insert},
+       {"scanproportion", mix.scan},
+       {"readmodifywriteproportion", mix.read_modify_write}}};
+  for (const auto& [name, share] : shares) {
+    if (share > 0) {
+      settings.emplace_back(name, fmt::format("{}", share));
+    }
+  }
+  settings.emplace_back("requestdistribution", kDistributions.at(static_cast<std::size_t>(mix.distribution)));
+  if (mix.scan > 0) {
+    settings.emplace_back("minscanlength", std::to_string(mix.min_scan_length));
+    settings.emplace_back("maxscanlength", std::to_string(mix.max_scan_length));
+    settings.emplace_back("scanlengthdistribution",
+                          mix.scan_lengths == ScanLengths::zipfian ? "zipfian" : "uniform");
+  }
+}
+
+}  // namespace
+
+ClientFacts describe(const Options& options, const std::string& command) {
+  const WorkloadSpec& workload = options.workload;
+  ClientFacts facts;
+  facts.version = MXKV_VERSION;
+  facts.command = command;
+  facts.label = options.label;
+  facts.machine = this_machine();
+  Settings& settings = facts.settings;
+  settings.emplace_back("phase", workload.load ? "load" : "run");
+  settings.emplace_back("server", text_of(options.server));
+  settings.emplace_back("server-kind", kServerKinds.at(static_cast<std::size_t>(options.server_kind)));
+  settings.emplace_back("recordcount", std::to_string(workload.record_count));
+  settings.emplace_back("fieldcount", std::to_string(workload.fields.count));
+  settings.emplace_back("fieldlength", std::to_string(workload.fields.bytes));
+  if (workload.load) {
+    settings.emplace_back("insertstart", std::to_string(workload.insert_start));
+    settings.emplace_back("insertcount", std::to_string(workload.existing()));
+  } else {
+    settings.emplace_back("operationcount", std::to_string(workload.operation_count));
+    add_mix(settings, workload.mix);
+  }
+  settings.emplace_back("threads", std::to_string(options.threads));
+  settings.emplace_back("connections", std::to_string(options.connections));
+  settings.emplace_back("depth", std::to_string(options.depth));
+  settings.emplace_back("refill", std::to_string(options.refill));
+  settings.emplace_back("target", fmt::format("{}", options.target_ops_per_s));
+  settings.emplace_back("arrivals", options.arrivals == Arrivals::poisson ? "poisson" : "constant");
+  settings.emplace_back("warmup-ms", std::to_string(options.warmup_ms));
+  settings.emplace_back("maxexecutiontime", std::to_string(options.max_execution_s));
+  settings.emplace_back("seed", std::to_string(workload.seed));
+  return facts;
+}
+
+}  // namespace mxkv::bench

@@ -1,0 +1,14 @@
+// What a run was, in words: the settings that a result file carries, by the names of flags and properties.
+#pragma once
+
+#include <string>
+
+#include "bench/client/options.hpp"
+#include "bench/report/run_result.hpp"
+
+namespace mxkv::bench {
+
+/// `command`: the command line. Thread-safety: any thread.
+ClientFacts describe(const Options& options, const std::string& command);
+
+}  // namespace mxkv::bench

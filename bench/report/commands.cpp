@@ -1,0 +1,80 @@
+#include "bench/report/commands.hpp"
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "bench/client/report.hpp"
+#include "bench/report/outputs.hpp"
+#include "bench/report/plot_page.hpp"
+
+namespace mxkv::bench {
+namespace {
+
+constexpr int kUsageError = 2;
+
+int fail(const std::string& problem) {
+  std::fprintf(stderr, "mxkv-ycsb: %s\n", problem.c_str());
+  return 1;
+}
+
+int merge(const std::vector<RunResult>& results, const OutputFiles& outputs) {
+  RunResult sum = results.front();
+  for (std::size_t i = 1; i < results.size(); ++i) {
+    merge_into(sum, results[i]);
+  }
+  if (const std::string problem = write_outputs(outputs, sum); !problem.empty()) {
+    return fail(problem);
+  }
+  std::fputs(report(sum).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+std::optional<int> run_report_command(int argc, const char* const* argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command != "merge" && command != "plot") {
+    return std::nullopt;
+  }
+  CLI::App app{"mxkv-ycsb: results of `load` and `run` that were written by --json."};
+  std::vector<std::string> files;
+  OutputFiles outputs;
+  std::string page;
+  CLI::App* const merging =
+      app.add_subcommand("merge", "puts the results of clients that ran side by side together");
+  CLI::App* const plotting = app.add_subcommand("plot", "draws results into one HTML page");
+  merging->add_option("FILES", files, "results")->required();
+  merging->add_option("--json", outputs.json, "write the whole result there")->option_text("FILE");
+  merging->add_option("--csv", outputs.csv, "write a table of the run and of its seconds")
+      ->option_text("FILE");
+  merging
+      ->add_option("--hgrm", outputs.hgrm_prefix,
+                   "write HdrHistogram's percentiles to PREFIX-<OPERATION>.hgrm")
+      ->option_text("PREFIX");
+  plotting->add_option("FILES", files, "results")->required();
+  plotting->add_option("-o,--output", page, "the page")->required()->option_text("FILE");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageError;
+  }
+  std::vector<RunResult> results;
+  for (const std::string& file : files) {
+    auto result = read_result(file);
+    if (!result) {
+      return fail(result.error().message);
+    }
+    results.push_back(std::move(result).value());
+  }
+  if (command == "merge") {
+    return merge(results, outputs);
+  }
+  const std::string problem = write_file(page, plot_page(name_results(files, std::move(results))));
+  return problem.empty() ? 0 : fail(problem);
+}
+
+}  // namespace mxkv::bench

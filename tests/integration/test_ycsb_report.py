@@ -1,0 +1,191 @@
+"""What the load client reports of runs against a real server: its files are well-formed and agree with each other."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import tempfile
+import xml.etree.ElementTree
+
+from harness import environment
+from harness.case import ServerCase, mxkv_only
+from harness.environment import patience
+
+RECORDS = 500
+
+
+@mxkv_only("the load client's statistics are those of mxkvd here")
+class ReportTest(ServerCase):
+    """One server, loaded once; every test runs the client on it."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.client("load", "--connections", "2", "--depth", "8")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.folder.cleanup()
+        super().tearDownClass()
+
+    @classmethod
+    def client(cls, command: str, *arguments: str, code: int = 0) -> subprocess.CompletedProcess:
+        """Runs the client on the server, and its exit code must be `code`."""
+        return cls.ycsb(command, "--server", f"127.0.0.1:{cls.server.port}", "--recordcount", str(RECORDS), *arguments,
+                        code=code)
+
+    @classmethod
+    def ycsb(cls, *arguments: str, code: int = 0) -> subprocess.CompletedProcess:
+        done = subprocess.run([environment.MXKV_YCSB, *arguments], capture_output=True, text=True, timeout=patience(60), check=False,
+                              cwd=cls.folder.name)
+        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder.name, name)
+
+    def result(self, name: str) -> dict:
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)
+
+    @staticmethod
+    def lines(done: subprocess.CompletedProcess) -> dict:
+        """The report's values by "[SECTION], name"."""
+        return {line.rpartition(", ")[0]: float(line.rpartition(", ")[2]) for line in done.stdout.splitlines()}
+
+    def test_files_agree_with_the_report(self) -> None:
+        done = self.client("run", "--workload", "a", "--operationcount", "3000", "--connections", "3", "--depth", "4",
+                           "--json", "a.json", "--csv", "a.csv", "--hgrm", "a", "-l", "the label")
+        lines, result = self.lines(done), self.result("a.json")
+        self.assertEqual(result["operations"], 3000)
+        self.assertEqual(sum(entry["operations"] for entry in result["series"]), 3000)
+        for kind in ("READ", "UPDATE"):
+            latency = result["results"][kind]["latency"]
+            self.assertEqual(latency["count"], lines[f"[{kind}], Operations"])
+            self.assertEqual(int(latency["p99_us"]), lines[f"[{kind}], 99thPercentileLatency(us)"])
+            self.assertEqual(sum(latency["buckets"][1::2]), latency["count"])
+            with open(self.path(f"a-{kind}.hgrm"), encoding="ascii") as file:
+                self.assertRegex(file.read(), rf"Total count    = +{latency['count']}\]")
+        with open(self.path("a.csv"), newline="", encoding="ascii") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["operations"] for row in rows if row["scope"] == "run" and row["operation"] == "ALL"], ["3000"])
+        self.assertEqual(sum(int(row["operations"]) for row in rows
+                             if row["scope"] == "second" and row["operation"] == "ALL"), 3000)
+
+    def test_result_says_where_and_how_it_was_measured(self) -> None:
+        self.client("run", "--workload", "c", "--operationcount", "2000", "--json", "c.json", "-l", "two words")
+        result = self.result("c.json")
+        client, server = result["clients"][0], result["servers"][0]
+        self.assertIn("-l 'two words'", client["command"])
+        self.assertEqual(client["label"], "two words")
+        self.assertEqual(client["settings"]["operationcount"], "2000")
+        self.assertEqual(client["machine"]["kernel"].split()[:2], [os.uname().sysname, os.uname().release])
+        self.assertEqual(client["machine"]["cpus_allowed"], len(os.sched_getaffinity(0)))
+        self.assertEqual(server["pid"], self.server.process.pid)
+        self.assertEqual(server["cpu_source"], "process")
+        self.assertGreater(result["server_cpu_ns_per_op"], 0)
+        self.assertGreaterEqual(int(server["after"]["cmd_get"]) - int(server["before"]["cmd_get"]), 2000)
+
+    def test_paced_run_keeps_the_number_of_operations_and_has_both_latencies(self) -> None:
+        done = self.client("run", "--workload", "f", "-target", "2000", "--arrivals", "poisson", "--operationcount", "1000",
+                           "--connections", "4", "--json", "f.json")
+        lines, result = self.lines(done), self.result("f.json")
+        self.assertEqual(result["schedule"]["sent"], 1000)
+        self.assertEqual(lines["[SCHEDULE], Target(ops/sec)"], 2000)
+        for kind in ("READ", "UPDATE", "READ-MODIFY-WRITE"):
+            entry = result["results"][kind]
+            self.assertEqual(entry["latency"]["count"], entry["intended_latency"]["count"])
+            self.assertEqual(lines[f"[Intended-{kind}], Operations"], entry["latency"]["count"])
+        # At 2000 a second, 1000 operations cannot be sent faster than by the schedule.
+        self.assertGreater(result["schedule"]["length_ns"], 300e6)
+        self.assertGreaterEqual(result["run_time_ms"] * 1e6, result["schedule"]["length_ns"] - 1e6)
+
+    def test_too_high_a_target_is_said(self) -> None:
+        done = self.client("run", "--workload", "c", "-target", "50000000", "--operationcount", "0",
+                           "--maxexecutiontime", "1", "--json", "late.json")
+        self.assertIn("warning: the schedule of 50000000 operations a second was not kept", done.stderr)
+        self.assertEqual(self.lines(done)["[SCHEDULE], FellBehind"], 1)
+        schedule = self.result("late.json")["schedule"]
+        self.assertTrue(schedule["fell_behind"])
+        self.assertGreater(schedule["unsent"], 0)
+
+    def test_warmup_is_left_out(self) -> None:
+        done = self.client("run", "--workload", "c", "--operationcount", "0", "--maxexecutiontime", "2", "--warmup", "1s",
+                           "-s", "--status-interval", "1", "--json", "warm.json")
+        result, lines = self.result("warm.json"), self.lines(done)
+        self.assertGreater(result["warmup"]["operations"], 0)
+        self.assertEqual(lines["[WARMUP], Operations"], result["warmup"]["operations"])
+        self.assertEqual(result["operations"], result["results"]["READ"]["latency"]["count"])
+        self.assertRegex(done.stderr, r"1 sec: \d+ operations; [\d.]+ current ops/sec; [\d.]+ mean ops/sec; "
+                                      r"est completion in 1 seconds \[READ: Count=\d+, Max=\d+, .* 99\.9=\d+\]")
+        done = self.client("run", "--workload", "c", "--operationcount", "10", "--warmup", "10m", code=1)
+        self.assertIn("ended within its warm-up", done.stderr)
+
+    def test_merged_parallel_loads_count_all_records(self) -> None:
+        parts = []
+        for i in range(2):
+            done = self.client("load", "--insertstart", str(i * 250), "--insertcount", "250", "--json", f"part{i}.json")
+            parts.append(self.lines(done))
+        done = self.ycsb("merge", "part0.json", "part1.json", "--json", "merged.json", "--csv", "merged.csv")
+        lines, merged = self.lines(done), self.result("merged.json")
+        self.assertEqual(lines["[INSERT], Operations"], 500)
+        self.assertEqual(lines["[INSERT], Return=OK"], 500)
+        self.assertEqual(len(merged["clients"]), 2)
+        self.assertEqual(len(merged["servers"]), 1)
+        self.assertEqual(sum(entry["operations"] for entry in merged["series"]), 500)
+        sums = [self.result(name)["results"]["INSERT"]["latency"]["sum_ns"] for name in ("part0.json", "part1.json")]
+        self.assertEqual(merged["results"]["INSERT"]["latency"]["sum_ns"], sum(sums))
+        self.assertEqual(lines["[INSERT], MaxLatency(us)"], max(part["[INSERT], MaxLatency(us)"] for part in parts))
+        # A merge of one is that one.
+        self.ycsb("merge", "part0.json", "--json", "again.json")
+        self.assertEqual(self.result("again.json"), self.result("part0.json"))
+
+    def test_plot_is_one_well_formed_page_with_every_result(self) -> None:
+        self.client("run", "--workload", "a", "--operationcount", "2000", "--json", "left.json", "-l", "left <&>")
+        self.client("run", "--workload", "e", "--maxscanlength", "10", "--operationcount", "300", "-target", "1000",
+                    "--connections", "2", "--json", "right.json", "-l", "right")
+        self.ycsb("plot", "left.json", "right.json", "-o", "page.html")
+        page = xml.etree.ElementTree.parse(self.path("page.html")).getroot()
+        charts = {element.get("aria-label"): element for element in page.iter("{http://www.w3.org/2000/svg}svg")}
+        for kind in ("READ", "UPDATE", "SCAN", "INSERT"):
+            self.assertIn(f"{kind}: latency by percentile", charts)
+
+        def lines_of(title: str) -> dict:
+            found = {}
+            for line in charts[title].iter("{http://www.w3.org/2000/svg}polyline"):
+                name = line.find("{http://www.w3.org/2000/svg}title").text
+                found[name] = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
+            return found
+
+        self.assertEqual(set(lines_of("Throughput over time")), {"left <&>", "right"})
+        self.assertEqual(set(lines_of("READ: latency by percentile")), {"left <&>"})
+        self.assertEqual(set(lines_of("SCAN: latency by percentile")),
+                         {"right, from the due time", "right, from the sending"})
+        for title, chart in charts.items():
+            _, _, width, height = map(float, chart.get("viewBox").split())
+            for line in chart.iter("{http://www.w3.org/2000/svg}polyline"):
+                for point in line.get("points").split():
+                    x, y = map(float, point.split(","))
+                    self.assertTrue(0 <= x <= width and 0 <= y <= height, f"{title}: {point}")
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotIn("<script", text)
+        self.assertEqual(re.findall(r"(?:src|href)=|url\(|@import", text), [])
+
+    def test_files_that_are_no_results_are_named(self) -> None:
+        with open(self.path("bad.json"), "w", encoding="ascii") as file:
+            file.write("{}")
+        done = self.ycsb("merge", "bad.json", "--json", "never.json", code=1)
+        self.assertEqual(done.stderr, "mxkv-ycsb: bad.json: no result of mxkv-ycsb\n")
+        done = self.ycsb("plot", "none.json", "-o", "never.html", code=1)
+        self.assertEqual(done.stderr, "mxkv-ycsb: none.json: cannot be read: No such file or directory\n")
+        self.ycsb("plot", "bad.json", code=2)
+        self.assertFalse(os.path.exists(self.path("never.html")))
+
+    def test_file_that_cannot_be_written_is_found_before_the_run(self) -> None:
+        for flag, name in (("--json", "none/x.json"), ("--csv", "none/x.csv"), ("--hgrm", "none/x")):
+            done = self.client("run", "--workload", "c", flag, name, code=2)
+            self.assertRegex(done.stderr, r"^mxkv-ycsb: none.*: cannot be written.*: No such file or directory\n$")
+            self.assertEqual(done.stdout, "")
