@@ -60,7 +60,7 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--config", flags.config, "YAML file with options")->type_name("FILE");
   app.add_option("--listen", flags.listen,
                  "Where to listen, such as 127.0.0.1:11211, [::1]:11211 or unix:/run/mxkv.sock; repeatable")
-      ->type_name("ADDR:PORT")
+      ->type_name("ADDRESS")
       ->allow_extra_args(false);
   app.add_option("--workers", flags.workers, "Worker threads; default: one for each CPU")->type_name("N");
   app.add_option("--cpus", flags.cpus, "CPUs to run on, such as 0-3,8")->type_name("LIST");

@@ -103,7 +103,7 @@ int complain(int code, const char* message) {
   // Of several lines each is found by its own prefix, in a log that others write to as well.
   for (std::string_view rest = message; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::fprintf(stderr, "mxkvd: %.*s\n", static_cast<int>(end), rest.data());
+    std::fprintf(stderr, "mxkvd: %s\n", std::string{rest.substr(0, end)}.c_str());
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return code;

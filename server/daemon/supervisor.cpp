@@ -118,20 +118,21 @@ void Supervisor::apply(const config::DaemonOptions& wanted) {
   const std::vector<Change> found = changes(running_, wanted);
   running_ = wanted;
   reopen_log(running_.log);
-  for (const Change& change : found) {
-    log_.info("reload: " + change.path + " is now " + change.after + ", was " + change.before);
-  }
-  if (found.empty()) {
-    log_.info("reload: nothing changed");
-  }
   const std::size_t needed = descriptors_needed(running_, parts_.runtime.worker_count());
   raise_descriptor_limit(needed);
   if (const std::size_t most = read_host_state().descriptors; most != 0 && most < needed) {
     log_.warning("reload: limits.connections is " + std::to_string(running_.limits.connections) +
                  ", but only " + std::to_string(most) + " descriptors may be open");
   }
+  // First they hold, then it is said.
   if (!parts_.set_limits(running_.limits)) {
     log_.warning("reload: a worker has not taken the new limits yet");
+  }
+  for (const Change& change : found) {
+    log_.info("reload: " + change.path + " is now " + change.after + ", was " + change.before);
+  }
+  if (found.empty()) {
+    log_.info("reload: nothing changed");
   }
 }
 
