@@ -41,18 +41,20 @@ runtime::Result<LengthHistogram> LengthHistogram::parse(std::string_view text, c
     }
     const std::size_t tab = line.find('\t');
     const std::string_view name = line.substr(0, tab);
-    const auto value = tab == std::string_view::npos ? std::nullopt : number_of(line.substr(tab + 1));
+    // What is no number counts as one that is too large.
+    const std::uint64_t value =
+        (tab == std::string_view::npos ? std::nullopt : number_of(line.substr(tab + 1))).value_or(kMost + 1);
     const bool head = number == 1;
     const bool named = head ? name == "BlockSize" : number_of(name) == number - 2;
-    if (!named || !value || *value > kMost || (head && *value == 0)) {
+    if (!named || value > kMost || (head && value == 0)) {
       return runtime::Error{file + ":" + std::to_string(number) + ": not " +
                             (head ? "BlockSize, a tab, and a number"
                                   : "bucket " + std::to_string(number - 2) + ", a tab, and a count")};
     }
     if (head) {
-      histogram.block_bytes = *value;
+      histogram.block_bytes = value;
     } else {
-      histogram.counts.push_back(*value);
+      histogram.counts.push_back(value);
     }
   }
   if (histogram.draws() == 0) {
