@@ -1,6 +1,8 @@
 """mxkv-ycsb against real servers: YCSB's workload files on the wire of each, and what it does when a server is wrong."""
 
+import json
 import pathlib
+import tempfile
 import unittest
 
 from harness import environment
@@ -57,6 +59,19 @@ class Workloads:
                 self.empty()
                 self.load()
                 self.assert_workload(letter, "-threads", "2", "--connections", "4", "--depth", "8")
+
+    def test_the_servers_cpu_time_is_that_of_its_process(self):
+        self.empty()
+        self.load()
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "result.json"
+            run = self.assert_workload("c", "--json", file)
+            result = json.loads(file.read_text())
+        server = result["servers"][0]
+        self.assertEqual(server["cpu_source"], "process")
+        self.assertGreater(run.figure("SERVER", "CPU(ns/op)"), 0)
+        self.assertGreater(server["pid"], 0)
+        self.assertNotEqual(server["version"], "")
 
     def test_every_distribution(self):
         self.load()
