@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/choose_topology.hpp"
+#include "config/machine_names.hpp"
 #include "config/parse.hpp"
 #include "config/place.hpp"
 
@@ -18,25 +19,6 @@ using runtime::ProcessingUnit;
 using runtime::PuId;
 using runtime::Topology;
 using runtime::WorkerPlacement;
-
-std::vector<PuId> all_cpus(const Topology& topology) {
-  std::vector<PuId> all(topology.pus.size());
-  std::ranges::transform(topology.pus, all.begin(), &ProcessingUnit::pu);
-  return all;
-}
-
-std::string available_nodes(const Topology& topology) {
-  std::string text;
-  for (const NumaNode& node : topology.nodes) {
-    text.append(text.empty() ? "" : ", ").append(std::to_string(node.os_index));
-  }
-  return text;
-}
-
-// "CPU 3" or "CPUs 3-5".
-std::string name_of(const std::vector<PuId>& cpus) {
-  return (cpus.size() == 1 ? "CPU " : "CPUs ") + format_cpu_list(cpus);
-}
 
 runtime::PrefetchOptions changed(const runtime::PrefetchOptions& all, const PrefetchChanges& changes) {
   return {.mode = changes.mode.value_or(all.mode),
@@ -66,6 +48,10 @@ class Resolver {
       count_workers(node);
       if (topology_.nodes.size() > 1) {
         result_.runtime.os_nodes.push_back(node.os_index);
+        if (!shares_.empty()) {
+          const auto share = shares_.find(node.os_index);
+          result_.runtime.node_bytes.push_back(share == shares_.end() ? 0 : share->second);
+        }
       }
     }
     return std::move(result_);

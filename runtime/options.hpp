@@ -56,6 +56,7 @@ struct WorkerPlacement {
 struct RuntimeOptions {
   std::vector<WorkerPlacement> workers;  ///< one worker each, at least one
   std::vector<std::uint32_t> os_nodes;  ///< the system's number of NumaNodeId i; empty: one node, never bound
+  std::vector<std::size_t> node_bytes;  ///< most memory placed on NumaNodeId i; empty: as its workers need
   PrefetchOptions prefetch;
   MemoryOptions memory;
   EpochOptions epoch;

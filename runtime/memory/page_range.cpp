@@ -82,6 +82,9 @@ void* PageRange::take(std::size_t bytes, NumaNodeId node) noexcept {
   }
   madvise(start, bytes,
           options_.huge_pages == huge_pages_mode::transparent ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  if (options_.shares != nullptr) {
+    node = options_.shares->charge(node, bytes);
+  }
   if (options_.numa_placement && !options_.os_nodes.empty() && !bind(start, bytes, node)) {
     unbound_arenas_.fetch_add(1, std::memory_order_relaxed);
   }

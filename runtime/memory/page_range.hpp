@@ -11,9 +11,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "runtime/base/ids.hpp"
+#include "runtime/memory/node_shares.hpp"
 #include "runtime/options.hpp"
 
 namespace mxkv::runtime {
@@ -25,6 +27,7 @@ struct PageOptions {
   huge_pages_mode huge_pages = huge_pages_mode::transparent;
   bool numa_placement = true;           ///< prefer the arena's node; false: first touch decides
   std::vector<std::uint32_t> os_nodes;  ///< the system's number of NumaNodeId i; empty: one node, never bound
+  std::shared_ptr<NodeShares> shares;   ///< of the nodes, common to all ranges; null: as the workers are
 };
 
 /// A reservation and its bump cursor. Thread-safety: any thread, except construction and destruction.

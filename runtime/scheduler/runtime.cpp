@@ -16,12 +16,18 @@ PageOptions page_options(const RuntimeOptions& options) {
   pages.huge_pages = options.memory.huge_pages;
   pages.numa_placement = options.memory.numa_placement;
   pages.os_nodes = options.os_nodes;
+  if (!options.os_nodes.empty() && !options.node_bytes.empty()) {
+    MXKV_ASSERT(options.node_bytes.size() == options.os_nodes.size(),
+                "each node has a share, if only of nothing");
+    pages.shares = std::make_shared<NodeShares>(options.node_bytes);
+  }
   return pages;
 }
 
-ValueSpaceOptions space_options(const RuntimeOptions& options, memory_category category) {
+ValueSpaceOptions space_options(const RuntimeOptions& options, const PageOptions& pages,
+                                memory_category category) {
   ValueSpaceOptions space;
-  space.pages = page_options(options);
+  space.pages = pages;
   space.category = category;
   space.workers = options.workers.size();
   return space;
@@ -56,9 +62,10 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
       epochs_(options_.workers.size()),
       budget_(options_.memory.limit_bytes == 0 ? MemoryBudget::kUnlimited : options_.memory.limit_bytes,
               options_.workers.size()),
-      task_memory_(budget_, page_options(options_)),
-      item_space_(budget_, space_options(options_, memory_category::items)),
-      node_space_(budget_, space_options(options_, memory_category::index)),
+      pages_(page_options(options_)),
+      task_memory_(budget_, pages_),
+      item_space_(budget_, space_options(options_, pages_, memory_category::items)),
+      node_space_(budget_, space_options(options_, pages_, memory_category::index)),
       outside_heap_(task_memory_.processor_heap(options_.workers.front().node)),
       pools_(std::make_unique<TaskPool[]>(first_pools_.back())) {
   for (std::size_t i = 0; i < options_.workers.size(); ++i) {

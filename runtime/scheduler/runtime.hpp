@@ -19,6 +19,7 @@
 #include "runtime/epoch/retire_list.hpp"
 #include "runtime/memory/core_heap.hpp"
 #include "runtime/memory/memory_budget.hpp"
+#include "runtime/memory/page_range.hpp"
 #include "runtime/memory/value_heap.hpp"
 #include "runtime/options.hpp"
 #include "runtime/pool/task_pool.hpp"
@@ -92,6 +93,7 @@ class Runtime {
   std::vector<std::size_t> first_pools_;  ///< of worker i, its pinned one; at the end the number of all
   EpochManager epochs_;
   MemoryBudget budget_;
+  PageOptions pages_;
   TaskMemory task_memory_;
   ValueSpace item_space_;
   ValueSpace node_space_;

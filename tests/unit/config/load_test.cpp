@@ -171,5 +171,65 @@ TEST(Load, SetTakesASectionAtOnce) {
   EXPECT_EQ(options.prefetch.window, 32U);
 }
 
+TEST(LoadFlags, WinOverWhatTheFileSaysOfPlacement) {
+  const TemporaryFile file{"nodes:\n  - {node: 0, memory: 25%}\n"};
+  const auto flag = [](const char* name, const char* key, const char* text) {
+    return std::vector<Flag>{{.name = name, .key = key, .texts = {text}}};
+  };
+  const DaemonOptions workers = load(file.path(), {}, flag("--workers", "workers", "2")).value();
+  EXPECT_EQ(workers.workers, 2U);
+  EXPECT_TRUE(workers.nodes.empty()) << "put aside";
+  EXPECT_EQ(find_origin(workers.origins, "nodes"), nullptr);
+  const DaemonOptions memory = load(file.path(), {}, flag("--memory", "memory.limit", "64MiB")).value();
+  ASSERT_EQ(memory.nodes.size(), 1U);
+  EXPECT_EQ(memory.nodes[0].memory_percent, 0U) << "the share is put aside, the node is not";
+  EXPECT_EQ(memory.memory.limit_bytes, 64ULL << 20U);
+  const TemporaryFile sections{"topologies: [{name: a, nodes: [{node: 0, memory: 1GiB}]}]\n"};
+  EXPECT_TRUE(load(sections.path(), {}, flag("--cpus", "cpus", "0")).value().topologies.empty());
+  EXPECT_EQ(load(sections.path(), {}, flag("--memory", "memory.limit", "50%"))
+                .value()
+                .topologies[0]
+                .nodes[0]
+                .memory_bytes,
+            0U);
+}
+
+TEST(LoadOrigins, NameFileLineSetAndFlag) {
+  const TemporaryFile file{"limits:\n  pipeline: 3\nnodes:\n  - {node: 1, cpus: \"2\"}\nlog: {level: off}\n"};
+  const std::vector<std::string> sets{"log.level=debug", "epoch={interval: 7ms}"};
+  const std::vector<Flag> flags{
+      {.name = "--listen", .key = "listeners", .texts = {"127.0.0.1:1"}, .list = true}};
+  const DaemonOptions options = load(file.path(), sets, flags).value();
+  const auto who = [&options](std::string_view path) {
+    const Origin* origin = find_origin(options.origins, path);
+    return origin == nullptr ? std::string{"default"} : to_string(*origin);
+  };
+  const std::string name = file.path().string();
+  EXPECT_EQ(who("limits.pipeline"), name + ":2:13");
+  EXPECT_EQ(who("limits.scan_time"), "default");
+  EXPECT_EQ(who("nodes[0].cpus"), name + ":4:21");
+  EXPECT_EQ(who("nodes[0].memory"), name + ":4:5") << "the entry that leaves it out";
+  EXPECT_EQ(who("log.level"), "--set log.level");
+  EXPECT_EQ(who("epoch.interval"), "--set epoch");
+  EXPECT_EQ(who("listeners[0]"), "--listen");
+}
+
+TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
+  const DaemonOptions options = load_text(
+      "pools: 9\n"
+      "topologies:\n"
+      "  - {name: a, when: {nodes: 2-3, cpus: 8+, memory: 1GiB}, cpus: 0-3, workers: 2}\n"
+      "  - {name: b, nodes: [{node: 1, cpus: \"4-5\", memory: 20%, pools: 3, prefetch: {mode: off, window: "
+      "9}},\n"
+      "                      {node: 0, workers: 2, memory: 1GiB, prefetch: {distance: 4}}]}\n",
+      {"listeners=[\"[::1]:7\", {path: /run/a.sock, mode: \"0600\"}, \"unix:/run/b.sock\"]",
+       "memory.limit=auto"});
+  const std::string text = print_yaml(options);
+  EXPECT_EQ(describe(load_text(text)), describe(options)) << text;
+  EXPECT_THAT(text, HasSubstr("\nspin_rounds: 64                         # default\n"));
+  EXPECT_THAT(text, HasSubstr("# --set listeners\n"));
+  EXPECT_THAT(text, HasSubstr(".yaml:1:8\n"));
+}
+
 }  // namespace
 }  // namespace mxkv::config

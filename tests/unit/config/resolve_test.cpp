@@ -219,6 +219,87 @@ TEST(ResolveMemory, SharesOfNodesAddUp) {
   EXPECT_EQ(error_of(options), "nodes[1].memory: node 1 has only 8GiB");
 }
 
+TEST(ResolveMemory, PercentIsOfWhatIsAvailableOrOfTheNode) {
+  DaemonOptions options;
+  options.memory_limit_percent = 50;
+  EXPECT_EQ(resolved(options, machine()).memory.limit_bytes, 8ULL << 30U);
+  options.memory_limit_percent = 0;
+  options.nodes = {whole_node(0), whole_node(1)};
+  options.nodes[0].memory_percent = 25;
+  options.nodes[1].memory_bytes = 1ULL << 30U;
+  const RuntimeOptions result = resolved(options, machine());
+  EXPECT_EQ(result.memory.limit_bytes, 3ULL << 30U);
+  EXPECT_THAT(result.node_bytes, ElementsAre(2ULL << 30U, 1ULL << 30U));
+}
+
+TEST(ResolveMemory, ANodeThatIsNotUsedHasAShareOfNothing) {
+  DaemonOptions options;
+  options.nodes = {node_of(1, 0, {}, 1ULL << 30U)};
+  EXPECT_THAT(resolved(options, machine()).node_bytes, ElementsAre(0, 1ULL << 30U));
+  options.nodes[0].memory_bytes = 0;
+  EXPECT_THAT(resolved(options, machine()).node_bytes, ::testing::IsEmpty());
+}
+
+TEST(ResolveWorkers, AreAsManyAsTheControlGroupPaysFor) {
+  constexpr MachineFacts kPaid{.memory_bytes = 16ULL << 30U, .cgroup_limit_bytes = 0, .cgroup_cpus = 2};
+  EXPECT_THAT(pus(resolve(DaemonOptions{}, machine(), kPaid).value().runtime), ElementsAre(0, 8));
+  DaemonOptions options;
+  options.workers = 3;
+  EXPECT_EQ(resolve(options, machine(), kPaid).value().runtime.workers.size(), 3U) << "who asks gets";
+  options.workers = 0;
+  options.cpus = cpus({0, 1, 2});
+  EXPECT_EQ(resolve(options, machine(), kPaid).value().runtime.workers.size(), 3U);
+}
+
+TEST(ResolveWorkers, OnlyUseTheCpusOfAnInheritedMask) {
+  // What live_topology() makes of a mask of CPUs 2, 3 and 9: the others are not there.
+  Topology topology = machine();
+  std::erase_if(topology.pus, [](const runtime::ProcessingUnit& unit) {
+    return unit.pu != PuId{2} && unit.pu != PuId{3} && unit.pu != PuId{9};
+  });
+  topology.nodes[0].pus = cpus({2, 3});
+  topology.nodes[1].pus = cpus({9});
+  EXPECT_THAT(pus(resolved(DaemonOptions{}, topology)), ElementsAre(2, 3, 9));
+  DaemonOptions options;
+  options.nodes = {whole_node(0)};
+  EXPECT_THAT(pus(resolved(options, topology)), ElementsAre(2, 3));
+  options.nodes[0].cpus = cpus({2, 4});
+  const runtime::Result<Resolved> result = resolve(options, topology, kFacts);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message,
+            "nodes[0].cpus: CPU 4 is not there, or this process may not use it (available: 2-3,9)");
+}
+
+TEST(ResolveTopologies, CountOnlyNodesAndCpusThatThisProcessMayUse) {
+  Topology topology = machine();
+  std::erase_if(topology.pus, [](const runtime::ProcessingUnit& unit) { return unit.pu >= PuId{4}; });
+  topology.nodes[0].pus = cpus({0, 1, 2, 3});
+  topology.nodes[1].pus = {};
+  DaemonOptions options;
+  options.topologies.resize(2);
+  options.topologies[0].name = "both";
+  options.topologies[0].when.nodes = {.least = 2, .most = 2};
+  options.topologies[1].name = "half";
+  options.topologies[1].when.cpus = {.least = 4, .most = 4};
+  EXPECT_EQ(resolve(options, topology, kFacts).value().topology, "half");
+  EXPECT_EQ(resolve(options, machine(), kFacts).value().topology, "both");
+}
+
+TEST(ResolveTopologies, TheFirstThatFitsCounts) {
+  DaemonOptions options;
+  options.topologies.resize(3);
+  options.topologies[0].when.memory_bytes = 17ULL << 30U;
+  options.topologies[0].name = "too large";
+  options.topologies[1].name = "first";
+  options.topologies[1].workers = 3;
+  options.topologies[1].when.memory_bytes = 16ULL << 30U;
+  options.topologies[2].name = "second";
+  const runtime::Result<Resolved> result = resolve(options, machine(), kFacts);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result.value().topology, "first");
+  EXPECT_EQ(result.value().runtime.workers.size(), 3U);
+}
+
 TEST(Resolve, PassesTheRestOn) {
   DaemonOptions options;
   options.prefetch.distance = 33;
