@@ -70,6 +70,8 @@ std::string help_footer() {
          "  mxkvd --listen 0.0.0.0:11211 --memory 8GiB        all interfaces: anyone may read and write\n"
          "  mxkvd --listen unix:/run/mxkv.sock --workers 2    a unix socket only\n"
          "  mxkvd --config /etc/mxkv/mxkv.yaml --daemonize --pid-file /run/mxkvd.pid\n"
+         "  mxkvd check mxkv.yaml                             is the file right, and does it fit this "
+         "machine\n"
          "\n"
          "Signals: SIGTERM, SIGINT and SIGUSR1 end it when what has arrived is answered, a second one at "
          "once;\n"

@@ -70,6 +70,28 @@ TEST_F(Facts, InAContainerTheLimitAtTheMountCounts) {
   }
 }
 
+TEST_F(Facts, TheTightestCpuQuotaIsRoundedUp) {
+  write("proc/self/cgroup", "0::/a/b\n");
+  EXPECT_EQ(read().cgroup_cpus, 0U);
+  write("sys/fs/cgroup/a/b/cpu.max", "250000 100000\n");
+  EXPECT_EQ(read().cgroup_cpus, 3U);
+  write("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+  EXPECT_EQ(read().cgroup_cpus, 2U);
+  write("sys/fs/cgroup/a/cpu.max", "max 100000\n");
+  EXPECT_EQ(read().cgroup_cpus, 3U);
+  write("sys/fs/cgroup/a/b/cpu.max", "nonsense\n");
+  EXPECT_EQ(read().cgroup_cpus, 0U);
+}
+
+TEST_F(Facts, TheCpuQuotaOfVersionOneIsRead) {
+  write("proc/self/cgroup", "12:cpu,cpuacct:/x\n5:memory:/jobs/7\n");
+  write("sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us", "50000\n");
+  write("sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(read().cgroup_cpus, 1U);
+  write("sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(read().cgroup_cpus, 0U);
+}
+
 TEST_F(Facts, VersionOneIsRead) {
   write("proc/self/cgroup", "12:cpu,cpuacct:/x\n5:memory:/jobs/7\n1:name=systemd:/y\n0::/z\n");
   write("sys/fs/cgroup/memory/jobs/7/memory.limit_in_bytes", "3221225472\n");

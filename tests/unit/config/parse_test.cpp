@@ -95,6 +95,39 @@ TEST(ParseListen, RefusesNamesMissingPortsAndBareIpv6) {
   }
 }
 
+TEST(ParseMemory, TakesSizesPartsAndAuto) {
+  EXPECT_EQ(parse_memory("8GiB").value().bytes, 8ULL << 30U);
+  EXPECT_EQ(parse_memory("75%").value().percent, 75U);
+  EXPECT_EQ(parse_memory("75%").value().bytes, 0U);
+  EXPECT_EQ(parse_memory("auto").value().bytes + parse_memory("auto").value().percent, 0U);
+  for (const char* text :
+       {"", "%", "0%", "101%", "-1%", "1.5%", "75 %", "75%%", "8GB", "18446744073709551616%"}) {
+    EXPECT_FALSE(parse_memory(text).ok()) << text;
+  }
+}
+
+TEST(ParseCountRange, TakesOneSeveralAndAny) {
+  EXPECT_EQ(parse_count_range("2").value(), (CountRange{.least = 2, .most = 2}));
+  EXPECT_EQ(parse_count_range("2-4").value(), (CountRange{.least = 2, .most = 4}));
+  EXPECT_EQ(parse_count_range("16+").value().least, 16U);
+  EXPECT_EQ(parse_count_range("any").value(), CountRange{});
+  for (const char* text : {"", "0", "4-2", "+", "-", "2-", "-2", "2+3", "a", "2-4+", "4294967296"}) {
+    EXPECT_FALSE(parse_count_range(text).ok()) << text;
+  }
+  for (const char* text : {"2", "2-4", "16+", "any"}) {
+    EXPECT_EQ(format_count_range(parse_count_range(text).value()), text);
+  }
+}
+
+TEST(Format, SizesForPeopleAreRoundedDown) {
+  EXPECT_EQ(format_size_rounded(0), "0B");
+  EXPECT_EQ(format_size_rounded(1023), "1023B");
+  EXPECT_EQ(format_size_rounded(1024), "1KiB");
+  EXPECT_EQ(format_size_rounded((1ULL << 30U) - 1), "1023.9MiB");
+  EXPECT_EQ(format_size_rounded(3ULL << 29U), "1.5GiB");
+  EXPECT_EQ(format_size_rounded(2048ULL << 40U), "2048TiB");
+}
+
 TEST(Format, IsReadBackAsTheSameValue) {
   for (const std::size_t bytes :
        {std::size_t{0}, std::size_t{1}, std::size_t{1023}, std::size_t{1024}, std::size_t{1} << 20U,

@@ -1,0 +1,193 @@
+"""The commands of mxkvd that tell and end, and what the daemon says when it starts."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import Connection, Options, Server, environment, free_port, mxkv_only, patience
+
+ROOT = Path(__file__).resolve().parents[2]
+RING = ROOT / "tests/unit/topology/ring_of_four_nodes.xml"
+TWO_NODES = "Package:2 [NUMANode(memory=64GiB)] L3Cache:1 Core:8 PU:2"
+
+
+def run(*arguments, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([environment.MXKVD, *arguments], capture_output=True, text=True, timeout=patience(60),
+                          check=False, stdin=subprocess.DEVNULL, **options)
+
+
+class ConfigCase(unittest.TestCase):
+    def file(self, text: str) -> str:
+        file = tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False)
+        self.addCleanup(os.unlink, file.name)
+        with file:
+            file.write(text)
+        return file.name
+
+    def told(self, *arguments, **options) -> str:
+        done = run(*arguments, **options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    def refused(self, *arguments, **options) -> list:
+        done = run(*arguments, **options)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        return done.stderr.splitlines()
+
+
+@mxkv_only("its commands")
+class TopologyTest(ConfigCase):
+    def test_the_table_names_nodes_and_cpus(self):
+        table = self.told("topology")
+        self.assertRegex(table, r"^\d+ NUMA nodes?, .* \d+ CPUs?, ")
+        self.assertRegex(table, r"(?m)^node +memory +cores +CPUs +CPUs by shared cache$")
+
+    def test_json_tells_the_cpus_that_the_process_may_use(self):
+        machine = json.loads(self.told("topology", "--json"))
+        self.assertEqual({cpu["cpu"] for cpu in machine["cpus"]}, os.sched_getaffinity(0))
+        self.assertEqual(len(machine["distances"]), len(machine["nodes"]))
+        self.assertGreater(machine["memory_bytes"], 0)
+
+    def test_an_inherited_mask_is_respected(self):
+        cpu = max(os.sched_getaffinity(0))
+        narrow = {"preexec_fn": lambda: os.sched_setaffinity(0, {cpu})}
+        machine = json.loads(self.told("topology", "--json", **narrow))
+        self.assertEqual([unit["cpu"] for unit in machine["cpus"]], [cpu])
+        self.assertRegex(self.told("print-config", "--effective", **narrow), rf"(?m)^cpus: {cpu} +# found out$")
+
+    def test_the_file_for_this_machine_is_right_and_starts(self):
+        file = self.file(self.told("topology", "--yaml"))
+        self.assertIn(f"{file}: fits this machine, topology this-machine\n", self.told("check", file))
+        port = free_port()
+        with subprocess.Popen([environment.MXKVD, "--config", file, "--listen", f"127.0.0.1:{port}", "--memory",
+                               "64MiB"], stderr=subprocess.PIPE, text=True) as process:
+            log = ""
+            for line in process.stderr:
+                log += line
+                if "listening on" in line:
+                    break
+            client = Connection(port)
+            self.assertEqual(client.set(b"k", b"v"), b"STORED")
+            client.close()
+            process.terminate()
+            log += process.stderr.read()
+        self.assertEqual(process.returncode, 0, log)
+        self.assertIn(f"topology this-machine fits (set by {file}:4:3)", log)
+        self.assertIn("memory: limit 64MiB (set by --memory); when it is full", log)
+
+    def test_other_machines_by_xml_and_by_description(self):
+        ring = json.loads(self.told("topology", "--json", "--topology", str(RING)))
+        self.assertEqual(len(ring["nodes"]), 4)
+        self.assertNotEqual(ring["distances"][0][1], ring["distances"][0][2], "a ring has near and far nodes")
+        self.assertTrue(self.told("topology", "--topology", TWO_NODES).startswith("2 NUMA nodes, "))
+        for name in ("/nonexistent.xml", "Nonsense:2"):
+            self.assertEqual(len(self.refused("topology", "--topology", name)), 1)
+
+
+@mxkv_only("its commands")
+class CheckTest(ConfigCase):
+    def test_each_file_for_each_machine_is_right_there(self):
+        for topology in (TWO_NODES, str(RING)):
+            file = self.file(self.told("topology", "--yaml", "--topology", topology))
+            self.assertIn("topology this-machine", self.told("check", file, "--topology", topology))
+
+    def test_an_example_says_where_workers_and_memory_go(self):
+        file = ROOT / "config/examples/two-nodes.yaml"
+        self.assertEqual(self.told("check", str(file), "--topology", TWO_NODES),
+                         f"{file}: fits {TWO_NODES}, topology two-sockets\n"
+                         "  node 0: 14 workers on CPUs 2-15, 44.7GiB of memory\n"
+                         "  node 1: 16 workers on CPUs 16-31, 51.1GiB of memory\n"
+                         "  memory: limit 95.9GiB\n")
+
+    def test_a_file_for_another_machine_says_why(self):
+        file = str(ROOT / "config/examples/two-nodes.yaml")
+        errors = self.refused("check", file, "--topology", str(RING))
+        self.assertEqual(len(errors), 1)
+        self.assertRegex(errors[0], rf"^{file}:9:3: topologies: none fits this machine, which has nodes: 4, .*"
+                                    r"two-nodes wants nodes: 2\)$")
+
+    def test_all_that_is_wrong_is_told_in_order(self):
+        file = self.file("wrokers: 2\nnodes:\n  - {node: 0, cpus: \"0-4000\"}\n  - {node: 77}\n"
+                         "limits:\n  pipeline: 0\n  pipeline: 2\n")
+        errors = self.refused("check", file)
+        self.assertEqual([error.removeprefix(file).split(": ")[0] for error in errors],
+                         [":1:1", ":3:21", ":4:12", ":6:13", ":7:3"])
+        self.assertIn("did you mean workers?", errors[0])
+        # The daemon says the same, and starts nothing.
+        self.assertEqual(self.refused("--config", file), [f"mxkvd: {error}" for error in errors])
+
+    def test_a_file_that_is_not_there(self):
+        self.assertEqual(self.refused("check", "/nonexistent.yaml"),
+                         ["/nonexistent.yaml: cannot be read: No such file or directory"])
+        self.assertEqual(len(self.refused("check")), 1, "the file is required")
+
+
+@mxkv_only("its commands")
+class PrintConfigTest(ConfigCase):
+    def test_each_value_says_who_set_it(self):
+        file = self.file("limits:\n  pipeline: 5\n  scan_items: 6\n")
+        text = self.told("print-config", "--config", file, "--set", "limits.scan_items=7", "--workers", "1")
+        self.assertRegex(text, rf"(?m)^  pipeline: 5 +# {file}:2:13$")
+        self.assertRegex(text, r"(?m)^  scan_items: 7 +# --set limits\.scan_items$")
+        self.assertRegex(text, r"(?m)^workers: 1 +# --workers$")
+        self.assertRegex(text, r"(?m)^  scan_bytes: 1MiB +# default$")
+
+    def test_what_is_printed_is_a_file(self):
+        for how in ([], ["--defaults"], ["--effective"]):
+            with self.subTest(how):
+                text = self.told("print-config", *how, *([] if how == ["--defaults"] else ["--workers", "1"]))
+                again = self.told("print-config", "--config", self.file(text))
+                strip = lambda lines: [line.split("#")[0].rstrip() for line in lines.splitlines()]
+                self.assertEqual(strip(again), strip(text))
+
+    def test_effective_says_what_was_found_out(self):
+        text = self.told("print-config", "--effective", "--memory", "64MiB")
+        self.assertRegex(text, rf"(?m)^workers: {len(os.sched_getaffinity(0))} +# found out$")
+        self.assertRegex(text, r"(?m)^  limit: 64MiB +# --memory$")
+
+    def test_wrong_flags_are_refused_as_by_the_daemon(self):
+        self.assertEqual(self.refused("print-config", "--workers", "0", "--memory", "x"), [
+            'mxkvd: --workers: "0" is out of range (allowed: 1 to 1024, or auto)',
+            'mxkvd: --memory: "x" is not an amount of memory (allowed: a size such as 512MiB or 8GiB, a part such as '
+            '75%, or auto)'])
+        self.assertEqual(len(self.refused("print-config", "--effective", "--defaults")), 1)
+
+
+@mxkv_only("its log")
+class NodeOptionsTest(ConfigCase):
+    def test_a_server_with_options_of_its_node_serves(self):
+        """Prefetching, pools and a share of memory of the node that every machine has."""
+        file = self.file("nodes:\n  - node: 0\n    workers: 2\n    memory: 64MiB\n    pools: 7\n"
+                         "    prefetch: {mode: distance, distance: 3, window: 5}\n")
+        port = free_port()
+        with subprocess.Popen([environment.MXKVD, "--config", file, "--listen", f"127.0.0.1:{port}"],
+                              stderr=subprocess.PIPE, text=True) as process:
+            log = ""
+            for line in process.stderr:
+                log += line
+                if "listening on" in line:
+                    break
+            client = Connection(port)
+            for number in range(2000):
+                self.assertEqual(client.set(b"key%04d" % number, b"v" * 100), b"STORED")
+            self.assertEqual(client.get(b"key1999"), b"v" * 100)
+            self.assertEqual(int(client.stats()["limit_maxbytes"]), 64 << 20)
+            client.close()
+            process.terminate()
+            log += process.stderr.read()
+        self.assertEqual(process.returncode, 0, log)
+        self.assertRegex(log, r"node 0: 2 workers .*, 64MiB of memory")
+
+    def test_flags_put_the_files_placement_aside(self):
+        file = self.file("nodes:\n  - {node: 55, memory: 64MiB}\n")
+        server = Server(Options(workers=1, memory_mib=64, extra=("--config", file))).start()
+        self.addCleanup(server.kill)
+        self.assertIn("workers: 1; workers set by --workers", server.log())
+        server.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()
