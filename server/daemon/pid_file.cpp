@@ -38,7 +38,7 @@ bool lives(pid_t process) {
 bool still_there(const std::string& path, int descriptor) {
   struct stat opened{};
   struct stat named{};
-  return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+  return descriptor >= 0 && fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
