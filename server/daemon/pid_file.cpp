@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <utility>
 
@@ -30,8 +31,17 @@ pid_t named_in(int descriptor) {
              : 0;
 }
 
+/// Whether it ended, and only its parent has not asked for its exit code yet.
+bool is_zombie(pid_t process) {
+  std::ifstream file{"/proc/" + std::to_string(process) + "/stat"};
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(") ");
+  return name_end != std::string::npos && line.compare(name_end + 2, 1, "Z") == 0;
+}
+
 bool lives(pid_t process) {
-  return process > 0 && (kill(process, 0) == 0 || errno == EPERM);
+  return process > 0 && (kill(process, 0) == 0 || errno == EPERM) && !is_zombie(process);
 }
 
 /// Whether `path` still is the file that was opened.

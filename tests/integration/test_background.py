@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import unittest
+from pathlib import Path
 
 from harness import DaemonCase, mxkv_only, wait_for
 
@@ -143,6 +144,14 @@ class PidFileTest(DaemonCase):
             if text is not None:
                 self.pid_file.write_text(text)
             self.log_file.unlink()
+            process = self.start("--pid-file", "mxkvd.pid")
+            self.assertEqual(self.pid_file.read_text(), f"{process.pid}\n")
+            self.end()
+
+    def test_one_whose_process_has_ended_but_is_not_waited_for_is_stale(self):
+        with subprocess.Popen(["true"]) as ended:
+            wait_for(lambda: ") Z" in Path(f"/proc/{ended.pid}/stat").read_text(), "it ended")
+            self.pid_file.write_text(f"{ended.pid}\n")
             process = self.start("--pid-file", "mxkvd.pid")
             self.assertEqual(self.pid_file.read_text(), f"{process.pid}\n")
             self.end()
