@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/random.hpp"
 
 namespace mxkv::bench {
@@ -15,6 +16,7 @@ inline double next_unit(runtime::Random& random) noexcept {
 
 /// A number in [0, bound), bound > 0: the absolute value of a signed random number, modulo the bound.
 inline std::uint64_t next_below(runtime::Random& random, std::uint64_t bound) noexcept {
+  MXKV_ASSERT(bound > 0, "there is something to choose from");
   const std::uint64_t bits = random();
   return ((bits >> 63) != 0 ? ~bits + 1 : bits) % bound;
 }

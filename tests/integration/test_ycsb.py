@@ -130,6 +130,13 @@ class YcsbMxkvTest(Workloads, ServerCase):
         self.load()
         self.assert_workload("e", "-p", "scanlengthdistribution=zipfian", "-p", "minscanlength=3")
 
+    def test_time_alone_ends_a_run(self):
+        self.empty()
+        self.load()
+        run = self.run_client("run", "-P", workload("a"), "-p", "operationcount=0", "-p", "maxexecutiontime=1")
+        self.assertGreater(run.ok("READ"), 0)
+        self.assertGreaterEqual(run.figure("OVERALL", "RunTime(ms)"), 1000)
+
     def test_a_changed_value_is_a_failure(self):
         self.empty()
         self.load()
