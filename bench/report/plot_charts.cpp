@@ -203,8 +203,8 @@ BarChart latency_bars(const std::vector<NamedResult>& results) {
   BarChart chart{"Latency (of paced runs from the due time)", {}, names_of(results), {}};
   Range latencies;
   for (std::size_t kind = 0; kind < kOperationKinds; ++kind) {
-    for (const auto& [name, percent] : kShown) {
-      const auto value = [&latencies, kind, percent = percent](const RunResult& result) {
+    for (const std::pair<const char*, double>& shown : kShown) {
+      const auto value = [&latencies, kind, percent = shown.second](const RunResult& result) {
         const double us =
             static_cast<double>(main_latency(result.tally.kinds[kind]).percentile(percent)) / kNsPerUs;
         if (us > 0) {
@@ -215,7 +215,8 @@ BarChart latency_bars(const std::vector<NamedResult>& results) {
       const std::string_view operation = kind == static_cast<std::size_t>(OperationKind::read_modify_write)
                                              ? "RMW"
                                              : report_name(static_cast<OperationKind>(kind));
-      BarChart::Group group = group_of(fmt::format("{} {}", operation, name), results, value, short_latency);
+      BarChart::Group group =
+          group_of(fmt::format("{} {}", operation, shown.first), results, value, short_latency);
       const bool any =
           std::any_of(group.bars.begin(), group.bars.end(), [](const Bar& bar) { return bar.height > 0; });
       for (Bar& bar : group.bars) {
