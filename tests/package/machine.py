@@ -77,13 +77,19 @@ def wait_for_version(port: int, alive, seconds: float = 60) -> None:
     raise AssertionError(f"no answer to `version` on port {port} in {seconds} s")
 
 
-def exercise(test: unittest.TestCase, port: int) -> None:
-    """One client stores, reads and scans."""
+def ask(port: int, request: bytes) -> bytes:
+    """All that comes back until the server closes, which `quit` behind the request makes it do."""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
-        connection.sendall(b"set b 0 0 1\r\nB\r\nset a 0 0 1\r\nA\r\nget b\r\nscan a 10\r\nquit\r\n")
+        connection.sendall(request + b"quit\r\n")
         replies = b""
         while data := connection.recv(4096):
             replies += data
+    return replies
+
+
+def exercise(test: unittest.TestCase, port: int) -> None:
+    """One client stores, reads and scans."""
+    replies = ask(port, b"set b 0 0 1\r\nB\r\nset a 0 0 1\r\nA\r\nget b\r\nscan a 10\r\n")
     test.assertEqual(replies, b"STORED\r\nSTORED\r\nVALUE b 0 1\r\nB\r\nEND\r\n"
                               b"VALUE a 0 1\r\nA\r\nVALUE b 0 1\r\nB\r\nEND\r\n")
 
@@ -96,6 +102,8 @@ def debian_base() -> Path:
         folder, unfinished = CACHE / f"debian-base.{os.getpid()}", CACHE / f"debian-base.{os.getpid()}.tar"
         try:
             run("debootstrap", "--variant=minbase", "bookworm", folder, timeout=900)
+            # As in Debian's own images: what is thrown away need not survive a power cut.
+            (folder / "etc/dpkg/dpkg.cfg.d/unsafe-io").write_text("force-unsafe-io\n", encoding="utf-8")
             run("tar", "-C", folder, "--exclude=./var/cache/apt/archives/*.deb", "-cf", unfinished, ".")
             unfinished.rename(archive)
         finally:

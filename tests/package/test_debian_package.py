@@ -130,7 +130,7 @@ class DebianPackageTest(unittest.TestCase):
         try:
             machine.wait_for_version(port, lambda: daemon.poll() is None)
             machine.exercise(self, port)
-            report = self.inside(root, f"mxkv-ycsb load --target 127.0.0.1:{port} --recordcount 1000")
+            report = self.inside(root, f"mxkv-ycsb load --server 127.0.0.1:{port} --recordcount 1000")
             self.assertRegex(report, r"\[INSERT\], Return=OK, 1000|\[INSERT\], Operations, 1000")
             status = Path(f"/proc/{daemon.pid}/status").read_text(encoding="utf-8")
             self.assertNotIn("Uid:\t0", status)

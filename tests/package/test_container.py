@@ -1,0 +1,146 @@
+"""The container image: built, run by file, by environment and by arguments, checked, stopped.
+
+Runs without an engine's daemon: buildah and podman with a storage of their own, so that nothing of the machine's is
+touched, on the host's network. The base image is made by debootstrap under the name that the Dockerfile asks for.
+"""
+
+import json
+import os
+import resource
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+import machine
+
+BASE = "docker.io/library/debian:bookworm-slim"
+FULL_CONFIGURATION = machine.REPOSITORY / "config" / "mxkv.yaml"
+
+
+def ulimits() -> list:
+    """A container may not ask for more than its parent has; buildah itself lowers its processes to 32768."""
+    wanted = {"nofile": (resource.RLIMIT_NOFILE, 1 << 20), "nproc": (resource.RLIMIT_NPROC, 1 << 15)}
+    found = []
+    for name, (which, most) in wanted.items():
+        hard = resource.getrlimit(which)[1]
+        limit = most if hard == resource.RLIM_INFINITY else min(hard, most)
+        found.append(f"{name}={limit}:{limit}")
+    return found
+
+
+@machine.needs(machine.long_only(), machine.root_only(),
+               machine.missing("buildah", "podman", "runc", "debootstrap"))
+class ContainerTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        base = machine.debian_base()
+        cls.folder = Path(tempfile.mkdtemp(prefix="containers.", dir=machine.CACHE))
+        cls.addClassCleanup(cls.remove_storage)
+        storage, settings = cls.folder / "storage.conf", cls.folder / "containers.conf"
+        storage.write_text(f'[storage]\ndriver = "vfs"\ngraphroot = "{cls.folder}/graph"\nrunroot = "{cls.folder}/run"\n')
+        settings.write_text(f'[containers]\ndefault_ulimits = {json.dumps(ulimits())}\n'
+                          '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
+                          f'tmp_dir = "{cls.folder}/tmp"\n')
+        cls.environment = os.environ | {"CONTAINERS_STORAGE_CONF": str(storage), "CONTAINERS_CONF": str(settings),
+                                        "BUILDAH_ISOLATION": "chroot"}
+        cls.engine("podman", "import", base, BASE)
+        # The compiler's cache of this machine: the second time it takes a minute in place of ten.
+        cache = Path(os.environ.get("CCACHE_DIR", Path.home() / ".cache" / "ccache"))
+        cache.mkdir(parents=True, exist_ok=True)
+        cls.engine("buildah", "bud", "--format", "docker", "--network", "host", "--pull-never", "-t", "mxkv",
+                   "--volume", f"{cache}:/root/.cache/ccache", "-f", "docker/Dockerfile", ".",
+                   cwd=machine.REPOSITORY, timeout=3000)
+
+    @classmethod
+    def remove_storage(cls):
+        cls.engine("podman", "rm", "--all", "--force", check=False)
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    @classmethod
+    def engine(cls, *command, **options):
+        return machine.run(*command, env=cls.environment, **options)
+
+    def setUp(self):
+        self.port = machine.free_port()
+
+    def start(self, *arguments, command=()) -> str:
+        """A container of the image on the host's network."""
+        name = self.engine("podman", "run", "--detach", "--network", "host", *arguments, "mxkv", *command).stdout.strip()
+        self.addCleanup(self.engine, "podman", "rm", "--force", name, check=False)
+        return name
+
+    def inspect(self, name: str, what: str) -> str:
+        return self.engine("podman", "inspect", "--format", "{{" + what + "}}", name).stdout.strip()
+
+    def wait(self, name: str) -> None:
+        try:
+            machine.wait_for_version(self.port, lambda: self.inspect(name, ".State.Running") == "true")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.log(name)}") from None
+
+    def log(self, name: str) -> str:
+        found = self.engine("podman", "logs", name)
+        return found.stdout + found.stderr
+
+    def stop_in_order(self, name: str) -> None:
+        """SIGTERM to the first process: it answers what it has and ends with 0, long before it would be killed."""
+        self.engine("podman", "stop", "--time", "60", name)
+        self.assertEqual(self.inspect(name, ".State.ExitCode"), "0", self.log(name))
+
+    def test_options_from_the_environment(self):
+        name = self.start("--env", f'MXKVD_LISTENERS=["127.0.0.1:{self.port}"]', "--env", "MXKVD_LIMITS__VALUE_BYTES=1KiB",
+                          "--env", "MXKVD_PORT=tcp://10.0.0.1:11211", "--env", f"MXKV_HEALTH_PORT={self.port}",
+                          "--cap-drop", "ALL", "--read-only")
+        self.wait(name)
+        machine.exercise(self, self.port)
+        refused = machine.ask(self.port, b"set big 0 0 1025\r\n" + b"x" * 1025 + b"\r\n")
+        self.assertTrue(refused.startswith(b"SERVER_ERROR"), refused)
+        status = Path("/proc", self.inspect(name, ".State.Pid"), "status").read_text(encoding="utf-8")
+        self.assertIn("Uid:\t411\t411\t411\t411\n", status)
+        self.assertIn("CapEff:\t0000000000000000\n", status)
+        self.engine("podman", "healthcheck", "run", name)
+        self.stop_in_order(name)
+
+    def test_options_from_a_file(self):
+        file = self.folder / "mounted.yaml"
+        file.write_text(f'listeners: ["127.0.0.1:{self.port}"]\nlimits: {{value_bytes: 1KiB}}\n', encoding="utf-8")
+        name = self.start("--volume", f"{file}:/etc/mxkv/mxkv.yaml:ro")
+        self.wait(name)
+        machine.exercise(self, self.port)
+        self.stop_in_order(name)
+
+    def test_arguments_win_over_the_environment(self):
+        name = self.start("--env", "MXKVD_LIMITS__CONNECTIONS=7", command=(
+            "--listen", f"127.0.0.1:{self.port}", "--set", "limits.connections=9"))
+        self.wait(name)
+        self.assertIn(b"STAT max_connections 9\r\n", machine.ask(self.port, b"stats\r\n"))
+        self.stop_in_order(name)
+
+    def test_a_server_that_does_not_answer_is_unhealthy(self):
+        name = self.start("--env", f"MXKV_HEALTH_PORT={machine.free_port()}", command=("--listen", f"127.0.0.1:{self.port}"))
+        self.wait(name)
+        self.assertNotEqual(self.engine("podman", "healthcheck", "run", name, check=False).returncode, 0)
+
+    def test_a_wrong_option_ends_it_with_its_name(self):
+        done = self.engine("podman", "run", "--rm", "--network", "host", "--env", "MXKVD_LIMITS__VALUE_BITES=1KiB", "mxkv",
+                        check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("limits.value_bites", done.stderr)
+
+    def test_another_command_runs_in_place_of_the_server(self):
+        version = machine.run(machine.MXKVD, "--version").stdout.split()[1]
+        self.assertIn(version, self.engine("podman", "run", "--rm", "--network", "host", "mxkv", "mxkvd", "--version").stdout)
+
+    def test_the_image_says_what_it_offers(self):
+        image, = json.loads(self.engine("podman", "inspect", "mxkv").stdout)
+        self.assertEqual(list(image["Config"]["ExposedPorts"]), ["11211/tcp"])
+        self.assertEqual(image["Config"]["User"], "411:411")
+        self.assertIn("healthcheck", " ".join(image["Healthcheck"]["Test"]))
+        plain = self.engine("podman", "run", "--rm", "mxkv", "cat", "/etc/mxkv/mxkv.yaml").stdout
+        before = FULL_CONFIGURATION.read_text(encoding="utf-8")
+        self.assertEqual(plain, before.replace('listeners: ["127.0.0.1:11211"]', 'listeners: ["0.0.0.0:11211"]'))
+
+
+if __name__ == "__main__":
+    machine.main()
