@@ -37,6 +37,24 @@ class ConfigCase(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         return done.stderr.splitlines()
 
+    def served(self, use, *arguments) -> str:
+        """The log of a server that `use` has been a client of, started with nothing but these arguments."""
+        port = free_port()
+        with subprocess.Popen([environment.MXKVD, *arguments, "--listen", f"127.0.0.1:{port}"],
+                              stderr=subprocess.PIPE, text=True) as process:
+            log = ""
+            for line in process.stderr:
+                log += line
+                if "listening on" in line:
+                    break
+            client = Connection(port)
+            use(client)
+            client.close()
+            process.terminate()
+            log += process.stderr.read()
+        self.assertEqual(process.returncode, 0, log)
+        return log
+
 
 @mxkv_only("its commands")
 class TopologyTest(ConfigCase):
@@ -61,20 +79,8 @@ class TopologyTest(ConfigCase):
     def test_the_file_for_this_machine_is_right_and_starts(self):
         file = self.file(self.told("topology", "--yaml"))
         self.assertIn(f"{file}: fits this machine, topology this-machine\n", self.told("check", file))
-        port = free_port()
-        with subprocess.Popen([environment.MXKVD, "--config", file, "--listen", f"127.0.0.1:{port}", "--memory",
-                               "64MiB"], stderr=subprocess.PIPE, text=True) as process:
-            log = ""
-            for line in process.stderr:
-                log += line
-                if "listening on" in line:
-                    break
-            client = Connection(port)
-            self.assertEqual(client.set(b"k", b"v"), b"STORED")
-            client.close()
-            process.terminate()
-            log += process.stderr.read()
-        self.assertEqual(process.returncode, 0, log)
+        log = self.served(lambda client: self.assertEqual(client.set(b"k", b"v"), b"STORED"),
+                          "--config", file, "--memory", "64MiB")
         self.assertIn(f"topology this-machine fits (set by {file}:4:3)", log)
         self.assertIn("memory: limit 64MiB (set by --memory); when it is full", log)
 
@@ -162,23 +168,13 @@ class NodeOptionsTest(ConfigCase):
         """Prefetching, pools and a share of memory of the node that every machine has."""
         file = self.file("nodes:\n  - node: 0\n    workers: 2\n    memory: 64MiB\n    pools: 7\n"
                          "    prefetch: {mode: distance, distance: 3, window: 5}\n")
-        port = free_port()
-        with subprocess.Popen([environment.MXKVD, "--config", file, "--listen", f"127.0.0.1:{port}"],
-                              stderr=subprocess.PIPE, text=True) as process:
-            log = ""
-            for line in process.stderr:
-                log += line
-                if "listening on" in line:
-                    break
-            client = Connection(port)
+
+        def use(client):
             for number in range(2000):
                 self.assertEqual(client.set(b"key%04d" % number, b"v" * 100), b"STORED")
             self.assertEqual(client.get(b"key1999"), b"v" * 100)
             self.assertEqual(int(client.stats()["limit_maxbytes"]), 64 << 20)
-            client.close()
-            process.terminate()
-            log += process.stderr.read()
-        self.assertEqual(process.returncode, 0, log)
+        log = self.served(use, "--config", file)
         self.assertRegex(log, r"node 0: 2 workers .*, 64MiB of memory")
 
     def test_flags_put_the_files_placement_aside(self):

@@ -74,11 +74,15 @@ class StagesTest(StagesBase):
             return lambda: self.assertEqual(client.rest(), b"STORED\r\n" * 500)
         self.each_signal(stage)
 
+    def begin_reply(self, client) -> None:
+        """A long reply is on its way, and not read."""
+        self.assertEqual(client.set(b"large", VALUE), b"STORED")
+        client.send(b"get large\r\n")
+        client.socket.recv(1, socket.MSG_PEEK)
+
     def test_mid_reply_to_a_client_that_reads_on(self):
         def stage(client):
-            self.assertEqual(client.set(b"large", VALUE), b"STORED")
-            client.send(b"get large\r\n")
-            client.socket.recv(1, socket.MSG_PEEK)
+            self.begin_reply(client)
 
             def check():
                 self.wait_log(": ending;")
@@ -88,9 +92,7 @@ class StagesTest(StagesBase):
 
     def test_mid_reply_to_a_client_that_does_not_read(self):
         def stage(client):
-            self.assertEqual(client.set(b"large", VALUE), b"STORED")
-            client.send(b"get large\r\n")
-            client.socket.recv(1, socket.MSG_PEEK)
+            self.begin_reply(client)
             return lambda: None
         self.each_signal(stage, timeout="100ms")
         self.assertIn("did not take their replies in 100ms are dropped", self.log())
