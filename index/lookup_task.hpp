@@ -113,7 +113,7 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
                            Record::lines(value));
       this->set_stage(stage::item);
     }
-    return runtime::step::again;
+    return this->when_loaded();
   }
 
   [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;

@@ -4,7 +4,8 @@
 // level that holds its key. Each node is one data object; how many hops it costs depends on how deep it is:
 //   Tree::near_level() and above  stays in the near caches: searched at once, no hop (step::now)
 //   below                         staged: a hop for the header line, then one for the block it names
-// A block hop goes on from the version that the header hop validated.
+// A block hop goes on from the version that the header hop validated; where a writer came in between, both
+// lines are read in one hop.
 //
 // Derived (CRTP) gives: Key key() const; inspect_target(node, meta, head, block, read, scratch) const, called
 // inside the optimistic read; step resume_target(scratch, worker); and may shadow the constants below. It may
@@ -120,7 +121,7 @@ class TraverseTask : public runtime::MxTask {
     const unsigned block = from_header ? node.block_for(meta, head, strict())
                                        : node.clamp_block(meta, block_of_annotation(level == 0));
     scratch.block = block;
-    if (from_header && is_staged(level) && !(at_target && Derived::kWholeTarget)) {
+    if (from_header && is_staged(level) && !overtaken() && !(at_target && Derived::kWholeTarget)) {
       scratch.what = TraverseScratch::kind::block;
     } else if (at_target) {
       scratch.what = TraverseScratch::kind::target;
@@ -158,8 +159,9 @@ class TraverseTask : public runtime::MxTask {
     return at == stage::block && run_block(worker, next);
   }
 
+  /// A writer came in between: once more from the header.
   runtime::step conflict(runtime::Worker& /*worker*/) {
-    enter(object());
+    look_again();
     return runtime::step::again;
   }
 
@@ -186,6 +188,13 @@ class TraverseTask : public runtime::MxTask {
     return !Traits::kExact && (annotations().mark & kCareful) != 0;
   }
   void set_careful(bool on) noexcept { set_mark(kCareful, on); }
+  /// Others wrote to the node while the task was between two hops. Its lines are near now, so it goes through
+  /// in one hop: with a hop a line, tasks at one node would overtake each other again and again.
+  [[nodiscard]] bool overtaken() const noexcept { return (annotations().mark & kOvertaken) != 0; }
+  /// How a task goes on at lines that it asked for just now.
+  [[nodiscard]] runtime::step when_loaded() const noexcept {
+    return overtaken() ? runtime::step::now : runtime::step::again;
+  }
   /// A mark of Derived's own. With kWholeTarget: the node was entered by the right link, wherever the key is.
   [[nodiscard]] bool own_mark() const noexcept { return (annotations().mark & kOwn) != 0; }
   void set_own_mark(bool on) noexcept { set_mark(kOwn, on); }
@@ -239,14 +248,21 @@ class TraverseTask : public runtime::MxTask {
 
   /// Points the task at the header of a node.
   void enter(runtime::TaggedPointer node) noexcept {
+    set_mark(kOvertaken, false);
     set_stage(stage::header);
     annotate_lines(node, 0, 1);
+  }
+  /// Points the task at the header of the node that it is at, whose lines are near.
+  void look_again() noexcept {
+    enter(object());
+    set_mark(kOvertaken, true);
   }
 
  private:
   static constexpr std::uint8_t kCareful = 1;
   static constexpr std::uint8_t kStrict = 2;
   static constexpr std::uint8_t kOwn = 4;
+  static constexpr std::uint8_t kOvertaken = 8;
   void set_mark(std::uint8_t bit, bool on) noexcept {
     auto& mark = annotations().mark;
     mark = static_cast<std::uint8_t>(on ? mark | bit : mark & ~bit);

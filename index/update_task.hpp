@@ -74,7 +74,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       // Back to the leaf at the version that named the record: only the latch is missing.
       this->annotate_lines(leaf, 0, 1);
       this->set_stage(stage::commit);
-      return leaf.synchronization() == runtime::primitive::optimistic_scheduling ? runtime::step::again
+      return leaf.synchronization() == runtime::primitive::optimistic_scheduling ? this->when_loaded()
                                                                                  : runtime::step::now;
     }
     return runtime::step::done;
@@ -101,7 +101,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
         otherwise = this->self().left(found.found, found.value, worker);
         return false;
       case Decision::what::wait:
-        this->enter(this->object());
+        this->look_again();
         otherwise = runtime::step::parked;
         return false;
       case Decision::what::put:
@@ -136,7 +136,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   runtime::step finish(Scratch& scratch, runtime::Worker& worker) {
     if (scratch.decision.action == Decision::what::put && !scratch.found.found && scratch.plan.splits()) {
       spawn_separator(this->tree(), scratch.plan, 1, *this, worker);
-      this->enter(this->object());
+      this->look_again();
       return runtime::step::again;
     }
     return this->self().committed(scratch.found.found, scratch.found.value, worker);
@@ -162,7 +162,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
                            Record::lines(found.value));
       this->set_stage(stage::item);
     }
-    return runtime::step::again;
+    return this->when_loaded();
   }
 
   bool plan_insert(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
