@@ -29,7 +29,7 @@ void address(SchemaVisitor& visitor, std::string& target) {
                                           std::array<unsigned char, sizeof(in6_addr)> ignored{};
                                           if (inet_pton(AF_INET, copy.c_str(), ignored.data()) != 1 &&
                                               inet_pton(AF_INET6, copy.c_str(), ignored.data()) != 1) {
-                                            return Error{quoted(text) +
+                                            return Error{in_quotes(text) +
                                                          " is not an address (allowed: an IPv4 or IPv6 "
                                                          "address in numbers)"};
                                           }
@@ -78,9 +78,9 @@ void file_mode(SchemaVisitor& visitor, std::string_view name, std::optional<std:
 
 std::string format_listener(const ListenAddress& listen) {
   if (listen.path.empty() || listen.mode == ListenAddress{}.mode) {
-    return quoted(format_listen(listen));
+    return in_quotes(format_listen(listen));
   }
-  return "{path: " + quoted(listen.path) + ", mode: " + quoted(format_file_mode(listen.mode)) + "}";
+  return "{path: " + in_quotes(listen.path) + ", mode: " + in_quotes(format_file_mode(listen.mode)) + "}";
 }
 
 void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {

@@ -33,7 +33,7 @@ constexpr std::uint32_t operator""_s(unsigned long long n) {
   return static_cast<std::uint32_t>(n * 1000);
 }
 
-inline std::string quoted(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
   return "\"" + std::string{text} + "\"";
 }
 
@@ -86,7 +86,7 @@ void ranged(SchemaVisitor& visitor, std::string_view name, T& target, const Form
                                        if (!range.zero.empty()) {
                                          allowed.append(", or ").append(range.zero);
                                        }
-                                       return runtime::Error{quoted(text) +
+                                       return runtime::Error{in_quotes(text) +
                                                              " is out of range (allowed: " + allowed + ")"};
                                      }
                                      target = value.value();
@@ -114,7 +114,7 @@ void choice(SchemaVisitor& visitor, std::string_view name, T& target,
                       }
                       allowed.append(i == 0 ? "" : ", ").append(words[i]);
                     }
-                    return runtime::Error{quoted(text) + " is unknown (allowed: " + allowed + ")"};
+                    return runtime::Error{in_quotes(text) + " is unknown (allowed: " + allowed + ")"};
                   },
                   .get = [&target, words] { return std::string{words[static_cast<std::size_t>(target)]}; }});
 }
@@ -152,7 +152,7 @@ inline void memory_amount(SchemaVisitor& visitor, std::string_view name, std::si
                           const auto [size, part] = amount.value();
                           if (part == 0 && text != "auto" && (size < kLeastMemory || size > kMostMemory)) {
                             return runtime::Error{
-                                quoted(text) + " is out of range (allowed: " + format_size(kLeastMemory) +
+                                in_quotes(text) + " is out of range (allowed: " + format_size(kLeastMemory) +
                                 " to " + format_size(kMostMemory) + ", 1% to 100%, or auto)"};
                           }
                           bytes = size;

@@ -39,7 +39,7 @@ std::string format_node(const NodeOptions& node) {
     members.emplace_back("workers", std::to_string(node.workers));
   }
   if (!node.cpus.empty()) {
-    members.emplace_back("cpus", quoted(format_cpu_list(node.cpus)));
+    members.emplace_back("cpus", in_quotes(format_cpu_list(node.cpus)));
   }
   if (node.memory_bytes != 0 || node.memory_percent != 0) {
     members.emplace_back("memory", format_memory({node.memory_bytes, node.memory_percent}));
@@ -93,7 +93,7 @@ void show_nodes(SchemaVisitor& visitor, std::vector<NodeOptions>& target) {
   };
   const auto set_text = [&target](std::string_view text) -> Mistake {
     if (text != "auto") {
-      return Error{quoted(text) + " is not a list of nodes (allowed: auto, or [{node: 0, ...}, ...])"};
+      return Error{in_quotes(text) + " is not a list of nodes (allowed: auto, or [{node: 0, ...}, ...])"};
     }
     target.clear();
     return {};
@@ -121,16 +121,17 @@ void count_range(SchemaVisitor& visitor, std::string_view name, CountRange& targ
 
 void show_name(SchemaVisitor& visitor, std::string& target) {
   visitor.scalar(
-      "name", ScalarField{.set = [&target](std::string_view text) -> Mistake {
-                            constexpr std::string_view kLetters =
-                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-                            if (text.empty() || text.find_first_not_of(kLetters) != std::string_view::npos) {
-                              return Error{quoted(text) + " is not a name (allowed: letters, digits, . _ -)"};
-                            }
-                            target = text;
-                            return {};
-                          },
-                          .get = [&target] { return target; }});
+      "name",
+      ScalarField{.set = [&target](std::string_view text) -> Mistake {
+                    constexpr std::string_view kLetters =
+                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+                    if (text.empty() || text.find_first_not_of(kLetters) != std::string_view::npos) {
+                      return Error{in_quotes(text) + " is not a name (allowed: letters, digits, . _ -)"};
+                    }
+                    target = text;
+                    return {};
+                  },
+                  .get = [&target] { return target; }});
 }
 
 std::string format_topology(const TopologySection& section) {
@@ -150,7 +151,7 @@ std::string format_topology(const TopologySection& section) {
     members.emplace_back("workers", std::to_string(section.workers));
   }
   if (!section.cpus.empty()) {
-    members.emplace_back("cpus", quoted(format_cpu_list(section.cpus)));
+    members.emplace_back("cpus", in_quotes(format_cpu_list(section.cpus)));
   }
   std::string nodes;
   for (const NodeOptions& node : section.nodes) {

@@ -8,12 +8,12 @@
 #include <cerrno>
 #include <utility>
 
+#include "bench/client/units.hpp"
+
 namespace mxkv::bench {
 namespace {
 
 constexpr int kEventsATurn = 256;
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-constexpr std::uint64_t kNsPerS = 1'000'000'000;
 
 /// epoll_wait with nanoseconds; whole milliseconds, rounded up, where the kernel has no such call.
 int wait_for_events(int epoll, std::span<epoll_event> events, std::uint64_t wait_ns) noexcept {

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "bench/client/units.hpp"
 #include "bench/workload/uniform.hpp"
 
 namespace mxkv::bench {
@@ -16,7 +17,6 @@ constexpr std::size_t kWriteBytes = std::size_t{16} << 10;
 
 /// The interval times 0.8 to 1.2, by the record and the attempt: connections do not come back all at once.
 std::uint64_t retry_pause_ns(const WorkloadSpec& spec, const Operation& operation) noexcept {
-  constexpr double kNsPerS = 1e9;
   runtime::Random random(operation.record + operation.retries);
   return static_cast<std::uint64_t>(spec.insert_retry_interval_s * kNsPerS * (0.8 + 0.4 * next_unit(random)));
 }

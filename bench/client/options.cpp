@@ -15,8 +15,6 @@
 namespace mxkv::bench {
 namespace {
 
-constexpr int kUsageError = 2;
-
 const std::map<std::string, ServerKind> kServerKinds{{"mxkv", ServerKind::mxkv},
                                                      {"memcached", ServerKind::memcached},
                                                      {"redis", ServerKind::redis},

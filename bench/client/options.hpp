@@ -44,6 +44,9 @@ struct Options {
   std::uint64_t max_failures = 0;  ///< failed operations that a run may have and still succeed
 };
 
+/// Exit code for a command line that is wrong.
+inline constexpr int kUsageError = 2;
+
 /// What to do: run with options, or leave at once with an exit code (help, or a message that was printed).
 using ParsedOptions = std::variant<Options, int>;
 

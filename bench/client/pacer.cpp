@@ -2,12 +2,12 @@
 
 #include <cmath>
 
+#include "bench/client/units.hpp"
 #include "bench/workload/zipfian.hpp"
 
 namespace mxkv::bench {
 namespace {
 
-constexpr double kNsPerS = 1e9;
 constexpr std::uint64_t kUsualLagNs = 10'000'000;
 
 }  // namespace
@@ -29,7 +29,8 @@ void ScheduleFigures::merge(const ScheduleFigures& other) noexcept {
 }
 
 Pacer::Pacer(const PacerOptions& options) noexcept
-    : gap_ns_(options.rate_per_s > 0 ? kNsPerS * options.threads / options.rate_per_s : 0),
+    : gap_ns_(options.rate_per_s > 0 ? static_cast<double>(kNsPerS) * options.threads / options.rate_per_s
+                                     : 0),
       first_gap_ns_(gap_ns_ * options.index / options.threads),
       random_(options.seed * 0xD1B54A32D192ED03ULL + options.index) {
   figures_.rate_per_s = options.rate_per_s / options.threads;

@@ -9,7 +9,7 @@
 namespace mxkv::bench {
 namespace {
 
-constexpr std::size_t kMaxRequestText = 192;  // all of a request but keys and value
+constexpr std::size_t kMaxLexText = 192;  // all of a request but keys and value
 constexpr std::string_view kSetName = "mxkv";
 
 class RedisLexWire final : public Wire {
@@ -19,8 +19,7 @@ class RedisLexWire final : public Wire {
   void write_request(const Operation& operation, ByteQueue& out, ReplyState& /*state*/) const override {
     char key[KeyFormat::kMaxBytes];
     const std::string_view key_text(key, shape_.keys.write(operation.key_hash, key));
-    char* const begin =
-        out.prepare(kMaxRequestText + KeyFormat::kMaxBytes + shape_.fields.most_record_bytes());
+    char* const begin = out.prepare(kMaxLexText + KeyFormat::kMaxBytes + shape_.fields.most_record_bytes());
     char* at = begin;
     if (operation.kind == OperationKind::scan) {
       at = put_bulk(put(at, "*7\r\n$11\r\nZRANGEBYLEX\r\n"), kSetName);

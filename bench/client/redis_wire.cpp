@@ -19,8 +19,8 @@
 namespace mxkv::bench {
 namespace {
 
-constexpr std::size_t kMaxRequestText = 256;  // all of a request but keys, fields and values
-constexpr std::size_t kMaxFieldText = 64;     // a field's name and the text around name and value
+constexpr std::size_t kMaxRespText = 256;  // all of a request but keys, fields and values
+constexpr std::size_t kMaxFieldText = 64;  // a field's name and the text around name and value
 constexpr std::string_view kIndex = "_indices";
 constexpr std::string_view kFieldName = "field";
 
@@ -85,7 +85,7 @@ class RedisWire final : public Wire {
   }
 
   void write_read(const Operation& operation, std::string_view key, ByteQueue& out) const {
-    char* const begin = out.prepare(kMaxRequestText + KeyFormat::kMaxBytes);
+    char* const begin = out.prepare(kMaxRespText + KeyFormat::kMaxBytes);
     out.commit(static_cast<std::size_t>(put_read(begin, operation.read_field, key) - begin));
   }
 
@@ -97,7 +97,7 @@ class RedisWire final : public Wire {
   }
 
   static void write_scan(const Operation& operation, std::string_view key, ByteQueue& out) {
-    char* const begin = out.prepare(kMaxRequestText);
+    char* const begin = out.prepare(kMaxRespText);
     char* at = put_bulk(put_command(begin, 7, "ZRANGEBYSCORE"), kIndex);
     at = put_bulk(at, std::to_string(java_hash(key)));
     at = put(at, "$4\r\n+inf\r\n$5\r\nLIMIT\r\n$1\r\n0\r\n");
@@ -107,7 +107,7 @@ class RedisWire final : public Wire {
 
   void write_record(const Operation& operation, std::string_view key, ByteQueue& out) const {
     const FieldFormat& fields = shape_.fields;
-    char* const begin = out.prepare(kMaxRequestText + 2 * KeyFormat::kMaxBytes + fields.most_record_bytes() +
+    char* const begin = out.prepare(kMaxRespText + 2 * KeyFormat::kMaxBytes + fields.most_record_bytes() +
                                     kMaxFieldText * fields.count());
     char* at = begin;
     if (!options_.hashes) {
@@ -143,7 +143,7 @@ class RedisWire final : public Wire {
   void write_records_of_scan(const Operation& operation, ByteQueue& out, const ReplyState& state) const {
     const std::size_t count = state.to_read.groups.back();
     const auto& hashes = state.to_read.hashes;
-    char* const begin = out.prepare(kMaxRequestText + count * (kMaxRequestText + KeyFormat::kMaxBytes));
+    char* const begin = out.prepare(kMaxRespText + count * (kMaxRespText + KeyFormat::kMaxBytes));
     char* at = options_.hashes ? begin : put_command(begin, 1 + count, "MGET");
     for (std::size_t i = hashes.size() - count; i < hashes.size(); ++i) {
       char key_memory[KeyFormat::kMaxBytes];

@@ -14,14 +14,12 @@
 #include "bench/client/scan_check.hpp"
 #include "bench/client/series.hpp"
 #include "bench/client/server_watch.hpp"
+#include "bench/client/units.hpp"
 #include "bench/client/wire.hpp"
 #include "bench/report/clocks.hpp"
 
 namespace mxkv::bench {
 namespace {
-
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-constexpr std::uint64_t kNsPerS = 1'000'000'000;
 
 std::unique_ptr<Wire> make_wire(const Options& options, const RecordShape& shape) {
   switch (options.server_kind) {

@@ -6,13 +6,10 @@
 #include <cstdio>
 #include <ctime>
 
+#include "bench/client/units.hpp"
+
 namespace mxkv::bench {
-namespace {
-
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-constexpr std::uint64_t kNsPerS = 1'000'000'000;
-
-}  // namespace
+namespace {}  // namespace
 
 std::uint64_t process_cpu_ns() noexcept {
   rusage usage{};

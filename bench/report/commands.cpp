@@ -7,14 +7,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/client/options.hpp"
 #include "bench/client/report.hpp"
 #include "bench/report/outputs.hpp"
 #include "bench/report/plot_page.hpp"
 
 namespace mxkv::bench {
 namespace {
-
-constexpr int kUsageError = 2;
 
 int fail(const std::string& problem) {
   std::fprintf(stderr, "mxkv-ycsb: %s\n", problem.c_str());

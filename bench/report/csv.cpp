@@ -4,13 +4,11 @@
 
 #include <iterator>
 
+#include "bench/client/units.hpp"
 #include "bench/report/percentiles.hpp"
 
 namespace mxkv::bench {
 namespace {
-
-constexpr double kNsPerUs = 1000;
-constexpr double kNsPerS = 1e9;
 
 struct Scope {
   const char* name;

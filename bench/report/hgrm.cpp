@@ -6,10 +6,11 @@
 #include <cmath>
 #include <iterator>
 
+#include "bench/client/units.hpp"
+
 namespace mxkv::bench {
 namespace {
 
-constexpr double kNsPerUs = 1000;
 constexpr double kStepsPerHalf = 5;
 
 double middle_of(std::size_t bucket) noexcept {

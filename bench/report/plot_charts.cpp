@@ -7,11 +7,11 @@
 #include <cmath>
 #include <limits>
 
+#include "bench/client/units.hpp"
+
 namespace mxkv::bench {
 namespace {
 
-constexpr double kNsPerUs = 1000;
-constexpr double kNsPerS = 1e9;
 constexpr double kShortestSecond = 0.5;  // the rest of a second at the end says little if it is shorter
 constexpr double kBarHeadroom = 1.3;     // for the text above a bar
 

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/client/units.hpp"
 #include "bench/report/percentiles.hpp"
 
 namespace mxkv::bench {
@@ -16,7 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "mxkv-ycsb result";
 constexpr int kFormatVersion = 1;
-constexpr double kNsPerUs = 1000;
 
 Json histogram_json(const SparseHistogram& histogram) {
   Json json;

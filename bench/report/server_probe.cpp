@@ -10,13 +10,12 @@
 #include <cstring>
 #include <optional>
 
+#include "bench/client/units.hpp"
 #include "bench/report/clocks.hpp"
 
 namespace mxkv::bench {
 namespace {
 
-constexpr std::uint64_t kNsPerS = 1'000'000'000;
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr int kPatienceMs = 5000;
 constexpr std::size_t kMostReplyBytes = std::size_t{1} << 20;
 // Counters may be a clock tick or two behind the process's clock.

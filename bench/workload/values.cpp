@@ -5,9 +5,9 @@
 namespace mxkv::bench {
 namespace {
 
-constexpr std::size_t kWord = sizeof(std::uint64_t);
+constexpr std::size_t kStampBytes = sizeof(std::uint64_t);
 // A stamp needs a word behind it that it can contradict.
-constexpr std::size_t kLeastStamped = 2 * kWord;
+constexpr std::size_t kLeastStamped = 2 * kStampBytes;
 constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ULL;
 
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {
@@ -32,13 +32,13 @@ void write_value(std::uint64_t key_hash, std::uint64_t version, char* out, std::
   std::uint64_t stamp = 0;
   if (stamped) {
     stamp = printable(mix(version + kStep));
-    std::memcpy(out, &stamp, kWord);
+    std::memcpy(out, &stamp, kStampBytes);
   }
   std::uint64_t seed = seed_of(key_hash, stamp, bytes);
-  std::size_t at = stamped ? kWord : 0;
-  for (; at + kWord <= bytes; at += kWord) {
+  std::size_t at = stamped ? kStampBytes : 0;
+  for (; at + kStampBytes <= bytes; at += kStampBytes) {
     const std::uint64_t word = printable(seed);
-    std::memcpy(out + at, &word, kWord);
+    std::memcpy(out + at, &word, kStampBytes);
     seed += kStep;
   }
   const std::uint64_t last = printable(seed);
@@ -52,14 +52,14 @@ bool value_matches(std::uint64_t key_hash, std::string_view data, std::size_t by
   const bool stamped = bytes >= kLeastStamped;
   std::uint64_t stamp = 0;
   if (stamped) {
-    std::memcpy(&stamp, data.data(), kWord);
+    std::memcpy(&stamp, data.data(), kStampBytes);
   }
   std::uint64_t seed = seed_of(key_hash, stamp, bytes);
   std::uint64_t difference = 0;
-  std::size_t at = stamped ? kWord : 0;
-  for (; at + kWord <= bytes; at += kWord) {
+  std::size_t at = stamped ? kStampBytes : 0;
+  for (; at + kStampBytes <= bytes; at += kStampBytes) {
     std::uint64_t word = 0;
-    std::memcpy(&word, data.data() + at, kWord);
+    std::memcpy(&word, data.data() + at, kStampBytes);
     difference |= word ^ printable(seed);
     seed += kStep;
   }

@@ -25,12 +25,12 @@ TEST(Operations, HaveTheSharesOfYcsbsWorkloads) {
     const char* name;
     std::array<double, kOperationKinds> shares;  // read, update, scan, insert, read-modify-write
   };
-  constexpr std::uint64_t kOperations = 100'000;
+  constexpr std::uint64_t kMany = 100'000;
   for (const Case& wanted :
        {Case{"a", {0.5, 0.5, 0, 0}}, Case{"b", {0.95, 0.05, 0, 0}}, Case{"c", {1, 0, 0, 0}},
         Case{"d", {0.95, 0, 0, 0.05}}, Case{"e", {0, 0, 0.95, 0.05}}, Case{"f", {0.5, 0, 0, 0, 0.5}},
         Case{"get", {1, 0, 0, 0}}, Case{"set", {0, 1, 0, 0}}, Case{"scan", {0, 0, 1, 0}}}) {
-    SharedWorkload shared(spec_of(wanted.name, kOperations));
+    SharedWorkload shared(spec_of(wanted.name, kMany));
     OperationSource source(shared, 0, 1);
     std::array<double, kOperationKinds> counts{};
     while (const auto operation = source.next()) {
@@ -41,7 +41,7 @@ TEST(Operations, HaveTheSharesOfYcsbsWorkloads) {
       }
     }
     for (std::size_t i = 0; i < kOperationKinds; ++i) {
-      EXPECT_NEAR(counts.at(i) / kOperations, wanted.shares.at(i), wanted.shares.at(i) == 1 ? 0 : 0.01)
+      EXPECT_NEAR(counts.at(i) / kMany, wanted.shares.at(i), wanted.shares.at(i) == 1 ? 0 : 0.01)
           << wanted.name << " " << i;
     }
   }

@@ -10,7 +10,7 @@
 namespace mxkv::bench {
 namespace {
 
-constexpr std::uint64_t kStart = 5'000'000'000;
+constexpr std::uint64_t kBegin = 5'000'000'000;
 constexpr std::uint64_t kMs = 1'000'000;
 
 TEST(Pacer, WithoutARateDoesNotPace) {
@@ -20,9 +20,9 @@ TEST(Pacer, WithoutARateDoesNotPace) {
 
 TEST(Pacer, ConstantArrivalsComeInEqualGapsHoweverLateTheyAreSent) {
   Pacer pacer({.rate_per_s = 1000});
-  pacer.start(kStart);
+  pacer.start(kBegin);
   for (std::uint64_t i = 0; i < 10'000; ++i) {
-    const std::uint64_t due = kStart + i * kMs;
+    const std::uint64_t due = kBegin + i * kMs;
     EXPECT_EQ(pacer.next_ns(), due);
     EXPECT_EQ(pacer.send(due + (i % 7) * kMs), due);
   }
@@ -41,14 +41,14 @@ TEST(Pacer, ThreadsTogetherMakeTheRateInTurns) {
   std::vector<std::uint64_t> due;
   for (std::uint32_t thread = 0; thread < 4; ++thread) {
     Pacer pacer({.rate_per_s = 1000, .index = thread, .threads = 4});
-    pacer.start(kStart);
+    pacer.start(kBegin);
     for (int i = 0; i < 25; ++i) {
-      due.push_back(pacer.send(kStart));
+      due.push_back(pacer.send(kBegin));
     }
   }
   std::sort(due.begin(), due.end());
   for (std::size_t i = 0; i < due.size(); ++i) {
-    EXPECT_EQ(due[i], kStart + i * kMs);
+    EXPECT_EQ(due[i], kBegin + i * kMs);
   }
 }
 
@@ -86,7 +86,7 @@ TEST(Pacer, TheSameSeedGivesTheSameArrivals) {
 
 TEST(Pacer, KeptScheduleIsNotBehind) {
   Pacer pacer({.rate_per_s = 100});
-  pacer.start(kStart);
+  pacer.start(kBegin);
   for (int i = 0; i < 100; ++i) {
     pacer.send(pacer.next_ns() + kMs);
   }
@@ -98,7 +98,7 @@ TEST(Pacer, KeptScheduleIsNotBehind) {
 
 TEST(Pacer, OneLateOperationIsBehind) {
   Pacer pacer({.rate_per_s = 100});
-  pacer.start(kStart);
+  pacer.start(kBegin);
   pacer.send(pacer.next_ns() + 101 * kMs);
   pacer.send(pacer.next_ns());
   EXPECT_EQ(pacer.figures().max_lag_ns, 101 * kMs);
@@ -109,7 +109,7 @@ TEST(Pacer, OneLateOperationIsBehind) {
 TEST(Pacer, AnEndMoreThanOnePercentLateIsBehind) {
   for (const std::uint64_t lag_ms : {19U, 21U}) {
     Pacer pacer({.rate_per_s = 100});
-    pacer.start(kStart);
+    pacer.start(kBegin);
     for (int i = 0; i < 200; ++i) {  // two seconds: 1 % is 20 ms
       pacer.send(pacer.next_ns());
     }
@@ -120,12 +120,12 @@ TEST(Pacer, AnEndMoreThanOnePercentLateIsBehind) {
 
 TEST(Pacer, WhatWasDueBeforeTheEndAndNotSentIsCounted) {
   Pacer pacer({.rate_per_s = 1000});
-  pacer.start(kStart);
-  pacer.send(kStart);
-  pacer.stop(kStart + 10 * kMs);
+  pacer.start(kBegin);
+  pacer.send(kBegin);
+  pacer.stop(kBegin + 10 * kMs);
   EXPECT_EQ(pacer.figures().unsent, 9U);
   EXPECT_FALSE(pacer.figures().fell_behind());  // 9 ms before the end: it may have been on its way
-  pacer.stop(kStart + 100 * kMs);
+  pacer.stop(kBegin + 100 * kMs);
   EXPECT_EQ(pacer.figures().unsent, 99U);
   EXPECT_TRUE(pacer.figures().fell_behind());
 }

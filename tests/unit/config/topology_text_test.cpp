@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kMachines[] = {
+constexpr const char* kSynthetic[] = {
     "Package:1 [NUMANode(memory=2GiB)] L3Cache:1 Core:1 PU:1",
     "Package:1 [NUMANode(memory=32GiB)] L3Cache:1 Core:8 PU:2",
     "Package:2 [NUMANode(memory=64GiB)] L3Cache:1 Core:8 PU:2",
@@ -45,7 +45,7 @@ TEST(TopologyText, TheTableHasNodesCachesAndDistances) {
 
 TEST(TopologyText, TheTableTellsOfControlGroups) {
   const MachineFacts facts{.memory_bytes = 8ULL << 30U, .cgroup_limit_bytes = 1ULL << 30U, .cgroup_cpus = 1};
-  EXPECT_THAT(topology_table(machine(kMachines[1]), facts),
+  EXPECT_THAT(topology_table(machine(kSynthetic[1]), facts),
               HasSubstr("8GiB; control group: at most 1GiB; control group: time of 1 CPU\n"));
 }
 
@@ -64,7 +64,7 @@ TEST(TopologyText, JsonHasTheSameInBytesAndNumbers) {
 }
 
 TEST(TopologyText, TheFileFitsItsMachineAndPlacesAsAnEmptyOneDoes) {
-  for (const char* description : kMachines) {
+  for (const char* description : kSynthetic) {
     const runtime::Topology topology = machine(description);
     const MachineFacts facts = facts_of(topology);
     const TemporaryFile file{topology_yaml(topology, facts)};
@@ -84,7 +84,7 @@ TEST(TopologyText, TheFileFitsItsMachineAndPlacesAsAnEmptyOneDoes) {
 }
 
 TEST(TopologyText, TheFileStaysBelowTheControlGroupsLimit) {
-  const runtime::Topology topology = machine(kMachines[2]);
+  const runtime::Topology topology = machine(kSynthetic[2]);
   const MachineFacts facts{
       .memory_bytes = 128ULL << 30U, .cgroup_limit_bytes = 16ULL << 30U, .cgroup_cpus = 4};
   const TemporaryFile file{topology_yaml(topology, facts)};
@@ -99,7 +99,7 @@ TEST(Effective, SaysTheSameOnTheSameMachine) {
         "nodes: [{node: 1, workers: 2, memory: 50%, pools: 7}, {node: 0, cpus: \"1\", memory: 1GiB, "
         "prefetch: {mode: off}}]\n",
         "topologies: [{name: a, when: {nodes: 2}, nodes: [{node: 0, workers: 40}]}]\n"}) {
-    const runtime::Topology topology = machine(kMachines[2]);
+    const runtime::Topology topology = machine(kSynthetic[2]);
     const MachineFacts facts = facts_of(topology);
     const TemporaryFile file{text};
     const DaemonOptions options = load(file.path(), {}).value();

@@ -5,15 +5,15 @@
 namespace mxkv::index::testing {
 namespace {
 
-using TinyEnv = ByteEnv<NodeShape<2, 2, 2, true>>;
-using SmallEnv = ByteEnv<NodeShape<3, 3, 3, true>>;
-using FullEnv = ByteEnv<>;
+using TinyByteEnv = ByteEnv<NodeShape<2, 2, 2, true>>;
+using SmallByteEnv = ByteEnv<NodeShape<3, 3, 3, true>>;
+using FullByteEnv = ByteEnv<>;
 
 template <class Env>
 class ByteTreeTest : public ::testing::Test {};
 
-using AllEnvs = ::testing::Types<TinyEnv, SmallEnv, FullEnv>;
-TYPED_TEST_SUITE(ByteTreeTest, AllEnvs);
+using AllByteEnvs = ::testing::Types<TinyByteEnv, SmallByteEnv, FullByteEnv>;
+TYPED_TEST_SUITE(ByteTreeTest, AllByteEnvs);
 
 TYPED_TEST(ByteTreeTest, BehavesLikeAMapOnHardKeys) {
   for (const key_set set : kAllKeySets) {

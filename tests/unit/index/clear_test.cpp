@@ -5,12 +5,12 @@
 namespace mxkv::index::testing {
 namespace {
 
-using TinyEnv = ByteEnv<NodeShape<2, 2, 2, true>>;
+using ClearedEnv = ByteEnv<NodeShape<2, 2, 2, true>>;
 
 TEST(Clear, AClearedTreeIsEmptyAndGivesItsMemoryBack) {
-  TreeUnderTest<TinyEnv> tree;
+  TreeUnderTest<ClearedEnv> tree;
   for (int round = 0; round < 3; ++round) {
-    TreeUnderTest<TinyEnv>::Model model;
+    TreeUnderTest<ClearedEnv>::Model model;
     for (const auto& key : make_keys(key_set::families, 200, 3)) {
       tree.apply(key, verb::upsert, 1);
       model.emplace(key, 1);
@@ -24,7 +24,8 @@ TEST(Clear, AClearedTreeIsEmptyAndGivesItsMemoryBack) {
     }
     const LiveBytes left = live_bytes(tree.driver().runtime());
     EXPECT_EQ(left.items, 0U);
-    EXPECT_LT(left.nodes, 3 * sizeof(Node<TinyEnv::Traits::Shape>)) << "more than the new root and the spare";
+    EXPECT_LT(left.nodes, 3 * sizeof(Node<ClearedEnv::Traits::Shape>))
+        << "more than the new root and the spare";
   }
 }
 
@@ -34,16 +35,16 @@ TEST(Clear, TheOldTreeStaysWhileASeparatorOfItIsOnItsWay) {
   runtime::RuntimeOptions options = driver_options(2);
   options.batch_tasks = 1;
   options.pools_per_worker = 1;
-  TreeUnderTest<TinyEnv> tree{
+  TreeUnderTest<ClearedEnv> tree{
       options, {runtime::primitive::optimistic_scheduling, runtime::primitive::optimistic_latch}};
   for (const char* key : {"a", "b", "c", "d"}) {
     tree.apply(key, verb::upsert, 1);
   }
   tree.driver().settle();
-  Operation<TinyEnv> late;
+  Operation<ClearedEnv> late;
   late.key = "e";
   late.how = verb::upsert;
-  Operation<TinyEnv> clear;
+  Operation<ClearedEnv> clear;
   clear.how = verb::clear;
   runtime::Runtime& runtime = tree.driver().runtime();
   runtime::Worker& owner = tree.driver().worker(0);
@@ -67,7 +68,7 @@ TEST(Clear, TheOldTreeStaysWhileASeparatorOfItIsOnItsWay) {
       runtime.epochs().try_advance();
     }
     ASSERT_TRUE(late.done);
-    EXPECT_GE(live_bytes(runtime).nodes, 3 * sizeof(Node<TinyEnv::Traits::Shape>))
+    EXPECT_GE(live_bytes(runtime).nodes, 3 * sizeof(Node<ClearedEnv::Traits::Shape>))
         << "old leaf, its half, root";
   }
   tree.expect_holds({});

@@ -11,7 +11,7 @@
 namespace mxkv::protocol {
 namespace {
 
-constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kGreatest = std::numeric_limits<std::uint64_t>::max();
 
 std::string number(std::uint64_t value) {
   std::array<char, kMaxDigits> out;
@@ -19,10 +19,10 @@ std::string number(std::uint64_t value) {
 }
 
 TEST(Reply, NumbersOfEveryLengthAreWrittenInDecimal) {
-  std::vector<std::uint64_t> values = {0, kLargest, kLargest - 1};
+  std::vector<std::uint64_t> values = {0, kGreatest, kGreatest - 1};
   for (std::uint64_t power = 1;; power *= 10) {
     values.insert(values.end(), {power - 1, power, power + 1});
-    if (power > kLargest / 10) {
+    if (power > kGreatest / 10) {
       break;
     }
   }
@@ -52,8 +52,8 @@ TEST(Reply, AHeaderHasKeyFlagsBytesAndCasWhereAsked) {
 TEST(Reply, TheLongestHeaderFillsItsRoom) {
   std::vector<char> out(kMaxHeaderBytes);
   const std::string longest(4 * ((kMaxKeyBytes + 2) / 3), 'k');
-  const std::uint64_t cas = kLargest;
-  const char* const end = write_value_header(out.data(), longest, 4294967295U, kLargest, &cas);
+  const std::uint64_t cas = kGreatest;
+  const char* const end = write_value_header(out.data(), longest, 4294967295U, kGreatest, &cas);
   EXPECT_EQ(static_cast<std::size_t>(end - out.data()), kMaxHeaderBytes);
 }
 

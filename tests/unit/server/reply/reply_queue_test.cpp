@@ -13,7 +13,7 @@
 namespace mxkv::server::test {
 namespace {
 
-void write(ReplyQueue& replies, std::uint32_t ticket, std::string_view text) {
+void write_reply(ReplyQueue& replies, std::uint32_t ticket, std::string_view text) {
   char* const to = replies.reserve(ticket, text.size() + 17);
   std::memcpy(to, text.data(), text.size());
   replies.commit(ticket, to + text.size());
@@ -24,11 +24,11 @@ TEST(ReplyQueue, sends_nothing_of_a_younger_reply_before_the_older_is_closed) {
   ReplyQueue replies{memory.pool};
   const auto first = replies.open();
   const auto second = replies.open();
-  write(replies, second, "second");
+  write_reply(replies, second, "second");
   replies.close(second);
   EXPECT_EQ(drain(replies.output()), "");
   EXPECT_EQ(replies.unsent_bytes(), 6U);
-  write(replies, first, "first ");
+  write_reply(replies, first, "first ");
   EXPECT_EQ(drain(replies.output()), "first ");
   EXPECT_FALSE(replies.all_closed());
   replies.close(first);
@@ -42,10 +42,10 @@ TEST(ReplyQueue, a_staged_reply_goes_on_in_the_output_when_it_becomes_the_oldest
   ReplyQueue replies{memory.pool};
   const auto first = replies.open();
   const auto second = replies.open();
-  write(replies, second, "staged ");
-  write(replies, first, "first ");
+  write_reply(replies, second, "staged ");
+  write_reply(replies, first, "first ");
   replies.close(first);
-  write(replies, second, "direct");
+  write_reply(replies, second, "direct");
   replies.close(second);
   EXPECT_EQ(drain(replies.output()), "first staged direct");
 }
@@ -57,7 +57,7 @@ TEST(ReplyQueue, a_reply_may_be_empty) {
   const auto second = replies.open();
   const auto third = replies.open();
   replies.close(second);
-  write(replies, third, "third");
+  write_reply(replies, third, "third");
   replies.close(third);
   replies.close(first);
   EXPECT_EQ(drain(replies.output()), "third");
@@ -106,7 +106,7 @@ TEST(ReplyQueue, keeps_request_order_under_any_order_of_writing) {
       } else if (random() % 2 == 0) {
         replies.append(reply.ticket, reply.parts[reply.written++]);
       } else {
-        write(replies, reply.ticket, reply.parts[reply.written++]);
+        write_reply(replies, reply.ticket, reply.parts[reply.written++]);
       }
       if (random() % 64 == 0) {
         sent += drain(replies.output(), 1000);
@@ -126,7 +126,7 @@ TEST(ReplyQueue, an_idle_queue_holds_no_block) {
   std::vector<std::uint32_t> tickets(600);
   std::generate(tickets.begin(), tickets.end(), [&] { return replies.open(); });
   std::for_each(tickets.rbegin(), tickets.rend(), [&](std::uint32_t ticket) {
-    write(replies, ticket, "reply");
+    write_reply(replies, ticket, "reply");
     replies.close(ticket);
   });
   EXPECT_EQ(drain(replies.output()).size(), 600U * 5U);
@@ -144,12 +144,12 @@ TEST(ReplyQueue, clearing_drops_staged_and_owned_replies) {
     const auto second = replies.open();
     const auto third = replies.open();
     replies.append_owned(third, staged.bytes.data(), staged.bytes.size(), staged.ref());
-    write(replies, second, "lost");
+    write_reply(replies, second, "lost");
     replies.append_owned(first, direct.bytes.data(), direct.bytes.size(), direct.ref());
     replies.clear();
     EXPECT_EQ(replies.unsent_bytes(), 0U);
     const auto fourth = replies.open();
-    write(replies, fourth, "after");
+    write_reply(replies, fourth, "after");
     replies.close(fourth);
     EXPECT_EQ(drain(replies.output()), "after");
   }
