@@ -81,7 +81,7 @@ bool Connection::parse_replies(const ConnectionContext& context, std::uint64_t n
 
 void Connection::finish_front(const ConnectionContext& context, Outcome outcome, std::uint64_t now_ns,
                               bool sending) {
-  Operation operation = ring_[head_];
+  Operation& operation = ring_[head_];  // free to be pushed over, by itself at most
   head_ = head_ + 1 == ring_.size() ? 0 : head_ + 1;
   --count_;
   if (outcome == Outcome::follow_up) {

@@ -1,9 +1,9 @@
 #include "bench/workload/operations.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "bench/workload/keys.hpp"
 
@@ -18,7 +18,8 @@ std::uint64_t items_of_latest(const WorkloadSpec& spec) noexcept {
   return std::max<std::uint64_t>(spec.record_count - 1, 1);
 }
 
-struct Share {
+/// Records or operations of one thread.
+struct Portion {
   std::uint64_t first;
   std::uint64_t count;
 };
@@ -30,7 +31,7 @@ std::uint64_t scan_items(const WorkloadSpec& spec) noexcept {
 }
 
 /// The part `index` of `total` cut into `parts` that differ by one at most.
-Share share_of(std::uint64_t total, std::uint32_t index, std::uint32_t parts) noexcept {
+Portion portion_of(std::uint64_t total, std::uint32_t index, std::uint32_t parts) noexcept {
   const std::uint64_t base = total / parts;
   const std::uint64_t rest = total % parts;
   return {index * base + std::min<std::uint64_t>(index, rest), base + (index < rest ? 1 : 0)};
@@ -48,18 +49,19 @@ double SharedWorkload::zeta_for(const WorkloadSpec& spec) noexcept {
 OperationSource::OperationSource(SharedWorkload& shared, std::uint32_t index, std::uint32_t threads)
     : shared_(shared),
       random_(shared.spec().seed * 0x9E3779B97F4A7C15ULL + index),
+      shares_(shares_of(shared.spec().mix)),
       chooser_(make_chooser(shared)),
       scan_zipfian_(scan_items(shared.spec())),
       version_(std::uint64_t{index + 1} << kThreadShift) {
   const WorkloadSpec& spec = shared.spec();
   if (spec.load) {
-    const Share share = share_of(spec.existing(), index, threads);
-    load_next_ = spec.insert_start + share.first;
-    left_ = share.count;
+    const Portion portion = portion_of(spec.existing(), index, threads);
+    load_next_ = spec.insert_start + portion.first;
+    left_ = portion.count;
   } else if (spec.operation_count == 0) {
     left_ = std::numeric_limits<std::uint64_t>::max();
   } else {
-    left_ = share_of(spec.operation_count, index, threads).count;
+    left_ = portion_of(spec.operation_count, index, threads).count;
   }
 }
 
@@ -118,32 +120,32 @@ std::uint64_t OperationSource::existing_record() {
   }
 }
 
-OperationKind OperationSource::draw_kind() {
-  const Mix& mix = shared_.spec().mix;
-  const std::array<std::pair<double, OperationKind>, kOperationKinds> shares{{
-      {mix.read, OperationKind::read},
-      {mix.update, OperationKind::update},
-      {mix.insert, OperationKind::insert},
-      {mix.scan, OperationKind::scan},
-      {mix.read_modify_write, OperationKind::read_modify_write},
-  }};
+std::vector<OperationSource::Share> OperationSource::shares_of(const Mix& mix) {
+  std::vector<Share> shares{{OperationKind::read, mix.read},
+                            {OperationKind::update, mix.update},
+                            {OperationKind::insert, mix.insert},
+                            {OperationKind::scan, mix.scan},
+                            {OperationKind::read_modify_write, mix.read_modify_write}};
+  std::erase_if(shares, [](const Share& share) { return share.part == 0; });
   double sum = 0;
-  for (const auto& [share, kind] : shares) {
-    sum += share;
+  for (const Share& share : shares) {
+    sum += share.part;
   }
+  for (Share& share : shares) {
+    share.part /= sum;
+  }
+  return shares;
+}
+
+OperationKind OperationSource::draw_kind() {
   double unit = next_unit(random_);
-  OperationKind last = OperationKind::read;
-  for (const auto& [share, kind] : shares) {
-    if (share == 0) {
-      continue;
-    }
-    if (unit < share / sum) {
+  for (const auto& [kind, part] : shares_) {
+    if (unit < part) {
       return kind;
     }
-    unit -= share / sum;
-    last = kind;  // rounding may leave a rest behind the last share
+    unit -= part;
   }
-  return last;
+  return shares_.empty() ? OperationKind::read : shares_.back().kind;  // rounding may leave a rest
 }
 
 std::uint32_t OperationSource::draw_scan_length() {

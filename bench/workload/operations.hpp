@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "bench/workload/acknowledged_counter.hpp"
 #include "bench/workload/choosers.hpp"
@@ -75,7 +76,14 @@ class OperationSource {
   using Chooser = std::variant<UniformChooser, ScrambledZipfian, Zipfian, SequentialChooser,
                                ExponentialChooser, HotspotChooser>;
 
+  /// One kind of operation and its part of all, the parts adding up to 1.
+  struct Share {
+    OperationKind kind;
+    double part;
+  };
+
   static Chooser make_chooser(SharedWorkload& shared);
+  static std::vector<Share> shares_of(const Mix& mix);
   std::optional<std::uint64_t> draw();
   std::uint64_t existing_record();
   OperationKind draw_kind();
@@ -85,6 +93,7 @@ class OperationSource {
 
   SharedWorkload& shared_;
   runtime::Random random_;
+  std::vector<Share> shares_;  // without those of nothing
   Chooser chooser_;
   Zipfian scan_zipfian_;
   std::uint64_t left_ = 0;

@@ -116,9 +116,9 @@ class PymemcacheTest(ServerCase):
 
 class TimeoutTest(ServerCase):
     def test_a_client_that_timed_out_goes_on_when_the_server_does(self):
+        self.connect().set(b"k", b"v")
         client = Client(("127.0.0.1", self.server.port), timeout=0.2, default_noreply=False)
         self.addCleanup(client.close)
-        client.set("k", b"v")
         os.kill(self.server.process.pid, signal.SIGSTOP)
         try:
             with self.assertRaises(OSError):
