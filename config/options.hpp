@@ -19,10 +19,11 @@ namespace mxkv::config {
 
 /// Where a listener waits for connections.
 struct ListenAddress {
-  std::string address = "127.0.0.1";  ///< IPv4 or IPv6 in numbers, without brackets
-  std::uint16_t port = 11211;         ///< 0: any free port
-  std::string path{};                 ///< of a unix socket, in place of address and port
-  std::uint32_t mode = 0660;          ///< permissions of the unix socket's file
+  std::string address = "127.0.0.1";    ///< IPv4 or IPv6 in numbers, without brackets
+  std::uint16_t port = 11211;           ///< 0: any free port
+  std::string path{};                   ///< of a unix socket, in place of address and port
+  std::uint32_t mode = 0660;            ///< permissions of the unix socket's file
+  std::optional<std::uint32_t> node{};  ///< NUMA node, by the system's number, whose workers serve; none: all
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 

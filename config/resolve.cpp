@@ -40,6 +40,7 @@ class Resolver {
     result_.runtime.prefetch = options_.prefetch;
     result_.runtime.pools_per_worker = options_.pools;
     result_.runtime.workers = workers(*placement);
+    check_listeners();
     result_.runtime.memory = options_.memory;
     result_.runtime.memory.limit_bytes = memory_limit(*placement);
     result_.runtime.epoch = options_.epoch;
@@ -104,6 +105,21 @@ class Resolver {
                        " (available: " + format_cpu_list(all_cpus(topology_)) + ")");
     }
     return units;
+  }
+
+  // A listener of a node needs workers there.
+  void check_listeners() {
+    for (std::size_t i = 0; i < options_.listeners.size() && !result_.runtime.workers.empty(); ++i) {
+      const std::optional<std::uint32_t> os_node = options_.listeners[i].node;
+      const NumaNode* node = os_node ? topology_.find_node(*os_node) : nullptr;
+      if (os_node && !std::ranges::any_of(result_.runtime.workers, [node](const WorkerPlacement& worker) {
+            return node != nullptr && worker.node == node->node;
+          })) {
+        report("listeners[" + std::to_string(i) + "].node",
+               "no worker runs on NUMA node " + std::to_string(*os_node) +
+                   " (available: " + available_nodes(topology_) + ")");
+      }
+    }
   }
 
   std::vector<WorkerPlacement> workers(const PlacementOptions& placement) {

@@ -77,10 +77,20 @@ void file_mode(SchemaVisitor& visitor, std::string_view name, std::optional<std:
 }
 
 std::string format_listener(const ListenAddress& listen) {
-  if (listen.path.empty() || listen.mode == ListenAddress{}.mode) {
+  const bool has_mode = !listen.path.empty() && listen.mode != ListenAddress{}.mode;
+  if (!has_mode && !listen.node) {
     return in_quotes(format_listen(listen));
   }
-  return "{path: " + in_quotes(listen.path) + ", mode: " + in_quotes(format_file_mode(listen.mode)) + "}";
+  std::string text = listen.path.empty()
+                         ? "{address: " + in_quotes(listen.address) + ", port: " + std::to_string(listen.port)
+                         : "{path: " + in_quotes(listen.path);
+  if (has_mode) {
+    text += ", mode: " + in_quotes(format_file_mode(listen.mode));
+  }
+  if (listen.node) {
+    text += ", node: " + std::to_string(*listen.node);
+  }
+  return text + "}";
 }
 
 void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {
@@ -90,10 +100,12 @@ void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {
     std::string ip;
     std::uint32_t port = kMissing;
     std::optional<std::uint32_t> mode;
+    std::uint32_t node = kMissing;
     address(item, ip);
     ranged(item, "port", port, kCount, {0, 65535});
     socket_path(item, listen.path);
     file_mode(item, "mode", mode);
+    ranged(item, "node", node, kCount, {0, kMostNodes - 1});
     if (!listen.path.empty() && (!ip.empty() || port != kMissing)) {
       return Error{"has both a path and an address or port (allowed: one of them)"};
     }
@@ -103,6 +115,9 @@ void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {
     listen.address = ip.empty() ? listen.address : ip;
     listen.port = port == kMissing ? listen.port : static_cast<std::uint16_t>(port);
     listen.mode = mode.value_or(listen.mode);
+    if (node != kMissing) {
+      listen.node = node;
+    }
     target.push_back(std::move(listen));
     return {};
   };

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -83,10 +84,27 @@ struct Network::Parts {
   Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_)
       : runtime(runtime_), limits(limits_) {}
 
-  void accepted(int socket) {
-    NetWorker& least = *std::min_element(workers.begin(), workers.end(), [](NetWorker& a, NetWorker& b) {
-      return a.load().load(std::memory_order_relaxed) < b.load().load(std::memory_order_relaxed);
-    });
+  /// What a listener's sockets go to: all workers, or those of its node.
+  struct Servers {
+    Parts* parts;
+    std::vector<NetWorker*> workers;
+  };
+
+  /// Those that may serve who comes by a listener of `node`, by the system's number.
+  [[nodiscard]] Servers servers_of(std::optional<std::uint32_t> node) {
+    const std::vector<std::uint32_t>& os_nodes = runtime.options().os_nodes;
+    Servers found{this, {}};
+    for (NetWorker& net : workers) {
+      if (!node || os_nodes.empty() || os_nodes[net.host().worker.node().index()] == *node) {
+        found.workers.push_back(&net);
+      }
+    }
+    return found;
+  }
+
+  void accepted(const Servers& to, int socket) {
+    NetWorker& least = **std::ranges::min_element(
+        to.workers, {}, [](NetWorker* net) { return net->load().load(std::memory_order_relaxed); });
     least.load().fetch_add(1, std::memory_order_relaxed);
     runtime::Worker& acceptor = runtime.worker(runtime::WorkerId{0});
     auto* const task = acceptor.create<AdoptTask>(least, socket);
@@ -99,6 +117,7 @@ struct Network::Parts {
   std::deque<BlockPool> input_pools;
   std::deque<NetWorker> workers;
   std::vector<ListenSocket> sockets;  ///< their descriptors are the acceptor's
+  std::deque<Servers> servers;        ///< of each socket; the listeners point here
   mutable std::mutex mutex;           ///< guards limits; they are rarely looked at here
   config::LimitOptions limits;
   std::atomic<std::uint64_t> limits_set{0};  ///< by workers, ever
@@ -133,8 +152,11 @@ Network::~Network() {
 
 void Network::listen(std::vector<ListenSocket> sockets) {
   for (ListenSocket& socket : sockets) {
-    parts_->workers.front().listen(socket.release(), {parts_.get(), [](void* parts, int accepted) {
-                                                        static_cast<Parts*>(parts)->accepted(accepted);
+    Parts::Servers& servers = parts_->servers.emplace_back(parts_->servers_of(socket.address().node));
+    MXKV_ASSERT(!servers.workers.empty(), "a listener's node has workers");
+    parts_->workers.front().listen(socket.release(), {&servers, [](void* context, int accepted) {
+                                                        auto& to = *static_cast<Parts::Servers*>(context);
+                                                        to.parts->accepted(to, accepted);
                                                       }});
     parts_->sockets.push_back(std::move(socket));
   }

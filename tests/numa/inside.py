@@ -37,7 +37,8 @@ class Daemon:
 
     def __init__(self, *arguments):
         self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([os.environ["MXKVD"], "--listen", f"127.0.0.1:{self.port}", *arguments],
+        where = () if any(argument.startswith("listeners=") for argument in arguments) else ("--listen", f"127.0.0.1:{self.port}")
+        self.process = subprocess.Popen([os.environ["MXKVD"], *where, *arguments],
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         deadline = time.monotonic() + SECONDS
         while self.process.poll() is None and time.monotonic() < deadline:
@@ -118,8 +119,7 @@ class MachineTest(unittest.TestCase):
             self.assertEqual(got, b"VALUE %s 0 %d\r\n%s\r\nEND\r\n" % (keys[7], len(VALUE), VALUE))
             page = talk(connection, b"pscan k%02d- 5 keys\r\n" % number, b"END\r\n")
             self.assertEqual(page, b"".join(b"KEY %s\r\n" % key for key in keys[:5]) + b"END\r\n")
-        counters = talk(connections[0], b"stats runtime\r\n", b"END\r\n").decode()
-        tasks = {int(worker): int(count) for worker, count in re.findall(r"STAT worker:(\d+):tasks (\d+)", counters)}
+        tasks = self.tasks(daemon)
         self.assertEqual(sorted(tasks), list(range(workers)))
         self.assertTrue(all(count >= ITEMS_PER_CONNECTION for count in tasks.values()), tasks)
         for connection in connections:
@@ -162,6 +162,27 @@ class MachineTest(unittest.TestCase):
         self.serve(daemon, 2)
         self.assertEqual(daemon.pages(), {})
         self.assertEqual(daemon.stop(), 0, daemon.text())
+
+    def test_a_listener_of_a_node_is_served_by_its_workers(self):
+        node = max(CPUS_OF_NODE)
+        port = Daemon.port + 1
+        daemon = self.start("--memory", "256MiB", "--set",
+                            f'listeners=["127.0.0.1:{Daemon.port}", {{address: 127.0.0.1, port: {port}, node: {node}}}]')
+        before = self.tasks(daemon)
+        for _ in range(3 * len(CPUS_OF_NODE[node])):
+            with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
+                talk(connection, b"set near 0 0 1\r\nx\r\n" * 50 + b"mark\r\n", b"ERROR\r\n")
+        busy = {worker for worker, count in self.tasks(daemon).items() if count - before[worker] >= 50}
+        # Workers are counted in the order of their nodes.
+        self.assertLessEqual(busy, set(range(len(before) - len(CPUS_OF_NODE[node]), len(before))))
+        self.assertGreater(len(busy), 0)
+        self.assertEqual(daemon.stop(), 0, daemon.text())
+
+    def tasks(self, daemon: Daemon) -> dict:
+        """Tasks that each worker has run."""
+        with daemon.connect() as connection:
+            counters = talk(connection, b"stats runtime\r\n", b"END\r\n").decode()
+        return {int(worker): int(count) for worker, count in re.findall(r"STAT worker:(\d+):tasks (\d+)", counters)}
 
     def test_an_absent_node_is_refused(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:

@@ -62,7 +62,8 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"unknown key of a section", "memory:\n  limit: 1GiB\n  huge: off\n",
        "3:3: memory.huge: an unknown key (allowed: limit, huge_pages, numa_placement)"},
       {"unknown key of a list item", "listeners:\n  - {address: 127.0.0.1, prot: 1}\n",
-       "2:26: listeners[0].prot: an unknown key, did you mean port? (allowed: address, port, path, mode)"},
+       "2:26: listeners[0].prot: an unknown key, did you mean port? (allowed: address, port, path, mode, "
+       "node)"},
       {"repeated key", "limits:\n  pipeline: 1\n  scan_items: 2\n  pipeline: 3\n",
        "4:3: limits.pipeline: a repeated key (allowed: once; first in line 2)"},
       {"repeated section", "log: {level: info}\nlog: {level: off}\n",
@@ -109,6 +110,8 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"malformed mode", "listeners: [{path: /a, mode: rw}]\n",
        "1:30: listeners[0].mode: \"rw\" is no file mode (allowed: octal digits such as 0660, not all of them "
        "0)"},
+      {"listener on a node without a number", "listeners: [{port: 1, node: near}]\n",
+       "1:29: listeners[0].node: \"near\" is not a number (allowed: decimal digits)"},
       {"path and port", "listeners: [{path: /a, port: 1}]\n",
        "1:13: listeners[0]: has both a path and an address or port (allowed: one of them)"},
       {"mode without a path", "listeners: [{port: 1, mode: 0660}]\n",

@@ -222,7 +222,8 @@ TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
       "  - {name: b, nodes: [{node: 1, cpus: \"4-5\", memory: 20%, pools: 3, prefetch: {mode: off, window: "
       "9}},\n"
       "                      {node: 0, workers: 2, memory: 1GiB, prefetch: {distance: 4}}]}\n",
-      {"listeners=[\"[::1]:7\", {path: /run/a.sock, mode: \"0600\"}, \"unix:/run/b.sock\"]",
+      {"listeners=[\"[::1]:7\", {path: /run/a.sock, mode: \"0600\", node: 1}, \"unix:/run/b.sock\", "
+       "{address: \"::1\", port: 9, node: 0}]",
        "memory.limit=auto"});
   const std::string text = print_yaml(options);
   EXPECT_EQ(describe(load_text(text)), describe(options)) << text;

@@ -13,7 +13,7 @@ struct WrongConfiguration {
       errors;  ///< without the file's name; {top} and {limits} stand for the keys that are allowed there
 };
 
-inline constexpr std::array<WrongConfiguration, 95> kWrongConfigurations{{
+inline constexpr std::array<WrongConfiguration, 97> kWrongConfigurations{{
     {"a key mistyped", "limts: {pipeline: 1}\n",
      "1:1: limts: an unknown key, did you mean limits? (allowed: {top})"},
     {"letters swapped", "memroy: {limit: 1GiB}\n",
@@ -31,6 +31,10 @@ inline constexpr std::array<WrongConfiguration, 95> kWrongConfigurations{{
     {"a key of a topology mistyped", "topologies:\n  - name: a\n    wen: {nodes: 2}\n",
      "3:5: topologies[0].wen: an unknown key, did you mean when? (allowed: name, when, workers, cpus, "
      "nodes)"},
+    {"a listener of a node that is not there", "listeners: [{port: 1, node: 2}]\n",
+     "1:29: listeners[0].node: no worker runs on NUMA node 2 (available: 0, 1)"},
+    {"a listener of a node without workers", "listeners: [{port: 1, node: 1}]\nnodes: [{node: 0}]\n",
+     "1:29: listeners[0].node: no worker runs on NUMA node 1 (available: 0, 1)"},
     {"a key of when mistyped", "topologies:\n  - {name: a, when: {node: 2}}\n",
      "2:22: topologies[0].when.node: an unknown key, did you mean nodes? (allowed: nodes, cpus, memory)"},
     {"a key of a node's prefetch mistyped", "nodes: [{node: 0, prefetch: {distanc: 3}}]\n",
