@@ -351,8 +351,13 @@ class TraverseTask : public runtime::MxTask {
       annotate_lines(object(), 0, NodeT::kLines);
       return runtime::step::again;
     }
-    const bool bound = write && object().synchronization() == runtime::primitive::optimistic_scheduling;
-    return !is_staged(level) && !bound ? runtime::step::now : runtime::step::again;
+    if (is_staged(level)) {
+      return runtime::step::again;
+    }
+    const runtime::primitive how = object().synchronization();
+    const bool bound = how == runtime::primitive::serialized_by_scheduling ||
+                       (write && how == runtime::primitive::optimistic_scheduling);
+    return bound ? runtime::step::again : runtime::step::now;
   }
 
   [[nodiscard]] unsigned block_of_annotation(bool leaf) const noexcept {

@@ -16,7 +16,8 @@
 
 namespace mxkv::index {
 
-/// How the nodes of a tree are synchronised [Mx 4.2: inner nodes by scheduling, leaves by latch].
+/// How the nodes of a tree are synchronised [Mx 4.2: inner nodes by scheduling, leaves by latch]: by any
+/// primitive but none. A level that is serialized by scheduling is read in its nodes' pools, too.
 struct TreeOptions {
   runtime::primitive leaves = runtime::primitive::optimistic_latch;
   runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
@@ -43,6 +44,8 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
         runtime_(runtime),
         options_(options),
         subtree_kind_(runtime.add_reclaim_kind(&detail::tear_down<Traits>)) {
+    MXKV_ASSERT(options.leaves != runtime::primitive::none && options.inner_nodes != runtime::primitive::none,
+                "the nodes of a tree are synchronised");
     NodeT* root = allocate_node(runtime.worker(runtime::WorkerId{0}), 0, 0);
     if (root == nullptr) {
       throw std::bad_alloc{};

@@ -74,8 +74,9 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       // Back to the leaf at the version that named the record: only the latch is missing.
       this->annotate_lines(leaf, 0, 1);
       this->set_stage(stage::commit);
-      return leaf.synchronization() == runtime::primitive::optimistic_scheduling ? this->when_loaded()
-                                                                                 : runtime::step::now;
+      const bool bound = leaf.synchronization() == runtime::primitive::optimistic_scheduling ||
+                         leaf.synchronization() == runtime::primitive::serialized_by_scheduling;
+      return bound ? this->when_loaded() : runtime::step::now;
     }
     return runtime::step::done;
   }

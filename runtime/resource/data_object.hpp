@@ -1,8 +1,8 @@
 // The header of a data object (resource), and the tagged pointer that tasks and objects refer to it by.
 //
-// Header: a version word (odd while a writer holds it) and a meta word {pool, primitive, owner's bits}.
-// The pool in the header is the truth; the pool in a tagged pointer is a hint that lets a task be placed
-// without touching the object. [Mx 4.1, 4.3]
+// Header: a version word (odd while a writer holds it; above bit 47 how many readers share it) and a meta
+// word {pool, primitive, owner's bits}. The pool in the header is the truth; the pool in a tagged pointer is
+// a hint that lets a task be placed without touching the object. [Mx 4.1, 4.3]
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The table behind select_primitive().
+// The table behind select_primitive(), and the primitives' names.
 #include "runtime/resource/primitive.hpp"
 
 namespace mxkv::runtime {
@@ -13,14 +13,28 @@ primitive select_primitive(isolation isolation_level, rw_ratio ratio, access_fre
       break;
   }
   // Writers that are rare can afford the trip to the object's pool, and spare the readers there the
-  // validation. Frequent writes to an object that is not hot contend less on its latch than on a pool.
-  if (ratio == rw_ratio::read_heavy) {
-    return primitive::optimistic_scheduling;
+  // validation. Writers of a hot object contend more on its latch than on a pool; of any other, less.
+  return ratio == rw_ratio::read_heavy || frequency == access_frequency::high
+             ? primitive::optimistic_scheduling
+             : primitive::optimistic_latch;
+}
+
+std::string_view primitive_name(primitive how) noexcept {
+  switch (how) {
+    case primitive::none:
+      return "none";
+    case primitive::serialized_by_scheduling:
+      return "serialized_by_scheduling";
+    case primitive::optimistic_latch:
+      return "optimistic_latch";
+    case primitive::optimistic_scheduling:
+      return "optimistic_scheduling";
+    case primitive::spin_latch:
+      return "spin_latch";
+    case primitive::reader_writer_latch:
+      return "reader_writer_latch";
   }
-  if (ratio == rw_ratio::balanced && frequency == access_frequency::high) {
-    return primitive::optimistic_scheduling;
-  }
-  return primitive::optimistic_latch;
+  return "unknown";
 }
 
 }  // namespace mxkv::runtime

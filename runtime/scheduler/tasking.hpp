@@ -40,11 +40,10 @@ class ResourcePointer : public TaggedPointer {
   T& operator*() const noexcept { return *get(); }
 };
 
-/// Makes a data object on this worker's node memory, synchronised as its annotations ask. T's constructor
+/// Makes a data object on this worker's node memory, synchronised by the given primitive. T's constructor
 /// takes (PoolId, primitive, args...). Empty when the memory limit is reached.
 template <std::derived_from<runtime::DataObject> T, class... Args>
-[[nodiscard]] ResourcePointer<T> create_resource(isolation level, rw_ratio ratio, access_frequency frequency,
-                                                 Args&&... args) {
+[[nodiscard]] ResourcePointer<T> create_resource(primitive how, Args&&... args) {
   Worker& worker = this_worker();
   // Whole lines: the value heap aligns a block to a line only if its size is a multiple of one.
   constexpr std::size_t kLines = (sizeof(T) + runtime::kCacheLineBytes - 1) / runtime::kCacheLineBytes;
@@ -53,9 +52,15 @@ template <std::derived_from<runtime::DataObject> T, class... Args>
     return {};
   }
   const runtime::PoolId pool = worker.runtime().pool_for_object(worker.id(), worker.random()());
-  T* object =
-      new (memory) T(pool, runtime::select_primitive(level, ratio, frequency), std::forward<Args>(args)...);
+  T* object = new (memory) T(pool, how, std::forward<Args>(args)...);
   return ResourcePointer<T>{TaggedPointer{object, 0}};
+}
+
+/// Makes a data object that is synchronised as its annotations ask.
+template <std::derived_from<runtime::DataObject> T, class... Args>
+[[nodiscard]] ResourcePointer<T> create_resource(isolation level, rw_ratio ratio, access_frequency frequency,
+                                                 Args&&... args) {
+  return create_resource<T>(runtime::select_primitive(level, ratio, frequency), std::forward<Args>(args)...);
 }
 
 /// Frees a data object that no task refers to any more.

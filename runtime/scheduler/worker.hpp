@@ -205,10 +205,12 @@ class Worker final : private RetireBlockSource {
   void spawn_to(TaskPool& pool, MxTask* task) noexcept;
   /// Whether a task that wants to run again, of whatever access, belongs into this worker's buffer.
   [[nodiscard]] static bool stays_here(const MxTask& task) noexcept {
-    // Both primitives that may bind a task are odd.
+    // The primitives that may bind a task are odd, the others even.
     static_assert((static_cast<unsigned>(primitive::serialized_by_scheduling) & 1U) == 1 &&
                   (static_cast<unsigned>(primitive::optimistic_scheduling) & 1U) == 1 &&
-                  (static_cast<unsigned>(primitive::optimistic_latch) & 1U) == 0);
+                  (static_cast<unsigned>(primitive::optimistic_latch) & 1U) == 0 &&
+                  (static_cast<unsigned>(primitive::spin_latch) & 1U) == 0 &&
+                  (static_cast<unsigned>(primitive::reader_writer_latch) & 1U) == 0);
     return task.annotations().target == Annotations::kAnyWorker &&
            (static_cast<unsigned>(task.object().synchronization()) & 1U) == 0;
   }

@@ -3,7 +3,8 @@
 //
 // A task class offers one of these shapes; the compiler checks which:
 //   ExecutingTask   step execute(Worker&)
-//                   Runs alone: in the object's pool, or under its latch. No repeatable part.
+//                   Runs alone: in the object's pool, or under its latch (readers of a reader/writer latch:
+//                   with other readers). No repeatable part.
 //   SplitTask       struct Scratch;  void inspect(const OptimisticRead&, Scratch&) const;
 //                   step resume(Scratch&, Worker&);
 //                   Reads in two halves: inspect touches only its scratch and may be repeated or see torn
@@ -13,7 +14,8 @@
 //                   step finish(Scratch&, Worker&);  void abandon(Scratch&, Worker&);
 //                   Its writes inspect optimistically, prepare outside the latch (allocate, decide), take
 //                   the latch from the version they saw, and apply without being able to fail. If the version
-//                   is gone, abandon() takes back what prepare() made.
+//                   is gone, abandon() takes back what prepare() made. Where readers take a latch, all is
+//                   done under it; see latched_execute.hpp.
 // A SplitTask says by `bool staged() const` whether it goes on from the version an earlier stage saw, and
 // by `step conflict(Worker&)` how it starts over when that version is gone.
 #pragma once
@@ -21,6 +23,7 @@
 #include <concepts>
 
 #include "runtime/base/cache_line.hpp"
+#include "runtime/synchronization/latched_execute.hpp"
 #include "runtime/synchronization/optimistic.hpp"
 #include "runtime/task/task.hpp"
 
@@ -54,8 +57,6 @@ inline constexpr unsigned kOptimisticTries = 16;
 
 namespace detail {
 
-enum class read_outcome : std::uint8_t { consistent, conflict, busy };
-
 /// The read half: fills `scratch` and remembers the version. `unvalidated`: no writer can be about.
 template <SplitTask T>
 read_outcome inspect_consistently(T& task, DataObject& object, typename T::Scratch& scratch,
@@ -77,6 +78,10 @@ read_outcome inspect_consistently(T& task, DataObject& object, typename T::Scrat
     cpu_relax();
   }
   return read_outcome::busy;
+}
+
+[[nodiscard]] constexpr bool readers_latch(primitive how) noexcept {
+  return how == primitive::spin_latch || how == primitive::reader_writer_latch;
 }
 
 template <UpgradingTask T>
@@ -130,7 +135,12 @@ step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
           (how == primitive::optimistic_scheduling && leases_pool(task.object().pool_hint()) &&
            task.object().pool_hint() == object.pool());
       typename T::Scratch scratch;
-      switch (detail::inspect_consistently(task, object, scratch, unvalidated)) {
+      const detail::read_outcome outcome =
+          detail::readers_latch(how)
+              ? detail::inspect_latched(task, object, scratch, how == primitive::reader_writer_latch,
+                                        kOptimisticTries)
+              : detail::inspect_consistently(task, object, scratch, unvalidated);
+      switch (outcome) {
         case detail::read_outcome::conflict:
           return task.conflict(worker);
         case detail::read_outcome::busy:
@@ -141,13 +151,15 @@ step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
       return task.resume(scratch, worker);
     }
     if constexpr (UpgradingTask<T>) {
+      if (detail::readers_latch(how)) {
+        return detail::write_latched(task, object, worker, kOptimisticTries);
+      }
       // A serialized object's latch is free; its version tells later stages of a task that this one wrote.
       return detail::write_by_upgrade(task, object, worker);
     }
   }
   if constexpr (ExecutingTask<T>) {
-    const WriteLatch latch = WriteLatch::acquire(object, kOptimisticTries);
-    return latch ? task.execute(worker) : step::retry;
+    return detail::execute_latched(task, object, worker, kOptimisticTries);
   } else {
     MXKV_ASSERT(false, "a task that writes must offer execute() or prepare(), apply() and finish()");
   }

@@ -44,6 +44,12 @@ class OptimisticRead {
   std::uint64_t version_;
 };
 
+/// Readers that share an object under a latch are counted in the version word from this bit on.
+inline constexpr unsigned kSharersShift = 48;
+inline constexpr std::uint64_t kOneSharer = std::uint64_t{1} << kSharersShift;
+/// Bits of the version word that keep a writer from taking it.
+inline constexpr std::uint64_t kHeldBits = ~(kOneSharer - 1) | 1U;
+
 /// Exclusive hold of an object; released by the destructor. Move only.
 class [[nodiscard]] WriteLatch {
  public:
@@ -59,11 +65,12 @@ class [[nodiscard]] WriteLatch {
     return WriteLatch{object, version};
   }
 
-  /// Takes the latch at whatever version the object has; gives up after `tries` looks at a held one.
+  /// Takes the latch at whatever version the object has; gives up after `tries` looks at a held or shared
+  /// one.
   static WriteLatch acquire(DataObject& object, unsigned tries) noexcept {
     for (unsigned i = 0; i < tries; ++i) {
       const std::uint64_t version = object.version().load(std::memory_order_relaxed);
-      if ((version & 1U) == 0) {
+      if ((version & kHeldBits) == 0) {
         if (WriteLatch latch = upgrade(object, version)) {
           return latch;
         }
@@ -81,6 +88,17 @@ class [[nodiscard]] WriteLatch {
   ~WriteLatch() { release(); }
 
   explicit operator bool() const noexcept { return object_ != nullptr; }
+
+  /// The version at which the latch was taken. The object's word is one more while it is held.
+  [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+
+  /// Releases without a new version: nothing was stored.
+  void release_unchanged() noexcept {
+    if (object_ != nullptr) {
+      object_->version().store(version_, std::memory_order_release);  // pairs with upgrade
+      object_ = nullptr;
+    }
+  }
 
   /// Releases early; the object's new version is the one taken + 2.
   void release() noexcept {

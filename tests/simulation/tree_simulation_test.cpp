@@ -48,10 +48,7 @@ runtime::RuntimeOptions world_options(Random& random) {
 }
 
 TreeOptions world_primitives(Random& random) {
-  const auto any = [&random] {
-    return random.below(2) == 0 ? runtime::primitive::optimistic_latch
-                                : runtime::primitive::optimistic_scheduling;
-  };
+  const auto any = [&random] { return kTreePrimitives[random.below(std::size(kTreePrimitives))]; };
   return {any(), any()};
 }
 

@@ -71,10 +71,13 @@ std::vector<Crowd> crowds() {
   using runtime::primitive;
   constexpr auto kLatch = primitive::optimistic_latch;
   constexpr auto kScheduling = primitive::optimistic_scheduling;
-  return {{2, {kLatch, kLatch}, 0},
-          {3, {kLatch, kScheduling}, 1},
-          {4, {kScheduling, kLatch}, 1},
-          {2, {kScheduling, kScheduling}, 0}};
+  constexpr auto kSerialized = primitive::serialized_by_scheduling;
+  constexpr auto kSpin = primitive::spin_latch;
+  constexpr auto kShared = primitive::reader_writer_latch;
+  return {
+      {2, {kLatch, kLatch}, 0},           {3, {kLatch, kScheduling}, 1},      {4, {kScheduling, kLatch}, 1},
+      {2, {kScheduling, kScheduling}, 0}, {2, {kSerialized, kSerialized}, 1}, {3, {kSpin, kSpin}, 1},
+      {4, {kShared, kShared}, 1},         {3, {kShared, kSerialized}, 0},     {3, {kSerialized, kSpin}, 0}};
 }
 
 class IndexStress : public ::testing::TestWithParam<Crowd> {};

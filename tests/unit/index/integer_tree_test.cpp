@@ -78,10 +78,9 @@ TEST_P(ModesTest, TheTreeBehavesLikeAMapOnSeveralWorkers) {
 
 std::vector<Mode> all_modes() {
   using runtime::prefetch_mode;
-  using runtime::primitive;
   std::vector<Mode> modes;
-  for (const auto leaves : {primitive::optimistic_latch, primitive::optimistic_scheduling}) {
-    for (const auto inner : {primitive::optimistic_latch, primitive::optimistic_scheduling}) {
+  for (const auto leaves : kTreePrimitives) {
+    for (const auto inner : kTreePrimitives) {
       for (const auto prefetch : {prefetch_mode::off, prefetch_mode::distance, prefetch_mode::at_spawn}) {
         modes.push_back({TreeOptions{leaves, inner}, prefetch});
       }

@@ -15,6 +15,12 @@
 
 namespace mxkv::index::testing {
 
+/// What the nodes of a tree may be synchronised by.
+inline constexpr runtime::primitive kTreePrimitives[] = {
+    runtime::primitive::optimistic_latch, runtime::primitive::optimistic_scheduling,
+    runtime::primitive::serialized_by_scheduling, runtime::primitive::spin_latch,
+    runtime::primitive::reader_writer_latch};
+
 inline runtime::RuntimeOptions driver_options(std::size_t workers) {
   runtime::RuntimeOptions options;
   for (std::size_t i = 0; i < workers; ++i) {

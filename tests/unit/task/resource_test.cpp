@@ -2,6 +2,9 @@
 // it.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string_view>
+
 #include "runtime/resource/data_object.hpp"
 #include "runtime/resource/primitive.hpp"
 #include "tests/unit/scheduler/machine.hpp"
@@ -45,12 +48,27 @@ TEST(SelectPrimitive, SharedObjectsAreAlwaysReadOptimistically) {
   EXPECT_EQ(shared(rw_ratio::balanced, high), kScheduled);
   EXPECT_EQ(shared(rw_ratio::write_heavy, low), kLatched);
   EXPECT_EQ(shared(rw_ratio::write_heavy, moderate), kLatched);
-  EXPECT_EQ(shared(rw_ratio::write_heavy, high), kLatched);
+  EXPECT_EQ(shared(rw_ratio::write_heavy, high), kScheduled);
+}
+
+TEST(Primitives, HaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const primitive how :
+       {primitive::none, primitive::serialized_by_scheduling, primitive::optimistic_latch,
+        primitive::optimistic_scheduling, primitive::spin_latch, primitive::reader_writer_latch}) {
+    names.insert(primitive_name(how));
+  }
+  EXPECT_EQ(names.size(), 6U);
+  EXPECT_EQ(names.count("unknown"), 0U);
 }
 
 constexpr std::uint16_t kPools[] = {0, 1, 4095, 65535};
-constexpr primitive kPrimitives[] = {primitive::none, primitive::serialized_by_scheduling,
-                                     primitive::optimistic_latch, primitive::optimistic_scheduling};
+constexpr primitive kPrimitives[] = {primitive::none,
+                                     primitive::serialized_by_scheduling,
+                                     primitive::optimistic_latch,
+                                     primitive::optimistic_scheduling,
+                                     primitive::spin_latch,
+                                     primitive::reader_writer_latch};
 
 TEST(DataObject, RemembersPoolAndPrimitiveAndStartsUnlatched) {
   for (const primitive how : kPrimitives) {
