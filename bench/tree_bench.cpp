@@ -3,109 +3,29 @@
 // Shows what the annotations bring: the same tasks with prefetching at spawn, by distance, and off, in turn
 // (A B A B), as medians; and the ceiling, a hand-written walk of the same nodes with as many in flight. As
 // many operations are in flight as the window holds; a finished one starts anew with the next key.
-#include <time.h>
-
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "bench/figures/figure.hpp"
 #include "bench/hand_walk.hpp"
+#include "bench/tree_work.hpp"
 #include "index/checker.hpp"
 #include "index/scan_task.hpp"
-#include "index/update_task.hpp"
-#include "runtime/scheduler/runtime.hpp"
 
 namespace {
 
 using namespace mxkv;  // NOLINT(google-build-using-namespace): a program, not a header
+using bench::key_of;
+using bench::ReadTask;
+using bench::Run;
+using bench::WriteTask;
 using runtime::step;
 using runtime::Worker;
-using Traits = index::IntegerTraits<>;
-using Tree = index::Tree<Traits>;
-
-/// What all operations of one run share.
-struct Run {
-  std::uint64_t keys = 0;
-  std::uint64_t started = 0;
-  std::uint64_t finished = 0;
-  std::uint64_t wanted = 0;
-  std::uint64_t wrong = 0;
-  std::uint64_t next_insert = 0;
-  runtime::Random random{1};
-};
-
-/// Key number i: a bijection on 64 bits, so that all keys differ and come in random order.
-std::uint64_t key_of(std::uint64_t i) noexcept {
-  i = (i ^ (i >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  i = (i ^ (i >> 27U)) * 0x94D049BB133111EBULL;
-  return i ^ (i >> 31U);
-}
-
-class ReadTask final : public index::LookupTask<ReadTask, Traits> {
- public:
-  ReadTask(const runtime::TaskClass* task_class, Tree& tree, Run& run) noexcept
-      : LookupTask(task_class, tree), run_(&run) {
-    key_ = key_of(run.random.below(run.keys));
-    ++run.started;
-  }
-  [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
-  step on_found(std::uint64_t value, Worker& worker) { return next(value == ~key_, worker); }
-  step on_missing(Worker& worker) { return next(false, worker); }
-
- private:
-  step next(bool right, Worker& worker) {
-    ++run_->finished;
-    run_->wrong += right ? 0 : 1;
-    if (run_->started >= run_->wanted) {
-      return step::done;
-    }
-    ++run_->started;
-    key_ = key_of(run_->random.below(run_->keys));
-    worker.repin(*this);
-    return restart(false);
-  }
-  std::uint64_t key_;
-  Run* run_;
-};
-static_assert(sizeof(ReadTask) <= 64, "a look-up fits one cache line");
-
-class WriteTask final : public index::UpdateTask<WriteTask, Traits> {
- public:
-  WriteTask(const runtime::TaskClass* task_class, Tree& tree, Run& run, bool insert) noexcept
-      : UpdateTask(task_class, tree), run_(&run), insert_(insert) {
-    choose();
-  }
-  [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
-  index::Decision decide(bool /*found*/, std::uint64_t /*old*/, Worker&) {
-    return {index::Decision::what::put, ~key_};
-  }
-  void commit(NodeT&, bool, std::uint64_t, std::uint64_t, Worker&) noexcept {}
-  step committed(bool found, std::uint64_t, Worker& worker) { return next(found != insert_, worker); }
-  step left(bool, std::uint64_t, Worker& worker) { return next(false, worker); }
-  step out_of_memory(Worker& worker) { return next(false, worker); }
-
- private:
-  void choose() noexcept {
-    key_ = key_of(insert_ ? run_->next_insert++ : run_->random.below(run_->keys));
-    ++run_->started;
-  }
-  step next(bool right, Worker& worker) {
-    ++run_->finished;
-    run_->wrong += right ? 0 : 1;
-    if (run_->started >= run_->wanted) {
-      return step::done;
-    }
-    choose();
-    worker.repin(*this);
-    return restart(false);
-  }
-  std::uint64_t key_ = 0;
-  Run* run_;
-  bool insert_;
-};
+using Traits = bench::IntegerTraits;
+using Tree = bench::IntegerTree;
 
 /// A scan of `length` entries from a random key, again and again.
 class RangeTask final : public index::ScanTask<RangeTask, Traits> {
@@ -142,44 +62,23 @@ class RangeTask final : public index::ScanTask<RangeTask, Traits> {
   std::uint64_t seen_ = 0;
 };
 
-/// CPU time of this thread: other programs on the machine do not count.
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 /// Million operations a second of CPU time.
 template <class Spawn>
 double measure(runtime::Runtime& runtime, Run& run, std::uint64_t operations, std::uint32_t in_flight,
                const Spawn& spawn) {
-  Worker& worker = runtime.worker(runtime::WorkerId{0});
-  run.started = run.finished = 0;
-  run.wanted = operations;
-  const double start = cpu_seconds();
-  runtime.epochs().enter(worker.id());
-  for (std::uint32_t i = 0; i < in_flight && run.started < run.wanted; ++i) {
-    spawn(worker);
-  }
-  while (run.finished < run.wanted) {
-    worker.step();
-  }
-  return static_cast<double>(operations) / (cpu_seconds() - start) / 1e6;
+  const double start = bench::thread_cpu_seconds();
+  bench::execute(runtime, run, operations, in_flight, spawn);
+  return static_cast<double>(operations) / (bench::thread_cpu_seconds() - start) / 1e6;
 }
 
 /// Million look-ups a second of the hand-written walk.
 double measure_hand_walk(const Tree& tree, Run& run, std::uint64_t operations, std::uint32_t in_flight) {
   bench::HandWalk<Traits> walk{tree, in_flight};
-  const double start = cpu_seconds();
+  const double start = bench::thread_cpu_seconds();
   walk.run(
       operations, [&run] { return key_of(run.random.below(run.keys)); },
       [&run](std::uint64_t key, std::uint64_t value) { run.wrong += value == ~key ? 0 : 1; });
-  return static_cast<double>(operations) / (cpu_seconds() - start) / 1e6;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return static_cast<double>(operations) / (bench::thread_cpu_seconds() - start) / 1e6;
 }
 
 struct Variant {
@@ -243,13 +142,13 @@ int main(int argc, char** argv) {
     }
   }
   for (const Variant& variant : variants) {
-    std::printf("%-34s %8.2f Mops/s\n", variant.name.c_str(), median(variant.reads));
+    std::printf("%-34s %8.2f Mops/s\n", variant.name.c_str(), bench::median(variant.reads));
   }
   std::printf("%-34s %8.2f times\n", "prefetch at spawn against off",
-              median(variants[0].reads) / median(variants[2].reads));
-  std::printf("%-34s %8.2f Mops/s\n", "the same walked by hand, no tasks", median(by_hand));
+              bench::median(variants[0].reads) / bench::median(variants[2].reads));
+  std::printf("%-34s %8.2f Mops/s\n", "the same walked by hand, no tasks", bench::median(by_hand));
   std::printf("%-34s %8.2f times\n", "prefetch at spawn against that",
-              median(variants[0].reads) / median(by_hand));
+              bench::median(variants[0].reads) / bench::median(by_hand));
   worker.set_prefetch({runtime::prefetch_mode::at_spawn, 8, window});
   std::printf("%-34s %8.2f Mops/s\n", "updates", measure(runtime, run, operations, window, spawn_update));
   std::printf("%-34s %8.2f M/s\n", "scans of 100",

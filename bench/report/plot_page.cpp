@@ -148,13 +148,22 @@ std::vector<NamedResult> name_results(const std::vector<std::string>& files, std
   return named;
 }
 
+std::string page_start(const std::string& title, const std::string& heading) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
+      "charset=\"utf-8\"/><title>{}</title><style>{}</style></head>"
+      "<body>\n<h1>{}</h1>\n",
+      escaped(title), kStyle, escaped(heading));
+}
+
 std::string plot_page(const std::vector<NamedResult>& results) {
-  std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>mxkv-ycsb: ";
+  std::string title = "mxkv-ycsb: ";
   for (std::size_t i = 0; i < results.size(); ++i) {
-    out += (i > 0 ? ", " : "") + escaped(results[i].name);
+    title += (i > 0 ? ", " : "") + results[i].name;
   }
-  add(out, "</title><style>{}</style></head><body>\n<h1>mxkv-ycsb: {}</h1>\n", kStyle,
-      results.size() > 1 ? fmt::format("{} results", results.size()) : escaped(results.front().name));
+  std::string out =
+      page_start(title, results.size() > 1 ? fmt::format("mxkv-ycsb: {} results", results.size())
+                                           : "mxkv-ycsb: " + results.front().name);
   add_table(out, results);
   out += "<h2>Latency</h2>\n<div class=\"charts\">\n";
   for (std::size_t kind = 0; kind < kOperationKinds; ++kind) {

@@ -17,6 +17,9 @@ struct NamedResult {
 /// files.
 std::vector<NamedResult> name_results(const std::vector<std::string>& files, std::vector<RunResult> results);
 
+/// How such a page begins, up to and with its heading; </body></html> ends it. `title` is plain text.
+std::string page_start(const std::string& title, const std::string& heading);
+
 /// A table of all, latency by percentile for each kind of operation, throughput and latency over time,
 /// comparisons, and how each result was measured. Well-formed XML too.
 std::string plot_page(const std::vector<NamedResult>& results);

@@ -1,0 +1,91 @@
+"""bench/figures/run on tiny sizes: every figure yields points of the one form, and the page shows them all."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = os.environ.get("MXKV_FIGURES_BUILD")
+FIELDS = {"figure": str, "series": str, "x": (int, float, str), "y": (int, float), "unit": str, "parameters": dict,
+          "machine": dict, "commit": str}
+
+
+@unittest.skipUnless(BUILD, "the figures' programs are not part of this build")
+class FiguresTest(unittest.TestCase):
+    """One run; the tests look at what it wrote."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.output = pathlib.Path(cls.folder.name)
+        cls.done = cls.run_figures("--quick")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.folder.cleanup()
+
+    @classmethod
+    def run_figures(cls, *flags: str) -> subprocess.CompletedProcess:
+        return subprocess.run([ROOT / "bench" / "figures" / "run", "--build", BUILD, "--output", cls.output, *flags],
+                              capture_output=True, text=True, check=False)
+
+    def page(self) -> str:
+        return (self.output / "index.html").read_text(encoding="utf-8")
+
+    def described(self) -> list[dict]:
+        return json.loads((ROOT / "bench" / "figures" / "paper.json").read_text(encoding="utf-8"))
+
+    def test_every_figure_yields_points_of_the_one_form(self) -> None:
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        for figure in self.described():
+            lines = (self.output / f"{figure['figure']}.jsonl").read_text(encoding="utf-8").splitlines()
+            self.assertTrue(lines, figure["figure"])
+            for line in lines:
+                point = json.loads(line)
+                self.assertEqual(list(point), list(FIELDS), line)
+                for field, kind in FIELDS.items():
+                    self.assertIsInstance(point[field], kind, line)
+                self.assertEqual(point["figure"], figure["figure"])
+                self.assertGreater(point["y"], 0, line)
+
+    def test_the_page_is_well_formed_and_has_a_chart_for_each_figure(self) -> None:
+        page = xml.etree.ElementTree.fromstring(self.page().split("\n", 1)[1])
+        titles = [heading.text for heading in page.iter("h2")]
+        self.assertEqual(titles, [figure["title"] for figure in self.described()])
+        drawn = {svg.get("aria-label") for svg in page.iter("{http://www.w3.org/2000/svg}svg")}
+        self.assertEqual(drawn, set(titles))
+        self.assertNotIn("Not measured in this run", self.page())
+
+    def test_what_the_papers_say_names_points_that_exist(self) -> None:
+        for figure in self.described():
+            lines = (self.output / f"{figure['figure']}.jsonl").read_text(encoding="utf-8").splitlines()
+            points = {(point["series"], f"{point['x']:g}" if not isinstance(point["x"], str) else point["x"])
+                      for point in map(json.loads, lines)}
+            for fact in figure["facts"]:
+                self.assertNotEqual("ours" in fact, "instead" in fact, fact)
+                for names in fact.get("ours", {}).values():
+                    for name in names if isinstance(names[0], list) else [names]:
+                        self.assertIn(tuple(name), points, f"{figure['figure']}: {fact['what']}")
+
+    def test_an_unknown_figure_is_refused(self) -> None:
+        refused = self.run_figures("--only", "none")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("invalid choice: 'none'", refused.stderr)
+
+    def test_a_line_that_is_no_point_is_refused_with_its_number(self) -> None:
+        points = self.output / "bad.txt"
+        good = (self.output / "prefetch.jsonl").read_text(encoding="utf-8").splitlines()[0]
+        points.write_text(f'{good}\n{{"figure": "prefetch"}}\n', encoding="utf-8")
+        refused = subprocess.run([pathlib.Path(BUILD) / "bench" / "figures" / "figures-page",
+                                  ROOT / "bench" / "figures" / "paper.json", points],
+                                 capture_output=True, text=True, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("point 2: ", refused.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
