@@ -1,7 +1,7 @@
-"""The container image: built, run by file, by environment and by arguments, checked, stopped.
+"""The container image and the compose file: built, run by file, by environment and by arguments, checked, loaded, stopped.
 
 Runs without an engine's daemon: buildah and podman with a storage of their own, so that nothing of the machine's is
-touched, on the host's network. The base image is made by debootstrap under the name that the Dockerfile asks for.
+touched; on the host's network, but for the compose file, which makes one of its own. The base image is made by debootstrap under the name that the Dockerfile asks for.
 """
 
 import json
@@ -15,6 +15,7 @@ from pathlib import Path
 import machine
 
 BASE = "docker.io/library/debian:bookworm-slim"
+COMPOSE = machine.REPOSITORY / "docker" / "compose.yaml"
 FULL_CONFIGURATION = machine.REPOSITORY / "config" / "mxkv.yaml"
 
 
@@ -30,7 +31,7 @@ def ulimits() -> list:
 
 
 @machine.needs(machine.long_only(), machine.root_only(),
-               machine.missing("buildah", "podman", "runc", "debootstrap"))
+               machine.missing("buildah", "podman", "podman-compose", "runc", "debootstrap"))
 class ContainerTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -41,7 +42,8 @@ class ContainerTest(unittest.TestCase):
         storage.write_text(f'[storage]\ndriver = "vfs"\ngraphroot = "{cls.folder}/graph"\nrunroot = "{cls.folder}/run"\n')
         settings.write_text(f'[containers]\ndefault_ulimits = {json.dumps(ulimits())}\n'
                           '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
-                          f'tmp_dir = "{cls.folder}/tmp"\n')
+                          f'tmp_dir = "{cls.folder}/tmp"\n'
+                          f'[network]\nnetwork_backend = "netavark"\nnetwork_config_dir = "{cls.folder}/networks"\n')
         cls.environment = os.environ | {"CONTAINERS_STORAGE_CONF": str(storage), "CONTAINERS_CONF": str(settings),
                                         "BUILDAH_ISOLATION": "chroot"}
         cls.engine("podman", "import", base, BASE)
@@ -131,6 +133,20 @@ class ContainerTest(unittest.TestCase):
     def test_another_command_runs_in_place_of_the_server(self):
         version = machine.run(machine.MXKVD, "--version").stdout.split()[1]
         self.assertIn(version, self.engine("podman", "run", "--rm", "--network", "host", "mxkv", "mxkvd", "--version").stdout)
+
+    def test_compose_starts_the_server_and_loads_it(self):
+        def compose(*arguments, **options):
+            return machine.run("podman-compose", "-p", "mxkv-test", "-f", COMPOSE, *arguments, cwd=machine.REPOSITORY,
+                               env=self.environment | {"MXKV_PORT": str(self.port), "RECORDS": "1000"}, **options)
+        self.addCleanup(compose, "down", check=False)
+        compose("up", "--detach", "--no-build", "mxkvd")
+        name, = self.engine("podman", "ps", "--all", "--quiet").stdout.split()
+        self.wait(name)
+        self.engine("podman", "healthcheck", "run", name)
+        loaded = compose("run", "--rm", "--no-deps", "load")
+        self.assertIn("[INSERT], Operations, 1000", loaded.stdout)
+        self.assertIn(b"STAT curr_items 1000\r\n", machine.ask(self.port, b"stats\r\n"))
+        self.stop_in_order(name)
 
     def test_the_image_says_what_it_offers(self):
         image, = json.loads(self.engine("podman", "inspect", "mxkv").stdout)
