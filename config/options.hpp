@@ -116,6 +116,7 @@ struct DaemonOptions : PlacementOptions {
   std::uint32_t memory_limit_percent = 0;  ///< of the machine's or control group's, in place of limit_bytes
   runtime::PrefetchOptions prefetch;
   std::uint32_t pools = 4;  ///< task pools of a worker, besides the pinned one
+  runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;
   runtime::EpochOptions epoch;
   std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};

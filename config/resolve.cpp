@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -39,6 +40,8 @@ class Resolver {
     }
     result_.runtime.prefetch = options_.prefetch;
     result_.runtime.pools_per_worker = options_.pools;
+    result_.runtime.stealing = options_.stealing;
+    result_.runtime.topology = std::make_shared<const Topology>(topology_);
     result_.runtime.workers = workers(*placement);
     check_listeners();
     result_.runtime.memory = options_.memory;

@@ -20,6 +20,7 @@ using runtime::Result;
 
 constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
 constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
+constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
 constexpr std::array<std::string_view, 6> kLogLevelWords{"trace", "debug", "info", "warning", "error", "off"};
 
@@ -157,6 +158,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
   show_placement(visitor, options);
   show_topologies(visitor, options.topologies);
   ranged(visitor, "pools", options.pools, kCount, {1, kMostPools});
+  choice(visitor, "stealing", options.stealing, kStealingWords);
   ranged(visitor, "spin_rounds", options.spin_rounds, kCount, {0, 1'000'000});
   visitor.section("memory", [&](SchemaVisitor& section) {
     memory_amount(section, "limit", options.memory.limit_bytes, options.memory_limit_percent);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,13 @@ enum class prefetch_mode : std::uint8_t {
   off,       ///< never
   distance,  ///< when the task is `distance` slots from execution in the prefetch buffer
   at_spawn,  ///< when the task enters the prefetch buffer
+};
+
+/// Whose pools an idle worker takes tasks from [MK 5].
+enum class stealing_scope : std::uint8_t {
+  off,      ///< nobody's
+  node,     ///< those of workers on its NUMA node
+  machine,  ///< those of all workers, nearest first
 };
 
 /// Prefetch buffer of a worker.
@@ -52,9 +60,14 @@ struct WorkerPlacement {
   std::uint32_t pools = 0;                       ///< of this worker; 0: RuntimeOptions::pools_per_worker
 };
 
+struct Topology;
+
 /// Everything the runtime needs to start.
 struct RuntimeOptions {
   std::vector<WorkerPlacement> workers;  ///< one worker each, at least one
+  /// The machine, for who is near whom; null: workers of a node are all alike.
+  std::shared_ptr<const Topology> topology;
+  stealing_scope stealing = stealing_scope::node;
   std::vector<std::uint32_t> os_nodes;  ///< the system's number of NumaNodeId i; empty: one node, never bound
   std::vector<std::size_t> node_bytes;  ///< most memory placed on NumaNodeId i; empty: as its workers need
   PrefetchOptions prefetch;

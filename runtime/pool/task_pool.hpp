@@ -47,8 +47,10 @@ class BasicTaskPool {
   /// Takes the lease of a ready pool. False: nothing to take. Any worker.
   [[nodiscard]] bool take() noexcept;
 
-  /// Gives the lease back. The lease-local list must be empty. Holder only.
-  void give() noexcept;
+  /// Gives the lease back, with what waits in the lease-local list: the next holder finds it there. None of
+  /// the pool's tasks may sit in the holder's prefetch buffer. True: tasks are left, the pool is ready, and
+  /// nobody was told. Holder only.
+  bool give() noexcept;
 
   // The following are for the holder of the lease only.
 
@@ -56,8 +58,10 @@ class BasicTaskPool {
   [[nodiscard]] MxTask* next_task() noexcept;
   /// Appends a task of the holder's own: a plain list operation.
   void spawn_locally(MxTask* task) noexcept { local_.push_back(task); }
-  /// Whether the holder may give the lease back: no task of the pool waits locally or is being executed.
+  /// Whether no task of the pool waits locally or is being executed.
   [[nodiscard]] bool idle() const noexcept { return local_.empty() && in_buffer_ == 0; }
+  /// Tasks of this pool that sit in the holder's prefetch buffer.
+  [[nodiscard]] std::uint32_t in_buffer() const noexcept { return in_buffer_; }
   /// Counts tasks of this pool that sit in the holder's prefetch buffer; the lease covers them.
   void entered_buffer() noexcept { ++in_buffer_; }
   void left_buffer() noexcept { --in_buffer_; }
@@ -108,19 +112,20 @@ bool BasicTaskPool<Schedule>::take() noexcept {
 }
 
 template <class Schedule>
-void BasicTaskPool<Schedule>::give() noexcept {
-  MXKV_ASSERT(idle(), "a lease covers all tasks of the pool that its holder took");
+bool BasicTaskPool<Schedule>::give() noexcept {
+  MXKV_ASSERT(in_buffer_ == 0, "a lease covers all tasks of the pool that its holder took");
   pool_state expected = pool_state::leased;
   // A queue that is not empty must stay ready even if no spawner came since: the holder may have stopped
   // at its quantum, or met a task that was still being linked.
-  const bool drained = queue_.empty();
+  const bool drained = local_.empty() && queue_.empty();
   Schedule::point();
   if (drained && word_.compare_exchange_strong(expected, pool_state::empty, std::memory_order_seq_cst)) {
-    return;
+    return false;
   }
   MXKV_DCHECK(expected == pool_state::leased || expected == pool_state::leased_dirty,
               "only a held lease is given back");
   word_.store(pool_state::ready, std::memory_order_seq_cst);  // pairs with take()
+  return true;
 }
 
 template <class Schedule>

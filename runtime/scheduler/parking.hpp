@@ -6,9 +6,18 @@
 //
 // All four are seq_cst: of the two looks at least one sees the other side's store, so no wake-up is lost. The
 // work is the word of a task pool (pool/task_pool.hpp), which is seq_cst for the same reason.
+//
+// Who wakes a worker takes its flag down first (claim), so that of many spawners one pays for the wake-up.
+// The worker may then go on without having been woken yet, and even park again: the wake-up that is on its
+// way ends that parking too, for nothing.
+//
+// A pool of a worker that is busy may be stolen, so its spawner wakes a parked thief. It looks at a counter
+// of parked workers before it looks at their flags; the counter goes up before the flag and down after it, so
+// zero means that whoever parks from then on sees the pool.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "runtime/pool/mpsc_queue.hpp"
 
@@ -17,10 +26,16 @@ namespace mxkv::runtime {
 template <class Schedule = FreeRunning>
 class BasicParkingFlag {
  public:
+  /// `parked_workers` counts the flags that are up, of all workers.
+  explicit BasicParkingFlag(std::atomic<std::uint32_t>& parked_workers) noexcept
+      : parked_workers_(parked_workers) {}
+
   /// Says "parked", then asks `anything_there()`. False: something is there, the flag is down again and the
   /// worker must not block. Owner worker only.
   template <class Look>
   [[nodiscard]] bool try_park(const Look& anything_there) noexcept {
+    parked_workers_.fetch_add(1, std::memory_order_seq_cst);  // pairs with Runtime::parked_workers()
+    Schedule::point();
     parked_.store(true, std::memory_order_seq_cst);  // pairs with parked()
     Schedule::point();
     if (anything_there()) {
@@ -29,8 +44,18 @@ class BasicParkingFlag {
     }
     return true;
   }
-  /// After blocking. Relaxed: who still sees the flag sends one wake-up too many. Owner worker only.
-  void unpark() noexcept { parked_.store(false, std::memory_order_relaxed); }
+  /// After blocking: takes the flag down unless somebody claimed it. Owner worker only.
+  void unpark() noexcept { static_cast<void>(claim()); }
+
+  /// Takes the flag down. True: it was up, and the caller, if it is not the owner, must wake the worker. Any
+  /// thread.
+  [[nodiscard]] bool claim() noexcept {
+    if (!parked_.load(std::memory_order_relaxed) || !parked_.exchange(false, std::memory_order_seq_cst)) {
+      return false;
+    }
+    parked_workers_.fetch_sub(1, std::memory_order_relaxed);
+    return true;
+  }
 
   /// Whether the worker must be woken. A spawner asks after it made a pool ready. Any thread.
   [[nodiscard]] bool parked() const noexcept {
@@ -39,6 +64,7 @@ class BasicParkingFlag {
 
  private:
   std::atomic<bool> parked_{false};
+  std::atomic<std::uint32_t>& parked_workers_;
 };
 
 using ParkingFlag = BasicParkingFlag<>;

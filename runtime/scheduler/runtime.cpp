@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "runtime/topology/binding.hpp"
+#include "runtime/topology/order.hpp"
 
 namespace mxkv::runtime {
 
@@ -68,6 +69,9 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
       node_space_(budget_, space_options(options_, pages_, memory_category::index)),
       outside_heap_(task_memory_.processor_heap(options_.workers.front().node)),
       pools_(std::make_unique<TaskPool[]>(first_pools_.back())) {
+  if (options_.topology == nullptr) {
+    options_.topology = std::make_shared<const Topology>(plain_topology(options_.workers));
+  }
   for (std::size_t i = 0; i < options_.workers.size(); ++i) {
     const WorkerId id{static_cast<std::uint16_t>(i)};
     const std::size_t first = first_pools_[i];
@@ -78,6 +82,10 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
     Worker& worker = workers_.emplace_back(*this, id, options_.workers[i].node,
                                            std::span<TaskPool>{&pools_[first], end - first});
     worker.set_poller(event_pollers_.emplace_back());
+    const auto near = [&](auto order) {
+      return within(options_.stealing, order(*options_.topology, options_.workers, id), options_.workers, id);
+    };
+    worker.set_neighbours({.victims = near(steal_order), .thieves = near(wake_order)});
   }
   // Without a look at parked(): the owner may be between its last collect() and its parking, nobody else
   // tells it again, and one wake too many for each 256 KiB of foreign frees is cheap.
@@ -152,9 +160,15 @@ void Runtime::submit(MxTask* task, WorkerId worker) noexcept {
   }
   Worker& owner = workers_[worker.index()];
   TaskPool& submitted = pool(owner.pinned_pool());
-  if (submitted.spawn(task) && owner.parked()) {
-    owner.wake();
+  if (submitted.spawn(task)) {
+    announce(submitted, nullptr);
   }
+}
+
+bool Runtime::announce(const TaskPool& pool, const Worker* by) noexcept {
+  Worker& owner = worker(pool.owner());
+  // The owner itself looks at its pools before it executes on, and wakes thieves if it leaves one.
+  return &owner != by && (owner.rouse() || (pool.id() != owner.pinned_pool() && owner.rouse_thief()));
 }
 
 void Runtime::drain_stopped() noexcept {

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/cache_line.hpp"
 #include "runtime/base/clock.hpp"
 #include "runtime/base/result.hpp"
 #include "runtime/epoch/epoch_manager.hpp"
@@ -63,6 +64,16 @@ class Runtime {
   /// Spawns a task from a thread that is no worker: to its annotated place, else to `worker`.
   void submit(MxTask* task, WorkerId worker) noexcept;
 
+  /// Tells of a pool that became ready: wakes its owner if that is parked, else, if the pool may be stolen,
+  /// one parked worker near it. `by` is the worker that tells, or null. Returns whether somebody was woken.
+  bool announce(const TaskPool& pool, const Worker* by) noexcept;
+  /// Where parking workers count themselves.
+  [[nodiscard]] std::atomic<std::uint32_t>& parked_flags() noexcept { return parked_workers_; }
+  /// How many workers are parked. seq_cst: asked after a pool was made ready, see parking.hpp.
+  [[nodiscard]] std::uint32_t parked_workers() const noexcept {
+    return parked_workers_.load(std::memory_order_seq_cst);  // pairs with BasicParkingFlag::try_park()
+  }
+
   [[nodiscard]] std::size_t worker_count() const noexcept { return workers_.size(); }
   [[nodiscard]] Worker& worker(WorkerId id) noexcept { return workers_[id.index()]; }
   [[nodiscard]] TaskPool& pool(PoolId id) noexcept { return pools_[id.index()]; }
@@ -102,6 +113,7 @@ class Runtime {
   std::mutex outside_mutex_;  ///< guards outside_heap_: threads that are no workers are rare
   CoreHeap outside_heap_;
   std::unique_ptr<TaskPool[]> pools_;
+  alignas(kCacheLineBytes) std::atomic<std::uint32_t> parked_workers_{0};
   std::deque<EventPoller> event_pollers_;
   std::deque<Worker> workers_;
   std::vector<std::jthread> threads_;

@@ -55,8 +55,9 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
       items_(runtime.item_space(), account_, id, node),
       nodes_(runtime.node_space(), account_, id, node),
       retired_(*this),
-      random_(0x6D786B76U + id.value()) {
-  MXKV_ASSERT(pools.size() <= PrefetchBuffer::kMaxPools, "a worker's pools fit the tag of a buffered task");
+      random_(0x6D786B76U + id.value()),
+      parking_(runtime.parked_flags()) {
+  MXKV_ASSERT(pools.size() < kStolenTag, "a worker's pools fit the tag of a buffered task");
 }
 
 Worker::~Worker() = default;
@@ -101,12 +102,8 @@ void Worker::spawn_bound(MxTask* task) noexcept {
 }
 
 void Worker::spawn_to(TaskPool& pool, MxTask* task) noexcept {
-  if (pool.spawn(task)) {
-    Worker& owner = runtime_.worker(pool.owner());
-    if (&owner != this && owner.parked()) {  // pairs with prepare_to_park()
-      count(counters_.wakes);
-      owner.wake();
-    }
+  if (pool.spawn(task) && runtime_.announce(pool, this)) {
+    count(counters_.wakes);
   }
 }
 
@@ -114,6 +111,14 @@ void Worker::wake() noexcept {
   if (poller_ != nullptr) {
     poller_->wake();
   }
+}
+
+bool Worker::rouse() noexcept {
+  if (!parking_.parked() || !parking_.claim()) {  // pairs with prepare_to_park()
+    return false;
+  }
+  wake();
+  return true;
 }
 
 void Worker::settle(MxTask* task, runtime::step wanted) noexcept {
@@ -170,8 +175,9 @@ void Worker::run_until(std::uint64_t executed) noexcept {
     if (pool == 0) {
       settle(task, task->task_class().run(*task, *this));
     } else {
-      execute_bound(task, pools_[pool - 1]);
-      pools_[pool - 1].left_buffer();
+      TaskPool& source = tagged_pool(pool);
+      execute_bound(task, source);
+      source.left_buffer();
     }
     refill_if_waiting();
   }
@@ -183,33 +189,76 @@ void Worker::refill_if_waiting() noexcept {
   }
 }
 
+// Whether own pool `own` may fill the buffer: it is leased, now or before.
+//
+// A pool that may be stolen is leased for a term: what was taken from it runs, then it is given back, and
+// what is left in it is for whoever looks first. One such pool is leased at each look, for fairness; further
+// ones only where the window has room, so that a busy worker leaves the rest to thieves.
+bool Worker::lease(std::size_t own, bool& leased_one, bool& left_one) noexcept {
+  TaskPool& pool = pools_[own];
+  const bool shared = own != 0 && !neighbours_.thieves.empty();
+  if (leased_[own]) {
+    if (!shared) {
+      return true;
+    }
+    if (pool.in_buffer() != 0) {
+      return false;
+    }
+    pool.give();
+    leased_[own] = false;
+  }
+  if (pool.state() != pool_state::ready) {
+    return false;
+  }
+  if (shared && leased_one && buffer_.room() == 0) {
+    left_one = true;
+    return false;
+  }
+  if (!pool.take()) {
+    return false;
+  }
+  leased_[own] = true;
+  leased_one = leased_one || shared;
+  return true;
+}
+
+std::uint32_t Worker::fill_from(TaskPool& pool, std::size_t tag) noexcept {
+  const std::uint32_t most = std::max(buffer_.room(), kPoolQuantum);
+  std::uint32_t taken = 0;
+  for (; taken < most && buffer_.size() < kFilledByPools; ++taken) {
+    MxTask* task = pool.next_task();
+    if (task == nullptr) {
+      break;
+    }
+    pool.entered_buffer();
+    buffer_.push(task, tag);
+  }
+  return taken;
+}
+
 void Worker::refill_from_pools() noexcept {
+  if (stolen_ != nullptr && stolen_->in_buffer() == 0) {
+    return_stolen();
+  }
   const std::uint32_t before = buffer_.size();
+  bool leased_one = false;
+  bool left_one = false;
   // Begin with another pool each time: when all are busy, the buffer is full before the last one's turn.
   first_refilled_ = first_refilled_ + 1 < pools_.size() ? first_refilled_ + 1 : 0;
   for (std::size_t turn = 0; turn < pools_.size(); ++turn) {
     const std::size_t shifted = first_refilled_ + turn;
     const std::size_t i = shifted < pools_.size() ? shifted : shifted - pools_.size();
-    TaskPool& pool = pools_[i];
-    if (!leased_[i]) {
-      if (pool.state() != pool_state::ready || !pool.take()) {
-        continue;
+    if (lease(i, leased_one, left_one)) {
+      TaskPool& pool = pools_[i];
+      fill_from(pool, i + 1);
+      if (pool.idle()) {
+        pool.give();
+        leased_[i] = false;
       }
-      leased_[i] = true;
     }
-    const std::uint32_t most = std::max(buffer_.room(), kPoolQuantum);
-    for (std::uint32_t taken = 0; taken < most && buffer_.size() < kFilledByPools; ++taken) {
-      MxTask* task = pool.next_task();
-      if (task == nullptr) {
-        break;
-      }
-      pool.entered_buffer();
-      buffer_.push(task, i + 1);
-    }
-    if (pool.idle()) {
-      pool.give();
-      leased_[i] = false;
-    }
+  }
+  if (left_one && rouse_thief()) {
+    count(counters_.wakes);
   }
   // Where pools, or tasks that respawn without end, fill the window by themselves, waiting free tasks get a
   // quantum, as a pool does: at once in the first case, now and then in the second.
@@ -244,10 +293,13 @@ bool Worker::run_batch() {
     epochs_.enter(id_);
     refill_from_pools();
     refill();
-    if (buffer_.empty()) {
+    if (buffer_.empty() && !steal()) {
       break;
     }
     run_until(std::min(executed_ + kLookEvery, start + batch_tasks_));
+  }
+  if (stolen_ != nullptr && stolen_->in_buffer() == 0) {
+    return_stolen();  // sockets may take a while
   }
   count(counters_.tasks, executed_ - start);
   return executed_ != start;
@@ -316,19 +368,24 @@ void Worker::reclaim_all_stopped() {
 }
 
 bool Worker::pools_ready() const noexcept {
-  return std::any_of(pools_.begin(), pools_.end(),
-                     [](const TaskPool& pool) { return pool.state() != pool_state::empty; });
+  for (std::size_t i = 0; i < pools_.size(); ++i) {
+    // What a thief leases is not ours to wait for: it tells us if tasks are left.
+    if (leased_[i] || pools_[i].state() == pool_state::ready) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool Worker::prepare_to_park() noexcept {
-  if (!buffer_.empty() || !ready_.empty() || !low_priority_.empty()) {
+  if (!buffer_.empty() || !ready_.empty() || !low_priority_.empty() || stolen_ != nullptr) {
     return false;
   }
   epochs_.leave(id_);
   items_.flush_foreign();
   nodes_.flush_foreign();
   account_.flush();
-  return parking_.try_park([this] { return pools_ready() || runtime_.stopping(); });
+  return parking_.try_park([this] { return pools_ready() || victims_ready() || runtime_.stopping(); });
 }
 
 void Worker::run() {
@@ -364,7 +421,7 @@ std::size_t Worker::discard_tasks() noexcept {
   while (!buffer_.empty()) {
     const BufferedTask next = buffer_.pop();
     if (next.pool != 0) {
-      pools_[next.pool - 1].left_buffer();
+      tagged_pool(next.pool).left_buffer();
     }
     discard(next.task);
   }

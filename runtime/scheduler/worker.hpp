@@ -46,8 +46,16 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> retries{0};    ///< tasks that met a writer and were put back
   std::atomic<std::uint64_t> forwarded{0};  ///< bound tasks that had to go to another pool
   std::atomic<std::uint64_t> parks{0};
-  std::atomic<std::uint64_t> wakes{0};      ///< wake-ups that this worker sent to others
-  std::atomic<std::uint64_t> reclaimed{0};  ///< objects freed after their epoch
+  std::atomic<std::uint64_t> wakes{0};         ///< wake-ups that this worker sent to others
+  std::atomic<std::uint64_t> reclaimed{0};     ///< objects freed after their epoch
+  std::atomic<std::uint64_t> pools_stolen{0};  ///< leases taken of other workers' pools
+  std::atomic<std::uint64_t> tasks_stolen{0};  ///< tasks taken from them
+};
+
+/// Other workers as one sees them, nearest first; empty where stealing is off.
+struct Neighbours {
+  std::vector<WorkerId> victims;  ///< whose pools it steals
+  std::vector<WorkerId> thieves;  ///< whom it wakes when it has pools to spare
 };
 
 /// Thread-safety: owner worker only, unless a function says otherwise.
@@ -160,10 +168,10 @@ class Worker final : private RetireBlockSource {
   bool step();
   /// Rounds until stop() was called on the runtime; parks when idle. Runs on the worker's thread.
   void run();
-  /// Whether this worker holds the lease of `pool`.
+  /// Whether this worker holds the lease of `pool`, be it its own or stolen.
   [[nodiscard]] bool leases(PoolId pool) const noexcept {
     const std::size_t local = static_cast<std::size_t>(pool.value()) - first_pool_;
-    return local < pools_.size() && leased_[local];
+    return local < pools_.size() ? leased_[local] : stolen_ != nullptr && stolen_->id() == pool;
   }
   /// The pool that only this worker ever executes from.
   [[nodiscard]] PoolId pinned_pool() const noexcept { return pools_[0].id(); }
@@ -173,10 +181,17 @@ class Worker final : private RetireBlockSource {
   [[nodiscard]] PrefetchOptions prefetch() const noexcept { return buffer_.options(); }
 
   void set_poller(Poller& poller) noexcept { poller_ = &poller; }
+  /// Before the first step. Start-up only.
+  void set_neighbours(Neighbours neighbours) noexcept { neighbours_ = std::move(neighbours); }
   /// Gets the worker out of its parking. Any thread.
   void wake() noexcept;
-  /// Whether it is parked. seq_cst: a spawner asks this after it made a pool ready, see spawn_to(). Any
-  /// thread.
+  /// Wakes it if it is parked; says whether it was. Of several callers one does. Any thread, after it made a
+  /// pool ready.
+  bool rouse() noexcept;
+  /// Wakes the nearest parked worker that may steal from this one, if there is one. Any thread, after it made
+  /// a pool ready.
+  bool rouse_thief() noexcept;
+  /// Whether it is parked. Any thread.
   [[nodiscard]] bool parked() const noexcept { return parking_.parked(); }
   [[nodiscard]] const WorkerCounters& counters() const noexcept { return counters_; }
 
@@ -220,12 +235,23 @@ class Worker final : private RetireBlockSource {
   void refill() noexcept;
   void refill_if_waiting() noexcept;
   void refill_from_pools() noexcept;
+  [[nodiscard]] bool lease(std::size_t own, bool& leased_one, bool& left_one) noexcept;
+  std::uint32_t fill_from(TaskPool& pool, std::size_t tag) noexcept;
+  [[nodiscard]] bool steal() noexcept;
+  void return_stolen() noexcept;
+  [[nodiscard]] bool victims_ready() const noexcept;
+  [[nodiscard]] TaskPool& tagged_pool(std::size_t tag) noexcept {
+    return tag == kStolenTag ? *stolen_ : pools_[tag - 1];
+  }
   bool run_batch();
   void maintain();
   void reclaim(std::size_t most);
   [[nodiscard]] bool pools_ready() const noexcept;
   void* allocate_retire_block() override;
   void release_retire_block(void* block) noexcept override;
+
+  /// In the prefetch buffer: a task of the stolen pool.
+  static constexpr std::size_t kStolenTag = PrefetchBuffer::kMaxPools;
 
   Runtime& runtime_;
   EpochManager& epochs_;
@@ -238,6 +264,9 @@ class Worker final : private RetireBlockSource {
   std::size_t first_pool_;
   std::span<TaskPool> pools_;
   std::vector<bool> leased_;
+  Neighbours neighbours_;
+  TaskPool* stolen_ = nullptr;      ///< another worker's pool that this one leases
+  std::size_t first_stolen_ = 0;    ///< which pool of a victim is looked at first
   std::size_t first_refilled_ = 0;  ///< which pool came first in the last refill
   std::uint32_t batch_tasks_;
   Poller* poller_ = nullptr;

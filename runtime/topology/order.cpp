@@ -69,4 +69,32 @@ std::vector<WorkerId> wake_order(const Topology& topology, std::span<const Worke
   return order(topology, workers, self, nearness::group_same_core);
 }
 
+std::vector<WorkerId> within(stealing_scope scope, std::vector<WorkerId> order,
+                             std::span<const WorkerPlacement> workers, WorkerId self) {
+  switch (scope) {
+    case stealing_scope::off:
+      order.clear();
+      break;
+    case stealing_scope::node:
+      std::erase_if(
+          order, [&](WorkerId other) { return workers[other.index()].node != workers[self.index()].node; });
+      break;
+    case stealing_scope::machine:
+      break;
+  }
+  return order;
+}
+
+Topology plain_topology(std::span<const WorkerPlacement> workers) {
+  Topology plain;
+  for (const WorkerPlacement& worker : workers) {
+    while (plain.nodes.size() <= worker.node.index()) {
+      const auto node = static_cast<NumaNodeId::rep>(plain.nodes.size());
+      plain.nodes.push_back({.node = NumaNodeId{node}, .os_index = node, .memory_bytes = 0, .pus = {}});
+    }
+  }
+  plain.distances = uniform_distances(plain.nodes.size());
+  return plain;
+}
+
 }  // namespace mxkv::runtime

@@ -24,4 +24,12 @@ namespace mxkv::runtime {
 [[nodiscard]] std::vector<WorkerId> wake_order(const Topology& topology,
                                                std::span<const WorkerPlacement> workers, WorkerId self);
 
+/// Those of `order` whom worker `self` may steal from, or wake to be stolen from. Thread-safety: any thread.
+[[nodiscard]] std::vector<WorkerId> within(stealing_scope scope, std::vector<WorkerId> order,
+                                           std::span<const WorkerPlacement> workers, WorkerId self);
+
+/// A machine of which nothing is known but the nodes of its workers, all equally far. Thread-safety: any
+/// thread.
+[[nodiscard]] Topology plain_topology(std::span<const WorkerPlacement> workers);
+
 }  // namespace mxkv::runtime

@@ -195,6 +195,8 @@ void Statistics::runtime_group(StatText& text) const {
     add("parks", counters.parks);
     add("wakes", counters.wakes);
     add("reclaimed", counters.reclaimed);
+    add("pools_stolen", counters.pools_stolen);
+    add("tasks_stolen", counters.tasks_stolen);
   }
 }
 

@@ -24,7 +24,7 @@ struct ParkingRun {
       bodies.emplace_back([this, &task] {
         const bool ready = pool.spawn(&task);
         Interleaving::point();
-        if (ready && flag.parked()) {
+        if (ready && flag.parked() && flag.claim()) {
           Interleaving::point();
           wake_up_waits = true;
         }
@@ -62,11 +62,13 @@ struct ParkingRun {
       execute();
     }
     EXPECT_EQ(executed, tasks.size());
+    EXPECT_EQ(parked_workers.load(), 0U);
     return blocked && wake_up_waits;
   }
 
   runtime::BasicTaskPool<Interleaved> pool;
-  runtime::BasicParkingFlag<Interleaved> flag;
+  std::atomic<std::uint32_t> parked_workers{0};
+  runtime::BasicParkingFlag<Interleaved> flag{parked_workers};
   std::deque<MxTask> tasks;
   std::vector<std::function<void()>> bodies;
   std::size_t executed = 0;

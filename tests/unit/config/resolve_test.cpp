@@ -307,12 +307,16 @@ TEST(Resolve, PassesTheRestOn) {
   options.memory.huge_pages = runtime::huge_pages_mode::off;
   options.memory.numa_placement = false;
   options.spin_rounds = 5;
+  options.stealing = runtime::stealing_scope::machine;
   const RuntimeOptions result = resolved(options, machine());
   EXPECT_EQ(result.prefetch.distance, 33U);
   EXPECT_EQ(result.epoch.interval_ms, 7U);
   EXPECT_EQ(result.memory.huge_pages, runtime::huge_pages_mode::off);
   EXPECT_FALSE(result.memory.numa_placement);
   EXPECT_EQ(result.spin_rounds, 5U);
+  EXPECT_EQ(result.stealing, runtime::stealing_scope::machine);
+  ASSERT_NE(result.topology, nullptr) << "who is near whom";
+  EXPECT_EQ(result.topology->pus.size(), machine().pus.size());
 }
 
 }  // namespace

@@ -99,6 +99,20 @@ TEST_F(TaskPoolTest, TheLeaseCoversTasksInTheBufferAndOnTheLocalList) {
   EXPECT_EQ(pool.state(), pool_state::leased) << "the holder tells nobody of its own tasks";
 }
 
+TEST_F(TaskPoolTest, TheNextHolderFindsWhatTheLastOneSpawnedLocally) {
+  ASSERT_TRUE(pool.spawn(&tasks[0]));
+  ASSERT_TRUE(pool.take());
+  EXPECT_EQ(pool.next_task(), &tasks[0]);
+  pool.spawn_locally(&tasks[1]);
+  EXPECT_TRUE(pool.give()) << "tasks are left";
+  EXPECT_EQ(pool.state(), pool_state::ready);
+  ASSERT_TRUE(pool.take());
+  MxTask* next = pool.next_task();
+  EXPECT_EQ(next != nullptr ? next : pool.next_task(), &tasks[1]);
+  EXPECT_FALSE(pool.give());
+  EXPECT_EQ(pool.state(), pool_state::empty);
+}
+
 TEST_F(TaskPoolTest, TheHolderGetsItsOwnTasksAndThoseFromOutsideInTurn) {
   for (std::size_t i = 0; i < 8; ++i) {
     static_cast<void>(pool.spawn(&tasks[i]));

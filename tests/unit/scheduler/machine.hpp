@@ -11,12 +11,13 @@
 
 namespace mxkv::runtime::testing {
 
-/// Workers that are left to the system's scheduler, on one node, with 4 KiB pages.
+/// Workers that are left to the system's scheduler, on one node, with 4 KiB pages, and that do not steal.
 inline RuntimeOptions unpinned(std::size_t workers) {
   RuntimeOptions options;
   options.workers.resize(workers, WorkerPlacement{.pinned = false});
   options.memory.huge_pages = huge_pages_mode::off;
   options.memory.numa_placement = false;
+  options.stealing = stealing_scope::off;
   return options;
 }
 

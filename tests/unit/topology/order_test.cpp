@@ -115,5 +115,27 @@ TEST(StealOrder, WorkersThatShareAPuAreNearestToEachOther) {
   EXPECT_THAT(first(steal_order(topology, workers, WorkerId{32}), 3), ElementsAre(4, 5, 6));
 }
 
+TEST(Within, StealingIsLimitedToANodeOrReachesAllNearestFirst) {
+  const Topology topology = ring();
+  const std::vector<WorkerPlacement> workers = one_a_pu(topology);
+  const WorkerId self{10};
+  const std::vector<WorkerId> order = steal_order(topology, workers, self);
+  EXPECT_EQ(within(stealing_scope::machine, order, workers, self), order);
+  EXPECT_TRUE(within(stealing_scope::off, order, workers, self).empty());
+  const std::vector<WorkerId> near = within(stealing_scope::node, order, workers, self);
+  EXPECT_EQ(near.size(), kPusPerNode - 1);
+  EXPECT_EQ(nodes_of(near), std::vector<int>{1});
+  EXPECT_TRUE(std::equal(near.begin(), near.end(), order.begin())) << "in the same order";
+}
+
+TEST(PlainTopology, HasTheNodesOfItsWorkersAndOrdersThemInTurn) {
+  std::vector<WorkerPlacement> workers(4);
+  workers[2].node = NumaNodeId{2};
+  const Topology plain = plain_topology(workers);
+  EXPECT_EQ(plain.nodes.size(), 3U) << "one of them without a worker";
+  EXPECT_EQ(first(steal_order(plain, workers, WorkerId{1}), 4), (std::vector{3, 0, 2}))
+      << "its own node first, from the next one on";
+}
+
 }  // namespace
 }  // namespace mxkv::runtime
