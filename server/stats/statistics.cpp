@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "protocol/reply.hpp"
+#include "server/stats/memory_stats.hpp"
 #include "server/stats/stat_text.hpp"
 
 namespace mxkv::server {
@@ -28,16 +29,6 @@ constexpr std::array kStoreNames{
     std::pair{counter::scan_items, "scan_items"},   std::pair{counter::store_no_memory, "store_no_memory"},
 };
 
-constexpr std::array kMemoryNames{
-    std::pair{runtime::memory_category::index, "index"},
-    std::pair{runtime::memory_category::items, "items"},
-    std::pair{runtime::memory_category::tasks, "tasks"},
-    std::pair{runtime::memory_category::output, "output"},
-    std::pair{runtime::memory_category::buffers, "buffers"},
-    std::pair{runtime::memory_category::retired, "retired"},
-    std::pair{runtime::memory_category::other, "other"},
-};
-
 }  // namespace
 
 Statistics::Statistics(runtime::Runtime& runtime, Store& store, const config::DaemonOptions& options)
@@ -54,7 +45,7 @@ std::string Statistics::text(std::string_view group) {
   } else if (group == "index") {
     index_group(text);
   } else if (group == "memory") {
-    memory_group(text);
+    add_memory_stats(text, runtime_);
   } else if (group == "items") {
     if (items() > 0) {  // one class: memory is not divided by item size
       text.add("items:1:number", items());
@@ -204,15 +195,6 @@ void Statistics::index_group(StatText& text) const {
   text.add("levels", store_.tree().root_level() + 1);
   text.add("items", items());
   text.add("node_bytes", runtime_.budget().category_bytes(runtime::memory_category::index));
-}
-
-void Statistics::memory_group(StatText& text) const {
-  const runtime::MemoryBudget& budget = runtime_.budget();
-  text.add("limit", budget.limit_bytes());
-  text.add("used", budget.used_bytes());
-  for (const auto& [category, name] : kMemoryNames) {
-    text.add(name, budget.category_bytes(category));
-  }
 }
 
 }  // namespace mxkv::server

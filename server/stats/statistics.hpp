@@ -46,7 +46,6 @@ class Statistics {
   void settings(StatText& text) const;
   void runtime_group(StatText& text) const;
   void index_group(StatText& text) const;
-  void memory_group(StatText& text) const;
   [[nodiscard]] std::uint64_t items() const noexcept;
   [[nodiscard]] std::uint64_t item_bytes() const noexcept;
 

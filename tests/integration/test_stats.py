@@ -115,6 +115,24 @@ class StatsTest(ServerCase):
             with self.subTest(group):
                 self.assertGreater(len(self.client.stats(group)), 0)
 
+    @mxkv_only("own groups")
+    def test_memory_is_accounted_by_node_and_class(self):
+        def classes(stats: dict) -> dict:
+            return {int(name.split(":")[1]): int(blocks) for name, blocks in stats.items()
+                    if name.startswith("class:") and name.endswith(":blocks")}
+        before = self.client.stats(b"memory")
+        self.client.send(b"".join(block(b"set", b"m%03d" % i, b"x" * 3000) for i in range(500)))
+        self.assertEqual({self.client.line() for _ in range(500)}, {b"STORED"})
+        after = self.client.stats(b"memory")
+        grown = {size: blocks - classes(before).get(size, 0) for size, blocks in classes(after).items()}
+        size = max(grown, key=grown.get)
+        self.assertEqual(grown[size], 500, grown)
+        self.assertTrue(3000 < size < 4500, size)
+        live, spans = int(after["node:0:items:live"]), int(after["node:0:items:spans"])
+        self.assertGreaterEqual(live - int(before["node:0:items:live"]), 500 * 3000)
+        self.assertLessEqual(live, spans)
+        self.assertEqual(spans, int(after["items"]), "one node: all that is charged for items")
+
     def test_stats_in_a_pipeline_keep_the_order(self):
         self.client.send(block(b"set", b"p", b"v") + b"stats\r\nget p\r\n")
         self.assertEqual(self.client.line(), b"STORED")

@@ -1,0 +1,15 @@
+// `stats memory`: the budget by what it is used for, and the value heaps by NUMA node and by size class.
+#pragma once
+
+namespace mxkv::runtime {
+class Runtime;
+}
+
+namespace mxkv::server {
+
+class StatText;
+
+/// Adds the lines. Thread-safety: any thread; each number is a recent one.
+void add_memory_stats(StatText& text, runtime::Runtime& runtime);
+
+}  // namespace mxkv::server
