@@ -188,6 +188,7 @@ TEST(StealingTest, TasksThatAStolenTaskSpawnsIntoItsPoolAreNotLost) {
 TEST(StealingTest, StealingOnANodeDoesNotReachAnotherNode) {
   RuntimeOptions options = sharing(3, stealing_scope::node);
   options.workers[1].node = NumaNodeId{1};
+  options.os_nodes = {0, 1};
   Stealing run{options};
   run.spawn(0);
   EXPECT_FALSE(run.machine[1].step()) << "of another node";
