@@ -123,26 +123,29 @@ LineChart line_chart(const Points& points, const std::string& title) {
   return chart;
 }
 
-/// The y of the point that paper.json names as [series, x].
-std::optional<double> value_of(const Points& points, const ordered_json& name) {
+/// The y of the point that paper.json names as [series, x], in the unit that it asks for, if it does.
+std::optional<double> value_of(const Points& points, const ordered_json& name, const std::string& unit) {
   for (const Point& point : points) {
-    if (point.series == name.at(0).get<std::string>() && point.x == name.at(1).get<std::string>()) {
+    if ((unit.empty() || point.unit == unit) && point.series == name.at(0).get<std::string>() &&
+        point.x == name.at(1).get<std::string>()) {
       return point.y;
     }
   }
   return std::nullopt;
 }
 
-/// What we measured for a fact of a paper: {"point": P}, {"ratio": [P, P]} or {"difference": [P, P]}.
+/// What we measured for a fact of a paper: {"point": P}, {"ratio": [P, P]} or {"difference": [P, P]}, and
+/// perhaps the "unit" of the points, where a figure has several.
 std::string measured(const Points& points, const ordered_json& ours) {
+  const std::string unit = ours.value("unit", std::string());
   if (ours.contains("point")) {
-    const auto value = value_of(points, ours["point"]);
+    const auto value = value_of(points, ours["point"], unit);
     return value ? number_text(*value) : "not measured";
   }
   const bool ratio = ours.contains("ratio");
   const ordered_json& pair = ratio ? ours["ratio"] : ours.at("difference");
-  const auto first = value_of(points, pair.at(0));
-  const auto second = value_of(points, pair.at(1));
+  const auto first = value_of(points, pair.at(0), unit);
+  const auto second = value_of(points, pair.at(1), unit);
   if (!first || !second || (ratio && *second == 0)) {
     return "not measured";
   }

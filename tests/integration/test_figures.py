@@ -63,13 +63,16 @@ class FiguresTest(unittest.TestCase):
     def test_what_the_papers_say_names_points_that_exist(self) -> None:
         for figure in self.described():
             lines = (self.output / f"{figure['figure']}.jsonl").read_text(encoding="utf-8").splitlines()
-            points = {(point["series"], f"{point['x']:g}" if not isinstance(point["x"], str) else point["x"])
-                      for point in map(json.loads, lines)}
+            points = [(point["series"], f"{point['x']:g}" if not isinstance(point["x"], str) else point["x"],
+                       point["unit"]) for point in map(json.loads, lines)]
             for fact in figure["facts"]:
                 self.assertNotEqual("ours" in fact, "instead" in fact, fact)
-                for names in fact.get("ours", {}).values():
+                ours = dict(fact.get("ours", {}))
+                unit = ours.pop("unit", None)
+                for names in ours.values():
                     for name in names if isinstance(names[0], list) else [names]:
-                        self.assertIn(tuple(name), points, f"{figure['figure']}: {fact['what']}")
+                        self.assertTrue(any((series, x) == tuple(name) and unit in (None, point_unit)
+                                            for series, x, point_unit in points), f"{figure['figure']}: {fact}")
 
     def test_an_unknown_figure_is_refused(self) -> None:
         refused = self.run_figures("--only", "none")
