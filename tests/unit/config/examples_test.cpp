@@ -71,15 +71,15 @@ TEST(Examples, OneNode) {
 TEST(Examples, TwoNodes) {
   EXPECT_EQ(outcomes("two-nodes.yaml"),
             (std::vector<std::string>{
-                "9:3: topologies: none fits this machine, which has nodes: 1, cpus: 16, memory: 32GiB "
+                "11:3: topologies: none fits this machine, which has nodes: 1, cpus: 16, memory: 32GiB "
                 "(two-sockets wants nodes: 2, cpus: 32, memory: 96GiB; two-nodes wants nodes: 2)",
-                "9:3: topologies: none fits this machine, which has nodes: 1, cpus: 2, memory: 8GiB "
+                "11:3: topologies: none fits this machine, which has nodes: 1, cpus: 2, memory: 8GiB "
                 "(two-sockets wants nodes: 2, cpus: 32, memory: 96GiB; two-nodes wants nodes: 2)",
                 "two-sockets; 0: 14 on 2-15, 44.7GiB; 1: 16 on 16-31, 51.1GiB; 95.9GiB",
                 "two-nodes; 0: 4 on 0-3; 1: 4 on 4-7; 24GiB",
-                "9:3: topologies: none fits this machine, which has nodes: 4, cpus: 64, memory: 256GiB "
+                "11:3: topologies: none fits this machine, which has nodes: 4, cpus: 64, memory: 256GiB "
                 "(two-sockets wants nodes: 2, cpus: 32; two-nodes wants nodes: 2)",
-                "9:3: topologies: none fits this machine, which has nodes: 4, cpus: 16, memory: 64GiB "
+                "11:3: topologies: none fits this machine, which has nodes: 4, cpus: 16, memory: 64GiB "
                 "(two-sockets wants nodes: 2, cpus: 32, memory: 96GiB; two-nodes wants nodes: 2)"}));
 }
 
@@ -87,14 +87,14 @@ TEST(Examples, FourNodes) {
   EXPECT_EQ(
       outcomes("four-nodes.yaml"),
       (std::vector<std::string>{
-          "9:3: topologies: none fits this machine, which has nodes: 1, cpus: 16, memory: 32GiB "
+          "11:3: topologies: none fits this machine, which has nodes: 1, cpus: 16, memory: 32GiB "
           "(four-large-nodes wants nodes: 4, cpus: 64+; four-nodes wants nodes: 4; half wants nodes: 2, "
           "memory: 64GiB)",
-          "9:3: topologies: none fits this machine, which has nodes: 1, cpus: 2, memory: 8GiB "
+          "11:3: topologies: none fits this machine, which has nodes: 1, cpus: 2, memory: 8GiB "
           "(four-large-nodes wants nodes: 4, cpus: 64+; four-nodes wants nodes: 4; half wants nodes: 2, "
           "memory: 64GiB)",
           "half; 0: 16 on 0-15, 38.3GiB; 38.3GiB",
-          "9:3: topologies: none fits this machine, which has nodes: 2, cpus: 8, memory: 32GiB "
+          "11:3: topologies: none fits this machine, which has nodes: 2, cpus: 8, memory: 32GiB "
           "(four-large-nodes wants nodes: 4, cpus: 64+; four-nodes wants nodes: 4; half wants memory: 64GiB)",
           "four-large-nodes; 0: 12 on 0-5,8-13, 48GiB; 1: 12 on 16-21,24-29, 48GiB; 2: 12 on 32-37,40-45, "
           "48GiB; 3: 4 on 48-49,56-57, 8GiB; 152GiB",
