@@ -4,6 +4,7 @@
 // (A B A B), as medians; and the ceiling, a hand-written walk of the same nodes with as many in flight. As
 // many operations are in flight as the window holds; a finished one starts anew with the next key.
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,27 @@ double measure_hand_walk(const Tree& tree, Run& run, std::uint64_t operations, s
   return static_cast<double>(operations) / (bench::thread_cpu_seconds() - start) / 1e6;
 }
 
+/// The flags' words for the primitives of a tree's nodes.
+std::map<std::string, runtime::primitive> primitive_words() {
+  std::map<std::string, runtime::primitive> words;
+  using enum runtime::primitive;
+  for (const auto how :
+       {serialized_by_scheduling, optimistic_latch, optimistic_scheduling, spin_latch, reader_writer_latch}) {
+    words.emplace(runtime::primitive_name(how), how);
+  }
+  return words;
+}
+
+/// The flag's words for how workers publish their epochs.
+std::map<std::string, runtime::epoch_mode> epoch_words() {
+  std::map<std::string, runtime::epoch_mode> words;
+  using enum runtime::epoch_mode;
+  for (const auto mode : {off, batched, task}) {
+    words.emplace(runtime::epoch_mode_name(mode), mode);
+  }
+  return words;
+}
+
 struct Variant {
   std::string name;
   runtime::PrefetchOptions prefetch;
@@ -103,15 +125,22 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "measurements of each variant, in turn")->capture_default_str();
   bool profile = false;
   app.add_flag("--profile", profile, "look-ups with prefetching at spawn only, for a profiler");
+  index::TreeOptions nodes;
+  app.add_option("--leaves", nodes.leaves, "primitive of the leaves")
+      ->transform(CLI::CheckedTransformer(primitive_words()));
+  app.add_option("--inner", nodes.inner_nodes, "primitive of the inner nodes")
+      ->transform(CLI::CheckedTransformer(primitive_words()));
+  runtime::RuntimeOptions options;
+  app.add_option("--epochs", options.epoch.mode, "when a worker publishes its epoch")
+      ->transform(CLI::CheckedTransformer(epoch_words()));
   CLI11_PARSE(app, argc, argv);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
 
-  runtime::RuntimeOptions options;
   options.workers.push_back({.pu = runtime::PuId{0}, .node = runtime::NumaNodeId{0}, .pinned = false});
   options.prefetch.window = window;
   const runtime::SystemClock clock;
   runtime::Runtime runtime{options, clock};
-  Tree tree{runtime, index::TreeOptions{}};
+  Tree tree{runtime, nodes};
   Worker& worker = runtime.worker(runtime::WorkerId{0});
   Run run;
   run.keys = keys;

@@ -55,6 +55,14 @@ struct LogOptions {
   std::uint32_t rate = 200;        ///< most lines a second; 0: no limit
 };
 
+/// How a level of the tree is synchronised; writers of a scheduled one run in its nodes' pools.
+enum class node_primitive : std::uint8_t { optimistic_latch, optimistic_scheduling };
+
+struct IndexOptions {
+  node_primitive leaves = node_primitive::optimistic_latch;
+  node_primitive inner = node_primitive::optimistic_latch;
+};
+
 /// The process itself.
 struct ServerOptions {
   std::uint32_t drain_timeout_ms = 5000;  ///< for answering what has arrived when it is told to end
@@ -118,6 +126,7 @@ struct DaemonOptions : PlacementOptions {
   std::uint32_t pools = 4;  ///< task pools of a worker, besides the pinned one
   runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;
   runtime::EpochOptions epoch;
+  IndexOptions index;
   std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};
   LimitOptions limits;

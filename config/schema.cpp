@@ -21,6 +21,8 @@ using runtime::Result;
 constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
 constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
 constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine"};
+constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
+constexpr std::array<std::string_view, 2> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
 constexpr std::array<std::string_view, 6> kLogLevelWords{"trace", "debug", "info", "warning", "error", "off"};
 
@@ -171,8 +173,13 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     ranged(section, "window", options.prefetch.window, kCount, {1, kMostWindow});
   });
   visitor.section("epoch", [&](SchemaVisitor& section) {
+    choice(section, "mode", options.epoch.mode, kEpochWords);
     ranged(section, "interval", options.epoch.interval_ms, kDuration, {1, 10_s});
     ranged(section, "bytes", options.epoch.advance_bytes, kSize, {64_KiB, 1_GiB});
+  });
+  visitor.section("index", [&](SchemaVisitor& section) {
+    choice(section, "leaves", options.index.leaves, kNodePrimitiveWords);
+    choice(section, "inner", options.index.inner, kNodePrimitiveWords);
   });
   visitor.section("limits", [&](SchemaVisitor& section) { limits(section, options.limits); });
   visitor.section("server", [&](SchemaVisitor& section) {

@@ -47,8 +47,9 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
   using typename Base::Scratch;
   using typename Base::SearchT;
 
-  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
-                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+  [[gnu::always_inline]] void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head,
+                                             unsigned block, const runtime::OptimisticRead& read,
+                                             Scratch& scratch) const noexcept {
     detail::find_in_leaf<SearchT>(node, meta, this->self().key(), head, block, this->careful(), read,
                                   scratch);
   }

@@ -45,8 +45,16 @@ struct MemoryOptions {
   bool numa_placement = true;  ///< bind each worker's arenas to the NUMA node of its PU
 };
 
+/// How often a worker publishes the epoch that it is in [Mx 4.4, fig. 11].
+enum class epoch_mode : std::uint8_t {
+  batched,  ///< once for many tasks
+  task,     ///< around every task
+  off,      ///< once for many tasks, but nothing is ever reclaimed before the end: for measurements
+};
+
 /// Epoch based reclamation [Mx 4.4].
 struct EpochOptions {
+  epoch_mode mode = epoch_mode::batched;
   std::uint32_t interval_ms = 50;         ///< least time between two epoch advances
   std::size_t advance_bytes = 4U << 20U;  ///< retired bytes of one worker that advance the epoch early
 };

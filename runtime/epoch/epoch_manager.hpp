@@ -22,12 +22,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/ids.hpp"
+#include "runtime/options.hpp"
 
 namespace mxkv::runtime {
+
+/// The word for a mode, as flags and configurations write it. Any thread.
+[[nodiscard]] constexpr std::string_view epoch_mode_name(epoch_mode mode) noexcept {
+  constexpr std::string_view kNames[] = {"batched", "task", "off"};
+  return kNames[static_cast<unsigned>(mode)];
+}
 
 /// The epoch state of all workers. Thread-safety: given per function.
 class EpochManager {

@@ -51,6 +51,7 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
       pools_(pools),
       leased_(pools.size(), false),
       batch_tasks_(runtime.options().batch_tasks),
+      epoch_mode_(runtime.options().epoch.mode),
       account_(runtime.budget().account(id)),
       items_(runtime.item_space(), account_, id, node),
       nodes_(runtime.node_space(), account_, id, node),
@@ -183,6 +184,15 @@ void Worker::run_until(std::uint64_t executed) noexcept {
   }
 }
 
+void Worker::run_each_in_epoch(std::uint64_t executed) noexcept {
+  while (executed_ < executed && !buffer_.empty()) {
+    epochs_.enter(id_);
+    run_until(executed_ + 1);
+    epochs_.leave(id_);
+  }
+  epochs_.enter(id_);  // what is not a task, such as a poller's turn, is in an epoch, too
+}
+
 void Worker::refill_if_waiting() noexcept {
   if (!ready_.empty() || !low_priority_.empty()) {
     refill();
@@ -296,7 +306,12 @@ bool Worker::run_batch() {
     if (buffer_.empty() && !steal()) {
       break;
     }
-    run_until(std::min(executed_ + kLookEvery, start + batch_tasks_));
+    const std::uint64_t most = std::min(executed_ + kLookEvery, start + batch_tasks_);
+    if (epoch_mode_ == epoch_mode::task) [[unlikely]] {
+      run_each_in_epoch(most);
+    } else {
+      run_until(most);
+    }
   }
   if (stolen_ != nullptr && stolen_->in_buffer() == 0) {
     return_stolen();  // sockets may take a while
@@ -322,7 +337,7 @@ bool Worker::step() {
 void Worker::maintain() {
   items_.collect();
   nodes_.collect();
-  if (retired_.empty()) {
+  if (retired_.empty() || epoch_mode_ == epoch_mode::off) {
     return;
   }
   const EpochOptions& options = runtime_.options().epoch;
@@ -348,6 +363,9 @@ void Worker::reclaim(std::size_t most) {
 }
 
 void Worker::reclaim_now() {
+  if (epoch_mode_ == epoch_mode::off) {
+    return;
+  }
   // An object retired in this epoch is stamped with the next one and goes when the horizon is above that.
   for (int advance = 0; advance < 2; ++advance) {
     epochs_.try_advance();

@@ -232,6 +232,7 @@ class Worker final : private RetireBlockSource {
   void settle(MxTask* task, runtime::step wanted) noexcept;
   void execute_bound(MxTask* task, TaskPool& pool) noexcept;
   void run_until(std::uint64_t executed) noexcept;
+  void run_each_in_epoch(std::uint64_t executed) noexcept;
   void refill() noexcept;
   void refill_if_waiting() noexcept;
   void refill_from_pools() noexcept;
@@ -269,6 +270,7 @@ class Worker final : private RetireBlockSource {
   std::size_t first_stolen_ = 0;    ///< which pool of a victim is looked at first
   std::size_t first_refilled_ = 0;  ///< which pool came first in the last refill
   std::uint32_t batch_tasks_;
+  epoch_mode epoch_mode_;
   Poller* poller_ = nullptr;
   void* local_state_ = nullptr;
   MemoryAccount& account_;

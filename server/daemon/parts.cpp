@@ -12,6 +12,14 @@ RangeLimits range_limits(const config::LimitOptions& limits) {
           .time_ns = std::uint64_t{limits.scan_time_ms} * 1'000'000};
 }
 
+index::TreeOptions tree_options(const config::IndexOptions& options) {
+  const auto primitive_of = [](config::node_primitive how) {
+    return how == config::node_primitive::optimistic_latch ? runtime::primitive::optimistic_latch
+                                                           : runtime::primitive::optimistic_scheduling;
+  };
+  return {.leaves = primitive_of(options.leaves), .inner_nodes = primitive_of(options.inner)};
+}
+
 std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runtime) {
   std::vector<std::unique_ptr<WorkerReplies>> replies;
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
@@ -26,8 +34,9 @@ std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runti
 Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved,
              const runtime::Clock& clock)
     : runtime(std::move(resolved), clock),
-      store(runtime,
-            {.tree = {}, .ranges = range_limits(options.limits), .value_bytes = options.limits.value_bytes}),
+      store(runtime, {.tree = tree_options(options.index),
+                      .ranges = range_limits(options.limits),
+                      .value_bytes = options.limits.value_bytes}),
       statistics(runtime, store, options),
       replies(make_replies(runtime)),
       network(runtime, replies, store, options.limits,

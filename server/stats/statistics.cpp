@@ -173,6 +173,10 @@ void Statistics::settings(StatText& text) const {
 }
 
 void Statistics::runtime_group(StatText& text) const {
+  const index::TreeOptions& tree = store_.tree().options();
+  text.add("leaves", runtime::primitive_name(tree.leaves));
+  text.add("inner_nodes", runtime::primitive_name(tree.inner_nodes));
+  text.add("epochs", runtime::epoch_mode_name(runtime_.options().epoch.mode));
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
     const runtime::WorkerCounters& counters =
         runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).counters();

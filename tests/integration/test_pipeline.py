@@ -169,6 +169,17 @@ class PrefetchDistanceTest(PipelineProperties, ServerCase):
     options = Options(workers=2, settings=(UNHURRIED, ("prefetch.mode", "distance"), ("prefetch.distance", "8")))
 
 
+@mxkv_only("how nodes are synchronised")
+class ScheduledNodesTest(PipelineProperties, ServerCase):
+    options = Options(workers=2, settings=(UNHURRIED, ("index.leaves", "optimistic_scheduling"),
+                                           ("index.inner", "optimistic_scheduling")))
+
+
+@mxkv_only("epochs")
+class EpochATaskTest(PipelineProperties, ServerCase):
+    options = Options(workers=2, settings=(UNHURRIED, ("epoch.mode", "task")))
+
+
 @mxkv_only("limits")
 class NarrowLimitsTest(PipelineProperties, ServerCase):
     """Every limit of a turn at its least: all pipelines go through the paths that wait."""

@@ -141,6 +141,16 @@ class StatsTest(ServerCase):
         self.assertEqual(self.client.records(), [(b"p", b"v", [0])])
 
 
+@mxkv_only("own groups")
+class RuntimeModesTest(ServerCase):
+    options = Options(workers=1, settings=(("index.leaves", "optimistic_scheduling"), ("epoch.mode", "task")))
+
+    def test_runtime_tells_how_nodes_are_synchronised_and_epochs_published(self):
+        stats = self.connect().stats(b"runtime")
+        self.assertEqual((stats["leaves"], stats["inner_nodes"], stats["epochs"]),
+                         ("optimistic_scheduling", "optimistic_latch", "task"))
+
+
 class ThreadsTest(ServerCase):
     options = Options(workers=1)
 

@@ -304,6 +304,7 @@ TEST(Resolve, PassesTheRestOn) {
   DaemonOptions options;
   options.prefetch.distance = 33;
   options.epoch.interval_ms = 7;
+  options.epoch.mode = runtime::epoch_mode::task;
   options.memory.huge_pages = runtime::huge_pages_mode::off;
   options.memory.numa_placement = false;
   options.spin_rounds = 5;
@@ -311,6 +312,7 @@ TEST(Resolve, PassesTheRestOn) {
   const RuntimeOptions result = resolved(options, machine());
   EXPECT_EQ(result.prefetch.distance, 33U);
   EXPECT_EQ(result.epoch.interval_ms, 7U);
+  EXPECT_EQ(result.epoch.mode, runtime::epoch_mode::task);
   EXPECT_EQ(result.memory.huge_pages, runtime::huge_pages_mode::off);
   EXPECT_FALSE(result.memory.numa_placement);
   EXPECT_EQ(result.spin_rounds, 5U);

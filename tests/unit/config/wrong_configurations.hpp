@@ -13,7 +13,7 @@ struct WrongConfiguration {
       errors;  ///< without the file's name; {top} and {limits} stand for the keys that are allowed there
 };
 
-inline constexpr std::array<WrongConfiguration, 98> kWrongConfigurations{{
+inline constexpr std::array<WrongConfiguration, 100> kWrongConfigurations{{
     {"a key mistyped", "limts: {pipeline: 1}\n",
      "1:1: limts: an unknown key, did you mean limits? (allowed: {top})"},
     {"letters swapped", "memroy: {limit: 1GiB}\n",
@@ -121,6 +121,10 @@ inline constexpr std::array<WrongConfiguration, 98> kWrongConfigurations{{
      "1:20: limits.pipeline: \"18446744073709551616\" is not a number (allowed: decimal digits)"},
     {"an unknown word", "memory: {huge_pages: always}\n",
      "1:22: memory.huge_pages: \"always\" is unknown (allowed: off, transparent)"},
+    {"reclamation off", "epoch: {mode: off}\n",
+     "1:15: epoch.mode: \"off\" is unknown (allowed: batched, task)"},
+    {"a primitive of the benchmarks only", "index: {leaves: spin_latch}\n",
+     "1:17: index.leaves: \"spin_latch\" is unknown (allowed: optimistic_latch, optimistic_scheduling)"},
     {"an unknown mode of a node", "nodes: [{node: 0, prefetch: {mode: sometimes}}]\n",
      "1:36: nodes[0].prefetch.mode: \"sometimes\" is unknown (allowed: inherit, off, distance, at_spawn)"},
     {"CPUs backwards", "cpus: 3-1\n",

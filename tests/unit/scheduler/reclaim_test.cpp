@@ -62,6 +62,59 @@ TEST_F(Reclaim, FreesARetiredObjectWhenItsEpochsHavePassed) {
   EXPECT_EQ(machine[0].counters().reclaimed.load(), 1U);
 }
 
+TEST(ReclaimModes, WithAnEpochATaskAWorkerIsInNoneBetweenTasksButEachTaskIs) {
+  RuntimeOptions options = Reclaim::quick();
+  options.epoch.mode = epoch_mode::task;
+  Machine machine{options};
+  EpochManager& epochs = machine.runtime.epochs();
+  int freed = 0;
+  const ReclaimKind kind =
+      machine.runtime.add_reclaim_kind([](Worker&, void* times) { ++*static_cast<int*>(times); });
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  // The epoch moves on between two tasks of one batch: the second is in the newer one.
+  machine[0].spawn(lambda_task(machine[0], [&](MxTask&, Worker& worker) {
+    first = epochs.published(worker.id());
+    worker.retire(&freed, kind, 1);
+    epochs.try_advance();
+    return step::done;
+  }));
+  machine[0].spawn(lambda_task(machine[0], [&](MxTask&, Worker& worker) {
+    second = epochs.published(worker.id());
+    return step::done;
+  }));
+  machine[0].step();
+  EXPECT_EQ(second, first + 1);
+  EXPECT_NE(epochs.published(machine[0].id()), EpochManager::kInfinity) << "pollers run in an epoch, too";
+  for (int i = 0; i < 4; ++i) {
+    machine.clock.advance_us(1000);
+    machine.run_until_idle();
+  }
+  EXPECT_EQ(freed, 1);
+}
+
+TEST(ReclaimModes, OffReclaimsOnlyAtTheEnd) {
+  int freed = 0;
+  {
+    RuntimeOptions options = Reclaim::quick();
+    options.epoch.mode = epoch_mode::off;
+    Machine machine{options};
+    const ReclaimKind kind =
+        machine.runtime.add_reclaim_kind([](Worker&, void* times) { ++*static_cast<int*>(times); });
+    machine[0].step();
+    machine[0].retire(&freed, kind, 1'000'000);
+    const std::uint64_t epoch = machine.runtime.epochs().current();
+    for (int i = 0; i < 10; ++i) {
+      machine.clock.advance_us(1000);
+      machine.run_until_idle();
+    }
+    machine[0].reclaim_now();
+    EXPECT_EQ(machine.runtime.epochs().current(), epoch);
+    EXPECT_EQ(freed, 0);
+  }
+  EXPECT_EQ(freed, 1);
+}
+
 TEST_F(Reclaim, DoesNotAdvanceTheEpochBeforeItsInterval) {
   machine.clock.advance_us(1000);
   machine[0].step();
