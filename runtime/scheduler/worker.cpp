@@ -20,8 +20,6 @@ constexpr std::uint32_t kFullLooks = 16;
 constexpr std::uint32_t kBufferedAtMost = PrefetchBuffer::kCapacity - kPoolQuantum;
 /// Pools stop a quantum earlier, else the free tasks' quantum would never find a place.
 constexpr std::uint32_t kFilledByPools = kBufferedAtMost - kPoolQuantum;
-/// Most objects freed per round, so that a large list does not delay replies.
-constexpr std::size_t kReclaimPerRound = 4096;
 
 void count(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -184,15 +182,6 @@ void Worker::run_until(std::uint64_t executed) noexcept {
   }
 }
 
-void Worker::run_each_in_epoch(std::uint64_t executed) noexcept {
-  while (executed_ < executed && !buffer_.empty()) {
-    epochs_.enter(id_);
-    run_until(executed_ + 1);
-    epochs_.leave(id_);
-  }
-  epochs_.enter(id_);  // what is not a task, such as a poller's turn, is in an epoch, too
-}
-
 void Worker::refill_if_waiting() noexcept {
   if (!ready_.empty() || !low_priority_.empty()) {
     refill();
@@ -332,49 +321,6 @@ bool Worker::step() {
   count(counters_.rounds);
   current_worker = before;
   return busy;
-}
-
-void Worker::maintain() {
-  items_.collect();
-  nodes_.collect();
-  if (retired_.empty() || epoch_mode_ == epoch_mode::off) {
-    return;
-  }
-  const EpochOptions& options = runtime_.options().epoch;
-  const std::uint64_t interval_ns = std::uint64_t{options.interval_ms} * 1'000'000;
-  if (now_ns_ - last_advance_ns_ >= interval_ns || retired_.bytes_since_advance() >= options.advance_bytes) {
-    epochs_.try_advance();
-    retired_.reset_bytes();
-    last_advance_ns_ = now_ns_;
-  }
-  reclaim(kReclaimPerRound);
-}
-
-void Worker::reclaim(std::size_t most) {
-  const std::uint64_t now = epochs_.current();
-  if (now == reclaimed_epoch_) {
-    return;
-  }
-  const std::size_t freed = retired_.reclaim(epochs_.horizon(), most, runtime_.reclaim_functions(), *this);
-  count(counters_.reclaimed, freed);
-  if (freed < most) {
-    reclaimed_epoch_ = now;  // nothing more to find until the epoch moves
-  }
-}
-
-void Worker::reclaim_now() {
-  if (epoch_mode_ == epoch_mode::off) {
-    return;
-  }
-  // An object retired in this epoch is stamped with the next one and goes when the horizon is above that.
-  for (int advance = 0; advance < 2; ++advance) {
-    epochs_.try_advance();
-    epochs_.enter(id_);
-  }
-  reclaimed_epoch_ = 0;
-  reclaim(~std::size_t{0});
-  items_.collect();
-  nodes_.collect();
 }
 
 void Worker::reclaim_all_stopped() {

@@ -112,7 +112,7 @@ class CheckTest(ConfigCase):
         file = str(ROOT / "config/examples/two-nodes.yaml")
         errors = self.refused("check", file, "--topology", str(RING))
         self.assertEqual(len(errors), 1)
-        self.assertRegex(errors[0], rf"^{file}:9:3: topologies: none fits this machine, which has nodes: 4, .*"
+        self.assertRegex(errors[0], rf"^{file}:11:3: topologies: none fits this machine, which has nodes: 4, .*"
                                     r"two-nodes wants nodes: 2\)$")
 
     def test_all_that_is_wrong_is_told_in_order(self):
