@@ -87,7 +87,7 @@ BarChart bar_chart(const Points& points, const std::string& title) {
 }
 
 /// Over a number; by its logarithm where it spans more than a few doublings.
-LineChart line_chart(const Points& points, const std::string& title) {
+LineChart line_chart(const Points& points, const std::string& title, const std::string& label) {
   LineChart chart;
   chart.title = title;
   std::vector<double> xs;
@@ -100,7 +100,6 @@ LineChart line_chart(const Points& points, const std::string& title) {
   xs.erase(std::unique(xs.begin(), xs.end()), xs.end());
   const bool logarithmic = xs.front() > 0 && xs.back() > 16 * xs.front();
   const auto position = [logarithmic](double x) { return logarithmic ? std::log2(x) : x; };
-  const std::string label = points.front().line.value("x_label", std::string());
   const double least = position(xs.front());
   chart.x = {label, least, std::max(position(xs.back()), least + 1), {}};
   for (const double x : xs) {
@@ -202,7 +201,9 @@ void add_figure_section(std::string& out, const ordered_json& figure, const Poin
                  [&unit](const Point& point) { return point.unit == unit; });
     const bool numbers = std::all_of(drawn.begin(), drawn.end(),
                                      [](const Point& point) { return point.x_number.has_value(); });
-    out += "<figure>\n" + (numbers ? draw(line_chart(drawn, title)) : draw(bar_chart(drawn, title))) +
+    out += "<figure>\n" +
+           (numbers ? draw(line_chart(drawn, title, figure.value("x_label", std::string())))
+                    : draw(bar_chart(drawn, title))) +
            "</figure>\n";
   }
   out += "</div>\n";

@@ -50,7 +50,8 @@ class FiguresTest(unittest.TestCase):
                 for field, kind in FIELDS.items():
                     self.assertIsInstance(point[field], kind, line)
                 self.assertEqual(point["figure"], figure["figure"])
-                self.assertGreater(point["y"], 0, line)
+                if point["series"] != "a queued hop":  # a difference of two times
+                    self.assertGreater(point["y"], 0, line)
 
     def test_the_page_is_well_formed_and_has_a_chart_for_each_figure(self) -> None:
         page = xml.etree.ElementTree.fromstring(self.page().split("\n", 1)[1])
