@@ -180,6 +180,7 @@ void Runtime::drain_stopped() noexcept {
       any = worker.discard_tasks() > 0 || worker.retired_objects() > 0 || any;
       worker.reclaim_all_stopped();
     }
+    any = joins_.discard_waiting(workers_.front()) > 0 || any;
   }
 }
 

@@ -25,6 +25,7 @@
 #include "runtime/options.hpp"
 #include "runtime/pool/task_pool.hpp"
 #include "runtime/scheduler/event_poller.hpp"
+#include "runtime/scheduler/joins.hpp"
 #include "runtime/scheduler/worker.hpp"
 
 namespace mxkv::runtime {
@@ -87,6 +88,7 @@ class Runtime {
   [[nodiscard]] const RuntimeOptions& options() const noexcept { return options_; }
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
   [[nodiscard]] EpochManager& epochs() noexcept { return epochs_; }
+  [[nodiscard]] Joins& joins() noexcept { return joins_; }
   [[nodiscard]] MemoryBudget& budget() noexcept { return budget_; }
   [[nodiscard]] TaskMemory& task_memory() noexcept { return task_memory_; }
   [[nodiscard]] ValueSpace& item_space() noexcept { return item_space_; }
@@ -113,6 +115,7 @@ class Runtime {
   std::mutex outside_mutex_;  ///< guards outside_heap_: threads that are no workers are rare
   CoreHeap outside_heap_;
   std::unique_ptr<TaskPool[]> pools_;
+  Joins joins_;
   alignas(kCacheLineBytes) std::atomic<std::uint32_t> parked_workers_{0};
   std::deque<EventPoller> event_pollers_;
   std::deque<Worker> workers_;

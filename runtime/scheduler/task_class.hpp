@@ -2,6 +2,9 @@
 // the compiler sees through the synchronisation into the task's own code.
 #pragma once
 
+#include <concepts>
+
+#include "runtime/pool/dependent_task.hpp"
 #include "runtime/synchronization/guarded_execute.hpp"
 #include "runtime/task/task.hpp"
 
@@ -10,6 +13,8 @@ namespace mxkv::runtime {
 namespace detail {
 [[nodiscard]] bool worker_leases(const Worker& worker, PoolId pool) noexcept;
 void finish_task(Worker& worker, MxTask& task) noexcept;
+/// Tells the join that counts the task. At its end, executed or not.
+void end_dependent(Worker& worker, DependentTask& task) noexcept;
 
 template <class T>
 constexpr const char* task_name() noexcept {
@@ -29,6 +34,11 @@ step run_guarded(MxTask& task, Worker& worker) {
     next = guarded_execute(static_cast<T&>(task), worker,
                            [&worker](PoolId pool) { return detail::worker_leases(worker, pool); });
   } while (next == step::now);
+  if constexpr (std::derived_from<T, DependentTask>) {
+    if (next == step::done) {
+      end_dependent(worker, static_cast<T&>(task));
+    }
+  }
   return next;
 }
 
@@ -43,7 +53,7 @@ concept HasUsualWay = requires(T& task, Worker& worker, step& next) {
 
 template <class T>
 constexpr auto run_stretch_of() noexcept -> std::uint64_t (*)(Worker&, std::uint64_t) {
-  if constexpr (HasUsualWay<T>) {
+  if constexpr (HasUsualWay<T> && !std::derived_from<T, DependentTask>) {
     return &run_stretch<T>;
   } else {
     return nullptr;
@@ -60,6 +70,9 @@ inline constexpr TaskClass kTaskClassOf{
     [](MxTask& task, Worker& worker) {
       if constexpr (requires(T& typed) { typed.discard(worker); }) {
         static_cast<T&>(task).discard(worker);
+      }
+      if constexpr (std::derived_from<T, DependentTask>) {
+        detail::end_dependent(worker, static_cast<T&>(task));
       }
       detail::finish_task(worker, task);
     },

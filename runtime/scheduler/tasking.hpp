@@ -5,6 +5,8 @@
 #pragma once
 
 #include <concepts>
+#include <source_location>
+#include <string_view>
 #include <utility>
 
 #include "runtime/scheduler/runtime.hpp"
@@ -13,7 +15,11 @@ namespace mxkv::tasking {
 
 using runtime::access;
 using runtime::access_frequency;
+using runtime::after;
+using runtime::before;
+using runtime::DependentTask;
 using runtime::isolation;
+using runtime::Join;
 using runtime::MxTask;
 using runtime::primitive;
 using runtime::priority;
@@ -79,6 +85,28 @@ template <std::derived_from<MxTask> T, class... Args>
 /// Spawns a task: asynchronous, latch-free.
 inline void spawn(MxTask* task) noexcept {
   this_worker().spawn(task);
+}
+
+/// Spawns a task with dependencies: at once, or when the join that it waits for is complete. On an error (see
+/// spawn_dependent()) nothing was spawned, and the task is still the caller's.
+template <std::derived_from<DependentTask> T>
+[[nodiscard]] runtime::Result<MxTask*> spawn(
+    T* task, const std::source_location& where = std::source_location::current()) {
+  return runtime::spawn_dependent(this_worker(), *task, where);
+}
+
+/// Makes a join: `annotate(before(join))` tasks that must be done until those start that are
+/// `annotate(after(join))`. Tasks wait for joins that were created earlier than the one that counts them.
+/// The creator closes it when all tasks it knows to come before are spawned (these may spawn further ones),
+/// and releases it when it will not refer to it any more.
+[[nodiscard]] inline runtime::Result<Join*> create_join(std::string_view name) {
+  return this_worker().runtime().joins().create(name);
+}
+inline void close(Join& join) noexcept {
+  runtime::end_predecessor(this_worker(), join);
+}
+inline void release(Join& join) noexcept {
+  runtime::release_join(this_worker(), join);
 }
 
 }  // namespace mxkv::tasking
