@@ -45,6 +45,14 @@ std::vector<std::size_t> first_pools(const RuntimeOptions& options) {
   return first;
 }
 
+/// The machine; where nothing is known of it, what can be told from the workers.
+const Topology& known_topology(RuntimeOptions& options) {
+  if (options.topology == nullptr) {
+    options.topology = std::make_shared<const Topology>(plain_topology(options.workers));
+  }
+  return *options.topology;
+}
+
 /// What start() and the new threads agree over; outlives whichever of them looks last.
 struct StartUp {
   explicit StartUp(std::ptrdiff_t workers) : ready(workers) {}
@@ -68,10 +76,8 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
       item_space_(budget_, space_options(options_, pages_, memory_category::items)),
       node_space_(budget_, space_options(options_, pages_, memory_category::index)),
       outside_heap_(task_memory_.processor_heap(options_.workers.front().node)),
-      pools_(std::make_unique<TaskPool[]>(first_pools_.back())) {
-  if (options_.topology == nullptr) {
-    options_.topology = std::make_shared<const Topology>(plain_topology(options_.workers));
-  }
+      pools_(std::make_unique<TaskPool[]>(first_pools_.back())),
+      places_(known_topology(options_), options_.workers, first_pools_.back()) {
   for (std::size_t i = 0; i < options_.workers.size(); ++i) {
     const WorkerId id{static_cast<std::uint16_t>(i)};
     const std::size_t first = first_pools_[i];
@@ -152,17 +158,6 @@ void Runtime::stop() {
     worker.wake();
   }
   threads_.clear();  // joins
-}
-
-void Runtime::submit(MxTask* task, WorkerId worker) noexcept {
-  if (task->annotations().target != Annotations::kAnyWorker) {
-    worker = WorkerId{task->annotations().target};
-  }
-  Worker& owner = workers_[worker.index()];
-  TaskPool& submitted = pool(owner.pinned_pool());
-  if (submitted.spawn(task)) {
-    announce(submitted, nullptr);
-  }
 }
 
 bool Runtime::announce(const TaskPool& pool, const Worker* by) noexcept {

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "runtime/pool/task_pool.hpp"
 #include "runtime/scheduler/event_poller.hpp"
 #include "runtime/scheduler/joins.hpp"
+#include "runtime/scheduler/places.hpp"
 #include "runtime/scheduler/worker.hpp"
 
 namespace mxkv::runtime {
@@ -62,8 +64,19 @@ class Runtime {
     task->annotations().block = static_cast<std::uint8_t>(task_block_for(sizeof(T))) & 7U;
     return task;
   }
-  /// Spawns a task from a thread that is no worker: to its annotated place, else to `worker`.
-  void submit(MxTask* task, WorkerId worker) noexcept;
+  /// Spawns a task from a thread that is no worker: to its annotated place, else to `worker`. Where nobody
+  /// runs at that place, the task goes to `worker` all the same, and what is wrong is returned.
+  std::optional<Error> submit(MxTask* task, WorkerId worker);
+  /// What is wrong with the place that a task is annotated with; empty: nothing.
+  [[nodiscard]] std::optional<Error> check_target(const MxTask& task) const;
+  /// Who of the workers of a core group or node gets a task: `self` if it is one of them, else the less
+  /// loaded of two that `random` chooses. The target exists.
+  [[nodiscard]] WorkerId choose(Target target, std::optional<WorkerId> self, std::uint64_t random) noexcept;
+  [[nodiscard]] const Places& places() const noexcept { return places_; }
+  /// Tasks that were submitted for a place where nobody runs.
+  [[nodiscard]] std::uint64_t misplaced() const noexcept {
+    return misplaced_.load(std::memory_order_relaxed);
+  }
 
   /// Tells of a pool that became ready: wakes its owner if that is parked, else, if the pool may be stolen,
   /// one parked worker near it. `by` is the worker that tells, or null. Returns whether somebody was woken.
@@ -116,6 +129,9 @@ class Runtime {
   CoreHeap outside_heap_;
   std::unique_ptr<TaskPool[]> pools_;
   Joins joins_;
+  Places places_;
+  std::atomic<std::uint64_t> submitted_{0};  ///< spreads submitted tasks over the workers of a node
+  std::atomic<std::uint64_t> misplaced_{0};
   alignas(kCacheLineBytes) std::atomic<std::uint32_t> parked_workers_{0};
   std::deque<EventPoller> event_pollers_;
   std::deque<Worker> workers_;

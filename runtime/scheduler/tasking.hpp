@@ -5,6 +5,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -82,9 +83,16 @@ template <std::derived_from<MxTask> T, class... Args>
   return this_worker().create<T>(std::forward<Args>(args)...);
 }
 
-/// Spawns a task: asynchronous, latch-free.
-inline void spawn(MxTask* task) noexcept {
-  this_worker().spawn(task);
+/// Spawns a task: asynchronous, latch-free. Returns what is wrong with the place that it is annotated with; a
+/// task whose place does not exist runs on this worker.
+inline std::optional<runtime::Error> spawn(MxTask* task) {
+  Worker& worker = this_worker();
+  std::optional<runtime::Error> error;
+  if (task->annotations().target != runtime::Annotations::kAnyWorker) [[unlikely]] {
+    error = worker.runtime().check_target(*task);
+  }
+  worker.spawn(task);
+  return error;
 }
 
 /// Spawns a task with dependencies: at once, or when the join that it waits for is complete. On an error (see

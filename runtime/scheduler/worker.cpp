@@ -79,8 +79,14 @@ bool Worker::is_bound(const MxTask& task) const noexcept {
 void Worker::spawn(MxTask* task) noexcept {
   const std::uint16_t target = task->annotations().target;
   if (target != Annotations::kAnyWorker && target != id_.value()) [[unlikely]] {
-    spawn_to(runtime_.worker(WorkerId{target}).pools_[0], task);
-  } else if (is_bound(*task)) {
+    spawn_placed(task, Target{target});
+  } else {
+    spawn_here(task);
+  }
+}
+
+void Worker::spawn_here(MxTask* task) noexcept {
+  if (is_bound(*task)) {
     spawn_bound(task);
   } else if (task->annotations().priority == priority::low) {
     low_priority_.push_back(task);
@@ -295,6 +301,7 @@ bool Worker::run_batch() {
     if (buffer_.empty() && !steal()) {
       break;
     }
+    load_.store(buffer_.size(), std::memory_order_relaxed);
     const std::uint64_t most = std::min(executed_ + kLookEvery, start + batch_tasks_);
     if (epoch_mode_ == epoch_mode::task) [[unlikely]] {
       run_each_in_epoch(most);
@@ -305,6 +312,7 @@ bool Worker::run_batch() {
   if (stolen_ != nullptr && stolen_->in_buffer() == 0) {
     return_stolen();  // sockets may take a while
   }
+  load_.store(buffer_.size(), std::memory_order_relaxed);
   count(counters_.tasks, executed_ - start);
   return executed_ != start;
 }

@@ -50,6 +50,7 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> reclaimed{0};     ///< objects freed after their epoch
   std::atomic<std::uint64_t> pools_stolen{0};  ///< leases taken of other workers' pools
   std::atomic<std::uint64_t> tasks_stolen{0};  ///< tasks taken from them
+  std::atomic<std::uint64_t> misplaced{0};     ///< tasks annotated with a place where nobody runs
 };
 
 /// Other workers as one sees them, nearest first; empty where stealing is off.
@@ -105,7 +106,8 @@ class Worker final : private RetireBlockSource {
   }
   void release_block(void* memory, task_block block) noexcept { tasks_.release(memory, block); }
 
-  /// Spawns a task: to the pool that its annotations demand, else to this worker.
+  /// Spawns a task: to the place or pool that its annotations demand, else to this worker. A place that does
+  /// not exist is as none, and counted; tasking::spawn() says what is wrong.
   void spawn(MxTask* task) noexcept;
 
   // --- Pins and memory ---
@@ -193,6 +195,8 @@ class Worker final : private RetireBlockSource {
   bool rouse_thief() noexcept;
   /// Whether it is parked. Any thread.
   [[nodiscard]] bool parked() const noexcept { return parking_.parked(); }
+  /// Tasks in its buffer when it last looked at its pools: a cheap measure of how busy it is. Any thread.
+  [[nodiscard]] std::uint32_t load() const noexcept { return load_.load(std::memory_order_relaxed); }
   [[nodiscard]] const WorkerCounters& counters() const noexcept { return counters_; }
 
   /// Before blocking: gives up leases and epoch and says so. False: something came meanwhile, do not block.
@@ -216,7 +220,9 @@ class Worker final : private RetireBlockSource {
   friend std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most);
 
   [[nodiscard]] bool is_bound(const MxTask& task) const noexcept;
+  void spawn_here(MxTask* task) noexcept;
   void spawn_bound(MxTask* task) noexcept;
+  void spawn_placed(MxTask* task, Target target) noexcept;
   void spawn_to(TaskPool& pool, MxTask* task) noexcept;
   /// Whether a task that wants to run again, of whatever access, belongs into this worker's buffer.
   [[nodiscard]] static bool stays_here(const MxTask& task) noexcept {
@@ -285,6 +291,7 @@ class Worker final : private RetireBlockSource {
   std::uint32_t full_looks_ = 0;
   Random random_;
   WorkerCounters counters_;
+  std::atomic<std::uint32_t> load_{0};
   alignas(kCacheLineBytes) ParkingFlag parking_;
 };
 

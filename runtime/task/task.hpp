@@ -14,6 +14,7 @@
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/ids.hpp"
 #include "runtime/resource/data_object.hpp"
+#include "runtime/task/target.hpp"
 
 namespace mxkv::runtime {
 
@@ -50,7 +51,7 @@ struct TaskClass {
 /// here so that a look-up fits one cache line.
 struct Annotations {
   static constexpr std::uint8_t kNoPin = 0xFF;
-  static constexpr std::uint16_t kAnyWorker = 0xFFFF;
+  static constexpr std::uint16_t kAnyWorker = Target::kAnywhere;
 
   runtime::access access : 1 = runtime::access::readonly;
   runtime::priority priority : 2 = runtime::priority::normal;
@@ -58,7 +59,7 @@ struct Annotations {
   std::uint8_t first_line = 0;        ///< first line of the object that the task touches
   std::uint8_t line_count = 0;        ///< how many lines from there; 0: prefetch nothing
   std::uint8_t pin_slot = kNoPin;     ///< epoch slot of the request's pin; kNoPin: none
-  std::uint16_t target = kAnyWorker;  ///< worker that must run it; kAnyWorker: where it was spawned
+  std::uint16_t target = kAnyWorker;  ///< a Target; kAnyWorker: where it was spawned
   std::uint8_t stage = 0;             ///< the task's own: how far its staged access is
   std::uint8_t mark = 0;              ///< the task's own
 };
@@ -86,8 +87,12 @@ class MxTask {
     annotations_.first_line = static_cast<std::uint8_t>(first);
     annotations_.line_count = static_cast<std::uint8_t>(std::min<std::size_t>(count, 255));
   }
-  /// The task must run on `worker`.
-  void annotate(WorkerId worker) noexcept { annotations_.target = worker.value(); }
+  /// The task must run on `worker`, on some worker of a core group or node, or under the lease of a pool;
+  /// with WorkerId{Annotations::kAnyWorker} where it is spawned. Whether that exists is checked at spawn.
+  void annotate(WorkerId worker) noexcept { annotations_.target = Target{worker}.encoded(); }
+  void annotate(CoreGroupId group) noexcept { annotations_.target = Target{group}.encoded(); }
+  void annotate(NumaNodeId node) noexcept { annotations_.target = Target{node}.encoded(); }
+  void annotate(PoolId pool) noexcept { annotations_.target = Target{pool}.encoded(); }
 
   [[nodiscard]] const TaskClass& task_class() const noexcept { return *class_; }
   [[nodiscard]] TaggedPointer object() const noexcept { return object_; }

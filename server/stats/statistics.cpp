@@ -192,6 +192,7 @@ void Statistics::runtime_group(StatText& text) const {
     add("reclaimed", counters.reclaimed);
     add("pools_stolen", counters.pools_stolen);
     add("tasks_stolen", counters.tasks_stolen);
+    add("misplaced", counters.misplaced);
   }
 }
 

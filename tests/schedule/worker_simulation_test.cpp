@@ -15,23 +15,14 @@ namespace {
 
 using runtime::access;
 using runtime::MxTask;
-using runtime::Poller;
 using runtime::Random;
 using runtime::RuntimeOptions;
 using runtime::step;
 using runtime::Worker;
 using runtime::WorkerId;
+using runtime::testing::Bell;
 using runtime::testing::Machine;
 using runtime::testing::Words;
-
-class Bell final : public Poller {
- public:
-  bool poll(Worker&) override { return false; }
-  bool end_turn(Worker&) override { return false; }
-  void block(Worker&, std::uint64_t) override {}
-  void wake() noexcept override { rung = true; }
-  bool rung = false;
-};
 
 /// What readers may still look at; `freed` tells on them.
 struct Payload {
@@ -143,7 +134,7 @@ class Simulation {
   }
 
   void go_on(std::size_t worker) {
-    if (asleep_[worker] && !std::exchange(bells_[worker].rung, false)) {
+    if (asleep_[worker] && std::exchange(bells_[worker].rung, 0) == 0) {
       // Only time wakes it: it has retired objects to look after.
       if (machine_[worker].retired_objects() == 0) {
         return;
@@ -159,7 +150,7 @@ class Simulation {
   }
   [[nodiscard]] bool all_asleep() {
     for (std::size_t i = 0; i < kWorkers; ++i) {
-      if (!asleep_[i] || bells_[i].rung || machine_[i].retired_objects() != 0) {
+      if (!asleep_[i] || bells_[i].rung != 0 || machine_[i].retired_objects() != 0) {
         return false;
       }
     }

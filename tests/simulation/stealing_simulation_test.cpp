@@ -22,24 +22,15 @@ namespace {
 
 using runtime::access;
 using runtime::MxTask;
-using runtime::Poller;
 using runtime::PoolId;
 using runtime::Random;
 using runtime::RuntimeOptions;
 using runtime::step;
 using runtime::Worker;
 using runtime::WorkerId;
+using runtime::testing::Bell;
 using runtime::testing::Machine;
 using runtime::testing::Words;
-
-class Bell final : public Poller {
- public:
-  bool poll(Worker&) override { return false; }
-  bool end_turn(Worker&) override { return false; }
-  void block(Worker&, std::uint64_t) override {}
-  void wake() noexcept override { rung = true; }
-  bool rung = false;
-};
 
 class StealingWorld;
 
@@ -165,7 +156,7 @@ class StealingWorld {
     task.annotate(runtime::TaggedPointer{}, 0);
     switch (random_.below(8)) {
       case 0:
-        task.annotate(some_worker());
+        place(task);
         return step::again;
       case 1:
         on.spawn(hopper(on, random_.below(4)));
@@ -185,9 +176,22 @@ class StealingWorld {
     }
   }
 
+  void place(MxTask& task) {
+    switch (random_.below(3)) {
+      case 0:
+        task.annotate(some_worker());
+        break;
+      case 1:  // one of these may be without a worker: then it stays
+        task.annotate(runtime::NumaNodeId{static_cast<std::uint16_t>(random_.below(3))});
+        break;
+      default:
+        task.annotate(some_pool());
+    }
+  }
+
   void go_on(std::size_t worker) {
     if (asleep_[worker]) {
-      if (!std::exchange(bells_[worker].rung, false)) {
+      if (std::exchange(bells_[worker].rung, 0) == 0) {
         return;
       }
       asleep_[worker] = false;
@@ -199,7 +203,7 @@ class StealingWorld {
   }
   [[nodiscard]] bool all_asleep() const {
     for (std::size_t i = 0; i < asleep_.size(); ++i) {
-      if (!asleep_[i] || bells_[i].rung) {
+      if (!asleep_[i] || bells_[i].rung != 0) {
         return false;
       }
     }

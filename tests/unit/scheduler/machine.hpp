@@ -21,6 +21,16 @@ inline RuntimeOptions unpinned(std::size_t workers) {
   return options;
 }
 
+/// A poller that only notes that it was woken.
+class Bell final : public Poller {
+ public:
+  bool poll(Worker&) override { return false; }
+  bool end_turn(Worker&) override { return false; }
+  void block(Worker&, std::uint64_t) override {}
+  void wake() noexcept override { ++rung; }
+  int rung = 0;
+};
+
 /// A runtime that is never started: the test steps its workers, on one thread, in any order.
 struct Machine {
   explicit Machine(std::size_t workers) : Machine(unpinned(workers)) {}

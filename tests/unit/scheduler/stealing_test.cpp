@@ -9,18 +9,10 @@
 namespace mxkv::runtime {
 namespace {
 
+using testing::Bell;
 using testing::lambda_task;
 using testing::Machine;
 using testing::Words;
-
-class Bell final : public Poller {
- public:
-  bool poll(Worker&) override { return false; }
-  bool end_turn(Worker&) override { return false; }
-  void block(Worker&, std::uint64_t) override {}
-  void wake() noexcept override { ++rung; }
-  int rung = 0;
-};
 
 RuntimeOptions sharing(std::size_t workers, stealing_scope scope = stealing_scope::machine) {
   RuntimeOptions options = testing::unpinned(workers);
