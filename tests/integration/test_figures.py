@@ -12,6 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("MXKV_FIGURES_BUILD")
 FIELDS = {"figure": str, "series": str, "x": (int, float, str), "y": (int, float), "unit": str, "parameters": dict,
           "machine": dict, "commit": str}
+# A difference of two times, an idle server's time, and what is stolen in an instant.
+MAY_BE_NOTHING = {("a queued hop", 4.0), ("mxkvd", "nobody asks"), ("stolen", "80 % on one worker")}
 
 
 @unittest.skipUnless(BUILD, "the figures' programs are not part of this build")
@@ -50,7 +52,7 @@ class FiguresTest(unittest.TestCase):
                 for field, kind in FIELDS.items():
                     self.assertIsInstance(point[field], kind, line)
                 self.assertEqual(point["figure"], figure["figure"])
-                if point["series"] != "a queued hop":  # a difference of two times
+                if (point["series"], point["x"]) not in MAY_BE_NOTHING:
                     self.assertGreater(point["y"], 0, line)
 
     def test_the_page_is_well_formed_and_has_a_chart_for_each_figure(self) -> None:
