@@ -122,6 +122,7 @@ struct DaemonOptions : PlacementOptions {
   std::vector<TopologySection> topologies;  ///< in place of workers, cpus and nodes
   runtime::MemoryOptions memory;
   std::uint32_t memory_limit_percent = 0;  ///< of the machine's or control group's, in place of limit_bytes
+  bool evacuation = true;                  ///< items are moved out of sparse spans
   runtime::PrefetchOptions prefetch;
   std::uint32_t pools = 4;  ///< task pools of a worker, besides the pinned one
   runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;

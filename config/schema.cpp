@@ -166,6 +166,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     memory_amount(section, "limit", options.memory.limit_bytes, options.memory_limit_percent);
     choice(section, "huge_pages", options.memory.huge_pages, kHugePagesWords);
     choice(section, "numa_placement", options.memory.numa_placement, kBoolWords);
+    choice(section, "evacuation", options.evacuation, kBoolWords);
   });
   visitor.section("prefetch", [&](SchemaVisitor& section) {
     choice(section, "mode", options.prefetch.mode, kPrefetchWords);

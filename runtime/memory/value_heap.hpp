@@ -114,6 +114,14 @@ class alignas(kCacheLineBytes) ValueHeap {
     return span->free != nullptr ? span->free : span->base + span->bump;
   }
 
+  /// Whether the block is one of this heap's, in a span that is less than three quarters full and not the one
+  /// that its class allocates from: if such blocks move, their spans run empty. Nobody may release the block
+  /// meanwhile.
+  [[nodiscard]] bool in_sparse_span(const void* block) const noexcept {
+    const detail::Span* const span = space_->span_of(block);
+    return span->owner == this && span->list < detail::kFullnessLists - 1;
+  }
+
   [[nodiscard]] std::size_t usable_size(const void* block) const noexcept {
     return space_->usable_size(block);
   }

@@ -100,8 +100,9 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   return any;
 }
 
-bool NetWorker::end_turn(runtime::Worker& /*worker*/) {
+bool NetWorker::end_turn(runtime::Worker& worker) {
   bool any = false;
+  host_.store.maintain(worker);
   while (ReplyEntry* const entry = host_.directory.next_dirty()) {
     static_cast<Connection*>(entry->session)->settle();
     any = true;

@@ -8,6 +8,7 @@
 #include "runtime/memory/size_classes.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/stats/stat_text.hpp"
+#include "server/store/store.hpp"
 
 namespace mxkv::server {
 
@@ -79,13 +80,14 @@ void add_classes(StatText& text, runtime::Runtime& runtime) {
 
 }  // namespace
 
-void add_memory_stats(StatText& text, runtime::Runtime& runtime) {
+void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& store) {
   const runtime::MemoryBudget& budget = runtime.budget();
   text.add("limit", budget.limit_bytes());
   text.add("used", budget.used_bytes());
   for (const auto& [category, name] : kCategoryNames) {
     text.add(name, budget.category_bytes(category));
   }
+  text.add("moved_items", store.total(counter::items_moved));
   for (const auto& [node, sum] : sums_by_node(runtime)) {
     const std::string prefix = "node:" + std::to_string(node) + ":";
     add_heaps(text, prefix + "items:", sum.items);

@@ -8,8 +8,9 @@ class Runtime;
 namespace mxkv::server {
 
 class StatText;
+class Store;
 
 /// Adds the lines. Thread-safety: any thread; each number is a recent one.
-void add_memory_stats(StatText& text, runtime::Runtime& runtime);
+void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& store);
 
 }  // namespace mxkv::server

@@ -45,7 +45,7 @@ std::string Statistics::text(std::string_view group) {
   } else if (group == "index") {
     index_group(text);
   } else if (group == "memory") {
-    add_memory_stats(text, runtime_);
+    add_memory_stats(text, runtime_, store_);
   } else if (group == "items") {
     if (items() > 0) {  // one class: memory is not divided by item size
       text.add("items:1:number", items());

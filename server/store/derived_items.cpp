@@ -30,6 +30,21 @@ ChunkList* join_lists(runtime::Worker& worker, const Item& front, const Item& ba
   return list;
 }
 
+/// An item of the given shape with the value of `old`; null: out of memory.
+Item* with_shape(runtime::Worker& worker, const Item::Shape& shape, const Item& old) noexcept {
+  Item* made = Item::create(worker, shape);
+  if (made == nullptr) {
+    return nullptr;
+  }
+  if (old.large()) {
+    old.list()->reference();
+    made->set_list(old.list());
+  } else {
+    std::memcpy(made->value_begin(), old.value().data(), old.value().size());
+  }
+  return made;
+}
+
 }  // namespace
 
 Item* join_values(runtime::Worker& worker, const Item& old, const Item& front, const Item& back) noexcept {
@@ -64,17 +79,11 @@ Item* with_expiry(runtime::Worker& worker, const Item& old, std::uint32_t expiry
   Item::Shape shape = shape_like(old, old.value_bytes());
   shape.expiry = expiry;
   shape.expiry_field = true;
-  Item* changed = Item::create(worker, shape);
-  if (changed == nullptr) {
-    return nullptr;
-  }
-  if (old.large()) {
-    old.list()->reference();
-    changed->set_list(old.list());
-  } else {
-    std::memcpy(changed->value_begin(), old.value().data(), old.value().size());
-  }
-  return changed;
+  return with_shape(worker, shape, old);
+}
+
+Item* copy_of(runtime::Worker& worker, const Item& old) noexcept {
+  return with_shape(worker, shape_like(old, old.value_bytes()), old);
 }
 
 bool read_number(const Item& item, std::uint64_t& number) noexcept {

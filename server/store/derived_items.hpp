@@ -1,5 +1,5 @@
-// Items made from other items: append and prepend, incr and decr, touch of an item without an expiry field.
-// All are built outside of the latch; null: out of memory. The sources must be safe to read.
+// Items made from other items: append and prepend, incr and decr, touch of an item without an expiry field,
+// and copies. All are built outside of the latch; null: out of memory. The sources must be safe to read.
 #pragma once
 
 #include "server/store/item.hpp"
@@ -13,6 +13,9 @@ namespace mxkv::server {
 [[nodiscard]] Item* with_value(runtime::Worker& worker, const Item& old, std::string_view value) noexcept;
 /// `old` with room for an expiry, and that expiry.
 [[nodiscard]] Item* with_expiry(runtime::Worker& worker, const Item& old, std::uint32_t expiry) noexcept;
+
+/// The same item in another block. A large value is shared.
+[[nodiscard]] Item* copy_of(runtime::Worker& worker, const Item& old) noexcept;
 
 /// Reads a stored decimal u64 (rule 26: trailing spaces are accepted). False: not a number.
 [[nodiscard]] bool read_number(const Item& item, std::uint64_t& number) noexcept;

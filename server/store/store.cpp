@@ -68,7 +68,8 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
           [](runtime::Worker& worker, void* item) { Item::destroy(worker, static_cast<Item*>(item)); })),
       tree_(runtime, options.tree),
       contexts_(std::make_unique<WorkerContext[]>(runtime.worker_count())),
-      workers_(runtime.worker_count()) {
+      workers_(runtime.worker_count()),
+      evacuates_(options.evacuation) {
   set_limits(options.ranges, options.value_bytes);
   for (std::size_t i = 0; i < workers_; ++i) {
     contexts_[i].store = this;

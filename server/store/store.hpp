@@ -23,6 +23,7 @@ struct StoreOptions {
   index::TreeOptions tree;
   RangeLimits ranges;
   std::uint64_t value_bytes = std::uint64_t{1} << 20U;  ///< longest value; an append may not exceed it either
+  bool evacuation = true;                               ///< move items out of sparse spans
 };
 
 class Store {
@@ -47,6 +48,13 @@ class Store {
   void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address);
   /// flush_all, now or `delay_s` seconds from now.
   void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address);
+
+  /// Housekeeping of a worker: to be called every round.
+  void maintain(runtime::Worker& worker) {
+    if (evacuates_) {
+      context(worker.id()).evacuation.look(*this, worker);
+    }
+  }
 
   // Any thread.
 
@@ -76,6 +84,7 @@ class Store {
   ItemTree tree_;
   std::unique_ptr<WorkerContext[]> contexts_;
   std::size_t workers_;
+  bool evacuates_;
   std::atomic<std::uint64_t> flush_point_{0};
   // Relaxed: each bounds by itself, and nothing is ordered by them.
   std::atomic<std::uint64_t> value_limit_;

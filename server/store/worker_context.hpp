@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "server/store/evacuation.hpp"
+
 namespace mxkv::server {
 
 class ReplyDirectory;
@@ -39,6 +41,7 @@ enum class counter : std::uint8_t {
   total_items,
   items_added,  ///< with items_removed: how many there are
   items_removed,
+  items_moved,  ///< out of sparse spans, see evacuation.hpp
   bytes_added,  ///< with bytes_removed: memory of items in the tree
   bytes_removed,
 };
@@ -65,6 +68,7 @@ struct WorkerContext {
   ReplyDirectory* replies = nullptr;
   StoreCounters counters;
   std::atomic<std::uint64_t> greatest_cas{0};  ///< minted here so far; one writer
+  Evacuation evacuation;
 };
 
 }  // namespace mxkv::server

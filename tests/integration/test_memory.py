@@ -10,10 +10,8 @@ _MIB = 1 << 20
 _FULL = b"SERVER_ERROR out of memory storing object"
 
 
-@mxkv_only("memcached evicts, or fails by slab class")
-class FullTest(ServerCase):
+class OwnServerCase(ServerCase):
     """Each case has a server of its own: memory retired by the one before would come back at some time in the next."""
-    options = Options(memory_mib=64)
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -30,6 +28,11 @@ class FullTest(ServerCase):
 
     def tearDown(self):
         self.server.stop()
+
+
+@mxkv_only("memcached evicts, or fails by slab class")
+class FullTest(OwnServerCase):
+    options = Options(memory_mib=64)
 
     def fill(self, prefix: bytes, size: int) -> int:
         """Stores until the first refusal; returns how many were stored, and takes back what was after that."""
@@ -100,6 +103,85 @@ class FullTest(ServerCase):
         self.client.ask(b"flush_all")
         self.await_room()
         self.assertGreater(self.fill(b"after", 5000), 32 * _MIB // 5000)
+
+
+@mxkv_only("memcached moves slabs, not items")
+class EvacuationTest(OwnServerCase):
+    """Where few items are left in each span the rest of it can be had for other sizes."""
+    options = Options(memory_mib=128)
+
+    def memory(self) -> dict:
+        return {name: int(value) for name, value in self.client.stats(b"memory").items()}
+
+    def store(self, keys, size: int) -> None:
+        """Values that can be told apart; all must be stored."""
+        keys = list(keys)
+        for at in range(0, len(keys), 500):
+            batch = keys[at:at + 500]
+            self.client.send(b"".join(block(b"set", key, key.ljust(size, b"+")) for key in batch))
+            self.assertEqual({self.client.line() for _ in batch}, {b"STORED"})
+
+    def await_memory(self, enough, why: str) -> dict:
+        deadline = time.monotonic() + patience(60)
+        while not enough(memory := self.memory()):
+            self.assertLess(time.monotonic(), deadline, f"{why}: {memory}")
+            time.sleep(0.05)  # asking is what keeps an idle server from sleeping
+        return memory
+
+    def expect_values(self, keys, size: int) -> None:
+        for at in range(0, len(keys), 200):
+            batch = keys[at:at + 200]
+            self.client.send(b"".join(b"get %s\r\n" % key for key in batch))
+            for key in batch:
+                self.assertEqual(self.client.records(), [(key, key.ljust(size, b"+"), [0])])
+
+    def test_small_items_most_of_which_go_leave_room_for_large_ones(self):
+        small = [b"small%07d" % i for i in range(scaled(250000, 100000))]
+        self.store(small, 100)
+        chance = random.Random(3)
+        chance.shuffle(small)
+        kept, gone = small[:len(small) // 10], small[len(small) // 10:]
+        for at in range(0, len(gone), 1000):
+            batch = gone[at:at + 1000]
+            self.client.send(b"".join(b"delete %s\r\n" % key for key in batch))
+            self.assertEqual({self.client.line() for _ in batch}, {b"DELETED"})
+        memory = self.await_memory(
+            lambda now: now["node:0:items:spans"] < 1.25 * now["node:0:items:live"] + (1 << 20),
+            "spans run empty")
+        self.assertGreater(memory["moved_items"], len(kept) // 2)
+        # What they had is there for others: most of the memory, in another size.
+        large = [b"large%04d" % i for i in range(60 * _MIB // 6000)]
+        self.store(large, 6000)
+        self.expect_values(kept, 100)
+        self.expect_values(large, 6000)
+
+    def test_what_is_moved_is_written_and_read_as_ever(self):
+        keys = [b"mix%06d" % i for i in range(scaled(40000, 15000))]
+        model = {}
+        chance = random.Random(4)
+        moved = self.memory()["moved_items"]
+        rounds = 0
+        deadline = time.monotonic() + patience(60)
+        while rounds < 8 or self.memory()["moved_items"] == moved:
+            self.assertLess(time.monotonic(), deadline, "something is moved")
+            rounds += 1
+            # Grown and thinned out in turn, with sizes that differ from round to round.
+            if rounds % 2 == 1:
+                model = {key: chance.choice((30, 100 * (rounds % 10), 700)) for key in keys}
+                requests = [block(b"set", key, key.ljust(size, b"+")) for key, size in model.items()]
+            else:
+                gone = [key for key in keys if chance.random() < 0.9]
+                for key in gone:
+                    del model[key]
+                requests = [b"delete %s\r\n" % key for key in gone]
+            for at in range(0, len(requests), 500):
+                self.client.send(b"".join(requests[at:at + 500]))
+                for _ in requests[at:at + 500]:
+                    self.assertIn(self.client.line(), (b"STORED", b"DELETED"))
+            for key in chance.sample(sorted(model), min(300, len(model))):
+                self.assertEqual(self.client.get(key), key.ljust(model[key], b"+"))
+        for key, size in model.items():
+            self.assertEqual(self.client.get(key), key.ljust(size, b"+"))
 
 
 class ChurnTest(ServerCase):

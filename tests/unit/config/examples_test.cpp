@@ -87,14 +87,14 @@ TEST(Examples, FourNodes) {
   EXPECT_EQ(
       outcomes("four-nodes.yaml"),
       (std::vector<std::string>{
-          "11:3: topologies: none fits this machine, which has nodes: 1, cpus: 16, memory: 32GiB "
+          "9:3: topologies: none fits this machine, which has nodes: 1, cpus: 16, memory: 32GiB "
           "(four-large-nodes wants nodes: 4, cpus: 64+; four-nodes wants nodes: 4; half wants nodes: 2, "
           "memory: 64GiB)",
-          "11:3: topologies: none fits this machine, which has nodes: 1, cpus: 2, memory: 8GiB "
+          "9:3: topologies: none fits this machine, which has nodes: 1, cpus: 2, memory: 8GiB "
           "(four-large-nodes wants nodes: 4, cpus: 64+; four-nodes wants nodes: 4; half wants nodes: 2, "
           "memory: 64GiB)",
           "half; 0: 16 on 0-15, 38.3GiB; 38.3GiB",
-          "11:3: topologies: none fits this machine, which has nodes: 2, cpus: 8, memory: 32GiB "
+          "9:3: topologies: none fits this machine, which has nodes: 2, cpus: 8, memory: 32GiB "
           "(four-large-nodes wants nodes: 4, cpus: 64+; four-nodes wants nodes: 4; half wants memory: 64GiB)",
           "four-large-nodes; 0: 12 on 0-5,8-13, 48GiB; 1: 12 on 16-21,24-29, 48GiB; 2: 12 on 32-37,40-45, "
           "48GiB; 3: 4 on 48-49,56-57, 8GiB; 152GiB",
