@@ -156,6 +156,7 @@ class Traveller final : public MxTask {
 struct RuntimeStress : ::testing::Test {
   static RuntimeOptions options() {
     RuntimeOptions options = testing::unpinned(kWorkers);
+    options.stealing = stealing_scope::machine;
     options.spin_rounds = 2;
     options.batch_tasks = 64;
     options.prefetch.window = 8;
@@ -212,10 +213,13 @@ TEST_F(RuntimeStress, ObjectsStayConsistentUnderWritersAndReadersOnAllWorkers) {
   runtime.stop();
   expect_sound();
   std::uint64_t reclaimed = 0;
+  std::uint64_t stolen = 0;
   for (std::uint16_t i = 0; i < kWorkers; ++i) {
     reclaimed += runtime.worker(WorkerId{i}).counters().reclaimed.load();
+    stolen += runtime.worker(WorkerId{i}).counters().pools_stolen.load();
   }
   EXPECT_GT(reclaimed, 0U) << "memory came back while readers ran";
+  EXPECT_GT(stolen, 0U);
 }
 
 TEST_F(RuntimeStress, AFewTasksAtATimeMakeWorkersParkAndNoneIsForgotten) {
