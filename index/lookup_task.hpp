@@ -47,9 +47,8 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
   using typename Base::Scratch;
   using typename Base::SearchT;
 
-  [[gnu::always_inline]] void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head,
-                                             unsigned block, const runtime::OptimisticRead& read,
-                                             Scratch& scratch) const noexcept {
+  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
+                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
     detail::find_in_leaf<SearchT>(node, meta, this->self().key(), head, block, this->careful(), read,
                                   scratch);
   }

@@ -51,9 +51,8 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   using typename Base::SearchT;
   using typename Base::TreeT;
 
-  [[gnu::always_inline]] void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head,
-                                             unsigned block, const runtime::OptimisticRead& read,
-                                             Scratch& scratch) const noexcept {
+  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
+                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
     detail::find_in_leaf<SearchT>(node, meta, this->self().key(), head, block, this->careful(), read,
                                   scratch);
   }
@@ -82,7 +81,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     return runtime::step::done;
   }
 
-  [[gnu::always_inline]] bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
+  bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
     if (this->at_stage(stage::commit)) {
       if constexpr (!Traits::kExact) {
         scratch.found.found = true;

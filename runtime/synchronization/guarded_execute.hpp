@@ -57,9 +57,11 @@ inline constexpr unsigned kOptimisticTries = 16;
 
 namespace detail {
 
+enum class read_outcome : std::uint8_t { consistent, conflict, busy };
+
 /// The read half: fills `scratch` and remembers the version. `unvalidated`: no writer can be about.
 template <SplitTask T>
-read_outcome inspect_consistently(T& task, DataObject& object, typename T::Scratch& scratch,
+read_outcome inspect_consistently(T& task, const DataObject& object, typename T::Scratch& scratch,
                                   bool unvalidated) noexcept {
   if (task.staged()) {
     const OptimisticRead read{object, task.seen_version()};
@@ -80,33 +82,62 @@ read_outcome inspect_consistently(T& task, DataObject& object, typename T::Scrat
   return read_outcome::busy;
 }
 
-[[nodiscard]] constexpr bool readers_latch(primitive how) noexcept {
-  return how == primitive::spin_latch || how == primitive::reader_writer_latch;
+/// The read half under a spin latch or a shared one. The version changes by writes only, so that a later
+/// stage finds what it saw.
+template <SplitTask T>
+read_outcome inspect_latched(T& task, DataObject& object, typename T::Scratch& scratch) noexcept {
+  if (object.synchronization() == primitive::reader_writer_latch) {
+    const SharedLatch latch = SharedLatch::acquire(object, kOptimisticTries);
+    return latch ? inspect_consistently(task, HeldVersion{latch.version()}.object(), scratch, true)
+                 : read_outcome::busy;
+  }
+  WriteLatch latch = WriteLatch::acquire(object, kOptimisticTries);
+  if (!latch) {
+    return read_outcome::busy;
+  }
+  const read_outcome outcome =
+      inspect_consistently(task, HeldVersion{latch.version()}.object(), scratch, true);
+  latch.release_unchanged();
+  return outcome;
 }
 
+/// Takes the latch from the version that was read, or, where readers take it too, has it from the start; then
+/// prepare() finds the version word as seen_version() says.
 template <UpgradingTask T>
-step write_by_upgrade(T& task, DataObject& object, Worker& worker) {
+step write_by_upgrade(T& task, DataObject& object, Worker& worker, primitive how) {
+  const bool latched = readers_latch(how);
+  WriteLatch latch = latched ? WriteLatch::acquire(object, kOptimisticTries) : WriteLatch::none();
+  if (latched && !latch) [[unlikely]] {
+    return step::retry;
+  }
   typename T::Scratch scratch;
-  switch (inspect_consistently(task, object, scratch, false)) {
+  const HeldVersion held{latch.version()};
+  switch (inspect_consistently(task, latched ? held.object() : object, scratch, false)) {
     case read_outcome::conflict:
+      latch.release_unchanged();
       return task.conflict(worker);
     case read_outcome::busy:
       return step::retry;
     case read_outcome::consistent:
       break;
   }
+  if (latched) [[unlikely]] {
+    task.see_version(latch.version() | 1U);
+  }
   step otherwise = step::done;
   if (!task.prepare(scratch, worker, otherwise)) {
+    if (latched && otherwise != step::parked) [[unlikely]] {  // a parked task is someone else's already
+      task.see_version(latch.version());
+    }
+    latch.release_unchanged();
     return otherwise;
   }
-  {
-    WriteLatch latch = WriteLatch::upgrade(object, task.seen_version());
-    if (!latch) {
-      task.abandon(scratch, worker);
-      return task.conflict(worker);
-    }
-    task.apply(scratch, worker);
+  if (!latched && !latch.take_from(object, task.seen_version())) {
+    task.abandon(scratch, worker);
+    return task.conflict(worker);
   }
+  task.apply(scratch, worker);
+  latch.release();
   return task.finish(scratch, worker);
 }
 
@@ -136,10 +167,8 @@ step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
            task.object().pool_hint() == object.pool());
       typename T::Scratch scratch;
       const detail::read_outcome outcome =
-          detail::readers_latch(how)
-              ? detail::inspect_latched(task, object, scratch, how == primitive::reader_writer_latch,
-                                        kOptimisticTries)
-              : detail::inspect_consistently(task, object, scratch, unvalidated);
+          detail::readers_latch(how) ? detail::inspect_latched(task, object, scratch)
+                                     : detail::inspect_consistently(task, object, scratch, unvalidated);
       switch (outcome) {
         case detail::read_outcome::conflict:
           return task.conflict(worker);
@@ -151,11 +180,8 @@ step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
       return task.resume(scratch, worker);
     }
     if constexpr (UpgradingTask<T>) {
-      if (detail::readers_latch(how)) {
-        return detail::write_latched(task, object, worker, kOptimisticTries);
-      }
       // A serialized object's latch is free; its version tells later stages of a task that this one wrote.
-      return detail::write_by_upgrade(task, object, worker);
+      return detail::write_by_upgrade(task, object, worker, how);
     }
   }
   if constexpr (ExecutingTask<T>) {

@@ -65,6 +65,17 @@ class [[nodiscard]] WriteLatch {
     return WriteLatch{object, version};
   }
 
+  /// Holds nothing.
+  static WriteLatch none() noexcept { return WriteLatch{}; }
+
+  /// As upgrade(), for a latch that holds nothing. Returns whether it does now.
+  [[nodiscard]] bool take_from(DataObject& object, std::uint64_t version) noexcept {
+    WriteLatch taken = upgrade(object, version);
+    version_ = version;
+    object_ = std::exchange(taken.object_, nullptr);
+    return object_ != nullptr;
+  }
+
   /// Takes the latch at whatever version the object has; gives up after `tries` looks at a held or shared
   /// one.
   static WriteLatch acquire(DataObject& object, unsigned tries) noexcept {
