@@ -1,6 +1,6 @@
 #include "bench/figures/tree_models.hpp"
 
-#include <latch>
+#include <barrier>
 
 #include "bench/figures/figure.hpp"
 #if MXKV_HAVE_TBB
@@ -28,7 +28,8 @@ runtime::RuntimeOptions options_of(std::size_t workers) {
 template <class Body>
 double on_threads(ModelTree& on, const Body& body) {
   const std::size_t workers = on.runtime.worker_count();
-  std::latch ready{static_cast<std::ptrdiff_t>(workers) + 1};
+  double start = 0;
+  std::barrier ready{static_cast<std::ptrdiff_t>(workers), [&start]() noexcept { start = wall_seconds(); }};
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < workers; ++i) {
     threads.emplace_back([&on, &ready, &body, i] {
@@ -38,8 +39,6 @@ double on_threads(ModelTree& on, const Body& body) {
       body(worker);
     });
   }
-  ready.arrive_and_wait();
-  const double start = wall_seconds();
   threads.clear();  // joins
   return wall_seconds() - start;
 }
