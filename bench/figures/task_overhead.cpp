@@ -34,7 +34,7 @@ struct HopRun {
 class HopTask final : public runtime::MxTask {
  public:
   struct Scratch {
-    std::uint64_t child;
+    std::uint64_t child = 0;
   };
 
   HopTask(const runtime::TaskClass* task_class, HopRun& shared) noexcept
