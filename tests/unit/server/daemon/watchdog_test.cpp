@@ -65,7 +65,8 @@ TEST(WorkerRounds, ARealWorkerThatHangsIsFoundUntilItGoesOn) {
   std::atomic<bool> end{false};
   const runtime::WorkerId second{1};
   runtime.submit(runtime.create_outside<HangingTask>(begun, end), second);
-  while (!begun.load()) {
+  // The other one sleeps: in the middle of a round it would look as if it hung, too.
+  while (!begun.load() || !runtime.worker(runtime::WorkerId{0}).parked()) {
     std::this_thread::yield();
   }
   WorkerRounds rounds;
