@@ -15,7 +15,6 @@ namespace mxkv::server {
 namespace {
 
 using runtime::memory_category;
-using runtime::ValueHeap;
 using runtime::ValueHeapStats;
 
 constexpr std::array kCategoryNames{
