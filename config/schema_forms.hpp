@@ -138,7 +138,7 @@ inline constexpr std::uint32_t kMostDistance = 64;
 inline constexpr std::uint32_t kMostWindow = 256;
 inline constexpr std::size_t kLeastMemory = 16_MiB;
 inline constexpr std::size_t kMostMemory = 64_TiB;
-inline constexpr std::array<std::string_view, 3> kPrefetchWords{"off", "distance", "at_spawn"};
+inline constexpr std::array<std::string_view, 4> kPrefetchWords{"off", "distance", "at_spawn", "auto"};
 
 // A size, or a part of what there is; "auto" is neither.
 inline void memory_amount(SchemaVisitor& visitor, std::string_view name, std::size_t& bytes,

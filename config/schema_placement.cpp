@@ -9,7 +9,8 @@ namespace {
 
 using runtime::Error;
 
-constexpr std::array<std::string_view, 4> kPrefetchChangeWords{"inherit", "off", "distance", "at_spawn"};
+constexpr std::array<std::string_view, 5> kPrefetchChangeWords{"inherit", "off", "distance", "at_spawn",
+                                                               "auto"};
 
 std::string in_braces(const std::vector<std::pair<std::string_view, std::string>>& members) {
   std::string text;

@@ -16,6 +16,7 @@ enum class prefetch_mode : std::uint8_t {
   off,       ///< never
   distance,  ///< when the task is `distance` slots from execution in the prefetch buffer
   at_spawn,  ///< when the task enters the prefetch buffer
+  tuned,     ///< at spawn, or at a distance that each worker finds by what tasks cost
 };
 
 /// Whose pools an idle worker takes tasks from [MK 5].

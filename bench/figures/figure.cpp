@@ -79,16 +79,19 @@ std::optional<int> Figure::parse(int argc, char** argv) {
   return std::nullopt;
 }
 
-void Figure::measure(const std::vector<Variant>& variants, const std::string& unit) {
+std::vector<double> Figure::measure(const std::vector<Variant>& variants, const std::string& unit) {
   std::vector<std::vector<double>> measured(variants.size());
   for (std::uint64_t round = 0; round < rounds_; ++round) {
     for (std::size_t i = 0; i < variants.size(); ++i) {
       measured[i].push_back(variants[i].measure());
     }
   }
+  std::vector<double> medians;
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    point(variants[i].series, variants[i].x, median(measured[i]), unit);
+    medians.push_back(median(measured[i]));
+    point(variants[i].series, variants[i].x, medians.back(), unit);
   }
+  return medians;
 }
 
 void Figure::point(const std::string& series, const FigureX& x, double y, const std::string& unit) {

@@ -44,8 +44,8 @@ class Figure {
 
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
 
-  /// Measures all variants once a round, in turn, and prints the medians in the variants' order.
-  void measure(const std::vector<Variant>& variants, const std::string& unit);
+  /// Measures all variants once a round, in turn; prints and returns the medians in the variants' order.
+  std::vector<double> measure(const std::vector<Variant>& variants, const std::string& unit);
   /// Prints one point.
   void point(const std::string& series, const FigureX& x, double y, const std::string& unit);
   /// Says on stderr what this machine lacks, or what else a reader has to know.

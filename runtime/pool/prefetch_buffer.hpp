@@ -13,12 +13,28 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/options.hpp"
 #include "runtime/task/task.hpp"
 
 namespace mxkv::runtime {
+
+/// As options files and statistics name it.
+[[nodiscard]] constexpr std::string_view prefetch_mode_name(prefetch_mode mode) noexcept {
+  switch (mode) {
+    case prefetch_mode::off:
+      return "off";
+    case prefetch_mode::distance:
+      return "distance";
+    case prefetch_mode::at_spawn:
+      return "at_spawn";
+    case prefetch_mode::tuned:
+      return "auto";
+  }
+  return "?";
+}
 
 /// A task in the buffer. `pool` is 0 for a free task, else 1 + the index of the worker's pool.
 struct BufferedTask {
@@ -45,6 +61,7 @@ class BasicPrefetchBuffer {
   void configure(const PrefetchOptions& options) noexcept {
     MXKV_ASSERT(options.window >= 1 && options.window <= kCapacity / 2,
                 "the window fits the ring with room for respawned tasks");
+    MXKV_ASSERT(options.mode != prefetch_mode::tuned, "a tuner has chosen before");
     mode_ = options.mode;
     distance_ = options.distance;
     window_ = options.window;

@@ -19,6 +19,14 @@ void Worker::run_each_in_epoch(std::uint64_t executed) noexcept {
   epochs_.enter(id_);  // what is not a task, such as a poller's turn, is in an epoch, too
 }
 
+void Worker::run_look(std::uint64_t executed) noexcept {
+  if (epoch_mode_ == epoch_mode::task) [[unlikely]] {
+    run_each_in_epoch(executed);
+  } else {
+    run_until(executed);
+  }
+}
+
 void Worker::maintain() {
   items_.collect();
   nodes_.collect();

@@ -42,7 +42,7 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
     : runtime_(runtime),
       epochs_(runtime.epochs()),
       tasks_(runtime.task_memory().processor_heap(node)),
-      buffer_(runtime.options().workers[id.index()].prefetch.value_or(runtime.options().prefetch)),
+      buffer_(PrefetchOptions{}),
       id_(id),
       node_(node),
       first_pool_(pools.front().id().index()),
@@ -57,6 +57,7 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
       random_(0x6D786B76U + id.value()),
       parking_(runtime.parked_flags()) {
   MXKV_ASSERT(pools.size() < kStolenTag, "a worker's pools fit the tag of a buffered task");
+  set_prefetch(runtime.options().workers[id.index()].prefetch.value_or(runtime.options().prefetch));
 }
 
 Worker::~Worker() = default;
@@ -303,10 +304,10 @@ bool Worker::run_batch() {
     }
     load_.store(buffer_.size(), std::memory_order_relaxed);
     const std::uint64_t most = std::min(executed_ + kLookEvery, start + batch_tasks_);
-    if (epoch_mode_ == epoch_mode::task) [[unlikely]] {
-      run_each_in_epoch(most);
+    if (tuner_ != nullptr) [[unlikely]] {
+      run_tuned(most);
     } else {
-      run_until(most);
+      run_look(most);
     }
   }
   if (stolen_ != nullptr && stolen_->in_buffer() == 0) {

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -32,6 +33,7 @@
 #include "runtime/pool/task_pool.hpp"
 #include "runtime/scheduler/parking.hpp"
 #include "runtime/scheduler/poller.hpp"
+#include "runtime/scheduler/prefetch_tuner.hpp"
 #include "runtime/scheduler/task_class.hpp"
 #include "runtime/task/task.hpp"
 
@@ -51,6 +53,13 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> pools_stolen{0};  ///< leases taken of other workers' pools
   std::atomic<std::uint64_t> tasks_stolen{0};  ///< tasks taken from them
   std::atomic<std::uint64_t> misplaced{0};     ///< tasks annotated with a place where nobody runs
+};
+
+/// How a worker prefetches now.
+struct PrefetchInForce {
+  prefetch_mode mode = prefetch_mode::off;  ///< never prefetch_mode::tuned
+  bool tuned = false;                       ///< whether a tuner chose it
+  std::uint32_t distance = 0;               ///< for prefetch_mode::distance
 };
 
 /// Other workers as one sees them, nearest first; empty where stealing is off.
@@ -178,9 +187,14 @@ class Worker final : private RetireBlockSource {
   /// The pool that only this worker ever executes from.
   [[nodiscard]] PoolId pinned_pool() const noexcept { return pools_[0].id(); }
 
-  /// Changes the prefetching of this worker while it runs.
-  void set_prefetch(const PrefetchOptions& options) noexcept { buffer_.configure(options); }
+  /// Changes the prefetching of this worker while it runs. Tuning begins anew.
+  void set_prefetch(const PrefetchOptions& options);
+  /// What is in force now, be it set or tuned.
   [[nodiscard]] PrefetchOptions prefetch() const noexcept { return buffer_.options(); }
+  /// The same, and whether it was tuned. Any thread.
+  [[nodiscard]] PrefetchInForce prefetch_in_force() const noexcept {
+    return prefetch_in_force_.load(std::memory_order_relaxed);
+  }
 
   void set_poller(Poller& poller) noexcept { poller_ = &poller; }
   /// Before the first step. Start-up only.
@@ -239,6 +253,9 @@ class Worker final : private RetireBlockSource {
   void execute_bound(MxTask* task, TaskPool& pool) noexcept;
   void run_until(std::uint64_t executed) noexcept;
   void run_each_in_epoch(std::uint64_t executed) noexcept;
+  void run_look(std::uint64_t executed) noexcept;
+  void run_tuned(std::uint64_t executed) noexcept;
+  void put_in_force(const PrefetchOptions& options) noexcept;
   void refill() noexcept;
   void refill_if_waiting() noexcept;
   void refill_from_pools() noexcept;
@@ -292,6 +309,8 @@ class Worker final : private RetireBlockSource {
   Random random_;
   WorkerCounters counters_;
   std::atomic<std::uint32_t> load_{0};
+  std::unique_ptr<PrefetchTuner> tuner_;  ///< null unless prefetching is tuned
+  std::atomic<PrefetchInForce> prefetch_in_force_{};
   alignas(kCacheLineBytes) ParkingFlag parking_;
 };
 

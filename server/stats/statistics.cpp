@@ -29,6 +29,15 @@ constexpr std::array kStoreNames{
     std::pair{counter::scan_items, "scan_items"},   std::pair{counter::store_no_memory, "store_no_memory"},
 };
 
+// What a worker's prefetching is set to, and the distance that is in force.
+void add_prefetch(StatText& text, const std::string& prefix, const runtime::Worker& worker) {
+  const runtime::PrefetchInForce now = worker.prefetch_in_force();
+  const bool by_distance = now.mode == runtime::prefetch_mode::distance;
+  text.add(prefix + "prefetch", prefetch_mode_name(now.tuned ? runtime::prefetch_mode::tuned : now.mode));
+  text.add(prefix + "prefetch_in_force",
+           by_distance ? std::to_string(now.distance) : std::string{prefetch_mode_name(now.mode)});
+}
+
 }  // namespace
 
 Statistics::Statistics(runtime::Runtime& runtime, Store& store, const config::DaemonOptions& options)
@@ -193,6 +202,7 @@ void Statistics::runtime_group(StatText& text) const {
     add("pools_stolen", counters.pools_stolen);
     add("tasks_stolen", counters.tasks_stolen);
     add("misplaced", counters.misplaced);
+    add_prefetch(text, worker, runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}));
   }
 }
 

@@ -174,8 +174,17 @@ class NodeOptionsTest(ConfigCase):
                 self.assertEqual(client.set(b"key%04d" % number, b"v" * 100), b"STORED")
             self.assertEqual(client.get(b"key1999"), b"v" * 100)
             self.assertEqual(int(client.stats()["limit_maxbytes"]), 64 << 20)
+            stats = client.stats(b"runtime")
+            self.assertEqual((stats["worker:1:prefetch"], stats["worker:1:prefetch_in_force"]), ("distance", "3"))
         log = self.served(use, "--config", file)
         self.assertRegex(log, r"node 0: 2 workers .*, 64MiB of memory")
+
+    def test_a_nodes_workers_may_tune_their_prefetching(self):
+        file = self.file("prefetch: {mode: off}\nnodes:\n  - {node: 0, workers: 1, prefetch: {mode: auto}}\n")
+
+        def use(client):
+            self.assertEqual(client.stats(b"runtime")["worker:0:prefetch"], "auto")
+        self.served(use, "--config", file)
 
     def test_flags_put_the_files_placement_aside(self):
         file = self.file("nodes:\n  - {node: 55, memory: 64MiB}\n")

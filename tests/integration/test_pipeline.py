@@ -165,6 +165,11 @@ class PrefetchOffTest(PipelineProperties, ServerCase):
 
 
 @mxkv_only("prefetching")
+class PrefetchTunedTest(PipelineProperties, ServerCase):
+    options = Options(workers=2, settings=(UNHURRIED, ("prefetch.mode", "auto")))
+
+
+@mxkv_only("prefetching")
 class PrefetchDistanceTest(PipelineProperties, ServerCase):
     options = Options(workers=2, settings=(UNHURRIED, ("prefetch.mode", "distance"), ("prefetch.distance", "8")))
 

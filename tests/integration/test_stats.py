@@ -149,6 +149,20 @@ class RuntimeModesTest(ServerCase):
         stats = self.connect().stats(b"runtime")
         self.assertEqual((stats["leaves"], stats["inner_nodes"], stats["epochs"]),
                          ("optimistic_scheduling", "optimistic_latch", "task"))
+        self.assertEqual((stats["worker:0:prefetch"], stats["worker:0:prefetch_in_force"]), ("at_spawn", "at_spawn"))
+
+
+@mxkv_only("prefetching")
+class TunedPrefetchTest(ServerCase):
+    options = Options(workers=1, settings=(("prefetch.mode", "auto"),))
+
+    def test_runtime_tells_what_is_in_force_where_it_is_tuned(self):
+        client = self.connect()
+        client.send(b"".join(block(b"set", b"t%04d" % i, b"v") for i in range(2000)))
+        self.assertEqual({client.line() for _ in range(2000)}, {b"STORED"})
+        stats = client.stats(b"runtime")
+        self.assertEqual(stats["worker:0:prefetch"], "auto")
+        self.assertIn(stats["worker:0:prefetch_in_force"], ("at_spawn", *map(str, range(1, 65))))
 
 
 class ThreadsTest(ServerCase):

@@ -92,7 +92,7 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"duration out of range", "limits: {scan_time: 1h}\n",
        "1:21: limits.scan_time: \"1h\" is out of range (allowed: 1ms to 10s)"},
       {"unknown word", "prefetch:\n  mode: sometimes\n",
-       "2:9: prefetch.mode: \"sometimes\" is unknown (allowed: off, distance, at_spawn)"},
+       "2:9: prefetch.mode: \"sometimes\" is unknown (allowed: off, distance, at_spawn, auto)"},
       {"no boolean", "memory: {numa_placement: maybe}\n",
        "1:26: memory.numa_placement: \"maybe\" is unknown (allowed: false, true)"},
       {"malformed CPU list", "cpus: 3-1\n",

@@ -223,7 +223,7 @@ TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
       "  - {name: a, when: {nodes: 2-3, cpus: 8+, memory: 1GiB}, cpus: 0-3, workers: 2}\n"
       "  - {name: b, nodes: [{node: 1, cpus: \"4-5\", memory: 20%, pools: 3, prefetch: {mode: off, window: "
       "9}},\n"
-      "                      {node: 0, workers: 2, memory: 1GiB, prefetch: {distance: 4}}]}\n",
+      "                      {node: 0, workers: 2, memory: 1GiB, prefetch: {mode: auto}}]}\n",
       {"listeners=[\"[::1]:7\", {path: /run/a.sock, mode: \"0600\", node: 1}, \"unix:/run/b.sock\", "
        "{address: \"::1\", port: 9, node: 0}]",
        "memory.limit=auto"});

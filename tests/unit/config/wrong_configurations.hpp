@@ -126,7 +126,8 @@ inline constexpr std::array<WrongConfiguration, 100> kWrongConfigurations{{
     {"a primitive of the benchmarks only", "index: {leaves: spin_latch}\n",
      "1:17: index.leaves: \"spin_latch\" is unknown (allowed: optimistic_latch, optimistic_scheduling)"},
     {"an unknown mode of a node", "nodes: [{node: 0, prefetch: {mode: sometimes}}]\n",
-     "1:36: nodes[0].prefetch.mode: \"sometimes\" is unknown (allowed: inherit, off, distance, at_spawn)"},
+     "1:36: nodes[0].prefetch.mode: \"sometimes\" is unknown (allowed: inherit, off, distance, at_spawn, "
+     "auto)"},
     {"CPUs backwards", "cpus: 3-1\n",
      "1:7: cpus: \"3-1\" is not a list of CPUs (allowed: CPU numbers and ranges such as 0-3,8, or all)"},
     {"CPUs with letters", "cpus: 0-a\n",

@@ -81,7 +81,8 @@ std::vector<Mode> all_modes() {
   std::vector<Mode> modes;
   for (const auto leaves : kTreePrimitives) {
     for (const auto inner : kTreePrimitives) {
-      for (const auto prefetch : {prefetch_mode::off, prefetch_mode::distance, prefetch_mode::at_spawn}) {
+      for (const auto prefetch :
+           {prefetch_mode::off, prefetch_mode::distance, prefetch_mode::at_spawn, prefetch_mode::tuned}) {
         modes.push_back({TreeOptions{leaves, inner}, prefetch});
       }
     }

@@ -183,7 +183,8 @@ TEST(Worker, GoesOnWithItsTasksWhenItsPrefetchingIsChanged) {
   for (const char* what : {"a", "b", "c", "d"}) {
     machine[0].spawn(noting(machine[0], log, what));
   }
-  for (const prefetch_mode mode : {prefetch_mode::off, prefetch_mode::distance, prefetch_mode::at_spawn}) {
+  for (const prefetch_mode mode :
+       {prefetch_mode::off, prefetch_mode::distance, prefetch_mode::tuned, prefetch_mode::at_spawn}) {
     machine[0].step();
     machine[0].set_prefetch(PrefetchOptions{.mode = mode, .distance = 4, .window = 2});
   }
