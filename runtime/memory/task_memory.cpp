@@ -24,11 +24,11 @@ ProcessorHeap::~ProcessorHeap() {
 void* ProcessorHeap::take_batch(task_block block) noexcept {
   const std::lock_guard guard(latch_);
   void*& top = batches_[static_cast<std::size_t>(block)];
-  if (top == nullptr) {
-    return carve_batch(task_block_bytes(block));
+  void* const first = top == nullptr ? carve_batch(task_block_bytes(block)) : top;
+  if (top != nullptr) {
+    top = detail::read_link(second_word(first));
   }
-  void* const first = top;
-  top = detail::read_link(second_word(first));
+  batches_out_[static_cast<std::size_t>(block)] += first == nullptr ? 0 : 1;
   return first;
 }
 
@@ -37,6 +37,12 @@ void ProcessorHeap::give_batch(task_block block, void* first) noexcept {
   void*& top = batches_[static_cast<std::size_t>(block)];
   detail::write_link(second_word(first), top);
   top = first;
+  --batches_out_[static_cast<std::size_t>(block)];
+}
+
+std::size_t ProcessorHeap::batches_out(task_block block) noexcept {
+  const std::lock_guard guard(latch_);
+  return batches_out_[static_cast<std::size_t>(block)];
 }
 
 void* ProcessorHeap::carve_batch(std::size_t block_bytes) noexcept {
@@ -68,6 +74,14 @@ TaskMemory::TaskMemory(MemoryBudget& budget, PageOptions pages, std::size_t rese
   for (std::size_t node = 0; node < range_.node_count(); ++node) {
     heaps_.emplace_back(range_, budget, NumaNodeId(static_cast<NumaNodeId::rep>(node)));
   }
+}
+
+std::size_t TaskMemory::blocks_out(task_block block) noexcept {
+  std::size_t batches = 0;
+  for (ProcessorHeap& heap : heaps_) {
+    batches += heap.batches_out(block);
+  }
+  return batches * kTaskBatchBlocks;
 }
 
 }  // namespace mxkv::runtime

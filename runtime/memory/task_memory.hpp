@@ -54,6 +54,8 @@ class alignas(kCacheLineBytes) ProcessorHeap {
   [[nodiscard]] void* take_batch(task_block block) noexcept;
   /// Takes over kTaskBatchBlocks chained free blocks.
   void give_batch(task_block block, void* first) noexcept;
+  /// Batches that core heaps have.
+  [[nodiscard]] std::size_t batches_out(task_block block) noexcept;
 
  private:
   void* carve_batch(std::size_t block_bytes) noexcept;
@@ -63,6 +65,7 @@ class alignas(kCacheLineBytes) ProcessorHeap {
   NumaNodeId node_;
   detail::ShortLatch latch_;  ///< guards all below
   std::array<void*, kTaskBlocks> batches_{};
+  std::array<std::size_t, kTaskBlocks> batches_out_{};
   std::byte* arena_next_ = nullptr;
   std::byte* arena_end_ = nullptr;
   std::size_t charged_bytes_ = 0;
@@ -78,6 +81,8 @@ class TaskMemory {
   TaskMemory& operator=(const TaskMemory&) = delete;
 
   [[nodiscard]] ProcessorHeap& processor_heap(NumaNodeId node) noexcept { return heaps_[node.index()]; }
+  /// Blocks of a size that are with core heaps or in use.
+  [[nodiscard]] std::size_t blocks_out(task_block block) noexcept;
   /// Bytes of arenas taken for tasks; what is resident is at most this.
   [[nodiscard]] std::size_t taken_bytes() const noexcept { return range_.taken_bytes(); }
 

@@ -19,11 +19,12 @@ struct LoadOptions {
   unsigned scans_in_64 = 4;   ///< how many of 64 operations are scans
   unsigned clears_in_1024 = 0;
   bool disturb = false;  ///< now and then, a version moves between a writer's read and its latch
+  std::function<void()> meanwhile = {};  ///< see TreeContext
 };
 
 /// Thread-safety: as Poller; results after all workers stopped.
 template <class Env>
-class TreeLoad final : public runtime::Poller {
+class TreeLoad : public runtime::Poller {
  public:
   using OwnedKey = typename Env::OwnedKey;
   using Histories = std::map<OwnedKey, KeyHistory>;
@@ -35,7 +36,8 @@ class TreeLoad final : public runtime::Poller {
         ticks_(ticks),
         options_(options),
         random_(options.seed),
-        context_{tree, env, &operation_ended, this, options.disturb ? &random_ : nullptr} {}
+        context_{tree, env, &operation_ended, this, options.disturb ? &random_ : nullptr, options.meanwhile} {
+  }
 
   /// Whether all operations were started and ended. Any thread.
   [[nodiscard]] bool finished() const noexcept {
@@ -114,7 +116,7 @@ class TreeLoad final : public runtime::Poller {
   }
   void end() {
     ended_.fetch_add(1, std::memory_order_release);  // pairs with poll(), finished()
-    waiter_.wake();
+    wake();
   }
 
   Operation<Env>& next_operation() {
@@ -145,7 +147,8 @@ class TreeLoad final : public runtime::Poller {
     range.backward = random_.below(2) == 0;
     range.limit = random_.below(keys_.size() + 1);
     range.invoked = ticks_.fetch_add(1);
-    worker.create<RangeTask<Env>>(context_.tree, range, &scan_ended, this)->start(worker);
+    worker.create<RangeTask<Env>>(context_.tree, range, &scan_ended, this, &context_.meanwhile)
+        ->start(worker);
   }
 
   void tell_range(const Range<Env>& range, Histories& histories) const {

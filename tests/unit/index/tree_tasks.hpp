@@ -1,6 +1,9 @@
 // Tree operations with results that a test can read, for any test environment.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -39,11 +42,19 @@ struct TreeContext {
   void (*ended)(void* listener, OperationT& operation) = nullptr;
   void* listener = nullptr;
   runtime::Random* disturb = nullptr;  ///< bumps versions between a writer's read and its latch
+  /// Empty, or what happens meanwhile: called inside reads, between read and latch, and under latches.
+  std::function<void()> meanwhile = {};
 
   void end(OperationT& operation) {
+    EXPECT_FALSE(operation.done) << "an operation ended twice";
     operation.done = true;
     if (ended != nullptr) {
       ended(listener, operation);
+    }
+  }
+  void point() const {
+    if (meanwhile) {
+      meanwhile();
     }
   }
 };
@@ -56,8 +67,12 @@ class FindTask final : public LookupTask<FindTask<Env>, typename Env::Traits> {
   FindTask(const runtime::TaskClass* task_class, TreeContext<Env>& context,
            Operation<Env>& operation) noexcept
       : Base(task_class, context.tree), context_(&context), operation_(&operation) {}
-  [[nodiscard]] typename Env::Traits::Key key() const noexcept { return Env::view(operation_->key); }
+  [[nodiscard]] typename Env::Traits::Key key() const noexcept {
+    context_->point();
+    return Env::view(operation_->key);
+  }
   runtime::step on_found(std::uint64_t word, runtime::Worker& /*worker*/) {
+    context_->point();
     operation_->found = true;
     operation_->number = Env::number(word);
     context_->end(*operation_);
@@ -82,9 +97,13 @@ class ChangeTask final : public UpdateTask<ChangeTask<Env>, typename Env::Traits
   ChangeTask(const runtime::TaskClass* task_class, TreeContext<Env>& context,
              Operation<Env>& operation) noexcept
       : Base(task_class, context.tree), context_(&context), operation_(&operation) {}
-  [[nodiscard]] typename Env::Traits::Key key() const noexcept { return Env::view(operation_->key); }
+  [[nodiscard]] typename Env::Traits::Key key() const noexcept {
+    context_->point();
+    return Env::view(operation_->key);
+  }
 
   Decision decide(bool found, std::uint64_t old, runtime::Worker& worker) {
+    context_->point();
     if (context_->disturb != nullptr && context_->disturb->below(8) == 0) {
       const auto held = runtime::WriteLatch::acquire(this->here(), 1);  // another writer was faster
     }
@@ -108,6 +127,7 @@ class ChangeTask final : public UpdateTask<ChangeTask<Env>, typename Env::Traits
   }
   void commit(NodeT& /*leaf*/, bool found, std::uint64_t old, std::uint64_t /*value*/,
               runtime::Worker& /*worker*/) noexcept {
+    context_->point();
     if (found && operation_->how == verb::touch) {
       Env::touch(old);
     }
@@ -205,14 +225,17 @@ class RangeTask final : public ScanTask<RangeTask<Env>, typename Env::Traits> {
  public:
   using Ended = void (*)(void* listener, Range<Env>& range);
   RangeTask(const runtime::TaskClass* task_class, Tree<typename Env::Traits>& tree, Range<Env>& range,
-            Ended ended = nullptr, void* listener = nullptr)
-      : Base(task_class, tree), range_(&range), ended_(ended), listener_(listener) {
+            Ended ended = nullptr, void* listener = nullptr, const std::function<void()>* meanwhile = nullptr)
+      : Base(task_class, tree), range_(&range), ended_(ended), listener_(listener), meanwhile_(meanwhile) {
     range.at = range.key;
   }
   [[nodiscard]] Key key() const noexcept { return Env::view(range_->at); }
   void set_key(Key key) { range_->at = typename Env::OwnedKey{key}; }
   [[nodiscard]] bool backward() const noexcept { return range_->backward; }
   bool visit(std::uint64_t head, std::uint64_t word, runtime::Worker& /*worker*/) {
+    if (meanwhile_ != nullptr && *meanwhile_) {
+      (*meanwhile_)();
+    }
     if (range_->entries.size() == range_->limit) {
       return false;
     }
@@ -221,6 +244,7 @@ class RangeTask final : public ScanTask<RangeTask<Env>, typename Env::Traits> {
   }
   runtime::step finished(bool exhausted, runtime::Worker& /*worker*/) {
     range_->exhausted = exhausted;
+    EXPECT_FALSE(range_->done) << "a scan ended twice";
     range_->done = true;
     if (ended_ != nullptr) {
       ended_(listener_, *range_);
@@ -232,6 +256,7 @@ class RangeTask final : public ScanTask<RangeTask<Env>, typename Env::Traits> {
   Range<Env>* range_;
   Ended ended_;
   void* listener_;
+  const std::function<void()>* meanwhile_;  ///< as TreeContext::meanwhile
 };
 
 /// Starts `operation` on `worker`, inside of its epoch.

@@ -1,0 +1,41 @@
+// Which seeds a run goes through, from the environment:
+//   MXKV_SIMULATION_SEEDS       how many (2000; with a sanitizer 200)
+//   MXKV_SIMULATION_FIRST_SEED  the first one (0)
+// A seed that failed is printed as these two, which show it alone.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+namespace mxkv::simulation {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t kUsualSeeds = 200;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr std::uint64_t kUsualSeeds = 200;
+#else
+inline constexpr std::uint64_t kUsualSeeds = 2000;
+#endif
+#else
+inline constexpr std::uint64_t kUsualSeeds = 2000;
+#endif
+
+struct Seeds {
+  std::uint64_t first = 0;
+  std::uint64_t count = kUsualSeeds;
+
+  [[nodiscard]] static Seeds from_environment() {
+    const auto number = [](const char* variable, std::uint64_t otherwise) {
+      const char* text = std::getenv(variable);
+      return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+    };
+    return {number("MXKV_SIMULATION_FIRST_SEED", 0), number("MXKV_SIMULATION_SEEDS", kUsualSeeds)};
+  }
+  [[nodiscard]] static std::string alone(std::uint64_t seed) {
+    return "MXKV_SIMULATION_SEEDS=1 MXKV_SIMULATION_FIRST_SEED=" + std::to_string(seed);
+  }
+};
+
+}  // namespace mxkv::simulation

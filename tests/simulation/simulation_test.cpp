@@ -1,0 +1,85 @@
+// The whole runtime under a whole tree, in thousands of worlds on one thread; see world.hpp and README.md.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/simulation/seeds.hpp"
+#include "tests/simulation/worlds.hpp"
+
+namespace mxkv::simulation {
+namespace {
+
+/// A part of the seeds, so that parts can run at the same time.
+class Simulation : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
+  const Seeds seeds = Seeds::from_environment();
+  Report sum;
+  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count && !HasFailure(); ++seed) {
+    if (seed % kKinds != GetParam()) {
+      continue;
+    }
+    SCOPED_TRACE(Seeds::alone(seed));
+    const Report report = run_world(seed);
+    EXPECT_THAT(report.complaints, ::testing::IsEmpty());
+    sum.add(report);
+  }
+  if (seeds.count < kUsualSeeds || HasFailure()) {
+    return;
+  }
+  // What is rare must have happened, and often.
+  const std::uint64_t worlds = seeds.count / kKinds;
+  EXPECT_GT(sum.interruptions, worlds);
+  EXPECT_GT(sum.parks, worlds);
+  EXPECT_GT(sum.worker_wakes, worlds);
+  EXPECT_GT(sum.pools_stolen, worlds);
+  EXPECT_GT(sum.forwarded, worlds);
+  EXPECT_GT(sum.retries, worlds);
+  EXPECT_GT(sum.reclaimed, worlds);
+  EXPECT_GT(sum.misplaced, worlds);
+  EXPECT_GT(sum.stage_conflicts, worlds / 4);
+  EXPECT_GT(sum.out_of_memory, worlds / 4);
+  EXPECT_GT(sum.deep_trees, worlds / 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(Trees, Simulation, ::testing::Range(std::uint64_t{0}, std::uint64_t{kKinds}),
+                         [](const auto& kind) { return "Kind" + std::to_string(kind.param); });
+
+TEST(SimulationItself, ASeedGivesTheSameWorldEachTime) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    EXPECT_EQ(run_world(seed).fingerprint, run_world(seed).fingerprint) << Seeds::alone(seed);
+  }
+}
+
+struct Fault {
+  fault what;
+  const char* name;
+  const char* complaint;  ///< one of those that it must cause
+};
+
+class SimulationFault : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(SimulationFault, IsFoundWithinAFewSeeds) {
+  Report sum;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    sum.add(run_world(seed, GetParam().what));
+  }
+  EXPECT_THAT(sum.complaints, ::testing::Contains(::testing::HasSubstr(GetParam().complaint)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Made, SimulationFault,
+    ::testing::Values(Fault{fault::lost_wake_up, "LostWakeUp", "waits though everybody sleeps"},
+                      Fault{fault::lost_task, "LostTask", "ended 0 times"},
+                      Fault{fault::task_run_twice, "TaskRunTwice", "a task ran twice"},
+                      Fault{fault::unguarded_write, "UnguardedWrite", "a read is torn"},
+                      Fault{fault::forgotten_pin, "ForgottenPin", "freed while it was held"},
+                      Fault{fault::kept_pin, "KeptPin", "a pin was never left"},
+                      Fault{fault::kept_block, "KeptBlock", "items leaked"},
+                      Fault{fault::early_start, "EarlyStart", "a task did not wait for its join"}),
+    [](const auto& made) { return std::string{made.param.name}; });
+
+}  // namespace
+}  // namespace mxkv::simulation

@@ -1,0 +1,78 @@
+// Who goes on next. One thread steps all workers, in an order that the seed decides; from inside a task,
+// other workers may step on, as if the task's worker had been preempted there. Workers park and wake as in
+// Worker::run(), but for blocking: one that sleeps steps again when its bell was rung, or when it has retired
+// objects to look after and nothing else moves.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/base/clock.hpp"
+#include "runtime/base/random.hpp"
+#include "runtime/scheduler/runtime.hpp"
+#include "tests/simulation/complaints.hpp"
+
+namespace mxkv::simulation {
+
+/// Wake-ups on their way, by worker. Outlives the runtime, whose end wakes everybody.
+struct Bells {
+  void ring(std::size_t worker) {
+    if (lost_of_8 == 0 || random->below(8) >= lost_of_8) {
+      ++rung[worker];
+    }
+  }
+  std::vector<std::uint32_t> rung;
+  unsigned lost_of_8 = 0;  ///< a fault: how many of eight wake-ups get lost
+  runtime::Random* random = nullptr;
+};
+
+/// Thread-safety: one thread.
+class Stepper {
+ public:
+  Stepper(runtime::Runtime& runtime, runtime::ManualClock& clock, runtime::Random& random, Bells& bells,
+          Complaints& complaints, unsigned interruptions_in_64, bool uneven_speed);
+
+  /// Some worker goes on, perhaps without finding anything to do. False: everybody sleeps, and nobody would
+  /// ever wake.
+  bool go_on();
+  /// Called from inside a task: perhaps other workers go on meanwhile.
+  void meanwhile();
+  /// From now on nobody is interrupted.
+  void calm_down() noexcept { interruptions_in_64_ = 0; }
+  [[nodiscard]] bool calm() const noexcept { return interruptions_in_64_ == 0; }
+
+  [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+  [[nodiscard]] std::uint64_t interruptions() const noexcept { return interruptions_; }
+  [[nodiscard]] std::uint64_t parks() const noexcept { return parks_; }
+
+ private:
+  static constexpr std::size_t kDeepest = 3;              ///< workers in the middle of a task at once
+  static constexpr std::uint64_t kMostTimedWakes = 1000;  ///< that come before all that was retired is freed
+  struct State {
+    bool asleep = false;
+    bool inside = false;  ///< in the middle of a step, interrupted
+    bool slow = false;
+  };
+
+  [[nodiscard]] runtime::Worker& worker(std::size_t i) {
+    return runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+  }
+  void step(std::size_t i);
+  [[nodiscard]] bool wake_by_time();
+  void look_at_leases();
+
+  runtime::Runtime& runtime_;
+  runtime::ManualClock& clock_;
+  runtime::Random& random_;
+  Bells& bells_;
+  Complaints& complaints_;
+  unsigned interruptions_in_64_;
+  std::vector<State> states_;
+  std::size_t depth_ = 0;
+  std::uint64_t timed_wakes_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t interruptions_ = 0;
+  std::uint64_t parks_ = 0;
+};
+
+}  // namespace mxkv::simulation
