@@ -2,28 +2,34 @@
 //
 // A stack of chains, linked through the dead blocks: a push is one compare-and-swap for a whole chain, and
 // the owner takes everything with one exchange. Since nobody pops single blocks there is no ABA problem.
-// `Atomic` is a seam for tests that interleave the steps by hand.
+//
+// How full the bin is decides when its owner is woken. The count goes up before a chain can be taken, and
+// starts again from zero before chains are taken: so whatever comes after a collection began adds up to a
+// wake-up of its own, and no chain that is pushed meanwhile is forgotten. Chains that were counted before and
+// linked after are in the bin and not in the count, at most one for each worker.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 
+#include "runtime/base/schedule.hpp"
 #include "runtime/memory/poison.hpp"
 
 namespace mxkv::runtime {
 
-template <template <class> class Atomic = std::atomic>
+template <class Schedule = FreeRunning>
 class BasicRecollectionBin {
  public:
   /// Adds a chain of `bytes` in total, `first` to `last` linked by detail::write_link. Returns true when this
   /// push took the bin over `wake_bytes`: exactly one push does, until the owner collects. Any thread.
   [[nodiscard]] bool push(void* first, void* last, std::size_t bytes, std::size_t wake_bytes) noexcept {
-    // Relaxed: a count that decides when to wake. Counted first, so that subtract() never goes below zero:
-    // the release below makes it visible with the chain.
+    // Relaxed: a count that decides when to wake.
     const std::size_t before = bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    Schedule::point();
     void* top = top_.load(std::memory_order_relaxed);
     do {
       detail::write_link(last, top);
+      Schedule::point();
       // Release: the links, and all that was done to the blocks; pairs with the acquire in take_all(). Later
       // pushes continue the release sequence.
     } while (!top_.compare_exchange_weak(top, first, std::memory_order_release, std::memory_order_relaxed));
@@ -32,21 +38,24 @@ class BasicRecollectionBin {
 
   /// Everything in the bin as one chain, or nullptr. Owner worker only.
   [[nodiscard]] void* take_all() noexcept {
+    if (bytes_.load(std::memory_order_relaxed) != 0) {
+      bytes_.store(0, std::memory_order_relaxed);
+      Schedule::point();
+    }
     if (top_.load(std::memory_order_relaxed) == nullptr) {
       return nullptr;  // spares the locked instruction when there is nothing, which is usual
     }
-    return top_.exchange(nullptr, std::memory_order_acquire);  // pairs with the release in push()
+    Schedule::point();
+    // Acquire: pairs with the release in push(). Release: the count is reset before.
+    return top_.exchange(nullptr, std::memory_order_acq_rel);
   }
-
-  /// Tells that chains of `bytes` in total were collected. Owner worker only.
-  void subtract(std::size_t bytes) noexcept { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   /// Bytes in the bin, a recent value. Any thread.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  Atomic<void*> top_{nullptr};
-  Atomic<std::size_t> bytes_{0};
+  std::atomic<void*> top_{nullptr};
+  std::atomic<std::size_t> bytes_{0};
 };
 
 using RecollectionBin = BasicRecollectionBin<>;

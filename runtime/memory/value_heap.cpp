@@ -161,16 +161,12 @@ void ValueHeap::flush_foreign() noexcept {
 
 std::size_t ValueHeap::collect() noexcept {
   std::size_t blocks = 0;
-  std::size_t bytes = 0;
   for (void* block = bin_.take_all(); block != nullptr; ++blocks) {
     void* const next = detail::read_link(block);
-    Span* const span = space_->span_of(block);
-    bytes += span->block_bytes;
-    release_own(block, span);
+    release_own(block, space_->span_of(block));
     block = next;
   }
   if (blocks != 0) {
-    bin_.subtract(bytes);
     add(collected_, blocks);
   }
   return blocks;

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "runtime/base/cache_line.hpp"
+#include "runtime/base/schedule.hpp"
 #include "runtime/task/task.hpp"
 
 namespace mxkv::runtime {
@@ -19,11 +20,6 @@ enum class pop_state : std::uint8_t { task, empty, linking };
 struct PopResult {
   pop_state state;
   MxTask* task;  ///< only with pop_state::task
-};
-
-/// No interference: what the product uses.
-struct FreeRunning {
-  static void point() noexcept {}
 };
 
 template <class Schedule = FreeRunning>

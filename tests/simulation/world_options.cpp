@@ -77,7 +77,7 @@ std::vector<runtime::WorkerPlacement> draw_workers(const Topology& machine, Rand
 
 runtime::PrefetchOptions draw_prefetch(Random& random) {
   runtime::PrefetchOptions prefetch;
-  prefetch.mode = static_cast<runtime::prefetch_mode>(random.below(3));
+  prefetch.mode = static_cast<runtime::prefetch_mode>(random.below(4));
   prefetch.distance = 1 + static_cast<std::uint32_t>(random.below(64));
   prefetch.window = 1 + static_cast<std::uint32_t>(one_in(random, 2) ? random.below(8) : random.below(64));
   return prefetch;

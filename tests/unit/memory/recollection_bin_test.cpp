@@ -1,4 +1,4 @@
-// The bin by itself; races are played by an atomic that interrupts itself.
+// The bin by itself; races are played by a schedule that interrupts itself. All orders: tests/schedule.
 #include "runtime/memory/recollection_bin.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,6 @@ TEST_F(RecollectionBinTest, GivesBackWholeChainsYoungestFirst) {
   EXPECT_EQ(bin.bytes(), 192U);
   EXPECT_EQ(chain(bin.take_all()), (std::vector<void*>{&blocks[2], &blocks[0], &blocks[1]}));
   EXPECT_EQ(bin.take_all(), nullptr);
-  bin.subtract(192);
   EXPECT_EQ(bin.bytes(), 0U);
 }
 
@@ -48,52 +47,38 @@ TEST_F(RecollectionBinTest, ExactlyThePushThatCrossesTheSizeWakes) {
   EXPECT_TRUE(bin.push(&blocks[2], &blocks[2], 64, 150));
   EXPECT_FALSE(bin.push(&blocks[3], &blocks[3], 64, 150));
   ASSERT_NE(bin.take_all(), nullptr);
-  bin.subtract(256);
   EXPECT_TRUE(bin.push(&blocks[0], &blocks[0], 150, 150))
       << "after collecting, the next crossing wakes again";
 }
 
-/// An atomic that lets a test act as another thread just before a compare-and-swap.
+/// Lets a test act as another thread at the last point before a compare-and-swap.
 std::function<void()>* interruption = nullptr;  // NOLINT: only within one test at a time
+int points_before = 0;                          // NOLINT
 
-template <class T>
-class InterruptedAtomic {
- public:
-  InterruptedAtomic(T value) : value_(value) {}  // NOLINT(google-explicit-constructor): as std::atomic
-  [[nodiscard]] T load(std::memory_order /*order*/) const { return value_; }
-  T exchange(T value, std::memory_order /*order*/) { return std::exchange(value_, value); }
-  T fetch_add(T n, std::memory_order /*order*/) { return std::exchange(value_, value_ + n); }
-  T fetch_sub(T n, std::memory_order /*order*/) { return std::exchange(value_, value_ - n); }
-  bool compare_exchange_weak(T& expected, T desired, std::memory_order /*ok*/, std::memory_order /*failed*/) {
-    if (interruption != nullptr) {
+struct Interrupted {
+  static void point() {
+    if (interruption != nullptr && points_before-- == 0) {
       (*std::exchange(interruption, nullptr))();
     }
-    if (value_ != expected) {
-      expected = value_;
-      return false;
-    }
-    value_ = desired;
-    return true;
   }
-
- private:
-  T value_;
 };
 
 TEST_F(RecollectionBinTest, APushThatLosesAgainstAPushKeepsBothChains) {
-  BasicRecollectionBin<InterruptedAtomic> bin;
+  BasicRecollectionBin<Interrupted> bin;
   std::function<void()> other = [&] { EXPECT_FALSE(bin.push(&blocks[1], &blocks[1], 64, 1000)); };
   interruption = &other;
+  points_before = 1;
   EXPECT_FALSE(bin.push(&blocks[0], &blocks[0], 64, 1000));
   EXPECT_EQ(chain(bin.take_all()), (std::vector<void*>{&blocks[0], &blocks[1]}));
 }
 
 TEST_F(RecollectionBinTest, APushThatLosesAgainstTheOwnerDoesNotBringTakenBlocksBack) {
-  BasicRecollectionBin<InterruptedAtomic> bin;
+  BasicRecollectionBin<Interrupted> bin;
   EXPECT_FALSE(bin.push(&blocks[1], &blocks[1], 64, 1000));
   std::vector<void*> taken;
   std::function<void()> owner = [&] { taken = chain(bin.take_all()); };
   interruption = &owner;
+  points_before = 1;
   EXPECT_FALSE(bin.push(&blocks[0], &blocks[0], 64, 1000));
   EXPECT_EQ(taken, (std::vector<void*>{&blocks[1]}));
   EXPECT_EQ(chain(bin.take_all()), (std::vector<void*>{&blocks[0]}));
