@@ -21,6 +21,7 @@ using runtime::Result;
 constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
 constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
 constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine"};
+constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
 constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
 constexpr std::array<std::string_view, 2> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
@@ -161,6 +162,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
   show_topologies(visitor, options.topologies);
   ranged(visitor, "pools", options.pools, kCount, {1, kMostPools});
   choice(visitor, "stealing", options.stealing, kStealingWords);
+  choice(visitor, "order", options.order, kOrderWords);
   ranged(visitor, "spin_rounds", options.spin_rounds, kCount, {0, 1'000'000});
   visitor.section("memory", [&](SchemaVisitor& section) {
     memory_amount(section, "limit", options.memory.limit_bytes, options.memory_limit_percent);

@@ -1,7 +1,10 @@
-// Takes a tree apart whose root was replaced, node by node, in tasks of low priority.
+// Takes a tree apart whose root was replaced, node by node, in deferred tasks of one request [LAS 4]: whoever
+// has time does its part, and what clients wait for goes first.
 //
-// It starts when the root's epoch has passed: no reader, writer or separator task can be in that tree. It
-// goes level by level from the leaves up, by the right links.
+// It starts when the root's epoch has passed: no reader, writer or separator task can be in that tree. One
+// task frees the inner nodes, level by level from above the leaves up, by the right links. For each node just
+// above the leaves it spawns one that frees the leaves from that node's first one to the first one of the
+// next.
 #pragma once
 
 #include <array>
@@ -9,6 +12,80 @@
 #include "index/tree.hpp"
 
 namespace mxkv::index {
+
+namespace detail {
+
+template <class NodeT>
+NodeT* node_of(std::uint64_t word) noexcept {
+  return static_cast<NodeT*>(runtime::TaggedPointer{word}.object());
+}
+
+template <class NodeT>
+NodeT* first_child(const NodeT& node) noexcept {
+  return node_of<NodeT>(node.value(false, Position{0, 0}));
+}
+
+/// Frees a node with its fences, and with the records of a leaf or the separators of an inner node.
+template <class Traits>
+void free_node(runtime::Worker& worker, Node<typename Traits::Shape>& node) {
+  const NodeMeta meta = node.meta();
+  Entries entries;
+  node.copy_entries(meta, !Traits::kExact && meta.level() > 0, entries);
+  for (unsigned i = 0; i < entries.count; ++i) {
+    if (meta.level() == 0) {
+      Traits::release_record(worker, entries.values[i]);
+    } else {
+      Traits::free_fence(worker, entries.separators[i]);
+    }
+  }
+  Traits::free_fence(worker, node.low());
+  Traits::free_fence(worker, node.high());
+  worker.nodes().release(&node);
+}
+
+/// Frees a leaf; returns the next.
+template <class Traits>
+Node<typename Traits::Shape>* free_leaf(runtime::Worker& worker, Node<typename Traits::Shape>& leaf) {
+  auto* next = node_of<Node<typename Traits::Shape>>(leaf.right());
+  free_node<Traits>(worker, leaf);
+  return next;
+}
+
+}  // namespace detail
+
+/// Frees leaves from one up to, not including, another; null: to the last.
+template <class Traits>
+class LeavesTeardownTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "leaves teardown";
+  using NodeT = Node<typename Traits::Shape>;
+
+  LeavesTeardownTask(const runtime::TaskClass* task_class, NodeT* first, const NodeT* end) noexcept
+      : MxTask(task_class), end_(end) {
+    visit(first);
+  }
+
+  runtime::step execute(runtime::Worker& worker) {
+    visit(detail::free_leaf<Traits>(worker, *leaf_));
+    return leaf_ == end_ ? runtime::step::done : runtime::step::again;
+  }
+
+  /// Frees the rest at once: at shutdown.
+  void discard(runtime::Worker& worker) {
+    while (leaf_ != end_) {
+      leaf_ = detail::free_leaf<Traits>(worker, *leaf_);
+    }
+  }
+
+ private:
+  void visit(NodeT* leaf) noexcept {
+    leaf_ = leaf;
+    annotate_lines(runtime::TaggedPointer::unsynchronized(leaf), 0, NodeT::kLines);
+  }
+
+  NodeT* leaf_ = nullptr;
+  const NodeT* end_;
+};
 
 template <class Traits>
 class TeardownTask final : public runtime::MxTask {
@@ -20,18 +97,26 @@ class TeardownTask final : public runtime::MxTask {
       : MxTask(task_class), levels_(root->meta().level() + 1) {
     for (unsigned level = levels_; level > 0; --level) {
       leftmost_[level - 1] = root;
-      if (level > 1) {
-        root = node_of(root->value(false, Position{0, 0}));
-      }
+      root = level > 1 ? detail::first_child(*root) : nullptr;
     }
-    annotate(runtime::priority::low);
-    visit(leftmost_[0]);
+    leaves_ = leftmost_[0];
+    visit(leftmost_[level_]);
   }
 
   runtime::step execute(runtime::Worker& worker) {
-    NodeT* next = node_of(node_->right());
-    free_node(worker, *node_);
+    if (level_ == levels_) {  // a tree of one leaf has no inner node
+      spawn_leaves(worker, nullptr);
+      return runtime::step::done;
+    }
+    if (level_ == 1 && node_ != leftmost_[1]) {
+      spawn_leaves(worker, detail::first_child(*node_));
+    }
+    auto* next = detail::node_of<NodeT>(node_->right());
+    detail::free_node<Traits>(worker, *node_);
     if (next == nullptr) {
+      if (level_ == 1) {
+        spawn_leaves(worker, nullptr);
+      }
       if (++level_ == levels_) {
         return runtime::step::done;
       }
@@ -43,45 +128,43 @@ class TeardownTask final : public runtime::MxTask {
 
   /// Frees the rest at once: at shutdown.
   void discard(runtime::Worker& worker) {
+    at_once_ = true;
     while (execute(worker) == runtime::step::again) {
     }
   }
 
  private:
-  static NodeT* node_of(std::uint64_t word) noexcept {
-    return static_cast<NodeT*>(runtime::TaggedPointer{word}.object());
-  }
-
   void visit(NodeT* node) noexcept {
     node_ = node;
-    annotate_lines(runtime::TaggedPointer::unsynchronized(node), 0, NodeT::kLines);
+    annotate_lines(runtime::TaggedPointer::unsynchronized(node), 0, node != nullptr ? NodeT::kLines : 0);
   }
 
-  static void free_node(runtime::Worker& worker, NodeT& node) {
-    const NodeMeta meta = node.meta();
-    Entries entries;
-    node.copy_entries(meta, !Traits::kExact && meta.level() > 0, entries);
-    for (unsigned i = 0; i < entries.count; ++i) {
-      if (meta.level() == 0) {
-        Traits::release_record(worker, entries.values[i]);
-      } else {
-        Traits::free_fence(worker, entries.separators[i]);
+  /// For those from leaves_ on that lie before `end`.
+  void spawn_leaves(runtime::Worker& worker, NodeT* end) {
+    if (at_once_) {
+      while (leaves_ != end) {
+        leaves_ = detail::free_leaf<Traits>(worker, *leaves_);
       }
+      return;
     }
-    Traits::free_fence(worker, node.low());
-    Traits::free_fence(worker, node.high());
-    worker.nodes().release(&node);
+    auto* task = worker.create<LeavesTeardownTask<Traits>>(std::exchange(leaves_, end), end);
+    task->annotate(runtime::deferred{request()});
+    worker.spawn(task);
   }
 
   NodeT* node_ = nullptr;
+  NodeT* leaves_;  ///< the first leaf that is in no task yet
+  bool at_once_ = false;
   unsigned levels_;
-  unsigned level_ = 0;
-  std::array<NodeT*, Tree<Traits>::kMaxLevels> leftmost_{};
+  unsigned level_ = 1;
+  std::array<NodeT*, Tree<Traits>::kMaxLevels + 1> leftmost_{};  ///< by level; null above the root
 };
 
 template <class Traits>
 void detail::tear_down(runtime::Worker& worker, void* root) {
-  worker.spawn(worker.create<TeardownTask<Traits>>(static_cast<Node<typename Traits::Shape>*>(root)));
+  auto* task = worker.create<TeardownTask<Traits>>(static_cast<Node<typename Traits::Shape>*>(root));
+  task->annotate(runtime::deferred{worker.runtime().new_request()});
+  worker.spawn(task);
 }
 
 }  // namespace mxkv::index

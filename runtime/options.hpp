@@ -26,6 +26,12 @@ enum class stealing_scope : std::uint8_t {
   machine,  ///< those of all workers, nearest first
 };
 
+/// In which order workers take immediate and deferred tasks.
+enum class task_order : std::uint8_t {
+  las,  ///< by caches and NUMA nodes, requests kept together [LAS 4.2]
+  nls,  ///< one deferred queue for all, immediate tasks of anybody: the baseline of [LAS 6.1]
+};
+
 /// Prefetch buffer of a worker.
 struct PrefetchOptions {
   prefetch_mode mode = prefetch_mode::at_spawn;
@@ -77,6 +83,7 @@ struct RuntimeOptions {
   /// The machine, for who is near whom; null: workers of a node are all alike.
   std::shared_ptr<const Topology> topology;
   stealing_scope stealing = stealing_scope::node;
+  task_order order = task_order::las;
   std::vector<std::uint32_t> os_nodes;  ///< the system's number of NumaNodeId i; empty: one node, never bound
   std::vector<std::size_t> node_bytes;  ///< most memory placed on NumaNodeId i; empty: as its workers need
   PrefetchOptions prefetch;

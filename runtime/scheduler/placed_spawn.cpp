@@ -63,6 +63,11 @@ std::optional<Error> Runtime::check_target(const MxTask& task) const {
 
 std::optional<Error> Runtime::submit(MxTask* task, WorkerId worker) {
   std::optional<Error> error = check_target(*task);
+  if (task->annotations().locality == locality::deferred &&
+      task->annotations().target == Annotations::kAnyWorker) {
+    this->worker(worker).offer_deferred(task);
+    return error;
+  }
   const Target target = error ? Target{Target::kAnywhere} : Target{task->annotations().target};
   TaskPool* pool = nullptr;
   switch (target.kind()) {

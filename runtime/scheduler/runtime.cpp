@@ -78,6 +78,11 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
       outside_heap_(task_memory_.processor_heap(options_.workers.front().node)),
       pools_(std::make_unique<TaskPool[]>(first_pools_.back())),
       places_(known_topology(options_), options_.workers, first_pools_.back()) {
+  for (const std::size_t group : worker_groups(*options_.topology, options_.workers, options_.order)) {
+    while (deferred_queues_.size() <= group) {
+      deferred_queues_.emplace_back();
+    }
+  }
   for (std::size_t i = 0; i < options_.workers.size(); ++i) {
     const WorkerId id{static_cast<std::uint16_t>(i)};
     const std::size_t first = first_pools_[i];
@@ -91,6 +96,8 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
     const auto near = [&](auto order) {
       return within(options_.stealing, order(*options_.topology, options_.workers, id), options_.workers, id);
     };
+    worker.set_locality_order(
+        locality_order(*options_.topology, options_.workers, id, options_.order, options_.stealing));
     worker.set_neighbours({.victims = near(steal_order), .thieves = near(wake_order)});
   }
   // Without a look at parked(): the owner may be between its last collect() and its parking, nobody else

@@ -24,6 +24,7 @@
 #include "runtime/memory/page_range.hpp"
 #include "runtime/memory/value_heap.hpp"
 #include "runtime/options.hpp"
+#include "runtime/pool/deferred_queue.hpp"
 #include "runtime/pool/task_pool.hpp"
 #include "runtime/scheduler/event_poller.hpp"
 #include "runtime/scheduler/joins.hpp"
@@ -91,6 +92,13 @@ class Runtime {
   [[nodiscard]] std::size_t worker_count() const noexcept { return workers_.size(); }
   [[nodiscard]] Worker& worker(WorkerId id) noexcept { return workers_[id.index()]; }
   [[nodiscard]] TaskPool& pool(PoolId id) noexcept { return pools_[id.index()]; }
+  /// Where the deferred tasks of a group of workers wait, see worker_groups().
+  [[nodiscard]] DeferredQueue& deferred_queue(std::size_t group) noexcept { return deferred_queues_[group]; }
+  /// A number for a new request, above all earlier ones: deferred tasks are served in this order. One counter
+  /// for all: it moves once a request, and requests that are deferred are large.
+  [[nodiscard]] RequestId new_request() noexcept {
+    return RequestId{requests_.fetch_add(1, std::memory_order_relaxed)};
+  }
   /// A pool of `worker` for a new data object; spreads objects over the worker's stealable pools in turn.
   [[nodiscard]] PoolId pool_for_object(WorkerId worker, std::uint64_t spread) const noexcept {
     const std::size_t first = first_pools_[worker.index()];
@@ -130,6 +138,8 @@ class Runtime {
   std::unique_ptr<TaskPool[]> pools_;
   Joins joins_;
   Places places_;
+  std::deque<DeferredQueue> deferred_queues_;
+  std::atomic<std::uint64_t> requests_{1};
   std::atomic<std::uint64_t> submitted_{0};  ///< spreads submitted tasks over the workers of a node
   std::atomic<std::uint64_t> misplaced_{0};
   alignas(kCacheLineBytes) std::atomic<std::uint32_t> parked_workers_{0};

@@ -12,15 +12,6 @@ thread_local Worker* current_worker = nullptr;  // the context that `tasking::` 
 
 /// Tasks between two looks at the pools, and at the global epoch, inside a batch.
 constexpr std::uint64_t kLookEvery = 64;
-/// Tasks that each pool may put into the buffer beyond the window, so that free tasks cannot starve pools;
-/// and free tasks, so that pools cannot starve them.
-constexpr std::uint32_t kPoolQuantum = 16;
-/// Looks at a full window until waiting free tasks get a quantum.
-constexpr std::uint32_t kFullLooks = 16;
-constexpr std::uint32_t kBufferedAtMost = PrefetchBuffer::kCapacity - kPoolQuantum;
-/// Pools stop a quantum earlier, else the free tasks' quantum would never find a place.
-constexpr std::uint32_t kFilledByPools = kBufferedAtMost - kPoolQuantum;
-
 void count(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
@@ -89,6 +80,8 @@ void Worker::spawn(MxTask* task) noexcept {
 void Worker::spawn_here(MxTask* task) noexcept {
   if (is_bound(*task)) {
     spawn_bound(task);
+  } else if (task->annotations().locality != locality::here) [[unlikely]] {
+    spawn_by_locality(task);
   } else if (task->annotations().priority == priority::low) {
     low_priority_.push_back(task);
   } else if (task->annotations().priority == priority::high && buffer_.size() < kBufferedAtMost) {
@@ -299,6 +292,7 @@ bool Worker::run_batch() {
     epochs_.enter(id_);
     refill_from_pools();
     refill();
+    refill_by_locality();
     if (buffer_.empty() && !steal()) {
       break;
     }
@@ -358,7 +352,8 @@ bool Worker::prepare_to_park() noexcept {
   items_.flush_foreign();
   nodes_.flush_foreign();
   account_.flush();
-  return parking_.try_park([this] { return pools_ready() || victims_ready() || runtime_.stopping(); });
+  return parking_.try_park(
+      [this] { return pools_ready() || victims_ready() || locality_waiting() || runtime_.stopping(); });
 }
 
 void Worker::run() {
@@ -402,6 +397,13 @@ std::size_t Worker::discard_tasks() noexcept {
     while (MxTask* task = list->pop_front()) {
       discard(task);
     }
+  }
+  while (MxTask* task = immediate_.take_oldest()) {
+    discard(task);
+  }
+  DeferredQueue& deferred = runtime_.deferred_queue(locality_order_.group);
+  while (MxTask* task = deferred.take(DeferredQueue::pick::oldest_spawned)) {
+    discard(task);
   }
   for (TaskPool& pool : pools_) {
     while (MxTask* task = pool.next_task()) {

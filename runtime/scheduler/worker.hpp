@@ -29,6 +29,7 @@
 #include "runtime/memory/memory_budget.hpp"
 #include "runtime/memory/value_heap.hpp"
 #include "runtime/options.hpp"
+#include "runtime/pool/immediate_queue.hpp"
 #include "runtime/pool/prefetch_buffer.hpp"
 #include "runtime/pool/task_pool.hpp"
 #include "runtime/scheduler/parking.hpp"
@@ -36,6 +37,7 @@
 #include "runtime/scheduler/prefetch_tuner.hpp"
 #include "runtime/scheduler/task_class.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/topology/order.hpp"
 
 namespace mxkv::runtime {
 
@@ -53,6 +55,7 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> pools_stolen{0};  ///< leases taken of other workers' pools
   std::atomic<std::uint64_t> tasks_stolen{0};  ///< tasks taken from them
   std::atomic<std::uint64_t> misplaced{0};     ///< tasks annotated with a place where nobody runs
+  std::atomic<std::uint64_t> refills[5]{};     ///< immediate and deferred tasks taken, by rule (locality.cpp)
 };
 
 /// How a worker prefetches now.
@@ -118,6 +121,8 @@ class Worker final : private RetireBlockSource {
   /// Spawns a task: to the place or pool that its annotations demand, else to this worker. A place that does
   /// not exist is as none, and counted; tasking::spawn() says what is wrong.
   void spawn(MxTask* task) noexcept;
+  /// Puts a deferred task where this worker's own wait, and wakes somebody. Says whether it did. Any thread.
+  bool offer_deferred(MxTask* task) noexcept;
 
   // --- Pins and memory ---
 
@@ -200,6 +205,7 @@ class Worker final : private RetireBlockSource {
   void set_poller(Poller& poller) noexcept { poller_ = &poller; }
   /// Before the first step. Start-up only.
   void set_neighbours(Neighbours neighbours) noexcept { neighbours_ = std::move(neighbours); }
+  void set_locality_order(LocalityOrder order) noexcept { locality_order_ = std::move(order); }
   /// Gets the worker out of its parking. Any thread.
   void wake() noexcept;
   /// Wakes it if it is parked; says whether it was. Of several callers one does. Any thread, after it made a
@@ -237,6 +243,7 @@ class Worker final : private RetireBlockSource {
   [[nodiscard]] bool is_bound(const MxTask& task) const noexcept;
   void spawn_here(MxTask* task) noexcept;
   void spawn_bound(MxTask* task) noexcept;
+  void spawn_by_locality(MxTask* task) noexcept;
   void spawn_placed(MxTask* task, Target target) noexcept;
   void spawn_to(TaskPool& pool, MxTask* task) noexcept;
   /// Whether a task that wants to run again, of whatever access, belongs into this worker's buffer.
@@ -260,6 +267,14 @@ class Worker final : private RetireBlockSource {
   void refill() noexcept;
   void refill_if_waiting() noexcept;
   void refill_from_pools() noexcept;
+  void refill_by_locality() noexcept;
+  bool adopt(MxTask* task, std::atomic<std::uint64_t>& by_rule) noexcept;
+  [[nodiscard]] MxTask* own_immediate() noexcept;
+  [[nodiscard]] MxTask* own_deferred() noexcept;
+  [[nodiscard]] MxTask* immediate_of(const std::vector<WorkerId>& others) const noexcept;
+  [[nodiscard]] MxTask* immediate_in_turn() noexcept;
+  [[nodiscard]] bool locality_waiting() const noexcept;
+  [[nodiscard]] bool rouse_first_of(const std::vector<WorkerId>& others) noexcept;
   [[nodiscard]] bool lease(std::size_t own, bool& leased_one, bool& left_one) noexcept;
   std::uint32_t fill_from(TaskPool& pool, std::size_t tag) noexcept;
   [[nodiscard]] bool steal() noexcept;
@@ -275,6 +290,14 @@ class Worker final : private RetireBlockSource {
   void* allocate_retire_block() override;
   void release_retire_block(void* block) noexcept override;
 
+  /// Tasks that each pool may put into the buffer beyond the window, so that free tasks cannot starve pools;
+  /// and free tasks, so that pools cannot starve them.
+  static constexpr std::uint32_t kPoolQuantum = 16;
+  /// Looks at a full window until waiting free tasks get a quantum.
+  static constexpr std::uint32_t kFullLooks = 16;
+  static constexpr std::uint32_t kBufferedAtMost = PrefetchBuffer::kCapacity - kPoolQuantum;
+  /// Pools stop a quantum earlier, else the free tasks' quantum would never find a place.
+  static constexpr std::uint32_t kFilledByPools = kBufferedAtMost - kPoolQuantum;
   /// In the prefetch buffer: a task of the stolen pool.
   static constexpr std::size_t kStolenTag = PrefetchBuffer::kMaxPools;
 
@@ -284,6 +307,11 @@ class Worker final : private RetireBlockSource {
   PrefetchBuffer buffer_;
   TaskList ready_;         ///< free tasks of this worker that wait for the window
   TaskList low_priority_;  ///< run when nothing else fills the window
+  ImmediateQueue immediate_;
+  LocalityOrder locality_order_;
+  std::uint32_t crowded_looks_ = 0;    ///< at a buffer with enough other tasks
+  std::uint64_t immediate_taken_ = 0;  ///< of its own
+  std::size_t next_node_mate_ = 0;     ///< where rule 5 found a task
   WorkerId id_;
   NumaNodeId node_;
   std::size_t first_pool_;

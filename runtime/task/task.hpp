@@ -28,6 +28,20 @@ enum class access : std::uint8_t { readonly, write };
 /// high priority do not wait for room in its window.
 enum class priority : std::uint8_t { low, normal, high };
 
+/// How near to its spawner a free task runs [LAS 4]. Who takes an immediate or a deferred task makes it
+/// `here`.
+enum class locality : std::uint8_t {
+  here,       ///< on the worker that spawned it, in order; never stolen
+  immediate,  ///< soon and near: shares most of its data with its spawner, who takes the youngest first
+  deferred,  ///< begins a larger piece of work, of the request that it is annotated with; by whoever has time
+};
+
+/// Annotation: a deferred task of a request (Worker::new_request()).
+struct deferred {
+  explicit deferred(RequestId of) noexcept : request(of) {}
+  RequestId request;
+};
+
 /// What a task asks of the runtime when it returns.
 enum class step : std::uint8_t {
   done,    ///< finished: the runtime leaves its pin and frees its block
@@ -55,7 +69,8 @@ struct Annotations {
 
   runtime::access access : 1 = runtime::access::readonly;
   runtime::priority priority : 2 = runtime::priority::normal;
-  std::uint8_t block : 3 = 0;         ///< index of the block's size class; set when the task is created
+  std::uint8_t block : 3 = 0;  ///< index of the block's size class; set when the task is created
+  runtime::locality locality : 2 = runtime::locality::here;
   std::uint8_t first_line = 0;        ///< first line of the object that the task touches
   std::uint8_t line_count = 0;        ///< how many lines from there; 0: prefetch nothing
   std::uint8_t pin_slot = kNoPin;     ///< epoch slot of the request's pin; kNoPin: none
@@ -76,6 +91,12 @@ class MxTask {
   // Annotations as in [Mx fig. 2].
   void annotate(priority how) noexcept { annotations_.priority = how; }
   void annotate(access how) noexcept { annotations_.access = how; }
+  void annotate(locality how) noexcept { annotations_.locality = how; }
+  /// The request takes the word of seen_version(): it is there until the task first inspects an object.
+  void annotate(deferred how) noexcept {
+    annotations_.locality = locality::deferred;
+    seen_version_ = how.request.value();
+  }
   /// The task touches the first `bytes` of `object`.
   void annotate(TaggedPointer object, std::size_t bytes) noexcept {
     annotate_lines(object, 0, (bytes + kCacheLineBytes - 1) / kCacheLineBytes);
@@ -98,6 +119,9 @@ class MxTask {
   [[nodiscard]] TaggedPointer object() const noexcept { return object_; }
   [[nodiscard]] Annotations& annotations() noexcept { return annotations_; }
   [[nodiscard]] const Annotations& annotations() const noexcept { return annotations_; }
+
+  /// The request that a deferred task belongs to, until it inspects an object.
+  [[nodiscard]] RequestId request() const noexcept { return RequestId{seen_version_}; }
 
   /// Version of the object that an earlier stage of the task validated.
   [[nodiscard]] std::uint64_t seen_version() const noexcept { return seen_version_; }

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include "runtime/base/assert.hpp"
 
@@ -83,6 +86,57 @@ std::vector<WorkerId> within(stealing_scope scope, std::vector<WorkerId> order,
       break;
   }
   return order;
+}
+
+std::vector<std::size_t> worker_groups(const Topology& topology, std::span<const WorkerPlacement> workers,
+                                       task_order order) {
+  // A core group, or the node where the PU is unknown.
+  using Place = std::pair<bool, std::size_t>;
+  std::map<Place, std::size_t> numbers;
+  std::vector<std::size_t> groups;
+  groups.reserve(workers.size());
+  for (const WorkerPlacement& worker : workers) {
+    const ProcessingUnit* unit = topology.find(worker.pu);
+    const Place place = order == task_order::nls ? Place{}
+                        : unit != nullptr        ? Place{true, unit->group.index()}
+                                                 : Place{false, worker.node.index()};
+    groups.push_back(numbers.try_emplace(place, numbers.size()).first->second);
+  }
+  return groups;
+}
+
+LocalityOrder locality_order(const Topology& topology, std::span<const WorkerPlacement> workers,
+                             WorkerId self, task_order order, stealing_scope scope) {
+  LocalityOrder result;
+  if (order == task_order::nls) {
+    for (std::size_t turn = 1; turn < workers.size(); ++turn) {
+      result.node_mates.emplace_back(static_cast<WorkerId::rep>((self.index() + turn) % workers.size()));
+    }
+    result.node_mates = within(scope, std::move(result.node_mates), workers, self);
+    result.wake_immediate = result.wake_deferred = result.node_mates;
+    return result;
+  }
+  const std::vector<std::size_t> groups = worker_groups(topology, workers, order);
+  const auto on_my_node = [&](WorkerId other) {
+    return workers[other.index()].node == workers[self.index()].node;
+  };
+  result.group = groups[self.index()];
+  for (const WorkerId other : within(scope, steal_order(topology, workers, self), workers, self)) {
+    const std::size_t group = groups[other.index()];
+    if (group == result.group) {
+      result.group_mates.push_back(other);
+      continue;
+    }
+    if (on_my_node(other)) {
+      result.node_mates.push_back(other);
+    }
+    if (std::ranges::find(result.far_groups, group) == result.far_groups.end()) {
+      result.far_groups.push_back(group);
+    }
+  }
+  result.wake_deferred = within(scope, wake_order(topology, workers, self), workers, self);
+  std::ranges::copy_if(result.wake_deferred, std::back_inserter(result.wake_immediate), on_my_node);
+  return result;
 }
 
 Topology plain_topology(std::span<const WorkerPlacement> workers) {

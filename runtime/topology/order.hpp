@@ -28,6 +28,28 @@ namespace mxkv::runtime {
 [[nodiscard]] std::vector<WorkerId> within(stealing_scope scope, std::vector<WorkerId> order,
                                            std::span<const WorkerPlacement> workers, WorkerId self);
 
+/// Where worker `self` looks for immediate and deferred tasks of others, and whom it wakes for its own [LAS
+/// 4].
+struct LocalityOrder {
+  std::size_t group = 0;                 ///< whose deferred queue is its own, see worker_groups()
+  std::vector<WorkerId> group_mates;     ///< by increasing cache distance (rule 2)
+  std::vector<std::size_t> far_groups;   ///< whose deferred queues it may take from, nearest first (rule 4)
+  std::vector<WorkerId> node_mates;      ///< of other groups on its node, in a fixed order (rule 5)
+  std::vector<WorkerId> wake_immediate;  ///< nearest first, only on its node (4.3)
+  std::vector<WorkerId> wake_deferred;   ///< nearest first
+};
+
+/// Which group each worker is in, numbered from 0 by their first workers: core groups; workers on unknown PUs
+/// are one group a node. With task_order::nls all workers are one group. Thread-safety: any thread.
+[[nodiscard]] std::vector<std::size_t> worker_groups(const Topology& topology,
+                                                     std::span<const WorkerPlacement> workers,
+                                                     task_order order);
+
+/// By `order`, as far as `scope` allows. Under task_order::nls all others are node_mates. Thread-safety: any
+/// thread.
+[[nodiscard]] LocalityOrder locality_order(const Topology& topology, std::span<const WorkerPlacement> workers,
+                                           WorkerId self, task_order order, stealing_scope scope);
+
 /// A machine of which nothing is known but the nodes of its workers, all equally far. Thread-safety: any
 /// thread.
 [[nodiscard]] Topology plain_topology(std::span<const WorkerPlacement> workers);

@@ -186,6 +186,7 @@ void Statistics::runtime_group(StatText& text) const {
   text.add("leaves", runtime::primitive_name(tree.leaves));
   text.add("inner_nodes", runtime::primitive_name(tree.inner_nodes));
   text.add("epochs", runtime::epoch_mode_name(runtime_.options().epoch.mode));
+  text.add("order", runtime_.options().order == runtime::task_order::las ? "las" : "nls");
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
     const runtime::WorkerCounters& counters =
         runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).counters();
@@ -203,6 +204,11 @@ void Statistics::runtime_group(StatText& text) const {
     add("tasks_stolen", counters.tasks_stolen);
     add("misplaced", counters.misplaced);
     add_prefetch(text, worker, runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}));
+    constexpr const char* kRefills[] = {"immediate_own", "immediate_group", "deferred_group", "deferred_far",
+                                        "immediate_node"};
+    for (std::size_t rule = 0; rule < std::size(kRefills); ++rule) {
+      add(kRefills[rule], counters.refills[rule]);
+    }
   }
 }
 

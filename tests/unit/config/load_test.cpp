@@ -81,6 +81,7 @@ workers: 3
 cpus: "0-2"
 spin_rounds: 9
 stealing: machine
+order: nls
 memory: {limit: 1GiB, huge_pages: off, numa_placement: false}
 prefetch: {mode: distance, distance: 24, window: 128}
 epoch: {interval: 20ms, bytes: 1MiB}
@@ -106,6 +107,7 @@ log: {level: error, file: /var/log/mxkv.log}
   EXPECT_THAT(options.cpus, ElementsAre(PuId{0}, PuId{1}, PuId{2}));
   EXPECT_EQ(options.spin_rounds, 9U);
   EXPECT_EQ(options.stealing, runtime::stealing_scope::machine);
+  EXPECT_EQ(options.order, runtime::task_order::nls);
   EXPECT_EQ(options.memory.limit_bytes, 1ULL << 30U);
   EXPECT_EQ(options.memory.huge_pages, runtime::huge_pages_mode::off);
   EXPECT_FALSE(options.memory.numa_placement);

@@ -309,6 +309,7 @@ TEST(Resolve, PassesTheRestOn) {
   options.memory.numa_placement = false;
   options.spin_rounds = 5;
   options.stealing = runtime::stealing_scope::machine;
+  options.order = runtime::task_order::nls;
   const RuntimeOptions result = resolved(options, machine());
   EXPECT_EQ(result.prefetch.distance, 33U);
   EXPECT_EQ(result.epoch.interval_ms, 7U);
@@ -317,6 +318,7 @@ TEST(Resolve, PassesTheRestOn) {
   EXPECT_FALSE(result.memory.numa_placement);
   EXPECT_EQ(result.spin_rounds, 5U);
   EXPECT_EQ(result.stealing, runtime::stealing_scope::machine);
+  EXPECT_EQ(result.order, runtime::task_order::nls);
   ASSERT_NE(result.topology, nullptr) << "who is near whom";
   EXPECT_EQ(result.topology->pus.size(), machine().pus.size());
 }

@@ -13,7 +13,7 @@ struct WrongConfiguration {
       errors;  ///< without the file's name; {top} and {limits} stand for the keys that are allowed there
 };
 
-inline constexpr std::array<WrongConfiguration, 100> kWrongConfigurations{{
+inline constexpr std::array<WrongConfiguration, 101> kWrongConfigurations{{
     {"a key mistyped", "limts: {pipeline: 1}\n",
      "1:1: limts: an unknown key, did you mean limits? (allowed: {top})"},
     {"letters swapped", "memroy: {limit: 1GiB}\n",
@@ -56,6 +56,7 @@ inline constexpr std::array<WrongConfiguration, 100> kWrongConfigurations{{
     {"a number with a unit", "workers: 4MiB\n",
      "1:10: workers: \"4MiB\" is not a number (allowed: decimal digits)"},
     {"a fraction", "workers: 1.5\n", "1:10: workers: \"1.5\" is not a number (allowed: decimal digits)"},
+    {"an unknown order of tasks", "order: fifo\n", "1:8: order: \"fifo\" is unknown (allowed: las, nls)"},
     {"an unknown scope of stealing", "stealing: always\n",
      "1:11: stealing: \"always\" is unknown (allowed: off, node, machine)"},
     {"a negative number", "spin_rounds: -1\n",

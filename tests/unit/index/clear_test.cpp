@@ -29,6 +29,25 @@ TEST(Clear, AClearedTreeIsEmptyAndGivesItsMemoryBack) {
   }
 }
 
+TEST(Clear, IdleWorkersHelpToTakeALargeTreeApart) {
+  runtime::RuntimeOptions options = driver_options(2);
+  options.stealing = runtime::stealing_scope::node;
+  options.batch_tasks = 1;
+  TreeUnderTest<ClearedEnv> tree{options};
+  for (const auto& key : make_keys(key_set::families, 2000, 3)) {
+    tree.apply(key, verb::upsert, 1);
+  }
+  tree.apply({}, verb::clear);
+  for (int i = 0; i < 10; ++i) {
+    tree.driver().clock().advance_us(100'000);
+    tree.driver().settle();
+  }
+  EXPECT_EQ(live_bytes(tree.driver().runtime()).items, 0U);
+  for (std::size_t worker = 0; worker < 2; ++worker) {
+    EXPECT_GT(tree.driver().worker(worker).counters().refills[2].load(), 10U) << "worker " << worker;
+  }
+}
+
 // A writer that started before the clear splits a leaf of the old tree long after. The separator's task holds
 // a pointer to the new node, found under the writer's old pin.
 TEST(Clear, TheOldTreeStaysWhileASeparatorOfItIsOnItsWay) {

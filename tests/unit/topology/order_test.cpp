@@ -128,6 +128,67 @@ TEST(Within, StealingIsLimitedToANodeOrReachesAllNearestFirst) {
   EXPECT_TRUE(std::equal(near.begin(), near.end(), order.begin())) << "in the same order";
 }
 
+TEST(WorkerGroups, AreCoreGroupsNumberedByTheirFirstWorkers) {
+  const Topology topology = ring();
+  std::vector<WorkerPlacement> workers = one_a_pu(topology);
+  const std::vector<std::size_t> groups = worker_groups(topology, workers, task_order::las);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    ASSERT_EQ(groups[i], i / 4) << "worker " << i;
+  }
+  std::ranges::reverse(workers);
+  EXPECT_EQ(worker_groups(topology, workers, task_order::las), groups);
+  EXPECT_EQ(worker_groups(topology, workers, task_order::nls), std::vector<std::size_t>(32, 0));
+}
+
+TEST(WorkerGroups, WorkersOnUnknownPusAreOneGroupANode) {
+  std::vector<WorkerPlacement> workers(4);
+  workers[1].node = NumaNodeId{1};
+  workers[3].node = NumaNodeId{1};
+  EXPECT_EQ(worker_groups(plain_topology(workers), workers, task_order::las),
+            (std::vector<std::size_t>{0, 1, 0, 1}));
+}
+
+TEST(LocalityOrder, NamesGroupThenFarGroupsByDistanceThenTheRestOfTheNode) {
+  const Topology topology = ring();
+  const std::vector<WorkerPlacement> workers = one_a_pu(topology);
+  // PU 13: node 1, its second group (number 3), sibling 12.
+  const LocalityOrder order =
+      locality_order(topology, workers, WorkerId{13}, task_order::las, stealing_scope::machine);
+  EXPECT_EQ(order.group, 3U);
+  EXPECT_THAT(first(order.group_mates, 9), ElementsAre(12, 14, 15));
+  // The other group of its node, then nodes 2 and 0, which are its neighbours, then 3.
+  EXPECT_EQ(order.far_groups, (std::vector<std::size_t>{2, 4, 5, 0, 1, 6, 7}));
+  EXPECT_THAT(first(order.node_mates, 9), ElementsAre(8, 9, 10, 11));
+  EXPECT_THAT(first(order.wake_immediate, 9), ElementsAre(14, 15, 12, 8, 9, 10, 11));
+  EXPECT_EQ(order.wake_deferred, wake_order(topology, workers, WorkerId{13}));
+}
+
+TEST(LocalityOrder, GoesNoFurtherThanStealingMay) {
+  const Topology topology = ring();
+  const std::vector<WorkerPlacement> workers = one_a_pu(topology);
+  const LocalityOrder near =
+      locality_order(topology, workers, WorkerId{13}, task_order::las, stealing_scope::node);
+  EXPECT_EQ(near.far_groups, std::vector<std::size_t>{2});
+  EXPECT_EQ(near.wake_deferred, near.wake_immediate);
+  const LocalityOrder alone =
+      locality_order(topology, workers, WorkerId{13}, task_order::las, stealing_scope::off);
+  EXPECT_EQ(alone.group, 3U) << "its group's deferred tasks are its own";
+  EXPECT_TRUE(alone.group_mates.empty() && alone.far_groups.empty() && alone.node_mates.empty());
+  EXPECT_TRUE(alone.wake_immediate.empty() && alone.wake_deferred.empty());
+}
+
+TEST(LocalityOrder, TheBaselineKnowsNeitherGroupsNorNodes) {
+  const Topology topology = ring();
+  const std::vector<WorkerPlacement> workers = one_a_pu(topology);
+  const LocalityOrder order =
+      locality_order(topology, workers, WorkerId{13}, task_order::nls, stealing_scope::machine);
+  EXPECT_EQ(order.group, 0U);
+  EXPECT_TRUE(order.group_mates.empty() && order.far_groups.empty());
+  EXPECT_THAT(first(order.node_mates, 3), ElementsAre(14, 15, 16)) << "whoever comes next";
+  EXPECT_EQ(order.node_mates.size(), 31U);
+  EXPECT_EQ(order.wake_immediate, order.node_mates);
+}
+
 TEST(PlainTopology, HasTheNodesOfItsWorkersAndOrdersThemInTurn) {
   std::vector<WorkerPlacement> workers(4);
   workers[2].node = NumaNodeId{2};
