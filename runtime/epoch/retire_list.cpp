@@ -18,8 +18,8 @@ void RetireList::add(void* object, ReclaimKind kind, std::uint64_t stamp, std::s
     auto* block = static_cast<Block*>(blocks_.allocate_retire_block());
     block->next = nullptr;
     block->stamp = stamp;
+    block->before = retired_bytes_;
     block->count = 0;
-    block->bytes = 0;
     (tail_ == nullptr ? head_ : tail_->next) = block;
     tail_ = block;
   }
@@ -27,7 +27,7 @@ void RetireList::add(void* object, ReclaimKind kind, std::uint64_t stamp, std::s
   MXKV_DCHECK((address & ~kAddressMask) == 0, "user addresses have 48 bits");
   tail_->entries[tail_->count++] = address | (std::uint64_t{kind.value()} << kKindShift);
   ++entries_;
-  bytes_since_advance_ += bytes;
+  retired_bytes_ += bytes;
 }
 
 std::size_t RetireList::reclaim(std::uint64_t horizon, std::size_t most, const ReclaimFunction* functions,
@@ -39,8 +39,9 @@ std::size_t RetireList::reclaim(std::uint64_t horizon, std::size_t most, const R
     if (head_ == nullptr) {
       tail_ = nullptr;
     }
+    freed_bytes_ = head_ == nullptr ? retired_bytes_ : head_->before;
     entries_ -= block->count;
-    for (std::uint32_t i = 0; i < block->count; ++i) {
+    for (std::uint64_t i = 0; i < block->count; ++i) {
       const std::uint64_t entry = block->entries[i];
       functions[entry >> kKindShift](worker, reinterpret_cast<void*>(entry & kAddressMask));
     }

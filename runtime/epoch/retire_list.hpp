@@ -43,9 +43,11 @@ class RetireList {
 
   [[nodiscard]] bool empty() const noexcept { return entries_ == 0; }
   [[nodiscard]] std::size_t entries() const noexcept { return entries_; }
+  /// Bytes that wait to be freed.
+  [[nodiscard]] std::size_t bytes() const noexcept { return retired_bytes_ - freed_bytes_; }
   /// Bytes retired since the last call of reset_bytes(): what a threshold is compared to.
-  [[nodiscard]] std::size_t bytes_since_advance() const noexcept { return bytes_since_advance_; }
-  void reset_bytes() noexcept { bytes_since_advance_ = 0; }
+  [[nodiscard]] std::size_t bytes_since_advance() const noexcept { return retired_bytes_ - advanced_at_; }
+  void reset_bytes() noexcept { advanced_at_ = retired_bytes_; }
 
   /// Frees what is stamped below `horizon`, a block at a time until `most` objects are freed, and returns how
   /// many it freed. The reclaim functions may retire further objects.
@@ -56,9 +58,9 @@ class RetireList {
   struct Block {
     Block* next;
     std::uint64_t stamp;  ///< of the youngest entry: the block's entries go together
-    std::uint32_t count;
-    std::uint32_t bytes;
-    static constexpr std::size_t kCapacity = (kBlockBytes - 24) / 8;
+    std::size_t before;   ///< bytes that were retired before the first entry, ever
+    std::uint64_t count;
+    static constexpr std::size_t kCapacity = (kBlockBytes - 32) / 8;
     std::uint64_t entries[kCapacity];
   };
   static_assert(sizeof(Block) == kBlockBytes);
@@ -67,7 +69,9 @@ class RetireList {
   Block* head_ = nullptr;
   Block* tail_ = nullptr;
   std::size_t entries_ = 0;
-  std::size_t bytes_since_advance_ = 0;
+  std::size_t retired_bytes_ = 0;  ///< ever; differences are what counts
+  std::size_t freed_bytes_ = 0;    ///< ever
+  std::size_t advanced_at_ = 0;    ///< retired_bytes_ at the last reset_bytes()
 };
 
 }  // namespace mxkv::runtime

@@ -30,10 +30,6 @@ constexpr std::uint64_t kEldest = 16;
 /// Deferred tasks enter where fewer tasks than this are in the buffer.
 constexpr std::uint32_t kFew = 4;
 
-void count(std::atomic<std::uint64_t>& counter) noexcept {
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 void Worker::spawn_by_locality(MxTask* task) noexcept {

@@ -21,10 +21,8 @@ bool Worker::steal() noexcept {
       stolen_ = &pool;
       const std::uint32_t taken = fill_from(pool, kStolenTag);
       if (taken != 0) {
-        counters_.pools_stolen.store(counters_.pools_stolen.load(std::memory_order_relaxed) + 1,
-                                     std::memory_order_relaxed);
-        counters_.tasks_stolen.store(counters_.tasks_stolen.load(std::memory_order_relaxed) + taken,
-                                     std::memory_order_relaxed);
+        count(counters_.pools_stolen);
+        count(counters_.tasks_stolen, taken);
         return true;
       }
       return_stolen();  // its only task is still being linked, or there was none

@@ -12,9 +12,6 @@ thread_local Worker* current_worker = nullptr;  // the context that `tasking::` 
 
 /// Tasks between two looks at the pools, and at the global epoch, inside a batch.
 constexpr std::uint64_t kLookEvery = 64;
-void count(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
-  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-}
 
 }  // namespace
 
@@ -320,7 +317,7 @@ bool Worker::step() {
   bool busy = poller_->poll(*this);
   busy = run_batch() || busy;
   busy = poller_->end_turn(*this) || busy;
-  maintain();
+  busy = maintain() || busy;
   count(counters_.rounds);
   current_worker = before;
   return busy;

@@ -2,7 +2,7 @@
 // a poller, and executes tasks one after the other, each to completion [Mx 2.2, 4.3].
 //
 // step() is one round without a thread inside, so that a test can drive many workers in any order:
-//   poll (sockets spawn tasks) -> execute a batch -> end the turn (replies leave) -> reclaim.
+//   poll (sockets spawn tasks) -> execute a batch -> end the turn (replies leave) -> maintain memory.
 // Inside the batch the order is first in, first out; a respawned task keeps its place in the prefetch buffer
 // and new ones wait in a list until the window has room: finishing what was begun keeps the working set in
 // cache. Tasks of low priority enter only when nothing else does.
@@ -50,13 +50,21 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> retries{0};    ///< tasks that met a writer and were put back
   std::atomic<std::uint64_t> forwarded{0};  ///< bound tasks that had to go to another pool
   std::atomic<std::uint64_t> parks{0};
-  std::atomic<std::uint64_t> wakes{0};         ///< wake-ups that this worker sent to others
-  std::atomic<std::uint64_t> reclaimed{0};     ///< objects freed after their epoch
-  std::atomic<std::uint64_t> pools_stolen{0};  ///< leases taken of other workers' pools
-  std::atomic<std::uint64_t> tasks_stolen{0};  ///< tasks taken from them
-  std::atomic<std::uint64_t> misplaced{0};     ///< tasks annotated with a place where nobody runs
-  std::atomic<std::uint64_t> refills[5]{};     ///< immediate and deferred tasks taken, by rule (locality.cpp)
+  std::atomic<std::uint64_t> wakes{0};            ///< wake-ups that this worker sent to others
+  std::atomic<std::uint64_t> reclaimed{0};        ///< objects freed after their epoch
+  std::atomic<std::uint64_t> reclaims{0};         ///< reclaim tasks that ran
+  std::atomic<std::uint64_t> urgent_reclaims{0};  ///< those of them that had priority, since much was retired
+  std::atomic<std::uint64_t> retired_bytes{0};    ///< that wait to be freed now
+  std::atomic<std::uint64_t> pools_stolen{0};     ///< leases taken of other workers' pools
+  std::atomic<std::uint64_t> tasks_stolen{0};     ///< tasks taken from them
+  std::atomic<std::uint64_t> misplaced{0};        ///< tasks annotated with a place where nobody runs
+  std::atomic<std::uint64_t> refills[5]{};  ///< immediate and deferred tasks taken, by rule (locality.cpp)
 };
+
+/// Adds to one of them. Its writer only.
+inline void count(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
 
 /// How a worker prefetches now.
 struct PrefetchInForce {
@@ -159,6 +167,7 @@ class Worker final : private RetireBlockSource {
   /// epoch, so the calling task must hold a pin or no pointer that it found earlier.
   void reclaim_now();
   [[nodiscard]] std::size_t retired_objects() const noexcept { return retired_.entries(); }
+  [[nodiscard]] std::size_t retired_bytes() const noexcept { return retired_.bytes(); }
 
   [[nodiscard]] ValueHeap& items() noexcept { return items_; }
   [[nodiscard]] ValueHeap& nodes() noexcept { return nodes_; }
@@ -230,6 +239,8 @@ class Worker final : private RetireBlockSource {
   void reclaim_all_stopped();
 
  private:
+  class ReclaimTask;
+
   template <class T, class... Args>
   T* create_in(task_block block, Args&&... args) {
     T* task = new (allocate_block(block)) T(&kTaskClassOf<T>, std::forward<Args>(args)...);
@@ -284,7 +295,8 @@ class Worker final : private RetireBlockSource {
     return tag == kStolenTag ? *stolen_ : pools_[tag - 1];
   }
   bool run_batch();
-  void maintain();
+  bool maintain();
+  bool spawn_reclaim();
   void reclaim(std::size_t most);
   [[nodiscard]] bool pools_ready() const noexcept;
   void* allocate_retire_block() override;
@@ -333,6 +345,7 @@ class Worker final : private RetireBlockSource {
   std::uint64_t now_ns_ = 0;
   std::uint64_t last_advance_ns_ = 0;
   std::uint64_t reclaimed_epoch_ = 0;
+  bool reclaim_waits_[2] = {};  ///< a reclaim task that did not run yet: a usual one, an urgent one
   std::uint64_t executed_ = 0;
   std::uint32_t full_looks_ = 0;
   Random random_;

@@ -200,6 +200,9 @@ void Statistics::runtime_group(StatText& text) const {
     add("parks", counters.parks);
     add("wakes", counters.wakes);
     add("reclaimed", counters.reclaimed);
+    add("reclaims", counters.reclaims);
+    add("urgent_reclaims", counters.urgent_reclaims);
+    add("retired_bytes", counters.retired_bytes);
     add("pools_stolen", counters.pools_stolen);
     add("tasks_stolen", counters.tasks_stolen);
     add("misplaced", counters.misplaced);

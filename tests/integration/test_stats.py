@@ -4,6 +4,7 @@ import time
 
 from harness import Options, ServerCase, mxkv_only, patience
 from harness.connection import block
+from harness.daemon import wait_for
 
 _NAMES = """pid uptime time version pointer_size rusage_user rusage_system curr_connections total_connections
 rejected_connections cmd_get cmd_set cmd_flush cmd_touch get_hits get_misses delete_misses delete_hits incr_misses
@@ -150,6 +151,21 @@ class RuntimeModesTest(ServerCase):
         self.assertEqual((stats["leaves"], stats["inner_nodes"], stats["epochs"]),
                          ("optimistic_scheduling", "optimistic_latch", "task"))
         self.assertEqual((stats["worker:0:prefetch"], stats["worker:0:prefetch_in_force"]), ("at_spawn", "at_spawn"))
+
+
+@mxkv_only("reclamation")
+class ReclamationTest(ServerCase):
+    options = Options(workers=1, settings=(("epoch.interval", "5ms"), ("epoch.bytes", "64KiB")))
+
+    def test_old_values_are_freed_by_tasks(self):
+        client = self.connect()
+        for _ in range(50):
+            client.send(b"".join(block(b"set", b"r%02d" % i, b"x" * 1000) for i in range(100)))
+            self.assertEqual({client.line() for _ in range(100)}, {b"STORED"})
+        wait_for(lambda: client.stats(b"runtime")["worker:0:retired_bytes"] == "0", "all that was retired is freed")
+        stats = client.stats(b"runtime")
+        self.assertGreaterEqual(int(stats["worker:0:reclaimed"]), 4900)
+        self.assertGreater(int(stats["worker:0:reclaims"]), 0)
 
 
 @mxkv_only("prefetching")

@@ -138,6 +138,25 @@ TEST_F(RetireListTest, CountsBytesUntilTheyAreReset) {
   EXPECT_EQ(reclaim(3), 2U);
 }
 
+TEST_F(RetireListTest, CountsBytesUntilTheyAreFreed) {
+  std::vector<RetiredObject> objects(100);
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    list.add(&objects[i], kNumbers, i < 50 ? 2 : 5, std::size_t{1} << 32U);
+  }
+  list.reset_bytes();
+  EXPECT_EQ(list.bytes(), std::size_t{100} << 32U);
+  EXPECT_EQ(reclaim(3), 50U);
+  EXPECT_EQ(list.bytes(), std::size_t{50} << 32U);
+  child_stamp = 9;
+  RetiredObject parent;
+  list.add(&parent, kSubtrees, 6, 10);
+  EXPECT_EQ(reclaim(8), 51U);
+  EXPECT_EQ(list.bytes(), 1U) << "what a reclaim function retired";
+  EXPECT_EQ(reclaim(10), 1U);
+  EXPECT_EQ(list.bytes(), 0U);
+  EXPECT_EQ(list.bytes_since_advance(), 11U);
+}
+
 TEST_F(RetireListTest, KeepsTheOrderOfStampsAcrossItsBlocks) {
   std::vector<RetiredObject> objects(200);
   for (std::size_t i = 0; i < objects.size(); ++i) {

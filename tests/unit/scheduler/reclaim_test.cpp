@@ -2,7 +2,10 @@
 // end.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <deque>
+#include <thread>
 
 #include "tests/unit/scheduler/machine.hpp"
 
@@ -43,11 +46,27 @@ struct Reclaim : ::testing::Test {
       machine[1].step();
     }
   }
+  /// Fills worker 0's window, and its list of waiting tasks, with tasks that go on until `stop`. Each retires
+  /// `bytes` in every `every`th step.
+  void load(std::size_t bytes, int every = 1) {
+    for (std::uint32_t i = 0; i < 2 * machine[0].prefetch().window; ++i) {
+      machine[0].spawn(lambda_task(machine[0], [this, bytes, every](MxTask&, Worker& worker) {
+        if (bytes > 0 && ++turn % every == 0) {
+          worker.retire(&one, ignored, bytes);
+        }
+        return stop ? step::done : step::again;
+      }));
+    }
+  }
 
   std::deque<int> objects;  ///< how often each was freed; outlives the machine
   Machine machine{quick()};
   ReclaimKind kind =
       machine.runtime.add_reclaim_kind([](Worker&, void* object) { ++*static_cast<int*>(object); });
+  ReclaimKind ignored = machine.runtime.add_reclaim_kind([](Worker&, void*) {});
+  bool stop = false;
+  int turn = 0;
+  int one = 0;
 };
 
 TEST_F(Reclaim, FreesARetiredObjectWhenItsEpochsHavePassed) {
@@ -250,6 +269,98 @@ TEST_F(Reclaim, FreesALongListInRounds) {
     machine[0].step();
   }
   EXPECT_EQ(freed(), 10'000) << "though no epoch passed since";
+}
+
+TEST_F(Reclaim, IsATaskOfLowPriorityThatRunsWhereTheWindowHasRoom) {
+  machine[0].step();
+  load(0);
+  retire_one(0);
+  for (int i = 0; i < 100; ++i) {
+    machine.clock.advance_us(1000);
+    machine[0].step();
+    machine[1].step();
+  }
+  EXPECT_EQ(freed(), 0) << "other tasks fill the window";
+  EXPECT_EQ(machine[0].counters().reclaims.load(), 0U);
+  EXPECT_EQ(machine[0].counters().retired_bytes.load(), 1U);
+  stop = true;
+  epochs_pass();
+  EXPECT_EQ(freed(), 1);
+  EXPECT_GE(machine[0].counters().reclaims.load(), 1U);
+  EXPECT_EQ(machine[0].counters().urgent_reclaims.load(), 0U);
+  EXPECT_EQ(machine[0].counters().retired_bytes.load(), 0U);
+}
+
+TEST_F(Reclaim, WhatIsRetiredStaysBoundedUnderLoadThatNeverLeavesRoom) {
+  constexpr std::size_t kBytes = 100;
+  load(kBytes, 64);  // batches of 4096 tasks retire 6400 bytes: more than six epochs' worth each
+  std::size_t most = 0;
+  for (int i = 0; i < 2000; ++i) {
+    machine[0].step();
+    machine[1].step();
+    most = std::max(most, machine[0].retired_bytes());
+  }
+  EXPECT_GE(machine[0].counters().urgent_reclaims.load(), 100U);
+  EXPECT_LT(most, 5 * 6400U) << "a few epochs' worth, of " << 2000 * 6400;
+  EXPECT_EQ(machine[0].counters().retired_bytes.load(), machine[0].retired_bytes());
+  stop = true;
+  epochs_pass();
+  EXPECT_EQ(machine[0].retired_objects(), 0U);
+}
+
+TEST_F(Reclaim, AnIdleWorkerFreesWhatIsLeftBeforeItParks) {
+  machine[0].step();
+  machine[1].step();
+  retire_one(0);
+  // What run() does: rounds until there is nothing to do, then a sleep of one interval.
+  for (int sleeps = 0; sleeps < 4; ++sleeps) {
+    while (machine[0].step()) {
+    }
+    ASSERT_TRUE(machine[1].prepare_to_park());
+    ASSERT_TRUE(machine[0].prepare_to_park());
+    machine.clock.advance_us(1000);
+    machine[0].unpark();
+    machine[1].unpark();
+  }
+  EXPECT_EQ(freed(), 1);
+}
+
+TEST(ReclaimThreads, AnIdleRuntimeFreesWhatItRetired) {
+  RuntimeOptions options = unpinned(2);
+  options.epoch.interval_ms = 1;
+  const SystemClock clock;
+  std::atomic<int> freed{0};
+  Runtime runtime{options, clock};
+  const ReclaimKind kind =
+      runtime.add_reclaim_kind([](Worker&, void* times) { ++*static_cast<std::atomic<int>*>(times); });
+  const auto retire = [&freed, kind](MxTask&, Worker& worker) {
+    worker.retire(&freed, kind, 1);
+    return step::done;
+  };
+  runtime.submit(runtime.create_outside<testing::LambdaTask<decltype(retire)>>(retire), WorkerId{1});
+  ASSERT_TRUE(runtime.start());
+  const std::uint64_t deadline_ns = clock.monotonic_ns() + 60'000'000'000;
+  while (freed == 0 && clock.monotonic_ns() < deadline_ns) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(freed, 1);
+  runtime.stop();
+}
+
+TEST_F(Reclaim, ATaskThatNeverRanIsDroppedAtTheEndAndItsWorkDone) {
+  machine[0].step();
+  machine[1].step();
+  for (int i = 0; i < 10; ++i) {
+    retire_one(0, 10'000);
+    machine.clock.advance_us(1000);
+    machine[0].step();  // ends by spawning a task for it
+  }
+  EXPECT_LT(freed(), 10);
+  machine.runtime.drain_stopped();
+  EXPECT_EQ(freed(), 10);
+  retire_one(0);
+  epochs_pass();
+  EXPECT_EQ(freed(), 11) << "the next one is spawned";
 }
 
 TEST(RuntimeEnd, FreesAllThatIsStillRetiredAndWhatThatRetires) {
