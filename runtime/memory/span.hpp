@@ -58,9 +58,10 @@ static_assert(sizeof(Span) == kCacheLineBytes, "the table is 1/1024 of the data"
 static_assert(std::is_trivially_destructible_v<Span>);
 
 struct Superblock {
-  std::uint32_t free_spans = 0;  ///< bit i: span i is free
-  bool clean = false;            ///< wholly free and without pages: reads as zero
-  std::uint8_t list = 0;         ///< list of the pool it is in
+  std::uint32_t free_spans = 0;   ///< bit i: span i is free
+  std::uint32_t clean_spans = 0;  ///< those of the free ones that have no pages: they read as zero
+  std::uint8_t list = 0;          ///< list of the pool it is in
+  std::uint8_t released = 0;      ///< first of the spans that were released last; free or not
   NumaNodeId node;
   Superblock* previous = nullptr;
   Superblock* next = nullptr;

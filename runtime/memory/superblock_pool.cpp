@@ -20,6 +20,11 @@ std::uint32_t run_mask(std::uint32_t first, std::uint32_t count) noexcept {
   return static_cast<std::uint32_t>(((std::uint64_t{1} << count) - 1) << first);
 }
 
+/// Bytes of the spans of `mask` that have pages.
+std::size_t dirty_bytes(const Superblock& superblock, std::uint32_t mask) noexcept {
+  return static_cast<std::size_t>(std::popcount(mask & ~superblock.clean_spans)) * kSpanBytes;
+}
+
 /// Bits at which a run of at least `count` set bits begins.
 std::uint32_t run_starts(std::uint32_t bits, std::uint32_t count) noexcept {
   for (std::uint32_t length = 1; length < count; ++length) {
@@ -37,7 +42,7 @@ void SuperblockPool::add(std::atomic<std::size_t>& sum, std::size_t bytes) noexc
 
 void SuperblockPool::enlist(Superblock* superblock) noexcept {
   const auto free = static_cast<std::uint32_t>(std::popcount(superblock->free_spans));
-  const std::uint32_t list = superblock->clean ? kCleanList : free;
+  const std::uint32_t list = superblock->clean_spans == kAllFree ? kCleanList : free;
   superblock->list = static_cast<std::uint8_t>(list);
   lists_[list].push(superblock);
   nonempty_ |= std::uint64_t{1} << list;
@@ -62,11 +67,21 @@ SuperblockPool::Run SuperblockPool::find_run(std::uint32_t count) noexcept {
          superblock = superblock->next) {
       const std::uint32_t starts = run_starts(superblock->free_spans, count);
       if (starts != 0) {
-        return {superblock, static_cast<std::uint32_t>(std::countr_zero(starts))};
+        const bool last = (starts >> superblock->released & 1U) != 0;
+        return {superblock,
+                last ? superblock->released : static_cast<std::uint32_t>(std::countr_zero(starts))};
       }
     }
   }
   return {};
+}
+
+Superblock* SuperblockPool::oldest_free() const noexcept {
+  Superblock* superblock = lists_[kSpansPerSuperblock].front();
+  while (superblock->next != nullptr) {  // a few
+    superblock = superblock->next;
+  }
+  return superblock;
 }
 
 bool SuperblockPool::grow() noexcept {
@@ -83,7 +98,7 @@ bool SuperblockPool::grow() noexcept {
   for (std::uint32_t i = superblocks; i-- > 0;) {
     auto* superblock = new (&tables_->superblocks[first + i]) Superblock{};
     superblock->free_spans = kAllFree;
-    superblock->clean = true;
+    superblock->clean_spans = kAllFree;
     superblock->node = node_;
     enlist(superblock);
   }
@@ -101,14 +116,12 @@ Span* SuperblockPool::acquire(std::uint32_t count) noexcept {
     run = find_run(count);
   }
   delist(run.superblock);
-  if (run.superblock->clean) {
-    run.superblock->clean = false;
-    add(pooled_bytes_, kSuperblockBytes);
-  }
-  run.superblock->free_spans &= ~run_mask(run.first, count);
+  const std::uint32_t mask = run_mask(run.first, count);
+  add(pooled_bytes_, std::size_t{0} - dirty_bytes(*run.superblock, mask));
+  run.superblock->free_spans &= ~mask;
+  run.superblock->clean_spans &= ~mask;
   enlist(run.superblock);
   add(span_bytes_, count * kSpanBytes);
-  add(pooled_bytes_, std::size_t{0} - count * kSpanBytes);
 
   const auto superblock_index = static_cast<std::size_t>(run.superblock - tables_->superblocks);
   const std::size_t index = superblock_index * kSpansPerSuperblock + run.first;
@@ -123,7 +136,8 @@ void SuperblockPool::release(Span* span) noexcept {
   const std::size_t index = tables_->span_index(span->base);
   const std::uint32_t count = span->span_count;
   const std::uint32_t mask = run_mask(static_cast<std::uint32_t>(index % kSpansPerSuperblock), count);
-  Superblock* const superblock = &tables_->superblocks[index / kSpansPerSuperblock];
+  Superblock* superblock = &tables_->superblocks[index / kSpansPerSuperblock];
+  std::uint32_t without_pages = mask;
   poison(span->base, count * kSpanBytes);
   {
     const std::lock_guard guard(latch_);
@@ -131,24 +145,41 @@ void SuperblockPool::release(Span* span) noexcept {
     MXKV_ASSERT((superblock->free_spans & mask) == 0, "a span is released once");
     delist(superblock);
     superblock->free_spans |= mask;
+    superblock->released = static_cast<std::uint8_t>(index % kSpansPerSuperblock);
+    enlist(superblock);
     add(span_bytes_, std::size_t{0} - count * kSpanBytes);
     add(pooled_bytes_, count * kSpanBytes);
-    if (superblock->free_spans != kAllFree || kept_ < kKeptSuperblocks) {
-      enlist(superblock);
+    if (!spares_too_much()) {
       return;
     }
+    if (kept_ > 0) {
+      superblock = oldest_free();
+      without_pages = kAllFree;
+    }
+    delist(superblock);
+    superblock->free_spans &= ~without_pages;  // ours alone until they are clean
+    enlist(superblock);
   }
-  make_clean(superblock);
+  make_clean(superblock, without_pages);
 }
 
-void SuperblockPool::make_clean(Superblock* superblock) noexcept {
-  // In no list, hence ours alone: the system call needs no latch.
+bool SuperblockPool::spares_too_much() const noexcept {
+  return kept_ > kKeptSuperblocks ||
+         pooled_bytes() > kKeptSuperblocks * kSuperblockBytes + span_bytes() / kSparePart;
+}
+
+void SuperblockPool::make_clean(Superblock* superblock, std::uint32_t mask) noexcept {
+  // Free in nobody's eyes, hence ours alone: the system calls need no latch.
   const auto index = static_cast<std::size_t>(superblock - tables_->superblocks);
-  range_->discard(tables_->data + index * kSuperblockBytes, kSuperblockBytes);
+  const auto first = static_cast<std::size_t>(std::countr_zero(mask));
+  range_->discard(tables_->data + index * kSuperblockBytes + first * kSpanBytes,
+                  static_cast<std::size_t>(std::popcount(mask)) * kSpanBytes);
   const std::lock_guard guard(latch_);
-  superblock->clean = true;
+  delist(superblock);
+  add(pooled_bytes_, std::size_t{0} - dirty_bytes(*superblock, mask));
+  superblock->free_spans |= mask;
+  superblock->clean_spans |= mask;
   enlist(superblock);
-  add(pooled_bytes_, std::size_t{0} - kSuperblockBytes);
 }
 
 }  // namespace mxkv::runtime::detail

@@ -1,8 +1,12 @@
 // The superblocks of one NUMA node [LAS 5.2], given out in spans.
 //
-// Superblocks with the fewest free spans serve first, so that others become wholly free; of the wholly free
-// ones a few are kept with their pages, and from the rest the pages go back to the system. A run of several
-// spans, for a large block, lies within one superblock. Spans change class, worker and (never) node here.
+// Superblocks with the fewest free spans serve first, so that others become wholly free; among equals, and
+// among the spans of one, what was released last goes first, since its lines and its page are the nearest.
+// The wholly free ones are the paper's LIFO cache: the few released last keep their pages, from the rest the
+// pages go back to the system. Where free spans are scattered over superblocks in use, more than the cache
+// and a small part of what is used, pages of single spans go back as well, though that cuts up a huge page. A
+// run of several spans, for a large block, lies within one superblock. Spans change class, worker and (never)
+// node here.
 //
 // The latch is taken once per 64 KiB; a lock-free stack would save nothing and could not find runs.
 #pragma once
@@ -49,7 +53,8 @@ class alignas(kCacheLineBytes) SuperblockPool {
   [[nodiscard]] std::size_t span_bytes() const noexcept {
     return span_bytes_.load(std::memory_order_relaxed);
   }
-  /// Bytes of free spans that may have pages, an upper bound: resident, but charged to nobody.
+  /// Bytes of free spans that may have pages, an upper bound: resident, but charged to nobody. At most
+  /// kKeptSuperblocks and one part in kSparePart of span_bytes(), once workers have released some.
   [[nodiscard]] std::size_t pooled_bytes() const noexcept {
     return pooled_bytes_.load(std::memory_order_relaxed);
   }
@@ -59,16 +64,19 @@ class alignas(kCacheLineBytes) SuperblockPool {
   static constexpr std::uint32_t kLists = kCleanList + 1;
   static constexpr std::uint32_t kKeptSuperblocks = 4;  ///< wholly free ones whose pages are kept
   static constexpr std::uint32_t kArenaSuperblocks = 4;
+  static constexpr std::size_t kSparePart = 32;
 
   struct Run {
     Superblock* superblock = nullptr;
     std::uint32_t first = 0;
   };
   [[nodiscard]] Run find_run(std::uint32_t count) noexcept;
+  [[nodiscard]] Superblock* oldest_free() const noexcept;
+  [[nodiscard]] bool spares_too_much() const noexcept;
   [[nodiscard]] bool grow() noexcept;
   void enlist(Superblock* superblock) noexcept;
   void delist(Superblock* superblock) noexcept;
-  void make_clean(Superblock* superblock) noexcept;
+  void make_clean(Superblock* superblock, std::uint32_t mask) noexcept;
   static void add(std::atomic<std::size_t>& sum, std::size_t bytes) noexcept;
 
   PageRange* range_;

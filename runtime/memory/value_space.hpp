@@ -1,9 +1,8 @@
 // What the value heaps of all workers share: the address range, the span tables, one superblock pool a NUMA
 // node. One instance for items and chunks and one for index nodes, so that nodes stay dense in huge pages.
 //
-// Spans are charged to the budget when a heap takes them and refunded when they go back. Free spans inside
-// partly used superblocks stay resident without being charged (pooled_bytes()); those of wholly free
-// superblocks go back to the system, up to a few.
+// Spans are charged to the budget when a heap takes them and refunded when they go back. Some free spans stay
+// resident without being charged (pooled_bytes()); the pages of others go back to the system.
 #pragma once
 
 #include <cstddef>

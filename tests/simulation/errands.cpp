@@ -178,7 +178,10 @@ step Errands::hop(Hopper<Base>& task, std::uint32_t id, std::uint64_t& left, Wor
   } else if (fault_ == fault::unguarded_write && random_.below(4) == 0) {
     write(1 + random_.below(2), on);
   }
+  const Payload* const seen =
+      shown_[random_.below(shown_.size())];  // needs no pin: the worker is in an epoch
   stepper_.meanwhile();
+  complaints_.unless(!seen->freed, "freed in an epoch that a worker is in");
   complaints_.unless(errand.held == nullptr || !errand.held->freed, "freed while it was held");
   errand.running = false;
   if (left == 0) {
@@ -242,15 +245,18 @@ void Errands::write(std::size_t which, Worker& on) {
 
 step Errands::choose(MxTask& task, Worker& on) {
   task.annotate(WorkerId{runtime::Annotations::kAnyWorker});
+  task.annotate(runtime::locality::here);
   task.annotate(access::readonly);
   task.annotate(runtime::TaggedPointer{}, 0);
-  switch (random_.below(10)) {
+  switch (random_.below(12)) {
     case 0:
       place(task);
       return step::again;
     case 1: {
       const std::uint64_t hops = random_.below(4);
-      on.spawn(on.create<Hopper<MxTask>>(*this, enter(hops), hops));
+      auto* other = on.create<Hopper<MxTask>>(*this, enter(hops), hops);
+      locate(*other);
+      on.spawn(other);
       return step::again;
     }
     case 2:
@@ -265,13 +271,32 @@ step Errands::choose(MxTask& task, Worker& on) {
       on.retire(std::exchange(shown, &payloads_.emplace_back()), payload_kind_, 64);
       return step::again;
     }
-    default: {  // most hops are bound, and most of those to the first objects
+    case 6:
+      locate(task);
+      return step::retry;  // spawned again, while one that only goes on would stay here
+    default: {             // most hops are bound, and most of those to the first objects
       const std::uint64_t object = std::min(random_.below(kObjects), random_.below(kObjects));
       task.annotate(objects_[object].words.tagged(), sizeof(Object));
       task.annotate(access::write);
       task.annotations().mark = static_cast<std::uint8_t>(object);
       return step::again;
     }
+  }
+}
+
+void Errands::locate(MxTask& task) {
+  switch (random_.below(3)) {
+    case 0:
+      task.annotate(runtime::locality::immediate);
+      break;
+    case 1:
+      if (requests_.empty() || random_.below(4) == 0) {
+        requests_.push_back(runtime_.new_request());
+      }
+      task.annotate(runtime::deferred{requests_[random_.below(requests_.size())]});
+      break;
+    default:
+      break;
   }
 }
 

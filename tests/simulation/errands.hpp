@@ -90,6 +90,7 @@ class Errands {
   void end(Errand& errand);
   void write(std::size_t object, runtime::Worker& on);
   [[nodiscard]] runtime::step choose(runtime::MxTask& task, runtime::Worker& on);
+  void locate(runtime::MxTask& task);
   void place(runtime::MxTask& task);
   [[nodiscard]] runtime::step look_on(Looker& look, std::uint32_t id, bool whole, runtime::Worker& on);
   void aim(Looker& look);
@@ -105,6 +106,7 @@ class Errands {
   std::deque<Payload> payloads_;
   std::array<Payload*, kObjects> shown_{};  ///< what an errand finds at a place
   std::deque<Family> families_;
+  std::vector<runtime::RequestId> requests_;  ///< of deferred tasks
   std::deque<Errand> errands_;
   std::size_t ended_ = 0;
   std::uint64_t written_ = 0;

@@ -35,6 +35,9 @@ TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
   EXPECT_GT(sum.parks, worlds);
   EXPECT_GT(sum.worker_wakes, worlds);
   EXPECT_GT(sum.pools_stolen, worlds);
+  EXPECT_GT(sum.immediate_of_others, worlds / 4);
+  EXPECT_GT(sum.deferred, worlds);
+  EXPECT_GT(sum.deferred_far, worlds / 4);
   EXPECT_GT(sum.forwarded, worlds);
   EXPECT_GT(sum.retries, worlds);
   EXPECT_GT(sum.reclaimed, worlds);

@@ -43,6 +43,7 @@ void Stepper::meanwhile() {
   if (depth_ == 0 || depth_ == kDeepest || random_.below(64) >= interruptions_in_64_) {
     return;
   }
+  clock_.advance_us(random_.below(1'000));
   for (std::uint64_t others = 1 + random_.below(4); others > 0; --others) {
     const std::size_t chosen = random_.below(states_.size());
     const State& state = states_[chosen];

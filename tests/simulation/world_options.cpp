@@ -94,6 +94,7 @@ RuntimeOptions draw_runtime(Random& random) {
   options.topology = machine;
   // Off, on the node, everywhere twice as often.
   options.stealing = static_cast<runtime::stealing_scope>(std::min<std::uint64_t>(random.below(4), 2));
+  options.order = one_in(random, 3) ? runtime::task_order::nls : runtime::task_order::las;
   options.prefetch = draw_prefetch(random);
   if (one_in(random, 3)) {
     options.workers.back().prefetch = draw_prefetch(random);
@@ -143,7 +144,8 @@ std::string describe(const WorldOptions& world) {
   for (const runtime::WorkerPlacement& worker : options.workers) {
     text += ' ' + std::to_string(worker.node.value());
   }
-  text += ", stealing " + std::to_string(static_cast<int>(options.stealing)) + ", prefetch mode " +
+  text += ", stealing " + std::to_string(static_cast<int>(options.stealing)) + ", order " +
+          std::to_string(static_cast<int>(options.order)) + ", prefetch mode " +
           std::to_string(static_cast<int>(options.prefetch.mode)) + ", window " +
           std::to_string(options.prefetch.window) + ", batches of " + std::to_string(options.batch_tasks) +
           ", leaves " + std::string{runtime::primitive_name(world.tree.leaves)} + ", inner nodes " +

@@ -74,6 +74,40 @@ TEST_F(SuperblockPoolTest, TheFullestSuperblockServesFirst) {
   EXPECT_EQ(pool.acquire(1), &spans[64]);
 }
 
+TEST_F(SuperblockPoolTest, AmongEquallyFullSuperblocksAndAmongTheirSpansTheLastReleasedServesFirst) {
+  acquire_all(1);
+  for (const std::size_t span : {40U, 35U, 70U, 66U}) {  // two free spans each in superblocks 1 and 2
+    pool.release(&spans[span]);
+  }
+  EXPECT_EQ(pool.acquire(1), &spans[66]);
+  pool.release(&spans[44]);
+  pool.release(&spans[40 - 4]);
+  EXPECT_EQ(pool.acquire(1), &spans[70]) << "the fullest first all the same";
+  EXPECT_EQ(pool.acquire(1), &spans[36]);
+}
+
+TEST_F(SuperblockPoolTest, FreeSuperblocksServeLastInFirstOutAndTheOldestLoseTheirPages) {
+  const std::vector<Span*> all = acquire_all(kSpansPerSuperblock);
+  for (std::size_t i = 0; i < 6; ++i) {
+    unpoison(all[i]->base, 1);
+    *all[i]->base = std::byte{1};
+    pool.release(all[i]);
+  }
+  EXPECT_EQ(pool.pooled_bytes(), 4 * kSuperblockBytes);
+  for (std::size_t i = 6; i-- > 0;) {
+    Span* const span = pool.acquire(kSpansPerSuperblock);
+    ASSERT_NE(span, nullptr);
+    unpoison(span->base, 1);
+    if (i >= 2) {
+      EXPECT_EQ(span, all[i]);
+      EXPECT_EQ(*span->base, std::byte{1}) << "kept with its pages";
+    } else {
+      EXPECT_EQ(*span->base, std::byte{0}) << "its pages went back";
+    }
+  }
+  EXPECT_EQ(pool.acquire(1), nullptr);
+}
+
 TEST_F(SuperblockPoolTest, PagesOfAllButAFewFreeSuperblocksGoBackToTheSystem) {
   const std::vector<Span*> all = acquire_all(kSpansPerSuperblock);
   for (Span* span : all) {
