@@ -54,7 +54,7 @@ class alignas(kCacheLineBytes) SuperblockPool {
     return span_bytes_.load(std::memory_order_relaxed);
   }
   /// Bytes of free spans that may have pages, an upper bound: resident, but charged to nobody. At most
-  /// kKeptSuperblocks and one part in kSparePart of span_bytes(), once workers have released some.
+  /// kKeptSuperblocks and about one part in kSparePart of span_bytes(), as it was at the last release above.
   [[nodiscard]] std::size_t pooled_bytes() const noexcept {
     return pooled_bytes_.load(std::memory_order_relaxed);
   }

@@ -112,7 +112,7 @@ TEST(ValueHeapLongRun, MixedSizesThatDriftEndBelowAQuarterOfOverhead) {
     population.evacuate();
     EXPECT_LT(population.overhead(), kMostOverhead) << "seed " << seed;
     EXPECT_LE(population.heaps().space.pooled_bytes(),
-              kCacheBytes + population.heaps().space.span_bytes() / 32);
+              kCacheBytes + population.heaps().space.span_bytes() / 16);
   }
 }
 
