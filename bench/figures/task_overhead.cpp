@@ -16,7 +16,7 @@ using runtime::step;
 using runtime::Worker;
 
 constexpr unsigned kLevels = 5;
-constexpr std::size_t kChildren = 3;  // 121 nodes of a line each: 8 KiB
+constexpr std::size_t kChildren = 2;  // 31 nodes of a line each: 2 KiB
 
 struct alignas(runtime::kCacheLineBytes) HopNode final : runtime::DataObject {
   HopNode() noexcept : DataObject(runtime::PoolId{1}, runtime::primitive::optimistic_latch) {}
@@ -38,9 +38,7 @@ class HopTask final : public runtime::MxTask {
   };
 
   HopTask(const runtime::TaskClass* task_class, HopRun& shared) noexcept
-      : MxTask(task_class), shared_(&shared), key_(shared.run.random()) {
-    ++shared.run.started;
-  }
+      : MxTask(task_class), shared_(&shared), key_(++shared.run.started * 0x9E3779B97F4A7C15U >> 32U) {}
   void start(Worker& worker) {
     worker.pin(*this);
     annotate_lines(runtime::TaggedPointer{shared_->root, 0}, 0, 1);
@@ -49,7 +47,7 @@ class HopTask final : public runtime::MxTask {
 
   [[nodiscard]] bool staged() const noexcept { return false; }
   void inspect(const runtime::OptimisticRead& /*read*/, Scratch& scratch) const noexcept {
-    scratch.child = child_of(*static_cast<const HopNode*>(object().object()));
+    scratch.child = child_of(*static_cast<const HopNode*>(object().object()), level_);
   }
   step resume(Scratch& scratch, Worker& worker) {
     descend(scratch.child);
@@ -62,22 +60,30 @@ class HopTask final : public runtime::MxTask {
 
   /// As a look-up in the tree does: levels that are run through, then up to one hop.
   [[nodiscard, gnu::always_inline]] bool run_usual(Worker& worker, step& next) {
+    runtime::TaggedPointer at = object();
+    unsigned level = level_;
     do {
-      const HopNode& node = *static_cast<const HopNode*>(object().object());
+      const HopNode& node = *static_cast<const HopNode*>(at.object());
       const runtime::OptimisticRead read{node};
-      const std::uint64_t child = child_of(node);
+      const runtime::TaggedPointer child{child_of(node, level)};
       if (read.locked() || !read.valid()) [[unlikely]] {
         return false;
       }
-      descend(child);
-    } while (level_ < shared_->run_through);
-    next = level_ == kLevels ? end(worker) : step::again;
+      at = child;
+    } while (++level < shared_->run_through);
+    if (level == kLevels) {
+      next = end(worker);
+      return true;
+    }
+    level_ = level;
+    annotate_lines(at, 0, 1);
+    next = step::again;
     return true;
   }
 
  private:
-  [[nodiscard]] std::uint64_t child_of(const HopNode& node) const noexcept {
-    return node.children[(key_ >> (8 * level_)) % kChildren].load();
+  [[nodiscard]] std::uint64_t child_of(const HopNode& node, unsigned level) const noexcept {
+    return node.children[(key_ >> level) % kChildren].load();
   }
   void descend(std::uint64_t child) noexcept {
     ++level_;

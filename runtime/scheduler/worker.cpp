@@ -65,7 +65,7 @@ bool Worker::is_bound(const MxTask& task) const noexcept {
 }
 
 // The scheduler side of [Mx fig. 5]: placement first, then the object's pool, else here.
-void Worker::spawn(MxTask* task) noexcept {
+void Worker::spawn_unusual(MxTask* task) noexcept {
   const std::uint16_t target = task->annotations().target;
   if (target != Annotations::kAnyWorker && target != id_.value()) [[unlikely]] {
     spawn_placed(task, Target{target});

@@ -128,7 +128,13 @@ class Worker final : private RetireBlockSource {
 
   /// Spawns a task: to the place or pool that its annotations demand, else to this worker. A place that does
   /// not exist is as none, and counted; tasking::spawn() says what is wrong.
-  void spawn(MxTask* task) noexcept;
+  void spawn(MxTask* task) noexcept {
+    if (stays_here(*task) && task->annotations().waits_its_turn()) [[likely]] {
+      ready_.push_back(task);
+    } else {
+      spawn_unusual(task);
+    }
+  }
   /// Puts a deferred task where this worker's own wait, and wakes somebody. Says whether it did. Any thread.
   bool offer_deferred(MxTask* task) noexcept;
 
@@ -252,7 +258,16 @@ class Worker final : private RetireBlockSource {
   friend std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most);
 
   [[nodiscard]] bool is_bound(const MxTask& task) const noexcept;
+  void spawn_unusual(MxTask* task) noexcept;
   void spawn_here(MxTask* task) noexcept;
+  /// After a task ended: the next one that waits takes its place.
+  void refill_one() noexcept {
+    if (buffer_.room() > 0) {
+      if (MxTask* task = ready_.pop_front()) [[likely]] {
+        buffer_.push(task);
+      }
+    }
+  }
   void spawn_bound(MxTask* task) noexcept;
   void spawn_by_locality(MxTask* task) noexcept;
   void spawn_placed(MxTask* task, Target target) noexcept;
@@ -371,11 +386,15 @@ std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
       return executed;
     }
     static_cast<void>(buffer.pop());
-    if (wanted != runtime::step::again || !Worker::stays_here(*next.task)) [[unlikely]] {
+    if (wanted == runtime::step::done) {
+      worker.finish(*next.task);
+      worker.refill_one();
+    } else if (wanted == runtime::step::again && Worker::stays_here(*next.task)) [[likely]] {
+      buffer.push(next.task);
+    } else {
       worker.settle(next.task, wanted);
       return executed + 1;
     }
-    buffer.push(next.task);
   }
   return most;
 }

@@ -77,6 +77,11 @@ struct Annotations {
   std::uint16_t target = kAnyWorker;  ///< a Target; kAnyWorker: where it was spawned
   std::uint8_t stage = 0;             ///< the task's own: how far its staged access is
   std::uint8_t mark = 0;              ///< the task's own
+
+  /// Neither high nor low, nor immediate or deferred: it goes behind what its worker has already.
+  [[nodiscard]] bool waits_its_turn() const noexcept {
+    return priority == runtime::priority::normal && locality == runtime::locality::here;
+  }
 };
 
 static_assert(sizeof(Annotations) == 8);
