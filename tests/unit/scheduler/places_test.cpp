@@ -11,53 +11,18 @@
 
 #include "runtime/scheduler/tasking.hpp"
 #include "tests/unit/scheduler/machine.hpp"
+#include "tests/unit/topology/invented_machine.hpp"
 
 namespace mxkv::runtime {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::invented;
 using testing::lambda_task;
 using testing::Machine;
+using testing::one_on_each;
 using testing::Words;
-
-/// Nodes with so many CPUs each, numbered from 0 through, two to a core group; `offline` ones are missing, as
-/// are groups all of whose CPUs are.
-Topology invented(const std::vector<std::size_t>& cpus_of_nodes, const std::set<std::size_t>& offline = {}) {
-  Topology machine;
-  std::size_t cpu = 0;
-  for (std::size_t n = 0; n < cpus_of_nodes.size(); ++n) {
-    const NumaNodeId node{static_cast<std::uint16_t>(n)};
-    machine.nodes.push_back({.node = node, .os_index = node.value(), .memory_bytes = 0, .pus = {}});
-    for (std::size_t i = 0; i < cpus_of_nodes[n]; ++i, ++cpu) {
-      if (offline.contains(cpu)) {
-        continue;
-      }
-      const PuId pu{static_cast<std::uint16_t>(cpu)};
-      if (machine.core_groups.empty() || machine.core_groups.back().node != node ||
-          machine.core_groups.back().pus.back().value() / 2 != cpu / 2) {
-        machine.core_groups.push_back(
-            {.group = CoreGroupId{static_cast<std::uint16_t>(machine.core_groups.size())},
-             .node = node,
-             .pus = {}});
-      }
-      machine.core_groups.back().pus.push_back(pu);
-      machine.nodes.back().pus.push_back(pu);
-      machine.pus.push_back(
-          {.pu = pu, .node = node, .group = machine.core_groups.back().group, .core = CoreId{pu.value()}});
-    }
-  }
-  machine.distances = uniform_distances(machine.nodes.size());
-  return machine;
-}
-
-std::vector<WorkerPlacement> one_on_each(const Topology& machine) {
-  std::vector<WorkerPlacement> workers;
-  for (const ProcessingUnit& unit : machine.pus) {
-    workers.push_back({.pu = unit.pu, .node = unit.node, .pinned = false});
-  }
-  return workers;
-}
 
 std::vector<int> ids(std::span<const WorkerId> workers) {
   std::vector<int> values;
