@@ -127,6 +127,7 @@ struct DaemonOptions : PlacementOptions {
   std::uint32_t pools = 4;  ///< task pools of a worker, besides the pinned one
   runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;
   runtime::task_order order = runtime::RuntimeOptions{}.order;
+  runtime::RebalanceOptions rebalance;
   runtime::EpochOptions epoch;
   IndexOptions index;
   std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks

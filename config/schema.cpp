@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
 constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
 constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine"};
 constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
+constexpr std::array<std::string_view, 3> kRebalanceWords{"off", "pools", "objects"};
 constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
 constexpr std::array<std::string_view, 2> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
@@ -164,6 +165,10 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
   choice(visitor, "stealing", options.stealing, kStealingWords);
   choice(visitor, "order", options.order, kOrderWords);
   ranged(visitor, "spin_rounds", options.spin_rounds, kCount, {0, 1'000'000});
+  visitor.section("rebalance", [&](SchemaVisitor& section) {
+    choice(section, "strategy", options.rebalance.strategy, kRebalanceWords);
+    ranged(section, "period", options.rebalance.period_ms, kDuration, {10, 600_s});
+  });
   visitor.section("memory", [&](SchemaVisitor& section) {
     memory_amount(section, "limit", options.memory.limit_bytes, options.memory_limit_percent);
     choice(section, "huge_pages", options.memory.huge_pages, kHugePagesWords);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/ids.hpp"
@@ -30,6 +31,25 @@ enum class stealing_scope : std::uint8_t {
 enum class task_order : std::uint8_t {
   las,  ///< by caches and NUMA nodes, requests kept together [LAS 4.2]
   nls,  ///< one deferred queue for all, immediate tasks of anybody: the baseline of [LAS 6.1]
+};
+
+/// What is moved from loaded workers to others, now and then [MK 3, 5].
+enum class rebalance_strategy : std::uint8_t {
+  off,      ///< nothing
+  pools,    ///< ownership of whole pools
+  objects,  ///< pools, and objects: few others stay in the pool of a hot one
+};
+
+/// The word for a strategy, as configurations write it. Any thread.
+[[nodiscard]] constexpr std::string_view rebalance_strategy_name(rebalance_strategy strategy) noexcept {
+  constexpr std::string_view kNames[] = {"off", "pools", "objects"};
+  return kNames[static_cast<unsigned>(strategy)];
+}
+
+/// Redistribution by measured load; in contrast to stealing it lasts, and it reaches other NUMA nodes.
+struct RebalanceOptions {
+  rebalance_strategy strategy = rebalance_strategy::off;
+  std::uint32_t period_ms = 100;  ///< between two looks at the loads
 };
 
 /// Prefetch buffer of a worker.
@@ -84,6 +104,7 @@ struct RuntimeOptions {
   std::shared_ptr<const Topology> topology;
   stealing_scope stealing = stealing_scope::node;
   task_order order = task_order::las;
+  RebalanceOptions rebalance;
   std::vector<std::uint32_t> os_nodes;  ///< the system's number of NumaNodeId i; empty: one node, never bound
   std::vector<std::size_t> node_bytes;  ///< most memory placed on NumaNodeId i; empty: as its workers need
   PrefetchOptions prefetch;

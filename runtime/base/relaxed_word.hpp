@@ -2,7 +2,8 @@
 //
 // Every word of a node that is read under optimistic latching is one of these: the accesses are relaxed
 // atomics (plain moves on x86-64 and arm64), so a race is legal C++ and the version check decides whether
-// the value counts. Ordering comes from the version protocol in synchronization/, not from here.
+// the value counts. Ordering comes from the version protocol in synchronization/, not from here, save for the
+// one word that says in which pool an object is.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,7 @@
 
 namespace mxkv::runtime {
 
-/// Thread-safety: any thread; each access is one relaxed atomic operation.
+/// Thread-safety: any thread; each access is one atomic operation, relaxed unless its name says otherwise.
 class RelaxedWord {
  public:
   RelaxedWord() noexcept = default;
@@ -20,6 +21,8 @@ class RelaxedWord {
 
   [[nodiscard]] std::uint64_t load() const noexcept { return word_.load(std::memory_order_relaxed); }
   void store(std::uint64_t value) noexcept { word_.store(value, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t load_acquire() const noexcept { return word_.load(std::memory_order_acquire); }
+  void store_release(std::uint64_t value) noexcept { word_.store(value, std::memory_order_release); }
 
  private:
   std::atomic<std::uint64_t> word_;

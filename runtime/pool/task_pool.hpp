@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/ids.hpp"
@@ -37,8 +38,13 @@ class BasicTaskPool {
   }
 
   [[nodiscard]] PoolId id() const noexcept { return id_; }
-  /// The worker that executes from it unless it is stolen. Any thread.
-  [[nodiscard]] WorkerId owner() const noexcept { return WorkerId{owner_.load(std::memory_order_relaxed)}; }
+  /// The worker that executes from it unless it is stolen. Any thread, after it made the pool ready.
+  [[nodiscard]] WorkerId owner() const noexcept {
+    return WorkerId{owner_.load(std::memory_order_seq_cst)};  // pairs with set_owner()
+  }
+  /// Gives the pool another owner, who looks at its state afterwards: so whoever makes it ready and tells the
+  /// owner before is not missed. The new owner only.
+  void set_owner(WorkerId owner) noexcept { owner_.store(owner.value(), std::memory_order_seq_cst); }
   [[nodiscard]] pool_state state() const noexcept { return word_.load(std::memory_order_seq_cst); }
 
   /// Appends a task. True: the pool became ready, tell the owner. Any thread.
@@ -65,6 +71,17 @@ class BasicTaskPool {
   /// Counts tasks of this pool that sit in the holder's prefetch buffer; the lease covers them.
   void entered_buffer() noexcept { ++in_buffer_; }
   void left_buffer() noexcept { --in_buffer_; }
+  /// Counts tasks that were taken to be executed.
+  void count_taken(std::uint32_t tasks) noexcept {
+    taken_.store(taken() + tasks, std::memory_order_relaxed);  // one writer at a time, by the lease
+  }
+  /// Tasks taken since this was last asked.
+  [[nodiscard]] std::uint64_t taken_since_sample() noexcept {
+    const std::uint64_t before = std::exchange(sampled_, taken());
+    return sampled_ - before;
+  }
+  /// Tasks taken so far. Any thread.
+  [[nodiscard]] std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
 
  private:
   BasicMpscQueue<Schedule> queue_;
@@ -74,6 +91,8 @@ class BasicTaskPool {
   alignas(kCacheLineBytes) TaskList local_;
   std::uint32_t in_buffer_ = 0;
   bool from_outside_ = false;  ///< where the last task was asked for first
+  std::atomic<std::uint64_t> taken_{0};
+  std::uint64_t sampled_ = 0;
 };
 
 using TaskPool = BasicTaskPool<>;

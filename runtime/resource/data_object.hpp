@@ -29,6 +29,17 @@ class DataObject {
     return static_cast<primitive>((meta_.load() >> 16U) & 7U);
   }
 
+  /// Puts it into another pool. Under the lease of its pool and, unless it is serialized by scheduling, under
+  /// its latch.
+  void move_to(PoolId pool) noexcept {
+    meta_.store_release((meta_.load() & ~std::uint64_t{0xFFFF}) | pool.value());  // pairs with lives_in()
+  }
+  /// Whether it is in that pool, asked under the pool's lease. What was written in an earlier pool is
+  /// visible.
+  [[nodiscard]] bool lives_in(PoolId pool) const noexcept {
+    return static_cast<std::uint16_t>(meta_.load_acquire()) == pool.value();
+  }
+
   /// The version word; synchronization/ alone changes it.
   [[nodiscard]] std::atomic<std::uint64_t>& version() noexcept { return version_; }
   [[nodiscard]] const std::atomic<std::uint64_t>& version() const noexcept { return version_; }

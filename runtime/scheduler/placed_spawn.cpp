@@ -20,7 +20,7 @@ void Worker::spawn_placed(MxTask* task, Target target) noexcept {
     return;
   }
   if (target.kind() == target_kind::worker) {
-    spawn_to(runtime_.worker(WorkerId{target.id()}).pools_[0], task);
+    spawn_to(runtime_.worker(WorkerId{target.id()}).pools_.pinned(), task);
     return;
   }
   if (is_bound(*task)) {
@@ -40,7 +40,7 @@ void Worker::spawn_placed(MxTask* task, Target target) noexcept {
   if (worker == id_) {
     spawn_here(task);
   } else {
-    spawn_to(runtime_.worker(worker).pools_[0], task);
+    spawn_to(runtime_.worker(worker).pools_.pinned(), task);
   }
 }
 

@@ -62,6 +62,7 @@ void Worker::run_look(std::uint64_t executed) noexcept {
 
 // Returns whether there is a task to run now.
 bool Worker::maintain() {
+  runtime_.rebalancer().look(*this, now_ns_);
   items_.collect();
   nodes_.collect();
   if (retired_.empty() || epoch_mode_ == epoch_mode::off) {

@@ -77,7 +77,8 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
       node_space_(budget_, space_options(options_, pages_, memory_category::index)),
       outside_heap_(task_memory_.processor_heap(options_.workers.front().node)),
       pools_(std::make_unique<TaskPool[]>(first_pools_.back())),
-      places_(known_topology(options_), options_.workers, first_pools_.back()) {
+      places_(known_topology(options_), options_.workers, first_pools_.back()),
+      rebalancer_(*this) {
   for (const std::size_t group : worker_groups(*options_.topology, options_.workers, options_.order)) {
     while (deferred_queues_.size() <= group) {
       deferred_queues_.emplace_back();

@@ -29,6 +29,7 @@
 #include "runtime/scheduler/event_poller.hpp"
 #include "runtime/scheduler/joins.hpp"
 #include "runtime/scheduler/places.hpp"
+#include "runtime/scheduler/rebalancer.hpp"
 #include "runtime/scheduler/worker.hpp"
 
 namespace mxkv::runtime {
@@ -99,6 +100,7 @@ class Runtime {
   [[nodiscard]] RequestId new_request() noexcept {
     return RequestId{requests_.fetch_add(1, std::memory_order_relaxed)};
   }
+  [[nodiscard]] std::size_t pool_count() const noexcept { return first_pools_.back(); }
   /// A pool of `worker` for a new data object; spreads objects over the worker's stealable pools in turn.
   [[nodiscard]] PoolId pool_for_object(WorkerId worker, std::uint64_t spread) const noexcept {
     const std::size_t first = first_pools_[worker.index()];
@@ -110,6 +112,7 @@ class Runtime {
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
   [[nodiscard]] EpochManager& epochs() noexcept { return epochs_; }
   [[nodiscard]] Joins& joins() noexcept { return joins_; }
+  [[nodiscard]] Rebalancer& rebalancer() noexcept { return rebalancer_; }
   [[nodiscard]] MemoryBudget& budget() noexcept { return budget_; }
   [[nodiscard]] TaskMemory& task_memory() noexcept { return task_memory_; }
   [[nodiscard]] ValueSpace& item_space() noexcept { return item_space_; }
@@ -144,6 +147,7 @@ class Runtime {
   std::atomic<std::uint64_t> misplaced_{0};
   alignas(kCacheLineBytes) std::atomic<std::uint32_t> parked_workers_{0};
   std::deque<EventPoller> event_pollers_;
+  Rebalancer rebalancer_;
   std::deque<Worker> workers_;
   std::vector<std::jthread> threads_;
   std::atomic<bool> stopping_{false};

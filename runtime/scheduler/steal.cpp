@@ -12,14 +12,16 @@ namespace mxkv::runtime {
 bool Worker::steal() noexcept {
   ++first_stolen_;  // thieves, and one thief at its next visit, begin with another pool
   for (const WorkerId victim : neighbours_.victims) {
-    const std::span<TaskPool> pools = runtime_.worker(victim).pools_.subspan(1);
-    for (std::size_t turn = 0; turn < pools.size(); ++turn) {
-      TaskPool& pool = pools[(first_stolen_ + turn) % pools.size()];
-      if (pool.state() != pool_state::ready || !pool.take()) {
+    const OwnedPools& pools = runtime_.worker(victim).pools_;
+    const std::size_t stealable = pools.used() - 1;
+    for (std::size_t turn = 0; turn < stealable; ++turn) {
+      TaskPool* pool = pools.at(1 + (first_stolen_ + turn) % stealable);
+      if (pool == nullptr || pool->state() != pool_state::ready || !pool->take()) {
         continue;
       }
-      stolen_ = &pool;
-      const std::uint32_t taken = fill_from(pool, kStolenTag);
+      stolen_ = pool;
+      leased_[pool->id().value()] = 1;
+      const std::uint32_t taken = fill_from(*pool, kStolenTag);
       if (taken != 0) {
         count(counters_.pools_stolen);
         count(counters_.tasks_stolen, taken);
@@ -33,6 +35,7 @@ bool Worker::steal() noexcept {
 
 void Worker::return_stolen() noexcept {
   TaskPool& pool = *std::exchange(stolen_, nullptr);
+  leased_[pool.id().value()] = 0;
   // Whoever spawned while it was leased told nobody.
   if (pool.give()) {
     runtime_.worker(pool.owner()).rouse();
@@ -41,8 +44,10 @@ void Worker::return_stolen() noexcept {
 
 bool Worker::victims_ready() const noexcept {
   for (const WorkerId victim : neighbours_.victims) {
-    for (const TaskPool& pool : runtime_.worker(victim).pools_.subspan(1)) {
-      if (pool.state() == pool_state::ready) {
+    const OwnedPools& pools = runtime_.worker(victim).pools_;
+    for (std::size_t slot = 1; slot < pools.used(); ++slot) {
+      const TaskPool* pool = pools.at(slot);
+      if (pool != nullptr && pool->state() == pool_state::ready) {
         return true;
       }
     }

@@ -33,9 +33,9 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
       buffer_(PrefetchOptions{}),
       id_(id),
       node_(node),
-      first_pool_(pools.front().id().index()),
       pools_(pools),
-      leased_(pools.size(), false),
+      leased_(runtime.pool_count(), 0),
+      heat_(runtime.rebalancer().heat(id)),
       batch_tasks_(runtime.options().batch_tasks),
       epoch_mode_(runtime.options().epoch.mode),
       account_(runtime.budget().account(id)),
@@ -44,7 +44,6 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
       retired_(*this),
       random_(0x6D786B76U + id.value()),
       parking_(runtime.parked_flags()) {
-  MXKV_ASSERT(pools.size() < kStolenTag, "a worker's pools fit the tag of a buffered task");
   set_prefetch(runtime.options().workers[id.index()].prefetch.value_or(runtime.options().prefetch));
 }
 
@@ -142,8 +141,7 @@ void Worker::settle(MxTask* task, runtime::step wanted) noexcept {
 void Worker::execute_bound(MxTask* task, TaskPool& pool) noexcept {
   if (is_bound(*task)) {
     // The pool in the tagged pointer was a hint; the object's header decides.
-    const PoolId truth = task->object().object()->pool();
-    if (truth != pool.id()) [[unlikely]] {
+    if (!task->object().object()->lives_in(pool.id())) [[unlikely]] {
       const Annotations& notes = task->annotations();
       task->annotate_lines(TaggedPointer{task->object().object(), task->object().marks()}, notes.first_line,
                            notes.line_count);
@@ -185,15 +183,18 @@ void Worker::refill_if_waiting() noexcept {
   }
 }
 
-// Whether own pool `own` may fill the buffer: it is leased, now or before.
+// Whether an own pool may fill the buffer: it is leased, now or before.
 //
 // A pool that may be stolen is leased for a term: what was taken from it runs, then it is given back, and
 // what is left in it is for whoever looks first. One such pool is leased at each look, for fairness; further
 // ones only where the window has room, so that a busy worker leaves the rest to thieves.
-bool Worker::lease(std::size_t own, bool& leased_one, bool& left_one) noexcept {
-  TaskPool& pool = pools_[own];
-  const bool shared = own != 0 && !neighbours_.thieves.empty();
-  if (leased_[own]) {
+bool Worker::lease(std::size_t slot, TaskPool& pool, bool& leased_one, bool& left_one) noexcept {
+  if (&pool == giving_ || &pool == stolen_) [[unlikely]] {
+    return false;
+  }
+  const bool shared = slot != 0 && !neighbours_.thieves.empty();
+  std::uint8_t& leased = leased_[pool.id().value()];
+  if (leased != 0) {
     if (!shared) {
       return true;
     }
@@ -201,7 +202,7 @@ bool Worker::lease(std::size_t own, bool& leased_one, bool& left_one) noexcept {
       return false;
     }
     pool.give();
-    leased_[own] = false;
+    leased = 0;
   }
   if (pool.state() != pool_state::ready) {
     return false;
@@ -213,14 +214,14 @@ bool Worker::lease(std::size_t own, bool& leased_one, bool& left_one) noexcept {
   if (!pool.take()) {
     return false;
   }
-  leased_[own] = true;
+  leased = 1;
   leased_one = leased_one || shared;
   return true;
 }
 
 std::uint32_t Worker::fill_from(TaskPool& pool, std::size_t tag) noexcept {
   const std::uint32_t most = std::max(buffer_.room(), kPoolQuantum);
-  std::uint32_t taken = 0;
+  std::uint32_t taken = heat_ == nullptr ? 0 : fill_sampled(pool, tag);
   for (; taken < most && buffer_.size() < kFilledByPools; ++taken) {
     MxTask* task = pool.next_task();
     if (task == nullptr) {
@@ -228,6 +229,10 @@ std::uint32_t Worker::fill_from(TaskPool& pool, std::size_t tag) noexcept {
     }
     pool.entered_buffer();
     buffer_.push(task, tag);
+  }
+  if (taken != 0) {
+    pool.count_taken(taken);
+    count(counters_.pool_tasks, taken);
   }
   return taken;
 }
@@ -240,16 +245,17 @@ void Worker::refill_from_pools() noexcept {
   bool leased_one = false;
   bool left_one = false;
   // Begin with another pool each time: when all are busy, the buffer is full before the last one's turn.
-  first_refilled_ = first_refilled_ + 1 < pools_.size() ? first_refilled_ + 1 : 0;
-  for (std::size_t turn = 0; turn < pools_.size(); ++turn) {
+  const std::size_t slots = pools_.used();
+  first_refilled_ = first_refilled_ + 1 < slots ? first_refilled_ + 1 : 0;
+  for (std::size_t turn = 0; turn < slots; ++turn) {
     const std::size_t shifted = first_refilled_ + turn;
-    const std::size_t i = shifted < pools_.size() ? shifted : shifted - pools_.size();
-    if (lease(i, leased_one, left_one)) {
-      TaskPool& pool = pools_[i];
-      fill_from(pool, i + 1);
-      if (pool.idle()) {
-        pool.give();
-        leased_[i] = false;
+    const std::size_t slot = shifted < slots ? shifted : shifted - slots;
+    TaskPool* pool = pools_.at(slot);
+    if (pool != nullptr && lease(slot, *pool, leased_one, left_one)) {
+      fill_from(*pool, slot + 1);
+      if (pool->idle()) {
+        pool->give();
+        leased_[pool->id().value()] = 0;
       }
     }
   }
@@ -332,9 +338,10 @@ void Worker::reclaim_all_stopped() {
 }
 
 bool Worker::pools_ready() const noexcept {
-  for (std::size_t i = 0; i < pools_.size(); ++i) {
+  for (std::size_t slot = 0; slot < pools_.used(); ++slot) {
+    const TaskPool* pool = pools_.at(slot);
     // What a thief leases is not ours to wait for: it tells us if tasks are left.
-    if (leased_[i] || pools_[i].state() == pool_state::ready) {
+    if (pool != nullptr && (leases(pool->id()) || pool->state() == pool_state::ready)) {
       return true;
     }
   }
@@ -402,8 +409,9 @@ std::size_t Worker::discard_tasks() noexcept {
   while (MxTask* task = deferred.take(DeferredQueue::pick::oldest_spawned)) {
     discard(task);
   }
-  for (TaskPool& pool : pools_) {
-    while (MxTask* task = pool.next_task()) {
+  for (std::size_t slot = 0; slot < pools_.used(); ++slot) {
+    TaskPool* pool = pools_.at(slot);
+    while (MxTask* task = pool != nullptr ? pool->next_task() : nullptr) {
       discard(task);
     }
   }

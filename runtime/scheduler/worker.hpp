@@ -30,8 +30,10 @@
 #include "runtime/memory/value_heap.hpp"
 #include "runtime/options.hpp"
 #include "runtime/pool/immediate_queue.hpp"
+#include "runtime/pool/owned_pools.hpp"
 #include "runtime/pool/prefetch_buffer.hpp"
 #include "runtime/pool/task_pool.hpp"
+#include "runtime/scheduler/object_heat.hpp"
 #include "runtime/scheduler/parking.hpp"
 #include "runtime/scheduler/poller.hpp"
 #include "runtime/scheduler/prefetch_tuner.hpp"
@@ -58,6 +60,9 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> pools_stolen{0};     ///< leases taken of other workers' pools
   std::atomic<std::uint64_t> tasks_stolen{0};     ///< tasks taken from them
   std::atomic<std::uint64_t> misplaced{0};        ///< tasks annotated with a place where nobody runs
+  std::atomic<std::uint64_t> pool_tasks{0};       ///< tasks that it took out of pools, for the rebalancer
+  std::atomic<std::uint64_t> pools_moved{0};      ///< pools that it took over from other workers
+  std::atomic<std::uint64_t> objects_moved{0};    ///< objects that it put into other pools
   std::atomic<std::uint64_t> refills[5]{};  ///< immediate and deferred tasks taken, by rule (locality.cpp)
 };
 
@@ -201,12 +206,21 @@ class Worker final : private RetireBlockSource {
   /// Rounds until stop() was called on the runtime; parks when idle. Runs on the worker's thread.
   void run();
   /// Whether this worker holds the lease of `pool`, be it its own or stolen.
-  [[nodiscard]] bool leases(PoolId pool) const noexcept {
-    const std::size_t local = static_cast<std::size_t>(pool.value()) - first_pool_;
-    return local < pools_.size() ? leased_[local] : stolen_ != nullptr && stolen_->id() == pool;
-  }
+  [[nodiscard]] bool leases(PoolId pool) const noexcept { return leased_[pool.value()] != 0; }
   /// The pool that only this worker ever executes from.
-  [[nodiscard]] PoolId pinned_pool() const noexcept { return pools_[0].id(); }
+  [[nodiscard]] PoolId pinned_pool() const noexcept { return pools_.pinned().id(); }
+
+  /// Hands `pool` over to worker `to`, by a task in that one's pinned pool. False: not yet, tasks of it are
+  /// in the buffer; none enter it from now on, so ask again soon. A pool that is not here any more stays
+  /// where it is, and so does one for which `to` has no room.
+  [[nodiscard]] bool give_away(TaskPool& pool, WorkerId to) noexcept;
+  /// Takes over a pool that was given away to this worker.
+  void take_over(TaskPool& pool) noexcept;
+  /// Puts an object of pool `from`, whose lease this worker holds, into pool `to`: tasks that are on their
+  /// way to it are forwarded. Whether it did: not if the object is elsewhere already, or latched.
+  bool move_object(DataObject& object, PoolId from, PoolId to) noexcept;
+  /// How many more pools it could take over. Any thread.
+  [[nodiscard]] std::uint32_t room_for_pools() const noexcept { return pools_.room(); }
 
   /// Changes the prefetching of this worker while it runs. Tuning begins anew.
   void set_prefetch(const PrefetchOptions& options);
@@ -301,13 +315,14 @@ class Worker final : private RetireBlockSource {
   [[nodiscard]] MxTask* immediate_in_turn() noexcept;
   [[nodiscard]] bool locality_waiting() const noexcept;
   [[nodiscard]] bool rouse_first_of(const std::vector<WorkerId>& others) noexcept;
-  [[nodiscard]] bool lease(std::size_t own, bool& leased_one, bool& left_one) noexcept;
+  [[nodiscard]] bool lease(std::size_t slot, TaskPool& pool, bool& leased_one, bool& left_one) noexcept;
   std::uint32_t fill_from(TaskPool& pool, std::size_t tag) noexcept;
+  std::uint32_t fill_sampled(TaskPool& pool, std::size_t tag) noexcept;
   [[nodiscard]] bool steal() noexcept;
   void return_stolen() noexcept;
   [[nodiscard]] bool victims_ready() const noexcept;
   [[nodiscard]] TaskPool& tagged_pool(std::size_t tag) noexcept {
-    return tag == kStolenTag ? *stolen_ : pools_[tag - 1];
+    return tag == kStolenTag ? *stolen_ : *pools_.at(tag - 1);
   }
   bool run_batch();
   bool maintain();
@@ -341,11 +356,12 @@ class Worker final : private RetireBlockSource {
   std::size_t next_node_mate_ = 0;     ///< where rule 5 found a task
   WorkerId id_;
   NumaNodeId node_;
-  std::size_t first_pool_;
-  std::span<TaskPool> pools_;
-  std::vector<bool> leased_;
+  OwnedPools pools_;
+  std::vector<std::uint8_t> leased_;  ///< by PoolId: whether this worker holds its lease
   Neighbours neighbours_;
-  TaskPool* stolen_ = nullptr;      ///< another worker's pool that this one leases
+  TaskPool* stolen_ = nullptr;      ///< a pool that it leased when it was another worker's
+  TaskPool* giving_ = nullptr;      ///< a pool to be given away, which is not executed from any more
+  ObjectHeat* heat_;                ///< where executed tasks are sampled; null: nowhere
   std::size_t first_stolen_ = 0;    ///< which pool of a victim is looked at first
   std::size_t first_refilled_ = 0;  ///< which pool came first in the last refill
   std::uint32_t batch_tasks_;

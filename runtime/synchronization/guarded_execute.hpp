@@ -164,7 +164,7 @@ step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
       const bool unvalidated =
           how == primitive::serialized_by_scheduling ||
           (how == primitive::optimistic_scheduling && leases_pool(task.object().pool_hint()) &&
-           task.object().pool_hint() == object.pool());
+           object.lives_in(task.object().pool_hint()));
       typename T::Scratch scratch;
       const detail::read_outcome outcome =
           detail::readers_latch(how) ? detail::inspect_latched(task, object, scratch)

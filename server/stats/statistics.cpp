@@ -187,6 +187,7 @@ void Statistics::runtime_group(StatText& text) const {
   text.add("inner_nodes", runtime::primitive_name(tree.inner_nodes));
   text.add("epochs", runtime::epoch_mode_name(runtime_.options().epoch.mode));
   text.add("order", runtime_.options().order == runtime::task_order::las ? "las" : "nls");
+  text.add("rebalance", runtime::rebalance_strategy_name(runtime_.options().rebalance.strategy));
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
     const runtime::WorkerCounters& counters =
         runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).counters();
@@ -205,6 +206,8 @@ void Statistics::runtime_group(StatText& text) const {
     add("retired_bytes", counters.retired_bytes);
     add("pools_stolen", counters.pools_stolen);
     add("tasks_stolen", counters.tasks_stolen);
+    add("pools_moved", counters.pools_moved);
+    add("objects_moved", counters.objects_moved);
     add("misplaced", counters.misplaced);
     add_prefetch(text, worker, runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}));
     constexpr const char* kRefills[] = {"immediate_own", "immediate_group", "deferred_group", "deferred_far",

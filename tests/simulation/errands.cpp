@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/scheduler/moves.hpp"
+
 namespace mxkv::simulation {
 
 using runtime::access;
@@ -238,8 +240,7 @@ void Errands::write(std::size_t which, Worker& on) {
   object.value = value;
   object.written = false;
   if (random_.below(16) == 0 && fault_ != fault::unguarded_write) {  // a move is a task in the old pool
-    runtime::RelaxedWord& meta = object.words.meta();
-    meta.store((meta.load() & ~std::uint64_t{0xFFFF}) | some_pool().value());
+    object.words.move_to(some_pool());
   }
 }
 
@@ -248,6 +249,10 @@ step Errands::choose(MxTask& task, Worker& on) {
   task.annotate(runtime::locality::here);
   task.annotate(access::readonly);
   task.annotate(runtime::TaggedPointer{}, 0);
+  if (random_.below(64) == 0) {  // besides those that the rebalancer moves
+    runtime::TaskPool& pool = runtime_.pool(some_pool());
+    runtime::send_pool(on, pool, random_.below(4) == 0 ? some_worker() : pool.owner(), some_worker());
+  }
   switch (random_.below(12)) {
     case 0:
       place(task);

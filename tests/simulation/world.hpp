@@ -33,6 +33,8 @@ struct Report {
   std::uint64_t immediate_of_others = 0;  ///< taken, as the next two
   std::uint64_t deferred = 0;
   std::uint64_t deferred_far = 0;
+  std::uint64_t pools_moved = 0;
+  std::uint64_t objects_moved = 0;
   std::uint64_t forwarded = 0;
   std::uint64_t retries = 0;
   std::uint64_t reclaimed = 0;
@@ -46,9 +48,9 @@ struct Report {
     fingerprint = fingerprint * 1'000'003 + other.fingerprint;
     for (const auto member :
          {&Report::interruptions, &Report::parks, &Report::worker_wakes, &Report::pools_stolen,
-          &Report::immediate_of_others, &Report::deferred, &Report::deferred_far, &Report::forwarded,
-          &Report::retries, &Report::reclaimed, &Report::misplaced, &Report::stage_conflicts,
-          &Report::out_of_memory, &Report::deep_trees}) {
+          &Report::pools_moved, &Report::objects_moved, &Report::immediate_of_others, &Report::deferred,
+          &Report::deferred_far, &Report::forwarded, &Report::retries, &Report::reclaimed, &Report::misplaced,
+          &Report::stage_conflicts, &Report::out_of_memory, &Report::deep_trees}) {
       this->*member += other.*member;
     }
   }
@@ -188,6 +190,8 @@ class World {
       report.immediate_of_others += counters.refills[1].load() + counters.refills[4].load();
       report.deferred += counters.refills[2].load();
       report.deferred_far += counters.refills[3].load();
+      report.pools_moved += counters.pools_moved.load();
+      report.objects_moved += counters.objects_moved.load();
       report.forwarded += counters.forwarded.load();
       report.retries += counters.retries.load();
       report.reclaimed += counters.reclaimed.load();

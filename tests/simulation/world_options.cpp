@@ -95,6 +95,8 @@ RuntimeOptions draw_runtime(Random& random) {
   // Off, on the node, everywhere twice as often.
   options.stealing = static_cast<runtime::stealing_scope>(std::min<std::uint64_t>(random.below(4), 2));
   options.order = one_in(random, 3) ? runtime::task_order::nls : runtime::task_order::las;
+  options.rebalance.strategy = static_cast<runtime::rebalance_strategy>(random.below(3));
+  options.rebalance.period_ms = 1;
   options.prefetch = draw_prefetch(random);
   if (one_in(random, 3)) {
     options.workers.back().prefetch = draw_prefetch(random);
@@ -144,7 +146,8 @@ std::string describe(const WorldOptions& world) {
   for (const runtime::WorkerPlacement& worker : options.workers) {
     text += ' ' + std::to_string(worker.node.value());
   }
-  text += ", stealing " + std::to_string(static_cast<int>(options.stealing)) + ", order " +
+  text += ", stealing " + std::to_string(static_cast<int>(options.stealing)) + ", rebalance " +
+          std::string{runtime::rebalance_strategy_name(options.rebalance.strategy)} + ", order " +
           std::to_string(static_cast<int>(options.order)) + ", prefetch mode " +
           std::to_string(static_cast<int>(options.prefetch.mode)) + ", window " +
           std::to_string(options.prefetch.window) + ", batches of " + std::to_string(options.batch_tasks) +

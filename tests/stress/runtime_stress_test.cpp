@@ -1,6 +1,7 @@
 // The runtime under real threads, for ThreadSanitizer and AddressSanitizer: more workers than cores, that
 // park at every chance. Tasks hop between workers, write objects in their pools or under their latches, read
-// them optimistically everywhere, and replace memory that others look at.
+// them optimistically everywhere, and replace memory that others look at; meanwhile pools move from worker to
+// worker and objects from pool to pool.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <latch>
 #include <vector>
 
+#include "runtime/scheduler/moves.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
 namespace mxkv::runtime {
@@ -70,7 +72,7 @@ class Traveller final : public MxTask {
     check(scratch);
     return true;
   }
-  void apply(Scratch& scratch, Worker& /*worker*/) {
+  void apply(Scratch& scratch, Worker& worker) {
     auto& words = static_cast<Object*>(object().object())->words;
     for (std::size_t i = 0; i < std::size(words); ++i) {
       words[i].store(scratch.words[0] + 1);
@@ -78,6 +80,10 @@ class Traveller final : public MxTask {
     if (object().synchronization() == primitive::serialized_by_scheduling) {
       ++static_cast<PlainObject*>(object().object())->plain;
       world_->plain_writes.fetch_add(1, std::memory_order_relaxed);
+      if (worker.random().below(16) == 0) {  // to wherever another object is
+        const std::size_t other = worker.random().below(kObjects);
+        worker.move_object(*object().object(), object().object()->pool(), world_->serialized[other].pool());
+      }
     } else {
       world_->optimistic_writes.fetch_add(1, std::memory_order_relaxed);
     }
@@ -110,6 +116,9 @@ class Traveller final : public MxTask {
     annotate(access::readonly);
     Random& random = worker.random();
     const std::size_t at = random.below(kObjects);
+    if (random.below(64) == 0) {
+      move_pool(worker);
+    }
     switch (random.below(8)) {
       case 0:
         annotate(WorkerId{static_cast<std::uint16_t>(random.below(kWorkers))});
@@ -139,6 +148,13 @@ class Traveller final : public MxTask {
     return step::again;
   }
 
+  /// Some pool that objects are in, to some worker.
+  void move_pool(Worker& worker) {
+    Random& random = worker.random();
+    TaskPool& pool = worker.runtime().pool(world_->serialized[random.below(kObjects)].pool());
+    send_pool(worker, pool, pool.owner(), WorkerId{static_cast<std::uint16_t>(random.below(kWorkers))});
+  }
+
   void replace(Worker& worker, std::size_t at) {
     auto* record = static_cast<Record*>(worker.items().allocate(sizeof(Record)));
     *record = Record{.magic = kMagic, .number = left_};
@@ -157,6 +173,7 @@ struct RuntimeStress : ::testing::Test {
   static RuntimeOptions options() {
     RuntimeOptions options = testing::unpinned(kWorkers);
     options.stealing = stealing_scope::machine;
+    options.rebalance = {.strategy = rebalance_strategy::objects, .period_ms = 1};
     options.spin_rounds = 2;
     options.batch_tasks = 64;
     options.prefetch.window = 8;
@@ -214,12 +231,18 @@ TEST_F(RuntimeStress, ObjectsStayConsistentUnderWritersAndReadersOnAllWorkers) {
   expect_sound();
   std::uint64_t reclaimed = 0;
   std::uint64_t stolen = 0;
+  std::uint64_t pools_moved = 0;
+  std::uint64_t objects_moved = 0;
   for (std::uint16_t i = 0; i < kWorkers; ++i) {
     reclaimed += runtime.worker(WorkerId{i}).counters().reclaimed.load();
     stolen += runtime.worker(WorkerId{i}).counters().pools_stolen.load();
+    pools_moved += runtime.worker(WorkerId{i}).counters().pools_moved.load();
+    objects_moved += runtime.worker(WorkerId{i}).counters().objects_moved.load();
   }
   EXPECT_GT(reclaimed, 0U) << "memory came back while readers ran";
   EXPECT_GT(stolen, 0U);
+  EXPECT_GT(pools_moved, 0U);
+  EXPECT_GT(objects_moved, 0U);
 }
 
 TEST_F(RuntimeStress, AFewTasksAtATimeMakeWorkersParkAndNoneIsForgotten) {

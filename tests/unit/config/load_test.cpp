@@ -82,6 +82,7 @@ cpus: "0-2"
 spin_rounds: 9
 stealing: machine
 order: nls
+rebalance: {strategy: objects, period: 2s}
 memory: {limit: 1GiB, huge_pages: off, numa_placement: false}
 prefetch: {mode: distance, distance: 24, window: 128}
 epoch: {interval: 20ms, bytes: 1MiB}
@@ -108,6 +109,8 @@ log: {level: error, file: /var/log/mxkv.log}
   EXPECT_EQ(options.spin_rounds, 9U);
   EXPECT_EQ(options.stealing, runtime::stealing_scope::machine);
   EXPECT_EQ(options.order, runtime::task_order::nls);
+  EXPECT_EQ(options.rebalance.strategy, runtime::rebalance_strategy::objects);
+  EXPECT_EQ(options.rebalance.period_ms, 2000U);
   EXPECT_EQ(options.memory.limit_bytes, 1ULL << 30U);
   EXPECT_EQ(options.memory.huge_pages, runtime::huge_pages_mode::off);
   EXPECT_FALSE(options.memory.numa_placement);

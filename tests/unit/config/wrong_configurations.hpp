@@ -13,7 +13,7 @@ struct WrongConfiguration {
       errors;  ///< without the file's name; {top} and {limits} stand for the keys that are allowed there
 };
 
-inline constexpr std::array<WrongConfiguration, 101> kWrongConfigurations{{
+inline constexpr std::array<WrongConfiguration, 104> kWrongConfigurations{{
     {"a key mistyped", "limts: {pipeline: 1}\n",
      "1:1: limts: an unknown key, did you mean limits? (allowed: {top})"},
     {"letters swapped", "memroy: {limit: 1GiB}\n",
@@ -59,6 +59,13 @@ inline constexpr std::array<WrongConfiguration, 101> kWrongConfigurations{{
     {"an unknown order of tasks", "order: fifo\n", "1:8: order: \"fifo\" is unknown (allowed: las, nls)"},
     {"an unknown scope of stealing", "stealing: always\n",
      "1:11: stealing: \"always\" is unknown (allowed: off, node, machine)"},
+    {"an unknown strategy of rebalancing", "rebalance: {strategy: workers}\n",
+     "1:23: rebalance.strategy: \"workers\" is unknown (allowed: off, pools, objects)"},
+    {"a period of rebalancing without a unit", "rebalance: {period: 100}\n",
+     "1:21: rebalance.period: \"100\" is not a duration (allowed: a whole number of ms, s, min or h, such as "
+     "50ms)"},
+    {"a period of rebalancing that is too short", "rebalance: {period: 9ms}\n",
+     "1:21: rebalance.period: \"9ms\" is out of range (allowed: 10ms to 10min)"},
     {"a negative number", "spin_rounds: -1\n",
      "1:14: spin_rounds: \"-1\" is not a number (allowed: decimal digits)"},
     {"a list for a number", "workers: [1, 2]\n",
