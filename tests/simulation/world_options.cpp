@@ -95,7 +95,8 @@ RuntimeOptions draw_runtime(Random& random) {
   // Off, on the node, everywhere twice as often.
   options.stealing = static_cast<runtime::stealing_scope>(std::min<std::uint64_t>(random.below(4), 2));
   options.order = one_in(random, 3) ? runtime::task_order::nls : runtime::task_order::las;
-  options.rebalance.strategy = static_cast<runtime::rebalance_strategy>(random.below(3));
+  options.rebalance.strategy =
+      static_cast<runtime::rebalance_strategy>(std::min<std::uint64_t>(random.below(4), 2));
   options.rebalance.period_ms = 1;
   options.prefetch = draw_prefetch(random);
   if (one_in(random, 3)) {
