@@ -195,7 +195,9 @@ class PartitionTask final : public runtime::MxTask {
  public:
   PartitionTask(const runtime::TaskClass* task_class, Phase& phase, std::vector<Partition>& partitions,
                 std::size_t batch_rows) noexcept
-      : MxTask(task_class), phase_(&phase), partitions_(&partitions), batch_rows_(batch_rows) {}
+      : MxTask(task_class), phase_(&phase), partitions_(&partitions), batch_rows_(batch_rows) {
+    annotate(runtime::priority::low);  // as the paper's feeders: what waits stays in cache
+  }
   step execute(Worker& worker) {
     const bool more = phase_->partition(
         worker.id().index(), batch_rows_, [&](std::size_t partition, const Row* rows, std::size_t count) {
@@ -203,7 +205,11 @@ class PartitionTask final : public runtime::MxTask {
           task->annotate(WorkerId{static_cast<std::uint16_t>(partition)});
           worker.spawn(task);
         });
-    return more ? step::again : step::done;
+    if (!more) {
+      return step::done;
+    }
+    worker.spawn(this);  // behind what it spawned
+    return step::parked;
   }
 
  private:
