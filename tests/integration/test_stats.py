@@ -153,6 +153,29 @@ class RuntimeModesTest(ServerCase):
         self.assertEqual((stats["worker:0:prefetch"], stats["worker:0:prefetch_in_force"]), ("at_spawn", "at_spawn"))
 
 
+@mxkv_only("task order")
+class TaskOrderTest(ServerCase):
+    order = "las"
+    options = Options(workers=2, settings=(("order", order), ("epoch.interval", "5ms")))
+
+    def test_taking_a_tree_apart_is_deferred_work_for_all(self):
+        client = self.connect()
+        client.send(b"".join(block(b"set", b"o%05d" % i, b"x" * 300) for i in range(5000)))
+        self.assertEqual({client.line() for _ in range(5000)}, {b"STORED"})
+        client.send(b"flush_all\r\n")
+        self.assertEqual(client.line(), b"OK")
+        wait_for(lambda: client.stats(b"memory")["node:0:items:live"] == "0", "the old tree's items are freed")
+        stats = client.stats(b"runtime")
+        self.assertEqual(stats["order"], self.order)
+        taken = sum(int(stats[f"worker:{worker}:deferred_group"]) for worker in (0, 1))
+        self.assertGreater(taken, 3, "the inner nodes, and the leaves below each of some")
+
+
+class BaselineOrderTest(TaskOrderTest):
+    order = "nls"
+    options = Options(workers=2, settings=(("order", order), ("epoch.interval", "5ms")))
+
+
 @mxkv_only("reclamation")
 class ReclamationTest(ServerCase):
     options = Options(workers=1, settings=(("epoch.interval", "5ms"), ("epoch.bytes", "64KiB")))
