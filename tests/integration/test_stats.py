@@ -121,6 +121,8 @@ class StatsTest(ServerCase):
         def classes(stats: dict) -> dict:
             return {int(name.split(":")[1]): int(blocks) for name, blocks in stats.items()
                     if name.startswith("class:") and name.endswith(":blocks")}
+        wait_for(lambda: all(value == "0" for name, value in self.client.stats(b"runtime").items()
+                             if name.endswith(":retired_bytes")), "what earlier tests left is freed")
         before = self.client.stats(b"memory")
         self.client.send(b"".join(block(b"set", b"m%03d" % i, b"x" * 3000) for i in range(500)))
         self.assertEqual({self.client.line() for _ in range(500)}, {b"STORED"})
