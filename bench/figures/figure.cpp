@@ -119,6 +119,10 @@ double thread_cpu_seconds() {
   return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
+double process_cpu_seconds() {
+  return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 double wall_seconds() {
   return seconds_of(CLOCK_MONOTONIC);
 }

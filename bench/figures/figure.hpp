@@ -64,6 +64,8 @@ class Figure {
 
 /// Seconds of CPU time of the calling thread: other programs on the machine do not count.
 [[nodiscard]] double thread_cpu_seconds();
+/// Seconds of CPU time of all threads of this process.
+[[nodiscard]] double process_cpu_seconds();
 /// Seconds of a monotonic clock.
 [[nodiscard]] double wall_seconds();
 
