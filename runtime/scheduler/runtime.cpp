@@ -1,5 +1,6 @@
 #include "runtime/scheduler/runtime.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <latch>
 #include <string>
@@ -11,6 +12,16 @@
 namespace mxkv::runtime {
 
 namespace {
+
+/// Heaps and pools of spans are by node: a worker on a node without them would take memory that is not there.
+RuntimeOptions checked(RuntimeOptions options) {
+  MXKV_ASSERT(!options.workers.empty(), "a runtime has at least one worker");
+  const std::size_t nodes = std::max<std::size_t>(options.os_nodes.size(), 1);
+  for (const WorkerPlacement& worker : options.workers) {
+    MXKV_ASSERT(worker.node.index() < nodes, "a worker's node is one of os_nodes (none given: node 0)");
+  }
+  return options;
+}
 
 PageOptions page_options(const RuntimeOptions& options) {
   PageOptions pages;
@@ -65,7 +76,7 @@ struct StartUp {
 }  // namespace
 
 Runtime::Runtime(RuntimeOptions options, const Clock& clock)
-    : options_(std::move(options)),
+    : options_(checked(std::move(options))),
       clock_(clock),
       first_pools_(first_pools(options_)),
       epochs_(options_.workers.size()),

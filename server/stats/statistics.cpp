@@ -188,6 +188,7 @@ void Statistics::runtime_group(StatText& text) const {
   text.add("epochs", runtime::epoch_mode_name(runtime_.options().epoch.mode));
   text.add("order", runtime_.options().order == runtime::task_order::las ? "las" : "nls");
   text.add("rebalance", runtime::rebalance_strategy_name(runtime_.options().rebalance.strategy));
+  text.add("misplaced_submits", runtime_.misplaced());
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
     const runtime::WorkerCounters& counters =
         runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).counters();

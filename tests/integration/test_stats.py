@@ -153,6 +153,7 @@ class RuntimeModesTest(ServerCase):
         self.assertEqual((stats["leaves"], stats["inner_nodes"], stats["epochs"]),
                          ("optimistic_scheduling", "optimistic_latch", "task"))
         self.assertEqual((stats["worker:0:prefetch"], stats["worker:0:prefetch_in_force"]), ("at_spawn", "at_spawn"))
+        self.assertEqual((stats["misplaced_submits"], stats["worker:0:misplaced"]), ("0", "0"))
 
 
 @mxkv_only("task order")

@@ -1,6 +1,7 @@
 """Runs inside the emulated machine: mxkvd with a file for it, and what the kernel says of its threads and pages.
 
 MXKVD           path of the daemon
+MXKV_RUNTIME_ON_NODES   path of the tests of the runtime by itself
 MXKV_TOPOLOGY   "two-nodes" or "four-nodes": which machine this is
 """
 
@@ -162,6 +163,43 @@ class MachineTest(unittest.TestCase):
         self.serve(daemon, 2)
         self.assertEqual(daemon.pages(), {})
         self.assertEqual(daemon.stop(), 0, daemon.text())
+
+    def test_the_runtime_by_itself(self):
+        done = subprocess.run([os.environ["MXKV_RUNTIME_ON_NODES"]], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("SKIPPED", done.stdout)
+
+    def test_items_of_one_node_that_clients_of_another_delete_come_home(self):
+        first, last = Daemon.port, Daemon.port + 1
+        daemon = self.start("--memory", "256MiB", "--set",
+                            f'listeners=[{{address: 127.0.0.1, port: {first}, node: 0}}, '
+                            f'{{address: 127.0.0.1, port: {last}, node: {max(CPUS_OF_NODE)}}}]')
+        keys = [b"home%04d" % number for number in range(3000)]
+
+        def store() -> None:
+            with socket.create_connection(("127.0.0.1", first), timeout=SECONDS) as connection:
+                sets = b"".join(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(VALUE), VALUE) for key in keys)
+                talk(connection, sets + b"mark\r\n", b"ERROR\r\n")
+
+        store()
+        stored = self.memory(daemon)
+        self.assertGreaterEqual(stored["node:0:items:live"], len(keys) * len(VALUE))
+        with socket.create_connection(("127.0.0.1", last), timeout=SECONDS) as connection:
+            deleted = talk(connection, b"".join(b"delete %s\r\n" % key for key in keys) + b"mark\r\n", b"ERROR\r\n")
+        self.assertEqual(deleted.count(b"DELETED\r\n"), len(keys))
+        deadline = time.monotonic() + SECONDS
+        while self.memory(daemon)["node:0:items:live"] > stored["node:0:items:live"] // 10:
+            self.assertLess(time.monotonic(), deadline, self.memory(daemon))
+            time.sleep(0.05)
+        store()
+        again = self.memory(daemon)
+        self.assertLessEqual(again["node:0:items:spans"], stored["node:0:items:spans"] * 5 // 4)
+        self.assertEqual(daemon.stop(), 0, daemon.text())
+
+    def memory(self, daemon: Daemon) -> dict:
+        with daemon.connect() as connection:
+            text = talk(connection, b"stats memory\r\n", b"END\r\n").decode()
+        return {name: int(value) for name, value in re.findall(r"STAT (\S+) (\d+)\r", text)}
 
     def test_a_listener_of_a_node_is_served_by_its_workers(self):
         node = max(CPUS_OF_NODE)

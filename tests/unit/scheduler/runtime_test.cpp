@@ -56,6 +56,14 @@ TEST_F(RuntimeTest, RunsWhatIsSubmittedFromOutsideOnEveryWorker) {
   EXPECT_EQ(discarded.load(), 0);
 }
 
+TEST_F(RuntimeTest, AWorkerOnANodeThatIsNotListedIsAClearError) {
+  RuntimeOptions options = unpinned(2);
+  options.workers[1].node = NumaNodeId{1};
+  EXPECT_DEATH(Runtime(options, clock), "a worker's node is one of os_nodes");
+  options.os_nodes = {0, 0};
+  EXPECT_EQ(Runtime(options, clock).worker_count(), 2U);
+}
+
 TEST_F(RuntimeTest, TellsHowManyWorkersItStarted) {
   Runtime runtime{unpinned(2), clock};
   const Result<std::size_t> started = runtime.start();
