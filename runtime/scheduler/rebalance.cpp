@@ -156,8 +156,9 @@ std::vector<PoolMove> choose_pool_moves(const RebalanceRules& rules, std::span<c
   std::iota(givers.begin(), givers.end(), std::size_t{0});
   while (moves.size() < rules.most_moves) {
     // The most loaded first; one that has nothing to give, such as a single hot pool, does not stop others.
-    std::stable_sort(givers.begin(), givers.end(),
-                     [&trial](std::size_t a, std::size_t b) { return trial.loads[a] > trial.loads[b]; });
+    std::sort(givers.begin(), givers.end(), [&trial](std::size_t a, std::size_t b) {
+      return trial.loads[a] != trial.loads[b] ? trial.loads[a] > trial.loads[b] : a < b;
+    });
     std::optional<PoolMove> move;
     for (auto giver = givers.begin(); giver != givers.end() && !move && trial.loads[*giver] >= least;
          ++giver) {
