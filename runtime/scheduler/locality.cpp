@@ -120,6 +120,10 @@ void Worker::refill_by_locality() noexcept {
   }
 }
 
+bool Worker::own_locality_waits() const noexcept {
+  return immediate_.waiting() || runtime_.deferred_queue(locality_order_.group).waiting();
+}
+
 bool Worker::locality_waiting() const noexcept {
   const auto immediate = [this](WorkerId other) { return runtime_.worker(other).immediate_.waiting(); };
   const auto deferred = [this](std::size_t group) { return runtime_.deferred_queue(group).waiting(); };

@@ -83,7 +83,8 @@ bool Worker::spawn_reclaim() {
   const bool urgent = retired_.bytes() >= kUrgentAdvances * runtime_.options().epoch.advance_bytes;
   // A usual one that finds no room now comes in a later round: a list that is never empty costs every task
   // a look.
-  if (reclaim_waits_[urgent ? 1 : 0] || (!urgent && (!ready_.empty() || buffer_.room() == 0))) {
+  if (reclaim_waits_[urgent ? 1 : 0] ||
+      (!urgent && (!ready_.empty() || buffer_.room() == 0 || own_locality_waits()))) {
     return false;
   }
   reclaim_waits_[urgent ? 1 : 0] = true;

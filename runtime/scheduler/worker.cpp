@@ -280,10 +280,10 @@ void Worker::refill() noexcept {
   while (buffer_.room() > 0) {
     MxTask* task = ready_.pop_front();
     if (task == nullptr) {
-      task = low_priority_.pop_front();
-      if (task == nullptr) {
+      if (low_priority_.empty() || own_locality_waits()) {
         return;
       }
+      task = low_priority_.pop_front();
     }
     buffer_.push(task);
   }

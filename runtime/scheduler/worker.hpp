@@ -314,6 +314,8 @@ class Worker final : private RetireBlockSource {
   [[nodiscard]] MxTask* immediate_of(const std::vector<WorkerId>& others) const noexcept;
   [[nodiscard]] MxTask* immediate_in_turn() noexcept;
   [[nodiscard]] bool locality_waiting() const noexcept;
+  /// Whether tasks wait that go before those of low priority.
+  [[nodiscard]] bool own_locality_waits() const noexcept;
   [[nodiscard]] bool rouse_first_of(const std::vector<WorkerId>& others) noexcept;
   [[nodiscard]] bool lease(std::size_t slot, TaskPool& pool, bool& leased_one, bool& left_one) noexcept;
   std::uint32_t fill_from(TaskPool& pool, std::size_t tag) noexcept;

@@ -124,6 +124,16 @@ TEST(LocalityTest, ThenTheYoungestDeferredTaskOfTheOldestRequestOfItsGroup) {
   EXPECT_EQ(run.steps({1, 0, 1}), "bax");
 }
 
+TEST(LocalityTest, TasksOfLowPriorityComeAfterThoseOfItsGroup) {
+  Locality run;
+  MxTask* low = run.named(0, 'l');
+  low->annotate(priority::low);
+  run.machine[0].spawn(low);
+  run.deferred_of(1, 1, 'd');
+  run.immediate(0, 'i');
+  EXPECT_EQ(run.steps({0, 0, 0}), "idl");
+}
+
 TEST(LocalityTest, ThenOfOtherGroupsTheOldestOfTheSecondOldestRequestNearestFirst) {
   Locality run;
   run.deferred_of(4, 1, 'r');  // on the other node
