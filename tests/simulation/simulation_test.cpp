@@ -26,10 +26,10 @@ TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
     EXPECT_THAT(report.complaints, ::testing::IsEmpty());
     sum.add(report);
   }
-  if (seeds.count < kUsualSeeds || HasFailure()) {
+  if (seeds.count < 2000 || HasFailure()) {
     return;
   }
-  // What is rare must have happened, and often.
+  // What is rare must have happened, and often: in fewer worlds that says nothing.
   const std::uint64_t worlds = seeds.count / kKinds;
   EXPECT_GT(sum.interruptions, worlds);
   EXPECT_GT(sum.parks, worlds);
