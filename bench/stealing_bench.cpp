@@ -1,10 +1,12 @@
-// [MK 5]: what stealing pools brings when most tasks are bound to the pools of one worker.
+// [MK 5]: what stealing pools, and moving them, brings when most tasks are bound to the pools of one worker.
 //
 // Tasks hop for ever between data objects that are serialized by scheduling; `--skew` percent of the hops go
 // to objects in the pools of the first worker, the rest to those of the others. Every hop works a little on
-// its object. Throughput without and with stealing, in turn (off on off on), as medians, and their ratio.
-// With two workers and 80 % the first one is the bottleneck: 0.8 of the work; with stealing both share it,
-// so 1.6 is the limit.
+// its object. Throughput without and with stealing, and without stealing where pools, or objects too, are
+// rebalanced, in turn, as medians, and ratios to that without anything. With two workers and 80 % the first
+// one is the bottleneck: 0.8 of the work; with stealing both share it, so 1.6 is the limit. `--hot` percent
+// of the skewed hops go to a single object, which no two workers can share.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -31,6 +33,7 @@ struct Parameters {
   std::uint64_t skew = 80;
   std::uint64_t tasks = 512;
   std::uint64_t objects = 64;
+  std::uint64_t hot = 0;
   std::uint64_t work = 200;
   std::uint64_t milliseconds = 500;
 };
@@ -64,8 +67,12 @@ class HopTask final : public runtime::MxTask {
     }
     const std::uint64_t objects = shared_->parameters.objects;
     runtime::Random& random = worker.random();
-    const bool hot = random.below(100) < shared_->parameters.skew || shared_->parameters.workers == 1;
-    go_to(hot ? random.below(objects) : objects + random.below(objects * (shared_->parameters.workers - 1)));
+    const bool skewed = random.below(100) < shared_->parameters.skew || shared_->parameters.workers == 1;
+    if (skewed) {
+      go_to(random.below(100) < shared_->parameters.hot ? 0 : random.below(objects));
+    } else {
+      go_to(objects + random.below(objects * (shared_->parameters.workers - 1)));
+    }
     return step::again;
   }
 
@@ -80,10 +87,11 @@ class HopTask final : public runtime::MxTask {
 struct Measured {
   double tasks_per_second = 0;
   double stolen = 0;  ///< part of the tasks that a thief ran
+  double moved = 0;   ///< pools and objects, before and during the measurement
 };
 
 Measured measure(const Parameters& parameters, const runtime::Topology& topology,
-                 runtime::stealing_scope stealing) {
+                 runtime::stealing_scope stealing, runtime::rebalance_strategy rebalance) {
   runtime::RuntimeOptions options;
   for (std::uint64_t i = 0; i < parameters.workers; ++i) {
     const runtime::ProcessingUnit& unit = topology.pus[i % topology.pus.size()];
@@ -91,6 +99,10 @@ Measured measure(const Parameters& parameters, const runtime::Topology& topology
   }
   options.memory.numa_placement = false;
   options.stealing = stealing;
+  // Ten moves' time to settle before the measurement.
+  const std::uint64_t settle_ms = parameters.milliseconds / 2;
+  options.rebalance = {.strategy = rebalance,
+                       .period_ms = static_cast<std::uint32_t>(std::max<std::uint64_t>(settle_ms / 50, 1))};
   const runtime::SystemClock clock;
   runtime::Runtime runtime{options, clock};
   Shared shared{.parameters = parameters, .objects = {}};
@@ -112,11 +124,13 @@ Measured measure(const Parameters& parameters, const runtime::Topology& topology
       const auto& counters = runtime.worker(WorkerId{static_cast<std::uint16_t>(i)}).counters();
       sum.tasks_per_second += static_cast<double>(counters.tasks.load(std::memory_order_relaxed));
       sum.stolen += static_cast<double>(counters.tasks_stolen.load(std::memory_order_relaxed));
+      sum.moved += static_cast<double>(counters.pools_moved.load(std::memory_order_relaxed) +
+                                       counters.objects_moved.load(std::memory_order_relaxed));
     }
     return sum;
   };
   const auto wait = std::chrono::milliseconds{parameters.milliseconds};
-  std::this_thread::sleep_for(wait / 5);  // until all move
+  std::this_thread::sleep_for(std::chrono::milliseconds{settle_ms});  // until all move
   const Measured before = count();
   const double start = bench::wall_seconds();
   std::this_thread::sleep_for(wait);
@@ -126,20 +140,22 @@ Measured measure(const Parameters& parameters, const runtime::Topology& topology
   runtime.stop();
   runtime.drain_stopped();
   const double tasks = after.tasks_per_second - before.tasks_per_second;
-  return {tasks / seconds, tasks > 0 ? (after.stolen - before.stolen) / tasks : 0};
+  return {tasks / seconds, tasks > 0 ? (after.stolen - before.stolen) / tasks : 0, after.moved};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Parameters parameters;
-  bench::Figure figure{"stealing",
-                       "Throughput of bound tasks of which most belong to one worker, with stealing "
-                       "and without."};
+  bench::Figure figure{
+      "stealing",
+      "Throughput of bound tasks of which most belong to one worker: as it is, with stealing, "
+      "and with pools and objects rebalanced."};
   figure.number("workers", parameters.workers, "workers, one a CPU", 1, 256);
   figure.number("skew", parameters.skew, "percent of the hops that go to the first worker's pools", 0, 100);
   figure.number("tasks", parameters.tasks, "tasks that hop around", 1, 1'000'000);
   figure.number("objects", parameters.objects, "data objects of a worker", 1, 1'000'000);
+  figure.number("hot", parameters.hot, "percent of the skewed hops that go to one object", 0, 100);
   figure.number("work", parameters.work, "dependent multiplications a hop", 0, 1'000'000);
   figure.number("milliseconds", parameters.milliseconds, "length of one measurement", 10, 100'000);
   if (const std::optional<int> code = figure.parse(argc, argv)) {
@@ -153,19 +169,41 @@ int main(int argc, char** argv) {
   if (parameters.workers > topology.value().pus.size()) {
     figure.note("more workers than CPUs: they are not pinned, and the ratio says little");
   }
-  std::vector<double> off;
-  std::vector<double> on;
-  std::vector<double> stolen;
+  struct Kind {
+    const char* name;
+    runtime::stealing_scope stealing;
+    runtime::rebalance_strategy rebalance;
+    std::vector<double> rates;
+    std::vector<double> stolen;
+    std::vector<double> moved;
+  };
+  using runtime::rebalance_strategy;
+  using runtime::stealing_scope;
+  std::vector<Kind> kinds{{"off", stealing_scope::off, rebalance_strategy::off, {}, {}, {}},
+                          {"on", stealing_scope::machine, rebalance_strategy::off, {}, {}, {}},
+                          {"pools moved", stealing_scope::off, rebalance_strategy::pools, {}, {}, {}},
+                          {"objects moved", stealing_scope::off, rebalance_strategy::objects, {}, {}, {}}};
   for (std::uint64_t round = 0; round < figure.rounds(); ++round) {
-    off.push_back(measure(parameters, topology.value(), runtime::stealing_scope::off).tasks_per_second);
-    const Measured shared = measure(parameters, topology.value(), runtime::stealing_scope::machine);
-    on.push_back(shared.tasks_per_second);
-    stolen.push_back(shared.stolen);
+    for (Kind& kind : kinds) {
+      const Measured measured = measure(parameters, topology.value(), kind.stealing, kind.rebalance);
+      kind.rates.push_back(measured.tasks_per_second);
+      kind.stolen.push_back(measured.stolen);
+      kind.moved.push_back(measured.moved);
+    }
   }
-  const std::string skew = std::to_string(parameters.skew) + " % on one worker";
-  figure.point("off", skew, bench::median(off), "tasks/s");
-  figure.point("on", skew, bench::median(on), "tasks/s");
-  figure.point("stolen", skew, bench::median(stolen), "of the tasks");
-  figure.point("ratio", skew, bench::median(on) / bench::median(off), "on / off");
+  std::string skew = std::to_string(parameters.skew) + " % on one worker";
+  if (parameters.hot != 0) {
+    skew += ", " + std::to_string(parameters.hot) + " % of them on one object";
+  }
+  const double off = bench::median(kinds[0].rates);
+  for (const Kind& kind : kinds) {
+    figure.point(kind.name, skew, bench::median(kind.rates), "tasks/s");
+  }
+  figure.point("stolen", skew, bench::median(kinds[1].stolen), "of the tasks");
+  figure.point("ratio", skew, bench::median(kinds[1].rates) / off, "on / off");
+  for (const Kind& kind : {kinds[2], kinds[3]}) {
+    figure.point(kind.name, skew, bench::median(kind.rates) / off, "on / off");
+    figure.point(kind.name, skew, bench::median(kind.moved), "moves");
+  }
   return 0;
 }

@@ -12,8 +12,10 @@
 namespace mxkv::bench {
 namespace {
 
-runtime::RuntimeOptions options_of(std::size_t workers) {
+runtime::RuntimeOptions options_of(std::size_t workers, const ModelOptions& model) {
   runtime::RuntimeOptions options;
+  options.prefetch.mode = model.prefetch;
+  options.stealing = model.stealing;
   for (std::size_t i = 0; i < workers; ++i) {
     options.workers.push_back({.pu = runtime::PuId{0},
                                .node = runtime::NumaNodeId{0},
@@ -45,8 +47,8 @@ double on_threads(ModelTree& on, const Body& body) {
 
 }  // namespace
 
-ModelTree::ModelTree(std::size_t workers, runtime::primitive how)
-    : runtime(options_of(workers), clock), tree(runtime, index::TreeOptions{how, how}) {}
+ModelTree::ModelTree(std::size_t workers, runtime::primitive how, const ModelOptions& options)
+    : runtime(options_of(workers, options), clock), tree(runtime, index::TreeOptions{how, how}) {}
 
 void ModelTree::settle() {
   constexpr int kQuietRounds = 3;

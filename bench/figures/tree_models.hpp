@@ -189,9 +189,15 @@ inline void drive_operation(IntegerTree& tree, SharedWork& work, std::uint64_t k
   }
 }
 
+/// What of the runtime a figure compares.
+struct ModelOptions {
+  runtime::prefetch_mode prefetch = runtime::PrefetchOptions{}.mode;
+  runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;
+};
+
 /// A runtime of some workers and a tree on it, whose nodes are all synchronised by `how`.
 struct ModelTree {
-  ModelTree(std::size_t workers, runtime::primitive how);
+  ModelTree(std::size_t workers, runtime::primitive how, const ModelOptions& options = {});
 
   runtime::SystemClock clock;
   runtime::Runtime runtime;

@@ -81,12 +81,36 @@ struct Trial {
         if (gained < least && !fits(from, to, tasks)) {
           continue;
         }
-        const std::tuple score{loads[w] + tasks <= load - tasks + percent(load, rules.gain_percent),
+        const std::tuple score{loads[w] + tasks <= load - tasks + percent(load, rules.excess_percent),
                                static_cast<std::int64_t>(gained) - static_cast<std::int64_t>(least),
                                -static_cast<std::int64_t>(loads[w])};
         if (!best || score > best_score) {
           best_score = score;
           best = PoolMove{.pool = PoolId{static_cast<PoolId::rep>(p)}, .from = from, .to = to};
+        }
+      }
+    }
+    return best;
+  }
+
+  /// The best swap of a pool of `from` for a smaller one of another worker; empty if none is worth it.
+  [[nodiscard]] std::vector<PoolMove> best_swap(WorkerId from) const {
+    std::vector<PoolMove> best;
+    std::uint64_t best_score = 0;
+    const std::uint64_t load = loads[from.index()];
+    for (std::size_t p = 0; p < pools.size(); ++p) {
+      for (std::size_t q = 0; q < pools.size(); ++q) {
+        const WorkerId to = pools[q].owner;
+        if (pools[p].owner != from || to == from || !pools[p].movable || !pools[q].movable ||
+            pools[p].tasks <= pools[q].tasks || room[to.index()] == 0) {
+          continue;
+        }
+        const std::uint64_t gained = gain(load, loads[to.index()], pools[p].tasks - pools[q].tasks);
+        const std::uint64_t least = least_gain(from, to, load);
+        if (gained >= least && gained - least + 1 > best_score) {
+          best_score = gained - least + 1;
+          best = {{.pool = PoolId{static_cast<PoolId::rep>(p)}, .from = from, .to = to},
+                  {.pool = PoolId{static_cast<PoolId::rep>(q)}, .from = to, .to = from}};
         }
       }
     }
@@ -159,16 +183,28 @@ std::vector<PoolMove> choose_pool_moves(const RebalanceRules& rules, std::span<c
     std::sort(givers.begin(), givers.end(), [&trial](std::size_t a, std::size_t b) {
       return trial.loads[a] != trial.loads[b] ? trial.loads[a] > trial.loads[b] : a < b;
     });
-    std::optional<PoolMove> move;
-    for (auto giver = givers.begin(); giver != givers.end() && !move && trial.loads[*giver] >= least;
-         ++giver) {
-      move = trial.best_from(WorkerId{static_cast<WorkerId::rep>(*giver)});
+    std::vector<PoolMove> chosen;
+    for (const std::size_t giver : givers) {
+      if (trial.loads[giver] < least) {
+        break;
+      }
+      const WorkerId from{static_cast<WorkerId::rep>(giver)};
+      if (const std::optional<PoolMove> move = trial.best_from(from)) {
+        chosen = {*move};
+      } else if (moves.size() + 2 <= rules.most_moves) {
+        chosen = trial.best_swap(from);
+      }
+      if (!chosen.empty()) {
+        break;
+      }
     }
-    if (!move) {
+    if (chosen.empty()) {
       break;
     }
-    trial.apply(*move);
-    moves.push_back(*move);
+    for (const PoolMove& move : chosen) {
+      trial.apply(move);
+      moves.push_back(move);
+    }
   }
   return moves;
 }

@@ -8,7 +8,8 @@
 // What keeps it from flapping: nothing moves off a worker that is not well above the average, nor unless the
 // greater load of giver and taker falls by a good part, or a small pool fits between what the one has too
 // much and the other too little; so moving back gains nothing. Another NUMA node must gain more. Moves a
-// period are few, and each is counted in before the next is chosen.
+// period are few, and each is counted in before the next is chosen. Where none helps, two workers may swap
+// pools.
 #pragma once
 
 #include <cstddef>
@@ -48,9 +49,9 @@ struct ObjectLoad {
 struct RebalanceRules {
   std::uint64_t least_tasks =
       10'000;                    ///< a second, of a worker or pool that is to give; below, all have time
-  unsigned excess_percent = 20;  ///< that a giving worker has over the average
+  unsigned excess_percent = 10;  ///< that a giving worker has over the average
   unsigned remote_excess_percent = 40;  ///< the same, for small pools that go to another NUMA node
-  unsigned gain_percent = 10;         ///< of the giver's load, that the greater load of the two must fall by
+  unsigned gain_percent = 5;          ///< of the giver's load, that the greater load of the two must fall by
   unsigned remote_gain_percent = 20;  ///< the same, to another NUMA node
   unsigned small_percent = 1;         ///< of the giver's load, that a pool must have to be worth a move
   unsigned crowded_percent = 30;      ///< of the average worker's load, that makes a pool worth dividing

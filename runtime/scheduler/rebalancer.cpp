@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint32_t kSettle = 4;
 /// Periods that a pool stays where it came to.
 constexpr std::uint32_t kRest = 10;
+/// Periods over which objects are sampled for one decision: a fill tells of one object only.
+constexpr std::uint32_t kSampled = 8;
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
@@ -71,18 +73,24 @@ void Rebalancer::rebalance(Worker& worker, std::uint64_t now_ns) {
     last_ns_ = now_ns;
     due_ns_.store(now_ns + std::uint64_t{options_.period_ms} * 1'000'000, std::memory_order_relaxed);
     measure(elapsed_ns);
-    if (std::exchange(counting_, true) && settle_ == 0) {
+    const bool counted = std::exchange(counting_, true);
+    if (counted) {
+      sampled_ns_ += elapsed_ns;
+      ++sampled_periods_;
+    }
+    if (counted && settle_ == 0) {
       const std::vector<PoolMove> pool_moves = choose_pool_moves({}, workers_, pools_);
       move_pools(worker, pool_moves);
       // Objects are looked at when no pool helps: what a pool's move brings is to be seen first.
-      if (!heats_.empty() && pool_moves.empty()) {
-        move_objects(choose_object_moves({}, workers_, pools_, hot_objects(elapsed_ns)));
+      if (!heats_.empty() && pool_moves.empty() && sampled_periods_ >= kSampled) {
+        move_objects(choose_object_moves({}, workers_, pools_, hot_objects(sampled_ns_)));
+        forget_objects();
       }
     } else {
       settle_ -= std::min(settle_, 1U);
     }
-    for (ObjectHeat& heat : heats_) {
-      heat.forget();
+    if (sampled_periods_ > 2 * kSampled) {
+      forget_objects();  // pools moved all the while
     }
   }
   busy_.store(false, std::memory_order_release);
@@ -128,6 +136,14 @@ void Rebalancer::move_objects(const std::vector<ObjectMove>& moves) noexcept {
       wanted.object.store(moves[i].object, std::memory_order_release);
       settle_ = kSettle;
     }
+  }
+}
+
+void Rebalancer::forget_objects() noexcept {
+  sampled_periods_ = 0;
+  sampled_ns_ = 0;
+  for (ObjectHeat& heat : heats_) {
+    heat.forget();
   }
 }
 

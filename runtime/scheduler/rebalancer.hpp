@@ -57,6 +57,7 @@ class Rebalancer {
   void measure(std::uint64_t elapsed_ns);
   void move_pools(Worker& worker, const std::vector<PoolMove>& moves);
   void move_objects(const std::vector<ObjectMove>& moves) noexcept;
+  void forget_objects() noexcept;
   [[nodiscard]] std::vector<ObjectLoad> hot_objects(std::uint64_t elapsed_ns) const;
 
   Runtime& runtime_;
@@ -67,6 +68,8 @@ class Rebalancer {
   std::atomic<bool> busy_{false};  ///< somebody is at it; guards what follows
   bool counting_ = false;          ///< from the first look on
   std::uint64_t last_ns_ = 0;
+  std::uint32_t sampled_periods_ = 0;         ///< since samples of objects were forgotten
+  std::uint64_t sampled_ns_ = 0;              ///< the same in time
   std::uint32_t settle_ = 0;                  ///< periods without moves that are left
   std::vector<WorkerLoad> workers_;           ///< averages
   std::vector<PoolLoad> pools_;               ///< averages
