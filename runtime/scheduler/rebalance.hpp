@@ -49,7 +49,7 @@ struct ObjectLoad {
 struct RebalanceRules {
   std::uint64_t least_tasks =
       10'000;                    ///< a second, of a worker or pool that is to give; below, all have time
-  unsigned excess_percent = 10;  ///< that a giving worker has over the average
+  unsigned excess_percent = 15;  ///< that a giving worker has over the average
   unsigned remote_excess_percent = 40;  ///< the same, for small pools that go to another NUMA node
   unsigned gain_percent = 5;          ///< of the giver's load, that the greater load of the two must fall by
   unsigned remote_gain_percent = 20;  ///< the same, to another NUMA node

@@ -11,9 +11,9 @@ namespace mxkv::runtime {
 namespace {
 
 /// Periods without moves after some, until the averages show what these brought.
-constexpr std::uint32_t kSettle = 4;
+constexpr std::uint32_t kSettle = 8;
 /// Periods that a pool stays where it came to.
-constexpr std::uint32_t kRest = 10;
+constexpr std::uint32_t kRest = 16;
 /// Periods over which objects are sampled for one decision: a fill tells of one object only.
 constexpr std::uint32_t kSampled = 8;
 
@@ -24,6 +24,11 @@ std::uint64_t a_second(std::uint64_t count, std::uint64_t elapsed_ns) noexcept {
              ? 0
              : static_cast<std::uint64_t>(static_cast<double>(count) * static_cast<double>(kSecondNs) /
                                           static_cast<double>(elapsed_ns));
+}
+
+/// The last four periods or so: one in which the system ran something else must not count for much.
+std::uint64_t averaged(std::uint64_t before, std::uint64_t now) noexcept {
+  return (3 * before + now) / 4;
 }
 
 /// What a counter grew by since the last look; two that are read one after the other may disagree a little.
@@ -105,13 +110,13 @@ void Rebalancer::measure(std::uint64_t elapsed_ns) {
     const std::uint64_t tasks = worker.counters().tasks.load(std::memory_order_relaxed);
     const std::uint64_t of_pools = worker.counters().pool_tasks.load(std::memory_order_relaxed);
     const std::uint64_t fixed = grown(workers_fixed_[i], tasks > of_pools ? tasks - of_pools : 0);
-    workers_[i].fixed = (workers_[i].fixed + a_second(fixed, elapsed_ns)) / 2;
+    workers_[i].fixed = averaged(workers_[i].fixed, a_second(fixed, elapsed_ns));
     workers_[i].room = worker.room_for_pools();
   }
   for (std::size_t i = 0; i < pools_.size(); ++i) {
     const TaskPool& pool = runtime_.pool(PoolId{static_cast<PoolId::rep>(i)});
     pools_[i].owner = pool.owner();
-    pools_[i].tasks = (pools_[i].tasks + a_second(grown(pools_taken_[i], pool.taken()), elapsed_ns)) / 2;
+    pools_[i].tasks = averaged(pools_[i].tasks, a_second(grown(pools_taken_[i], pool.taken()), elapsed_ns));
     pools_[i].for_objects = pool.id() != runtime_.worker(pool.owner()).pinned_pool();
     pools_rest_[i] -= std::min(pools_rest_[i], 1U);
     pools_[i].movable = pools_[i].for_objects && pools_rest_[i] == 0;

@@ -207,6 +207,30 @@ class TunedPrefetchTest(ServerCase):
         self.assertIn(stats["worker:0:prefetch_in_force"], ("at_spawn", *map(str, range(1, 65))))
 
 
+@mxkv_only("rebalancing")
+class RebalancedTest(ServerCase):
+    options = Options(workers=2, settings=(("rebalance.strategy", "objects"), ("rebalance.period", "10ms"),
+                                           ("index.leaves", "optimistic_scheduling"),
+                                           ("index.inner", "optimistic_scheduling")))
+
+    def test_every_write_is_done_once_and_in_order_while_pools_and_nodes_may_move(self):
+        clients = [self.connect() for _ in range(4)]
+        clients[0].send(block(b"set", b"counter", b"0"))
+        self.assertEqual(clients[0].line(), b"STORED")
+        rounds, depth = 200, 20
+        for _ in range(rounds):
+            for client in clients:
+                client.send(b"incr counter 1\r\n" * depth)
+            for client in clients:
+                values = [int(client.line()) for _ in range(depth)]
+                self.assertEqual(values, sorted(set(values)))
+        clients[0].send(b"incr counter 0\r\n")
+        self.assertEqual(int(clients[0].line()), rounds * depth * len(clients))
+        stats = clients[0].stats(b"runtime")
+        self.assertEqual(stats["rebalance"], "objects")
+        self.assertLessEqual({"worker:0:pools_moved", "worker:1:objects_moved"}, stats.keys())
+
+
 class ThreadsTest(ServerCase):
     options = Options(workers=1)
 

@@ -178,7 +178,7 @@ TEST(RebalancerTest, TasksOfAPoolOnItsWayAreDroppedAtTheEnd) {
 
 TEST(RebalancerTest, LoadOnOneWorkerIsSharedAfterSomePeriodsAndThenStays) {
   RebalancedWorld world{two_workers(rebalance_strategy::pools)};
-  for (int period = 0; period < 10; ++period) {
+  for (int period = 0; period < 30; ++period) {
     world.period({0, 1, 2, 3}, 400);
   }
   EXPECT_EQ(world.pools_of(0), 3U) << "the pinned one and two";
