@@ -22,7 +22,7 @@ using runtime::PrefetchOptions;
 using runtime::Worker;
 
 constexpr std::uint32_t kMostDistance = 64;
-/// A survey of all settings takes 400,000 tasks; an operation is at least one.
+/// A survey of all settings takes 300,000 tasks; an operation is at least one.
 constexpr std::uint64_t kOperationsToSettle = 400'000;
 
 /// "off", "at-spawn", "auto" or a distance.

@@ -9,10 +9,11 @@ namespace mxkv::runtime {
 
 namespace {
 
-template <std::size_t kCount>
-double median(std::array<double, kCount> values) noexcept {
-  const auto middle = values.begin() + kCount / 2;
-  std::nth_element(values.begin(), middle, values.end());
+/// The median of the first `count` values; it changes their order.
+template <std::size_t kMost>
+double median(std::array<double, kMost>& values, std::size_t count) noexcept {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(count / 2);
+  std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(count));
   return *middle;
 }
 
@@ -95,7 +96,7 @@ void PrefetchTuner::survey(double cost) noexcept {
   costs_[turn()][round_] = cost;
   if (++position_ == candidate_count_) {
     position_ = 0;
-    if (++round_ == kRounds) {
+    if (++round_ == rounds()) {
       end_stage();
       return;
     }
@@ -109,7 +110,7 @@ void PrefetchTuner::end_stage() noexcept {
   std::size_t best_distance = 1;  // at spawn is the first candidate, and never the only one
   std::array<double, kMostCandidates> costs{};
   for (std::size_t i = 0; i < candidate_count_; ++i) {
-    costs[i] = median(costs_[i]);
+    costs[i] = median(costs_[i], rounds());
     best = costs[i] < costs[best] ? i : best;
     best_distance = i > 1 && costs[i] < costs[best_distance] ? i : best_distance;
     before = candidates_[i] == before_ ? i : before;
@@ -145,7 +146,7 @@ void PrefetchTuner::watch(double cost) noexcept {
     return;
   }
   recent_count_ = 0;
-  const bool changed = std::abs(median(recent_) - settled_cost_) > kChange * settled_cost_;
+  const bool changed = std::abs(median(recent_, kRounds) - settled_cost_) > kChange * settled_cost_;
   if (since_survey_ >= kTasksBetweenSurveys || (changed && since_survey_ >= kTasksBeforeEarlySurvey)) {
     begin_survey();
   }

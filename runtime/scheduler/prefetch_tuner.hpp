@@ -2,9 +2,11 @@
 //
 // A state machine without a clock: the worker tells it how long tasks took under the setting in force, and
 // it says which setting comes next. Two states take turns:
-//   survey   Candidates run in turn, kRounds times forth and back, for a period of kPeriodTasks each; what
-//            counts of each is the median, so that neither single disturbances nor a drift favour one. First
-//            at spawn and 1, 2, 4 .. 64; then what lies around the best distance; then, closer, again.
+//   survey   Candidates run in turn, forth and back, for a period of kPeriodTasks each; what counts of each
+//   is
+//            the median, so that neither single disturbances nor a drift favour one. First kFirstRounds times
+//            at spawn and 1, 2, 4 .. 64, most of which are bad; then kRounds times what lies around the best
+//            distance; then, closer, again.
 //   settled  The best is in force. The next survey comes after kTasksBetweenSurveys, or when the cost of a
 //            task has changed a lot, but not before kTasksBeforeEarlySurvey. Surveys thus take about one
 //            task in a hundred.
@@ -27,9 +29,10 @@ class PrefetchTuner {
   /// was prefetched by the setting before.
   static constexpr std::uint64_t kPeriodTasks = 1024;
   static constexpr std::uint64_t kUncountedTasks = 256;
+  static constexpr std::size_t kFirstRounds = 7;
   static constexpr std::size_t kRounds = 15;
   static constexpr std::uint64_t kTasksBetweenSurveys = std::uint64_t{1} << 25U;
-  static constexpr std::uint64_t kTasksBeforeEarlySurvey = std::uint64_t{1} << 22U;
+  static constexpr std::uint64_t kTasksBeforeEarlySurvey = std::uint64_t{1} << 23U;
   static constexpr double kHysteresis = 0.02;
   static constexpr double kChange = 0.25;  ///< of a task's cost, that brings the next survey forward
 
@@ -66,6 +69,7 @@ class PrefetchTuner {
   void end_stage() noexcept;
   void watch(double cost) noexcept;
   void put_in_force(Candidate candidate) noexcept;
+  [[nodiscard]] std::size_t rounds() const noexcept { return stage_ == 0 ? kFirstRounds : kRounds; }
   /// Which candidate's turn it is: odd rounds go backwards.
   [[nodiscard]] std::size_t turn() const noexcept {
     return round_ % 2 == 0 ? position_ : candidate_count_ - 1 - position_;
