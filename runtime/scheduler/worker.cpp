@@ -189,11 +189,11 @@ void Worker::refill_if_waiting() noexcept {
 // what is left in it is for whoever looks first. One such pool is leased at each look, for fairness; further
 // ones only where the window has room, so that a busy worker leaves the rest to thieves.
 bool Worker::lease(std::size_t slot, TaskPool& pool, bool& leased_one, bool& left_one) noexcept {
-  if (&pool == giving_ || &pool == stolen_) [[unlikely]] {
+  std::uint8_t& leased = leased_[pool.id().value()];
+  if ((leased == 0 && pool.state() != pool_state::ready) || &pool == giving_ || &pool == stolen_) {
     return false;
   }
   const bool shared = slot != 0 && !neighbours_.thieves.empty();
-  std::uint8_t& leased = leased_[pool.id().value()];
   if (leased != 0) {
     if (!shared) {
       return true;
