@@ -35,7 +35,7 @@ struct Values {
 
   void* allocate(std::size_t bytes) { return heap.allocate(bytes); }
   void release(void* block) { heap.release(block); }
-  void prepare(std::size_t bytes) { __builtin_prefetch(heap.prefetch_next(bytes), 1); }
+  void prepare(std::size_t bytes) { __builtin_prefetch(heap.next_block(bytes), 1); }
 };
 
 struct Tasks {

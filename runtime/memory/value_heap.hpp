@@ -97,21 +97,17 @@ class alignas(kCacheLineBytes) ValueHeap {
     }
   }
 
-  /// The block that the next allocate(bytes) will return, to be prefetched for writing; nullptr when that
-  /// will fail, or is large. May take a span for it, as that allocate() would have.
-  [[nodiscard]] void* prefetch_next(std::size_t bytes) noexcept {
+  /// The block that the next allocate(bytes) will return, to be prefetched; nullptr when that has to look
+  /// for one first.
+  [[nodiscard]] const void* next_block(std::size_t bytes) const noexcept {
     if (bytes > kLargestClassBytes) [[unlikely]] {
       return nullptr;
     }
-    const std::size_t size_class = size_class_for(bytes);
-    detail::Span* span = classes_[size_class].current;
-    if (!has_block(*span)) [[unlikely]] {
-      span = replace_current(size_class);
-      if (span == nullptr) {
-        return nullptr;
-      }
+    const detail::Span& span = *classes_[size_class_for(bytes)].current;
+    if (span.free != nullptr) {
+      return span.free;
     }
-    return span->free != nullptr ? span->free : span->base + span->bump;
+    return span.bump != span.bump_end ? span.base + span.bump : nullptr;
   }
 
   /// Whether the block is one of this heap's, in a span that is less than three quarters full and not the one

@@ -1,5 +1,6 @@
 #include "server/store/item.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "server/store/worker_context.hpp"
@@ -25,6 +26,19 @@ Item::Item(const Shape& shape, std::uint32_t state) noexcept
   }
 }
 
+namespace {
+/// The next item is likely as long: its block comes into the cache while this one is filled.
+void prefetch_next(const runtime::ValueHeap& items, std::size_t bytes) noexcept {
+  constexpr std::size_t kMostLines = 4;
+  if (const auto* line = static_cast<const std::byte*>(items.next_block(bytes))) {
+    const std::size_t lines = std::min(kMostLines, bytes / runtime::kCacheLineBytes + 1);
+    for (std::size_t i = 0; i < lines; ++i) {
+      runtime::prefetch_read(line + i * runtime::kCacheLineBytes);
+    }
+  }
+}
+}  // namespace
+
 Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
   const std::uint32_t state = (shape.flags != 0 ? kHasFlags : 0U) |
                               (shape.expiry != 0 || shape.expiry_field ? kHasExpiry : 0U) |
@@ -33,6 +47,7 @@ Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
                       ((state & kHasExpiry) != 0 ? 4U : 0U) + shape.key.size();
   bytes = shape.large() ? ((bytes + 7) & ~std::size_t{7}) + sizeof(ChunkList*) : bytes + shape.value_bytes;
   void* memory = worker.items().allocate(bytes);
+  prefetch_next(worker.items(), bytes);
   return memory == nullptr ? nullptr : new (memory) Item(shape, state);
 }
 
