@@ -48,7 +48,7 @@ TEST_F(Deferred, AnEmptyQueueGivesNothing) {
 }
 
 TEST_F(Deferred, TheGroupTakesTheYoungestOfTheOldestRequest) {
-  for (const std::uint64_t request : {7, 5, 7, 5, 9}) {
+  for (const unsigned request : {7U, 5U, 7U, 5U, 9U}) {
     push(request);
   }
   EXPECT_TRUE(queue.waiting());
@@ -57,14 +57,14 @@ TEST_F(Deferred, TheGroupTakesTheYoungestOfTheOldestRequest) {
 }
 
 TEST_F(Deferred, OthersTakeTheOldestOfTheSecondOldestRequest) {
-  for (const std::uint64_t request : {5, 7, 7, 5, 9}) {
+  for (const unsigned request : {5U, 7U, 7U, 5U, 9U}) {
     push(request);
   }
   EXPECT_EQ(drain(pick::oldest_of_second_oldest), "12403") << "of the last one left its oldest";
 }
 
 TEST_F(Deferred, TheBaselineTakesWhatWasSpawnedFirst) {
-  for (const std::uint64_t request : {7, 5, 7, 9, 5}) {
+  for (const unsigned request : {7U, 5U, 7U, 9U, 5U}) {
     push(request);
   }
   EXPECT_EQ(drain(pick::oldest_spawned), "01234");
