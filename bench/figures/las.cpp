@@ -97,8 +97,9 @@ int main(int argc, char** argv) {
     for (const bench::RequestShape& shape : bench::request_shapes()) {
       requests.shape = shape;
       requests.at_once = at_once;
-      const std::string what = std::string{shape.name} +
-                               (at_once == 1 ? ", one request" : ", " + std::to_string(at_once) + " at a time");
+      const std::string what =
+          std::string{shape.name} +
+          (at_once == 1 ? ", one request" : ", " + std::to_string(at_once) + " at a time");
       const auto of_all = static_cast<double>(requests.requests);
       for (const task_order order : {task_order::nls, task_order::las}) {
         const Simulated simulated = simulate(order, requests);
