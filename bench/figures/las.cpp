@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   bench::Figure figure{"las", "Immediate and deferred tasks by LAS and by its baseline [LAS figs. 5-8]"};
   std::uint64_t block_bytes = requests.block_bytes;
   figure.number("requests", requests.requests, "requests a measurement");
-  figure.number("block-bytes", block_bytes, "bytes of a block", 4096, 512 * 1024);
+  figure.number("block-bytes", block_bytes, "bytes of a block", 4096, std::uint64_t{512} << 10U);
   if (const auto code = figure.parse(argc, argv)) {
     return *code;
   }

@@ -17,6 +17,7 @@ Item::Item(const Shape& shape, std::uint32_t state) noexcept
     out += sizeof shape.flags;
   }
   if ((state & kHasExpiry) != 0) {
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.PlacementNew): create() allocates what follows the item, too
     new (out) std::atomic<std::uint32_t>(shape.expiry);
     out += sizeof(std::uint32_t);
   }

@@ -32,12 +32,13 @@ class OwnServerCase(ServerCase):
 
 @mxkv_only("memcached evicts, or fails by slab class")
 class FullTest(OwnServerCase):
-    options = Options(memory_mib=64)
+    limit_mib = 32 if SANITIZED else 64
+    options = Options(memory_mib=limit_mib)
 
     def fill(self, prefix: bytes, size: int) -> int:
         """Stores until the first refusal; returns how many were stored, and takes back what was after that."""
         count, batch = 0, 64
-        while count * size < 256 * _MIB:
+        while count * size < 4 * self.limit_mib * _MIB:
             self.client.send(b"".join(block(b"set", prefix + b"%d" % (count + i), b"x" * size) for i in range(batch)))
             replies = [self.client.line() for _ in range(batch)]
             self.assertLessEqual(set(replies), {b"STORED", _FULL})
@@ -55,8 +56,8 @@ class FullTest(OwnServerCase):
                 self.client.ask(b"flush_all")
                 self.await_room()
                 stored = self.fill(b"f%d." % size, size)
-                self.assertGreater(stored * size, (64 if size > 500 else 32) * _MIB // 4, "most of the memory holds data")
-                self.assert_rss_below(64 + 80)
+                self.assertGreater(stored * size, self.limit_mib * _MIB // (4 if size > 500 else 8), "most of the memory holds data")
+                self.assert_rss_below(self.limit_mib + 80)
 
     def await_room(self):
         """Retired memory comes back within epochs, not at once."""
@@ -96,19 +97,21 @@ class FullTest(OwnServerCase):
                     self.assertLess(time.monotonic(), deadline, f"round {round_number}: {present} of {goal}")
                     time.sleep(0.01)
         self.assertEqual(self.client.get(b"del0"), b"n" * 5000)
-        self.assert_rss_below(64 + 80)
+        self.assert_rss_below(self.limit_mib + 80)
 
     def test_flush_all_makes_room_again(self):
         self.fill(b"flush", 5000)
         self.client.ask(b"flush_all")
         self.await_room()
-        self.assertGreater(self.fill(b"after", 5000), 32 * _MIB // 5000)
+        self.assertGreater(self.fill(b"after", 5000), self.limit_mib // 2 * _MIB // 5000)
 
 
 @mxkv_only("memcached moves slabs, not items")
 class EvacuationTest(OwnServerCase):
     """Where few items are left in each span the rest of it can be had for other sizes."""
-    options = Options(memory_mib=128)
+    # The large items fit only into what the small ones leave.
+    limit_mib, small_items, large_mib = (32, 60000, 22) if SANITIZED else (128, 250000, 60)
+    options = Options(memory_mib=limit_mib)
 
     def memory(self) -> dict:
         return {name: int(value) for name, value in self.client.stats(b"memory").items()}
@@ -136,7 +139,7 @@ class EvacuationTest(OwnServerCase):
                 self.assertEqual(self.client.records(), [(key, key.ljust(size, b"+"), [0])])
 
     def test_small_items_most_of_which_go_leave_room_for_large_ones(self):
-        small = [b"small%07d" % i for i in range(scaled(250000, 100000))]
+        small = [b"small%07d" % i for i in range(self.small_items)]
         self.store(small, 100)
         chance = random.Random(3)
         chance.shuffle(small)
@@ -150,13 +153,13 @@ class EvacuationTest(OwnServerCase):
             "spans run empty")
         self.assertGreater(memory["moved_items"], len(kept) // 2)
         # What they had is there for others: most of the memory, in another size.
-        large = [b"large%04d" % i for i in range(60 * _MIB // 6000)]
+        large = [b"large%04d" % i for i in range(self.large_mib * _MIB // 6000)]
         self.store(large, 6000)
         self.expect_values(kept, 100)
         self.expect_values(large, 6000)
 
     def test_what_is_moved_is_written_and_read_as_ever(self):
-        keys = [b"mix%06d" % i for i in range(scaled(40000, 15000))]
+        keys = [b"mix%06d" % i for i in range(scaled(40000, 8000))]
         model = {}
         chance = random.Random(4)
         moved = self.memory()["moved_items"]
