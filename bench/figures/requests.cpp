@@ -124,7 +124,7 @@ class RequestRun::PartitionTask final : public runtime::MxTask {
   step execute(Worker& worker) {
     const RequestShape& shape = run_->options_.shape;
     bool remote = false;
-    run_->read(worker, *request_->input, run_->options_.block_bytes / (shape.partitions * shape.blocks),
+    run_->read(worker, *request_->input, run_->options_.block_bytes / shape.partitions / shape.blocks,
                remote);
     Block* block = run_->make(worker);
     run_->end_step(worker, remote);
