@@ -64,10 +64,6 @@ class MoveObjectTask final : public MxTask {
   PoolId to_;
 };
 
-void count_one(std::atomic<std::uint64_t>& counter) noexcept {
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 void send_pool(Worker& by, TaskPool& pool, WorkerId from, WorkerId to) noexcept {
@@ -108,7 +104,7 @@ bool Worker::give_away(TaskPool& pool, WorkerId to) noexcept {
 void Worker::take_over(TaskPool& pool) noexcept {
   pools_.add(pool);
   pool.set_owner(id_);  // pairs with Runtime::announce(); the next refill, or look before parking, follows
-  count_one(counters_.pools_moved);
+  count(counters_.pools_moved);
 }
 
 bool Worker::move_object(DataObject& object, PoolId from, PoolId to) noexcept {
@@ -122,7 +118,7 @@ bool Worker::move_object(DataObject& object, PoolId from, PoolId to) noexcept {
     return false;
   }
   object.move_to(to);
-  count_one(counters_.objects_moved);
+  count(counters_.objects_moved);
   return true;
 }
 
