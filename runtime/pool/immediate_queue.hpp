@@ -25,38 +25,31 @@ class ImmediateQueue {
     publish();
   }
   /// Null: none.
-  [[nodiscard]] MxTask* take_youngest() noexcept {
-    if (!waiting()) {
-      return nullptr;
-    }
-    const std::scoped_lock lock{latch_};
-    if (tasks_.empty()) {
-      return nullptr;
-    }
-    MxTask* task = tasks_.back();
-    tasks_.pop_back();
-    publish();
-    return task;
-  }
+  [[nodiscard]] MxTask* take_youngest() noexcept { return take(true); }
   /// Null: none.
-  [[nodiscard]] MxTask* take_oldest() noexcept {
-    if (!waiting()) {
-      return nullptr;
-    }
-    const std::scoped_lock lock{latch_};
-    if (tasks_.empty()) {
-      return nullptr;
-    }
-    MxTask* task = tasks_.front();
-    tasks_.pop_front();
-    publish();
-    return task;
-  }
+  [[nodiscard]] MxTask* take_oldest() noexcept { return take(false); }
   [[nodiscard]] bool waiting() const noexcept {
     return size_.load(std::memory_order_seq_cst) != 0;  // pairs with publish()
   }
 
  private:
+  [[nodiscard]] MxTask* take(bool youngest) noexcept {
+    if (!waiting()) {
+      return nullptr;
+    }
+    const std::scoped_lock lock{latch_};
+    if (tasks_.empty()) {
+      return nullptr;
+    }
+    MxTask* task = youngest ? tasks_.back() : tasks_.front();
+    if (youngest) {
+      tasks_.pop_back();
+    } else {
+      tasks_.pop_front();
+    }
+    publish();
+    return task;
+  }
   void publish() noexcept {
     size_.store(tasks_.size(), std::memory_order_seq_cst);  // pairs with waiting()
   }

@@ -1,10 +1,14 @@
 // What tests of the runtime share: workers driven by hand, tasks made of lambdas, objects with a header.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/clock.hpp"
 #include "runtime/scheduler/runtime.hpp"
@@ -82,6 +86,34 @@ struct alignas(kCacheLineBytes) Words : DataObject {
   [[nodiscard]] TaggedPointer tagged(unsigned marks = 0) const noexcept { return {this, marks}; }
 
   RelaxedWord words[kWords];
+};
+
+/// One object in each of the first worker's four pools, and tasks on them that leave who ran them.
+struct PooledObjects {
+  explicit PooledObjects(const RuntimeOptions& options) : machine(options) {
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      objects.emplace_back(machine.runtime.pool_for_object(WorkerId{0}, i),
+                           primitive::serialized_by_scheduling);
+    }
+    for (std::size_t i = 0; i < machine.runtime.worker_count(); ++i) {
+      machine[i].set_poller(bells.emplace_back());
+    }
+  }
+  void spawn(std::size_t object, Worker& from) {
+    MxTask* task = lambda_task(from, [this](MxTask& self, Worker& on) {
+      EXPECT_TRUE(on.leases(self.object().object()->pool()));
+      ran_on.push_back(on.id());
+      return step::done;
+    });
+    task->annotate(objects[object].tagged(), 64);
+    from.spawn(task);
+  }
+  [[nodiscard]] TaskPool& pool(std::size_t i) { return machine.runtime.pool(objects[i].pool()); }
+
+  std::deque<Bell> bells;  // before the machine: its end wakes the workers
+  Machine machine;
+  std::deque<Words<>> objects;
+  std::vector<WorkerId> ran_on;
 };
 
 }  // namespace mxkv::runtime::testing

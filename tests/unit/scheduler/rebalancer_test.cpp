@@ -23,26 +23,8 @@ RuntimeOptions two_workers(rebalance_strategy strategy = rebalance_strategy::off
   return options;
 }
 
-/// One object in each of the first worker's four pools.
-struct RebalancedWorld {
-  explicit RebalancedWorld(const RuntimeOptions& options) : machine(options) {
-    for (std::uint64_t i = 0; i < 4; ++i) {
-      objects.emplace_back(machine.runtime.pool_for_object(WorkerId{0}, i),
-                           primitive::serialized_by_scheduling);
-    }
-    for (std::size_t i = 0; i < machine.runtime.worker_count(); ++i) {
-      machine[i].set_poller(bells.emplace_back());
-    }
-  }
-  void spawn(std::size_t object, Worker& from) {
-    MxTask* task = lambda_task(from, [this](MxTask& self, Worker& on) {
-      EXPECT_TRUE(on.leases(self.object().object()->pool()));
-      ran_on.push_back(on.id());
-      return step::done;
-    });
-    task->annotate(objects[object].tagged(), 64);
-    from.spawn(task);
-  }
+struct RebalancedWorld : testing::PooledObjects {
+  using PooledObjects::PooledObjects;
   /// A period of `tasks` tasks on each of these objects.
   void period(const std::vector<std::size_t>& busy, int tasks) {
     for (const std::size_t object : busy) {
@@ -53,7 +35,6 @@ struct RebalancedWorld {
     machine.run_until_idle();
     machine.clock.advance_us(10'000);
   }
-  [[nodiscard]] TaskPool& pool(std::size_t i) { return machine.runtime.pool(objects[i].pool()); }
   [[nodiscard]] std::size_t pools_of(std::size_t worker) {
     std::size_t owned = 0;
     for (std::size_t i = 0; i < machine.runtime.pool_count(); ++i) {
@@ -69,11 +50,6 @@ struct RebalancedWorld {
   [[nodiscard]] std::uint64_t objects_moved() {
     return machine[0].counters().objects_moved.load() + machine[1].counters().objects_moved.load();
   }
-
-  std::deque<Bell> bells;  // before the machine: its end wakes the workers
-  Machine machine;
-  std::deque<Words<>> objects;
-  std::vector<WorkerId> ran_on;
 };
 
 TEST(RebalancerTest, APoolThatWasHandedOverIsRunByItsNewOwner) {

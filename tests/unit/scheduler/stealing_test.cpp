@@ -21,36 +21,13 @@ RuntimeOptions sharing(std::size_t workers, stealing_scope scope = stealing_scop
   return options;
 }
 
-/// Pools of worker 0, one object in each, and others that have nothing to do.
-struct Stealing {
-  explicit Stealing(const RuntimeOptions& options) : machine(options) {
-    for (std::uint64_t i = 0; i < 4; ++i) {
-      objects.emplace_back(machine.runtime.pool_for_object(WorkerId{0}, i),
-                           primitive::serialized_by_scheduling);
-    }
-    for (std::size_t i = 0; i < machine.runtime.worker_count(); ++i) {
-      machine[i].set_poller(bells.emplace_back());
-    }
-  }
-  /// Spawns a task on object `i`, from the last worker, that leaves who ran it in `ran_on`.
-  void spawn(std::size_t i) {
-    MxTask* task = lambda_task(last(), [this, i](MxTask&, Worker& on) {
-      EXPECT_TRUE(on.leases(objects[i].pool()));
-      ran_on.push_back(on.id());
-      return step::done;
-    });
-    task->annotate(objects[i].tagged(), 64);
-    last().spawn(task);
-  }
-  Worker& last() { return machine[machine.runtime.worker_count() - 1]; }
-  [[nodiscard]] TaskPool& pool(std::size_t i) { return machine.runtime.pool(objects[i].pool()); }
+struct Stealing : testing::PooledObjects {
+  using PooledObjects::PooledObjects;
+  using PooledObjects::spawn;
+  /// From the last worker.
+  void spawn(std::size_t i) { spawn(i, machine[machine.runtime.worker_count() - 1]); }
   static std::uint64_t pools(const Worker& worker) { return worker.counters().pools_stolen.load(); }
   static std::uint64_t tasks(const Worker& worker) { return worker.counters().tasks_stolen.load(); }
-
-  std::deque<Bell> bells;  // before the machine: its end wakes the workers
-  Machine machine;
-  std::deque<Words<>> objects;
-  std::vector<WorkerId> ran_on;
 };
 
 TEST(StealingTest, AnIdleWorkerRunsWhatWaitsInAPoolOfAnother) {
