@@ -23,6 +23,8 @@ constexpr std::array kFlags{
     PropertyFlag{"updateproportion", "updateproportion", "share of updates [0.05]"},
     PropertyFlag{"insertproportion", "insertproportion", "share of inserts [0]"},
     PropertyFlag{"scanproportion", "scanproportion", "share of scans [0]"},
+    PropertyFlag{"multireadproportion", "multireadproportion", "share of multi-reads [0]"},
+    PropertyFlag{"multireadkeys", "multireadkeys", "records a multi-read [100]"},
     PropertyFlag{"readmodifywriteproportion", "readmodifywriteproportion", "share of read-modify-writes [0]"},
     PropertyFlag{"requestdistribution", "requestdistribution",
                  "uniform, zipfian, latest, sequential, exponential or hotspot [uniform]"},

@@ -19,6 +19,7 @@ void add_mix(Settings& settings, const Mix& mix) {
       {{"readproportion", mix.read},
        {"updateproportion", mix.update},
        {"insertproportion", mix.insert},
+       {"multireadproportion", mix.multi_read},
        {"scanproportion", mix.scan},
        {"readmodifywriteproportion", mix.read_modify_write}}};
   for (const auto& [name, share] : shares) {
@@ -27,6 +28,9 @@ void add_mix(Settings& settings, const Mix& mix) {
     }
   }
   settings.emplace_back("requestdistribution", kDistributions.at(static_cast<std::size_t>(mix.distribution)));
+  if (mix.multi_read > 0) {
+    settings.emplace_back("multireadkeys", std::to_string(mix.multi_read_keys));
+  }
   if (mix.scan > 0) {
     settings.emplace_back("minscanlength", std::to_string(mix.min_scan_length));
     settings.emplace_back("maxscanlength", std::to_string(mix.max_scan_length));

@@ -35,6 +35,8 @@ class EchoWire final : public Wire {
         return item + kEndBytes;
       case OperationKind::scan:
         return operation.scan_length * item + kEndBytes;
+      case OperationKind::multi_read:
+        return shape_.multi_keys.count() * item + kEndBytes;
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::read_modify_write:  // sent as its read and its update

@@ -55,6 +55,10 @@ class MemcachedWire final : public Wire {
         value_tail_(" 0 " + std::to_string(constant_bytes_) + "\r\n") {}
 
   void write_request(const Operation& operation, ByteQueue& out, ReplyState& /*state*/) const override {
+    if (operation.kind == OperationKind::multi_read) {
+      write_multi_get(operation, out);
+      return;
+    }
     char* const begin =
         out.prepare(kMaxRequestText + KeyFormat::kMaxBytes + shape_.fields.most_record_bytes());
     char* at = begin;
@@ -71,6 +75,7 @@ class MemcachedWire final : public Wire {
         break;
       case OperationKind::update:
       case OperationKind::insert:
+      case OperationKind::multi_read:         // is written already
       case OperationKind::read_modify_write:  // sent as its read and its update
         at = put(at, "set ");
         at += shape_.keys.write(operation.key_hash, at);
@@ -87,6 +92,8 @@ class MemcachedWire final : public Wire {
         return read_get(operation, input);
       case OperationKind::scan:
         return read_scan(operation, input, state);
+      case OperationKind::multi_read:
+        return read_multi_get(operation, input, state);
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::read_modify_write:  // sent as its read and its update
@@ -96,6 +103,18 @@ class MemcachedWire final : public Wire {
   }
 
  private:
+  void write_multi_get(const Operation& operation, ByteQueue& out) const {
+    const std::uint32_t count = shape_.multi_keys.count();
+    char* const begin = out.prepare(kMaxRequestText + count * (KeyFormat::kMaxBytes + 1));
+    char* at = put(begin, "get");
+    for (std::uint32_t i = 0; i < count; ++i) {
+      *at++ = ' ';
+      at += shape_.keys.write(shape_.multi_keys.key_number(operation, i), at);
+    }
+    at = put(at, kLineEnd);
+    out.commit(static_cast<std::size_t>(at - begin));
+  }
+
   char* put_set_tail(const Operation& operation, char* at) const {
     const std::size_t bytes = constant_bytes_ != kVarying
                                   ? constant_bytes_
@@ -162,6 +181,42 @@ class MemcachedWire final : public Wire {
     const bool right =
         shape_.keys.parse(item.key) == operation.key_hash && right_value(operation.key_hash, item.data);
     return {item.bytes + kEnd.size(), right ? Outcome::ok : Outcome::wrong};
+  }
+
+  /// One item at a time. Items come in the order of their keys; one that is left out is missing.
+  Step read_multi_get(const Operation& operation, std::string_view input, ReplyState& state) const {
+    const std::uint32_t count = shape_.multi_keys.count();
+    if (input.starts_with(kValue)) {
+      const Item item = read_item(input);
+      if (item.status == Item::Status::incomplete) {
+        return {};
+      }
+      if (item.status == Item::Status::malformed) {
+        return {0, Outcome::out_of_step};
+      }
+      const auto hash = shape_.keys.parse(item.key);
+      while (state.parts < count && hash != shape_.multi_keys.key_number(operation, state.parts)) {
+        state.missing = true;
+        ++state.parts;
+      }
+      state.right = state.right && state.parts++ < count && right_value(*hash, item.data);
+      return {item.bytes, Outcome::incomplete};
+    }
+    const bool ends = input.starts_with(kEnd);
+    const Step step = ends ? Step{kEnd.size(), multi_get_outcome(state, count)} : read_other(input);
+    if (step.outcome != Outcome::incomplete) {
+      state.parts = 0;
+      state.right = true;
+      state.missing = false;
+    }
+    return step;
+  }
+
+  static Outcome multi_get_outcome(const ReplyState& state, std::uint32_t count) noexcept {
+    if (!state.right) {
+      return Outcome::wrong;
+    }
+    return state.missing || state.parts < count ? Outcome::not_found : Outcome::ok;
   }
 
   /// One item at a time, so that a long reply is never looked at twice.

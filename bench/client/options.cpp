@@ -70,7 +70,7 @@ void add_flags(CLI::App& command, Flags& flags) {
       ->allow_extra_args(false);
   command.add_option(
       "--workload", flags.preset,
-      "a to f as in YCSB; get, set or scan alone, uniform: as if its file stood before all -P");
+      "a to f as in YCSB; get, set, scan or multiget alone, uniform: as if its file stood before all -P");
   command.add_option("--server", flags.server,
                      "HOST:PORT or unix:PATH of the server (127.0.0.1:11211; redis 127.0.0.1:6379)");
   command
@@ -121,7 +121,7 @@ std::string collect(const Flags& flags, Properties& properties) {
   if (!flags.preset.empty()) {
     const auto text = preset(flags.preset);
     if (!text) {
-      return "--workload: '" + flags.preset + "' is none of a, b, c, d, e, f, get, set, scan";
+      return "--workload: '" + flags.preset + "' is none of a, b, c, d, e, f, get, set, scan, multiget";
     }
     (void)properties.parse(*text, "--workload " + flags.preset);
   }
@@ -212,11 +212,15 @@ void check_together(PropertyReader& properties, const Options& options) {
     properties.complain("operationcount", "0 needs maxexecutiontime");
   }
   const bool scans = workload.mix.scan > 0;
-  const bool points = workload.mix.read > 0 || workload.mix.update > 0 || workload.mix.read_modify_write > 0;
+  const bool many = workload.mix.multi_read > 0;
+  const bool points =
+      many || workload.mix.read > 0 || workload.mix.update > 0 || workload.mix.read_modify_write > 0;
   if (options.server_kind == ServerKind::memcached && scans) {
     properties.complain("scanproportion", "memcached cannot scan");
   } else if (options.server_kind == ServerKind::redis_lex && points) {
     properties.complain("scanproportion", "redis-lex can scan and insert only");
+  } else if (options.server_kind == ServerKind::redis && many && options.redis.hashes) {
+    properties.complain("multireadproportion", "redis needs redis.datatype=string for it");
   } else if (options.server_kind == ServerKind::redis && scans && !options.redis.indexed) {
     properties.complain("scanproportion", "a scan needs redis.index=true");
   }

@@ -12,6 +12,7 @@
 // (redis_lex is). With strings in place of hashes: SET, GET, and MGET for a scan's records.
 #include <string>
 
+#include "bench/client/redis_multi_get.hpp"
 #include "bench/client/resp_text.hpp"
 #include "bench/client/wire.hpp"
 #include "bench/workload/java_text.hpp"
@@ -19,16 +20,9 @@
 namespace mxkv::bench {
 namespace {
 
-constexpr std::size_t kMaxRespText = 256;  // all of a request but keys, fields and values
 constexpr std::size_t kMaxFieldText = 64;  // a field's name and the text around name and value
 constexpr std::string_view kIndex = "_indices";
 constexpr std::string_view kFieldName = "field";
-
-/// Writes "*<parts>\r\n$<bytes>\r\n<command>\r\n".
-char* put_command(char* at, std::size_t parts, std::string_view command) noexcept {
-  *at++ = '*';
-  return put_bulk(put(put_number(at, parts), kLineEnd), command);
-}
 
 char* put_bulk_number(char* at, std::string_view before, std::uint64_t number) noexcept {
   char text[32];
@@ -45,6 +39,10 @@ class RedisWire final : public Wire {
       write_records_of_scan(operation, out, state);
       return;
     }
+    if (operation.kind == OperationKind::multi_read) {
+      write_redis_multi_get(shape_, operation, out);
+      return;
+    }
     char key_memory[KeyFormat::kMaxBytes];
     const std::string_view key(key_memory, shape_.keys.write(operation.key_hash, key_memory));
     switch (operation.kind) {
@@ -56,6 +54,7 @@ class RedisWire final : public Wire {
         break;
       case OperationKind::update:
       case OperationKind::insert:
+      case OperationKind::multi_read:         // is written already
       case OperationKind::read_modify_write:  // sent as its read and its update
         write_record(operation, key, out);
         break;
@@ -71,6 +70,8 @@ class RedisWire final : public Wire {
         return read_record(operation.key_hash, operation.read_field, input, state);
       case OperationKind::scan:
         return read_keys_of_scan(operation, input, state);
+      case OperationKind::multi_read:
+        return read_redis_multi_get(shape_, operation, input, state);
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::read_modify_write:

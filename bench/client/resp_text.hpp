@@ -10,6 +10,8 @@
 
 namespace mxkv::bench {
 
+inline constexpr std::size_t kMaxRespText = 256;  ///< all of a request but keys, fields and values
+
 /// A bulk string "$<bytes>\r\n<data>\r\n" at the front of the input.
 struct Bulk {
   Outcome outcome = Outcome::incomplete;  // ok, or why not
@@ -68,6 +70,12 @@ inline char* put_bulk_head(char* at, std::size_t bytes) noexcept {
 
 inline char* put_bulk(char* at, std::string_view data) noexcept {
   return put(put(put_bulk_head(at, data.size()), data), kLineEnd);
+}
+
+/// Writes "*<parts>\r\n$<bytes>\r\n<command>\r\n".
+inline char* put_command(char* at, std::size_t parts, std::string_view command) noexcept {
+  *at++ = '*';
+  return put_bulk(put(put_number(at, parts), kLineEnd), command);
 }
 
 /// The head of a scan's reply, "*<how many>\r\n": begins the check, and announces the records.

@@ -203,7 +203,7 @@ class Run {
 runtime::Result<RunResult> run_client(const Options& options) {
   const WorkloadSpec& spec = options.workload;
   const KeyFormat keys(spec.zero_padding);
-  RecordShape shape{keys, FieldFormat(spec.fields, keys), nullptr};
+  RecordShape shape{keys, FieldFormat(spec.fields, keys), nullptr, MultiReadKeys(spec)};
   std::unique_ptr<LoadedKeys> loaded;
   if (!spec.load && spec.mix.scan > 0) {
     loaded = std::make_unique<LoadedKeys>(

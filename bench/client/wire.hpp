@@ -16,6 +16,7 @@
 #include "bench/client/scan_check.hpp"
 #include "bench/workload/fields.hpp"
 #include "bench/workload/keys.hpp"
+#include "bench/workload/multi_read.hpp"
 #include "bench/workload/operations.hpp"
 
 namespace mxkv::bench {
@@ -51,7 +52,8 @@ struct ReplyState {
   RecordsToRead to_read;        ///< of scans that read their records by a follow-up
   bool started = false;         ///< one record's reply, of several parts, is under way
   bool right = true;            ///< and all of it so far was as it had to be
-  std::uint64_t parts = 0;      ///< of that reply, still to come
+  std::uint64_t parts = 0;      ///< of that reply, still to come; of a multi-read, those there already
+  bool missing = false;         ///< a record of the multi-read is not there
 };
 
 /// Thread-safety: any thread (protocols are constants).
@@ -69,6 +71,7 @@ struct RecordShape {
   KeyFormat keys{1};
   FieldFormat fields{FieldSpec{}, keys};
   const LoadedKeys* loaded = nullptr;  ///< needed for scans only; outlives the wire
+  MultiReadKeys multi_keys{};          ///< needed for multi-reads only
 };
 
 /// memcached's classic text protocol, with mxkv's scan.

@@ -61,22 +61,28 @@ std::string number_text(double value) {
 
 using Points = std::vector<Point>;
 
-/// Kinds of things side by side.
-BarChart bar_chart(const Points& points, const std::string& title) {
+/// Kinds of things side by side. The series of the name `line` is drawn as a line across each group.
+BarChart bar_chart(const Points& points, const std::string& title, const std::string& line) {
   BarChart chart;
   chart.title = title;
   std::vector<std::string> groups;
   double most = 0;
   for (const Point& point : points) {
-    add_once(chart.names, point.series);
+    if (point.series == line) {
+      chart.line = line;
+    } else {
+      add_once(chart.names, point.series);
+    }
     add_once(groups, point.x);
     most = std::max(most, point.y);
   }
   chart.y = linear_axis(points.front().unit, most * 1.2);
   for (const std::string& name : groups) {
-    BarChart::Group group{name, std::vector<Bar>(chart.names.size(), Bar{0, ""})};
+    BarChart::Group group{name, std::vector<Bar>(chart.names.size(), Bar{0, ""}), {}};
     for (const Point& point : points) {
-      if (point.x == name) {
+      if (point.x == name && point.series == line) {
+        group.line = Bar{point.y, number_text(point.y)};
+      } else if (point.x == name) {
         const auto at = std::find(chart.names.begin(), chart.names.end(), point.series) - chart.names.begin();
         group.bars[static_cast<std::size_t>(at)] = {point.y, number_text(point.y)};
       }
@@ -151,8 +157,9 @@ std::string measured(const Points& points, const ordered_json& ours) {
   return number_text(ratio ? *first / *second : *first - *second);
 }
 
-void add_facts(std::string& out, const ordered_json& figure, const Points& points) {
-  out += "<table><tr><th>what</th><th>the paper</th><th>here</th></tr>\n";
+void add_facts(std::string& out, const ordered_json& figure, const Points& points,
+               const std::string& reference) {
+  out += fmt::format("<table><tr><th>what</th><th>{}</th><th>here</th></tr>\n", escaped(reference));
   for (const ordered_json& fact : figure.at("facts")) {
     const std::string here = fact.contains("ours") ? measured(points, fact["ours"])
                                                    : fact.value("instead", std::string("not measured"));
@@ -182,7 +189,8 @@ void add_points(std::string& out, const Points& points) {
   out += "</dl></details>\n";
 }
 
-void add_figure_section(std::string& out, const ordered_json& figure, const Points& points) {
+void add_figure_section(std::string& out, const ordered_json& figure, const Points& points,
+                        const std::string& reference) {
   const std::string title = figure.at("title");
   out += fmt::format("<h2>{}</h2>\n<p>{}: {}</p>\n", escaped(title),
                      escaped(figure.at("source").get<std::string>()),
@@ -203,14 +211,26 @@ void add_figure_section(std::string& out, const ordered_json& figure, const Poin
                                      [](const Point& point) { return point.x_number.has_value(); });
     out += "<figure>\n" +
            (numbers ? draw(line_chart(drawn, title, figure.value("x_label", std::string())))
-                    : draw(bar_chart(drawn, title))) +
+                    : draw(bar_chart(drawn, title, figure.value("line", std::string())))) +
            "</figure>\n";
   }
   out += "</div>\n";
-  add_facts(out, figure, points);
+  add_facts(out, figure, points, reference);
   if (!points.empty()) {
     add_points(out, points);
   }
+}
+
+/// A list of figures is that of the papers.
+ordered_json described_page(const std::string& text) {
+  ordered_json page = ordered_json::parse(text);
+  if (page.is_array()) {
+    page = {{"title", "mxkv: the papers' figures"},
+            {"heading", "The papers' figures, repeated"},
+            {"reference", "the paper"},
+            {"figures", std::move(page)}};
+  }
+  return page;
 }
 
 }  // namespace
@@ -220,7 +240,8 @@ std::string figures_page(const std::string& papers, const std::vector<std::strin
   for (std::size_t i = 0; i < lines.size(); ++i) {
     points.push_back(point_from(lines[i], i + 1));
   }
-  std::string out = page_start("mxkv: the papers' figures", "The papers' figures, repeated");
+  const ordered_json description = described_page(papers);
+  std::string out = page_start(description.at("title"), description.at("heading"));
   if (!points.empty()) {
     const ordered_json& machine = points.front().line.at("machine");
     out += fmt::format("<p>{}, {} CPUs, {}; sources {}.</p>\n", escaped(machine.value("cpu", std::string())),
@@ -228,17 +249,17 @@ std::string figures_page(const std::string& papers, const std::vector<std::strin
                        escaped(points.front().line.at("commit").get<std::string>()));
   }
   std::vector<std::string> described;
-  for (const ordered_json& figure : ordered_json::parse(papers)) {
+  for (const ordered_json& figure : description.at("figures")) {
     const std::string name = figure.at("figure");
     described.push_back(name);
     Points own;
     std::copy_if(points.begin(), points.end(), std::back_inserter(own),
                  [&name](const Point& point) { return point.figure == name; });
-    add_figure_section(out, figure, own);
+    add_figure_section(out, figure, own, description.at("reference"));
   }
   for (const Point& point : points) {
     if (std::find(described.begin(), described.end(), point.figure) == described.end()) {
-      throw std::runtime_error("paper.json does not know the figure " + point.figure);
+      throw std::runtime_error("the description of the page does not know the figure " + point.figure);
     }
   }
   return out + "</body></html>\n";

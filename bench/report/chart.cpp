@@ -135,6 +135,21 @@ void draw_line(Canvas& canvas, const Line& line) {
              color_of(line.color), line.dashed ? " stroke-dasharray=\"6 4\"" : "", escaped(line.name));
 }
 
+void draw_line_of_group(Canvas& canvas, const BarChart& chart, std::size_t group) {
+  const std::optional<Bar>& line = chart.groups[group].line;
+  if (!line) {
+    return;
+  }
+  const double y = canvas.y(std::max(line->height, chart.y.least));
+  const double left = canvas.x(static_cast<double>(group) + 0.05);
+  const double right = canvas.x(static_cast<double>(group) + 0.95);
+  canvas.add(
+      "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{1:.1f}\" stroke=\"{3}\" stroke-width=\"2\" "
+      "stroke-dasharray=\"6 4\"><title>{4}: {5}</title></line>",
+      left, y, right, color_of(chart.names.size()), escaped(chart.line), escaped(line->text));
+  canvas.add("<text class=\"value\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", left, y - 5, escaped(line->text));
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -177,6 +192,9 @@ std::string draw(const BarChart& chart) {
   for (std::size_t i = 0; i < chart.names.size(); ++i) {
     legend.push_back({chart.names[i], i, false});
   }
+  if (!chart.line.empty()) {
+    legend.push_back({chart.line, chart.names.size(), true});
+  }
   Axis x{"", 0, static_cast<double>(chart.groups.size()), {}};
   Canvas canvas(chart.title, x, chart.y, legend);
   const double group_width = canvas.x(1) - canvas.x(0);
@@ -209,6 +227,7 @@ std::string draw(const BarChart& chart) {
                    center, top - 5, escaped(bars[i].text));
       }
     }
+    draw_line_of_group(canvas, chart, group);
   }
   return canvas.finish();
 }

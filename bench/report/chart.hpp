@@ -4,6 +4,7 @@
 // whose ticks say so. Text is escaped; nothing is loaded from elsewhere.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,8 +50,10 @@ struct BarChart {
   struct Group {
     std::string name;
     std::vector<Bar> bars;
+    std::optional<Bar> line{};  ///< across the group, dashed: what the bars are compared with
   };
   std::vector<Group> groups;
+  std::string line{};  ///< name of the groups' lines; empty: there are none
 };
 
 /// An <svg> element, 760 units wide.

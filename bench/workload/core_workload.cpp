@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostRecordBytes = std::uint64_t{512} << 20;
 constexpr std::uint64_t kMostScanLength = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr std::uint64_t kMostMultiReadKeys = 1'000'000;
 constexpr double kMostShare = 1e9;
 constexpr double kMostRetryIntervalS = 20;  // below the silence that ends a run
 
@@ -25,8 +26,9 @@ Mix read_mix(PropertyReader& properties) {
   mix.update = properties.real("updateproportion", 0.05, 0, kMostShare);
   mix.insert = properties.real("insertproportion", 0, 0, kMostShare);
   mix.scan = properties.real("scanproportion", 0, 0, kMostShare);
+  mix.multi_read = properties.real("multireadproportion", 0, 0, kMostShare);
   mix.read_modify_write = properties.real("readmodifywriteproportion", 0, 0, kMostShare);
-  if (mix.read + mix.update + mix.insert + mix.scan + mix.read_modify_write <= 0) {
+  if (mix.read + mix.update + mix.insert + mix.scan + mix.multi_read + mix.read_modify_write <= 0) {
     properties.complain("readproportion", "all proportions are 0: there is nothing to do");
   }
   mix.distribution = static_cast<Distribution>(properties.choice("requestdistribution", kDistributions, 0));
@@ -39,6 +41,8 @@ Mix read_mix(PropertyReader& properties) {
       static_cast<std::uint32_t>(properties.whole("minscanlength", mix.min_scan_length, 1, kMostScanLength));
   mix.max_scan_length =
       static_cast<std::uint32_t>(properties.whole("maxscanlength", mix.max_scan_length, 1, kMostScanLength));
+  mix.multi_read_keys = static_cast<std::uint32_t>(
+      properties.whole("multireadkeys", mix.multi_read_keys, 1, kMostMultiReadKeys));
   mix.scan_lengths =
       static_cast<ScanLengths>(properties.choice("scanlengthdistribution", {"uniform", "zipfian"}, 0));
   if (mix.min_scan_length > mix.max_scan_length) {
@@ -125,7 +129,7 @@ struct Preset {
   std::string_view text;
 };
 
-constexpr std::array<Preset, 9> kPresets{{
+constexpr std::array<Preset, 10> kPresets{{
     {"a", "readproportion=0.5\nupdateproportion=0.5\nrequestdistribution=zipfian\n"},
     {"b", "readproportion=0.95\nupdateproportion=0.05\nrequestdistribution=zipfian\n"},
     {"c", "readproportion=1\nupdateproportion=0\nrequestdistribution=zipfian\n"},
@@ -140,6 +144,8 @@ constexpr std::array<Preset, 9> kPresets{{
     {"scan",
      "readproportion=0\nupdateproportion=0\nscanproportion=1\nrequestdistribution=uniform\n"
      "minscanlength=100\nmaxscanlength=100\n"},
+    {"multiget",
+     "readproportion=0\nupdateproportion=0\nmultireadproportion=1\nrequestdistribution=uniform\n"},
 }};
 
 constexpr std::string_view kOneKeyspace = "there is one space of keys";

@@ -121,11 +121,10 @@ std::uint64_t OperationSource::existing_record() {
 }
 
 std::vector<OperationSource::Share> OperationSource::shares_of(const Mix& mix) {
-  std::vector<Share> shares{{OperationKind::read, mix.read},
-                            {OperationKind::update, mix.update},
-                            {OperationKind::insert, mix.insert},
-                            {OperationKind::scan, mix.scan},
-                            {OperationKind::read_modify_write, mix.read_modify_write}};
+  std::vector<Share> shares{
+      {OperationKind::read, mix.read},     {OperationKind::update, mix.update},
+      {OperationKind::insert, mix.insert}, {OperationKind::multi_read, mix.multi_read},
+      {OperationKind::scan, mix.scan},     {OperationKind::read_modify_write, mix.read_modify_write}};
   std::erase_if(shares, [](const Share& share) { return share.part == 0; });
   double sum = 0;
   for (const Share& share : shares) {

@@ -12,13 +12,14 @@
 namespace mxkv::bench {
 
 /// A read_modify_write is sent as a read and then an update; it is measured as a whole and as these two.
-enum class OperationKind : std::uint8_t { read, update, scan, insert, read_modify_write };
-inline constexpr std::size_t kOperationKinds = 5;
+/// A multi_read asks for several records in one request.
+enum class OperationKind : std::uint8_t { read, update, scan, insert, multi_read, read_modify_write };
+inline constexpr std::size_t kOperationKinds = 6;
 
 /// YCSB's name of a kind of operation in its report.
 constexpr std::string_view report_name(OperationKind kind) noexcept {
-  constexpr std::array<std::string_view, kOperationKinds> kNames{"READ", "UPDATE", "SCAN", "INSERT",
-                                                                 "READ-MODIFY-WRITE"};
+  constexpr std::array<std::string_view, kOperationKinds> kNames{"READ",   "UPDATE",     "SCAN",
+                                                                 "INSERT", "MULTI-READ", "READ-MODIFY-WRITE"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -33,6 +34,7 @@ struct Mix {
   double update = 0;
   double scan = 0;
   double insert = 0;
+  double multi_read = 0;
   double read_modify_write = 0;
   Distribution distribution = Distribution::uniform;
   double hotspot_data = 0.2;                 ///< share of the records that are hot
@@ -42,6 +44,7 @@ struct Mix {
   ScanLengths scan_lengths = ScanLengths::uniform;
   std::uint32_t min_scan_length = 1;
   std::uint32_t max_scan_length = 1000;
+  std::uint32_t multi_read_keys = 100;  ///< records a multi-read asks for
 };
 
 struct WorkloadSpec {

@@ -106,6 +106,21 @@ class Workloads:
             self.assertEqual(run.ok("INSERT"), count)
         self.assert_workload("c", "-p", "requestdistribution=sequential")
 
+    multi_reads = True
+
+    def test_multi_reads_are_verified_and_misses_seen(self):
+        if not self.multi_reads:
+            self.skipTest("a record is a hash there")
+        self.empty()
+        self.load()
+        multiget = ("run", "--workload", "multiget", "-p", f"recordcount={RECORDS}", "-p", "operationcount=300")
+        run = self.run_client(*multiget, "-p", "multireadkeys=50", "--connections", 3, "--depth", 4)
+        self.assertEqual(run.ok("MULTI-READ"), 300)
+        missing = run_load_client("run", "--workload", "multiget", "-p", f"recordcount={RECORDS * 2}", "-p",
+                                  "operationcount=20", *self.store())
+        self.assertEqual(missing.code, 1)
+        self.assertEqual(missing.figure("MULTI-READ", "Return=NOT_FOUND"), 20)
+
     def test_misses_are_failures_up_to_the_allowed_number(self):
         self.empty()
         run = run_load_client("run", "-P", workload("c"), *self.store())
@@ -166,6 +181,7 @@ class YcsbMemcachedTest(Workloads, ServerCase):
 
 @unittest.skipUnless(environment.REDIS, "redis-server is not installed")
 class YcsbRedisHashTest(Workloads, unittest.TestCase):
+    multi_reads = False
     datatype = "hash"
 
     @classmethod
@@ -204,6 +220,7 @@ class YcsbRedisHashTest(Workloads, unittest.TestCase):
 @unittest.skipUnless(environment.REDIS, "redis-server is not installed")
 class YcsbRedisStringTest(YcsbRedisHashTest):
     datatype = "string"
+    multi_reads = True
 
 
 class YcsbCommandLineTest(unittest.TestCase):
@@ -224,7 +241,11 @@ class YcsbCommandLineTest(unittest.TestCase):
         self.assert_refused("-p: db: 'cassandra' is none of mxkv, memcached, redis, redis-lex, echo", "run", "cassandra")
         self.assert_refused("/nowhere: cannot be read", "run", "-P", "/nowhere")
         self.assert_refused("-threads: a value must follow", "run", "-threads")
-        self.assert_refused("--workload: 'z' is none of a, b, c, d, e, f, get, set, scan", "run", "--workload", "z")
+        self.assert_refused("--workload: 'z' is none of a, b, c, d, e, f, get, set, scan, multiget", "run",
+                            "--workload", "z")
+        self.assert_refused("-p: multireadproportion: redis needs redis.datatype=string for it", "run", "--server-kind",
+                            "redis", "-p", "multireadproportion=1")
+        self.assert_refused("-p: multireadkeys: 0 is not within 1 to 1000000", "run", "-p", "multireadkeys=0")
         self.assert_refused("--server: 'nowhere' is neither HOST:PORT nor unix:PATH", "run", "--server", "nowhere")
 
     def test_all_mistakes_are_said_at_once(self):

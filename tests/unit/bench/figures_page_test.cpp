@@ -37,6 +37,20 @@ TEST(FiguresPage, ANumberAsXIsNamedByItsText) {
   EXPECT_NE(page.find("<polyline"), std::string::npos) << "numbers are drawn as a line";
 }
 
+TEST(FiguresPage, APageOfItsOwnHasItsWordsAndALineAcrossTheBars) {
+  const std::string description =
+      R"({"title": "Own <title>", "heading": "Own heading", "reference": "sought", "figures": [)"
+      R"({"figure": "f", "title": "F", "source": "S", "setting": "T", "line": "floor",)"
+      R"( "facts": [{"what": "w", "paper": "1.5", "instead": "1.25"}]}]})";
+  const std::string page = figures_page(description, {point("a", "\"x\"", 8), point("floor", "\"x\"", 4)});
+  EXPECT_NE(page.find("Own &lt;title&gt;"), std::string::npos) << page;
+  EXPECT_NE(page.find("<th>sought</th>"), std::string::npos);
+  EXPECT_NE(page.find("<td>w</td><td>1.5</td><td>1.25</td>"), std::string::npos);
+  EXPECT_NE(page.find("<title>a: 8</title>"), std::string::npos);
+  EXPECT_NE(page.find("<title>floor: 4</title></line>"), std::string::npos);
+  EXPECT_EQ(page.find("<title>floor: 4</title></rect>"), std::string::npos) << "the line is no bar too";
+}
+
 TEST(FiguresPage, WhatWasNotMeasuredIsSaid) {
   const std::string page = figures_page(papers(kRatio), {});
   EXPECT_NE(page.find("Not measured in this run."), std::string::npos);

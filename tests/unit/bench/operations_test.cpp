@@ -8,6 +8,7 @@
 
 #include "bench/workload/core_workload.hpp"
 #include "bench/workload/keys.hpp"
+#include "bench/workload/multi_read.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -23,13 +24,14 @@ WorkloadSpec spec_of(const char* name, std::uint64_t operations) {
 TEST(Operations, HaveTheSharesOfYcsbsWorkloads) {
   struct Case {
     const char* name;
-    std::array<double, kOperationKinds> shares;  // read, update, scan, insert, read-modify-write
+    std::array<double, kOperationKinds> shares;  // in the order of OperationKind
   };
   constexpr std::uint64_t kMany = 100'000;
   for (const Case& wanted :
        {Case{"a", {0.5, 0.5, 0, 0}}, Case{"b", {0.95, 0.05, 0, 0}}, Case{"c", {1, 0, 0, 0}},
-        Case{"d", {0.95, 0, 0, 0.05}}, Case{"e", {0, 0, 0.95, 0.05}}, Case{"f", {0.5, 0, 0, 0, 0.5}},
-        Case{"get", {1, 0, 0, 0}}, Case{"set", {0, 1, 0, 0}}, Case{"scan", {0, 0, 1, 0}}}) {
+        Case{"d", {0.95, 0, 0, 0.05}}, Case{"e", {0, 0, 0.95, 0.05}}, Case{"f", {0.5, 0, 0, 0, 0, 0.5}},
+        Case{"get", {1, 0, 0, 0}}, Case{"set", {0, 1, 0, 0}}, Case{"scan", {0, 0, 1, 0}},
+        Case{"multiget", {0, 0, 0, 0, 1}}}) {
     SharedWorkload shared(spec_of(wanted.name, kMany));
     OperationSource source(shared, 0, 1);
     std::array<double, kOperationKinds> counts{};
@@ -45,6 +47,25 @@ TEST(Operations, HaveTheSharesOfYcsbsWorkloads) {
           << wanted.name << " " << i;
     }
   }
+}
+
+TEST(Operations, AMultiReadAsksForLoadedRecordsOfAllKindsByItsFirstKeyAlone) {
+  WorkloadSpec spec = spec_of("multiget", 1);
+  spec.record_count = 1'000;
+  spec.insert_start = 100;
+  spec.ordered = true;
+  spec.mix.multi_read_keys = 5'000;
+  const MultiReadKeys keys(spec);
+  Operation operation;
+  operation.key_hash = spec.key_number(150);
+  std::set<std::uint64_t> asked;
+  for (std::uint32_t i = 0; i < keys.count(); ++i) {
+    asked.insert(keys.key_number(operation, i));
+  }
+  EXPECT_EQ(keys.key_number(operation, 0), 150U);
+  EXPECT_EQ(*asked.begin(), 100U);
+  EXPECT_EQ(*asked.rbegin(), 999U);
+  EXPECT_GT(asked.size(), 850U);
 }
 
 TEST(Operations, ScanLengthsAreUniformFromOneToAHundred) {

@@ -69,6 +69,51 @@ TEST_F(WireTest, MemcachedRequestsAreThoseOfTheClassicProtocol) {
   EXPECT_EQ(request_of(*wire, operation_of(OperationKind::insert, 1)), set);
 }
 
+TEST_F(WireTest, MultiReadsAreVerifiedKeyByKey) {
+  WorkloadSpec spec;
+  spec.record_count = 200;
+  spec.mix.multi_read_keys = 3;
+  shape_.multi_keys = MultiReadKeys(spec);
+  const Operation get = operation_of(OperationKind::multi_read, 7);
+  std::vector<std::uint64_t> hashes;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    hashes.push_back(shape_.multi_keys.key_number(get, i));
+  }
+  const auto key_text = [&](std::size_t i) { return key_of(shape_, hashes[i]); };
+  const auto wire = make_memcached_wire(shape_);
+  EXPECT_EQ(request_of(*wire, get), "get " + key_text(0) + " " + key_text(1) + " " + key_text(2) + "\r\n");
+  const std::string first = item(hashes[0]);
+  const std::string second = item(hashes[1]);
+  const std::string third = item(hashes[2]);
+  expect_outcome(*wire, get, first + second + third + "END\r\n", Outcome::ok);
+  expect_outcome(*wire, get, first + third + "END\r\n", Outcome::not_found);
+  expect_outcome(*wire, get, "END\r\n", Outcome::not_found);
+  expect_outcome(*wire, get, first + second + third + third + "END\r\n", Outcome::wrong);
+  expect_outcome(*wire, get, second + first + third + "END\r\n", Outcome::wrong);
+  expect_outcome(*wire, get, first + item(fnv_hash64(9999)) + third + "END\r\n", Outcome::wrong);
+  expect_outcome(*wire, get, first + "SERVER_ERROR out of memory\r\n", Outcome::error);
+  expect_outcome(*wire, get, "VALUE " + key_text(0) + " 0 20\r\n" + value(11) + "\r\nEND\r\n",
+                 Outcome::wrong);
+  expect_outcome(*wire, get, "STORED\r\n", Outcome::out_of_step);
+
+  const auto redis = make_redis_wire(shape_, {.hashes = false, .indexed = false});
+  const auto bulk = [](const std::string& text) {
+    return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+  };
+  const auto value_text = [&](std::size_t i) { return bulk(value_of(shape_, hashes[i])); };
+  EXPECT_EQ(request_of(*redis, get),
+            "*4\r\n$4\r\nMGET\r\n" + bulk(key_text(0)) + bulk(key_text(1)) + bulk(key_text(2)));
+  expect_outcome(*redis, get, "*3\r\n" + value_text(0) + value_text(1) + value_text(2), Outcome::ok);
+  expect_outcome(*redis, get, "*3\r\n" + value_text(0) + "$-1\r\n" + value_text(2), Outcome::not_found);
+  expect_outcome(*redis, get, "*3\r\n" + value_text(0) + value_text(0) + value_text(2), Outcome::wrong);
+  expect_outcome(*redis, get, "*2\r\n" + value_text(0) + value_text(1), Outcome::out_of_step);
+  expect_outcome(*redis, get, "-ERR no\r\n", Outcome::error);
+
+  const auto echo = make_echo_wire(shape_);
+  EXPECT_EQ(request_of(*echo, get), request_of(*wire, get));
+  expect_outcome(*echo, get, std::string(first.size() + second.size() + third.size() + 5, 'x'), Outcome::ok);
+}
+
 TEST_F(WireTest, MemcachedGetsAreVerifiedAtEverySplitPoint) {
   const auto wire = make_memcached_wire(shape_);
   const Operation get = operation_of(OperationKind::read, 1);

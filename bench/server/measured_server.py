@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-BUILD = pathlib.Path(__file__).resolve().parent.parent / "build" / "bench"
+BUILD = pathlib.Path(__file__).resolve().parents[2] / "build" / "bench"
 
 
 def free_port():
@@ -15,14 +15,19 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait_ready(port):
-    for _ in range(1000):
+def wait_ready(port, name, process, timeout_s=20):
+    """Waits until the process takes connections, and ends this program where it does not."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            sys.exit(f"{name} ended at once: {' '.join(map(str, process.args))}")
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
             return
         except OSError:
             time.sleep(0.02)
-    sys.exit("mxkvd did not start")
+    process.kill()
+    sys.exit(f"{name} does not listen")
 
 
 def resident_bytes(pid):
@@ -42,7 +47,7 @@ def stats(port, group=""):
 
 
 def cpu_ns(pid):
-    """CPU time of all threads of a process."""
+    """Time on a CPU of all threads of a process; the scheduler counts in nanoseconds."""
     tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
 
@@ -54,7 +59,7 @@ def running(build, *flags):
     server = subprocess.Popen([build / "server" / "mxkvd", "--listen", f"127.0.0.1:{port}", *flags],
                               stderr=subprocess.DEVNULL)
     try:
-        wait_ready(port)
+        wait_ready(port, "mxkvd", server)
         yield server, port
     finally:
         server.terminate()

@@ -1,0 +1,158 @@
+"""What a comparison found: tables, ratios as medians of the rounds' ratios, what was sought, and a page of charts."""
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+FIGURES = {  # figure of a round -> (unit on the page, how it is printed)
+    "cpu_us": ("us of server CPU a request", "{:.3f}"),
+    "ops": ("operations a second", "{:,.0f}"),
+    "p50_us": ("us", "{:,.0f}"),
+    "p99_us": ("us", "{:,.0f}"),
+    "p99.9_us": ("us", "{:,.0f}"),
+    "client_us": ("us of client CPU a request", "{:.3f}"),
+}
+LATENCIES = ("p50_us", "p99_us", "p99.9_us")
+FLOOR = "echo"
+
+
+class Outcome:
+    """Thread-safety: one thread. `results`: (name of server, row) -> figures of each round, a dict a round."""
+
+    def __init__(self, results, servers, chosen):
+        self.results = results
+        self.servers = servers
+        self.rows = [row for row in chosen if any((name, row) in results for name in servers)]
+
+    def values(self, server, row, figure="cpu_us"):
+        return [figures[figure] for figures in self.results.get((server, row), [])]
+
+    def median(self, server, row, figure="cpu_us"):
+        values = self.values(server, row, figure)
+        return statistics.median(values) if values else None
+
+    def ratio(self, row, server, base):
+        """(median, least, most) of the server's CPU time over the base's in the same round; None where one is missing."""
+        pairs = list(zip(self.values(server, row), self.values(base, row)))
+        if not pairs or server == base or not all(below for _, below in pairs):
+            return None
+        ratios = [above / below for above, below in pairs]
+        return statistics.median(ratios), min(ratios), max(ratios)
+
+    def goal_value(self, row, figure):
+        """mxkvd's figure that a goal speaks of, or None: "us", "times SERVER" or "times ROW"."""
+        if figure == "us":
+            return self.median("mxkv", row)
+        base = figure.removeprefix("times ")
+        if base in self.servers:
+            ratio = self.ratio(row, "mxkv", base)
+            return ratio[0] if ratio else None
+        own = [self.median("mxkv", other) for other in self.rows if other.name == base]
+        here = self.median("mxkv", row)
+        return here / own[0] if own and own[0] and here is not None else None
+
+    def goals(self):
+        """(row, figure, reach, aim, value) of every goal of a measured row."""
+        return [(row, figure, reach, aim, self.goal_value(row, figure))
+                for row in self.rows for figure, reach, aim in row.goals]
+
+    def text(self):
+        parts = [self.spread_table()]
+        parts += [self.table(title, lambda name, row, figure=figure: self.median(name, row, figure), FIGURES[figure][1])
+                  for figure, title in (("ops", "operations a second"), ("client_us", "client CPU a request, us"))]
+        parts.append(self.latency_table())
+        for base in (FLOOR, "redis", "memcached"):
+            if base in self.servers:
+                parts.append(self.ratio_table(base))
+        lines = ["", "mxkv against what is sought" + " " * 14 + "     here    reach      aim"]
+        for row, figure, reach, aim, value in self.goals():
+            here = f"{value:.2f}" if value is not None else "-"
+            lines.append(f"{row.name + ', ' + figure:40} {here:>9}{reach:>9}{aim:>9}")
+        return "\n".join(parts + ["\n".join(lines)])
+
+    def latency_table(self):
+        def cell(name, row):
+            medians = [self.median(name, row, figure) for figure in LATENCIES]
+            return " / ".join(f"{value:.0f}" for value in medians) if medians[0] is not None else None
+        return self.table("latency, us: p50 / p99 / p99.9", cell, "{}")
+
+    def spread_table(self):
+        def cell(name, row):
+            values = self.values(name, row)
+            return f"{statistics.median(values):.3f} ({min(values):.2f}-{max(values):.2f})" if values else None
+        return self.table("server CPU a request, us: median (least - most)", cell, "{}")
+
+    def ratio_table(self, base):
+        def cell(name, row):
+            ratio = self.ratio(row, name, base)
+            return f"{ratio[0]:.2f} ({ratio[1]:.2f}-{ratio[2]:.2f})" if ratio else None
+        return self.table(f"server CPU a request, times that of {base}: median of the rounds (least - most)", cell, "{}")
+
+    def table(self, title, cell, form):
+        lines = ["", title, " " * 18 + "".join(f"{name:>26}" for name in self.servers)]
+        for row in self.rows:
+            cells = [cell(name, row) for name in self.servers]
+            lines.append(f"{row.name:18}" + "".join(f"{form.format(value) if value is not None else '-':>26}"
+                                                    for value in cells))
+        return "\n".join(lines)
+
+    def every_figure(self):
+        return [{"server": name, "row": row.name, "kind": row.kind, "connections": row.connections, "depth": row.depth,
+                 "rounds": rounds} for (name, row), rounds in self.results.items()]
+
+    def facts(self, row):
+        """Lines of a row's table on the page."""
+        found = []
+        for base in (FLOOR, "redis", "memcached"):
+            if ratio := self.ratio(row, "mxkv", base):
+                goal = [f"{reach} (aim {aim})" for figure, reach, aim in row.goals if figure == f"times {base}"]
+                found.append({"what": f"mxkv's CPU time over {base}'s, median of the rounds", "paper": (goal or [""])[0],
+                              "instead": f"{ratio[0]:.2f} ({ratio[1]:.2f} to {ratio[2]:.2f})"})
+        for figure, reach, aim in row.goals:
+            value = self.goal_value(row, figure)
+            if figure.removeprefix("times ") not in (FLOOR, "redis", "memcached") and value is not None:
+                found.append({"what": f"mxkv, {figure}", "paper": f"{reach} (aim {aim})", "instead": f"{value:.3g}"})
+        return found
+
+    def description(self):
+        """The page without its points, as figures-page reads it."""
+        return {"title": "mxkv: servers side by side", "heading": "Servers side by side, one worker each",
+                "reference": "sought", "figures": [
+                    {"figure": row.name, "title": row.name, "source": "connections x requests in flight on each",
+                     "setting": "the floor is a server that answers the same bytes with nothing behind them",
+                     "line": FLOOR, "facts": self.facts(row)} for row in self.rows]}
+
+    def points(self, commit):
+        """A point a server and figure of a row, in the one form of the figures' points."""
+        machine = {"cpu": cpu_model(), "cpus": len(os.sched_getaffinity(0)), "kernel": platform.release()}
+        for row in self.rows:
+            for figure in ("cpu_us", "ops", *LATENCIES):
+                for name in self.servers:
+                    value = self.median(name, row, figure)
+                    if value is not None:
+                        x = figure.removesuffix("_us") if figure in LATENCIES else row.name
+                        yield {"figure": row.name, "series": name, "x": x, "y": value, "unit": FIGURES[figure][0],
+                               "parameters": {"rounds": len(self.values(name, row))}, "machine": machine, "commit": commit}
+
+    def draw(self, figures_page, folder, commit):
+        """Writes the page, and what it is drawn from; its path, or what kept it from being drawn."""
+        description, points = folder / "page.json", folder / "points.jsonl"
+        description.write_text(json.dumps(self.description(), indent=1) + "\n")
+        points.write_text("".join(json.dumps(point) + "\n" for point in self.points(commit)))
+        if not figures_page.exists():
+            return f"{figures_page} is not built: no page is drawn"
+        page = subprocess.run([figures_page, description, points], stdout=subprocess.PIPE, check=False)
+        if page.returncode != 0:
+            sys.exit("the page could not be drawn")
+        (folder / "index.html").write_bytes(page.stdout)
+        return folder / "index.html"
+
+
+def cpu_model():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()

@@ -1,0 +1,136 @@
+"""Servers to be measured side by side: what each is started with, and what a request costs its process.
+
+Every server has one worker and one CPU. What is not installed is left out.
+"""
+import dataclasses
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import measured_server
+
+KEY_BYTES = 24
+VALUE_BYTES = 100
+SCAN_RECORDS = 100
+MULTI_GET_KEYS = 100
+READY_TIMEOUT_S = 20
+
+
+def item_bytes():
+    return len("VALUE ") + KEY_BYTES + len(f" 0 {VALUE_BYTES}\r\n") + VALUE_BYTES + 2
+
+
+# What the echo server must take for a request and answer to it, by kind of operation.
+ECHO_BYTES = {
+    "get": (len("get \r\n") + KEY_BYTES, item_bytes() + len("END\r\n")),
+    "set": (len(f"set  0 0 {VALUE_BYTES}\r\n") + KEY_BYTES + VALUE_BYTES + 2, len("STORED\r\n")),
+    "multiget": (len("get\r\n") + MULTI_GET_KEYS * (1 + KEY_BYTES), MULTI_GET_KEYS * item_bytes() + len("END\r\n")),
+    "scan": (len(f"scan  {SCAN_RECORDS}\r\n") + KEY_BYTES, SCAN_RECORDS * item_bytes() + len("END\r\n")),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Programs:
+    """Where programs are, and which CPUs they have."""
+
+    mxkvd: pathlib.Path
+    echo: pathlib.Path
+    ycsb: pathlib.Path
+    server_cpu: int = 0
+    client_cpu: int = 1
+    memory_mib: int = 4096
+
+
+class Server:
+    """A running server process on one CPU."""
+
+    def __init__(self, name, command, cpu, protocols):
+        self.name = name
+        self.port = measured_server.free_port()
+        self.protocols = protocols  # kind of operation -> protocol of the client
+        self.process = subprocess.Popen(
+            [str(part).format(port=self.port) for part in command],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+        measured_server.wait_ready(self.port, name, self.process, READY_TIMEOUT_S)
+
+    def cpu_ns(self):
+        return measured_server.cpu_ns(self.process.pid)
+
+    def resident_bytes(self):
+        return measured_server.resident_bytes(self.process.pid)
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def start_mxkv(programs, *flags):
+    return Server("mxkv", [programs.mxkvd, "--listen", "127.0.0.1:{port}", "--workers", "1", "--cpus",
+                           programs.server_cpu, "--memory", f"{programs.memory_mib}MiB", *flags], programs.server_cpu,
+                  dict.fromkeys(("get", "set", "multiget", "scan"), "mxkv"))
+
+
+def start_redis(programs):
+    return Server("redis", [shutil.which("redis-server"), "--port", "{port}", "--bind", "127.0.0.1", "--save", "",
+                            "--appendonly", "no", "--io-threads", "1"], programs.server_cpu,
+                  {"get": "redis", "set": "redis", "multiget": "redis", "scan": "redis-lex"})
+
+
+def start_memcached(programs, *flags):
+    return Server("memcached", [shutil.which("memcached"), "-u", "nobody", "-l", "127.0.0.1", "-p", "{port}", "-U", "0",
+                                "-t", "1", "-R", "200", "-m", programs.memory_mib, *flags], programs.server_cpu,
+                  dict.fromkeys(("get", "set", "multiget"), "memcached"))
+
+
+def start_echo(programs, kind):
+    request, reply = ECHO_BYTES[kind]
+    return Server(f"echo ({kind})", [programs.echo, "--listen", "127.0.0.1:{port}", "--request-bytes", request,
+                                     "--reply-bytes", reply], programs.server_cpu, {kind: "echo"})
+
+
+def installed(programs, names):
+    """Those of the names that can be started here, in the order given."""
+    there = {"mxkv": programs.mxkvd.exists(), "redis": shutil.which("redis-server"),
+             "memcached": shutil.which("memcached"), "echo": programs.echo.exists()}
+    for name in names:
+        if not there[name]:
+            print(f"{name} is not there and left out", file=sys.stderr)
+    return [name for name in names if there[name]]
+
+
+def client_command(programs, server, kind, records, *arguments):
+    # redis at its plainest: strings, and no index beside them
+    return [str(part) for part in
+            (programs.ycsb, *arguments, "-p", "redis.datatype=string", "-p", "redis.index=false", "--simple", "--server",
+             f"127.0.0.1:{server.port}", "--server-kind", server.protocols[kind], "--recordcount", records,
+             "--no-server-counters")]
+
+
+def figures_of(report):
+    """The lines "[SECTION], name, value" of the client's report, by "[SECTION] name"."""
+    return {f"{section} {name}": float(value)
+            for section, name, value in (line.split(", ") for line in report.splitlines())}
+
+
+def run_client(programs, server, kind, records, *arguments):
+    """Runs the load client on its CPU and returns its figures by name. Every reply is verified; a failure ends all."""
+    command = client_command(programs, server, kind, records, *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, check=False,
+                          preexec_fn=lambda: os.sched_setaffinity(0, {programs.client_cpu}))
+    if done.returncode != 0:
+        sys.exit(f"{server.name}: {' '.join(command)}\n{done.stdout}{done.stderr}")
+    return figures_of(done.stdout)
+
+
+def load(programs, server, kind, records, first=0):
+    """Inserts the records from the first on, as operations of this kind find them."""
+    run_client(programs, server, kind, records, "load", "--insertstart", first, "--connections", 32, "--depth", 16)
+    time.sleep(0.2)  # what works on after the last reply (a hash table that grows) is not the first row's

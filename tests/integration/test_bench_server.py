@@ -1,0 +1,117 @@
+"""bench/server: the comparison of servers on tiny sizes, and what it makes of figures that are known."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from harness.environment import MEMCACHED, REDIS, patience
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOLS = ROOT / "bench" / "server"
+BUILD = os.environ.get("MXKV_FIGURES_BUILD")
+CPUS = sorted(os.sched_getaffinity(0))
+THERE = ["mxkv"] + (["redis"] if REDIS else []) + (["memcached"] if MEMCACHED else []) + ["echo"]
+
+sys.path.insert(0, str(TOOLS))
+import outcome  # noqa: E402: found by the line above
+import rows  # noqa: E402
+
+
+def tool(name: str, *arguments: object) -> subprocess.CompletedProcess:
+    return subprocess.run([TOOLS / name, "--build", BUILD, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=patience(300), check=False)
+
+
+@unittest.skipUnless(BUILD, "the programs are not part of this build")
+class ServerComparisonTest(unittest.TestCase):
+    """One run; the tests look at what it wrote."""
+
+    ROWS = ("GET 32x16", "SET 32x16", "100-key get 32x1", "SCAN 100 32x1")
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.output = pathlib.Path(cls.folder.name) / "results"
+        cls.done = cls.run_tool("--rounds", 1, "--rows", *cls.ROWS)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.folder.cleanup()
+
+    @classmethod
+    def run_tool(cls, *flags: object) -> subprocess.CompletedProcess:
+        return tool("run", "--quick", "--records", 2000, "--server-cpu", CPUS[0], "--client-cpu", CPUS[-1], "--output",
+                    cls.output, *flags)
+
+    def test_every_server_that_is_there_is_measured_in_every_row_it_can_do(self) -> None:
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        found = {(entry["server"], entry["row"]): entry["rounds"]
+                 for entry in json.loads((self.output / "results.json").read_text(encoding="utf-8"))}
+        wanted = {(server, row) for server in THERE for row in (*self.ROWS, "SCAN 100 32x16")
+                  if server != "memcached" or not row.startswith("SCAN")}
+        self.assertEqual(set(found), wanted)
+        for rounds in found.values():
+            self.assertEqual(len(rounds), 1)
+            self.assertGreater(rounds[0]["cpu_us"], 0)
+            self.assertGreater(rounds[0]["ops"], 0)
+            self.assertGreaterEqual(rounds[0]["p99.9_us"], rounds[0]["p50_us"])
+
+    def test_the_page_shows_every_row_with_the_floor_as_a_line(self) -> None:
+        page = (self.output / "index.html").read_text(encoding="utf-8")
+        xml.etree.ElementTree.fromstring(page.replace("<!DOCTYPE html>", ""))
+        for row in self.ROWS:
+            self.assertIn(f"<h2>{row}</h2>", page)
+        self.assertIn("<title>echo: ", page)
+        self.assertNotRegex(page, "<title>echo: [^<]*</title></rect>")
+
+    def test_rows_that_are_not_there_are_refused(self) -> None:
+        done = self.run_tool("--rows", "nothing of the kind")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--rows", done.stderr)
+
+    def test_a_server_that_does_not_start_ends_the_comparison(self) -> None:
+        done = self.run_tool("--servers", "mxkv", "--mxkvd", "/bin/false")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("mxkv ended at once", done.stderr)
+
+
+class OutcomeTest(unittest.TestCase):
+    """Ratios and goals from figures made up here."""
+
+    GET16, GET64, LARGE = (next(row for row in rows.ROWS if row.name == name)
+                           for name in ("GET 32x16", "GET 32x64", "GET 32x64 large"))
+
+    def outcome(self, times: dict) -> outcome.Outcome:
+        results = {key: [{"cpu_us": time, "ops": 1.0, "client_us": 1.0, "p50_us": 1.0, "p99_us": 2.0, "p99.9_us": 3.0}
+                         for time in values] for key, values in times.items()}
+        servers = list(dict.fromkeys(name for name, _ in times))
+        return outcome.Outcome(results, servers, rows.ROWS)
+
+    def test_a_ratio_is_the_median_of_the_rounds_ratios_not_the_ratio_of_medians(self) -> None:
+        found = self.outcome({("mxkv", self.GET16): [1.0, 4.0, 30.0], ("echo", self.GET16): [1.0, 8.0, 10.0]})
+        self.assertEqual(found.ratio(self.GET16, "mxkv", "echo"), (1.0, 0.5, 3.0))
+        self.assertIsNone(found.ratio(self.GET16, "mxkv", "redis"))
+        self.assertIn("1.00 (0.50-3.00)", found.text())
+
+    def test_goals_are_against_servers_or_against_another_row(self) -> None:
+        found = self.outcome({("mxkv", self.GET64): [2.0], ("redis", self.GET64): [8.0], ("mxkv", self.LARGE): [3.0]})
+        values = {(row.name, figure): value for row, figure, _, _, value in found.goals()}
+        self.assertEqual(values, {("GET 32x64", "times echo"): None, ("GET 32x64", "times redis"): 0.25,
+                                  ("GET 32x64 large", "times GET 32x64"): 1.5})
+
+    def test_rows_have_names_of_their_own_and_goals_that_can_be_computed(self) -> None:
+        names = [row.name for row in rows.ROWS]
+        self.assertEqual(len(set(names)), len(names))
+        for row in rows.ROWS:
+            for figure, reach, aim in row.goals:
+                self.assertIn(figure.removeprefix("times "), ["us", "echo", "redis", "memcached", *names])
+                self.assertGreaterEqual(reach, aim)
+
+
+if __name__ == "__main__":
+    unittest.main()
