@@ -80,6 +80,65 @@ class ServerComparisonTest(unittest.TestCase):
         self.assertIn("mxkv ended at once", done.stderr)
 
 
+@unittest.skipUnless(BUILD, "the programs are not part of this build")
+class ServerToolsTest(unittest.TestCase):
+    """The other programs that look at servers, and the one that looks at the protocol alone."""
+
+    def test_small_requests_are_measured_beside_every_heavy_client(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "fairness.json"
+            done = tool("fairness", "--quick", "--records", 12000, "--rate", 500, "--servers", "mxkv", "--json", file,
+                        "--server-cpu", CPUS[0], "--client-cpu", CPUS[-1])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = {entry["case"]: entry["rounds"] for entry in json.loads(file.read_text(encoding="utf-8"))}
+        self.assertEqual(list(found), ["alone", "pipeline", "scans", "sets", "multigets"])
+        for case, (figures,) in found.items():
+            self.assertGreaterEqual(figures["p99.9_us"], figures["p50_us"])
+            self.assertEqual("heavy_ops" in figures, case != "alone")
+            self.assertGreater(figures.get("heavy_ops", 1), 0)
+            self.assertIn(case, done.stdout)
+
+    def test_the_parts_of_an_items_memory_add_up_to_the_whole(self) -> None:
+        done = tool("memory-per-item", "--records", 20000, "--memory-mib", 256, "--server-cpu", CPUS[0], "--client-cpu",
+                    CPUS[-1])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        for server in THERE[:-1]:
+            self.assertTrue(any(line.startswith(server + " ") for line in lines), server)
+        beyond = next(float(line.split()[1]) for line in lines if line.startswith("mxkv "))
+        parts = [float(line.split()[-1]) for line in lines[lines.index("") + 2:]]
+        self.assertAlmostEqual(parts[-1], beyond, delta=0.1)
+        self.assertAlmostEqual(sum(parts[:-1]), parts[-1], delta=0.1)
+        self.assertGreater(parts[0], 8, "a tree has a key's head and a pointer an item at least")
+
+    def test_an_idle_server_is_watched(self) -> None:
+        done = tool("idle-cpu", "--seconds", 0.2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^idle: [0-9.]+ ms of CPU")
+
+    def test_parser_and_writers_do_in_every_case_what_is_measured(self) -> None:
+        program = pathlib.Path(BUILD) / "bench" / "protocol_bench"
+        done = subprocess.run([program, "--benchmark_min_time=0.001", "--benchmark_format=json"], capture_output=True,
+                              text=True, timeout=patience(120), check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {entry["name"]: entry for entry in json.loads(done.stdout)["benchmarks"]}
+        self.assertLessEqual({"parse/get", "parse/set", "parse/multi-get", "parse/scan", "write/get", "memcpy"}, set(found))
+        for entry in found.values():
+            self.assertGreater(entry["bytes"], 0)
+            self.assertGreater(entry["request"], 0)
+
+    def test_a_case_alone_is_run_as_often_as_is_said(self) -> None:
+        program = pathlib.Path(BUILD) / "bench" / "protocol_bench"
+        line = len("get \r\n") + 24
+        done = subprocess.run([program, "--profile", "parse/get", "--passes", "3"], capture_output=True, text=True,
+                              timeout=patience(60), check=False)
+        self.assertEqual(done.stdout, f"{3 * (16384 // line)} requests, {3 * (16384 // line) * line} bytes\n")
+        refused = subprocess.run([program, "--profile", "nothing"], capture_output=True, text=True, timeout=patience(60),
+                                 check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("there is no case nothing", refused.stderr)
+
+
 class OutcomeTest(unittest.TestCase):
     """Ratios and goals from figures made up here."""
 
