@@ -215,7 +215,9 @@ void add_figure_section(std::string& out, const ordered_json& figure, const Poin
            "</figure>\n";
   }
   out += "</div>\n";
-  add_facts(out, figure, points, reference);
+  if (!figure.at("facts").empty()) {
+    add_facts(out, figure, points, reference);
+  }
   if (!points.empty()) {
     add_points(out, points);
   }

@@ -10,12 +10,14 @@ import sys
 FIGURES = {  # figure of a round -> (unit on the page, how it is printed)
     "cpu_us": ("us of server CPU a request", "{:.3f}"),
     "ops": ("operations a second", "{:,.0f}"),
-    "p50_us": ("us", "{:,.0f}"),
-    "p99_us": ("us", "{:,.0f}"),
-    "p99.9_us": ("us", "{:,.0f}"),
+    "p50_us": ("latency, us", "{:,.0f}"),
+    "p99_us": ("latency, us", "{:,.0f}"),
+    "p99.9_us": ("latency, us", "{:,.0f}"),
     "client_us": ("us of client CPU a request", "{:.3f}"),
 }
 LATENCIES = ("p50_us", "p99_us", "p99.9_us")
+RATIO_UNIT = "times the floor's CPU time"
+OVERVIEWS = {"GETs beside the floor": ("get",), "SETs, multi-gets and scans beside the floor": ("set", "multiget", "scan")}
 FLOOR = "echo"
 
 
@@ -121,13 +123,33 @@ class Outcome:
         """The page without its points, as figures-page reads it."""
         return {"title": "mxkv: servers side by side", "heading": "Servers side by side, one worker each",
                 "reference": "sought", "figures": [
+                    {"figure": name, "title": name, "source": "server CPU a request as a multiple of the floor's",
+                     "setting": "medians of the rounds' ratios; pipelined gets that memcached answers one by one are left "
+                                "out", "line": FLOOR, "facts": []}
+                    for name in OVERVIEWS if FLOOR in self.servers and any(self.overview(name))] + [
                     {"figure": row.name, "title": row.name, "source": "connections x requests in flight on each",
                      "setting": "the floor is a server that answers the same bytes with nothing behind them",
                      "line": FLOOR, "facts": self.facts(row)} for row in self.rows]}
 
+    def overview(self, name):
+        """(row, server, ratio to the floor) of what this overview shows; of the floor itself 1."""
+        for row in self.rows:
+            if row.kind in OVERVIEWS[name]:
+                for server in self.servers:
+                    one_by_one = server == "memcached" and row.kind == "get" and row.depth > 1
+                    ratio = self.ratio(row, server, FLOOR)
+                    if server == FLOOR:
+                        yield row, server, 1.0
+                    elif ratio and not one_by_one:
+                        yield row, server, ratio[0]
+
     def points(self, commit):
-        """A point a server and figure of a row, in the one form of the figures' points."""
+        """All that the page draws, in the one form of the figures' points."""
         machine = {"cpu": cpu_model(), "cpus": len(os.sched_getaffinity(0)), "kernel": platform.release()}
+        for name in OVERVIEWS if FLOOR in self.servers else ():
+            for row, server, ratio in self.overview(name):
+                yield {"figure": name, "series": server, "x": row.name, "y": ratio, "unit": RATIO_UNIT,
+                       "parameters": {"rounds": len(self.values(server, row))}, "machine": machine, "commit": commit}
         for row in self.rows:
             for figure in ("cpu_us", "ops", *LATENCIES):
                 for name in self.servers:

@@ -163,6 +163,15 @@ class OutcomeTest(unittest.TestCase):
         self.assertEqual(values, {("GET 32x64", "times echo"): None, ("GET 32x64", "times redis"): 0.25,
                                   ("GET 32x64 large", "times GET 32x64"): 1.5})
 
+    def test_the_overview_has_the_floor_as_one_and_leaves_out_what_dwarfs_all(self) -> None:
+        found = self.outcome({("mxkv", self.GET16): [3.0], ("memcached", self.GET16): [9.0], ("echo", self.GET16): [1.5]})
+        shown = [(row.name, server, ratio) for row, server, ratio in found.overview("GETs beside the floor")]
+        self.assertEqual(shown, [("GET 32x16", "mxkv", 2.0), ("GET 32x16", "echo", 1.0)])
+        without_floor = self.outcome({("mxkv", self.GET16): [3.0]})
+        described = [figure["figure"] for figure in without_floor.description()["figures"]]
+        self.assertEqual(described, ["GET 32x16"])
+        self.assertEqual({point["figure"] for point in without_floor.points("c")}, {"GET 32x16"})
+
     def test_rows_have_names_of_their_own_and_goals_that_can_be_computed(self) -> None:
         names = [row.name for row in rows.ROWS]
         self.assertEqual(len(set(names)), len(names))
