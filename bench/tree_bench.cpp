@@ -11,8 +11,8 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/figures/figure.hpp"
-#include "bench/hand_walk.hpp"
-#include "bench/tree_work.hpp"
+#include "bench/index/hand_walk.hpp"
+#include "bench/index/tree_work.hpp"
 #include "index/checker.hpp"
 #include "index/scan_task.hpp"
 

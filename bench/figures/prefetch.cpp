@@ -10,7 +10,7 @@
 #include <charconv>
 
 #include "bench/figures/figure.hpp"
-#include "bench/tree_work.hpp"
+#include "bench/index/tree_work.hpp"
 
 namespace {
 

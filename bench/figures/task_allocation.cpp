@@ -7,7 +7,7 @@
 #include <new>
 
 #include "bench/figures/figure.hpp"
-#include "bench/tree_work.hpp"
+#include "bench/index/tree_work.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <deque>
 
 #include "bench/figures/figure.hpp"
-#include "bench/tree_work.hpp"
+#include "bench/index/tree_work.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/tree_work.hpp"
+#include "bench/index/tree_work.hpp"
 #include "runtime/synchronization/guarded_execute.hpp"
 
 namespace mxkv::bench {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "bench/index/keys.hpp"
 #include "index/lookup_task.hpp"
 #include "index/update_task.hpp"
 #include "runtime/base/random.hpp"
@@ -16,7 +17,7 @@ using IntegerTree = index::Tree<IntegerTraits>;
 
 /// What all operations of one run share. Thread-safety: one worker.
 struct Run {
-  std::uint64_t keys = 0;
+  std::uint64_t keys = 0;  ///< the value of key_of(i) is ~key_of(i)
   std::uint64_t started = 0;
   std::uint64_t finished = 0;
   std::uint64_t wanted = 0;
@@ -24,13 +25,6 @@ struct Run {
   std::uint64_t next_insert = 0;
   runtime::Random random{1};
 };
-
-/// Key number i: a bijection on 64 bits, so that all keys differ and come in random order. Its value is ~key.
-inline std::uint64_t key_of(std::uint64_t i) noexcept {
-  i = (i ^ (i >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  i = (i ^ (i >> 27U)) * 0x94D049BB133111EBULL;
-  return i ^ (i >> 31U);
-}
 
 class ReadTask final : public index::LookupTask<ReadTask, IntegerTraits> {
  public:

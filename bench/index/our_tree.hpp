@@ -1,0 +1,146 @@
+// mxkv's tree as a container: a runtime of its own, and its workers as many tasks in flight as a job says.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "bench/index/crew.hpp"
+#include "bench/index/hand_walk.hpp"
+#include "bench/index/tree_parts.hpp"
+#include "bench/index/tree_tasks.hpp"
+#include "index/checker.hpp"
+
+namespace mxkv::bench {
+
+template <class Kind>
+class OurTree final : public Container {
+ public:
+  using Traits = typename Kind::Traits;
+  using Tree = index::Tree<Traits>;
+
+  explicit OurTree(unsigned workers)
+      : runtime_(options_of(workers), clock_), tree_(runtime_, index::TreeOptions{}), shares_(workers) {
+    runtime::ReclaimKind item_kind{};
+    Kind::add_kind(runtime_, item_kind);
+    for (Share<Kind>& share : shares_) {
+      share.tree = &tree_;
+      share.item_kind = item_kind;
+    }
+  }
+
+  [[nodiscard]] std::string name() const override { return "mxkv"; }
+  [[nodiscard]] bool can(workload /*what*/, unsigned workers) const override {
+    return workers == runtime_.worker_count();
+  }
+  [[nodiscard]] bool has_flights() const override { return true; }
+  [[nodiscard]] const Tree& tree() const noexcept { return tree_; }
+
+  double run(const Job& job) override {
+    std::atomic<unsigned> ready{0};
+    for (unsigned i = 0; i < job.workers; ++i) {
+      Share<Kind>& share = shares_[i];
+      share.stream = &(*job.streams)[i];
+      share.what = job.what;
+      share.wanted = job.operations;
+      share.started = share.finished = 0;
+      share.next_new = job.first_new + i * job.operations;
+      runtime::Worker& worker = worker_at(i);
+      worker.set_prefetch({runtime::prefetch_mode::at_spawn, 8, job.in_flight});
+    }
+    const double seconds = timed(job.workers, [&](unsigned i) {
+      Share<Kind>& share = shares_[i];
+      runtime::Worker& worker = worker_at(i);
+      runtime_.epochs().enter(worker.id());
+      for (unsigned n = 0; n < job.in_flight && share.started < share.wanted; ++n) {
+        ++share.started;
+        share.begin(share.next_operation(), worker);
+      }
+      while (share.finished < share.wanted) {
+        worker.step();
+      }
+      ready.fetch_add(1, std::memory_order_relaxed);
+      while (ready.load(std::memory_order_relaxed) < job.workers) {
+        worker.step();  // others may need what waits in this worker's pools
+      }
+    });
+    settle();
+    return seconds;
+  }
+
+  [[nodiscard]] std::uint64_t wrong() const override {
+    std::uint64_t sum = 0;
+    for (const Share<Kind>& share : shares_) {
+      sum += share.wrong;
+    }
+    return sum;
+  }
+  std::string check(std::uint64_t records) override {
+    const index::CheckReport report = index::Checker<Traits>::check(tree_);
+    if (!report.errors.empty()) {
+      return report.errors.front();
+    }
+    return report.entries == records ? "" : "holds " + std::to_string(report.entries) + " entries";
+  }
+  std::vector<Part> parts(std::uint64_t records) override {
+    return tree_parts<Kind>(runtime_, tree_, records);
+  }
+
+ private:
+  static runtime::RuntimeOptions options_of(unsigned workers) {
+    runtime::RuntimeOptions options;
+    for (unsigned i = 0; i < workers; ++i) {
+      runtime::WorkerPlacement place;
+      place.pinned = false;
+      options.workers.push_back(place);
+    }
+    return options;
+  }
+  [[nodiscard]] runtime::Worker& worker_at(std::size_t i) {
+    return runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+  }
+  /// Executes what is left over: separators of splits. When no thread works.
+  void settle() {
+    for (int quiet = 0; quiet < 3; ++quiet) {
+      for (std::size_t i = 0; i < shares_.size(); ++i) {
+        quiet = worker_at(i).step() ? 0 : quiet;
+      }
+    }
+  }
+
+  runtime::SystemClock clock_;
+  runtime::Runtime runtime_;
+  Tree tree_;
+  std::vector<Share<Kind>> shares_;
+};
+
+/// The ceiling of look-ups: the nodes of the same tree, walked by a loop written by hand.
+class HandWalkedTree final : public Container {
+ public:
+  explicit HandWalkedTree(const OurTree<IntegerKind>& ours) : tree_(ours.tree()) {}
+
+  [[nodiscard]] std::string name() const override { return "static tree by hand"; }
+  [[nodiscard]] bool can(workload what, unsigned /*workers*/) const override {
+    return what == workload::read;
+  }
+  [[nodiscard]] bool has_flights() const override { return true; }
+  double run(const Job& job) override {
+    return timed(job.workers, [&](unsigned i) {
+      Stream& stream = (*job.streams)[i];
+      HandWalk<IntegerKind::Traits> walk{tree_, job.in_flight};
+      std::uint64_t wrong = 0;
+      walk.run(
+          job.operations, [&stream] { return key_of(stream.record()); },
+          [&wrong](std::uint64_t key, std::uint64_t value) { wrong += value == ~key ? 0 : 1; });
+      wrong_.fetch_add(wrong, std::memory_order_relaxed);
+    });
+  }
+  [[nodiscard]] std::uint64_t wrong() const override { return wrong_.load(std::memory_order_relaxed); }
+  std::string check(std::uint64_t /*records*/) override { return ""; }
+  std::vector<Part> parts(std::uint64_t /*records*/) override { return {}; }
+
+ private:
+  const OurTree<IntegerKind>::Tree& tree_;
+  std::atomic<std::uint64_t> wrong_{0};  // a sum, read when the threads have ended
+};
+
+}  // namespace mxkv::bench

@@ -1,0 +1,201 @@
+// The tree's operations as tasks, each again and again until its worker's share of a job is done.
+//
+// What was read is verified in the callback, as a server would use it there. In a mixed workload the kind of
+// the next operation is drawn when one ends: the same task goes on if it is of that kind, else it ends and a
+// new one begins.
+#pragma once
+
+#include <cstdint>
+
+#include "bench/index/job.hpp"
+#include "bench/index/kinds.hpp"
+#include "index/lookup_task.hpp"
+#include "index/scan_task.hpp"
+#include "index/update_task.hpp"
+
+namespace mxkv::bench {
+
+enum class operation : std::uint8_t { find, put, scan };
+
+/// One worker's share of a job, and how far it is. Thread-safety: its worker. (Tasks stay on their worker, as
+/// optimistic latches bind none.)
+template <class Kind>
+struct alignas(2 * runtime::kCacheLineBytes) Share {
+  index::Tree<typename Kind::Traits>* tree = nullptr;
+  Stream* stream = nullptr;
+  runtime::ReclaimKind item_kind{};
+  workload what = workload::read;
+  std::uint64_t wanted = 0;
+  std::uint64_t started = 0;
+  std::uint64_t finished = 0;
+  std::uint64_t wrong = 0;
+  std::uint64_t next_new = 0;
+
+  [[nodiscard]] bool inserts() const noexcept { return what == workload::insert || what == workload::load; }
+  [[nodiscard]] operation next_operation() noexcept {
+    switch (what) {
+      case workload::load:
+      case workload::insert:
+        return operation::put;
+      case workload::scan:
+        return operation::scan;
+      case workload::mixed:
+        return stream->update() ? operation::put : operation::find;
+      case workload::read:
+        break;
+    }
+    return operation::find;
+  }
+  /// Begins an operation as a new task.
+  void begin(operation which, runtime::Worker& worker);
+  /// An operation ended. True: its task goes on with another of the same kind.
+  [[nodiscard]] bool goes_on(operation own, bool right, runtime::Worker& worker) {
+    ++finished;
+    wrong += right ? 0 : 1;
+    if (started >= wanted) {
+      return false;
+    }
+    ++started;
+    const operation next = next_operation();
+    if (next != own) [[unlikely]] {
+      begin(next, worker);
+      return false;
+    }
+    return true;
+  }
+};
+
+template <class Kind>
+class FindTask final : public index::LookupTask<FindTask<Kind>, typename Kind::Traits> {
+  using Base = index::LookupTask<FindTask<Kind>, typename Kind::Traits>;
+
+ public:
+  FindTask(const runtime::TaskClass* task_class, Share<Kind>& share) noexcept
+      : Base(task_class, *share.tree), key_(share.stream->record()), share_(&share) {}
+  [[nodiscard]] auto key() const noexcept { return key_.view(); }
+  runtime::step on_found(std::uint64_t value, runtime::Worker& worker) {
+    return ended(Kind::right(key(), value), worker);
+  }
+  runtime::step on_missing(runtime::Worker& worker) { return ended(false, worker); }
+
+ private:
+  runtime::step ended(bool right, runtime::Worker& worker) {
+    if (!share_->goes_on(operation::find, right, worker)) {
+      return runtime::step::done;
+    }
+    key_ = typename Kind::Key{share_->stream->record()};
+    worker.repin(*this);
+    return this->restart(false);
+  }
+  typename Kind::Key key_;
+  Share<Kind>* share_;
+};
+static_assert(sizeof(FindTask<IntegerKind>) <= 64, "a look-up fits one cache line");
+
+template <class Kind>
+class PutTask final : public index::UpdateTask<PutTask<Kind>, typename Kind::Traits> {
+  using Base = index::UpdateTask<PutTask<Kind>, typename Kind::Traits>;
+
+ public:
+  using typename Base::NodeT;
+  PutTask(const runtime::TaskClass* task_class, Share<Kind>& share, runtime::Worker& worker) noexcept
+      : Base(task_class, *share.tree), share_(&share) {
+    choose(worker);
+  }
+  [[nodiscard]] auto key() const noexcept { return key_.view(); }
+  index::Decision decide(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& /*worker*/) {
+    return made_ ? index::Decision{index::Decision::what::put, value_} : index::Decision{};
+  }
+  void commit(NodeT&, bool, std::uint64_t, std::uint64_t, runtime::Worker&) noexcept {}
+  runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {
+    if (found) {
+      Kind::retire(worker, share_->item_kind, old);
+    }
+    return ended(found != share_->inserts(), worker);
+  }
+  runtime::step left(bool, std::uint64_t, runtime::Worker& worker) { return ended(false, worker); }
+  runtime::step out_of_memory(runtime::Worker& worker) {
+    Kind::drop(worker, value_);
+    return ended(false, worker);
+  }
+
+ private:
+  void choose(runtime::Worker& worker) noexcept {
+    key_ = typename Kind::Key{share_->inserts() ? share_->next_new++ : share_->stream->record()};
+    made_ = Kind::make(worker, key(), value_);
+  }
+  runtime::step ended(bool right, runtime::Worker& worker) {
+    if (!share_->goes_on(operation::put, right, worker)) {
+      return runtime::step::done;
+    }
+    choose(worker);
+    worker.repin(*this);
+    return this->restart(false);
+  }
+  typename Kind::Key key_;
+  bool made_ = false;
+  std::uint64_t value_ = 0;
+  Share<Kind>* share_;
+};
+
+/// A scan of kScanEntries entries with their values. Nothing may write meanwhile: the last entry is compared
+/// with the next.
+template <class Kind>
+class RangeTask final : public index::ScanTask<RangeTask<Kind>, typename Kind::Traits> {
+  using Base = index::ScanTask<RangeTask<Kind>, typename Kind::Traits>;
+  using KeyT = typename Kind::Traits::Key;
+
+ public:
+  RangeTask(const runtime::TaskClass* task_class, Share<Kind>& share) noexcept
+      : Base(task_class, *share.tree), key_(share.stream->record()), share_(&share) {}
+  [[nodiscard]] KeyT key() const noexcept { return key_.first(key_bytes_); }
+  void set_key(KeyT key) noexcept { key_bytes_ = key_.set(key); }
+  [[nodiscard]] bool backward() const noexcept { return false; }
+  bool visit(std::uint64_t head, std::uint64_t value, runtime::Worker& /*worker*/) {
+    const auto key = Kind::key_in(head, value);
+    right_ = right_ && Kind::right(key, value) &&
+             (seen_ == 0 ? key == this->key() : Kind::key_in(last_head_, last_value_) < key);
+    last_head_ = head;
+    last_value_ = value;
+    return ++seen_ < kScanEntries;
+  }
+  runtime::step finished(bool exhausted, runtime::Worker& worker) {
+    if (!share_->goes_on(operation::scan, right_ && (exhausted ? seen_ > 0 : seen_ == kScanEntries),
+                         worker)) {
+      return runtime::step::done;
+    }
+    key_ = typename Kind::Key{share_->stream->record()};
+    key_bytes_ = Kind::Key::kBytes;
+    seen_ = 0;
+    right_ = true;
+    worker.repin(*this);
+    this->set_own_mark(false);
+    return this->restart(false);
+  }
+
+ private:
+  typename Kind::Key key_;
+  std::uint64_t seen_ = 0;
+  std::uint64_t last_head_ = 0;
+  std::uint64_t last_value_ = 0;
+  bool right_ = true;
+  std::size_t key_bytes_ = Kind::Key::kBytes;
+  Share<Kind>* share_;
+};
+
+template <class Kind>
+void Share<Kind>::begin(operation which, runtime::Worker& worker) {
+  switch (which) {
+    case operation::find:
+      worker.create<FindTask<Kind>>(*this)->start(worker);
+      return;
+    case operation::put:
+      worker.create<PutTask<Kind>>(*this, worker)->start(worker);
+      return;
+    case operation::scan:
+      worker.create<RangeTask<Kind>>(*this)->start(worker);
+      return;
+  }
+}
+
+}  // namespace mxkv::bench
