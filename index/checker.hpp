@@ -3,10 +3,14 @@
 // Per node: even version; entries in strict key order across blocks, heads as the keys and the prefix say;
 // counts within the blocks; fences of blocks between their neighbours; keys between the node's fences.
 // Per level: the right links join fences without gap from the minimum to +infinity. Across levels: each child
-// entry's bound is its child's low fence, and children are one level down. Pending separators are counted.
+// entry's bound is its child's low fence, children are one level down, and each node is its parent's child
+// unless its separator is pending or it is on its way out. Pending separators are counted, and so is what
+// unlinking should have left behind nowhere.
 #pragma once
 
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "index/tree.hpp"
@@ -18,8 +22,14 @@ struct CheckReport {
   std::size_t entries = 0;
   std::size_t nodes = 0;
   std::size_t pending = 0;  ///< nodes whose separator the parent does not know: after memory ran out
+  std::size_t frozen = 0;   ///< nodes that are being unlinked: when all tasks have run, none
+  /// Nodes that should have been unlinked: thin, not a first child, of known separator, and of an inner node
+  /// the left neighbour has room. When all tasks have run, none.
+  std::size_t left_over = 0;
   unsigned levels = 0;
-  [[nodiscard]] bool ok() const noexcept { return errors.empty() && pending == 0; }
+  [[nodiscard]] bool ok() const noexcept {
+    return errors.empty() && pending == 0 && frozen == 0 && left_over == 0;
+  }
 };
 
 /// Quiescent trees only. Thread-safety: no worker may run.
@@ -35,6 +45,8 @@ class Checker {
     unsigned level = leftmost->meta().level();
     checker.report_.levels = level + 1;
     for (;;) {
+      checker.known_ = std::exchange(checker.known_below_, {});
+      checker.first_ = std::exchange(checker.first_below_, {});
       checker.check_level(*leftmost, level);
       if (level == 0) {
         break;
@@ -58,9 +70,13 @@ class Checker {
     if (leftmost.low() != 0) {
       fail(leftmost, "the leftmost node has a low fence");
     }
-    for (const NodeT* node = &leftmost;;) {
+    const NodeT* left = nullptr;
+    for (const NodeT* node = &leftmost;; left = std::exchange(node, child(node->right()))) {
       ++report_.nodes;
       check_node(*node, level);
+      if (left != nullptr) {
+        check_place(*left, *node);
+      }
       if (node->meta().high_infinite()) {
         if (node->right() != 0) {
           fail(*node, "the last node has a right sibling");
@@ -75,9 +91,26 @@ class Checker {
       if (Traits::order(Traits::fence_key(node->high()), right->low()) != 0) {
         fail(*node, "the high fence is not the sibling's low fence");
       }
-      report_.pending += right->separator_pending() ? 1 : 0;
-      node = right;
     }
+  }
+
+  /// What there is to say about a node that is not the leftmost one.
+  void check_place(const NodeT& left, const NodeT& node) {
+    const NodeMeta meta = node.meta();
+    report_.pending += node.separator_pending() ? 1 : 0;
+    report_.frozen += meta.frozen() ? 1 : 0;
+    if (node.dead()) {
+      fail(node, "is dead");
+    }
+    if (node.separator_pending() || meta.frozen()) {
+      return;
+    }
+    if (!known_.contains(&node)) {
+      fail(node, "the parent does not know it");
+    }
+    const bool goes = meta.thin() && !first_.contains(&node) &&
+                      (meta.level() == 0 || left.meta().total() <= Traits::Shape::kFoldUpTo);
+    report_.left_over += goes ? 1 : 0;
   }
 
   Key key_at(const NodeT& node, bool leaf, Position at, bool first) const {
@@ -137,6 +170,10 @@ class Checker {
       ++report_.entries;
     } else {
       const NodeT* below = child(node.value(false, at));
+      known_below_.insert(below);
+      if (first) {
+        first_below_.insert(below);
+      }
       if (below->meta().level() + 1 != meta.level()) {
         fail(node, "a child is not one level down");
       }
@@ -158,7 +195,13 @@ class Checker {
     }
   }
 
+  using Nodes = std::unordered_set<const NodeT*>;
+
   CheckReport report_;
+  Nodes known_;  ///< nodes of the present level that their parents know
+  Nodes first_;  ///< those of them that are first children
+  Nodes known_below_;
+  Nodes first_below_;
 };
 
 }  // namespace mxkv::index

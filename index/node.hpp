@@ -80,11 +80,14 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     }
   }
   /// Whether the parent knows no separator for this node yet. Its own word: it is cleared under the parent's
-  /// latch, not under the node's.
+  /// latch, not under the node's. Who reads false sees the separator there.
   [[nodiscard]] bool separator_pending() const noexcept {
-    return (birth_.load(std::memory_order_relaxed) & kPending) != 0;
+    return (birth_.load(std::memory_order_acquire) & kPending) != 0;  // pairs with store_birth_bits()
   }
   void store_separator_pending(bool pending) noexcept { store_birth_bits(pending ? kPending : 0); }
+  /// Unlinked: nobody meets it any more who has not yet. By the task that unlinked it.
+  void mark_dead() noexcept { store_birth_bits(kDead); }
+  [[nodiscard]] bool dead() const noexcept { return (birth_.load(std::memory_order_relaxed) & kDead) != 0; }
   /// The separator's task gave up, out of memory. Whoever passes by may claim to try again.
   void mark_separator_lost() noexcept { store_birth_bits(kPending | kLost); }
   /// Claims a lost separator; true for one caller only.
@@ -293,12 +296,14 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   static constexpr unsigned kBoundsShift = 2;  ///< words of line 0 before the bounds
   static constexpr std::uint64_t kPending = 1;
   static constexpr std::uint64_t kLost = 2;
-  static constexpr unsigned kGenerationShift = 2;
+  static constexpr std::uint64_t kDead = 4;
+  static constexpr unsigned kGenerationShift = 3;
 
-  // One writer at a time: the node's separator task, or who claimed it.
+  // One writer at a time: the node's separator task, or who claimed it, or who froze the node.
   void store_birth_bits(std::uint64_t bits) noexcept {
     const std::uint64_t generation = birth_.load(std::memory_order_relaxed) >> kGenerationShift;
-    birth_.store(generation << kGenerationShift | bits, std::memory_order_relaxed);
+    birth_.store(generation << kGenerationShift | bits,
+                 std::memory_order_release);  // pairs with separator_pending()
   }
 
   static constexpr std::uint64_t kUnusedHead = ~std::uint64_t{0};
@@ -336,7 +341,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   Word low_;
   Word high_;
   Word cas_floor_;
-  std::atomic<std::uint64_t> birth_;  ///< generation, separator lost, separator pending
+  std::atomic<std::uint64_t> birth_;  ///< generation, dead, separator lost, separator pending
   Word prefix_[3];
   Word words_[(kLines - kHeaderLines) * 8];
 };

@@ -1,11 +1,10 @@
 // The meta word of a node: what the data object's header leaves to the index (bits 20 and up).
 //
-//   bit 20     frozen: no insert or split any more            bits 26-30  level, 0 for leaves
-//   bit 21     dead: unlinked, forwards left                  bits 32-39  prefix bytes
-//   bit 22     the high fence is +infinity                    bits 40-63  entries of six blocks, 4 bits each
-//   bits 23-25 blocks in use                                  bit 31      ties: equal heads may be about
-// One word, so that a reader of the header line gets a consistent shape with one load. (Frozen and dead are
-// for unlinking; nothing sets them yet.)
+//   bit 20     frozen: on its way out of the tree             bits 26-30  level, 0 for leaves
+//   bit 22     the high fence is +infinity                    bits 32-39  prefix bytes
+//   bits 23-25 blocks in use                                  bits 40-63  entries of six blocks, 4 bits each
+//   bit 31     ties: equal heads may be about
+// One word, so that a reader of the header line gets a consistent shape with one load.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +41,15 @@ class NodeMeta {
     }
     return sum;
   }
+
+  /// Whether nobody may change the node but the task that unlinks it (unlink_task.hpp).
+  [[nodiscard]] constexpr bool frozen() const noexcept { return ((word_ >> 20U) & 1U) != 0; }
+  [[nodiscard]] constexpr NodeMeta with_frozen(bool frozen) const noexcept {
+    return set(20U, 1U, frozen ? 1U : 0U);
+  }
+  /// Whether it holds so little that its left neighbour could do without it: a leaf without entries, an inner
+  /// node with one child.
+  [[nodiscard]] constexpr bool thin() const noexcept { return total() <= (level() == 0 ? 0U : 1U); }
 
   /// Whether two entries may have equal heads. Set when they might, cleared when the node is laid out anew.
   [[nodiscard]] constexpr bool ties() const noexcept { return ((word_ >> 31U) & 1U) != 0; }

@@ -33,6 +33,14 @@ struct Entries {
     separators[rank] = separator;
     ++count;
   }
+  void erase(unsigned rank) noexcept {
+    for (unsigned i = rank + 1; i < count; ++i) {
+      heads[i - 1] = heads[i];
+      values[i - 1] = values[i];
+      separators[i - 1] = separators[i];
+    }
+    --count;
+  }
 };
 
 /// Shape constants of a tree; tests use tiny ones so that few keys split all levels.
@@ -50,6 +58,9 @@ struct NodeShape {
   static constexpr unsigned split_above(bool leaf) noexcept {
     return capacity(leaf) - (capacity(leaf) < 16 ? 1 : capacity(leaf) / 8);
   }
+  /// An inner node with at most so many entries takes over its right neighbour's last child: with more, it
+  /// would soon split again.
+  static constexpr unsigned kFoldUpTo = InnerBlocks * Slots / 2;
 };
 
 }  // namespace mxkv::index

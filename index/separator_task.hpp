@@ -5,6 +5,9 @@
 // the parent in turn. Until it has run, searches reach the new node by the right link. It shares the pin of
 // the task that split; the new node cannot go away while its separator is pending.
 //
+// A node that lost its entries before its parent knew it could not be unlinked then; so who tells the parent
+// looks at it once more.
+//
 // GrowRootTask replaces a root that has no parent. It runs in the tree's pool, so two never run at once, and
 // looks again whether the root still is the node's level: if not, the separator goes the ordinary way.
 #pragma once
@@ -17,6 +20,15 @@ namespace mxkv::index {
 template <class Traits>
 void spawn_separator(Tree<Traits>& tree, InsertPlan<Traits>& split, unsigned parent_level,
                      const runtime::MxTask& splitter, runtime::Worker& worker);
+
+/// Starts to unlink `node` if it is thin; see unlink_task.hpp. `holder` found it under its pin.
+template <class Traits>
+void unlink_if_thin(Tree<Traits>& tree, Node<typename Traits::Shape>& node, const runtime::MxTask& holder,
+                    runtime::Worker& worker);
+/// The same for the right neighbour of `node`.
+template <class Traits>
+void unlink_right_of(Tree<Traits>& tree, const Node<typename Traits::Shape>& node,
+                     const runtime::MxTask& holder, runtime::Worker& worker);
 
 template <class Traits>
 class GrowRootTask final : public runtime::MxTask {
@@ -81,7 +93,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
 
   bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
     if (this->here().generation() != right_->generation()) {
-      discard(worker);  // the tree was cleared: the node goes with the old one
+      give_up(worker);  // the tree was cleared: the node goes with the old one
       otherwise = runtime::step::done;
       return false;
     }
@@ -93,9 +105,15 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       otherwise = this->resume_node(scratch, worker);
       return false;
     }
+    if (scratch.meta.frozen()) [[unlikely]] {
+      otherwise = this->wait_for_unlink();
+      return false;
+    }
     if (scratch.found.found) {
+      MXKV_ASSERT(runtime::TaggedPointer{scratch.found.value}.object() == right_,
+                  "a separator has one child");
       right_->store_separator_pending(false);
-      discard(worker);
+      give_up(worker);
       otherwise = runtime::step::done;
       return false;
     }
@@ -106,7 +124,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
     } else if (plan == planned::out_of_memory) {
       // The tree stays correct without it: searches take the right link, and who does tries again.
       right_->mark_separator_lost();
-      discard(worker);
+      give_up(worker);
       otherwise = runtime::step::done;
     }
     return plan == planned::ready;
@@ -125,6 +143,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
 
   runtime::step finish(Scratch& scratch, runtime::Worker& worker) {
     if (!scratch.plan.splits()) {
+      posted(this->tree(), *right_, *this, worker);
       return runtime::step::done;  // the record is the node's now
     }
     spawn_separator(this->tree(), scratch.plan, level_ + 1, *this, worker);
@@ -135,7 +154,20 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
   void abandon(Scratch& scratch, runtime::Worker& worker) { scratch.plan.abandon(worker); }
   void discard(runtime::Worker& worker) { Traits::free_fence(worker, separator_); }
 
+  /// The parent knows `right` now.
+  static void posted(Tree<Traits>& tree, NodeT& right, const runtime::MxTask& poster,
+                     runtime::Worker& worker) {
+    unlink_if_thin(tree, right, poster, worker);
+    if (!right.leaf()) {
+      // A split may have made room for the last child of the next one.
+      unlink_right_of(tree, right, poster, worker);
+    }
+  }
+
  private:
+  /// The record may have been a parent's before (a fold that was undone), and be read there still.
+  void give_up(runtime::Worker& worker) { this->tree().retire_fence(worker, separator_); }
+
   runtime::step grow_or_retry(runtime::Worker& worker) {
     auto* grow = worker.create<GrowRootTask<Traits>>(this->tree(), separator_, *right_, level_);
     grow->annotations().pin_slot = std::exchange(this->annotations().pin_slot, runtime::Annotations::kNoPin);
@@ -152,7 +184,7 @@ template <class Traits>
 runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
   auto* old_root = static_cast<NodeT*>(tree_->root().object());
   if (old_root->generation() != right_->generation()) {
-    discard(worker);
+    tree_->retire_fence(worker, separator_);
     return runtime::step::done;
   }
   if (old_root->meta().level() >= parent_level_) {
@@ -166,7 +198,7 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
                     : nullptr;
   if (root == nullptr) {
     right_->mark_separator_lost();
-    discard(worker);
+    tree_->retire_fence(worker, separator_);
     return runtime::step::done;
   }
   Entries entries;
@@ -176,6 +208,7 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
   root->layout(entries, 0, 2);
   tree_->publish_root(root);
   right_->store_separator_pending(false);
+  SeparatorTask<Traits>::posted(*tree_, *right_, *this, worker);
   return runtime::step::done;
 }
 
@@ -216,3 +249,5 @@ void retry_lost_separator(Tree<Traits>& tree, Node<typename Traits::Shape>& righ
 }
 
 }  // namespace mxkv::index
+
+#include "index/unlink_task.hpp"

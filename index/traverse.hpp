@@ -246,6 +246,13 @@ class TraverseTask : public runtime::MxTask {
     return runtime::step::again;
   }
 
+  /// The node is on its way out: once more from the root, behind other work, so that it gets on.
+  runtime::step wait_for_unlink() noexcept {
+    UnlinkCounters::count(tree_->unlinks().waits);
+    aim_at_root();
+    return runtime::step::retry;
+  }
+
   /// Points the task at the header of a node.
   void enter(runtime::TaggedPointer node) noexcept {
     set_mark(kOvertaken, false);

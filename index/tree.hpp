@@ -23,6 +23,18 @@ struct TreeOptions {
   runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
 };
 
+/// What became of nodes that deletes left with nothing, or little, in them. Relaxed; any worker counts.
+struct UnlinkCounters {
+  std::atomic<std::uint64_t> leaves{0};    ///< empty ones that were unlinked
+  std::atomic<std::uint64_t> branches{0};  ///< whose one child went to the left neighbour
+  std::atomic<std::uint64_t> undone{0};  ///< branches that stayed, since that neighbour had no room after all
+  std::atomic<std::uint64_t> waits{0};   ///< tasks that met a node on its way out and looked again later
+
+  static void count(std::atomic<std::uint64_t>& counter) noexcept {
+    counter.fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
 namespace detail {
 /// Starts to take a tree apart that nobody can reach any more.
 template <class Traits>
@@ -43,7 +55,9 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
                    runtime::primitive::serialized_by_scheduling),
         runtime_(runtime),
         options_(options),
-        subtree_kind_(runtime.add_reclaim_kind(&detail::tear_down<Traits>)) {
+        subtree_kind_(runtime.add_reclaim_kind(&detail::tear_down<Traits>)),
+        memory_kind_(runtime.add_reclaim_kind(
+            [](runtime::Worker& worker, void* memory) { worker.nodes().release(memory); })) {
     MXKV_ASSERT(options.leaves != runtime::primitive::none && options.inner_nodes != runtime::primitive::none,
                 "the nodes of a tree are synchronised");
     NodeT* root = allocate_node(runtime.worker(runtime::WorkerId{0}), 0, 0);
@@ -120,14 +134,32 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   void retire_subtree(runtime::Worker& worker, NodeT* root) {
     worker.retire(root, subtree_kind_, sizeof(NodeT));
   }
+  /// Retires a node that was unlinked: its memory alone, not what it refers to.
+  void retire_node(runtime::Worker& worker, NodeT& node) {
+    worker.retire(&node, memory_kind_, sizeof(NodeT));
+  }
+  /// Retires a fence or separator that readers may still look at.
+  void retire_fence(runtime::Worker& worker, std::uint64_t fence) {
+    if constexpr (!Traits::kExact) {
+      if (fence != 0) {
+        auto* record = reinterpret_cast<void*>(fence);
+        worker.retire(record, memory_kind_, worker.nodes().usable_size(record));
+      }
+    }
+  }
+
+  /// Any thread.
+  [[nodiscard]] UnlinkCounters& unlinks() noexcept { return unlinks_; }
 
  private:
   runtime::Runtime& runtime_;
   TreeOptions options_;
   runtime::ReclaimKind subtree_kind_;
+  runtime::ReclaimKind memory_kind_;
   NodeT* spare_ = nullptr;
   std::atomic<std::uint64_t> root_{0};
   std::atomic<unsigned> near_level_{0};
+  alignas(runtime::kCacheLineBytes) UnlinkCounters unlinks_;  // apart from what every search reads
 };
 
 }  // namespace mxkv::index

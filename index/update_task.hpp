@@ -140,6 +140,11 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       this->look_again();
       return runtime::step::again;
     }
+    if (scratch.decision.action == Decision::what::remove) {
+      if (this->here().meta().thin()) [[unlikely]] {
+        spawn_unlink(this->tree(), this->here(), *this, worker);
+      }
+    }
     return this->self().committed(scratch.found.found, scratch.found.value, worker);
   }
 
@@ -167,6 +172,10 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   }
 
   bool plan_insert(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
+    if (scratch.meta.frozen()) [[unlikely]] {
+      otherwise = this->wait_for_unlink();
+      return false;
+    }
     switch (scratch.plan.plan(this->tree(), this->here(), this->seen_version(), scratch.found.at, worker)) {
       case planned::ready:
         return true;

@@ -47,6 +47,10 @@ TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
   EXPECT_GT(sum.stage_conflicts, worlds / 4);
   EXPECT_GT(sum.out_of_memory, worlds / 4);
   EXPECT_GT(sum.deep_trees, worlds / 8);
+  EXPECT_GT(sum.unlinked, worlds);
+  EXPECT_GT(sum.folded, worlds / 50);
+  EXPECT_GT(sum.fold_undone, 0U);
+  EXPECT_GT(sum.unlink_waits, worlds);
 }
 
 INSTANTIATE_TEST_SUITE_P(Trees, Simulation, ::testing::Range(std::uint64_t{0}, std::uint64_t{kKinds}),

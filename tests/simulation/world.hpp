@@ -42,15 +42,21 @@ struct Report {
   std::uint64_t stage_conflicts = 0;
   std::uint64_t out_of_memory = 0;
   std::uint64_t deep_trees = 0;  ///< of three levels and more
+  std::uint64_t unlinked = 0;    ///< leaves
+  std::uint64_t folded = 0;      ///< inner nodes
+  std::uint64_t fold_undone = 0;
+  std::uint64_t unlink_waits = 0;
 
   void add(const Report& other) {
     complaints.insert(complaints.end(), other.complaints.begin(), other.complaints.end());
     fingerprint = fingerprint * 1'000'003 + other.fingerprint;
-    for (const auto member :
-         {&Report::interruptions, &Report::parks, &Report::worker_wakes, &Report::pools_stolen,
-          &Report::pools_moved, &Report::objects_moved, &Report::immediate_of_others, &Report::deferred,
-          &Report::deferred_far, &Report::forwarded, &Report::retries, &Report::reclaimed, &Report::misplaced,
-          &Report::stage_conflicts, &Report::out_of_memory, &Report::deep_trees}) {
+    for (const auto member : {&Report::interruptions,       &Report::parks,           &Report::worker_wakes,
+                              &Report::pools_stolen,        &Report::pools_moved,     &Report::objects_moved,
+                              &Report::immediate_of_others, &Report::deferred,        &Report::deferred_far,
+                              &Report::forwarded,           &Report::retries,         &Report::reclaimed,
+                              &Report::misplaced,           &Report::stage_conflicts, &Report::out_of_memory,
+                              &Report::deep_trees,          &Report::unlinked,        &Report::folded,
+                              &Report::fold_undone,         &Report::unlink_waits}) {
       this->*member += other.*member;
     }
   }
@@ -138,6 +144,7 @@ class World {
       load.in_flight = 1 + random_.below(16);
       load.scans_in_64 = static_cast<unsigned>(random_.below(9));
       load.clears_in_1024 = i == 0 ? clears : 0;
+      load.wave = options_.wave;
       load.disturb = random_.below(2) == 0;
       load.meanwhile = [this] { stepper_.meanwhile(); };
       clients_.emplace_back(bells_, i, options_.errands, tree_, env_, keys_, ticks_, load);
@@ -147,7 +154,7 @@ class World {
   }
 
   Report run() {
-    constexpr std::uint64_t kMost = 100'000;
+    constexpr std::uint64_t kMost = 1'000'000;
     constexpr std::uint64_t kUnrest =
         8'000;  // then it gets calm: moving versions could go on defeating writers
     const std::uint64_t last = options_.ends_early ? random_.below(400) : kMost;
@@ -243,7 +250,14 @@ class World {
     }
     complaints_.unless(tree.pending == 0 || options_.short_of_memory || options_.ends_early,
                        "a node's separator was never posted");
+    complaints_.unless(tree.frozen == 0 || options_.ends_early, "a node was frozen and never unlinked");
+    complaints_.unless(tree.left_over == 0 || options_.ends_early, "a node was not unlinked");
     report.deep_trees = tree.levels > 2 ? 1 : 0;
+    index::UnlinkCounters& unlinks = tree_.unlinks();
+    report.unlinked = unlinks.leaves.load();
+    report.folded = unlinks.branches.load();
+    report.fold_undone = unlinks.undone.load();
+    report.unlink_waits = unlinks.waits.load();
   }
 
   runtime::Random random_;

@@ -133,6 +133,10 @@ WorldOptions draw_world(Random& random) {
   world.tree = draw_tree(random);
   world.keys = 4 + random.below(one_in(random, 3) ? 250 : 60);
   world.operations = 20 + random.below(120);
+  if (!one_in(random, 4)) {
+    world.wave = 40 + random.below(300);
+    world.operations *= 3;
+  }
   world.errands = one_in(random, 4) ? 0 : random.below(40);
   world.interruptions_in_64 = one_in(random, 3) ? 0 : 1 + static_cast<unsigned>(random.below(16));
   world.uneven_speed = one_in(random, 2);

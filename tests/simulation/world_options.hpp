@@ -19,6 +19,7 @@ struct WorldOptions {
   index::TreeOptions tree;
   std::size_t keys = 0;
   std::size_t operations = 0;  ///< on the tree, of each worker's client
+  std::size_t wave = 0;        ///< as index::testing::LoadOptions has it
   std::size_t errands = 0;     ///< of each worker's client
   unsigned interruptions_in_64 = 0;
   bool uneven_speed = false;  ///< some workers step rarely

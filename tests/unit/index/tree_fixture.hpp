@@ -81,6 +81,8 @@ class TreeUnderTest {
     const CheckReport report = Checker<Traits>::check(tree_);
     EXPECT_THAT(report.errors, ::testing::IsEmpty());
     EXPECT_EQ(report.pending, 0U);
+    EXPECT_EQ(report.frozen, 0U);
+    EXPECT_EQ(report.left_over, 0U) << "nodes that should have been unlinked";
     EXPECT_EQ(report.entries, model.size());
     for (const auto& [key, number] : model) {
       const Operation<Env> out = find(key);

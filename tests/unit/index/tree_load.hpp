@@ -18,6 +18,7 @@ struct LoadOptions {
   std::size_t in_flight = 8;  ///< at most so many at once
   unsigned scans_in_64 = 4;   ///< how many of 64 operations are scans
   unsigned clears_in_1024 = 0;
+  std::size_t wave = 0;  ///< ticks; in every second wave, most operations remove neighbouring keys. 0: none
   bool disturb = false;  ///< now and then, a version moves between a writer's read and its latch
   std::function<void()> meanwhile = {};  ///< see TreeContext
 };
@@ -29,7 +30,8 @@ class TreeLoad : public runtime::Poller {
   using OwnedKey = typename Env::OwnedKey;
   using Histories = std::map<OwnedKey, KeyHistory>;
 
-  /// `keys`: sorted; the keys at even places are never removed. `ticks`: shared by all loads, gives moments.
+  /// `keys`: sorted; without waves, the keys at even places are never removed. `ticks`: shared by all loads,
+  /// gives moments.
   TreeLoad(Tree<typename Env::Traits>& tree, const Env& env, const std::vector<OwnedKey>& keys,
            std::atomic<std::uint64_t>& ticks, const LoadOptions& options)
       : keys_(keys),
@@ -122,13 +124,16 @@ class TreeLoad : public runtime::Poller {
   Operation<Env>& next_operation() {
     constexpr verb kVerbs[] = {verb::find,   verb::find,   verb::find,         verb::upsert, verb::upsert,
                                verb::upsert, verb::remove, verb::compare_swap, verb::add,    verb::touch};
-    const std::size_t at = random_.below(keys_.size());
+    std::size_t at = random_.below(keys_.size());
     Operation<Env>& op = operations_.emplace_back();
-    op.key = keys_[at];
     op.how = kVerbs[random_.below(std::size(kVerbs))];
-    if (op.how == verb::remove && at % 2 == 0) {
+    if (options_.wave == 0 && op.how == verb::remove && at % 2 == 0) {
       op.how = verb::upsert;
+    } else if (options_.wave != 0 && ticks_.load() / options_.wave % 2 != 0 && random_.below(16) != 0) {
+      at = (options_.seed + next_removed_++) % keys_.size();
+      op.how = verb::remove;
     }
+    op.key = keys_[at];
     if (random_.below(1024) < options_.clears_in_1024) {
       op.how = verb::clear;
     }
@@ -182,6 +187,7 @@ class TreeLoad : public runtime::Poller {
   std::deque<Operation<Env>> operations_;
   std::deque<Range<Env>> ranges_;
   std::size_t started_ = 0;
+  std::size_t next_removed_ = 0;
   std::atomic<std::size_t> ended_{0};
 };
 
