@@ -1,8 +1,9 @@
 // The tree by itself: random 64-bit keys, uniform operations, one worker on the calling thread.
 //
 // Shows what the annotations bring: the same tasks with prefetching at spawn, by distance, and off, in turn
-// (A B A B), as medians; and the ceiling, a hand-written walk of the same nodes with as many in flight. As
-// many operations are in flight as the window holds; a finished one starts anew with the next key.
+// (A B A B), as medians; with nodes under any primitive and epochs in any mode. As many operations are in
+// flight as the window holds; a finished one starts anew with the next key. What the tree does beside other
+// containers and its ceilings is bench/index's to tell.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -11,57 +12,18 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/figures/figure.hpp"
-#include "bench/index/hand_walk.hpp"
 #include "bench/index/tree_work.hpp"
 #include "index/checker.hpp"
-#include "index/scan_task.hpp"
 
 namespace {
 
 using namespace mxkv;  // NOLINT(google-build-using-namespace): a program, not a header
-using bench::key_of;
 using bench::ReadTask;
 using bench::Run;
 using bench::WriteTask;
-using runtime::step;
 using runtime::Worker;
 using Traits = bench::IntegerTraits;
 using Tree = bench::IntegerTree;
-
-/// A scan of `length` entries from a random key, again and again.
-class RangeTask final : public index::ScanTask<RangeTask, Traits> {
- public:
-  RangeTask(const runtime::TaskClass* task_class, Tree& tree, Run& run, std::uint64_t length) noexcept
-      : ScanTask(task_class, tree), run_(&run), length_(length) {
-    key_ = key_of(run.random.below(run.keys));
-    ++run.started;
-  }
-  [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
-  void set_key(std::uint64_t key) noexcept { key_ = key; }
-  [[nodiscard]] bool backward() const noexcept { return false; }
-  bool visit(std::uint64_t head, std::uint64_t value, Worker&) {
-    run_->wrong += value == ~head ? 0 : 1;
-    return ++seen_ < length_;
-  }
-  step finished(bool, Worker& worker) {
-    ++run_->finished;
-    if (run_->started >= run_->wanted) {
-      return step::done;
-    }
-    ++run_->started;
-    seen_ = 0;
-    key_ = key_of(run_->random.below(run_->keys));
-    worker.repin(*this);
-    set_own_mark(false);
-    return restart(false);
-  }
-
- private:
-  std::uint64_t key_ = 0;
-  Run* run_;
-  std::uint64_t length_;
-  std::uint64_t seen_ = 0;
-};
 
 /// Million operations a second of CPU time.
 template <class Spawn>
@@ -69,16 +31,6 @@ double measure(runtime::Runtime& runtime, Run& run, std::uint64_t operations, st
                const Spawn& spawn) {
   const double start = bench::thread_cpu_seconds();
   bench::execute(runtime, run, operations, in_flight, spawn);
-  return static_cast<double>(operations) / (bench::thread_cpu_seconds() - start) / 1e6;
-}
-
-/// Million look-ups a second of the hand-written walk.
-double measure_hand_walk(const Tree& tree, Run& run, std::uint64_t operations, std::uint32_t in_flight) {
-  bench::HandWalk<Traits> walk{tree, in_flight};
-  const double start = bench::thread_cpu_seconds();
-  walk.run(
-      operations, [&run] { return key_of(run.random.below(run.keys)); },
-      [&run](std::uint64_t key, std::uint64_t value) { run.wrong += value == ~key ? 0 : 1; });
   return static_cast<double>(operations) / (bench::thread_cpu_seconds() - start) / 1e6;
 }
 
@@ -148,7 +100,6 @@ int main(int argc, char** argv) {
   const auto spawn_insert = [&](Worker& on) { on.create<WriteTask>(tree, run, true)->start(on); };
   const auto spawn_update = [&](Worker& on) { on.create<WriteTask>(tree, run, false)->start(on); };
   const auto spawn_read = [&](Worker& on) { on.create<ReadTask>(tree, run)->start(on); };
-  const auto spawn_scan = [&](Worker& on) { on.create<RangeTask>(tree, run, std::uint64_t{100})->start(on); };
 
   std::printf("%-34s %8.2f Mops/s\n", "load from empty, random order",
               measure(runtime, run, keys, window, spawn_insert));
@@ -162,9 +113,7 @@ int main(int argc, char** argv) {
                 measure(runtime, run, operations, window, spawn_read));
     return run.wrong == 0 ? 0 : 1;
   }
-  std::vector<double> by_hand;
   for (unsigned round = 0; round < rounds; ++round) {
-    by_hand.push_back(measure_hand_walk(tree, run, operations, window));
     for (Variant& variant : variants) {
       worker.set_prefetch(variant.prefetch);
       variant.reads.push_back(measure(runtime, run, operations, window, spawn_read));
@@ -175,16 +124,9 @@ int main(int argc, char** argv) {
   }
   std::printf("%-34s %8.2f times\n", "prefetch at spawn against off",
               bench::median(variants[0].reads) / bench::median(variants[2].reads));
-  std::printf("%-34s %8.2f Mops/s\n", "the same walked by hand, no tasks", bench::median(by_hand));
-  std::printf("%-34s %8.2f times\n", "prefetch at spawn against that",
-              bench::median(variants[0].reads) / bench::median(by_hand));
   worker.set_prefetch({runtime::prefetch_mode::at_spawn, 8, window});
   std::printf("%-34s %8.2f Mops/s\n", "updates", measure(runtime, run, operations, window, spawn_update));
-  std::printf("%-34s %8.2f M/s\n", "scans of 100",
-              measure(runtime, run, operations / 20, window, spawn_scan));
   const auto report = index::Checker<Traits>::check(tree);
-  std::printf("%-34s %8u levels, %zu nodes, %.1f bytes a key\n", "tree", report.levels, report.nodes,
-              static_cast<double>(runtime.node_space().span_bytes()) / static_cast<double>(report.entries));
   if (run.wrong > 0 || !report.ok() || report.entries != keys) {
     std::fprintf(stderr, "%zu wrong results, %zu violated invariants, %zu entries\n",
                  static_cast<std::size_t>(run.wrong), report.errors.size(), report.entries);
