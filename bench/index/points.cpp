@@ -84,6 +84,9 @@ std::string flights_chart(const Points& points, const std::string& title, const 
         line.points.emplace_back(std::log2(point->in_flight), point->median);
       }
     }
+    if (line.points.size() == 1) {  // one operation at a time: a level to compare with
+      line.points = {{chart.x.least, line.points.front().second}, {chart.x.most, line.points.front().second}};
+    }
     chart.lines.push_back(std::move(line));
   }
   return "<figure>\n" + draw(chart) + "</figure>\n";
@@ -186,18 +189,22 @@ void add_session(std::string& out, const IndexResults& results, const std::strin
     out += flights_chart(others, "mxkv by operations in flight: " + where,
                          [](const IndexPoint& point) { return point.what + ", " + point.by; });
   }
-  const auto bars = [&](bool scans) {
-    return points_where(results, [&here, scans](const IndexPoint& point) {
-      return here(point) && point.unit != "bytes" && point.container != "random lines" &&
-             (point.what == "scan of 100") == scans;
+  const auto add_bars = [&](const std::string& title, const std::string& axis, const auto& wanted) {
+    const Points found = points_where(results, [&](const IndexPoint& point) {
+      return here(point) && point.unit != "bytes" && point.container != "random lines" && wanted(point);
     });
-  };
-  for (const bool scans : {false, true}) {
-    if (const Points found = bars(scans); !found.empty()) {
-      out += workload_bars(found, (scans ? "Scans of 100: " : "Workloads: ") + where,
-                           scans ? "million scans/s" : "million operations/s");
+    if (!found.empty()) {
+      out += workload_bars(found, title + ": " + where, axis);
     }
+  };
+  const auto scans = [](const IndexPoint& point) { return point.what == "scan of 100"; };
+  for (const bool zipfian : {false, true}) {
+    add_bars(zipfian ? "Workloads, zipfian" : "Workloads, uniform", "million operations/s",
+             [&scans, zipfian](const IndexPoint& point) {
+               return !scans(point) && (point.by == "zipfian") == zipfian;
+             });
   }
+  add_bars("Scans of 100", "million scans/s", scans);
   out += "</div>\n";
   add_memory(out, points_where(results, [&](const IndexPoint& point) {
                return here(point) && point.unit == "bytes";

@@ -92,7 +92,7 @@ class IndexBenchTest(unittest.TestCase):
         page = xml.etree.ElementTree.fromstring(text.split("\n", 1)[1])
         drawn = {svg.get("aria-label") for svg in page.iter("{http://www.w3.org/2000/svg}svg")}
         for title in ("Look-ups, uniform: 64-bit keys, 1 worker", "Random lines of memory: 64-bit keys, 1 worker",
-                      "Workloads: 24-byte keys, 2 workers", "Scans of 100: 250-byte keys, 1 worker",
+                      "Workloads, zipfian: 24-byte keys, 2 workers", "Scans of 100: 250-byte keys, 1 worker",
                       "mxkv by operations in flight: 64-bit keys, 2 workers"):
             self.assertIn(title, drawn)
 
