@@ -189,6 +189,10 @@ void Statistics::runtime_group(StatText& text) const {
   text.add("order", runtime_.options().order == runtime::task_order::las ? "las" : "nls");
   text.add("rebalance", runtime::rebalance_strategy_name(runtime_.options().rebalance.strategy));
   text.add("misplaced_submits", runtime_.misplaced());
+  index::UnlinkCounters& unlinks = store_.tree().unlinks();
+  text.add("leaves_unlinked", unlinks.leaves.load(std::memory_order_relaxed));
+  text.add("inner_nodes_folded", unlinks.branches.load(std::memory_order_relaxed));
+  text.add("unlink_waits", unlinks.waits.load(std::memory_order_relaxed));
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
     const runtime::WorkerCounters& counters =
         runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).counters();

@@ -156,6 +156,23 @@ class RuntimeModesTest(ServerCase):
         self.assertEqual((stats["misplaced_submits"], stats["worker:0:misplaced"]), ("0", "0"))
 
 
+@mxkv_only("own groups")
+class UnlinkTest(ServerCase):
+    KEYS = 20_000
+
+    def test_what_deletes_emptied_is_unlinked(self):
+        client = self.connect()
+        for command in ("set u%06d 0 0 1 noreply\r\nv\r\n", "delete u%06d noreply\r\n"):
+            for first in range(0, self.KEYS, 500):
+                client.send("".join(command % n for n in range(first, first + 500)).encode())
+            client.send(b"get none\r\n")
+            self.assertEqual(client.line(), b"END")
+        wait_for(lambda: int(client.stats(b"runtime")["inner_nodes_folded"]) > 0, "a fold")
+        self.assertGreater(int(client.stats(b"runtime")["leaves_unlinked"]), self.KEYS // 100)
+        client.send(b"scan - + 10\r\n")
+        self.assertEqual(client.line(), b"END")
+
+
 @mxkv_only("task order")
 class TaskOrderTest(ServerCase):
     order = "las"

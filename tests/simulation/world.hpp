@@ -18,6 +18,7 @@
 #include "tests/simulation/memory_check.hpp"
 #include "tests/simulation/world_options.hpp"
 #include "tests/unit/index/byte_keys.hpp"
+#include "tests/unit/index/interrupted.hpp"
 #include "tests/unit/index/tree_load.hpp"
 
 namespace mxkv::simulation {
@@ -131,6 +132,7 @@ class World {
         errands_(machine_.runtime, stepper_, random_, complaints_, what),
         interference_(machine_.runtime, machine_.clock, tree_, random_, options_.short_of_memory),
         fault_(what) {
+    index::testing::interruption() = [this] { stepper_.meanwhile(); };
     const std::size_t workers = machine_.runtime.worker_count();
     bells_.rung.resize(workers);
     bells_.lost_of_8 = what == fault::lost_wake_up ? 4 : 0;
@@ -152,6 +154,10 @@ class World {
       machine_[i].set_poller(clients_.back());
     }
   }
+
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World() { index::testing::interruption() = nullptr; }
 
   Report run() {
     constexpr std::uint64_t kMost = 1'000'000;

@@ -7,12 +7,13 @@ namespace {
 using index::NodeShape;
 using index::testing::ByteEnv;
 using index::testing::IntegerEnv;
+using index::testing::Interrupted;
 
 // Of four to nine entries, so that few keys make deep trees.
-using SmallIntegers = IntegerEnv<NodeShape<2, 2, 2, false>>;
-using Integers = IntegerEnv<NodeShape<3, 2, 3, false>>;
-using SmallBytes = ByteEnv<NodeShape<2, 2, 2, true>>;
-using Bytes = ByteEnv<NodeShape<3, 2, 3, true>>;
+using SmallIntegers = Interrupted<IntegerEnv<NodeShape<2, 2, 2, false>>>;
+using Integers = Interrupted<IntegerEnv<NodeShape<3, 2, 3, false>>>;
+using SmallBytes = Interrupted<ByteEnv<NodeShape<2, 2, 2, true>>>;
+using Bytes = Interrupted<ByteEnv<NodeShape<3, 2, 3, true>>>;
 
 }  // namespace
 

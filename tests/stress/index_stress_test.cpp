@@ -39,7 +39,8 @@ void expect_linearizable(const Crowd& crowd, const std::vector<typename Env::Own
                            .operations = 3'000,
                            .in_flight = 4,
                            .scans_in_64 = 2,
-                           .clears_in_1024 = crowd.clears_in_1024};
+                           .clears_in_1024 = crowd.clears_in_1024,
+                           .wave = 400};
     loads.emplace_back(tree, env, keys, ticks, load);
     runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).set_poller(loads.back());
   }
@@ -60,6 +61,7 @@ void expect_linearizable(const Crowd& crowd, const std::vector<typename Env::Own
     const auto wrong = history.contradiction();
     EXPECT_FALSE(wrong.has_value()) << ::testing::PrintToString(key) << ": " << *wrong;
   }
+  EXPECT_GT(tree.unlinks().leaves.load(), 0U);
   runtime.drain_stopped();
   EXPECT_THAT(Checker<Traits>::check(tree).errors, ::testing::IsEmpty());
   drain(tree, runtime);
