@@ -30,22 +30,29 @@ inline std::uint64_t load_big_endian(const char* data) noexcept {
 }
 }  // namespace detail
 
-/// The head of `key` after its first `offset` bytes. Reads nothing outside of the key.
-inline std::uint64_t head_of(KeyView key, std::size_t offset) noexcept {
+namespace detail {
+/// head_of() where fewer than eight bytes are left.
+[[gnu::noinline]] inline std::uint64_t short_head_of(KeyView key, std::size_t offset) noexcept {
   const std::size_t size = key.size();
-  if (offset + 8 <= size) {
-    return detail::load_big_endian(key.data() + offset);
-  }
   if (offset >= size) {
     return 0;
   }
   const std::size_t rest = size - offset;  // 1 to 7
   if (size >= 8) {
-    return detail::load_big_endian(key.data() + size - 8) << (8 * (8 - rest));
+    return load_big_endian(key.data() + size - 8) << (8 * (8 - rest));
   }
   char padded[8] = {};
   std::memcpy(padded, key.data() + offset, rest);
-  return detail::load_big_endian(padded);
+  return load_big_endian(padded);
+}
+}  // namespace detail
+
+/// The head of `key` after its first `offset` bytes. Reads nothing outside of the key.
+[[gnu::always_inline]] inline std::uint64_t head_of(KeyView key, std::size_t offset) noexcept {
+  if (offset + 8 <= key.size()) [[likely]] {
+    return detail::load_big_endian(key.data() + offset);
+  }
+  return detail::short_head_of(key, offset);
 }
 
 /// Bytes that both keys begin with.

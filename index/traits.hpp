@@ -50,7 +50,9 @@ struct ByteTraits {
   using Record = RecordT;
   static constexpr bool kExact = false;
 
-  static std::uint64_t head(Key key, std::size_t prefix) noexcept { return head_of(key, prefix); }
+  [[gnu::always_inline]] static std::uint64_t head(Key key, std::size_t prefix) noexcept {
+    return head_of(key, prefix);
+  }
   static std::strong_ordering order(Key key, std::uint64_t fence) noexcept {
     return key.compare(SeparatorRecord::key_of(fence)) <=> 0;
   }

@@ -147,6 +147,9 @@ class TraverseTask : public runtime::MxTask {
     const auto at = static_cast<stage>(annotations().stage);
     if (at == stage::item) {
       next = self().resume_item(worker);
+      if constexpr (requires { self().usual_commit(worker, next); }) {
+        return next != runtime::step::now || self().usual_commit(worker, next);
+      }
       return next != runtime::step::now;
     }
     if (annotations().mark != 0 ||
@@ -156,7 +159,13 @@ class TraverseTask : public runtime::MxTask {
     if (at == stage::header) {
       return run_header(next);
     }
-    return at == stage::block && run_block(worker, next);
+    if (at == stage::block) {
+      return run_block(worker, next);
+    }
+    if constexpr (requires { self().usual_commit(worker, next); }) {
+      return self().usual_commit(worker, next);
+    }
+    return false;
   }
 
   /// A writer came in between: once more from the header.

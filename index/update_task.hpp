@@ -57,6 +57,38 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
                                   scratch);
   }
 
+  /// Lines of a record that the task touches before it decides. Derived may know better.
+  [[nodiscard]] unsigned record_lines(std::uint64_t value) const noexcept {
+    return Traits::Record::lines(value);
+  }
+
+  [[nodiscard, gnu::always_inline]] bool usual_target(const NodeT& node, NodeMeta meta, Rank rank,
+                                                      unsigned block, const runtime::OptimisticRead& read,
+                                                      runtime::Worker& worker, runtime::step& next) {
+    const unsigned slot = node.count_below(true, block, rank);
+    if (!node.holds_rank(true, block, slot, rank) || meta.ties()) [[unlikely]] {
+      return false;
+    }
+    const Position at = SearchT::position(block, slot);
+    const std::uint64_t value = node.value(true, at);
+    if (!read.valid()) [[unlikely]] {
+      return false;
+    }
+    if constexpr (Traits::kExact) {
+      return commit_usual(at, value, worker, next);
+    } else {
+      next = visit_record(value, at);
+      return true;
+    }
+  }
+
+  /// After resume_item() found the key: the latch alone is missing.
+  [[nodiscard]] bool usual_commit(runtime::Worker& worker, runtime::step& next)
+    requires(!Traits::kExact)
+  {
+    return commit_usual(at_, visit_.value, worker, next);
+  }
+
   /// Readers never get here: the target is entered as a writer.
   runtime::step resume_target(Scratch& /*scratch*/, runtime::Worker& worker) {
     return this->conflict(worker);
@@ -92,7 +124,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       otherwise = this->resume_node(scratch, worker);
       return false;
     } else if (scratch.found.candidate) {
-      otherwise = visit_record(scratch.found);
+      otherwise = visit_record(scratch.found.value, scratch.found.at);
       return false;
     }
     const Found& found = scratch.found;
@@ -158,14 +190,54 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   using Base::Base;
 
  private:
-  runtime::step visit_record(const Found& found) noexcept {
+  /// Changes an entry that was there at seen_version(), as prepare(), apply() and finish() would, for those
+  /// decisions that need no more than the latch. False: nothing was done.
+  [[nodiscard]] bool commit_usual(Position at, std::uint64_t old, runtime::Worker& worker,
+                                  runtime::step& next) {
+    if (this->object().synchronization() != runtime::primitive::optimistic_latch) {
+      return false;
+    }
+    NodeT& leaf = this->here();
+    if (!runtime::OptimisticRead{leaf, this->seen_version()}.valid()) [[unlikely]] {
+      next = this->conflict(worker);
+      return true;
+    }
+    const Decision decision = this->self().decide(true, old, worker);
+    switch (decision.action) {
+      case Decision::what::leave:
+        next = this->self().left(true, old, worker);
+        return true;
+      case Decision::what::wait:
+        next = runtime::step::parked;  // and goes on from the same version, if that lasts
+        return true;
+      case Decision::what::remove:
+        return false;
+      case Decision::what::put:
+      case Decision::what::in_place:
+        break;
+    }
+    runtime::WriteLatch latch = runtime::WriteLatch::upgrade(leaf, this->seen_version());
+    if (!latch) [[unlikely]] {
+      next = this->conflict(worker);
+      return true;
+    }
+    this->self().commit(leaf, true, old, decision.value, worker);
+    if (decision.action == Decision::what::put) {
+      leaf.store_value(true, at, decision.value);
+    }
+    latch.release();
+    next = this->self().committed(true, old, worker);
+    return true;
+  }
+
+  runtime::step visit_record(std::uint64_t value, Position at) noexcept {
     if constexpr (!Traits::kExact) {
       visit_.leaf = this->object();
-      visit_.value = found.value;
-      at_ = found.at;
+      visit_.value = value;
+      at_ = at;
       using Record = typename Traits::Record;
-      this->annotate_lines(runtime::TaggedPointer::unsynchronized(Record::address(found.value)), 0,
-                           Record::lines(found.value));
+      this->annotate_lines(runtime::TaggedPointer::unsynchronized(Record::address(value)), 0,
+                           this->self().record_lines(value));
       this->set_stage(stage::item);
     }
     return this->when_loaded();

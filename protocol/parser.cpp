@@ -3,7 +3,6 @@
 
 #include "protocol/commands.hpp"
 #include "protocol/line_scan.hpp"
-#include "protocol/usual_lines.hpp"
 
 namespace mxkv::protocol {
 namespace {
@@ -96,15 +95,8 @@ Parsed parse_line(CommandLine line) noexcept {
 
 }  // namespace
 
-Parsed Parser::parse(const char* data, std::size_t size, LineState& line, Request& request) const noexcept {
-  if (line.searched == 0) [[likely]] {
-    if (const std::size_t consumed = parse_usual_line(data, size, limits_, request); consumed != 0)
-        [[likely]] {
-      Parsed parsed = accepted();
-      parsed.consumed = consumed;
-      return parsed;
-    }
-  }
+Parsed Parser::parse_any_line(const char* data, std::size_t size, LineState& line,
+                              Request& request) const noexcept {
   if (size == 0) {
     return {};
   }

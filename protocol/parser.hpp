@@ -9,16 +9,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "protocol/parser_limits.hpp"
 #include "protocol/request.hpp"
+#include "protocol/usual_lines.hpp"
 
 namespace mxkv::protocol {
-
-/// What the parser refuses.
-struct ParserLimits {
-  std::uint64_t value_bytes = 1U << 20U;   ///< longest value
-  std::size_t line_bytes = 2048;           ///< longest command line but for retrievals
-  std::size_t get_line_bytes = 1U << 20U;  ///< longest get, gets, gat, gats line
-};
 
 enum class outcome : std::uint8_t {
   need_more,  ///< no whole line yet
@@ -46,10 +41,23 @@ class Parser {
  public:
   explicit Parser(ParserLimits limits) noexcept : limits_(limits) {}
   [[nodiscard]] Parsed parse(const char* data, std::size_t size, LineState& line,
-                             Request& request) const noexcept;
+                             Request& request) const noexcept {
+    Parsed parsed;
+    if (line.searched == 0) [[likely]] {
+      parsed.consumed = parse_usual_line(data, size, limits_, request);
+    }
+    if (parsed.consumed == 0) [[unlikely]] {
+      return parse_any_line(data, size, line, request);
+    }
+    parsed.what = outcome::request;
+    return parsed;
+  }
   [[nodiscard]] const ParserLimits& limits() const noexcept { return limits_; }
 
  private:
+  [[nodiscard]] Parsed parse_any_line(const char* data, std::size_t size, LineState& line,
+                                      Request& request) const noexcept;
+
   ParserLimits limits_;
 };
 

@@ -38,7 +38,7 @@ std::size_t digits_of(std::uint64_t value) noexcept {
 
 }  // namespace
 
-char* write_number(char* out, std::uint64_t value) noexcept {
+char* write_long_number(char* out, std::uint64_t value) noexcept {
   char* const end = out + digits_of(value);
   char* at = end;
   while (value >= 100) {

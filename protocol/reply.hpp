@@ -45,8 +45,16 @@ inline char* write_text(char* out, std::string_view text) noexcept {
   return out + text.copy(out, text.size());
 }
 
+/// write_number() of any value.
+char* write_long_number(char* out, std::uint64_t value) noexcept;
 /// Decimal digits of `value`; needs kMaxDigits.
-char* write_number(char* out, std::uint64_t value) noexcept;
+inline char* write_number(char* out, std::uint64_t value) noexcept {
+  if (value < 10) {  // as most flags are
+    *out = static_cast<char>('0' + value);
+    return out + 1;
+  }
+  return write_long_number(out, value);
+}
 
 /// "VALUE <key> <flags> <bytes>\r\n", with " <cas>" before the end if `cas` is not null. Needs
 /// kMaxHeaderBytes.

@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-#include "protocol/parser.hpp"
+#include "protocol/parser_limits.hpp"
 #include "protocol/request.hpp"
 
 namespace mxkv::protocol {

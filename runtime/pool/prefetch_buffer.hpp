@@ -44,7 +44,7 @@ struct BufferedTask {
 
 /// Prefetches the annotated lines: what the product uses.
 struct AnnotatedLines {
-  static void ask(const MxTask& task) noexcept { task.prefetch(); }
+  [[gnu::always_inline]] static void ask(const MxTask& task) noexcept { task.prefetch(); }
 };
 
 /// Thread-safety: owner worker only.
@@ -77,7 +77,7 @@ class BasicPrefetchBuffer {
   /// How many tasks may still enter before the window is full.
   [[nodiscard]] std::uint32_t room() const noexcept { return size() < window_ ? window_ - size() : 0; }
 
-  void push(MxTask* task, std::size_t pool = 0) noexcept {
+  [[gnu::always_inline]] void push(MxTask* task, std::size_t pool = 0) noexcept {
     MXKV_DCHECK(size() < kCapacity, "the prefetch buffer overflows");
     slots_[tail_ % kCapacity] = reinterpret_cast<std::uintptr_t>(task) | pool;
     ++tail_;

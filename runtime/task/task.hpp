@@ -133,17 +133,15 @@ class MxTask {
   void see_version(std::uint64_t version) noexcept { seen_version_ = version; }
 
   /// Asks the memory system for the annotated lines.
-  void prefetch() const noexcept {
-    const std::byte* line = object_.first_line() + std::size_t{annotations_.first_line} * kCacheLineBytes;
+  [[gnu::always_inline]] void prefetch() const noexcept {
+    const std::byte* const line =
+        object_.first_line() + std::size_t{annotations_.first_line} * kCacheLineBytes;
     const unsigned count = annotations_.line_count;
-    if (count > 0) [[likely]] {
+    if (count - 1 < 2) [[likely]] {  // a staged access asks for one line, then two
       prefetch_read(line);
-    }
-    if (count > 1) {  // a staged access asks for one line, then two
-      prefetch_read(line + kCacheLineBytes);
-    }
-    for (unsigned i = 2; i < count; ++i) {
-      prefetch_read(line + std::size_t{i} * kCacheLineBytes);
+      prefetch_read(line + std::size_t{count - 1} * kCacheLineBytes);
+    } else {
+      prefetch_many(line, count);
     }
   }
 
@@ -151,6 +149,12 @@ class MxTask {
   [[nodiscard]] std::atomic<MxTask*>& next() noexcept { return next_; }
 
  private:
+  static void prefetch_many(const std::byte* line, unsigned count) noexcept {
+    for (; count > 0; --count, line += kCacheLineBytes) {
+      prefetch_read(line);
+    }
+  }
+
   std::atomic<MxTask*> next_{nullptr};
   const TaskClass* class_;
   TaggedPointer object_;

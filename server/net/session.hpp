@@ -106,6 +106,7 @@ class BasicSession {
   std::size_t process(std::string_view data);
   std::size_t take_line(std::string_view data);
   std::size_t take_keys(std::string_view data);
+  std::size_t take_whole_value(std::string_view data);
   std::size_t take_value(std::string_view data);
   std::size_t take_terminator(std::string_view data);
   std::size_t take_swallowed(std::string_view data);
@@ -121,6 +122,8 @@ class BasicSession {
   void store_value();
 
   // The fence.
+  /// Starts a request there if it may; else it has to wait. `claim` is for either.
+  [[nodiscard]] bool pass_fence(operation_kind kind, std::string_view key, FenceClaim& claim);
   Waiting* enqueue(FenceClaim claim, std::uint32_t ticket, protocol::verb op);
   bool start_waiting();
   void launch(Waiting& waiting);
@@ -157,7 +160,6 @@ class BasicSession {
 
   // A value that is being received, or swallowed.
   std::optional<Builder> value_;
-  std::uint64_t value_hash_ = 0;
   std::uint64_t value_left_ = 0;  ///< bytes of it that are to come; when swallowing: of the whole block
   protocol::DataBlockEnd value_end_;
   bool quiet_ = false;      ///< noreply

@@ -194,7 +194,8 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
         keys_end_bytes_ = line_left - keys_bytes_;
         return parsed.consumed - line_left;
       }
-      return parsed.consumed;
+      return parsed.consumed +
+             (input_ == input::value ? take_whole_value(data.substr(parsed.consumed)) : std::size_t{0});
     case protocol::outcome::need_more:
       --taken_;
       return 0;
@@ -239,6 +240,19 @@ std::size_t BasicSession<Host>::take_keys(std::string_view data) {
   get(key, keys_op_, keys_exptime_, false);
   const auto used = static_cast<std::size_t>(key.data() + key.size() - line.data());
   keys_bytes_ -= used;
+  return used;
+}
+
+// The usual case: all of it was read together with its line, and ends as it must. Else nothing is taken.
+template <class Host>
+std::size_t BasicSession<Host>::take_whole_value(std::string_view data) {
+  if (data.size() < value_left_ + 2 || data.compare(value_left_, 2, protocol::kCrLf) != 0 ||
+      !value_->append(host_->worker, data.data(), value_left_)) {
+    return 0;
+  }
+  const std::size_t used = std::exchange(value_left_, 0) + 2;
+  input_ = input::line;
+  store_value();
   return used;
 }
 

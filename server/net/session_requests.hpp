@@ -87,11 +87,23 @@ bool BasicSession<Host>::dispatch_alone(const protocol::Request& request, operat
 }
 
 template <class Host>
+bool BasicSession<Host>::pass_fence(operation_kind kind, std::string_view key, FenceClaim& claim) {
+  OrderFence& fence = entry_->fence;
+  if (fence.overlooks(kind)) [[likely]] {
+    claim = fence.start_unnoted(kind);
+    return true;
+  }
+  claim = FenceClaim{kind, hash_key(key)};
+  return fence.try_start(claim);
+}
+
+template <class Host>
 void BasicSession<Host>::get(std::string_view key, protocol::verb op, std::int64_t exptime, bool end_line) {
   const bool plain = op == protocol::verb::get || op == protocol::verb::gets;
-  const FenceClaim claim{plain ? operation_kind::read : operation_kind::exclusive, hash_key(key)};
+  FenceClaim claim{0};
+  const bool starts = pass_fence(plain ? operation_kind::read : operation_kind::exclusive, key, claim);
   const std::uint32_t ticket = entry_->replies.open();
-  if (entry_->fence.try_start(claim)) [[likely]] {
+  if (starts) [[likely]] {
     host_->store.get(host_->worker, key, op, exptime, end_line, address(claim, ticket));
     return;
   }
@@ -103,9 +115,10 @@ void BasicSession<Host>::get(std::string_view key, protocol::verb op, std::int64
 
 template <class Host>
 void BasicSession<Host>::mutate(const protocol::Request& request) {
-  const FenceClaim claim{operation_kind::write, hash_key(request.key)};
+  FenceClaim claim{0};
+  const bool starts = pass_fence(operation_kind::write, request.key, claim);
   const std::uint32_t ticket = ticket_for(request.noreply);
-  if (entry_->fence.try_start(claim)) [[likely]] {
+  if (starts) [[likely]] {
     host_->store.mutate(host_->worker, request, address(claim, ticket), entry_->commits.start());
     return;
   }
@@ -118,7 +131,6 @@ void BasicSession<Host>::mutate(const protocol::Request& request) {
 template <class Host>
 void BasicSession<Host>::begin_value(const protocol::Request& request) {
   value_.emplace(Builder::begin(host_->worker, request));
-  value_hash_ = hash_key(request.key);
   value_left_ = request.value_bytes;
   quiet_ = request.noreply;
   value_end_ = {};
@@ -134,9 +146,10 @@ void BasicSession<Host>::store_value() {
     }
     return;
   }
-  const FenceClaim claim{operation_kind::write, value_hash_};
+  FenceClaim claim{0};
+  const bool starts = pass_fence(operation_kind::write, value_->key(), claim);
   const std::uint32_t ticket = ticket_for(quiet_);
-  if (entry_->fence.try_start(claim)) [[likely]] {
+  if (starts) [[likely]] {
     host_->store.store(host_->worker, std::move(*value_), address(claim, ticket), entry_->commits.start());
   } else {
     enqueue(claim, ticket, protocol::verb::set)->value = std::move(value_);

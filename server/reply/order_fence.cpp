@@ -16,8 +16,29 @@ OrderFence::~OrderFence() {
   delete table_;  // not to the pool: its counters are not zero
 }
 
+// Called for each request whose key is noted: decides whether those that follow need that. They do not while
+// nothing that is in flight or waits can conflict with them; whatever can comes by here first.
+void OrderFence::follow(operation_kind kind) noexcept {
+  if (kind == operation_kind::range && streak_kind_ == operation_kind::read) {
+    return;  // does not mind reads, nor they it
+  }
+  streak_ = kind == streak_kind_ ? streak_ + 1 : 1;
+  streak_kind_ = kind;
+  const bool possible = kind == operation_kind::read || (kind == operation_kind::write && ranges_ == 0);
+  const bool overlooks = possible && streak_ > kStreak && keyed_ == 0 && !barrier_ && waiting_.all == 0 &&
+                         (unnoted_ == 0 || unnoted_kind_ == kind);
+  overlooked_ = overlooks ? kind : operation_kind::barrier;
+  if (overlooks) {
+    unnoted_kind_ = kind;
+  }
+}
+
 bool OrderFence::conflicts(FenceClaim claim) const noexcept {
   if (barrier_) {
+    return true;
+  }
+  if (unnoted_ != 0 && claim.kind() != unnoted_kind_ &&
+      !(claim.kind() == operation_kind::range && unnoted_kind_ == operation_kind::read)) {
     return true;
   }
   const FenceTable::Slot slot = table_ == nullptr ? FenceTable::Slot{} : table_->slots[claim.slot()];
@@ -72,6 +93,9 @@ bool OrderFence::finish(FenceClaim claim) noexcept {
   if (claim.kind() == operation_kind::barrier) {
     barrier_ = false;
     return true;
+  }
+  if (!claim.noted()) {
+    return --unnoted_ == 0;
   }
   FenceTable::Slot& slot = table_->slots[claim.slot()];
   bool freed = false;

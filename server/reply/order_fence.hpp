@@ -11,6 +11,11 @@
 //   a barrier    with everything
 // A false conflict of two keys in one slot costs a little parallelism, never correctness.
 //
+// Most connections only read, or only write, for long stretches. After kStreak requests of one of these kinds
+// their keys are not noted any more: nothing in flight conflicts with them, so they are only counted. The
+// first request of another kind that conflicts with some key waits for all of those; from then on keys count
+// again.
+//
 // Ranges and barriers that conflict are not put behind others: who finds one stops taking requests until it
 // may start.
 #pragma once
@@ -67,6 +72,11 @@ class FenceClaim {
       : value_(static_cast<std::uint16_t>((key_hash % FenceTable::kSlots) << kKindBits |
                                           static_cast<std::uint16_t>(kind))) {}
   constexpr explicit FenceClaim(std::uint16_t stored) noexcept : value_(stored) {}
+  /// Of a request whose key was not noted.
+  [[nodiscard]] static constexpr FenceClaim unnoted(operation_kind kind) noexcept {
+    return FenceClaim{static_cast<std::uint16_t>(kUnnoted << kKindBits | static_cast<unsigned>(kind))};
+  }
+  [[nodiscard]] constexpr bool noted() const noexcept { return slot() != kUnnoted; }
   [[nodiscard]] constexpr operation_kind kind() const noexcept {
     return static_cast<operation_kind>(value_ & ((1U << kKindBits) - 1));
   }
@@ -75,6 +85,7 @@ class FenceClaim {
 
  private:
   static constexpr unsigned kKindBits = 3;
+  static constexpr unsigned kUnnoted = FenceTable::kSlots;
   std::uint16_t value_;
 };
 
@@ -86,13 +97,25 @@ class OrderFence {
   OrderFence(const OrderFence&) = delete;
   OrderFence& operator=(const OrderFence&) = delete;
 
+  /// How many requests of one kind in a row make it worthwhile not to note their keys.
+  static constexpr std::uint32_t kStreak = 32;
+
   /// Starts a request if it may; then finish() must follow.
   [[nodiscard]] bool try_start(FenceClaim claim) {
+    follow(claim.kind());
     if (conflicts(claim)) [[unlikely]] {
       return false;
     }
     take(claim);
     return true;
+  }
+  /// Whether a read or write conflicts with nothing, whatever its key is: then start_unnoted() will do.
+  [[nodiscard]] bool overlooks(operation_kind kind) const noexcept { return kind == overlooked_; }
+  /// Starts a read or write of any key; finish() must follow.
+  [[nodiscard]] FenceClaim start_unnoted(operation_kind kind) noexcept {
+    ++in_flight_;
+    ++unnoted_;
+    return FenceClaim::unnoted(kind);
   }
   /// A started request ended. Returns whether that may let a waiting one start.
   bool finish(FenceClaim claim) noexcept;
@@ -114,6 +137,7 @@ class OrderFence {
     std::size_t all = 0;
   };
   static std::uint64_t bit(FenceClaim claim) noexcept { return std::uint64_t{1} << (claim.slot() % 64); }
+  void follow(operation_kind kind) noexcept;
   [[nodiscard]] bool conflicts(FenceClaim claim) const noexcept;
   void take(FenceClaim claim);
 
@@ -124,6 +148,11 @@ class OrderFence {
   std::uint32_t changes_ = 0;  ///< writes and exclusives in flight
   std::uint32_t ranges_ = 0;
   bool barrier_ = false;
+  operation_kind streak_kind_ = operation_kind::barrier;  ///< of the last request
+  operation_kind overlooked_ = operation_kind::barrier;   ///< whose keys are not noted; barrier: none's
+  operation_kind unnoted_kind_ = operation_kind::read;    ///< of those in flight without a noted key
+  std::uint32_t streak_ = 0;                              ///< requests of streak_kind_ in a row
+  std::uint32_t unnoted_ = 0;                             ///< in flight, of unnoted_kind_
   Waiting waiting_;
 };
 

@@ -26,6 +26,8 @@ inline constexpr std::size_t kInlineValueBytes = 8192;
 
 class Item {
  public:
+  static constexpr std::size_t kMostBeforeKey = 24;
+
   /// What an item to be made looks like.
   struct Shape {
     std::string_view key;
@@ -141,6 +143,11 @@ struct ItemRecord {
   }
   [[nodiscard]] static unsigned lines(std::uint64_t word) noexcept {
     return static_cast<unsigned>(word >> 48U);
+  }
+  /// As lines(), of the part up to the end of a key of this length.
+  [[nodiscard]] static unsigned key_lines(std::uint64_t word, std::size_t key_bytes) noexcept {
+    const std::uint64_t end = word % runtime::kCacheLineBytes + Item::kMostBeforeKey + key_bytes;
+    return static_cast<unsigned>((end + runtime::kCacheLineBytes - 1) / runtime::kCacheLineBytes);
   }
   /// Frees an item of a tree that is being taken apart.
   static void release(runtime::Worker& worker, std::uint64_t word) noexcept;

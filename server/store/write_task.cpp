@@ -30,6 +30,19 @@ bool WriteTask::is_turn(runtime::Worker& worker) const noexcept {
          worker.local<WorkerContext>().replies->commit_turn(address_, request_.seq);
 }
 
+unsigned WriteTask::record_lines(std::uint64_t word) const noexcept {
+  switch (request_.op) {
+    case verb::set:
+    case verb::add:
+    case verb::replace:
+    case verb::cas:
+    case verb::remove:
+      return ItemRecord::key_lines(word, key_bytes_);
+    default:
+      return ItemRecord::lines(word);
+  }
+}
+
 void WriteTask::begin(runtime::Worker& worker) {
   if (tree().options().leaves == runtime::primitive::optimistic_scheduling && !is_turn(worker)) {
     wait_for_turn(worker);
@@ -68,6 +81,7 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
   if (!is_turn(worker)) {
     // It keeps its pin and its place at the leaf: it waits only for writes that run already, never for a
     // client.
+    annotate(runtime::priority::high);  // when its turn comes, others may wait for it already
     worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
     return {Decision::what::wait, 0};
   }
@@ -198,9 +212,10 @@ step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& w
   }
   if (found && !in_place) {
     Item* old = ItemRecord::item(old_word);
+    const std::size_t bytes = old->memory_bytes();
     counters.count(counter::items_removed);
-    counters.count(counter::bytes_removed, old->memory_bytes());
-    worker.retire(old, item_kind(worker), old->memory_bytes());
+    counters.count(counter::bytes_removed, bytes);
+    worker.retire(old, item_kind(worker), bytes);
   }
   count(worker, result_ != result::not_found);
   return answer(worker);
@@ -329,7 +344,8 @@ void WriteTask::write_reply(ReplyQueue& queue, runtime::Worker& worker) {
     case result::value:
       break;
   }
-  queue.append(address_.ticket, text);
+  char* out = queue.reserve(address_.ticket, text.size());
+  queue.commit(address_.ticket, protocol::write_text(out, text));
 }
 
 step WriteTask::resume_item(runtime::Worker& worker) {

@@ -31,7 +31,12 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits> {
   /// A storage command; owns `item`.
   WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, Item* item, const WriteRequest& request,
             const ReplyAddress& address) noexcept
-      : Base(task_class, tree), item_(item), request_(request), address_(address) {}
+      : Base(task_class, tree),
+        item_(item),
+        key_(item->key().data()),
+        request_(request),
+        address_(address),
+        key_bytes_(static_cast<std::uint8_t>(item->key().size())) {}
   /// Any other command; needs key.size() bytes behind the task.
   WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key,
             const WriteRequest& request, const ReplyAddress& address) noexcept
@@ -40,11 +45,12 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits> {
         address_(address),
         key_bytes_(static_cast<std::uint8_t>(key.size())) {
     TrailingKey::store(this, key);
+    key_ = TrailingKey::load(this, key_bytes_).data();
   }
 
-  [[nodiscard]] std::string_view key() const noexcept {
-    return item_ != nullptr ? item_->key() : TrailingKey::load(this, key_bytes_);
-  }
+  [[nodiscard]] std::string_view key() const noexcept { return {key_, key_bytes_}; }
+  /// Lines of the old item that the task reads: all only where the new one is made from it.
+  [[nodiscard]] unsigned record_lines(std::uint64_t word) const noexcept;
 
   /// Starts, or waits for its turn first where its writes will run on other workers.
   void begin(runtime::Worker& worker);
@@ -91,9 +97,10 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits> {
   void write_reply(ReplyQueue& queue, runtime::Worker& worker);
   void count(runtime::Worker& worker, bool found);
 
-  Item* item_ = nullptr;   ///< storage commands: what was sent; becomes the tree's when it is put itself
-  Item* built_ = nullptr;  ///< made from the old item; becomes the tree's when it is put
-  Item* shown_ = nullptr;  ///< gat: what is printed; safe under the pin
+  Item* item_ = nullptr;       ///< storage commands: what was sent; becomes the tree's when it is put itself
+  const char* key_ = nullptr;  ///< the item's, or behind the task
+  Item* built_ = nullptr;      ///< made from the old item; becomes the tree's when it is put
+  Item* shown_ = nullptr;      ///< gat: what is printed; safe under the pin
   WriteRequest request_;
   ReplyAddress address_;
   phase phase_ = phase::searching;

@@ -26,7 +26,7 @@ class FakeBuilder {
     ++worker.live_builders;
     FakeBuilder builder;
     builder.op = request.op;
-    builder.key = request.key;
+    builder.name = request.key;
     builder.flags = request.flags;
     return builder;
   }
@@ -47,7 +47,9 @@ class FakeBuilder {
 
   static inline std::size_t direct_room = 0;  ///< bytes that space() offers
   protocol::verb op{};
-  std::string key;
+  [[nodiscard]] std::string_view key() const { return name; }
+
+  std::string name;
   std::uint32_t flags = 0;
   std::string value;
   std::array<char, 64> direct{};
@@ -91,7 +93,7 @@ class FakeStore {
 
   void store(FakeWorker& worker, FakeBuilder&& builder, ReplyAddress address, CommitSeq seq) {
     add_write(address, seq, [this, &worker, built = std::move(builder)]() mutable {
-      std::string& value = items[built.key];
+      std::string& value = items[built.name];
       value = built.op == protocol::verb::append ? value + built.value : built.value;
       built.abandon(worker);
       return std::string{protocol::kStored};

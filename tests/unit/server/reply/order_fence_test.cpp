@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
 
 namespace mxkv::server::test {
@@ -108,6 +109,102 @@ TEST_F(Fence, more_requests_of_one_key_than_a_counter_holds_wait) {
   }
   EXPECT_TRUE(fence.try_start({write, 5}));
   fence.finish({write, 5});
+}
+
+TEST_F(Fence, keys_of_a_long_stretch_are_not_noted) {
+  for (const operation_kind kind : {read, write}) {
+    const operation_kind other = kind == read ? write : read;
+    OrderFence fence{pool};
+    for (std::uint32_t i = 0; i <= OrderFence::kStreak; ++i) {
+      EXPECT_FALSE(fence.overlooks(kind)) << "after " << i;
+      ASSERT_TRUE(fence.try_start({kind, i}));
+      fence.finish({kind, i});
+    }
+    ASSERT_TRUE(fence.overlooks(kind));
+    EXPECT_FALSE(fence.overlooks(other));
+    EXPECT_FALSE(fence.overlooks(exclusive));
+    std::vector<FenceClaim> unnoted;
+    for (std::size_t i = 0; i < 2 * FenceTable::kMost; ++i) {
+      unnoted.push_back(fence.start_unnoted(kind));
+      EXPECT_FALSE(unnoted.back().noted());
+      EXPECT_EQ(FenceClaim{unnoted.back().stored()}.kind(), kind);
+    }
+    EXPECT_FALSE(fence.try_start({other, 1})) << "any of them may be of its key";
+    EXPECT_FALSE(fence.overlooks(kind)) << "now keys count";
+    EXPECT_FALSE(fence.try_start({exclusive, 1}));
+    EXPECT_FALSE(fence.try_start({barrier, 0}));
+    EXPECT_EQ(fence.try_start({range, 0}), kind == read);
+    if (kind == read) {
+      fence.finish({range, 0});
+    }
+    ASSERT_TRUE(fence.try_start({kind, 7})) << "does not mind its like";
+    for (std::size_t i = 0; i < unnoted.size(); ++i) {
+      EXPECT_EQ(fence.finish(unnoted[i]), i + 1 == unnoted.size());
+    }
+    EXPECT_FALSE(fence.try_start({other, 7}));
+    EXPECT_TRUE(fence.try_start({other, 8}));
+    fence.finish({kind, 7});
+    fence.finish({other, 8});
+  }
+}
+
+/// Random requests of phases that mostly read, mostly write or mix; what is in flight is known.
+TEST_F(Fence, what_conflicts_never_runs_at_the_same_time) {
+  constexpr std::uint64_t kKeys = 20;
+  struct Running {
+    FenceClaim claim;
+    operation_kind kind;
+    std::uint64_t key;
+  };
+  const auto conflict = [](const Running& a, operation_kind kind, std::uint64_t key) {
+    const auto changes = [](operation_kind k) { return k == write || k == exclusive; };
+    if (a.kind == barrier || kind == barrier) {
+      return true;
+    }
+    if (a.kind == range || kind == range) {
+      return changes(a.kind) || changes(kind);
+    }
+    return a.key == key && a.kind != kind ? true : a.key == key && kind == exclusive;
+  };
+  std::mt19937_64 random{1};
+  OrderFence fence{pool};
+  std::vector<Running> running;
+  std::size_t overlooked = 0;
+  for (std::size_t step = 0; step < 200'000; ++step) {
+    const std::size_t phase = step / 300 % 3;
+    if (!running.empty() && (random() % 2 == 0 || running.size() > 40)) {
+      const std::size_t which = random() % running.size();
+      fence.finish(running[which].claim);
+      running[which] = running.back();
+      running.pop_back();
+      continue;
+    }
+    const std::uint64_t key = random() % kKeys;
+    operation_kind kind = phase == 0 ? read : write;
+    if (phase == 2 || random() % 200 == 0) {
+      kind = static_cast<operation_kind>(random() % 5);
+    }
+    FenceClaim claim{kind, key};
+    bool started = true;
+    if (kind != barrier && fence.overlooks(kind)) {
+      claim = fence.start_unnoted(kind);
+      ++overlooked;
+    } else {
+      started = fence.try_start(claim);
+    }
+    if (started) {
+      for (const Running& other : running) {
+        ASSERT_FALSE(conflict(other, kind, key)) << "step " << step;
+      }
+      running.push_back({claim, kind, key});
+    } else {
+      ASSERT_FALSE(running.empty()) << "step " << step << ": nothing is in the way";
+    }
+  }
+  EXPECT_GT(overlooked, 10'000U);
+  for (const Running& left : running) {
+    fence.finish(left.claim);
+  }
 }
 
 TEST(FenceClaim, survives_being_stored) {
