@@ -7,10 +7,9 @@
 
 namespace mxkv::server {
 
-Item::Item(const Shape& shape, std::uint32_t state) noexcept
-    : state_(state),
-      lengths_(static_cast<std::uint32_t>(shape.key.size()) |
-               (shape.large() ? 0U : static_cast<std::uint32_t>(shape.value_bytes) << 8U)) {
+Item::Item(const Shape& shape, Word state) noexcept
+    : word_(state | static_cast<Word>(shape.key.size()) |
+            (shape.large() ? 0U : static_cast<Word>(shape.value_bytes) << kValueShift)) {
   char* out = reinterpret_cast<char*>(this) + kOptionalOffset;
   if ((state & kHasFlags) != 0) {
     std::memcpy(out, &shape.flags, sizeof shape.flags);
@@ -41,9 +40,9 @@ void prefetch_next(const runtime::ValueHeap& items, std::size_t bytes) noexcept 
 }  // namespace
 
 Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
-  const std::uint32_t state = (shape.flags != 0 ? kHasFlags : 0U) |
-                              (shape.expiry != 0 || shape.expiry_field ? kHasExpiry : 0U) |
-                              (shape.large() ? kLarge : 0U);
+  const Word state = (shape.flags != 0 ? kHasFlags : 0U) |
+                     (shape.expiry != 0 || shape.expiry_field ? kHasExpiry : 0U) |
+                     (shape.large() ? kLarge : 0U);
   std::size_t bytes = sizeof(Item) + ((state & kHasFlags) != 0 ? 4U : 0U) +
                       ((state & kHasExpiry) != 0 ? 4U : 0U) + shape.key.size();
   bytes = shape.large() ? ((bytes + 7) & ~std::size_t{7}) + sizeof(ChunkList*) : bytes + shape.value_bytes;
