@@ -56,7 +56,7 @@ struct NodeShape {
   /// More entries than this split the node rather than spread over its blocks anew: a spread that leaves
   /// little room would soon be repeated.
   static constexpr unsigned split_above(bool leaf) noexcept {
-    return capacity(leaf) - (capacity(leaf) < 16 ? 1 : capacity(leaf) / 8);
+    return capacity(leaf) - (capacity(leaf) < 16 ? 1 : capacity(leaf) / 16);
   }
   /// An inner node with at most so many entries takes over its right neighbour's last child: with more, it
   /// would soon split again.
