@@ -154,6 +154,15 @@ struct Search {
     }
   }
 
+  /// Whether a key below the high fence that was not found does belong here, as far as the node's lines tell.
+  static bool surely_inside(const NodeT& node, NodeMeta meta, Key key) noexcept {
+    if constexpr (kExact) {
+      return true;
+    } else {
+      return meta.prefix_bytes() == 0 || shares_prefix(node, meta, key);
+    }
+  }
+
   static Position position(unsigned block, unsigned slot) noexcept {
     return Position{static_cast<std::uint8_t>(block), static_cast<std::uint8_t>(slot)};
   }

@@ -65,17 +65,23 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   [[nodiscard, gnu::always_inline]] bool usual_target(const NodeT& node, NodeMeta meta, Rank rank,
                                                       unsigned block, const runtime::OptimisticRead& read,
                                                       runtime::Worker& worker, runtime::step& next) {
-    const unsigned slot = node.count_below(true, block, rank);
-    if (!node.holds_rank(true, block, slot, rank) || meta.ties()) [[unlikely]] {
+    if (meta.ties()) [[unlikely]] {
       return false;
     }
+    const unsigned slot = node.count_below(true, block, rank);
     const Position at = SearchT::position(block, slot);
+    if (!node.holds_rank(true, block, slot, rank)) {
+      // A new entry, if it finds room where it belongs.
+      return !meta.frozen() && node.fits(meta, at) &&
+             SearchT::surely_inside(node, meta, this->self().key()) && read.valid() &&
+             commit_usual({at, false, 0, head_of_rank(static_cast<std::uint64_t>(rank))}, worker, next);
+    }
     const std::uint64_t value = node.value(true, at);
     if (!read.valid()) [[unlikely]] {
       return false;
     }
     if constexpr (Traits::kExact) {
-      return commit_usual(at, value, worker, next);
+      return commit_usual({at, true, value, 0}, worker, next);
     } else {
       next = visit_record(value, at);
       return true;
@@ -86,7 +92,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   [[nodiscard]] bool usual_commit(runtime::Worker& worker, runtime::step& next)
     requires(!Traits::kExact)
   {
-    return commit_usual(at_, visit_.value, worker, next);
+    return commit_usual({at_, true, visit_.value, 0}, worker, next);
   }
 
   /// Readers never get here: the target is entered as a writer.
@@ -190,10 +196,17 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   using Base::Base;
 
  private:
-  /// Changes an entry that was there at seen_version(), as prepare(), apply() and finish() would, for those
-  /// decisions that need no more than the latch. False: nothing was done.
-  [[nodiscard]] bool commit_usual(Position at, std::uint64_t old, runtime::Worker& worker,
-                                  runtime::step& next) {
+  /// An entry of the leaf as it was at seen_version(), or where there is room for it.
+  struct Place {
+    Position at;
+    bool found;
+    std::uint64_t old;   ///< if found
+    std::uint64_t head;  ///< if not
+  };
+
+  /// Does what prepare(), apply() and finish() would, for those decisions that need no more than the latch.
+  /// False: nothing was done.
+  [[nodiscard]] bool commit_usual(const Place& place, runtime::Worker& worker, runtime::step& next) {
     if (this->object().synchronization() != runtime::primitive::optimistic_latch) {
       return false;
     }
@@ -202,10 +215,10 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       next = this->conflict(worker);
       return true;
     }
-    const Decision decision = this->self().decide(true, old, worker);
+    const Decision decision = this->self().decide(place.found, place.old, worker);
     switch (decision.action) {
       case Decision::what::leave:
-        next = this->self().left(true, old, worker);
+        next = this->self().left(place.found, place.old, worker);
         return true;
       case Decision::what::wait:
         next = runtime::step::parked;  // and goes on from the same version, if that lasts
@@ -221,12 +234,16 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       next = this->conflict(worker);
       return true;
     }
-    this->self().commit(leaf, true, old, decision.value, worker);
+    this->self().commit(leaf, place.found, place.old, decision.value, worker);
     if (decision.action == Decision::what::put) {
-      leaf.store_value(true, at, decision.value);
+      if (place.found) {
+        leaf.store_value(true, place.at, decision.value);
+      } else {
+        leaf.insert(place.at, place.head, decision.value, 0);
+      }
     }
     latch.release();
-    next = this->self().committed(true, old, worker);
+    next = this->self().committed(place.found, place.old, worker);
     return true;
   }
 
