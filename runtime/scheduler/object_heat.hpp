@@ -1,7 +1,8 @@
 // Which objects of a worker's pools are hot: a small table that samples are counted in.
 //
-// A slot keeps one object; a sample of another one takes from its count, and has the slot when that is used
-// up. So an object with more than half of its slot's samples is found, and the many cold ones need no memory.
+// A slot keeps one object; a sample of one that has none takes from the least count, and has that slot when
+// it is used up. So an object with more than a small share of the samples is found, and the many cold ones
+// need no memory. Slots are not chosen by address: what happens is the same wherever memory is mapped.
 // The rebalancer reads while the worker counts: what it sees may be torn, names an object at most, and is
 // never followed.
 #pragma once
@@ -36,7 +37,7 @@ class ObjectHeat {
         slot.tasks.store(0, std::memory_order_relaxed);
       }
     }
-    Slot& slot = slots_[(reinterpret_cast<std::uintptr_t>(object) * 0x9E3779B97F4A7C15U) >> 58U];
+    Slot& slot = slot_for(object);
     const std::uint64_t counted = slot.tasks.load(std::memory_order_relaxed);
     if (slot.object.load(std::memory_order_relaxed) == object) {
       slot.tasks.store(counted + tasks, std::memory_order_relaxed);
@@ -54,7 +55,20 @@ class ObjectHeat {
   void forget() noexcept { forget_.store(true, std::memory_order_relaxed); }
 
  private:
-  static_assert(kSlots == 64, "six bits of the hash");
+  /// The object's slot, else the one of the least count.
+  [[nodiscard]] Slot& slot_for(const DataObject* object) noexcept {
+    Slot* least = &slots_[0];
+    for (Slot& slot : slots_) {
+      if (slot.object.load(std::memory_order_relaxed) == object) {
+        return slot;
+      }
+      if (slot.tasks.load(std::memory_order_relaxed) < least->tasks.load(std::memory_order_relaxed)) {
+        least = &slot;
+      }
+    }
+    return *least;
+  }
+
   std::array<Slot, kSlots> slots_{};
   std::atomic<bool> forget_{false};
 };
