@@ -246,8 +246,9 @@ std::size_t BasicSession<Host>::take_keys(std::string_view data) {
 // The usual case: all of it was read together with its line, and ends as it must. Else nothing is taken.
 template <class Host>
 std::size_t BasicSession<Host>::take_whole_value(std::string_view data) {
-  if (data.size() < value_left_ + 2 || data.compare(value_left_, 2, protocol::kCrLf) != 0 ||
-      !value_->append(host_->worker, data.data(), value_left_)) {
+  const std::string_view value = data.substr(0, static_cast<std::size_t>(value_left_));
+  if (data.substr(value.size(), 2) != protocol::kCrLf ||
+      !value_->append(host_->worker, value.data(), value.size())) {
     return 0;
   }
   const std::size_t used = std::exchange(value_left_, 0) + 2;
