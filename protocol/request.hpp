@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "protocol/words.hpp"
+
 namespace mxkv::protocol {
 
 /// Longest key, in bytes.
@@ -89,17 +91,14 @@ struct Request {
 
 /// Takes the next key token off `keys` (which begins with no or more spaces); empty when none is left.
 [[nodiscard]] inline std::string_view next_key(std::string_view& keys) noexcept {
-  std::size_t begin = 0;
-  while (begin < keys.size() && keys[begin] == ' ') {
+  const char* const end = keys.data() + keys.size();
+  const char* begin = keys.data();
+  while (begin != end && *begin == ' ') {
     ++begin;
   }
-  std::size_t end = begin;
-  while (end < keys.size() && keys[end] != ' ') {
-    ++end;
-  }
-  const std::string_view key = keys.substr(begin, end - begin);
-  keys.remove_prefix(end);
-  return key;
+  const char* const behind = find_not_key(begin, end);
+  keys = {behind, static_cast<std::size_t>(end - behind)};
+  return {begin, static_cast<std::size_t>(behind - begin)};
 }
 
 }  // namespace mxkv::protocol

@@ -24,8 +24,10 @@ void OrderFence::follow(operation_kind kind) noexcept {
   }
   streak_ = kind == streak_kind_ ? streak_ + 1 : 1;
   streak_kind_ = kind;
-  const bool possible = kind == operation_kind::read || (kind == operation_kind::write && ranges_ == 0);
-  const bool overlooks = possible && streak_ > kStreak && keyed_ == 0 && !barrier_ && waiting_.all == 0 &&
+  const bool possible = kind == operation_kind::read    ? changes_ == 0
+                        : kind == operation_kind::write ? keyed_ == 0 && ranges_ == 0
+                                                        : false;
+  const bool overlooks = possible && streak_ > kStreak && !barrier_ && waiting_.all == 0 &&
                          (unnoted_ == 0 || unnoted_kind_ == kind);
   overlooked_ = overlooks ? kind : operation_kind::barrier;
   if (overlooks) {

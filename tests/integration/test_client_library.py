@@ -120,6 +120,7 @@ class TimeoutTest(ServerCase):
         client = Client(("127.0.0.1", self.server.port), timeout=0.2, default_noreply=False)
         self.addCleanup(client.close)
         os.kill(self.server.process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.server.process.pid, os.WSTOPPED | os.WNOWAIT)  # all its threads have stopped
         try:
             with self.assertRaises(OSError):
                 client.get("k")
