@@ -28,9 +28,7 @@ inline std::uint64_t load_big_endian(const char* data) noexcept {
   }
   return word;
 }
-}  // namespace detail
 
-namespace detail {
 /// head_of() where fewer than eight bytes are left.
 [[gnu::noinline]] inline std::uint64_t short_head_of(KeyView key, std::size_t offset) noexcept {
   const std::size_t size = key.size();

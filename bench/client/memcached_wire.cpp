@@ -47,6 +47,11 @@ Item read_item(std::string_view input) noexcept {
   return {Item::Status::complete, fields.substr(0, key_end), input.substr(data_at, *bytes), whole};
 }
 
+/// What follows from an item that is not complete.
+Step unread(const Item& item) noexcept {
+  return item.status == Item::Status::malformed ? Step{0, Outcome::out_of_step} : Step{};
+}
+
 class MemcachedWire final : public Wire {
  public:
   explicit MemcachedWire(const RecordShape& shape)
@@ -168,11 +173,8 @@ class MemcachedWire final : public Wire {
       return input.starts_with(kEnd) ? Step{kEnd.size(), Outcome::not_found} : read_other(input);
     }
     const Item item = read_item(input);
-    if (item.status == Item::Status::incomplete) {
-      return {};
-    }
-    if (item.status == Item::Status::malformed) {
-      return {0, Outcome::out_of_step};
+    if (item.status != Item::Status::complete) {
+      return unread(item);
     }
     const std::string_view rest = input.substr(item.bytes);
     if (!rest.starts_with(kEnd)) {
@@ -188,11 +190,8 @@ class MemcachedWire final : public Wire {
     const std::uint32_t count = shape_.multi_keys.count();
     if (input.starts_with(kValue)) {
       const Item item = read_item(input);
-      if (item.status == Item::Status::incomplete) {
-        return {};
-      }
-      if (item.status == Item::Status::malformed) {
-        return {0, Outcome::out_of_step};
+      if (item.status != Item::Status::complete) {
+        return unread(item);
       }
       const auto hash = shape_.keys.parse(item.key);
       while (state.parts < count && hash != shape_.multi_keys.key_number(operation, state.parts)) {
@@ -230,11 +229,8 @@ class MemcachedWire final : public Wire {
     }
     if (input.starts_with(kValue)) {
       const Item item = read_item(input);
-      if (item.status == Item::Status::incomplete) {
-        return {};
-      }
-      if (item.status == Item::Status::malformed) {
-        return {0, Outcome::out_of_step};
+      if (item.status != Item::Status::complete) {
+        return unread(item);
       }
       const auto hash = shape_.keys.parse(item.key);
       if (!hash || !right_value(*hash, item.data)) {

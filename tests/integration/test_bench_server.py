@@ -9,6 +9,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
+from harness import ProgramRun
 from harness.environment import MEMCACHED, REDIS, patience
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -28,25 +29,13 @@ def tool(name: str, *arguments: object) -> subprocess.CompletedProcess:
 
 
 @unittest.skipUnless(BUILD, "the programs are not part of this build")
-class ServerComparisonTest(unittest.TestCase):
+class ServerComparisonTest(ProgramRun):
     """One run; the tests look at what it wrote."""
 
     ROWS = ("GET 32x16", "SET 32x16", "100-key get 32x1", "SCAN 100 32x1")
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.output = pathlib.Path(cls.folder.name) / "results"
-        cls.done = cls.run_tool("--rounds", 1, "--rows", *cls.ROWS)
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls.folder.cleanup()
-
-    @classmethod
-    def run_tool(cls, *flags: object) -> subprocess.CompletedProcess:
-        return tool("run", "--quick", "--records", 2000, "--server-cpu", CPUS[0], "--client-cpu", CPUS[-1], "--output",
-                    cls.output, *flags)
+    COMMAND = (TOOLS / "run", "--build", BUILD, "--quick", "--records", "2000", "--server-cpu", str(CPUS[0]),
+               "--client-cpu", str(CPUS[-1]))
+    FLAGS = ("--rounds", "1", "--rows", *ROWS)
 
     def test_every_server_that_is_there_is_measured_in_every_row_it_can_do(self) -> None:
         self.assertEqual(self.done.returncode, 0, self.done.stderr)
@@ -70,12 +59,12 @@ class ServerComparisonTest(unittest.TestCase):
         self.assertNotRegex(page, "<title>echo: [^<]*</title></rect>")
 
     def test_rows_that_are_not_there_are_refused(self) -> None:
-        done = self.run_tool("--rows", "nothing of the kind")
+        done = self.run_program("--rows", "nothing of the kind")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--rows", done.stderr)
 
     def test_a_server_that_does_not_start_ends_the_comparison(self) -> None:
-        done = self.run_tool("--servers", "mxkv", "--mxkvd", "/bin/false")
+        done = self.run_program("--servers", "mxkv", "--mxkvd", "/bin/false")
         self.assertEqual(done.returncode, 1)
         self.assertIn("mxkv ended at once", done.stderr)
 

@@ -6,9 +6,10 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 import xml.etree.ElementTree
+
+from harness import ProgramRun
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("MXKV_FIGURES_BUILD")
@@ -19,23 +20,10 @@ MAY_BE_NOTHING = {("a queued hop", 4.0), ("mxkvd", "nobody asks"), ("stolen", "8
 
 
 @unittest.skipUnless(BUILD, "the figures' programs are not part of this build")
-class FiguresTest(unittest.TestCase):
+class FiguresTest(ProgramRun):
     """One run; the tests look at what it wrote."""
 
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.output = pathlib.Path(cls.folder.name)
-        cls.done = cls.run_figures("--quick")
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls.folder.cleanup()
-
-    @classmethod
-    def run_figures(cls, *flags: str) -> subprocess.CompletedProcess:
-        return subprocess.run([ROOT / "bench" / "figures" / "run", "--build", BUILD, "--output", cls.output, *flags],
-                              capture_output=True, text=True, check=False)
+    COMMAND = (ROOT / "bench" / "figures" / "run", "--build", BUILD)
 
     def page(self) -> str:
         return (self.output / "index.html").read_text(encoding="utf-8")
@@ -89,7 +77,7 @@ class FiguresTest(unittest.TestCase):
                                             for series, x, point_unit in points), f"{figure['figure']}: {fact}")
 
     def test_an_unknown_figure_is_refused(self) -> None:
-        refused = self.run_figures("--only", "none")
+        refused = self.run_program("--only", "none")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("invalid choice: 'none'", refused.stderr)
 

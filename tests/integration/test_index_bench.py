@@ -4,9 +4,10 @@ import json
 import os
 import pathlib
 import subprocess
-import tempfile
 import unittest
 import xml.etree.ElementTree
+
+from harness import ProgramRun
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("MXKV_FIGURES_BUILD")
@@ -16,25 +17,17 @@ OURS, HAND, LINES, ABSL, TBB = "mxkv", "static tree by hand", "random lines", "a
 
 
 @unittest.skipUnless(BUILD, "the programs of bench/index are not part of this build")
-class IndexBenchTest(unittest.TestCase):
+class IndexBenchTest(ProgramRun):
     """One run; the tests look at what it wrote."""
+
+    COMMAND = (ROOT / "bench" / "index" / "run", "--build", BUILD)
+    FLAGS = ("--quick", "--keys", "2000")
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.output = pathlib.Path(cls.folder.name)
-        cls.done = cls.run_index("--quick", "--keys", "2000")
+        super().setUpClass()
         cls.points = [json.loads(line) for file in cls.output.glob("*.jsonl")
                       for line in file.read_text(encoding="utf-8").splitlines()[1:]]
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls.folder.cleanup()
-
-    @classmethod
-    def run_index(cls, *flags: str) -> subprocess.CompletedProcess:
-        return subprocess.run([ROOT / "bench" / "index" / "run", "--build", BUILD, "--output", cls.output, *flags],
-                              capture_output=True, text=True, check=False)
 
     def measured(self, records: str, workers: int) -> set[tuple[str, str, str]]:
         return {(point["container"], point["what"], point["by"]) for point in self.points
@@ -97,7 +90,7 @@ class IndexBenchTest(unittest.TestCase):
             self.assertIn(title, drawn)
 
     def test_what_does_not_fit_the_memory_is_left_out_and_said(self) -> None:
-        refused = self.run_index("--keys", "1000000000000", "--records", "24-byte")
+        refused = self.run_program("--keys", "1000000000000", "--records", "24-byte")
         self.assertEqual(refused.returncode, 1)
         self.assertRegex(refused.stderr, "24-byte: left out, 1000000000000 entries need about")
 

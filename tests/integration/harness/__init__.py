@@ -6,11 +6,12 @@ from .daemon import DaemonCase, wait_for
 from . import environment
 from .environment import IS_MEMCACHED, LONG, SANITIZED, patience, scaled
 from .notify import NotifySocket
+from .program_run import ProgramRun
 from .server import Options, Server, ServerFailure, free_port
 from .threads import Threads
 
 __all__ = [
-    "Closed", "Connection", "DaemonCase", "IS_MEMCACHED", "LONG", "NotifySocket", "Options", "SANITIZED", "Server", "ServerCase",
+    "Closed", "Connection", "DaemonCase", "IS_MEMCACHED", "LONG", "NotifySocket", "Options", "ProgramRun", "SANITIZED", "Server", "ServerCase",
     "ServerFailure", "Threads", "environment", "free_port", "mxkv_only", "patience", "scaled",
     "wait_for",
 ]
