@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config/schema.hpp"
+#include "config/yaml_text.hpp"
 
 namespace mxkv::config {
 namespace {
@@ -84,7 +85,7 @@ std::string print_yaml(const DaemonOptions& options) {
     const std::string key = indent + line.path.substr(inside.empty() ? 0 : dot + 1) + ":";
     const Origin* origin = find_origin(options.origins, line.path);
     if (line.items.empty()) {
-      add(text, key + " " + line.text, origin);
+      add(text, key + " " + (line.list ? line.text : to_yaml(line.text)), origin);
       continue;
     }
     add(text, key, origin);

@@ -42,6 +42,12 @@ struct LimitOptions {
   std::uint32_t scan_time_ms = 5;               ///< longest time a page of a range takes
 };
 
+/// What is found out about requests.
+struct StatsOptions {
+  std::uint32_t sample = 64;  ///< one of so many requests is timed and its key counted; 0: none
+  std::uint32_t slow_ms = 0;  ///< timed requests that take so long are kept; 0: none
+};
+
 enum class log_level : std::uint8_t { trace, debug, info, warning, error, off };
 
 enum class log_format : std::uint8_t { text, json };
@@ -68,6 +74,9 @@ struct ServerOptions {
   std::uint32_t drain_timeout_ms = 5000;  ///< for answering what has arrived when it is told to end
   bool daemonize = false;                 ///< runs in the background
   std::string pid_file;                   ///< empty: none
+  std::string auth_file;                  ///< users and passwords; empty: whoever comes is served
+  bool shutdown_command = false;          ///< clients may end it by `shutdown`
+  bool debug_time = false;                ///< clients may move its clock by `debugtime`
 };
 
 /// What a node's workers do otherwise than `prefetch` says.
@@ -117,12 +126,19 @@ struct TopologySection : PlacementOptions {
   TopologyCondition when;
 };
 
+/// What happens when the memory limit is reached.
+enum class when_full : std::uint8_t {
+  evict,  ///< the items idle for longest go
+  error,  ///< what needs more memory fails
+};
+
 /// All of them.
 struct DaemonOptions : PlacementOptions {
   std::vector<TopologySection> topologies;  ///< in place of workers, cpus and nodes
   runtime::MemoryOptions memory;
   std::uint32_t memory_limit_percent = 0;  ///< of the machine's or control group's, in place of limit_bytes
-  bool evacuation = true;                  ///< items are moved out of sparse spans
+  config::when_full when_full = config::when_full::evict;
+  bool evacuation = true;  ///< items are moved out of sparse spans
   runtime::PrefetchOptions prefetch;
   std::uint32_t pools = 4;  ///< task pools of a worker, besides the pinned one
   runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;
@@ -133,6 +149,7 @@ struct DaemonOptions : PlacementOptions {
   std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};
   LimitOptions limits;
+  StatsOptions stats;
   ServerOptions server;
   LogOptions log;
   Origins origins;  ///< who set what; for errors and print-config, never for behaviour

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "config/schema_forms.hpp"
+#include "config/yaml_text.hpp"
 
 namespace mxkv::config {
 namespace {
@@ -21,6 +22,7 @@ using runtime::Result;
 constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
 constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
 constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine"};
+constexpr std::array<std::string_view, 2> kWhenFullWords{"evict", "error"};
 constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
 constexpr std::array<std::string_view, 3> kRebalanceWords{"off", "pools", "objects"};
 constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
@@ -84,11 +86,11 @@ void file_mode(SchemaVisitor& visitor, std::string_view name, std::optional<std:
 std::string format_listener(const ListenAddress& listen) {
   const bool has_mode = !listen.path.empty() && listen.mode != ListenAddress{}.mode;
   if (!has_mode && !listen.node) {
-    return in_quotes(format_listen(listen));
+    return in_yaml_quotes(format_listen(listen));
   }
   std::string text = listen.path.empty()
                          ? "{address: " + in_quotes(listen.address) + ", port: " + std::to_string(listen.port)
-                         : "{path: " + in_quotes(listen.path);
+                         : "{path: " + in_yaml_quotes(listen.path);
   if (has_mode) {
     text += ", mode: " + in_quotes(format_file_mode(listen.mode));
   }
@@ -171,6 +173,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
   });
   visitor.section("memory", [&](SchemaVisitor& section) {
     memory_amount(section, "limit", options.memory.limit_bytes, options.memory_limit_percent);
+    choice(section, "when_full", options.when_full, kWhenFullWords);
     choice(section, "huge_pages", options.memory.huge_pages, kHugePagesWords);
     choice(section, "numa_placement", options.memory.numa_placement, kBoolWords);
     choice(section, "evacuation", options.evacuation, kBoolWords);
@@ -190,10 +193,17 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     choice(section, "inner", options.index.inner, kNodePrimitiveWords);
   });
   visitor.section("limits", [&](SchemaVisitor& section) { limits(section, options.limits); });
+  visitor.section("stats", [&](SchemaVisitor& section) {
+    ranged(section, "sample", options.stats.sample, kCount, {1, 1'000'000, "off"});
+    ranged(section, "slow", options.stats.slow_ms, kDuration, {1, 3600_s, "off"});
+  });
   visitor.section("server", [&](SchemaVisitor& section) {
     ranged(section, "drain_timeout", options.server.drain_timeout_ms, kDuration, {0, 3600_s});
     choice(section, "daemonize", options.server.daemonize, kBoolWords);
     file_name(section, "pid_file", options.server.pid_file, "none");
+    file_name(section, "auth_file", options.server.auth_file, "none");
+    choice(section, "shutdown_command", options.server.shutdown_command, kBoolWords);
+    choice(section, "debug_time", options.server.debug_time, kBoolWords);
   });
   visitor.section("log", [&](SchemaVisitor& section) {
     choice(section, "level", options.log.level, kLogLevelWords);

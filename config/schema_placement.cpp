@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "config/schema_forms.hpp"
+#include "config/yaml_text.hpp"
 
 namespace mxkv::config {
 namespace {
@@ -146,7 +147,7 @@ std::string format_topology(const TopologySection& section) {
   if (section.when.memory_bytes != 0) {
     when.emplace_back("memory", format_size(section.when.memory_bytes));
   }
-  std::vector<std::pair<std::string_view, std::string>> members{{"name", section.name},
+  std::vector<std::pair<std::string_view, std::string>> members{{"name", to_yaml(section.name)},
                                                                 {"when", in_braces(when)}};
   if (section.workers != 0) {
     members.emplace_back("workers", std::to_string(section.workers));

@@ -7,8 +7,7 @@
 // its child. Under the latch of the node that changes.
 #pragma once
 
-#include "index/node.hpp"
-#include "index/traits.hpp"
+#include "index/prefix.hpp"
 
 namespace mxkv::index {
 
@@ -38,45 +37,27 @@ struct Absorb {
   /// inner node the low one, are the left node's from now on. Returns the left node's old high fence.
   static std::uint64_t take_over(NodeT& left, const NodeT& gone) noexcept {
     const NodeMeta meta = left.meta();
+    const bool leaf = meta.level() == 0;
     const bool infinite = gone.meta().high_infinite();
     const std::uint64_t high = gone.high();
-    const std::size_t prefix = infinite ? 0 : Traits::common_prefix(left.low(), high);
-    if (meta.level() > 0 || prefix != meta.prefix_bytes()) {
-      lay_out_anew(left, gone, meta, prefix);
+    Entries entries;
+    left.copy_entries(meta, !Traits::kExact && !leaf, entries);
+    if (!leaf) {
+      const std::uint64_t low = gone.low();
+      entries.insert(entries.count, low, gone.value(false, Position{}), Traits::kExact ? 0 : low);
+    }
+    const auto prefix = Prefix<Traits>::of(entries, 0, entries.count, leaf, left.low(), infinite ? 0 : high);
+    if (!leaf || prefix.loose || prefix.bytes != meta.prefix_bytes()) {
+      prefix.store(left);
+      prefix.rehead(entries, 0, entries.count, leaf, left.low());
+      left.layout(entries, 0, entries.count);
     }
     left.store_meta(left.meta().with_high_infinite(infinite));
     const std::uint64_t old_high = left.high();
-    left.store_high(high, infinite ? ~std::uint64_t{0} : Traits::head(Traits::fence_key(high), prefix));
+    left.store_high(high, infinite ? ~std::uint64_t{0} : Traits::head(Traits::fence_key(high), prefix.bytes));
     left.store_right(gone.right());
     left.raise_cas_floor(gone.cas_floor());
     return old_high;
-  }
-
- private:
-  static void lay_out_anew(NodeT& left, const NodeT& gone, NodeMeta meta, std::size_t prefix) noexcept {
-    Entries entries;
-    left.copy_entries(meta, !Traits::kExact && meta.level() > 0, entries);
-    if constexpr (!Traits::kExact) {
-      for (unsigned i = 0; prefix != meta.prefix_bytes() && i < entries.count; ++i) {
-        entries.heads[i] = Traits::head(key_of(left, meta, entries, i), prefix);
-      }
-    }
-    if (meta.level() > 0) {
-      const std::uint64_t low = gone.low();
-      entries.insert(entries.count, Traits::head(Traits::fence_key(low), prefix),
-                     gone.value(false, Position{}), Traits::kExact ? 0 : low);
-    }
-    left.store_meta(
-        meta.with_prefix(prefix));  // its inline bytes are the low fence's still, of which fewer count
-    left.layout(entries, 0, entries.count);
-  }
-
-  [[nodiscard]] static KeyView key_of(const NodeT& node, NodeMeta meta, const Entries& entries,
-                                      unsigned i) noexcept {
-    if (meta.level() == 0) {
-      return Traits::Record::key(entries.values[i]);
-    }
-    return Traits::fence_key(i == 0 ? node.low() : entries.separators[i]);
   }
 };
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "index/prefix.hpp"
 #include "index/tree.hpp"
 
 namespace mxkv::index {
@@ -158,9 +159,29 @@ class Checker {
         first = false;
       }
     }
-    if (!Traits::kExact && meta.prefix_bytes() > 0 &&
-        Traits::common_prefix(node.low(), node.high()) < meta.prefix_bytes()) {
-      fail(node, "the prefix is longer than what the fences share");
+    check_prefix(node, meta);
+  }
+
+  void check_prefix(const NodeT& node, NodeMeta meta) {
+    if constexpr (!Traits::kExact) {
+      const bool edge = node.low() == 0 || meta.high_infinite();
+      if (meta.loose_prefix() != (edge && meta.prefix_bytes() > 0)) {
+        fail(node, "the prefix is loose between finite fences, or firm at an edge");
+      }
+      if (!edge && common_prefix(Traits::fence_key(node.low()), Traits::fence_key(node.high())) <
+                       meta.prefix_bytes()) {
+        fail(node, "the prefix is longer than what the fences share");
+      }
+      for (const std::uint64_t fence : {node.low(), meta.high_infinite() ? 0 : node.high()}) {
+        if (fence != 0 && meta.loose_prefix() &&
+            !Prefix<Traits>::shares(node, meta, Traits::fence_key(fence))) {
+          fail(node, "a fence lacks the prefix");
+        }
+      }
+      if (!meta.high_infinite() &&
+          node.high_head() != Traits::head(Traits::fence_key(node.high()), meta.prefix_bytes())) {
+        fail(node, "the high fence's head is not its key's");
+      }
     }
   }
 
@@ -181,8 +202,13 @@ class Checker {
         fail(node, "a separator is not its child's low fence");
       }
     }
-    if ((leaf || !first) && head != Traits::head(key, meta.prefix_bytes())) {
-      fail(node, "a head is not its key's");
+    if (leaf || !first) {
+      if (head != Traits::head(key, meta.prefix_bytes())) {
+        fail(node, "a head is not its key's");
+      }
+      if (meta.loose_prefix() && !Prefix<Traits>::shares(node, meta, key)) {
+        fail(node, "a key lacks the prefix");
+      }
     }
     if (Traits::order(key, node.low()) < 0 ||
         (!meta.high_infinite() && Traits::order(key, node.high()) >= 0)) {

@@ -19,22 +19,24 @@ class InsertPlan {
  public:
   using NodeT = Node<typename Traits::Shape>;
   using TreeT = Tree<Traits>;
+  using PrefixT = Prefix<Traits>;
   enum class how : std::uint8_t { insert, open_block, spread, split };
 
   [[nodiscard]] how kind() const noexcept { return kind_; }
   [[nodiscard]] bool splits() const noexcept { return kind_ == how::split; }
 
-  /// Plans an insert at `at` of a node that was read at `version`.
-  planned plan(TreeT& tree, NodeT& node, std::uint64_t version, Position at,
+  /// Plans an insert of `key` at `at` of a node that was read at `version`.
+  planned plan(TreeT& tree, NodeT& node, std::uint64_t version, typename Traits::Key key, Position at,
                runtime::Worker& worker) noexcept {
     const runtime::OptimisticRead read{node, version};
     const NodeMeta meta = node.meta();
     at_ = at;
-    if (node.fits(meta, at)) {
+    const bool as_it_is = !PrefixT::outgrown(node, meta, key);
+    if (as_it_is && node.fits(meta, at)) {
       kind_ = how::insert;
       return planned::ready;
     }
-    if (node.can_open_block(meta, at)) {
+    if (as_it_is && node.can_open_block(meta, at)) {
       kind_ = how::open_block;
       return planned::ready;
     }
@@ -61,6 +63,9 @@ class InsertPlan {
         const NodeMeta meta = node.meta();
         node.copy_entries(meta, with_separators(meta), entries);
         entries.insert(NodeT::rank_of(meta, at_), head, value, separator);
+        if (!Traits::kExact && (meta.high_infinite() || node.low() == 0)) {
+          lay_prefix_anew(node, meta, entries);
+        }
         node.layout(entries, 0, entries.count);
         return;
       }
@@ -72,16 +77,12 @@ class InsertPlan {
 
   /// Applies the split. Under the latch of the left node.
   void split(NodeT& left) noexcept {
-    NodeMeta meta = left.meta();
     right_->raise_cas_floor(left.cas_floor());
+    right_->store_due(left.due());
     right_->store_right(left.right());
-    left.store_meta(meta.with_prefix(left_prefix_));
-    for (unsigned i = 0; i < middle_; ++i) {
-      entries_.heads[i] = left_heads_[i];
-    }
+    left_prefix_.store(left);
     left.layout(entries_, 0, middle_);
-    store_prefix(left, left_prefix_, left_high_);
-    left.store_high(left_high_, Traits::head(Traits::fence_key(left_high_), left_prefix_));
+    left.store_high(left_high_, Traits::head(Traits::fence_key(left_high_), left_prefix_.bytes));
     left.store_meta(left.meta().with_high_infinite(false));
     left.store_right(TreeT::tag(right_).word());
   }
@@ -103,26 +104,15 @@ class InsertPlan {
     return !Traits::kExact && meta.level() > 0;
   }
 
-  static void store_prefix(NodeT& node, std::size_t prefix, std::uint64_t fence) noexcept {
-    if constexpr (!Traits::kExact) {
-      if (prefix > 0) {
-        for (unsigned i = 0; i < 3; ++i) {
-          node.store_prefix_word(i, head_of(Traits::fence_key(fence), std::size_t{i} * 8));
-        }
-      }
-    }
-  }
-
-  [[nodiscard]] std::uint64_t head_at(bool leaf, unsigned i, std::size_t prefix,
-                                      std::uint64_t low) const noexcept {
-    if constexpr (Traits::kExact) {
-      return entries_.heads[i];
-    } else {
-      if (leaf) {
-        return Traits::head(Traits::Record::key(entries_.values[i]), prefix);
-      }
-      return Traits::head(Traits::fence_key(entries_.separators[i] == 0 ? low : entries_.separators[i]),
-                          prefix);
+  /// At an edge of the level the prefix follows from the entries.
+  static void lay_prefix_anew(NodeT& node, NodeMeta meta, Entries& entries) noexcept {
+    const std::uint64_t high = meta.high_infinite() ? 0 : node.high();
+    const bool leaf = meta.level() == 0;
+    const auto prefix = PrefixT::of(entries, 0, entries.count, leaf, node.low(), high);
+    prefix.store(node);
+    prefix.rehead(entries, 0, entries.count, leaf, node.low());
+    if (high != 0) {
+      node.store_high(high, Traits::head(Traits::fence_key(high), prefix.bytes));
     }
   }
 
@@ -144,26 +134,24 @@ class InsertPlan {
       free_split(worker);
       return planned::out_of_memory;
     }
-    const std::size_t right_prefix = meta.high_infinite() ? 0 : Traits::common_prefix(right_low_, high);
-    left_prefix_ = Traits::common_prefix(low, left_high_);
-    for (unsigned i = 0; i < middle_; ++i) {
-      left_heads_[i] =
-          left_prefix_ == meta.prefix_bytes() ? entries_.heads[i] : head_at(leaf, i, left_prefix_, low);
+    const std::uint64_t end = meta.high_infinite() ? 0 : high;
+    left_prefix_ = PrefixT::of(entries_, 0, middle_, leaf, low, left_high_);
+    const auto right_prefix = PrefixT::of(entries_, middle_, entries_.count, leaf, right_low_, end);
+    if (left_prefix_.bytes != meta.prefix_bytes()) {
+      left_prefix_.rehead(entries_, 0, middle_, leaf, low);
     }
+    if (right_prefix.bytes != meta.prefix_bytes() || !leaf) {
+      right_prefix.rehead(entries_, middle_, entries_.count, leaf, right_low_);
+    }
+    right_->store_meta(right_->meta().with_high_infinite(meta.high_infinite()));
+    right_prefix.store(*right_);
+    right_->store_low(right_low_);
+    right_->store_high(
+        high, end == 0 ? ~std::uint64_t{0} : Traits::head(Traits::fence_key(high), right_prefix.bytes));
+    right_->store_separator_pending(true);
     if (!leaf) {
       entries_.separators[middle_] = 0;  // its record is the right node's low fence now
     }
-    if (right_prefix != meta.prefix_bytes() || !leaf) {
-      for (unsigned i = middle_; i < entries_.count; ++i) {
-        entries_.heads[i] = head_at(leaf, i, right_prefix, right_low_);
-      }
-    }
-    right_->store_meta(right_->meta().with_prefix(right_prefix).with_high_infinite(meta.high_infinite()));
-    right_->store_low(right_low_);
-    right_->store_high(
-        high, meta.high_infinite() ? ~std::uint64_t{0} : Traits::head(Traits::fence_key(high), right_prefix));
-    store_prefix(*right_, right_prefix, right_low_);
-    right_->store_separator_pending(true);
     right_->layout(entries_, middle_, entries_.count);
     return planned::ready;
   }
@@ -207,12 +195,11 @@ class InsertPlan {
   bool owns_right_low_ = false;
   NodeT* right_ = nullptr;
   unsigned middle_ = 0;
-  std::size_t left_prefix_ = 0;
+  PrefixT left_prefix_;
   std::uint64_t right_low_ = 0;
   std::uint64_t left_high_ = 0;
   std::uint64_t separator_ = 0;
   Entries entries_;
-  std::array<std::uint64_t, Entries::kMax> left_heads_;
 };
 
 }  // namespace mxkv::index

@@ -23,6 +23,22 @@ struct RecordVisit {
 template <>
 struct RecordVisit<true> {};
 
+/// Records of a leaf that are asked for before the first is read.
+inline constexpr unsigned kRecordsAhead = 12;
+
+/// Asks for the first lines, `most` of them at most, of the record that an entry refers to, where there is
+/// one.
+template <class Traits>
+void prefetch_record([[maybe_unused]] std::uint64_t value, [[maybe_unused]] unsigned most = ~0U) noexcept {
+  if constexpr (!Traits::kExact) {
+    using Record = typename Traits::Record;
+    const auto* line = static_cast<const std::byte*>(Record::address(value));
+    for (unsigned n = std::min(most, Record::lines(value)); n > 0; --n, line += runtime::kCacheLineBytes) {
+      runtime::prefetch_read(line);
+    }
+  }
+}
+
 /// Looks for a key in a leaf; if it is not there, whether the search went astray. Inside the optimistic read.
 template <class SearchT, class NodeT, class Key, class Scratch>
 [[gnu::always_inline]] inline void find_in_leaf(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,

@@ -1,8 +1,9 @@
 // A node of the Blink-tree: 14 cache lines of relaxed words, laid out for staged prefetching.
 //
 //   line 0      version | meta | fence of blocks 1..5 | head of the high fence (greatest: +infinity)
-//   line 1      right sibling | low fence | high fence | cas floor | generation, separator pending | prefix
-//   then blocks of  keys (8 words) | values (8 words) [| separators (8 words): inner nodes of byte keys]
+//   line 1      right sibling | low fence | high fence | due, cas floor | generation, separator pending |
+//   prefix then blocks of  keys (8 words) | values (8 words) [| separators (8 words): inner nodes of byte
+//   keys]
 //
 // A search reads line 0, which names the one block that can hold the key, then that block's key line and
 // value line: three lines of a leaf instead of fourteen. Entries are sorted across blocks; each block has
@@ -22,6 +23,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "index/due.hpp"
 #include "index/line_compare.hpp"
 #include "index/node_meta.hpp"
 #include "index/node_shape.hpp"
@@ -64,7 +66,9 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   [[nodiscard]] std::uint64_t right() const noexcept { return right_.load(); }
   [[nodiscard]] std::uint64_t low() const noexcept { return low_.load(); }
   [[nodiscard]] std::uint64_t high() const noexcept { return high_.load(); }
-  [[nodiscard]] std::uint64_t cas_floor() const noexcept { return cas_floor_.load(); }
+  [[nodiscard]] std::uint64_t cas_floor() const noexcept { return cas_floor_.load() & kCasMask; }
+  /// When somebody should look at what the leaf holds.
+  [[nodiscard]] Due due() const noexcept { return Due::from_bits(cas_floor_.load() >> kDueShift); }
   [[nodiscard]] std::uint64_t prefix_word(unsigned i) const noexcept { return prefix_[i].load(); }
   /// A node without a high fence has the greatest head here.
   void store_high(std::uint64_t high, std::uint64_t head) noexcept {
@@ -75,10 +79,11 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   void store_low(std::uint64_t low) noexcept { low_.store(low); }
   void store_prefix_word(unsigned i, std::uint64_t word) noexcept { prefix_[i].store(word); }
   void raise_cas_floor(std::uint64_t cas) noexcept {
-    if (cas > cas_floor_.load()) {
-      cas_floor_.store(cas);
+    if (cas > cas_floor()) {
+      store_floor(cas, due());
     }
   }
+  void store_due(Due due) noexcept { store_floor(cas_floor(), due); }
   /// Whether the parent knows no separator for this node yet. Its own word: it is cleared under the parent's
   /// latch, not under the node's. Who reads false sees the separator there.
   [[nodiscard]] bool separator_pending() const noexcept {
@@ -292,6 +297,10 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     word.store(static_cast<std::uint64_t>(rank_of_head(head)));
   }
 
+  static constexpr unsigned kDueShift = 64 - Due::kBits;
+  static constexpr std::uint64_t kCasMask = (std::uint64_t{1} << kDueShift) - 1;
+  void store_floor(std::uint64_t cas, Due due) noexcept { cas_floor_.store(due.bits() << kDueShift | cas); }
+
   static constexpr unsigned kHighBound = NodeMeta::kMaxBlocks - 1;
   static constexpr unsigned kBoundsShift = 2;  ///< words of line 0 before the bounds
   static constexpr std::uint64_t kPending = 1;
@@ -340,7 +349,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   Word right_;
   Word low_;
   Word high_;
-  Word cas_floor_;
+  Word cas_floor_;                    ///< and the due above it
   std::atomic<std::uint64_t> birth_;  ///< generation, dead, separator lost, separator pending
   Word prefix_[3];
   Word words_[(kLines - kHeaderLines) * 8];

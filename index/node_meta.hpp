@@ -1,8 +1,9 @@
 // The meta word of a node: what the data object's header leaves to the index (bits 20 and up).
 //
 //   bit 20     frozen: on its way out of the tree             bits 26-30  level, 0 for leaves
-//   bit 22     the high fence is +infinity                    bits 32-39  prefix bytes
-//   bits 23-25 blocks in use                                  bits 40-63  entries of six blocks, 4 bits each
+//   bit 21     the prefix is loose: keys may lack it          bits 32-39  prefix bytes
+//   bit 22     the high fence is +infinity                    bits 40-63  entries of six blocks, 4 bits each
+//   bits 23-25 blocks in use
 //   bit 31     ties: equal heads may be about
 // One word, so that a reader of the header line gets a consistent shape with one load.
 #pragma once
@@ -46,6 +47,11 @@ class NodeMeta {
   [[nodiscard]] constexpr bool frozen() const noexcept { return ((word_ >> 20U) & 1U) != 0; }
   [[nodiscard]] constexpr NodeMeta with_frozen(bool frozen) const noexcept {
     return set(20U, 1U, frozen ? 1U : 0U);
+  }
+  /// See prefix.hpp.
+  [[nodiscard]] constexpr bool loose_prefix() const noexcept { return ((word_ >> 21U) & 1U) != 0; }
+  [[nodiscard]] constexpr NodeMeta with_loose_prefix(bool loose) const noexcept {
+    return set(21U, 1U, loose ? 1U : 0U);
   }
   /// Whether it holds so little that its left neighbour could do without it: a leaf without entries, an inner
   /// node with one child.

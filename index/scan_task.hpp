@@ -11,7 +11,11 @@
 //   Key key() const                   where to go: first key wanted; backward: the key to stay below
 //   void set_key(Key)                 keeps a copy as the new key()
 //   bool visit(std::uint64_t head, std::uint64_t value, Worker&)     false: enough
-//   step finished(bool exhausted, Worker&)                           all seen, or visit() had enough
+//     or an object with bool visit(head, value) from leaf_visitor(Worker&), which lives for one leaf
+//   bool takes_whole(const Entries&, unsigned first, unsigned last, Worker&)     may be given:
+//     true if it took these entries of a leaf at once, without visit()
+//   step finished(bool exhausted, Worker&)                           all seen, or visit() had enough; may
+//     set_key() and return rescan() to go on from there
 //   bool backward() const
 #pragma once
 
@@ -21,6 +25,7 @@ namespace mxkv::index {
 
 struct ScanScratch : TraverseScratch {
   Entries entries;
+  std::uint64_t head;  ///< of key() in this leaf
   std::uint64_t right;
   std::uint64_t low;
   std::uint64_t high;
@@ -45,7 +50,8 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
 
   void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned /*block*/,
                       const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
-    node.copy_entries(meta, false, scratch.entries);
+    copy_leaf(node, meta, scratch.entries);
+    scratch.head = head;
     scratch.right = node.right();
     scratch.low = node.low();
     scratch.high = node.high();
@@ -65,18 +71,23 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
   using Base::Base;
 
  private:
-  static constexpr unsigned kRecordsAhead = 12;
-
   [[nodiscard]] bool follows_link() const noexcept { return this->own_mark(); }
 
-  static void prefetch_record(const Entries& entries, unsigned i) noexcept {
-    if constexpr (!Traits::kExact) {
-      using Record = typename Traits::Record;
-      const auto* line = static_cast<const std::byte*>(Record::address(entries.values[i]));
-      for (unsigned n = Record::lines(entries.values[i]); n > 0; --n, line += runtime::kCacheLineBytes) {
-        runtime::prefetch_read(line);
+  /// Copies a leaf's entries: whole lines, so that nothing is counted; what is behind a block's entries is
+  /// written over by the next block's.
+  static void copy_leaf(const NodeT& node, NodeMeta meta, Entries& out) noexcept {
+    constexpr unsigned kSlots = Traits::Shape::kSlots;
+    unsigned at = 0;
+    for (unsigned block = 0; block < Traits::Shape::blocks(true); ++block) {
+#pragma GCC unroll 8
+      for (unsigned slot = 0; slot < kSlots; ++slot) {
+        const Position from{static_cast<std::uint8_t>(block), static_cast<std::uint8_t>(slot)};
+        out.heads[at + slot] = node.head(true, from);
+        out.values[at + slot] = node.value(true, from);
       }
+      at += block < meta.blocks() ? NodeT::clamp_count(meta, block) : 0;
     }
+    out.count = at;
   }
 
   /// Order of an entry's key and key(). The record is safe to read: the leaf was validated, the task pins.
@@ -88,15 +99,53 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     }
   }
 
+  /// What takes the entries of one leaf.
+  auto visitor(runtime::Worker& worker) noexcept {
+    if constexpr (requires { this->self().leaf_visitor(worker); }) {
+      return this->self().leaf_visitor(worker);
+    } else {
+      struct ByEntry {
+        Derived& self;
+        runtime::Worker& worker;
+        bool visit(std::uint64_t head, std::uint64_t value) { return self.visit(head, value, worker); }
+      };
+      return ByEntry{this->self(), worker};
+    }
+  }
+
+  /// Visits the entries [first, last), backward from the last one; false: Derived has enough.
+  bool visit_entries(const Entries& entries, unsigned first, unsigned last, runtime::Worker& worker) {
+    const unsigned count = last - first;
+    if constexpr (requires { this->self().takes_whole(entries, first, last, worker); }) {
+      if (count > 0 && this->self().takes_whole(entries, first, last, worker)) {
+        return true;
+      }
+    }
+    const bool up = !this->strict();
+    const auto nth = [up, first, last](unsigned n) { return up ? first + n : last - 1 - n; };
+    for (unsigned n = 0; n < std::min(detail::kRecordsAhead, count); ++n) {
+      detail::prefetch_record<Traits>(entries.values[nth(n)]);
+    }
+    auto leaf = visitor(worker);
+    for (unsigned n = 0; n < count; ++n) {
+      if (n + detail::kRecordsAhead < count) {
+        detail::prefetch_record<Traits>(entries.values[nth(n + detail::kRecordsAhead)]);
+      }
+      if (!leaf.visit(entries.heads[nth(n)], entries.values[nth(n)])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   runtime::step forward_leaf(Scratch& scratch, runtime::Worker& worker) {
     const Entries& entries = scratch.entries;
     unsigned first = 0;
     if (!follows_link()) {
-      const std::uint64_t head = Traits::head(this->self().key(), scratch.meta.prefix_bytes());
-      while (first < entries.count && entries.heads[first] < head) {
+      while (first < entries.count && entries.heads[first] < scratch.head) {
         ++first;
       }
-      while (first < entries.count && entries.heads[first] == head && order(entries, first) < 0) {
+      while (first < entries.count && entries.heads[first] == scratch.head && order(entries, first) < 0) {
         ++first;
       }
     }
@@ -107,16 +156,8 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
         runtime::prefetch_read(line);
       }
     }
-    for (unsigned i = first; i < std::min(first + kRecordsAhead, entries.count); ++i) {
-      prefetch_record(entries, i);
-    }
-    for (unsigned i = first; i < entries.count; ++i) {
-      if (i + kRecordsAhead < entries.count) {
-        prefetch_record(entries, i + kRecordsAhead);
-      }
-      if (!this->self().visit(entries.heads[i], entries.values[i], worker)) {
-        return this->self().finished(false, worker);
-      }
+    if (!visit_entries(entries, first, entries.count, worker)) {
+      return this->self().finished(false, worker);
     }
     if (last_leaf) {
       return this->self().finished(true, worker);
@@ -132,24 +173,15 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
 
   runtime::step backward_leaf(Scratch& scratch, runtime::Worker& worker) {
     const Entries& entries = scratch.entries;
-    const std::uint64_t head = Traits::head(this->self().key(), scratch.meta.prefix_bytes());
     unsigned last = entries.count;
-    while (last > 0 && entries.heads[last - 1] > head) {
+    while (last > 0 && entries.heads[last - 1] > scratch.head) {
       --last;
     }
-    while (last > 0 && entries.heads[last - 1] == head && order(entries, last - 1) >= 0) {
+    while (last > 0 && entries.heads[last - 1] == scratch.head && order(entries, last - 1) >= 0) {
       --last;
     }
-    for (unsigned i = last; i > (last > kRecordsAhead ? last - kRecordsAhead : 0); --i) {
-      prefetch_record(entries, i - 1);
-    }
-    for (unsigned i = last; i > 0; --i) {
-      if (i > kRecordsAhead + 1) {
-        prefetch_record(entries, i - 1 - kRecordsAhead);
-      }
-      if (!this->self().visit(entries.heads[i - 1], entries.values[i - 1], worker)) {
-        return this->self().finished(false, worker);
-      }
+    if (!visit_entries(entries, 0, last, worker)) {
+      return this->self().finished(false, worker);
     }
     if (scratch.low == 0) {
       return this->self().finished(true, worker);
@@ -158,9 +190,14 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     return descend_again(scratch.low, worker);
   }
 
-  /// Goes on from a fence by key; now and then with a new pin.
+  /// Goes on from a fence by key.
   runtime::step descend_again(std::uint64_t fence, runtime::Worker& worker) {
     this->self().set_key(Traits::fence_key(fence));
+    return descend(worker);
+  }
+
+  /// Now and then with a new pin.
+  runtime::step descend(runtime::Worker& worker) {
     this->set_own_mark(false);
     if (leaves_ % kLeavesPerPin == 0) {
       worker.repin(*this);
@@ -169,6 +206,13 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
   }
 
   std::uint32_t leaves_ = 0;
+
+ protected:
+  /// Goes on from key().
+  runtime::step rescan(runtime::Worker& worker) {
+    ++leaves_;
+    return descend(worker);
+  }
 };
 
 }  // namespace mxkv::index

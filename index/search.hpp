@@ -7,8 +7,7 @@
 
 #include <array>
 
-#include "index/node.hpp"
-#include "index/traits.hpp"
+#include "index/prefix.hpp"
 #include "runtime/synchronization/optimistic.hpp"
 
 namespace mxkv::index {
@@ -140,7 +139,7 @@ struct Search {
     if constexpr (kExact) {
       return route::here;
     } else {
-      if (meta.prefix_bytes() > 0 && !shares_prefix(node, meta, key)) {
+      if (!meta.loose_prefix() && !Prefix<Traits>::shares(node, meta, key)) {
         const std::uint64_t low = node.low();
         if (!read.valid()) {
           return route::torn;
@@ -151,15 +150,6 @@ struct Search {
         }
       }
       return route_of(node, meta, key, head, strict, false, read);
-    }
-  }
-
-  /// Whether a key below the high fence that was not found does belong here, as far as the node's lines tell.
-  static bool surely_inside(const NodeT& node, NodeMeta meta, Key key) noexcept {
-    if constexpr (kExact) {
-      return true;
-    } else {
-      return meta.prefix_bytes() == 0 || shares_prefix(node, meta, key);
     }
   }
 
@@ -183,20 +173,6 @@ struct Search {
       ties |= node.fence(j) == head && j + 1 < meta.blocks();
     }
     return ties;
-  }
-
-  static bool shares_prefix(const NodeT& node, NodeMeta meta, KeyView key) noexcept {
-    const std::size_t bytes = meta.prefix_bytes();
-    if (key.size() < bytes || bytes > NodeT::kPrefixInlineBytes) {
-      return false;
-    }
-    std::uint64_t difference = 0;
-    for (std::size_t i = 0; i * 8 < bytes; ++i) {
-      const std::size_t here = bytes - i * 8;
-      const std::uint64_t mask = here >= 8 ? ~std::uint64_t{0} : ~(~std::uint64_t{0} >> (here * 8));
-      difference |= (head_of(key, i * 8) ^ node.prefix_word(static_cast<unsigned>(i))) & mask;
-    }
-    return difference == 0;
   }
 
   /// Entries whose head ties, in order, and the last one below them.

@@ -118,7 +118,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       return false;
     }
     const planned plan =
-        scratch.plan.plan(this->tree(), this->here(), this->seen_version(), scratch.found.at, worker);
+        scratch.plan.plan(this->tree(), this->here(), this->seen_version(), key(), scratch.found.at, worker);
     if (plan == planned::torn) {
       otherwise = this->conflict(worker);
     } else if (plan == planned::out_of_memory) {
@@ -136,7 +136,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       scratch.plan.split(node);
       return;
     }
-    scratch.plan.insert(node, Traits::head(key(), node.meta().prefix_bytes()),
+    scratch.plan.insert(node, Prefix<Traits>::head(node, node.meta(), key()),
                         Tree<Traits>::tag(right_).word(), separator_);
     right_->store_separator_pending(false);
   }

@@ -30,7 +30,6 @@ struct IntegerTraits {
   static std::uint64_t head(Key key, std::size_t /*prefix*/) noexcept { return key; }
   static std::strong_ordering order(Key key, std::uint64_t fence) noexcept { return key <=> fence; }
   static Key fence_key(std::uint64_t fence) noexcept { return fence; }
-  static std::size_t common_prefix(std::uint64_t /*low*/, std::uint64_t /*high*/) noexcept { return 0; }
 
   static bool make_fence(runtime::Worker& /*worker*/, Key key, std::uint64_t& out) noexcept {
     out = key;
@@ -57,9 +56,6 @@ struct ByteTraits {
     return key.compare(SeparatorRecord::key_of(fence)) <=> 0;
   }
   static Key fence_key(std::uint64_t fence) noexcept { return SeparatorRecord::key_of(fence); }
-  static std::size_t common_prefix(std::uint64_t low, std::uint64_t high) noexcept {
-    return low == 0 || high == 0 ? 0 : index::common_prefix(fence_key(low), fence_key(high));
-  }
 
   /// False: out of memory.
   static bool make_fence(runtime::Worker& worker, Key key, std::uint64_t& out) noexcept {

@@ -100,7 +100,7 @@ class TraverseTask : public runtime::MxTask {
     const NodeMeta meta = node.meta();
     scratch.meta = meta;
     const Key key = self().key();
-    const std::uint64_t head = Traits::head(key, meta.prefix_bytes());
+    const std::uint64_t head = Prefix<Traits>::head(node, meta, key);
     const bool from_header = at_stage(stage::header);
     if (from_header && !(Derived::kWholeTarget && own_mark())) {
       switch (SearchT::route_of(node, meta, key, head, strict(), careful(), read)) {
@@ -295,7 +295,7 @@ class TraverseTask : public runtime::MxTask {
       const NodeT& node = *static_cast<const NodeT*>(at.object());
       const runtime::OptimisticRead read{node};
       const NodeMeta meta = node.meta();
-      const Rank rank = rank_of_head(Traits::head(key, meta.prefix_bytes()));
+      const Rank rank = rank_of_head(Prefix<Traits>::head(node, meta, key));
       const unsigned above = node.bounds_above(rank);
       const unsigned level = meta.level();
       if (read.locked() || (above & NodeT::kHighAbove) == 0) [[unlikely]] {
@@ -335,7 +335,7 @@ class TraverseTask : public runtime::MxTask {
     const runtime::OptimisticRead read{node, seen_version()};
     const NodeMeta meta = node.meta();
     const unsigned level = meta.level();
-    const Rank rank = rank_of_head(Traits::head(self().key(), meta.prefix_bytes()));
+    const Rank rank = rank_of_head(Prefix<Traits>::head(node, meta, self().key()));
     if (rank == kGreatestRank) [[unlikely]] {
       return false;  // as unused slots hold
     }

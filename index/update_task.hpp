@@ -73,7 +73,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     if (!node.holds_rank(true, block, slot, rank)) {
       // A new entry, if it finds room where it belongs.
       return !meta.frozen() && node.fits(meta, at) &&
-             SearchT::surely_inside(node, meta, this->self().key()) && read.valid() &&
+             Prefix<Traits>::shares(node, meta, this->self().key()) && read.valid() &&
              commit_usual({at, false, 0, head_of_rank(static_cast<std::uint64_t>(rank))}, worker, next);
     }
     const std::uint64_t value = node.value(true, at);
@@ -168,7 +168,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     } else if (puts && found.found) {
       leaf.store_value(true, found.at, value);
     } else if (puts) {
-      scratch.plan.insert(leaf, Traits::head(this->self().key(), leaf.meta().prefix_bytes()), value, 0);
+      scratch.plan.insert(leaf, Prefix<Traits>::head(leaf, leaf.meta(), this->self().key()), value, 0);
     }
   }
 
@@ -265,7 +265,8 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       otherwise = this->wait_for_unlink();
       return false;
     }
-    switch (scratch.plan.plan(this->tree(), this->here(), this->seen_version(), scratch.found.at, worker)) {
+    switch (scratch.plan.plan(this->tree(), this->here(), this->seen_version(), this->self().key(),
+                              scratch.found.at, worker)) {
       case planned::ready:
         return true;
       case planned::torn:

@@ -61,7 +61,18 @@ inline constexpr std::string_view kNoreply = "noreply";
 [[nodiscard]] Parsed parse_range(CommandLine line) noexcept;  // scan .. pscans
 [[nodiscard]] Parsed parse_stats(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_verbosity(CommandLine line) noexcept;
+[[nodiscard]] Parsed parse_cache_memlimit(CommandLine line) noexcept;
+[[nodiscard]] Parsed parse_shutdown(CommandLine line) noexcept;
+[[nodiscard]] Parsed parse_debugtime(CommandLine line) noexcept;
+[[nodiscard]] Parsed parse_lru_crawler(CommandLine line) noexcept;
+[[nodiscard]] Parsed parse_lru(CommandLine line) noexcept;
+[[nodiscard]] Parsed parse_watch(CommandLine line) noexcept;
+[[nodiscard]] Parsed parse_slabs(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_flush_all(CommandLine line) noexcept;
-[[nodiscard]] Parsed parse_bare(CommandLine line) noexcept;  // version, quit
+[[nodiscard]] Parsed parse_version(CommandLine line) noexcept;     // whatever follows
+[[nodiscard]] Parsed parse_bare(CommandLine line) noexcept;        // quit
+[[nodiscard]] Parsed parse_meta(CommandLine line) noexcept;        // mg md ma me
+[[nodiscard]] Parsed parse_meta_set(CommandLine line) noexcept;    // ms
+[[nodiscard]] Parsed parse_meta_range(CommandLine line) noexcept;  // mr mc mx
 
 }  // namespace mxkv::protocol

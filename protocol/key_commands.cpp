@@ -1,5 +1,5 @@
-// The commands on one key without a data block, and those without a key: incr decr touch delete, stats
-// version verbosity flush_all quit (rules 25-28). The key is judged first, then the number, then what is
+// The commands on one key without a data block, and those without a key: incr decr touch delete,
+// version flush_all quit (rules 25-28). The key is judged first, then the number, then what is
 // left.
 #include "protocol/commands.hpp"
 #include "protocol/numbers.hpp"
@@ -58,25 +58,6 @@ Parsed parse_delete(CommandLine line) noexcept {
   return accepted();
 }
 
-Parsed parse_stats(CommandLine line) noexcept {
-  std::string_view& argument = line.request.argument;
-  argument = line.tokens.rest();
-  while (argument.ends_with(' ')) {
-    argument.remove_suffix(1);
-  }
-  return accepted();
-}
-
-Parsed parse_verbosity(CommandLine line) noexcept {
-  const Token level = line.tokens.next();
-  std::uint32_t number = 0;
-  line.request.argument = level.text;
-  if (!read_u32(level.text, number) || !take_noreply(line.tokens, line.request)) {
-    return refused_aloud_or_not(line.tokens, {}, kBadFormat);
-  }
-  return accepted();
-}
-
 Parsed parse_flush_all(CommandLine line) noexcept {
   Tokens& tokens = line.tokens;
   line.request.exptime = 0;
@@ -94,6 +75,11 @@ Parsed parse_flush_all(CommandLine line) noexcept {
   if (!take_noreply(tokens, line.request)) {
     return refused_aloud_or_not(tokens, {}, kBadFormat);
   }
+  return accepted();
+}
+
+// As memcached since 1.6 does; libmemcached's memccapable insists.
+Parsed parse_version(CommandLine /*line*/) noexcept {
   return accepted();
 }
 

@@ -26,6 +26,23 @@ Parsed run(CommandLine line, verb op, Parsed (*family)(CommandLine) noexcept) no
   return family(line);
 }
 
+/// A command whose name has more than eight letters.
+Parsed parse_long_name(CommandLine line, std::string_view name) noexcept {
+  if (name == "verbosity") {
+    return run(line, verb::verbosity, parse_verbosity);
+  }
+  if (name == "flush_all") {
+    return run(line, verb::flush_all, parse_flush_all);
+  }
+  if (name == "lru_crawler") {
+    return run(line, verb::tune, parse_lru_crawler);
+  }
+  if (name == "cache_memlimit") {
+    return run(line, verb::cache_memlimit, parse_cache_memlimit);
+  }
+  return name == "debugtime" ? run(line, verb::debugtime, parse_debugtime) : unknown_command(line.tokens);
+}
+
 Parsed parse_line(CommandLine line) noexcept {
   line.request.noreply = false;
   line.request.key = {};
@@ -39,10 +56,7 @@ Parsed parse_line(CommandLine line) noexcept {
     return unknown_command(line.tokens);
   }
   if (name.size() > 8) {
-    if (name == "verbosity") {
-      return run(line, verb::verbosity, parse_verbosity);
-    }
-    return name == "flush_all" ? run(line, verb::flush_all, parse_flush_all) : unknown_command(line.tokens);
+    return parse_long_name(line, name);
   }
   switch (load_text(name)) {
     case word_of("get"):
@@ -66,6 +80,25 @@ Parsed parse_line(CommandLine line) noexcept {
       return run(line, verb::prepend, parse_storage);
     case word_of("cas"):
       return run(line, verb::cas, parse_storage);
+    case word_of("mg"):
+      return run(line, verb::meta_get, parse_meta);
+    case word_of("ms"):
+      return run(line, verb::meta_set, parse_meta_set);
+    case word_of("md"):
+      return run(line, verb::meta_delete, parse_meta);
+    case word_of("ma"):
+      return run(line, verb::meta_arithmetic, parse_meta);
+    case word_of("me"):
+      return run(line, verb::meta_debug, parse_meta);
+    case word_of("mr"):
+      return run(line, verb::meta_range, parse_meta_range);
+    case word_of("mc"):
+      return run(line, verb::meta_count, parse_meta_range);
+    case word_of("mx"):
+      return run(line, verb::meta_range_delete, parse_meta_range);
+    case word_of("mn"):
+      line.request.op = verb::meta_noop;
+      return accepted();
     case word_of("incr"):
       return run(line, verb::incr, parse_arithmetic);
     case word_of("decr"):
@@ -84,8 +117,16 @@ Parsed parse_line(CommandLine line) noexcept {
       return run(line, verb::pscans, parse_range);
     case word_of("stats"):
       return run(line, verb::stats, parse_stats);
+    case word_of("lru"):
+      return run(line, verb::tune, parse_lru);
+    case word_of("watch"):
+      return run(line, verb::watch, parse_watch);
+    case word_of("slabs"):
+      return run(line, verb::tune, parse_slabs);
+    case word_of("shutdown"):
+      return run(line, verb::shutdown, parse_shutdown);
     case word_of("version"):
-      return run(line, verb::version, parse_bare);
+      return run(line, verb::version, parse_version);
     case word_of("quit"):
       return run(line, verb::quit, parse_bare);
     default:

@@ -8,19 +8,13 @@
 #include "protocol/commands.hpp"
 #include "protocol/cursor.hpp"
 #include "protocol/numbers.hpp"
+#include "protocol/range_keys.hpp"
 
 namespace mxkv::protocol {
 namespace {
 
 constexpr std::string_view kCursorWord = "cursor=";
 constexpr std::string_view kBytesWord = "bytes=";
-
-/// Longest base64 text of a key.
-constexpr std::size_t kMaxEncodedKeyBytes = 4 * ((kMaxKeyBytes + 2) / 3);
-/// Room for one decoded bound: a bound of the longest text may decode to a little more than a key.
-constexpr std::size_t kBoundScratch = kMaxEncodedKeyBytes / 4 * 3;
-static_assert(2 * kBoundScratch <= sizeof(Request::scratch));
-static_assert(kMaxCursorBytes <= sizeof(Request::scratch));
 
 constexpr std::array<char, kMaxKeyBytes> kGreatestKey = [] {
   std::array<char, kMaxKeyBytes> key{};
@@ -32,47 +26,14 @@ bool has_sign(std::string_view bound) noexcept {
   return bound.starts_with('[') || bound.starts_with('(') || bound == "-" || bound == "+";
 }
 
-/// Turns key tokens into keys; remembers what was wrong with the first that was not one.
-class KeyReader {
- public:
-  KeyReader(Request& request) noexcept : base64_(request.range.base64), out_(request.scratch.data()) {}
-
-  std::string_view read(std::string_view text, bool clean) noexcept {
-    if (!base64_) {
-      if (!Token{text, clean}.is_key()) {
-        error_ = kBadFormat;
-      }
-      return text;
-    }
-    std::size_t bytes = 0;
-    if (text.size() > kMaxEncodedKeyBytes || !read_base64(text, out_, bytes)) {
-      error_ = kBadEncoding;
-      return {};
-    }
-    if (bytes == 0 || bytes > kMaxKeyBytes) {
-      error_ = kBadFormat;
-    }
-    const std::string_view key(out_, bytes);
-    out_ += kBoundScratch;
-    return key;
-  }
-
-  /// A bound with or without a sign, but neither "-" nor "+".
-  RangeBound read_bound(const Token& token) noexcept {
-    RangeBound bound;
-    bound.unbounded = false;
-    bound.inclusive = !token.text.starts_with('(');
-    bound.key = read(token.text.substr(has_sign(token.text) ? 1 : 0), token.clean);
-    return bound;
-  }
-
-  [[nodiscard]] std::string_view error() const noexcept { return error_; }
-
- private:
-  bool base64_;
-  char* out_;
-  std::string_view error_;
-};
+/// A bound with or without a sign, but neither "-" nor "+".
+RangeBound read_bound(KeyReader& keys, const Token& token) noexcept {
+  RangeBound bound;
+  bound.unbounded = false;
+  bound.inclusive = !token.text.starts_with('(');
+  bound.key = keys.read(token.text.substr(has_sign(token.text) ? 1 : 0), token.clean);
+  return bound;
+}
 
 /// The words behind the limit.
 bool take_words(Tokens& tokens, RangeRequest& range) noexcept {
@@ -152,10 +113,10 @@ Parsed parse_range(CommandLine line) noexcept {
     range.prefix = keys.read(start.text, start.clean);
   } else {
     if (start.text != "-" && start.text != "+") {
-      range.low = keys.read_bound(start);
+      range.low = read_bound(keys, start);
     }
     if (end.text != "-" && end.text != "+") {
-      range.high = keys.read_bound(end);
+      range.high = read_bound(keys, end);
     }
     if (start.text == "+" || end.text == "-") {
       make_empty(range);

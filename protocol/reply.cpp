@@ -1,12 +1,10 @@
-// Writers of replies. Numbers are made two digits at a time from a table: half the divisions, no branch a
-// digit.
+// Writers of replies. Long numbers are made two digits at a time from a table: half the divisions, no branch
+// a digit.
 #include "protocol/reply.hpp"
 
 #include <array>
 #include <bit>
 #include <cstring>
-
-#include "protocol/words.hpp"
 
 namespace mxkv::protocol {
 namespace {
@@ -38,6 +36,17 @@ std::size_t digits_of(std::uint64_t value) noexcept {
 
 }  // namespace
 
+constexpr std::array<SmallNumber, 1000> kSmallNumbers = [] {
+  std::array<SmallNumber, 1000> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    SmallNumber& number = numbers[i];
+    for (std::size_t power = i < 10 ? 1 : (i < 100 ? 10 : 100); power > 0; power /= 10) {
+      number.text[number.digits++] = static_cast<char>('0' + i / power % 10);
+    }
+  }
+  return numbers;
+}();
+
 char* write_long_number(char* out, std::uint64_t value) noexcept {
   char* const end = out + digits_of(value);
   char* at = end;
@@ -54,28 +63,8 @@ char* write_long_number(char* out, std::uint64_t value) noexcept {
   return end;
 }
 
-char* write_value_header(char* out, std::string_view key, std::uint32_t flags, std::uint64_t bytes,
-                         const std::uint64_t* cas) noexcept {
-  out = write_text(write_text(out, "VALUE "), key);
-  *out++ = ' ';
-  out = write_number(out, flags);
-  *out++ = ' ';
-  out = write_number(out, bytes);
-  if (cas != nullptr) {
-    *out++ = ' ';
-    out = write_number(out, *cas);
-  }
-  return write_text(out, kCrLf);
-}
-
 char* write_key_line(char* out, std::string_view key) noexcept {
   return write_text(write_text(write_text(out, "KEY "), key), kCrLf);
-}
-
-bool is_printable_key(std::string_view key) noexcept {
-  const char* const begin = key.data();
-  const char* const end = begin + key.size();
-  return find_not_key(begin, end) == end;
 }
 
 }  // namespace mxkv::protocol

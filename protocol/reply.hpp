@@ -2,11 +2,15 @@
 // return the new end. The caller provides the room; each writer says how much it needs at most.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "protocol/request.hpp"
+#include "protocol/words.hpp"
 
 namespace mxkv::protocol {
 
@@ -33,7 +37,36 @@ inline constexpr std::string_view kNonNumeric =
 inline constexpr std::string_view kTooLarge = "SERVER_ERROR object too large for cache\r\n";
 inline constexpr std::string_view kOutOfMemory = "SERVER_ERROR out of memory storing object\r\n";
 inline constexpr std::string_view kBinaryKey = "SERVER_ERROR binary key, use mr\r\n";
+inline constexpr std::string_view kShutdownOff = "ERROR: shutdown not enabled\r\n";
+inline constexpr std::string_view kBadShutdown = "CLIENT_ERROR invalid shutdown mode\r\n";
+inline constexpr std::string_view kTooManyWatchers = "WATCHER_TOO_MANY log watcher limit reached\r\n";
+// Of authentication.
+inline constexpr std::string_view kUnauthenticated = "CLIENT_ERROR unauthenticated\r\n";
+inline constexpr std::string_view kLongLogin = "CLIENT_ERROR auth token too long\r\n";
+inline constexpr std::string_view kBadLoginEnd = "CLIENT_ERROR bad command line termination\r\n";
+inline constexpr std::string_view kBadLogin = "CLIENT_ERROR bad authentication token format\r\n";
+inline constexpr std::string_view kWrongLogin = "CLIENT_ERROR authentication failure\r\n";
 inline constexpr std::string_view kTooManyConnections = "ERROR Too many open connections\r\n";
+// Of meta commands.
+inline constexpr std::string_view kMetaNoop = "MN\r\n";
+inline constexpr std::string_view kMetaMiss = "EN\r\n";
+inline constexpr std::string_view kDuplicateFlag = "CLIENT_ERROR duplicate flag\r\n";
+inline constexpr std::string_view kInvalidFlag = "CLIENT_ERROR invalid flag\r\n";
+inline constexpr std::string_view kBadToken = "CLIENT_ERROR bad token in command line format\r\n";
+inline constexpr std::string_view kLongOpaque = "CLIENT_ERROR opaque token too long\r\n";
+inline constexpr std::string_view kTooManyFlags = "CLIENT_ERROR options flags are too long\r\n";
+inline constexpr std::string_view kBadInitial = "CLIENT_ERROR invalid numeric initial value\r\n";
+inline constexpr std::string_view kBadMetaDelta = "CLIENT_ERROR invalid numeric delta value\r\n";
+inline constexpr std::string_view kBadMetaSetMode = "CLIENT_ERROR invalid mode for ms M token\r\n";
+inline constexpr std::string_view kBadMetaArithmeticMode = "CLIENT_ERROR invalid mode for ma M token\r\n";
+inline constexpr std::string_view kBadMetaArithmetic = "CLIENT_ERROR invalid or duplicate flag\r\n";
+
+// Of ranges in the meta form.
+inline constexpr std::string_view kNoLockedRanges = "CLIENT_ERROR locked ranges (X) are not available\r\n";
+inline constexpr std::string_view kPrefixHasNoBound = "CLIENT_ERROR p goes with none of H i o\r\n";
+inline constexpr std::string_view kBadCountFlags = "CLIENT_ERROR A U k go with D only, M only without\r\n";
+inline constexpr std::string_view kNotBackward = "CLIENT_ERROR mx goes forward only\r\n";
+
 inline constexpr std::string_view kCrLf = "\r\n";
 
 /// Most digits of a 64-bit number.
@@ -42,29 +75,82 @@ inline constexpr std::size_t kMaxDigits = 20;
 inline constexpr std::size_t kMaxHeaderBytes = 6 + 336 + 1 + 10 + 1 + kMaxDigits + 1 + kMaxDigits + 2;
 
 inline char* write_text(char* out, std::string_view text) noexcept {
-  return out + text.copy(out, text.size());
+  if (!text.empty()) {  // it may have no address then
+    std::memcpy(out, text.data(), text.size());
+  }
+  return out + text.size();
 }
+
+/// write_text() of Part to 2 * Part bytes: two copies of fixed length that overlap in the middle.
+template <std::size_t Part>
+char* write_ends(char* out, std::string_view text) noexcept {
+  const std::size_t rest = text.size() - Part;
+  std::memcpy(out, text.data(), Part);
+  std::memcpy(out + rest, text.data() + rest, Part);
+  return out + text.size();
+}
+
+/// write_text() of what is short as a rule, like a key: no call.
+[[gnu::always_inline]] inline char* write_short_text(char* out, std::string_view text) noexcept {
+  const std::size_t bytes = text.size();
+  if (bytes > 64) [[unlikely]] {
+    return write_text(out, text);
+  }
+  if (bytes >= 32) {
+    return write_ends<32>(out, text);
+  }
+  if (bytes >= 16) [[likely]] {
+    return write_ends<16>(out, text);
+  }
+  if (bytes >= 8) {
+    return write_ends<8>(out, text);
+  }
+  return bytes >= 4 ? write_ends<4>(out, text) : write_text(out, text);
+}
+
+/// The digits of a number below 1000, and how many.
+struct SmallNumber {
+  char text[3];
+  std::uint8_t digits;
+};
+extern const std::array<SmallNumber, 1000> kSmallNumbers;
 
 /// write_number() of any value.
 char* write_long_number(char* out, std::uint64_t value) noexcept;
 /// Decimal digits of `value`; needs kMaxDigits.
 inline char* write_number(char* out, std::uint64_t value) noexcept {
-  if (value < 10) {  // as most flags are
-    *out = static_cast<char>('0' + value);
-    return out + 1;
+  if (value < kSmallNumbers.size()) [[likely]] {  // as flags and lengths are
+    const SmallNumber& number = kSmallNumbers[value];
+    std::memcpy(out, &number, sizeof number);  // what is behind the digits will be written over
+    return out + number.digits;
   }
   return write_long_number(out, value);
 }
 
 /// "VALUE <key> <flags> <bytes>\r\n", with " <cas>" before the end if `cas` is not null. Needs
 /// kMaxHeaderBytes.
-char* write_value_header(char* out, std::string_view key, std::uint32_t flags, std::uint64_t bytes,
-                         const std::uint64_t* cas) noexcept;
+[[gnu::always_inline]] inline char* write_value_header(char* out, std::string_view key, std::uint32_t flags,
+                                                       std::uint64_t bytes,
+                                                       const std::uint64_t* cas) noexcept {
+  out = write_short_text(write_text(out, "VALUE "), key);
+  *out++ = ' ';
+  out = write_number(out, flags);
+  *out++ = ' ';
+  out = write_number(out, bytes);
+  if (cas != nullptr) {
+    *out++ = ' ';
+    out = write_number(out, *cas);
+  }
+  return write_text(out, kCrLf);
+}
+
 /// "KEY <key>\r\n". Needs kMaxHeaderBytes.
 char* write_key_line(char* out, std::string_view key) noexcept;
 
-/// Whether the classic form can carry the key: no byte <= 0x20, no 0x7f.
-[[nodiscard]] bool is_printable_key(std::string_view key) noexcept;
+/// Whether the classic form can carry the key.
+[[nodiscard]] inline bool is_printable_key(std::string_view key) noexcept {
+  return all_key_bytes(key) || std::all_of(key.begin(), key.end(), is_key_byte);
+}
 
 /// Base64 (RFC 4648, padded); needs 4 * ((bytes + 2) / 3).
 char* write_base64(char* out, std::string_view bytes) noexcept;

@@ -1,5 +1,6 @@
-// A parsed command of the classic text protocol. Plain data; the views point into the caller's buffer (or,
-// for decoded cursors and base64 bounds, into the request's own scratch) and are good until either changes.
+// A parsed command of the text protocol, classic or meta. Plain data; the views point into the caller's
+// buffer (or, for decoded cursors and base64 bounds, into the request's own scratch) and are good until
+// either changes.
 #pragma once
 
 #include <array>
@@ -7,12 +8,16 @@
 #include <cstdint>
 #include <string_view>
 
+#include "protocol/meta.hpp"
 #include "protocol/words.hpp"
 
 namespace mxkv::protocol {
 
 /// Longest key, in bytes.
 inline constexpr std::size_t kMaxKeyBytes = 250;
+
+/// Longest delimiter of prefixes (mc).
+inline constexpr std::size_t kMaxDelimiterBytes = 16;
 
 enum class verb : std::uint8_t {
   get,
@@ -33,21 +38,45 @@ enum class verb : std::uint8_t {
   scans,
   pscan,
   pscans,
+  meta_range,         ///< mr
+  meta_count,         ///< mc
+  meta_range_delete,  ///< mx
   stats,
   version,
   verbosity,
+  cache_memlimit,
+  shutdown,
+  debugtime,
+  metadump,   ///< lru_crawler metadump
+  mgdump,     ///< lru_crawler mgdump
+  cachedump,  ///< stats cachedump; `delta`: the most lines
+  watch,      ///< `delta`: what, as bits in the order fetchers mutations evictions deletions
+  tune,       ///< lru, slabs, lru_crawler: what has no effect here
   flush_all,
   quit,
+  meta_get,         ///< mg
+  meta_set,         ///< ms
+  meta_delete,      ///< md
+  meta_arithmetic,  ///< ma
+  meta_debug,       ///< me
+  meta_noop,        ///< mn
 };
 
 [[nodiscard]] constexpr bool is_storage(verb op) noexcept {
   return op >= verb::set && op <= verb::cas;
 }
+/// Whether a data block follows the line.
+[[nodiscard]] constexpr bool takes_value(verb op) noexcept {
+  return is_storage(op) || op == verb::meta_set;
+}
 [[nodiscard]] constexpr bool is_retrieval(verb op) noexcept {
   return op <= verb::gats;
 }
 [[nodiscard]] constexpr bool is_range(verb op) noexcept {
-  return op >= verb::scan && op <= verb::pscans;
+  return op >= verb::scan && op <= verb::meta_range_delete;
+}
+[[nodiscard]] constexpr bool is_meta(verb op) noexcept {
+  return op >= verb::meta_get;
 }
 
 /// One end of a range.
@@ -57,20 +86,34 @@ struct RangeBound {
   bool inclusive = true;
 };
 
-/// Arguments of scan, scans, pscan, pscans. Bounds are low to high whatever the direction. A prefix stays a
-/// prefix here: the range is all keys that begin with it, cut by `low` and `high` (a resumed page).
+/// What mc tells of numeric values, besides how many there are.
+struct NumericModes {
+  bool sum = false;       ///< Ms
+  bool least = false;     ///< Mn
+  bool greatest = false;  ///< Mx
+  [[nodiscard]] bool any() const noexcept { return sum || least || greatest; }
+};
+
+/// Arguments of scan, scans, pscan, pscans, mr, mc, mx. Bounds are low to high whatever the direction. A
+/// prefix stays a prefix here: the range is all keys that begin with it, cut by `low` and `high` (a resumed
+/// page).
 struct RangeRequest {
   RangeBound low;
   RangeBound high;
-  std::string_view prefix;  ///< pscan: may be empty only there
+  std::string_view prefix;  ///< pscan, p: may be empty only there
   bool by_prefix = false;
-  std::uint64_t limit = 0;       ///< records wanted, before the server's ceiling
-  std::uint64_t byte_limit = 0;  ///< bytes=<n>; 0: the server's ceiling alone
-  bool reverse = false;          ///< descending output
-  bool keys_only = false;        ///< KEY lines, no values
-  bool with_cas = false;         ///< scans, pscans
-  bool want_cursor = false;      ///< print CURSOR where more remains, even if only the limit ended the page
-  bool base64 = false;           ///< keys go out (and bounds came in) as base64
+  std::uint64_t limit = 0;          ///< records wanted, before the server's ceiling
+  std::uint64_t byte_limit = 0;     ///< bytes=<n>, B; 0: the server's ceiling alone
+  std::uint64_t time_limit_us = 0;  ///< U; 0: the server's ceiling alone
+  bool reverse = false;             ///< descending output
+  bool keys_only = false;           ///< KEY lines, no values
+  bool with_cas = false;            ///< scans, pscans
+  bool want_cursor = false;    ///< print CURSOR where more remains, even if only the limit ended the page
+  bool base64 = false;         ///< keys go out (and bounds came in) as base64
+  bool exact = false;          ///< mc: e
+  NumericModes numeric;        ///< mc: M
+  std::string_view delimiter;  ///< mc: D, empty if not given
+  bool names_only = false;     ///< mc: k
 };
 
 struct Request {
@@ -80,13 +123,15 @@ struct Request {
   std::string_view keys;        ///< get family: all key tokens as sent, each already checked; see next_key()
   std::uint32_t key_count = 0;  ///< get family: how many
   std::uint32_t flags = 0;      ///< storage
-  std::int64_t exptime = 0;     ///< storage, touch, gat: as sent; flush_all: the delay in seconds
+  std::int64_t exptime = 0;     ///< storage, touch, gat: as sent; flush_all: the delay; debugtime: seconds
   std::uint64_t value_bytes = 0;  ///< storage: length of the data block without its CR LF
   std::uint64_t cas_unique = 0;   ///< cas
-  std::uint64_t delta = 0;        ///< incr, decr
-  std::string_view argument;      ///< stats: the group, empty for none; verbosity: the level
-  RangeRequest range;             ///< meaningful only for range verbs; the parser resets it for them alone
-  std::array<char, 3 * (kMaxKeyBytes + 6)> scratch;  ///< decoded bounds
+  std::uint64_t delta = 0;    ///< incr, decr; verbosity: the level; cache_memlimit: MiB; shutdown: 0 if not
+                              ///< known; cachedump: lines
+  std::string_view argument;  ///< stats: the group, empty for none; shutdown, debugtime: the word
+  RangeRequest range;         ///< meaningful only for range verbs; the parser resets it for them alone
+  MetaFlags meta;  ///< meaningful only for meta commands; T of ms is in `exptime` too, F in `flags`
+  std::array<char, 3 * (kMaxKeyBytes + 6)> scratch;  ///< decoded bounds and keys
 };
 
 /// Takes the next key token off `keys` (which begins with no or more spaces); empty when none is left.
@@ -96,7 +141,10 @@ struct Request {
   while (begin != end && *begin == ' ') {
     ++begin;
   }
-  const char* const behind = find_not_key(begin, end);
+  const char* behind = find_not_key(begin, end);
+  while (behind != end && *behind != ' ') [[unlikely]] {
+    behind = find_not_key(behind + 1, end);
+  }
   keys = {behind, static_cast<std::size_t>(end - behind)};
   return {begin, static_cast<std::size_t>(behind - begin)};
 }

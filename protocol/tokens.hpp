@@ -1,7 +1,8 @@
 // The words of one command line: separated by spaces alone, runs of them collapsed (rule 2).
 //
 // While it looks for the end of a token it also sees whether the token could be a key, so that keys are read
-// once. Other control bytes do not separate: they stay in the token and make it unclean.
+// once. Other control bytes do not separate. Some clients (memcaslap) send keys with control bytes, and
+// memcached takes them; NUL and CR, which would make lines ambiguous to others, make a token unclean.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,7 @@ class Tokens {
     Token token;
     at_ = find_not_key(at_, end_);
     while (at_ != end_ && *at_ != ' ') {
-      token.clean = false;
+      token.clean = token.clean && is_key_byte(*at_);
       at_ = find_not_key(at_ + 1, end_);
     }
     token.text = {begin, static_cast<std::size_t>(at_ - begin)};

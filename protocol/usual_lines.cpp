@@ -11,7 +11,6 @@ namespace mxkv::protocol {
 namespace {
 
 constexpr std::uint64_t kFourBytes = 0xffffffffU;
-constexpr std::uint64_t kFiveBytes = 0xffffffffffU;
 
 /// What is left of the input. Each function takes something off its front, or fails.
 class Input {
@@ -98,19 +97,78 @@ std::size_t parse_keys(const char* data, Input rest, const ParserLimits& limits,
   return rest.take_line_end() ? consumed_within(data, rest, limits.get_line_bytes) : 0;
 }
 
-std::size_t parse_set(const char* data, Input rest, const ParserLimits& limits, Request& request) noexcept {
+/// What is left of a line behind all but "noreply".
+std::size_t parse_line_rest(const char* data, Input rest, const ParserLimits& limits, verb op,
+                            Request& request) noexcept {
+  request.op = op;
+  request.noreply = rest.take_noreply();
+  return rest.take_line_end() ? consumed_within(data, rest, limits.line_bytes) : 0;
+}
+
+std::size_t parse_value(const char* data, Input rest, const ParserLimits& limits, verb op,
+                        Request& request) noexcept {
   std::uint64_t flags = 0;
   std::uint64_t exptime = 0;
   if (!(rest.take_key(request.key) && rest.take_space() && rest.take_number(flags) && rest.take_space() &&
-        rest.take_number(exptime) && rest.take_space() && rest.take_number(request.value_bytes))) {
+        rest.take_number(exptime) && rest.take_space() && rest.take_number(request.value_bytes)) ||
+      request.value_bytes > limits.value_bytes) {
     return 0;
   }
-  request.op = verb::set;
   request.flags = static_cast<std::uint32_t>(flags);
   request.exptime = static_cast<std::int64_t>(exptime);
-  request.noreply = rest.take_noreply();
-  const bool good = rest.take_line_end() && request.value_bytes <= limits.value_bytes;
-  return good ? consumed_within(data, rest, limits.line_bytes) : 0;
+  return parse_line_rest(data, rest, limits, op, request);
+}
+
+/// A key, and a number where the command has one.
+std::size_t parse_change(const char* data, Input rest, const ParserLimits& limits, verb op,
+                         Request& request) noexcept {
+  if (!rest.take_key(request.key)) {
+    return 0;
+  }
+  if (op != verb::remove) {
+    std::uint64_t number = 0;
+    if (!(rest.take_space() && rest.take_number(number))) {
+      return 0;
+    }
+    if (op == verb::touch) {
+      request.exptime = static_cast<std::int64_t>(number);
+    } else {
+      request.delta = number;
+    }
+  }
+  return parse_line_rest(data, rest, limits, op, request);
+}
+
+/// Whether the first word of a range is a key or prefix as it stands, not a sign or a cursor.
+bool is_plain_start(std::string_view start, bool by_prefix) noexcept {
+  const char first = start.front();
+  return (by_prefix || (first != '[' && first != '(' && first != '-' && first != '+')) &&
+         !start.starts_with("cursor=");
+}
+
+/// A start or prefix and a count, without further words.
+std::size_t parse_count(const char* data, Input rest, const ParserLimits& limits, verb op,
+                        Request& request) noexcept {
+  std::string_view start;
+  std::uint64_t count = 0;
+  const bool by_prefix = op == verb::pscan || op == verb::pscans;
+  if (!(rest.take_key(start) && is_plain_start(start, by_prefix) && rest.take_space() &&
+        rest.take_number(count) && count > 0 && rest.take_line_end())) {
+    return 0;
+  }
+  request.op = op;
+  request.noreply = false;
+  request.key = {};
+  request.range = {};
+  request.range.limit = count;
+  request.range.by_prefix = by_prefix;
+  request.range.with_cas = op == verb::scans || op == verb::pscans;
+  if (by_prefix) {
+    request.range.prefix = start;
+  } else {
+    request.range.low = {start, false, true};
+  }
+  return consumed_within(data, rest, limits.line_bytes);
 }
 
 }  // namespace
@@ -120,20 +178,52 @@ std::size_t parse_usual_line(const char* data, std::size_t size, const ParserLim
   if (size < 8) {
     return 0;  // nothing is gained by haste
   }
-  const char* const end = data + size;
   const std::uint64_t start = load_word(data);
-  if ((start & kFourBytes) == word_of("get ")) {
+  const char* const end = data + size;
+  if ((start & kFourBytes) == word_of("get ")) [[likely]] {
     request.op = verb::get;
     return parse_keys(data, {data + 4, end}, limits, request);
   }
-  if ((start & kFourBytes) == word_of("set ")) {
-    return parse_set(data, {data + 4, end}, limits, request);
+  const std::uint64_t spaces = mark_equal(start, ' ');
+  if (spaces == 0) {
+    return 0;
   }
-  if ((start & kFiveBytes) == word_of("gets ")) {
-    request.op = verb::gets;
-    return parse_keys(data, {data + 5, end}, limits, request);
+  const std::size_t before = first_marked(spaces);
+  const Input rest{data + before + 1, end};
+  // The space takes part: zeros behind a word would look like a word that ends in NUL bytes.
+  switch (start & (~std::uint64_t{0} >> (56 - 8 * before))) {
+    case word_of("gets "):
+      request.op = verb::gets;
+      return parse_keys(data, rest, limits, request);
+    case word_of("set "):
+      return parse_value(data, rest, limits, verb::set, request);
+    case word_of("add "):
+      return parse_value(data, rest, limits, verb::add, request);
+    case word_of("replace "):
+      return parse_value(data, rest, limits, verb::replace, request);
+    case word_of("append "):
+      return parse_value(data, rest, limits, verb::append, request);
+    case word_of("prepend "):
+      return parse_value(data, rest, limits, verb::prepend, request);
+    case word_of("incr "):
+      return parse_change(data, rest, limits, verb::incr, request);
+    case word_of("decr "):
+      return parse_change(data, rest, limits, verb::decr, request);
+    case word_of("touch "):
+      return parse_change(data, rest, limits, verb::touch, request);
+    case word_of("delete "):
+      return parse_change(data, rest, limits, verb::remove, request);
+    case word_of("scan "):
+      return parse_count(data, rest, limits, verb::scan, request);
+    case word_of("scans "):
+      return parse_count(data, rest, limits, verb::scans, request);
+    case word_of("pscan "):
+      return parse_count(data, rest, limits, verb::pscan, request);
+    case word_of("pscans "):
+      return parse_count(data, rest, limits, verb::pscans, request);
+    default:
+      return 0;
   }
-  return 0;
 }
 
 }  // namespace mxkv::protocol

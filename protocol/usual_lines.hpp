@@ -1,6 +1,6 @@
-// The short way for the lines that nearly all traffic consists of: get and gets with one space between keys,
-// set with short numbers. Key, check of the key and line end are found in one pass, without looking for the
-// line's end first.
+// The short way for the lines that nearly all traffic consists of: one space between words, short numbers, no
+// words that are seldom there. Key, check of the key and line end are found in one pass, without looking for
+// the line's end first. cas, gat and what has no key go the long way, and ranges with more than a count.
 //
 // It only ever accepts. Whatever is unusual, incomplete or wrong is left to the parser's long way, which
 // alone knows limits, errors and unfinished lines; so for each line both ways say the same, or this one says

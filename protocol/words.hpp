@@ -63,7 +63,7 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   return (zeros - kEachByte) & ~zeros & kHighBits;
 }
 
-/// Marks bytes that no key holds: <= 0x20, and 0x7f.
+/// Marks bytes that keys of text do not hold: <= 0x20, and 0x7f.
 [[nodiscard]] constexpr std::uint64_t mark_not_key(std::uint64_t word) noexcept {
   return (((word - kEachByte * 0x21U) & ~word) & kHighBits) | mark_equal(word, 0x7f);
 }
@@ -73,14 +73,20 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   return static_cast<std::size_t>(std::countr_zero(marks)) / 8;
 }
 
-/// The first byte in [text, end) that no key holds, or `end`.
+#ifdef __SSE2__
+/// The same for the 16 bytes at `text`: all bits of such a byte, and no other.
+[[nodiscard]] inline __m128i marks_not_key(const char* text) noexcept {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
+  const __m128i up_to_space = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x20)), bytes);
+  return _mm_or_si128(up_to_space, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f)));
+}
+#endif
+
+/// The first byte in [text, end) that a key of text does not hold, or `end`.
 [[nodiscard]] inline const char* find_not_key(const char* text, const char* end) noexcept {
 #ifdef __SSE2__
   for (; end - text >= 16; text += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
-    const __m128i up_to_space = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x20)), bytes);
-    const __m128i deletes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f));
-    const int marks = _mm_movemask_epi8(_mm_or_si128(up_to_space, deletes));
+    const int marks = _mm_movemask_epi8(marks_not_key(text));
     if (marks != 0) {
       return text + std::countr_zero(static_cast<unsigned>(marks));
     }
@@ -95,6 +101,28 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   }
   // The zeros behind a short load are marked too, so that this always ends at `end` at the latest.
   return text + first_marked(mark_not_key(load_short(text, static_cast<std::size_t>(end - text))));
+}
+
+/// Whether a key may hold `byte` in a classic command: what neither ends the word nor the line, nor NUL.
+[[nodiscard]] constexpr bool is_key_byte(char byte) noexcept {
+  return byte != '\0' && byte != ' ' && byte != '\r' && byte != '\n';
+}
+
+/// Whether `text` has no byte that find_not_key() finds; with less to do where only that is asked: the last
+/// look overlaps the one before.
+[[nodiscard]] inline bool all_key_bytes(std::string_view text) noexcept {
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+#ifdef __SSE2__
+  if (text.size() >= 16) [[likely]] {
+    __m128i marks = marks_not_key(end - 16);
+    for (const char* at = begin; at < end - 16; at += 16) {
+      marks = _mm_or_si128(marks, marks_not_key(at));
+    }
+    return _mm_movemask_epi8(marks) == 0;
+  }
+#endif
+  return find_not_key(begin, end) == end;
 }
 
 /// load_text() of a constant: verbs are compared as numbers.

@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
   app.add_option("--line-bytes", plan.line_bytes, "memory behind the random lines")
       ->capture_default_str()
       ->check(CLI::Range(std::uint64_t{1} << 12U, std::uint64_t{1} << 40U));
+  app.add_flag("!--no-peers", plan.peers, "our tree and its ceilings alone: some peers load slowly");
   app.add_option("--commit", commit, "the sources' version, for the output");
   try {
     app.parse(argc, argv);

@@ -14,7 +14,9 @@ std::string measure_integers(const Plan& plan, const Print& print) {
     containers.push_back(std::move(ours));
     containers.push_back(std::move(by_hand));
     containers.push_back(std::make_unique<RandomLines>(plan.line_bytes));
-    add_peers<PeerIntegers>(containers);
+    if (plan.peers) {
+      add_peers<PeerIntegers>(containers);
+    }
     faults += run_session(plan, plan.keys, workers, containers, print);
   }
   return faults;

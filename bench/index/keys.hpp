@@ -25,7 +25,7 @@ inline void write_hex(std::uint64_t number, char* out) noexcept {
     const std::uint64_t letters = ((digits + 0x0606060606060606ULL) >> 4U) & 0x0101010101010101ULL;
     digits += 0x3030303030303030ULL + letters * ('a' - '0' - 10);
     const std::uint64_t text = __builtin_bswap64(digits);
-    std::memcpy(out + 8 * half, &text, sizeof text);
+    std::memcpy(out + std::size_t{8} * half, &text, sizeof text);
   }
 }
 

@@ -27,6 +27,7 @@ struct Plan {
   std::string records = "64-bit";
   std::vector<std::string> only;                       ///< workloads by name_of(); empty: all
   std::uint64_t line_bytes = std::uint64_t{1} << 30U;  ///< of the memory behind the random lines
+  bool peers = true;                                   ///< other containers are measured, too
 
   [[nodiscard]] bool wants(workload what) const {
     return only.empty() || std::find(only.begin(), only.end(), name_of(what)) != only.end();

@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kStampBytes = sizeof(std::uint64_t);
 // A stamp needs a word behind it that it can contradict.
 constexpr std::size_t kLeastStamped = 2 * kStampBytes;
-constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ULL;
+constexpr std::uint64_t kWordStep = 0x9E3779B97F4A7C15ULL;
 
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -22,7 +22,7 @@ constexpr std::uint64_t printable(std::uint64_t x) noexcept {
 }
 
 constexpr std::uint64_t seed_of(std::uint64_t key_hash, std::uint64_t stamp, std::size_t bytes) noexcept {
-  return mix(key_hash + stamp * kStep + bytes);
+  return mix(key_hash + stamp * kWordStep + bytes);
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ void write_value(std::uint64_t key_hash, std::uint64_t version, char* out, std::
   const bool stamped = bytes >= kLeastStamped;
   std::uint64_t stamp = 0;
   if (stamped) {
-    stamp = printable(mix(version + kStep));
+    stamp = printable(mix(version + kWordStep));
     std::memcpy(out, &stamp, kStampBytes);
   }
   std::uint64_t seed = seed_of(key_hash, stamp, bytes);
@@ -39,7 +39,7 @@ void write_value(std::uint64_t key_hash, std::uint64_t version, char* out, std::
   for (; at + kStampBytes <= bytes; at += kStampBytes) {
     const std::uint64_t word = printable(seed);
     std::memcpy(out + at, &word, kStampBytes);
-    seed += kStep;
+    seed += kWordStep;
   }
   const std::uint64_t last = printable(seed);
   std::memcpy(out + at, &last, bytes - at);
@@ -61,7 +61,7 @@ bool value_matches(std::uint64_t key_hash, std::string_view data, std::size_t by
     std::uint64_t word = 0;
     std::memcpy(&word, data.data() + at, kStampBytes);
     difference |= word ^ printable(seed);
-    seed += kStep;
+    seed += kWordStep;
   }
   const std::uint64_t last = printable(seed);
   return difference == 0 && std::memcmp(data.data() + at, &last, bytes - at) == 0;

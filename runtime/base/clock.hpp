@@ -23,6 +23,25 @@ class SystemClock final : public Clock {
   [[nodiscard]] std::uint64_t unix_us() const noexcept override;
 };
 
+/// The system's clocks, of which the time of day can be stopped and moved: to test expiry without waiting.
+class SteeredClock final : public Clock {
+ public:
+  [[nodiscard]] std::uint64_t monotonic_ns() const noexcept override { return system_.monotonic_ns(); }
+  [[nodiscard]] std::uint64_t unix_us() const noexcept override;
+  /// Time stands still; move_s() still moves it.
+  void stop() noexcept;
+  /// Time runs again, from where it would be by now.
+  void go_on() noexcept;
+  /// Forward, or backward.
+  void move_s(std::int64_t seconds) noexcept;
+
+ private:
+  SystemClock system_;
+  // Relaxed: each is a number of its own; a reader that sees one without the other is a moment early.
+  std::atomic<std::int64_t> ahead_us_{0};
+  std::atomic<std::int64_t> stopped_us_{0};  ///< the system's time at which it was stopped; 0: it runs
+};
+
 /// A clock that stands still until a test moves it.
 class ManualClock final : public Clock {
  public:

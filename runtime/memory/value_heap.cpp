@@ -43,10 +43,10 @@ Span* ValueHeap::replace_current(std::size_t size_class) noexcept {
 
 Span* ValueHeap::take_spans(std::uint32_t count) noexcept {
   const std::size_t bytes = count * kSpanBytes;
-  if (!account_->try_charge(space_->category_, bytes)) {
+  if (!space_->may_take(bytes) || !account_->try_charge(space_->category_, bytes)) {
     trim();
     flush_foreign();  // others may be short of just these blocks
-    if (!account_->try_charge(space_->category_, bytes)) {
+    if (!space_->may_take(bytes) || !account_->try_charge(space_->category_, bytes)) {
       return nullptr;
     }
   }

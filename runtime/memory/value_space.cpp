@@ -39,6 +39,7 @@ ValueSpace::ValueSpace(MemoryBudget& budget, const ValueSpaceOptions& options)
       category_(options.category),
       workers_(options.workers),
       bin_wake_bytes_(options.bin_wake_bytes),
+      left_to_others_(options.left_to_others),
       range_(reserve_bytes_for(options, budget), options.pages),
       table_range_(table_bytes_for(range_.reserved_bytes()), table_pages()) {
   const std::size_t spans = range_.reserved_bytes() / kSpanBytes;

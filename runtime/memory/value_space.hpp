@@ -29,7 +29,8 @@ struct ValueSpaceOptions {
   PageOptions pages;
   memory_category category = memory_category::items;  ///< what its spans are charged as
   std::size_t workers = 1;                            ///< most heaps: ids 0 .. workers - 1
-  std::size_t reserve_bytes = 0;  ///< address space; 0: twice the budget's limit, and some
+  std::size_t reserve_bytes = 0;   ///< address space; 0: twice the budget's limit, and some
+  std::size_t left_to_others = 0;  ///< bytes of the budget that this space does not take
   std::size_t bin_wake_bytes = std::size_t{256} << 10U;  ///< size of a bin that calls BinWake
 };
 
@@ -53,6 +54,8 @@ class ValueSpace {
   /// Whether an address lies in the range of this space.
   [[nodiscard]] bool contains(const void* address) const noexcept { return range_.contains(address); }
 
+  /// Bytes at the end of the budget that this space leaves to what else needs memory.
+  [[nodiscard]] std::size_t left_to_others() const noexcept { return left_to_others_; }
   /// Bytes of spans in use by heaps and large blocks: what is charged to the budget.
   [[nodiscard]] std::size_t span_bytes() const noexcept;
   /// Bytes of free spans that may be resident (upper bound).
@@ -68,6 +71,9 @@ class ValueSpace {
     MXKV_DCHECK(range_.contains(block), "the block is of this space");
     return &tables_.spans[tables_.span_index(block)];
   }
+  [[nodiscard]] bool may_take(std::size_t bytes) const noexcept {
+    return left_to_others_ == 0 || budget_->used_bytes() + bytes + left_to_others_ <= budget_->limit_bytes();
+  }
   [[nodiscard]] detail::SuperblockPool& pool_of(const detail::Span* span) noexcept;
   [[nodiscard]] detail::SuperblockPool& pool(NumaNodeId node) noexcept { return pools_[node.index()]; }
 
@@ -75,6 +81,7 @@ class ValueSpace {
   memory_category category_;
   std::size_t workers_;
   std::size_t bin_wake_bytes_;
+  std::size_t left_to_others_;
   BinWake wake_;
   PageRange range_;
   PageRange table_range_;  ///< spans, then superblocks; 4 KiB pages placed by first touch

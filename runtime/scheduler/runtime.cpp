@@ -36,12 +36,19 @@ PageOptions page_options(const RuntimeOptions& options) {
   return pages;
 }
 
+/// What items leave of the budget: a tree that grows, buffers and replies need memory when they have it all.
+constexpr std::size_t kOthersPart = 32;
+constexpr std::size_t kMostLeftToOthers = std::size_t{64} << 20U;
+
 ValueSpaceOptions space_options(const RuntimeOptions& options, const PageOptions& pages,
                                 memory_category category) {
   ValueSpaceOptions space;
   space.pages = pages;
   space.category = category;
   space.workers = options.workers.size();
+  if (category == memory_category::items) {
+    space.left_to_others = std::min(options.memory.limit_bytes / kOthersPart, kMostLeftToOthers);
+  }
   return space;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,7 @@ struct Settled {
   runtime::Topology topology;
   config::MachineFacts facts;
   config::Resolved resolved;
+  std::optional<Users> users;
 };
 
 void log_machine(Log& log, const config::DaemonOptions& options, const Settled& settled) {
@@ -73,9 +75,17 @@ int serve(const config::DaemonOptions& options, Settled settled, Start& start) {
     return complain(kExitFailed, pid_file.error().message.c_str());
   }
   Log log{options.log};
-  const runtime::SystemClock clock;
+  const runtime::SystemClock system;
+  runtime::SteeredClock steered;
+  const bool steers = options.server.debug_time;
+  const runtime::Clock& clock = steers ? static_cast<const runtime::Clock&>(steered) : system;
   log_machine(log, options, settled);
-  Parts parts{options, std::move(settled.resolved.runtime), clock};
+  Parts parts{options, std::move(settled.resolved.runtime), clock, steers ? &steered : nullptr, log};
+  if (settled.users) {
+    log.info("clients authenticate: " + std::to_string(settled.users->size()) + " users of " +
+             options.server.auth_file);
+    parts.credentials.replace(*std::move(settled.users));
+  }
   Result<std::vector<ListenSocket>> sockets = open_sockets(options.listeners, start.passed, log);
   if (!sockets) {
     return complain(kExitFailed, sockets.error().message.c_str());
@@ -122,8 +132,18 @@ int run_daemon(const config::DaemonOptions& options, Start& start) {
   if (!resolved) {
     return complain(kExitWrongOptions, resolved.error().message.c_str());
   }
+  std::optional<Users> users;
+  if (!options.server.auth_file.empty()) {
+    Result<Users> read = Users::read(options.server.auth_file);
+    if (!read) {
+      return complain(kExitWrongOptions, ("server.auth_file: " + read.error().message).c_str());
+    }
+    users = std::move(read).value();
+  }
   try {
-    return serve(options, {std::move(topology).value(), facts.value(), std::move(resolved).value()}, start);
+    return serve(options,
+                 {std::move(topology).value(), facts.value(), std::move(resolved).value(), std::move(users)},
+                 start);
   } catch (const std::exception& error) {
     return complain(kExitFailed, error.what());
   }

@@ -59,8 +59,9 @@ struct Log::State {
   explicit State(const config::LogOptions& options)
       : json(options.format == config::log_format::json),
         rate(options.rate),
+        configured(level_of(options.level)),
         logger("mxkvd", make_sink(options)) {
-    logger.set_level(level_of(options.level));
+    logger.set_level(configured);
     set_pattern();
     logger.flush_on(spdlog::level::trace);
   }
@@ -94,6 +95,7 @@ struct Log::State {
   mutable std::mutex mutex;  ///< guards all of it; lines are rare
   bool json;
   RateLimit rate;
+  level_enum configured;
   spdlog::logger logger;
 };
 
@@ -119,7 +121,8 @@ void Log::error(std::string_view text) {
 std::string Log::reopen(const config::LogOptions& options) {
   const std::scoped_lock lock{state_->mutex};
   state_->rate.set_rate(options.rate);
-  state_->logger.set_level(level_of(options.level));
+  state_->configured = level_of(options.level);
+  state_->logger.set_level(state_->configured);
   try {
     state_->logger.sinks().front() = make_sink(options);
     state_->set_pattern();  // which is the sink's
@@ -127,6 +130,14 @@ std::string Log::reopen(const config::LogOptions& options) {
     return error.what();
   }
   return {};
+}
+
+void Log::set_verbosity(std::uint64_t level) {
+  const std::scoped_lock lock{state_->mutex};
+  const level_enum wanted = level == 0   ? spdlog::level::off
+                            : level == 1 ? spdlog::level::debug
+                                         : spdlog::level::trace;
+  state_->logger.set_level(std::min(wanted, state_->configured));
 }
 
 bool Log::owes_note() const {

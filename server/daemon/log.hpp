@@ -2,6 +2,7 @@
 // spdlog.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -27,6 +28,9 @@ class Log {
   /// Takes over level, rate and rotation, and opens the file anew, as it may have been renamed. If it cannot
   /// be opened, the old one is kept. Returns why, or nothing.
   [[nodiscard]] std::string reopen(const config::LogOptions& options);
+
+  /// 0: the configured level; 1: debug, 2 and more: trace, where that is more. Until the log is opened anew.
+  void set_verbosity(std::uint64_t level);
 
   /// Whether lines were left out and nobody was told yet; then settle() is to be called within a second or
   /// so. It says how many.

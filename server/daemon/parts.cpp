@@ -32,18 +32,22 @@ std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runti
 }  // namespace
 
 Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved,
-             const runtime::Clock& clock)
+             const runtime::Clock& clock, runtime::SteeredClock* steered, Log& log)
     : runtime(std::move(resolved), clock),
       store(runtime, {.tree = tree_options(options.index),
                       .ranges = range_limits(options.limits),
                       .value_bytes = options.limits.value_bytes,
-                      .evacuation = options.evacuation}),
-      statistics(runtime, store, options),
+                      .evacuation = options.evacuation,
+                      .evict = options.when_full == config::when_full::evict}),
+      statistics(runtime, store, options, credentials),
+      administration(runtime, statistics, log, steered, options.server),
       replies(make_replies(runtime)),
       network(runtime, replies, store, options.limits,
-              {&statistics, [](void* source, std::string_view group) {
-                 return static_cast<Statistics*>(source)->text(group);
-               }}) {
+              {&administration,
+               [](void* context, const protocol::Request& request) {
+                 return static_cast<Administration*>(context)->run(request);
+               }},
+              credentials, options.stats) {
   statistics.set_network(network);
 }
 

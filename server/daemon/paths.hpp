@@ -17,6 +17,7 @@ inline void make_absolute(config::DaemonOptions& options, const std::filesystem:
   };
   from_here(options.log.file);
   from_here(options.server.pid_file);
+  from_here(options.server.auth_file);
   for (config::ListenAddress& listener : options.listeners) {
     from_here(listener.path);
   }

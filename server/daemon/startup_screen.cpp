@@ -68,8 +68,9 @@ std::vector<std::string> startup_screen(const config::DaemonOptions& options,
   const bool shares = !resolved.nodes.empty() && resolved.nodes.front().memory_bytes != 0;
   placement.back() +=
       (shares ? " (what the nodes' shares add up to)" : " (" + set_by(options, "memory.limit") + ")");
-  placement.back() +=
-      "; when it is full, writes get SERVER_ERROR out of memory storing object; nothing is evicted";
+  placement.back() += options.when_full == config::when_full::evict
+                          ? "; when it is full, items that nobody read for longest are evicted"
+                          : "; when it is full, writes get SERVER_ERROR out of memory storing object";
   lines.insert(lines.end(), placement.begin(), placement.end());
   lines.push_back("data is kept in memory only: a restart loses it");
   return lines;

@@ -99,6 +99,7 @@ void Supervisor::reload() {
   } else {
     apply(wanted.value());
   }
+  reread_users();
   notifier_.ready();
 }
 
@@ -134,6 +135,20 @@ void Supervisor::apply(const config::DaemonOptions& wanted) {
   if (found.empty()) {
     log_.info("reload: nothing changed");
   }
+}
+
+// The old users stay if the file is wrong. Who is in stays in.
+void Supervisor::reread_users() {
+  if (running_.server.auth_file.empty()) {
+    return;
+  }
+  runtime::Result<Users> users = Users::read(running_.server.auth_file);
+  if (!users) {
+    log_.error("reload refused: server.auth_file: " + users.error().message);
+    return;
+  }
+  log_.info("reload: " + std::to_string(users.value().size()) + " users may authenticate");
+  parts_.credentials.replace(std::move(users).value());
 }
 
 void Supervisor::reopen_log(const config::LogOptions& options) {

@@ -37,6 +37,7 @@ class Supervisor {
   void reload();
   void apply(const config::DaemonOptions& wanted);
   [[nodiscard]] bool refuses(const config::DaemonOptions& wanted);
+  void reread_users();
   void reopen_log(const config::LogOptions& options);
   [[nodiscard]] ending drain();
   /// What is to be done now and then, and how long until the next time; nothing: never.

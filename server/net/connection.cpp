@@ -21,7 +21,7 @@ Connection::Connection(NetWorker& net, int socket)
     : net_(net), socket_(net.executor(), socket), session_(std::in_place, net.host(), this) {
   boost::system::error_code ignored;
   socket_.non_blocking(true, ignored);
-  read_ns_ = net.now_ns();
+  read_ns_.store(net.now_ns(), std::memory_order_relaxed);
   readable_ = true;  // most clients speak first: a read now spares a wait
   net_.make_ready(*this);
 }
@@ -48,7 +48,7 @@ void Connection::read() {
   if (got > 0) {
     const auto bytes = static_cast<std::size_t>(got);
     readable_ = bytes == most;  // read on only if there may be more
-    read_ns_ = net_.now_ns();
+    read_ns_.store(net_.now_ns(), std::memory_order_relaxed);
     NetCounters::add(net_.counters().read_bytes, bytes);
     const std::size_t direct = std::min(bytes, space.size());
     if (direct > 0) {
@@ -183,8 +183,9 @@ void Connection::check_times(std::uint64_t now_ns) {
       now_ns - sent_ns_ >= limits.output_stall_ms * kNsPerMs) {
     NetCounters::add(net_.counters().stalled);
     close();
-  } else if (limits.idle_timeout_ms != 0 && session_->entry().fence.in_flight() == 0 &&
-             session_->unsent_bytes() == 0 && now_ns - read_ns_ >= limits.idle_timeout_ms * kNsPerMs) {
+  } else if (limits.idle_timeout_ms != 0 && !session_->watches() &&
+             session_->entry().fence.in_flight() == 0 && session_->unsent_bytes() == 0 &&
+             now_ns - read_ns_ >= limits.idle_timeout_ms * kNsPerMs) {
     NetCounters::add(net_.counters().idle_closed);
     close();
   }
@@ -195,6 +196,7 @@ void Connection::close() {
     return;
   }
   closed_ = true;
+  net_.unlist(*this);
   session_.reset();
   boost::system::error_code ignored;
   socket_.close(ignored);  // ends the waits; their handlers run in a later round

@@ -5,6 +5,7 @@
 // would not take everything, and for readable only while the session wants input.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -59,12 +60,12 @@ class Connection {
   bool ready_ = false;     ///< in the worker's list of those whose turn comes
   bool readable_ = false;  ///< there may be bytes in the kernel
   bool read_armed_ = false;
-  bool write_armed_ = false;
+  std::atomic<bool> write_armed_{false};  ///< relaxed will do: others only look
   bool closed_ = false;
   bool draining_ = false;
   std::uint32_t drain_reads_left_ = 0;
-  std::uint64_t sent_ns_ = 0;  ///< when the socket last took bytes, or was found full
-  std::uint64_t read_ns_ = 0;  ///< when bytes last came
+  std::uint64_t sent_ns_ = 0;              ///< when the socket last took bytes, or was found full
+  std::atomic<std::uint64_t> read_ns_{0};  ///< when bytes last came; relaxed: others only look
   Connection* next_ready_ = nullptr;
   Connection* next_ = nullptr;  ///< all connections of the worker
   Connection* previous_ = nullptr;

@@ -16,7 +16,9 @@ namespace mxkv::server {
 
 namespace {
 
-constexpr std::string_view kVersionLine = "VERSION " MXKV_VERSION "\r\n";
+/// First the memcached whose protocol this is, since clients look there for what they may send (and
+/// libmemcached takes a major number of 0 for no answer at all), then our own.
+constexpr std::string_view kVersionLine = "VERSION 1.6.45 mxkv-" MXKV_VERSION "\r\n";
 
 int make_eventfd() {
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -29,13 +31,17 @@ int make_eventfd() {
 }  // namespace
 
 NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ReplyDirectory& directory,
-                     BlockPool& input, const config::LimitOptions& limits, StatsSource stats)
+                     BlockPool& input, const config::LimitOptions& limits, AdminSource admin,
+                     Credentials& credentials, const config::StatsOptions& stats)
     : shared_(shared),
       limits_(limits),
-      host_{worker, store, directory, input, limits_, kVersionLine, stats.context, stats.text},
+      host_{worker, store, directory, input, limits_, kVersionLine, admin, &credentials},
       context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),
       wake_(context_, make_eventfd()),
-      timer_(context_) {
+      timer_(context_),
+      sweep_timer_(context_) {
+  host_.watch_hub = &store.watch_hub();
+  host_.sampler.configure(stats, worker.runtime().clock(), shared.slow, worker.id().value());
   wait_for_wake();
 }
 
@@ -49,6 +55,7 @@ NetWorker::~NetWorker() {
   boost::system::error_code ignored;
   wake_.close(ignored);
   timer_.cancel();
+  sweep_timer_.cancel();
   // Their waits refer to them until the handlers ran; buried connections that are ready no longer are.
   for (Connection* connection = first_ready_; connection != nullptr; connection = connection->next_ready_) {
     connection->ready_ = false;
@@ -107,6 +114,7 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     static_cast<Connection*>(entry->session)->settle();
     any = true;
   }
+  host_.sampler.end_round();
   if (!buried_.empty()) [[unlikely]] {
     delete_buried();
     any = any || !buried_.empty();
@@ -118,6 +126,7 @@ void NetWorker::block(runtime::Worker& /*worker*/, std::uint64_t timeout_ns) {
   if (first_ready_ != nullptr || !buried_.empty()) {
     return;
   }
+  arm_sweep_timer();
   if (timeout_ns == kForever) {
     context_.run_one();
   } else {
@@ -147,6 +156,7 @@ void NetWorker::set_limits(const config::LimitOptions& limits) {
 
 void NetWorker::adopt(int socket) {
   auto* const connection = new Connection(*this, socket);
+  const std::scoped_lock lock{connections_mutex_};
   connection->next_ = connections_;
   if (connections_ != nullptr) {
     connections_->previous_ = connection;
@@ -158,14 +168,32 @@ void NetWorker::adopt(int socket) {
   }
 }
 
-void NetWorker::bury(Connection& connection) {
+void NetWorker::unlist(Connection& connection) {
+  const std::scoped_lock lock{connections_mutex_};
   (connection.previous_ == nullptr ? connections_ : connection.previous_->next_) = connection.next_;
   if (connection.next_ != nullptr) {
     connection.next_->previous_ = connection.previous_;
   }
+}
+
+void NetWorker::bury(Connection& connection) {
   load_.fetch_sub(1, std::memory_order_relaxed);
   shared_.connections.open.fetch_sub(1, std::memory_order_relaxed);
   buried_.push_back(&connection);
+}
+
+std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) const {
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  std::vector<ConnectionFacts> found;
+  const std::scoped_lock lock{connections_mutex_};
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    ConnectionFacts& facts = found.emplace_back(facts_of_socket(connection->socket_.native_handle()));
+    const std::uint64_t read_ns = connection->read_ns_;
+    facts.sends = connection->write_armed_;
+    facts.idle_seconds = now_ns > read_ns ? (now_ns - read_ns) / kNsPerSecond : 0;
+    facts.worker = host_.worker.id().value();
+  }
+  return found;
 }
 
 void NetWorker::delete_buried() {
@@ -176,6 +204,12 @@ void NetWorker::delete_buried() {
     delete connection;
     return true;
   });
+}
+
+void NetWorker::pull_watched() {
+  for (ReplyEntry* const entry : host_.watching) {
+    static_cast<Connection*>(entry->session)->resume();
+  }
 }
 
 void NetWorker::drain() {
@@ -214,6 +248,24 @@ void NetWorker::arm_timer() {
                                      timer_armed_ = false;
                                      times_due_ = !error;
                                    }});
+}
+
+// Before the worker sleeps: items may expire meanwhile. Wakes it at least once a second then, for the clock
+// may be set.
+void NetWorker::arm_sweep_timer() {
+  const std::uint64_t at_us = host_.store.sweep().wake_at_us();
+  if (at_us == ExpirySweep::kNever || sweep_timer_armed_) [[likely]] {
+    return;
+  }
+  constexpr std::uint64_t kLeastUs = 1000;
+  constexpr std::uint64_t kMostUs = 1'000'000;
+  const std::uint64_t now_us = host_.worker.now_us();
+  sweep_timer_armed_ = true;
+  sweep_timer_.expires_after(
+      std::chrono::microseconds{std::clamp(at_us - std::min(at_us, now_us), kLeastUs, kMostUs)});
+  sweep_timer_.async_wait(
+      InPlaceHandler{&sweep_timer_memory_,
+                     [this](const boost::system::error_code& /*error*/) { sweep_timer_armed_ = false; }});
 }
 
 void NetWorker::check_times() {

@@ -11,20 +11,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <span>
 #include <vector>
 
 #include "runtime/scheduler/poller.hpp"
+#include "server/net/admin_source.hpp"
 #include "server/net/connection.hpp"
+#include "server/net/connection_facts.hpp"
+#include "server/net/credentials.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/net_counters.hpp"
-#include "server/net/stats_source.hpp"
 
 namespace mxkv::server {
 
 /// What the workers' network sides share.
 struct NetShared {
   ConnectionCounters connections;
+  SlowLog slow;
 };
 
 /// Thread-safety: owner worker only, unless a function says otherwise.
@@ -35,7 +39,8 @@ class NetWorker final : public runtime::Poller {
 
   /// What sessions need, as in SessionHost. All outlive this.
   NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ReplyDirectory& directory,
-            BlockPool& input, const config::LimitOptions& limits, StatsSource stats);
+            BlockPool& input, const config::LimitOptions& limits, AdminSource admin, Credentials& credentials,
+            const config::StatsOptions& stats);
   ~NetWorker() override;
   NetWorker(const NetWorker&) = delete;
   NetWorker& operator=(const NetWorker&) = delete;
@@ -51,6 +56,8 @@ class NetWorker final : public runtime::Poller {
   void listen(int socket, Listener::Receiver receiver);
   /// Holds for all connections from their next request on. Who is over a lowered limit stays.
   void set_limits(const config::LimitOptions& limits);
+  /// There are lines for connections that watch.
+  void pull_watched();
   /// Stops listening, answers what has arrived, closes all connections.
   void drain();
 
@@ -58,6 +65,8 @@ class NetWorker final : public runtime::Poller {
   [[nodiscard]] std::atomic<std::uint32_t>& load() noexcept { return load_; }
   /// Any thread.
   [[nodiscard]] const NetCounters& counters() const noexcept { return counters_; }
+  /// Any thread.
+  [[nodiscard]] std::vector<ConnectionFacts> connection_facts(std::uint64_t now_ns) const;
 
   // --- For its connections ---
 
@@ -75,6 +84,8 @@ class NetWorker final : public runtime::Poller {
   void make_ready(Connection& connection) noexcept;
   /// A connection begins or ends to wait for its socket to take output.
   void sending_waits(bool begins);
+  /// A connection is about to close its socket.
+  void unlist(Connection& connection);
   /// A connection was closed.
   void bury(Connection& connection);
 
@@ -83,6 +94,7 @@ class NetWorker final : public runtime::Poller {
 
   void wait_for_wake();
   void arm_timer();
+  void arm_sweep_timer();
   void check_times();
   void delete_buried();
 
@@ -92,18 +104,22 @@ class NetWorker final : public runtime::Poller {
   asio::io_context context_;
   Descriptor wake_;
   Timer timer_;
+  Timer sweep_timer_;
   HandlerMemory wake_memory_;
   HandlerMemory timer_memory_;
+  HandlerMemory sweep_timer_memory_;
   NetCounters counters_;
   std::atomic<std::uint32_t> load_{0};  // relaxed: a hint where to put the next connection
   std::deque<Listener> listeners_;
   Connection* first_ready_ = nullptr;
   Connection* last_ready_ = nullptr;
+  mutable std::mutex connections_mutex_;  ///< guards changes of the list, and others' looks at it
   Connection* connections_ = nullptr;
   std::vector<Connection*> buried_;
   std::size_t sending_waits_ = 0;
   bool timer_armed_ = false;
   bool times_due_ = false;
+  bool sweep_timer_armed_ = false;
   bool draining_ = false;
   std::array<char, kReadHeadroom + kReadBytes> read_buffer_;
 };

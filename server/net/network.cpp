@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -44,6 +45,20 @@ class DrainTask final : public runtime::MxTask {
   DrainTask(const runtime::TaskClass* task_class, NetWorker& net) noexcept : MxTask(task_class), net_(net) {}
   runtime::step execute(runtime::Worker& /*worker*/) {
     net_.drain();
+    return runtime::step::done;
+  }
+
+ private:
+  NetWorker& net_;
+};
+
+/// Tells a worker that connections of its that watch have lines.
+class WatchTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "send what is watched";
+  WatchTask(const runtime::TaskClass* task_class, NetWorker& net) noexcept : MxTask(task_class), net_(net) {}
+  runtime::step execute(runtime::Worker& /*worker*/) {
+    net_.pull_watched();
     return runtime::step::done;
   }
 
@@ -116,24 +131,33 @@ struct Network::Parts {
   NetShared shared;
   std::deque<BlockPool> input_pools;
   std::deque<NetWorker> workers;
-  std::vector<ListenSocket> sockets;  ///< their descriptors are the acceptor's
-  std::deque<Servers> servers;        ///< of each socket; the listeners point here
-  mutable std::mutex mutex;           ///< guards limits; they are rarely looked at here
+  std::vector<const RequestSampler*> samplers;  ///< theirs
+  std::vector<ListenSocket> sockets;            ///< their descriptors are the acceptor's
+  std::deque<Servers> servers;                  ///< of each socket; the listeners point here
+  mutable std::mutex mutex;                     ///< guards limits; they are rarely looked at here
   config::LimitOptions limits;
   std::atomic<std::uint64_t> limits_set{0};  ///< by workers, ever
   std::uint64_t limits_sent = 0;             ///< to workers, ever
 };
 
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,
-                 Store& store, const config::LimitOptions& limits, StatsSource stats)
+                 Store& store, const config::LimitOptions& limits, AdminSource admin,
+                 Credentials& credentials, const config::StatsOptions& stats)
     : parts_(std::make_unique<Parts>(runtime, limits)) {
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
     ReplyDirectory& directory = replies[i]->directory;
     BlockPool& input = parts_->input_pools.emplace_back(runtime.budget(), worker.account(),
                                                         runtime::memory_category::buffers);
-    NetWorker& net =
-        parts_->workers.emplace_back(parts_->shared, worker, store, directory, input, limits, stats);
+    NetWorker& net = parts_->workers.emplace_back(parts_->shared, worker, store, directory, input, limits,
+                                                  admin, credentials, stats);
+    parts_->samplers.push_back(&net.host().sampler);
+    store.watch_hub().add_waker({&net, [](void* context, runtime::Worker& from) {
+                                   auto& to = *static_cast<NetWorker*>(context);
+                                   auto* const task = from.create<WatchTask>(to);
+                                   task->annotate(to.host().worker.id());
+                                   from.spawn(task);
+                                 }});
     store.context(worker.id()).replies = &directory;
     directory.set_hooks(
         {&worker,
@@ -217,6 +241,31 @@ NetStats Network::stats() const noexcept {
   sum.total_connections = get(connections.total);
   sum.rejected_connections = get(connections.rejected);
   return sum;
+}
+
+const std::vector<const RequestSampler*>& Network::samplers() const noexcept {
+  return parts_->samplers;
+}
+
+const SlowLog& Network::slow_log() const noexcept {
+  return parts_->shared.slow;
+}
+
+std::vector<ConnectionFacts> Network::connections() const {
+  std::vector<ConnectionFacts> all;
+  const std::uint64_t now_ns = parts_->runtime.clock().monotonic_ns();
+  for (const NetWorker& net : parts_->workers) {
+    std::vector<ConnectionFacts> some = net.connection_facts(now_ns);
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+void Network::forget_samples() {
+  parts_->shared.slow.clear();
+  for (NetWorker& net : parts_->workers) {
+    net.host().sampler.hot_keys().clear();
+  }
 }
 
 }  // namespace mxkv::server

@@ -11,9 +11,12 @@
 
 #include "config/options.hpp"
 #include "runtime/scheduler/runtime.hpp"
+#include "server/net/admin_source.hpp"
+#include "server/net/connection_facts.hpp"
+#include "server/net/credentials.hpp"
 #include "server/net/listen_socket.hpp"
 #include "server/net/net_counters.hpp"
-#include "server/net/stats_source.hpp"
+#include "server/net/request_sampler.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 
@@ -23,7 +26,8 @@ class Network {
  public:
   /// Becomes the poller of all workers. Start-up only; all arguments outlive this.
   Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies, Store& store,
-          const config::LimitOptions& limits, StatsSource stats);
+          const config::LimitOptions& limits, AdminSource admin, Credentials& credentials,
+          const config::StatsOptions& stats);
   /// After the runtime stopped.
   ~Network();
   Network(const Network&) = delete;
@@ -42,6 +46,13 @@ class Network {
   [[nodiscard]] bool drained() const noexcept;
   /// Any thread.
   [[nodiscard]] NetStats stats() const noexcept;
+  /// One a worker. Any thread.
+  [[nodiscard]] const std::vector<const RequestSampler*>& samplers() const noexcept;
+  [[nodiscard]] const SlowLog& slow_log() const noexcept;
+  /// Who is connected. Any thread.
+  [[nodiscard]] std::vector<ConnectionFacts> connections() const;
+  /// Forgets slow requests and hot keys. Any thread.
+  void forget_samples();
 
  private:
   struct Parts;

@@ -6,22 +6,30 @@
 //   in_flight  as many as allowed are in flight, or wait at the fence
 //   output     the unsent replies are above the high-water mark (protocol.md rule 7)
 //   order      a range or barrier conflicts with what is in flight
+//   turn       also: there is no memory for a value, but room is being made
 // and then does not want input: what was read so far is held, the rest stays in the kernel.
 //
 // A template, so that tests run it with a store of their own; the daemon's is instantiated in session.cpp.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/options.hpp"
 #include "protocol/parser.hpp"
+#include "server/net/admin_source.hpp"
+#include "server/net/credentials.hpp"
 #include "server/net/input_buffer.hpp"
+#include "server/net/request_sampler.hpp"
 #include "server/net/waiting_requests.hpp"
 #include "server/reply/reply_directory.hpp"
+#include "server/store/dump_progress.hpp"
+#include "server/store/watch_hub.hpp"
 
 namespace mxkv::server {
 
@@ -38,9 +46,11 @@ struct SessionHost {
   BlockPool& input;
   const config::LimitOptions& limits;
   std::string_view version_line;
-  void* context = nullptr;
-  /// The whole reply to `stats <group>`.
-  std::string (*stats)(void* context, std::string_view group) = nullptr;
+  AdminSource admin{};
+  Credentials* credentials = nullptr;   ///< null, or none required: whoever comes is served
+  WatchHub* watch_hub = nullptr;        ///< null: nothing can be watched
+  std::vector<ReplyEntry*> watching{};  ///< sessions that watch
+  RequestSampler sampler{};
   WaitingPool<BuilderT> waiting{};
   std::uint64_t turn = 0;
   protocol::Parser parser = parser_for(limits);
@@ -81,6 +91,7 @@ class BasicSession {
 
   /// Whether bytes that can be read now could be used.
   [[nodiscard]] bool wants_input() const noexcept { return !closing_ && !eof_ && pause_ == pause::none; }
+  [[nodiscard]] bool watches() const noexcept { return watcher_ != nullptr; }
   [[nodiscard]] pause paused() const noexcept { return pause_; }
   /// Whether nothing comes any more: when the output was sent, the connection may be closed.
   [[nodiscard]] bool finished() const noexcept {
@@ -99,7 +110,7 @@ class BasicSession {
   using Builder = typename Host::Builder;
   using Waiting = WaitingRequest<Builder>;
 
-  enum class input : std::uint8_t { line, keys, value, terminator, swallow };
+  enum class input : std::uint8_t { line, keys, value, terminator, swallow, dump, login, credentials, watch };
 
   // Taking input: each returns how many bytes were used.
   void run(std::string_view data, bool held);
@@ -110,6 +121,12 @@ class BasicSession {
   std::size_t take_value(std::string_view data);
   std::size_t take_terminator(std::string_view data);
   std::size_t take_swallowed(std::string_view data);
+  std::size_t take_login(std::string_view data);
+  std::size_t take_credentials(std::string_view data);
+  [[nodiscard]] bool dump_ended();
+  void watch(std::uint32_t kinds);
+  void pull_watched();
+  void stop_watching() noexcept;
   [[nodiscard]] bool may_take() noexcept;
   void swallow(std::uint64_t bytes, std::string_view error) noexcept;
 
@@ -117,8 +134,9 @@ class BasicSession {
   [[nodiscard]] bool dispatch(const protocol::Request& request);
   [[nodiscard]] bool dispatch_alone(const protocol::Request& request, operation_kind kind);
   void get(std::string_view key, protocol::verb op, std::int64_t exptime, bool end_line);
+  void meta_get(const protocol::Request& request);
   void mutate(const protocol::Request& request);
-  void begin_value(const protocol::Request& request);
+  [[nodiscard]] bool begin_value(const protocol::Request& request);
   void store_value();
 
   // The fence.
@@ -158,12 +176,18 @@ class BasicSession {
   std::size_t keys_bytes_ = 0;      ///< of the keys that are left
   std::size_t keys_end_bytes_ = 0;  ///< between the last key and the next line
 
+  DumpProgress* dump_ = nullptr;  ///< a dump that was begun; it goes page by page
+
+  std::shared_ptr<Watcher> watcher_;
+  std::uint32_t watch_ticket_ = 0;
+
   // A value that is being received, or swallowed.
   std::optional<Builder> value_;
   std::uint64_t value_left_ = 0;  ///< bytes of it that are to come; when swallowing: of the whole block
   protocol::DataBlockEnd value_end_;
-  bool quiet_ = false;      ///< noreply
-  std::string_view error_;  ///< said when all was swallowed, if not empty
+  bool quiet_ = false;         ///< noreply
+  input after_ = input::line;  ///< what follows when all was swallowed
+  std::string_view error_;     ///< said when all was swallowed, if not empty
 
   // Requests at the fence.
   Waiting* first_waiting_ = nullptr;

@@ -13,7 +13,11 @@ namespace mxkv::server {
 
 template <class Host>
 BasicSession<Host>::BasicSession(Host& host, void* owner)
-    : host_(&host), entry_(&host.directory.open(owner)), held_(host.input) {}
+    : host_(&host), entry_(&host.directory.open(owner)), held_(host.input) {
+  if (host.credentials != nullptr && host.credentials->required()) {
+    input_ = after_ = input::login;
+  }
+}
 
 template <class Host>
 BasicSession<Host>::~BasicSession() {
@@ -27,6 +31,10 @@ BasicSession<Host>::~BasicSession() {
     }
     host_->waiting.give(waiting);
   }
+  if (dump_ != nullptr) {
+    dump_->leave();
+  }
+  stop_watching();
   host_->directory.close(*entry_);
 }
 
@@ -71,6 +79,10 @@ void BasicSession<Host>::received_value(std::size_t bytes) {
 template <class Host>
 void BasicSession<Host>::end_of_input() {
   eof_ = true;
+  if (watcher_ != nullptr) {
+    stop_watching();
+    closing_ = true;
+  }
   resume();
 }
 
@@ -120,6 +132,13 @@ std::size_t BasicSession<Host>::process(std::string_view data) {
   }
   std::size_t used = 0;
   while (!closing_) {
+    if (input_ == input::dump && !dump_ended()) {
+      break;
+    }
+    if (input_ == input::watch) {
+      pull_watched();
+      return data.size();  // who watches has no more to say
+    }
     const std::string_view rest = data.substr(used);
     std::size_t taken = 0;
     switch (input_) {
@@ -138,13 +157,22 @@ std::size_t BasicSession<Host>::process(std::string_view data) {
       case input::swallow:
         taken = take_swallowed(rest);
         break;
+      case input::login:
+        taken = !rest.empty() && may_take() ? take_login(rest) : 0;
+        break;
+      case input::credentials:
+        taken = take_credentials(rest);
+        break;
+      case input::watch:
+      case input::dump:
+        break;  // dump_ended() made it another one
     }
     if (taken == 0) {
       break;
     }
     used += taken;
   }
-  if (used == data.size() && pause_ != pause::order && input_ != input::keys) {
+  if (used == data.size() && pause_ != pause::order && input_ != input::keys && input_ != input::dump) {
     pause_ = pause::none;  // nothing is left that could be taken
   }
   return used;
@@ -184,8 +212,12 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
   const protocol::Parsed parsed = host_->parser.parse(data.data(), data.size(), line_, request);
   switch (parsed.what) {
     case protocol::outcome::request:
+      if (host_->sampler.due()) [[unlikely]] {
+        host_->sampler.begin(*entry_, request);
+      }
       if (!dispatch(request)) {
-        pause_ = pause::order;
+        host_->sampler.cancel(*entry_);
+        pause_ = protocol::takes_value(request.op) ? pause::turn : pause::order;
         return 0;
       }
       if (input_ == input::keys) {
@@ -207,6 +239,9 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
         remove.noreply = true;
         mutate(remove);
       }
+      if (parsed.error == protocol::kTooLarge) {
+        host_->store.count_too_large(host_->worker);
+      }
       if (parsed.swallow > 0) {
         swallow(parsed.swallow, parsed.error);
       } else if (!parsed.error.empty()) {
@@ -227,85 +262,27 @@ void BasicSession<Host>::swallow(std::uint64_t bytes, std::string_view error) no
   error_ = error;
 }
 
+// Key by key until the line or the share ends: each is a request of its own to the limits.
 template <class Host>
 std::size_t BasicSession<Host>::take_keys(std::string_view data) {
   const std::string_view line = data.substr(0, keys_bytes_);
   std::string_view keys = line;
-  const std::string_view key = protocol::next_key(keys);
-  if (key.empty()) {
-    answer(protocol::kEnd);
-    input_ = input::line;
-    return keys_bytes_ + keys_end_bytes_;
-  }
-  get(key, keys_op_, keys_exptime_, false);
-  const auto used = static_cast<std::size_t>(key.data() + key.size() - line.data());
-  keys_bytes_ -= used;
-  return used;
-}
-
-// The usual case: all of it was read together with its line, and ends as it must. Else nothing is taken.
-template <class Host>
-std::size_t BasicSession<Host>::take_whole_value(std::string_view data) {
-  const std::string_view value = data.substr(0, static_cast<std::size_t>(value_left_));
-  if (data.substr(value.size(), 2) != protocol::kCrLf ||
-      !value_->append(host_->worker, value.data(), value.size())) {
-    return 0;
-  }
-  const std::size_t used = std::exchange(value_left_, 0) + 2;
-  input_ = input::line;
-  store_value();
-  return used;
-}
-
-template <class Host>
-std::size_t BasicSession<Host>::take_value(std::string_view data) {
-  const std::string_view part =
-      data.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(data.size(), value_left_)));
-  if (!part.empty() && !value_->append(host_->worker, part.data(), part.size())) {
-    value_->abandon(host_->worker);
-    value_.reset();
-    swallow(value_left_ + 2, quiet_ ? std::string_view{} : protocol::kOutOfMemory);
-    return take_swallowed(data);
-  }
-  value_left_ -= part.size();
-  if (value_left_ == 0) {
-    input_ = input::terminator;
-    return part.size() + take_terminator(data.substr(part.size()));
-  }
-  return part.size();
-}
-
-template <class Host>
-std::size_t BasicSession<Host>::take_terminator(std::string_view data) {
-  const std::size_t used = value_end_.feed(data);
-  if (value_end_.complete()) {
-    input_ = input::line;
-    if (value_end_.good()) {
-      store_value();
-    } else {
-      value_->abandon(host_->worker);
-      value_.reset();
-      if (!quiet_) {
-        answer(protocol::kBadDataChunk);
-      }
+  do {
+    const std::string_view key = protocol::next_key(keys);
+    if (key.empty()) {
+      answer(protocol::kEnd);
+      input_ = input::line;
+      return line.size() + keys_end_bytes_;
     }
-  }
-  return used;
-}
-
-template <class Host>
-std::size_t BasicSession<Host>::take_swallowed(std::string_view data) {
-  const auto used = static_cast<std::size_t>(std::min<std::uint64_t>(data.size(), value_left_));
-  value_left_ -= used;
-  if (value_left_ == 0) {
-    input_ = input::line;
-    if (!error_.empty()) {
-      answer(error_);
-    }
-  }
-  return used;
+    get(key, keys_op_, keys_exptime_, false);
+  } while (may_take());
+  keys_bytes_ = keys.size();
+  return line.size() - keys.size();
 }
 
 }  // namespace mxkv::server
 
+#include "server/net/session_login.hpp"
 #include "server/net/session_requests.hpp"
+#include "server/net/session_streams.hpp"
+#include "server/net/session_values.hpp"

@@ -10,6 +10,13 @@
 
 namespace mxkv::server {
 
+inline DumpProgress* begin_dump(const protocol::Request& request) {
+  if (request.op == protocol::verb::cachedump) {
+    return new DumpProgress{dump_form::cachedump, request.delta};
+  }
+  return new DumpProgress{request.op == protocol::verb::mgdump ? dump_form::mgdump : dump_form::metadump};
+}
+
 template <class Host>
 bool BasicSession<Host>::dispatch(const protocol::Request& request) {
   using protocol::verb;
@@ -32,29 +39,54 @@ bool BasicSession<Host>::dispatch(const protocol::Request& request) {
     case verb::append:
     case verb::prepend:
     case verb::cas:
-      begin_value(request);
-      return true;
+    case verb::meta_set:
+      return begin_value(request);
     case verb::remove:
     case verb::incr:
     case verb::decr:
     case verb::touch:
+    case verb::meta_delete:
+    case verb::meta_arithmetic:
       mutate(request);
+      return true;
+    case verb::meta_get:
+    case verb::meta_debug:
+      meta_get(request);
+      return true;
+    case verb::meta_noop:
+      answer(protocol::kMetaNoop);
       return true;
     case verb::scan:
     case verb::scans:
     case verb::pscan:
     case verb::pscans:
+    case verb::meta_range:
+    case verb::meta_count:
       return dispatch_alone(request, operation_kind::range);
+    case verb::meta_range_delete:
     case verb::stats:
+    case verb::verbosity:
+    case verb::cache_memlimit:
+    case verb::shutdown:
+    case verb::debugtime:
     case verb::flush_all:
       return dispatch_alone(request, operation_kind::barrier);
     case verb::version:
       answer(host_->version_line);
       return true;
-    case verb::verbosity:
+    case verb::tune:
       if (!request.noreply) {
         answer(protocol::kOk);
       }
+      return true;
+    case verb::watch:
+      watch(static_cast<std::uint32_t>(request.delta));
+      return true;
+    case verb::metadump:
+    case verb::mgdump:
+    case verb::cachedump:
+      dump_ = begin_dump(request);
+      input_ = input::dump;
       return true;
     case verb::quit:
       closing_ = true;
@@ -74,14 +106,16 @@ bool BasicSession<Host>::dispatch_alone(const protocol::Request& request, operat
   const ReplyAddress where = address(claim, ticket_for(request.noreply));
   if (request.op == protocol::verb::flush_all) {
     host_->store.flush_all(host_->worker, request.exptime, where);
-  } else if (request.op == protocol::verb::stats) {
+  } else if (protocol::is_range(request.op)) {
+    host_->store.range(host_->worker, request, where);
+  } else {
+    const std::string text = host_->admin.run(host_->admin.context, request);
+    closing_ = text.empty();  // shutdown, which closes without an answer
     if (ReplyQueue* const replies = host_->directory.find(where); replies != nullptr) {
-      replies->append(where.ticket, host_->stats(host_->context, request.argument));
+      replies->append(where.ticket, text);
       replies->close(where.ticket);
     }
     host_->directory.finished(where);
-  } else {
-    host_->store.range(host_->worker, request, where);
   }
   return true;
 }
@@ -114,6 +148,22 @@ void BasicSession<Host>::get(std::string_view key, protocol::verb op, std::int64
 }
 
 template <class Host>
+void BasicSession<Host>::meta_get(const protocol::Request& request) {
+  const bool reads = request.op == protocol::verb::meta_debug || !request.meta.changes_item();
+  FenceClaim claim{0};
+  const bool starts =
+      pass_fence(reads ? operation_kind::read : operation_kind::exclusive, request.key, claim);
+  const std::uint32_t ticket = entry_->replies.open();
+  if (starts) [[likely]] {
+    host_->store.meta_get(host_->worker, request.key, request.op, request.meta, address(claim, ticket));
+    return;
+  }
+  Waiting* const waiting = enqueue(claim, ticket, request.op);
+  waiting->set_key(request.key);
+  waiting->meta = request.meta;
+}
+
+template <class Host>
 void BasicSession<Host>::mutate(const protocol::Request& request) {
   FenceClaim claim{0};
   const bool starts = pass_fence(operation_kind::write, request.key, claim);
@@ -126,20 +176,29 @@ void BasicSession<Host>::mutate(const protocol::Request& request) {
   waiting->set_key(request.key);
   waiting->exptime = request.exptime;
   waiting->delta = request.delta;
+  if (protocol::is_meta(request.op)) {
+    waiting->meta = request.meta;
+  }
 }
 
 template <class Host>
-void BasicSession<Host>::begin_value(const protocol::Request& request) {
+bool BasicSession<Host>::begin_value(const protocol::Request& request) {
   value_.emplace(Builder::begin(host_->worker, request));
+  if (value_->failed() && host_->store.makes_room(host_->worker)) [[unlikely]] {
+    value_.reset();
+    return false;
+  }
   value_left_ = request.value_bytes;
   quiet_ = request.noreply;
   value_end_ = {};
   input_ = value_left_ == 0 ? input::terminator : input::value;
+  return true;
 }
 
 template <class Host>
 void BasicSession<Host>::store_value() {
   if (value_->failed()) {  // an empty value for whose item there was no memory
+    host_->store.count_no_memory(host_->worker);
     value_.reset();
     if (!quiet_) {
       answer(protocol::kOutOfMemory);
@@ -198,7 +257,9 @@ bool BasicSession<Host>::start_waiting() {
 template <class Host>
 void BasicSession<Host>::launch(Waiting& waiting) {
   const ReplyAddress where = address(waiting.claim, waiting.ticket);
-  if (waiting.claim.kind() != operation_kind::write) {
+  if (waiting.op == protocol::verb::meta_get || waiting.op == protocol::verb::meta_debug) {
+    host_->store.meta_get(host_->worker, waiting.key(), waiting.op, waiting.meta, where);
+  } else if (waiting.claim.kind() != operation_kind::write) {
     host_->store.get(host_->worker, waiting.key(), waiting.op, waiting.exptime, waiting.end_line, where);
   } else if (waiting.value) {
     host_->store.store(host_->worker, std::move(*waiting.value), where, entry_->commits.start());
@@ -208,6 +269,9 @@ void BasicSession<Host>::launch(Waiting& waiting) {
     request.key = waiting.key();
     request.exptime = waiting.exptime;
     request.delta = waiting.delta;
+    if (protocol::is_meta(waiting.op)) {
+      request.meta = waiting.meta;
+    }
     request.noreply = !where.wants_reply();
     host_->store.mutate(host_->worker, request, where, entry_->commits.start());
   }

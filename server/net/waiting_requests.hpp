@@ -27,6 +27,7 @@ struct WaitingRequest {
   std::uint8_t key_bytes = 0;
   std::int64_t exptime = 0;
   std::uint64_t delta = 0;
+  protocol::MetaFlags meta;  ///< of meta commands
   std::array<char, protocol::kMaxKeyBytes> key_text;
   std::optional<BuilderT> value;
 

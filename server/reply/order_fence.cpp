@@ -86,18 +86,13 @@ void OrderFence::take(FenceClaim claim) {
   }
 }
 
-bool OrderFence::finish(FenceClaim claim) noexcept {
-  MXKV_ASSERT(in_flight_ > 0, "an operation ends once");
-  --in_flight_;
+bool OrderFence::finish_noted(FenceClaim claim) noexcept {
   if (claim.kind() == operation_kind::range) {
     return --ranges_ == 0;
   }
   if (claim.kind() == operation_kind::barrier) {
     barrier_ = false;
     return true;
-  }
-  if (!claim.noted()) {
-    return --unnoted_ == 0;
   }
   FenceTable::Slot& slot = table_->slots[claim.slot()];
   bool freed = false;

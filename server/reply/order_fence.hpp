@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
 #include "server/reply/reply_address.hpp"
 
 namespace mxkv::server {
@@ -118,7 +119,14 @@ class OrderFence {
     return FenceClaim::unnoted(kind);
   }
   /// A started request ended. Returns whether that may let a waiting one start.
-  bool finish(FenceClaim claim) noexcept;
+  bool finish(FenceClaim claim) noexcept {
+    MXKV_ASSERT(in_flight_ > 0, "an operation ends once");
+    --in_flight_;
+    if (!claim.noted()) [[likely]] {
+      return --unnoted_ == 0;
+    }
+    return finish_noted(claim);
+  }
 
   /// The waiting requests are looked at again, in their order: each is tried, then added if it must wait.
   void begin_pass() noexcept { waiting_ = {}; }
@@ -140,6 +148,7 @@ class OrderFence {
   void follow(operation_kind kind) noexcept;
   [[nodiscard]] bool conflicts(FenceClaim claim) const noexcept;
   void take(FenceClaim claim);
+  bool finish_noted(FenceClaim claim) noexcept;
 
   FenceTablePool* pool_;
   FenceTable* table_ = nullptr;  ///< null: no keys in flight

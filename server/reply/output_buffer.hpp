@@ -30,6 +30,11 @@ class OutputBuffer {
     }
     return tail_->end;
   }
+  /// As reserve(), with all the room that the block has.
+  [[nodiscard]] std::span<char> reserve_all(std::size_t least) {
+    char* const begin = reserve(least);
+    return {begin, tail_->room()};
+  }
   /// The bytes up to `end` of what reserve() gave were filled.
   void commit(char* end) noexcept {
     unsent_ += static_cast<std::size_t>(end - tail_->end);

@@ -15,10 +15,6 @@ void ReplyDirectory::reply(const ReplyAddress& address, std::string_view text) {
   }
 }
 
-void ReplyDirectory::finished(const ReplyAddress& address) {
-  ended(*entries_[address.connection], FenceClaim{address.fence});
-}
-
 void ReplyDirectory::finished_write(const ReplyAddress& address, CommitSeq seq) {
   ReplyEntry& entry = *entries_[address.connection];
   // Before resume(): the parked write was sent before those that wait.
@@ -28,10 +24,8 @@ void ReplyDirectory::finished_write(const ReplyAddress& address, CommitSeq seq) 
   ended(entry, FenceClaim{address.fence});
 }
 
-void ReplyDirectory::ended(ReplyEntry& entry, FenceClaim claim) {
-  const bool freed = entry.fence.finish(claim);
-  ++entry.ended;
-  if (entry.session == nullptr) [[unlikely]] {
+void ReplyDirectory::follow_end(ReplyEntry& entry, bool freed) {
+  if (entry.session == nullptr) {
     recycle(entry);
   } else if (entry.wants_resume && (freed || entry.fence.in_flight() <= entry.resume_at)) {
     resume(entry);

@@ -75,7 +75,9 @@ class ReplyDirectory {
   /// Writes a whole short reply and closes it.
   void reply(const ReplyAddress& address, std::string_view text);
   /// An operation that is not a write ended: its reply is closed, its pin left.
-  void finished(const ReplyAddress& address);
+  void finished(const ReplyAddress& address) {
+    ended(*entries_[address.connection], FenceClaim{address.fence});
+  }
   /// The same for a write, in place of finished().
   void finished_write(const ReplyAddress& address, CommitSeq seq);
   /// Whether a write may take effect now.
@@ -113,7 +115,14 @@ class ReplyDirectory {
   [[nodiscard]] std::size_t entries() const noexcept { return entries_.size() - free_.size(); }
 
  private:
-  void ended(ReplyEntry& entry, FenceClaim claim);
+  void ended(ReplyEntry& entry, FenceClaim claim) {
+    const bool freed = entry.fence.finish(claim);
+    ++entry.ended;
+    if (entry.session == nullptr || entry.wants_resume) [[unlikely]] {
+      follow_end(entry, freed);
+    }
+  }
+  void follow_end(ReplyEntry& entry, bool freed);
   void resume(ReplyEntry& entry);
   void recycle(ReplyEntry& entry) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "runtime/base/assert.hpp"
@@ -38,6 +39,15 @@ class ReplyQueue {
     MXKV_DCHECK(most <= kMostReserved, "long replies are written in parts");
     return ticket == oldest_ ? output_.reserve(most) : stage(ticket, most);
   }
+  /// As reserve(), with all the room of the piece, which is `least` at least.
+  [[nodiscard]] std::span<char> reserve_all(std::uint32_t ticket, std::size_t least) {
+    MXKV_DCHECK(least <= kMostReserved, "long replies are written in parts");
+    if (ticket == oldest_) {
+      return output_.reserve_all(least);
+    }
+    char* const begin = stage(ticket, least);
+    return {begin, stage_block_->room()};
+  }
   /// The reply's bytes up to `end` are written. May follow with further reserve() and commit().
   void commit(std::uint32_t ticket, char* end) noexcept {
     if (ticket == oldest_) [[likely]] {
@@ -54,7 +64,7 @@ class ReplyQueue {
   void close(std::uint32_t ticket) {
     if (ticket == oldest_) [[likely]] {
       advance();
-      if (!staged_.empty()) {
+      if (staged_.find(oldest_, oldest_) != nullptr) [[unlikely]] {
         follow_up();
       }
     } else {
@@ -62,6 +72,14 @@ class ReplyQueue {
     }
   }
 
+  /// What open() would return.
+  [[nodiscard]] std::uint32_t next_ticket() const noexcept { return next_; }
+  /// Whether the reply of a ticket, and all before it, have gone to the output.
+  [[nodiscard]] bool is_past(std::uint32_t ticket) const noexcept {
+    return static_cast<std::int32_t>(oldest_ - ticket) > 0;
+  }
+  /// Whether all before a ticket that is open have gone to the output.
+  [[nodiscard]] bool is_oldest(std::uint32_t ticket) const noexcept { return ticket == oldest_; }
   /// Whether all tickets are closed.
   [[nodiscard]] bool all_closed() const noexcept { return oldest_ == next_; }
   /// Bytes that wait to be sent, staged ones included.

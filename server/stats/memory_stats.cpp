@@ -61,14 +61,7 @@ void add_heaps(StatText& text, const std::string& prefix, const ValueHeapStats& 
 
 void add_classes(StatText& text, runtime::Runtime& runtime) {
   for (std::size_t size_class = 0; size_class < runtime::kSizeClasses; ++size_class) {
-    runtime::ValueClassStats sum;
-    for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
-      const runtime::ValueClassStats one =
-          runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).items().class_stats(size_class);
-      sum.block_bytes = one.block_bytes;
-      sum.live_blocks += one.live_blocks;
-      sum.spans += one.spans;
-    }
+    const runtime::ValueClassStats sum = sum_of_class(runtime, size_class);
     if (sum.spans != 0) {
       const std::string prefix = "class:" + std::to_string(sum.block_bytes) + ":";
       text.add(prefix + "blocks", sum.live_blocks);
@@ -79,6 +72,18 @@ void add_classes(StatText& text, runtime::Runtime& runtime) {
 
 }  // namespace
 
+runtime::ValueClassStats sum_of_class(runtime::Runtime& runtime, std::size_t size_class) {
+  runtime::ValueClassStats sum;
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    const runtime::ValueClassStats one =
+        runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).items().class_stats(size_class);
+    sum.block_bytes = one.block_bytes;
+    sum.live_blocks += one.live_blocks;
+    sum.spans += one.spans;
+  }
+  return sum;
+}
+
 void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& store) {
   const runtime::MemoryBudget& budget = runtime.budget();
   text.add("limit", budget.limit_bytes());
@@ -87,6 +92,8 @@ void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& st
     text.add(name, budget.category_bytes(category));
   }
   text.add("moved_items", store.total(counter::items_moved));
+  text.add("idle_walks", store.total(counter::idle_walks));
+  text.add("span_walks", store.total(counter::span_walks));
   for (const auto& [node, sum] : sums_by_node(runtime)) {
     const std::string prefix = "node:" + std::to_string(node) + ":";
     add_heaps(text, prefix + "items:", sum.items);

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "protocol/reply.hpp"
+#include "server/stats/class_stats.hpp"
 #include "server/stats/memory_stats.hpp"
+#include "server/stats/observed_stats.hpp"
 #include "server/stats/stat_text.hpp"
 
 namespace mxkv::server {
@@ -16,17 +18,33 @@ namespace {
 
 /// Counters of the store under memcached's names, in its order.
 constexpr std::array kStoreNames{
-    std::pair{counter::cmd_get, "cmd_get"},         std::pair{counter::cmd_set, "cmd_set"},
-    std::pair{counter::cmd_flush, "cmd_flush"},     std::pair{counter::cmd_touch, "cmd_touch"},
-    std::pair{counter::cmd_scan, "cmd_scan"},       std::pair{counter::get_hits, "get_hits"},
-    std::pair{counter::get_misses, "get_misses"},   std::pair{counter::get_expired, "get_expired"},
-    std::pair{counter::get_flushed, "get_flushed"}, std::pair{counter::delete_misses, "delete_misses"},
-    std::pair{counter::delete_hits, "delete_hits"}, std::pair{counter::incr_misses, "incr_misses"},
-    std::pair{counter::incr_hits, "incr_hits"},     std::pair{counter::decr_misses, "decr_misses"},
-    std::pair{counter::decr_hits, "decr_hits"},     std::pair{counter::cas_misses, "cas_misses"},
-    std::pair{counter::cas_hits, "cas_hits"},       std::pair{counter::cas_badval, "cas_badval"},
-    std::pair{counter::touch_hits, "touch_hits"},   std::pair{counter::touch_misses, "touch_misses"},
-    std::pair{counter::scan_items, "scan_items"},   std::pair{counter::store_no_memory, "store_no_memory"},
+    std::pair{counter::cmd_get, "cmd_get"},
+    std::pair{counter::cmd_set, "cmd_set"},
+    std::pair{counter::cmd_flush, "cmd_flush"},
+    std::pair{counter::cmd_touch, "cmd_touch"},
+    std::pair{counter::cmd_scan, "cmd_scan"},
+    std::pair{counter::get_hits, "get_hits"},
+    std::pair{counter::get_misses, "get_misses"},
+    std::pair{counter::get_expired, "get_expired"},
+    std::pair{counter::get_flushed, "get_flushed"},
+    std::pair{counter::delete_misses, "delete_misses"},
+    std::pair{counter::delete_hits, "delete_hits"},
+    std::pair{counter::incr_misses, "incr_misses"},
+    std::pair{counter::incr_hits, "incr_hits"},
+    std::pair{counter::decr_misses, "decr_misses"},
+    std::pair{counter::decr_hits, "decr_hits"},
+    std::pair{counter::cas_misses, "cas_misses"},
+    std::pair{counter::cas_hits, "cas_hits"},
+    std::pair{counter::cas_badval, "cas_badval"},
+    std::pair{counter::touch_hits, "touch_hits"},
+    std::pair{counter::touch_misses, "touch_misses"},
+    std::pair{counter::cmd_range_count, "cmd_range_count"},
+    std::pair{counter::cmd_range_delete, "cmd_range_delete"},
+    std::pair{counter::range_deleted_items, "range_deleted_items"},
+    std::pair{counter::scan_items, "scan_items"},
+    std::pair{counter::store_no_memory, "store_no_memory"},
+    std::pair{counter::store_too_large, "store_too_large"},
+    std::pair{counter::cmd_meta, "cmd_meta"},
 };
 
 // What a worker's prefetching is set to, and the distance that is in force.
@@ -40,8 +58,13 @@ void add_prefetch(StatText& text, const std::string& prefix, const runtime::Work
 
 }  // namespace
 
-Statistics::Statistics(runtime::Runtime& runtime, Store& store, const config::DaemonOptions& options)
-    : runtime_(runtime), store_(store), options_(options), started_ns_(runtime.clock().monotonic_ns()) {}
+Statistics::Statistics(runtime::Runtime& runtime, Store& store, const config::DaemonOptions& options,
+                       const Credentials& credentials)
+    : runtime_(runtime),
+      store_(store),
+      options_(options),
+      credentials_(credentials),
+      started_ns_(runtime.clock().monotonic_ns()) {}
 
 std::string Statistics::text(std::string_view group) {
   StatText text;
@@ -56,25 +79,41 @@ std::string Statistics::text(std::string_view group) {
   } else if (group == "memory") {
     add_memory_stats(text, runtime_, store_);
   } else if (group == "items") {
-    if (items() > 0) {  // one class: memory is not divided by item size
-      text.add("items:1:number", items());
-      text.add("items:1:mem_requested", item_bytes());
-    }
+    add_item_stats(text, store_, items(), item_bytes());
   } else if (group == "slabs") {
-    text.add("active_slabs", 0);
-    text.add("total_malloced", runtime_.budget().category_bytes(runtime::memory_category::items));
+    add_slab_stats(text, runtime_, store_);
   } else if (group == "sizes") {
-    text.add("sizes_status", "disabled");
+    add_size_stats(text, runtime_);
   } else if (group == "conns") {
-    text.add("open", network_->stats().open_connections);
-    text.add("limit", network_->limits().connections);
+    add_connection_stats(text, *network_);
+  } else if (group == "latency") {
+    add_latency_stats(text, *network_);
+  } else if (group == "slow") {
+    add_slow_stats(text, *network_);
+  } else if (group == "hot") {
+    add_hot_stats(text, *network_);
+  } else if (group.starts_with("detail")) {
+    return detail(group);
   } else if (group == "reset") {
     reset();
+    network_->forget_samples();
     return std::string{protocol::kReset};
   } else {
     return std::string{protocol::kError};
   }
   return std::move(text).finish();
+}
+
+// memcached counts commands by key prefix when told to. Here nothing is counted in advance.
+std::string Statistics::detail(std::string_view group) {
+  if (group == "detail off") {
+    return std::string{protocol::kOk};
+  }
+  if (group == "detail dump") {
+    return std::string{protocol::kEnd};
+  }
+  return group == "detail on" ? "CLIENT_ERROR prefixes are not counted: see stats hot\r\n"
+                              : "CLIENT_ERROR usage: stats detail on|off|dump\r\n";
 }
 
 Statistics::Counters Statistics::counters() const noexcept {
@@ -83,6 +122,8 @@ Statistics::Counters Statistics::counters() const noexcept {
     now.store[i] = store_.total(static_cast<counter>(i));
   }
   now.net = network_->stats();
+  now.auth_commands = credentials_.commands();
+  now.auth_errors = credentials_.errors();
   return now;
 }
 
@@ -94,6 +135,8 @@ Statistics::Counters Statistics::since_reset() {
   now.net.read_bytes -= baseline_.net.read_bytes;
   now.net.written_bytes -= baseline_.net.written_bytes;
   now.net.yields -= baseline_.net.yields;
+  now.auth_commands -= baseline_.auth_commands;
+  now.auth_errors -= baseline_.auth_errors;
   now.net.total_connections -= baseline_.net.total_connections;
   now.net.rejected_connections -= baseline_.net.rejected_connections;
   return now;
@@ -141,6 +184,8 @@ void Statistics::general(StatText& text) {
   for (const auto& [which, name] : kStoreNames) {
     text.add(name, now.store[static_cast<std::size_t>(which)]);
   }
+  text.add("auth_cmds", now.auth_commands);
+  text.add("auth_errors", now.auth_errors);
   text.add("bytes_read", now.net.read_bytes);
   text.add("bytes_written", now.net.written_bytes);
   text.add("limit_maxbytes", runtime_.budget().limit_bytes());
@@ -150,8 +195,26 @@ void Statistics::general(StatText& text) {
   text.add("bytes", item_bytes());
   text.add("curr_items", items());
   text.add("total_items", now.store[static_cast<std::size_t>(counter::total_items)]);
-  text.add("evictions", 0);
-  text.add("reclaimed", 0);
+  text.add("evictions", now.store[static_cast<std::size_t>(counter::evictions)]);
+  text.add("evicted_unfetched", now.store[static_cast<std::size_t>(counter::evicted_unfetched)]);
+  text.add("reclaimed", now.store[static_cast<std::size_t>(counter::reclaimed)]);
+  text.add("expired_unfetched", now.store[static_cast<std::size_t>(counter::expired_unfetched)]);
+  text.add("crawler_reclaimed", now.store[static_cast<std::size_t>(counter::swept_items)]);
+  text.add("lru_crawler_starts", store_.sweep().sweeps());
+  const ExpirySweep::Present present = store_.sweep().estimate_present(runtime_.clock().unix_us());
+  text.add("expired_present_items", present.items);
+  text.add("expired_present_bytes", present.bytes);
+  text.add("log_watchers", store_.watch_hub().watchers());
+  text.add("log_watcher_sent", store_.watch_hub().sent());
+  text.add("log_watcher_skipped", store_.watch_hub().lost());
+  text.add("listen_disabled_num", now.net.rejected_connections);
+  text.add("total_malloced", runtime_.budget().category_bytes(runtime::memory_category::items));
+  // Of memcached's LRU lists and slabs, which there are none of.
+  for (const char* name : {"hash_is_expanding", "slab_reassign_running", "slabs_moved", "lru_crawler_running",
+                           "evicted_active", "crawler_items_checked", "moves_to_cold", "moves_to_warm",
+                           "moves_within_lru", "direct_reclaims", "time_in_listen_disabled_us"}) {
+    text.add(name, 0);
+  }
 }
 
 void Statistics::settings(StatText& text) const {
@@ -165,20 +228,37 @@ void Statistics::settings(StatText& text) const {
   text.add("udpport", 0);
   text.add("inter", tcp == options_.listeners.end() ? "" : tcp->address);
   text.add("domain_socket", local == options_.listeners.end() ? "NULL" : local->path);
-  text.add("verbosity", 0);
-  text.add("evictions", "off");
+  text.add("verbosity", verbosity_.load(std::memory_order_relaxed));
+  text.add("evictions", options_.when_full == config::when_full::evict ? "on" : "off");
   text.add("num_threads", runtime_.worker_count());
   text.add("reqs_per_event", limits.requests_per_turn);
   text.add("cas_enabled", "yes");
   text.add("auth_enabled_sasl", "no");
+  text.add("auth_enabled_ascii", credentials_.required() ? "yes" : "no");
   text.add("item_size_max", limits.value_bytes);
   text.add("flush_enabled", "yes");
+  text.add("dump_enabled", "yes");
+  text.add("shutdown_command", options_.server.shutdown_command ? "yes" : "no");
+  text.add("debug_time", options_.server.debug_time ? "yes" : "no");
   text.add("idle_timeout", limits.idle_timeout_ms / 1000);
   text.add("get_line_bytes", limits.get_line_bytes);
   text.add("output_high_water", limits.output_high_water);
   text.add("pipeline", limits.pipeline);
   text.add("scan_items", limits.scan_items);
   text.add("scan_bytes", limits.scan_bytes);
+  text.add("stat_key_prefix", ":");
+  text.add("detail_enabled", "no");
+  text.add("binding_protocol", "ascii");
+  // There are neither LRU lists nor slabs to be moved.
+  for (const char* name : {"lru_crawler", "lru_maintainer_thread", "lru_segmented", "slab_reassign"}) {
+    text.add(name, "no");
+  }
+  for (const char* name : {"lru_crawler_sleep", "lru_crawler_tocrawl", "hot_lru_pct", "warm_lru_pct",
+                           "hot_max_factor", "warm_max_factor", "slab_automove"}) {
+    text.add(name, 0);
+  }
+  text.add("stats_sample", options_.stats.sample);
+  text.add("stats_slow_ms", options_.stats.slow_ms);
 }
 
 void Statistics::runtime_group(StatText& text) const {

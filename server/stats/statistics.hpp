@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "config/options.hpp"
 #include "runtime/scheduler/runtime.hpp"
+#include "server/net/credentials.hpp"
 #include "server/net/network.hpp"
 #include "server/store/store.hpp"
 
@@ -24,10 +26,14 @@ class StatText;
 class Statistics {
  public:
   /// All arguments outlive this.
-  Statistics(runtime::Runtime& runtime, Store& store, const config::DaemonOptions& options);
+  Statistics(runtime::Runtime& runtime, Store& store, const config::DaemonOptions& options,
+             const Credentials& credentials);
 
   /// Start-up only.
-  void set_network(const Network& network) noexcept { network_ = &network; }
+  void set_network(Network& network) noexcept { network_ = &network; }
+
+  /// For `stats settings`.
+  void note_verbosity(std::uint64_t level) noexcept { verbosity_.store(level, std::memory_order_relaxed); }
 
   /// The whole reply to `stats <group>`.
   [[nodiscard]] std::string text(std::string_view group);
@@ -37,11 +43,14 @@ class Statistics {
   struct Counters {
     std::array<std::uint64_t, kCounters> store{};
     NetStats net;
+    std::uint64_t auth_commands = 0;
+    std::uint64_t auth_errors = 0;
   };
 
   [[nodiscard]] Counters counters() const noexcept;
   [[nodiscard]] Counters since_reset();
   void reset();
+  [[nodiscard]] static std::string detail(std::string_view group);
   void general(StatText& text);
   void settings(StatText& text) const;
   void runtime_group(StatText& text) const;
@@ -52,9 +61,11 @@ class Statistics {
   runtime::Runtime& runtime_;
   Store& store_;
   const config::DaemonOptions& options_;
-  const Network* network_ = nullptr;
+  const Credentials& credentials_;
+  Network* network_ = nullptr;
   std::uint64_t started_ns_;
-  std::mutex mutex_;  ///< guards baseline_; `stats` is rare
+  std::atomic<std::uint64_t> verbosity_{0};  // relaxed: only shown
+  std::mutex mutex_;                         ///< guards baseline_; `stats` is rare
   Counters baseline_;
 };
 

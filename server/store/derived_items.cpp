@@ -11,7 +11,14 @@ Item::Shape shape_like(const Item& old, std::uint64_t value_bytes) noexcept {
           .value_bytes = value_bytes,
           .flags = old.flags(),
           .expiry = old.expiry(),
-          .expiry_field = old.has_expiry_field()};
+          .expiry_field = old.has_expiry_field(),
+          .marks = old.marks()};
+}
+
+/// For items that stay the same version.
+void keep_unique(Item::Shape& shape, const Item& old) noexcept {
+  shape.unique_field = old.has_unique_field();
+  shape.unique = shape.unique_field ? old.unique() : 0;
 }
 
 /// Adds the value of `source` to a list; false: out of memory.
@@ -47,8 +54,13 @@ Item* with_shape(runtime::Worker& worker, const Item::Shape& shape, const Item& 
 
 }  // namespace
 
-Item* join_values(runtime::Worker& worker, const Item& old, const Item& front, const Item& back) noexcept {
-  Item* joined = Item::create(worker, shape_like(old, front.value_bytes() + back.value_bytes()));
+Item* join_values(runtime::Worker& worker, const Item& old, const Item& front, const Item& back,
+                  const std::uint64_t* unique) noexcept {
+  Item::Shape shape = shape_like(old, front.value_bytes() + back.value_bytes());
+  shape.marks &= Item::kBinary;  // the value is new: neither stale nor owed
+  shape.unique_field = unique != nullptr;
+  shape.unique = unique != nullptr ? *unique : 0;
+  Item* joined = Item::create(worker, shape);
   if (joined == nullptr) {
     return nullptr;
   }
@@ -71,6 +83,7 @@ Item* with_value(runtime::Worker& worker, const Item& old, std::string_view valu
   Item* changed = Item::create(worker, shape_like(old, value.size()));
   if (changed != nullptr) {
     std::memcpy(changed->value_begin(), value.data(), value.size());
+    changed->take_access(old);
   }
   return changed;
 }
@@ -79,11 +92,29 @@ Item* with_expiry(runtime::Worker& worker, const Item& old, std::uint32_t expiry
   Item::Shape shape = shape_like(old, old.value_bytes());
   shape.expiry = expiry;
   shape.expiry_field = true;
+  keep_unique(shape, old);
   return with_shape(worker, shape, old);
 }
 
+Item* with_marks(runtime::Worker& worker, const Item& old, std::uint32_t expiry, std::uint32_t marks,
+                 const std::uint64_t* unique) noexcept {
+  Item::Shape shape = shape_like(old, old.value_bytes());
+  shape.expiry = expiry;
+  shape.expiry_field = expiry != 0;
+  shape.marks = marks;
+  shape.unique_field = unique != nullptr;
+  shape.unique = unique != nullptr ? *unique : 0;
+  Item* made = with_shape(worker, shape, old);
+  if (made != nullptr) {
+    made->take_access(old);
+  }
+  return made;
+}
+
 Item* copy_of(runtime::Worker& worker, const Item& old) noexcept {
-  return with_shape(worker, shape_like(old, old.value_bytes()), old);
+  Item::Shape shape = shape_like(old, old.value_bytes());
+  keep_unique(shape, old);
+  return with_shape(worker, shape, old);
 }
 
 bool read_number(const Item& item, std::uint64_t& number) noexcept {

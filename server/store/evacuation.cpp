@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
-#include "server/store/derived_items.hpp"
+#include "server/store/seen_items.hpp"
 #include "server/store/store.hpp"
 #include "server/store/store_task.hpp"
 
@@ -12,7 +11,6 @@ namespace mxkv::server {
 
 namespace {
 
-using index::Decision;
 using runtime::step;
 
 constexpr std::uint64_t kLookEveryNs = 100'000'000;
@@ -29,60 +27,6 @@ std::size_t spare_bytes(const runtime::ValueHeapStats& heap) noexcept {
   return heap.span_bytes - std::min(heap.live_bytes, heap.span_bytes);
 }
 
-/// Puts a copy in the place of one item, if it is still there.
-class MoveTask final : public index::UpdateTask<MoveTask, ItemTraits> {
-  using Base = index::UpdateTask<MoveTask, ItemTraits>;
-
- public:
-  static constexpr const char* kName = "move item";
-
-  /// Needs key.size() bytes behind the task. `seen`: the leaf's word of the item.
-  MoveTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key,
-           std::uint64_t seen) noexcept
-      : Base(task_class, tree), seen_(seen), key_bytes_(static_cast<std::uint8_t>(key.size())) {
-    TrailingKey::store(this, key);
-  }
-
-  [[nodiscard]] std::string_view key() const noexcept { return TrailingKey::load(this, key_bytes_); }
-
-  Decision decide(bool found, std::uint64_t old, runtime::Worker& worker) {
-    discard(worker);
-    if (!found || old != seen_) {
-      return {};
-    }
-    copy_ = copy_of(worker, *ItemRecord::item(old));
-    return copy_ == nullptr ? Decision{} : Decision{Decision::what::put, ItemRecord::word(copy_)};
-  }
-  // What a touch changes of an item it changes under the latch, so the copy is as the old one is now.
-  void commit(ItemNode& /*leaf*/, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
-              runtime::Worker& /*worker*/) noexcept {
-    copy_->set_cas(ItemRecord::item(old)->cas());
-  }
-  step committed(bool /*found*/, std::uint64_t old, runtime::Worker& worker) {
-    auto& context = worker.local<WorkerContext>();
-    Item* const item = ItemRecord::item(old);
-    context.counters.count(counter::items_moved);
-    copy_ = nullptr;
-    worker.retire(item, context.store->item_kind(), item->block_bytes());
-    return step::done;
-  }
-  step left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& worker) {
-    discard(worker);
-    return step::done;
-  }
-  step out_of_memory(runtime::Worker& worker) { return left(false, 0, worker); }
-  void discard(runtime::Worker& worker) {
-    if (copy_ != nullptr) {
-      Item::destroy(worker, std::exchange(copy_, nullptr));
-    }
-  }
-
- private:
-  Item* copy_ = nullptr;
-  std::uint64_t seen_;
-  std::uint8_t key_bytes_;
-};
-
 /// Walks the leaves once, for the items of its worker's own sparse spans.
 class WalkTask final : public index::ScanTask<WalkTask, ItemTraits> {
   using Base = index::ScanTask<WalkTask, ItemTraits>;
@@ -93,17 +37,13 @@ class WalkTask final : public index::ScanTask<WalkTask, ItemTraits> {
   WalkTask(const runtime::TaskClass* task_class, ItemTree& tree, Evacuation& evacuation) noexcept
       : Base(task_class, tree), evacuation_(evacuation) {}
 
-  [[nodiscard]] std::string_view key() const noexcept { return {key_, key_bytes_}; }
-  void set_key(std::string_view key) noexcept {
-    std::copy(key.begin(), key.end(), key_);
-    key_bytes_ = static_cast<std::uint8_t>(key.size());
-  }
+  [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
+  void set_key(std::string_view key) noexcept { key_.set(key); }
   [[nodiscard]] bool backward() const noexcept { return false; }
   bool visit(std::uint64_t /*head*/, std::uint64_t value, runtime::Worker& worker) {
     Item* const item = ItemRecord::item(value);
     if (worker.items().in_sparse_span(item)) {
-      const std::string_view key = item->key();
-      worker.create_sized<MoveTask>(sizeof(MoveTask) + key.size(), tree(), key, value)->start(worker);
+      start_move(worker, value);
     }
     return true;
   }
@@ -114,12 +54,10 @@ class WalkTask final : public index::ScanTask<WalkTask, ItemTraits> {
 
  private:
   Evacuation& evacuation_;
-  std::uint8_t key_bytes_ = 0;
-  char key_[index::kMaxKeyBytes];
+  HeldKey key_;
 };
 
 static_assert(sizeof(WalkTask) <= runtime::kLargestTaskBytes);
-static_assert(sizeof(MoveTask) + index::kMaxKeyBytes <= runtime::kLargestTaskBytes);
 
 }  // namespace
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "server/reply/reply_directory.hpp"
+#include "server/store/seen_items.hpp"
 #include "server/store/store_task.hpp"
 #include "server/store/value_reply.hpp"
+#include "server/store/watch_hub.hpp"
 
 namespace mxkv::server {
 
@@ -26,16 +28,21 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
 
   runtime::step on_found(std::uint64_t value, runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
-    const Item& item = *ItemRecord::item(value);
-    if (!is_live(item, worker)) [[unlikely]] {
+    Item& found = *ItemRecord::item(value);
+    const Item::View item{found};
+    if (!Liveness{worker}(item)) [[unlikely]] {
       context.counters.count(counter::get_expired);
-      expire_key(worker, key());
+      start_expiry(worker, value);
       return on_missing(worker);
     }
     context.counters.count(counter::cmd_get);
     context.counters.count(counter::get_hits);
+    found.note_access(worker.now_us());
+    if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
+      context.watch->fetched(worker, item.key(), true, item.value_bytes());
+    }
     if (ReplyQueue* queue = context.replies->find(address_)) {
-      write_value(*queue, address_.ticket, item, form_, worker);
+      write_value(*queue, address_.ticket, item.key(), item, form_, worker);
       queue->close(address_.ticket);
     }
     return ended(worker);
@@ -45,6 +52,9 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     auto& context = worker.local<WorkerContext>();
     context.counters.count(counter::cmd_get);
     context.counters.count(counter::get_misses);
+    if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
+      context.watch->fetched(worker, key(), false, 0);
+    }
     if (ReplyQueue* queue = context.replies->find(address_)) {
       write_miss(*queue, address_.ticket, form_);
       queue->close(address_.ticket);

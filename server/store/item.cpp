@@ -20,6 +20,10 @@ Item::Item(const Shape& shape, Word state) noexcept
     new (out) std::atomic<std::uint32_t>(shape.expiry);
     out += sizeof(std::uint32_t);
   }
+  if ((state & kHasUnique) != 0) {
+    std::memcpy(out, &shape.unique, sizeof shape.unique);
+    out += sizeof shape.unique;
+  }
   std::memcpy(out, shape.key.data(), shape.key.size());
   if (shape.large()) {
     set_list(nullptr);
@@ -40,11 +44,10 @@ void prefetch_next(const runtime::ValueHeap& items, std::size_t bytes) noexcept 
 }  // namespace
 
 Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
-  const Word state = (shape.flags != 0 ? kHasFlags : 0U) |
-                     (shape.expiry != 0 || shape.expiry_field ? kHasExpiry : 0U) |
-                     (shape.large() ? kLarge : 0U);
-  std::size_t bytes = sizeof(Item) + ((state & kHasFlags) != 0 ? 4U : 0U) +
-                      ((state & kHasExpiry) != 0 ? 4U : 0U) + shape.key.size();
+  const Word state =
+      (shape.flags != 0 ? kHasFlags : 0U) | (shape.expiry != 0 || shape.expiry_field ? kHasExpiry : 0U) |
+      (shape.large() ? kLarge : 0U) | (shape.unique_field ? kHasUnique : 0U) | shape.marks << kMarkShift;
+  std::size_t bytes = key_offset(state) + shape.key.size();
   bytes = shape.large() ? ((bytes + 7) & ~std::size_t{7}) + sizeof(ChunkList*) : bytes + shape.value_bytes;
   void* memory = worker.items().allocate(bytes);
   prefetch_next(worker.items(), bytes);

@@ -1,17 +1,19 @@
 // An item: key, value and what memcached keeps with them, in one block of the item heap.
 //
-//   0        8                               12        16         20
-//   +--------+-------------------------------+---------+----------+-----+---------------------------------+
-//   | cas    | lengths and state             | [flags] | [expiry] | key | value, or pointer to ChunkList  |
-//   | u64    | key u8, value u14, state u10  | u32     | atomic   |     | (8-byte aligned)                |
-//   +--------+-------------------------------+---------+----------+-----+---------------------------------+
+//   0             8                               12        16         20         28
+//   +-------------+-------------------------------+---------+----------+----------+-----+---------------------+
+//   | access, cas | lengths and state             | [flags] | [expiry] | [unique] | key | value, or pointer |
+//   | u11, u53    | key u8, value u14, state u10  | u32     | atomic   | u64      |     | to ChunkList |
+//   +-------------+-------------------------------+---------+----------+----------+-----+---------------------+
 //
-// Flags and expiry are there only if the state says so: most items have neither. Key, value and cas never
-// change once the item is in the tree: an update swaps the leaf's pointer. The expiry may be changed under
-// the leaf's latch (touch). Architecture section 5.
+// Flags, expiry and a unique that the client chose are there only if the state says so: most items have none.
+// The pointer is 8-byte aligned. Key, value and cas never change once the item is in the tree: an update
+// swaps the leaf's pointer. The expiry may be changed under the leaf's latch (touch), and so may the mark
+// that says that a client won the item; readers note their access. Architecture section 5.
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -26,7 +28,14 @@ inline constexpr std::size_t kInlineValueBytes = 8192;
 
 class Item {
  public:
-  static constexpr std::size_t kMostBeforeKey = 20;
+  static constexpr std::size_t kMostBeforeKey = 20;  ///< but for a unique of a client's
+
+  /// What meta commands keep with an item.
+  enum mark : std::uint32_t {
+    kStale = 1,   ///< X: invalidated, waiting for a new value
+    kWon = 2,     ///< Z: a client was told that the new value is its to make
+    kBinary = 4,  ///< the key was sent in base64
+  };
 
   /// What an item to be made looks like.
   struct Shape {
@@ -35,6 +44,9 @@ class Item {
     std::uint32_t flags = 0;
     std::uint32_t expiry = 0;   ///< unix seconds; 0: never
     bool expiry_field = false;  ///< make room for an expiry even if it is 0
+    std::uint32_t marks = 0;
+    bool unique_field = false;  ///< the client chooses the unique
+    std::uint64_t unique = 0;
     [[nodiscard]] bool large() const noexcept { return value_bytes > kInlineValueBytes; }
   };
 
@@ -43,39 +55,104 @@ class Item {
   /// Frees an item that is in no tree, with its reference on a large value. Any worker.
   static void destroy(runtime::Worker& worker, Item* item) noexcept;
 
+  /// Orders the versions of a key; microseconds of the time of its commit, or a little later.
   [[nodiscard]] std::uint64_t cas() const noexcept {
-    std::uint64_t cas = 0;
-    std::memcpy(&cas, cas_, sizeof cas);
-    return cas;
+    return (std::uint64_t{high_.load(std::memory_order_relaxed) & kHighCas} << 32U) | low_cas_;
   }
-  void set_cas(std::uint64_t cas) noexcept { std::memcpy(cas_, &cas, sizeof cas); }
+  /// Below 2^53. Before the item is in the tree.
+  void set_cas(std::uint64_t cas) noexcept {
+    low_cas_ = static_cast<std::uint32_t>(cas);
+    high_.store((high_.load(std::memory_order_relaxed) & ~kHighCas) | static_cast<std::uint32_t>(cas >> 32U),
+                std::memory_order_relaxed);
+  }
+  /// The version, and when it was read last, of another item of the same value. Before this one is in the
+  /// tree.
+  void take_version(const Item& other) noexcept {
+    low_cas_ = other.low_cas_;
+    high_.store(other.high_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  /// Counts as read if another item does, then as if just now. Before this one is in the tree.
+  void take_access(const Item& other) noexcept {
+    const std::uint32_t stamp = other.accessed() ? 1U : 0U;
+    high_.store((high_.load(std::memory_order_relaxed) & kHighCas) | stamp << kAccessShift,
+                std::memory_order_relaxed);
+  }
+  /// What clients compare: the cas, unless one chose another number.
+  [[nodiscard]] std::uint64_t unique() const noexcept {
+    if (!has_unique_field()) [[likely]] {
+      return cas();
+    }
+    std::uint64_t unique = 0;
+    std::memcpy(&unique, bytes() + unique_offset(word()), sizeof unique);
+    return unique;
+  }
+  [[nodiscard]] bool has_unique_field() const noexcept { return has(word(), kHasUnique); }
 
-  [[nodiscard]] std::string_view key() const noexcept {
-    const Word word = this->word();
-    return {bytes() + key_offset(word), key_bytes(word)};
+  /// A client read the item. Any reader, at any time; stores only if it tells anything new.
+  void note_access(std::uint64_t now_us) noexcept {
+    const std::uint32_t high = high_.load(std::memory_order_relaxed);
+    const std::uint32_t stamp = access_stamp_for(now_us, cas());
+    if (high >> kAccessShift != stamp) {
+      high_.store((high & kHighCas) | stamp << kAccessShift, std::memory_order_relaxed);
+    }
   }
-  [[nodiscard]] std::uint32_t flags() const noexcept {
-    return has(word(), kHasFlags) ? load32(kOptionalOffset) : 0;
+  /// Whether any client has read it.
+  [[nodiscard]] bool accessed() const noexcept {
+    return high_.load(std::memory_order_relaxed) >> kAccessShift != 0;
   }
+  /// When it was read last, or made (unix microseconds), to 1 % of its age then; ages end at 48 days.
+  [[nodiscard]] std::uint64_t last_access_us() const noexcept {
+    return cas() + age_us_of(high_.load(std::memory_order_relaxed) >> kAccessShift);
+  }
+
+  [[nodiscard]] std::uint32_t marks() const noexcept { return word() >> kMarkShift & kAllMarks; }
+  [[nodiscard]] bool marked(mark which) const noexcept { return (marks() & which) != 0; }
+  /// Under the leaf's latch, or before the item is in the tree.
+  void set_mark(mark which) noexcept {
+    word_.store(word() | Word{which} << kMarkShift, std::memory_order_relaxed);
+  }
+
+  /// Lengths and state loaded once, for who asks for several parts. Refers to the item.
+  class View {
+   public:
+    explicit View(const Item& item) noexcept : item_(&item), word_(item.word()) {}
+    [[nodiscard]] const Item& item() const noexcept { return *item_; }
+    [[nodiscard]] std::string_view key() const noexcept {
+      return {item_->bytes() + key_offset(word_), key_bytes(word_)};
+    }
+    [[nodiscard]] std::uint32_t flags() const noexcept {
+      return has(word_, kHasFlags) ? item_->load32(kOptionalOffset) : 0;
+    }
+    /// Unix seconds; 0: never. Relaxed: a touch may change it at any time.
+    [[nodiscard]] std::uint32_t expiry() const noexcept {
+      return has(word_, kHasExpiry) ? item_->expiry_word(word_).load(std::memory_order_relaxed) : 0;
+    }
+    [[nodiscard]] bool large() const noexcept { return has(word_, kLarge); }
+    /// The value of an item that is not large.
+    [[nodiscard]] std::string_view value() const noexcept {
+      return {item_->bytes() + value_offset(word_), inline_bytes(word_)};
+    }
+    [[nodiscard]] std::uint64_t value_bytes() const noexcept {
+      return large() ? item_->list()->bytes() : inline_bytes(word_);
+    }
+
+   private:
+    const Item* item_;
+    std::uint32_t word_;
+  };
+
+  [[nodiscard]] std::string_view key() const noexcept { return View{*this}.key(); }
+  [[nodiscard]] std::uint32_t flags() const noexcept { return View{*this}.flags(); }
   [[nodiscard]] bool has_expiry_field() const noexcept { return has(word(), kHasExpiry); }
-  /// Unix seconds; 0: never. Relaxed: a touch may change it at any time.
-  [[nodiscard]] std::uint32_t expiry() const noexcept {
-    return has_expiry_field() ? expiry_word().load(std::memory_order_relaxed) : 0;
-  }
+  [[nodiscard]] std::uint32_t expiry() const noexcept { return View{*this}.expiry(); }
   /// Under the leaf's latch; the item must have the field.
   void store_expiry(std::uint32_t seconds) noexcept {
-    expiry_word().store(seconds, std::memory_order_relaxed);
+    expiry_word(word()).store(seconds, std::memory_order_relaxed);
   }
 
   [[nodiscard]] bool large() const noexcept { return has(word(), kLarge); }
-  [[nodiscard]] std::uint64_t value_bytes() const noexcept {
-    return large() ? list()->bytes() : inline_bytes(word());
-  }
-  /// The value of an item that is not large.
-  [[nodiscard]] std::string_view value() const noexcept {
-    const Word word = this->word();
-    return {bytes() + value_offset(word), inline_bytes(word)};
-  }
+  [[nodiscard]] std::uint64_t value_bytes() const noexcept { return View{*this}.value_bytes(); }
+  [[nodiscard]] std::string_view value() const noexcept { return View{*this}.value(); }
   [[nodiscard]] char* value_begin() noexcept { return reinterpret_cast<char*>(this) + value_offset(word()); }
   /// The value of a large item; null while it is being built.
   [[nodiscard]] ChunkList* list() const noexcept {
@@ -103,7 +180,12 @@ class Item {
   static constexpr Word kHasFlags = Word{1} << kStateShift;
   static constexpr Word kHasExpiry = Word{2} << kStateShift;
   static constexpr Word kLarge = Word{4} << kStateShift;
+  static constexpr Word kHasUnique = Word{8} << kStateShift;
+  static constexpr unsigned kMarkShift = kStateShift + 4;
+  static constexpr std::uint32_t kAllMarks = 7;
   static constexpr std::size_t kOptionalOffset = 12;
+  static constexpr unsigned kAccessShift = 21;  ///< in high_, above the cas' upper bits
+  static constexpr std::uint32_t kHighCas = (std::uint32_t{1} << kAccessShift) - 1;
   static_assert(kInlineValueBytes < 1U << (kStateShift - kValueShift));
 
   Item(const Shape& shape, Word state) noexcept;
@@ -115,11 +197,15 @@ class Item {
   [[nodiscard]] static std::size_t inline_bytes(Word word) noexcept {
     return (word >> kValueShift) & ((1U << (kStateShift - kValueShift)) - 1);
   }
+  // A field's bit, moved to where it counts the field's bytes.
   [[nodiscard]] static std::size_t expiry_offset(Word word) noexcept {
-    return kOptionalOffset + (has(word, kHasFlags) ? 4U : 0U);
+    return kOptionalOffset + ((word >> (kStateShift - 2)) & 4U);
+  }
+  [[nodiscard]] static std::size_t unique_offset(Word word) noexcept {
+    return expiry_offset(word) + ((word >> (kStateShift - 1)) & 4U);
   }
   [[nodiscard]] static std::size_t key_offset(Word word) noexcept {
-    return expiry_offset(word) + (has(word, kHasExpiry) ? 4U : 0U);
+    return unique_offset(word) + ((word >> kStateShift) & 8U);
   }
   [[nodiscard]] static std::size_t value_offset(Word word) noexcept {
     const std::size_t end = key_offset(word) + key_bytes(word);
@@ -130,11 +216,28 @@ class Item {
     std::memcpy(&loaded, bytes() + offset, sizeof loaded);
     return loaded;
   }
-  [[nodiscard]] std::atomic<std::uint32_t>& expiry_word() const noexcept {
-    return *reinterpret_cast<std::atomic<std::uint32_t>*>(const_cast<char*>(bytes()) + expiry_offset(word()));
+  [[nodiscard]] std::atomic<std::uint32_t>& expiry_word(Word word) const noexcept {
+    return *reinterpret_cast<std::atomic<std::uint32_t>*>(const_cast<char*>(bytes()) + expiry_offset(word));
   }
 
-  std::uint32_t cas_[2]{};  ///< a u64, so that the header has no padding
+  /// The age at an access in 11 bits: seconds (of 2^20 us) plus one, of which the first eight binary digits
+  /// count. 0: never.
+  [[nodiscard]] static std::uint32_t access_stamp_for(std::uint64_t now_us, std::uint64_t made_us) noexcept {
+    const std::uint64_t age = now_us > made_us ? ((now_us - made_us) >> 20U) + 1 : 1;
+    if (age < 256) [[likely]] {
+      return static_cast<std::uint32_t>(age);
+    }
+    const auto dropped = static_cast<unsigned>(std::bit_width(age)) - 8;
+    return dropped > 14 ? 2047 : static_cast<std::uint32_t>((dropped << 7U) + (age >> dropped));
+  }
+  [[nodiscard]] static std::uint64_t age_us_of(std::uint32_t stamp) noexcept {
+    const unsigned dropped = stamp < 256 ? 0 : (stamp >> 7U) - 1;
+    const std::uint64_t age = std::uint64_t{stamp - (dropped << 7U)} << dropped;
+    return age == 0 ? 0 : (age - 1) << 20U;
+  }
+
+  std::uint32_t low_cas_ = 0;           ///< lower half of the cas, in two words so that there is no padding
+  std::atomic<std::uint32_t> high_{0};  ///< access stamp and upper bits of the cas
   std::atomic<Word> word_;
 };
 static_assert(sizeof(Item) == 12);

@@ -6,15 +6,36 @@
 
 namespace mxkv::server {
 
+namespace {
+
+/// Smallest part of a value that a chunk is taken for when no larger one is to be had.
+constexpr std::size_t kLeastChunkBytes = std::size_t{16} << 10U;
+
+/// What ms says beyond the classic commands. A value that is appended makes an item only with N.
+void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, std::uint64_t now_us) noexcept {
+  if (flags.mode == 'A' || flags.mode == 'P') {
+    shape.expiry = expiry_from(flags.vivify_exptime, now_us);
+  }
+  shape.marks = flags.binary_key ? std::uint32_t{Item::kBinary} : 0U;
+  shape.unique_field = flags.has_unique;
+  shape.unique = flags.unique;
+}
+
+}  // namespace
+
 ItemBuilder ItemBuilder::begin(runtime::Worker& worker, const protocol::Request& request) {
   ItemBuilder builder;
   builder.op_ = request.op;
   builder.value_bytes_ = request.value_bytes;
   builder.cas_unique_ = request.cas_unique;
-  const Item::Shape shape{.key = request.key,
-                          .value_bytes = request.value_bytes,
-                          .flags = request.flags,
-                          .expiry = expiry_from(request.exptime, worker.now_us())};
+  Item::Shape shape{.key = request.key,
+                    .value_bytes = request.value_bytes,
+                    .flags = request.flags,
+                    .expiry = expiry_from(request.exptime, worker.now_us())};
+  if (request.op == protocol::verb::meta_set) {
+    builder.meta_ = request.meta;
+    shape_for_meta(shape, request.meta, worker.now_us());
+  }
   builder.item_ = Item::create(worker, shape);
   if (builder.item_ == nullptr && worker.retired_objects() > 0) {
     worker.reclaim_now();
@@ -31,27 +52,24 @@ ItemBuilder ItemBuilder::begin(runtime::Worker& worker, const protocol::Request&
   return builder;
 }
 
-bool ItemBuilder::append(runtime::Worker& worker, const char* data, std::size_t bytes) {
-  if (item_ == nullptr) {
-    return false;
-  }
+std::size_t ItemBuilder::append(runtime::Worker& worker, const char* data, std::size_t bytes) {
   if (!item_->large()) {
-    std::memcpy(item_->value_begin() + filled_, data, bytes);
+    std::copy_n(data, bytes, item_->value_begin() + filled_);  // of no bytes at nullptr, too
     filled_ += bytes;
-    return true;
+    return bytes;
   }
-  while (bytes > 0) {
+  std::size_t taken = 0;
+  while (taken < bytes) {
     const std::span<char> room = space(worker);
     if (room.empty()) {
-      return false;
+      break;
     }
-    const std::size_t n = std::min(room.size(), bytes);
-    std::memcpy(room.data(), data, n);
+    const std::size_t n = std::min(room.size(), bytes - taken);
+    std::memcpy(room.data(), data + taken, n);
     advance(n);
-    data += n;
-    bytes -= n;
+    taken += n;
   }
-  return true;
+  return taken;
 }
 
 std::span<char> ItemBuilder::space(runtime::Worker& worker) {
@@ -61,21 +79,26 @@ std::span<char> ItemBuilder::space(runtime::Worker& worker) {
   if (!item_->large()) {
     return {item_->value_begin() + filled_, static_cast<std::size_t>(missing())};
   }
-  ChunkList* list = item_->list();
-  if (list->space().empty()) {
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(missing(), Chunk::kMaxBytes));
-    bool grown = ChunkList::grow(worker, list, wanted);
-    if (!grown && worker.retired_objects() > 0) {
-      worker.reclaim_now();
-      grown = ChunkList::grow(worker, list, wanted);
-    }
-    item_->set_list(list);
-    if (!grown) {
-      abandon(worker);
-      return {};
-    }
+  if (item_->list()->space().empty() && !grow(worker)) {
+    return {};
   }
-  return list->space();
+  return item_->list()->space();
+}
+
+// In full memory there are long runs of free spans least of all.
+bool ItemBuilder::grow(runtime::Worker& worker) {
+  ChunkList* list = item_->list();
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(missing(), Chunk::kMaxBytes));
+  bool grown = false;
+  for (std::size_t bytes = wanted; !grown && (bytes == wanted || bytes >= kLeastChunkBytes); bytes /= 2) {
+    grown = ChunkList::grow(worker, list, bytes);
+  }
+  if (!grown && worker.retired_objects() > 0) {
+    worker.reclaim_now();
+    grown = ChunkList::grow(worker, list, std::min(wanted, kLeastChunkBytes));
+  }
+  item_->set_list(list);
+  return grown;
 }
 
 void ItemBuilder::advance(std::size_t bytes) noexcept {

@@ -1,11 +1,12 @@
 // A value being received: from the parsed command line to an item that a write task can put into the tree.
 //
 // Small values take their item at once. Large ones take chunks as the data arrives, never from the length
-// that a client announced. When memory runs out the builder gives all it has back and stays failed: the
-// caller swallows the rest of the data and reports it.
+// that a client announced. When memory runs out the caller waits for some, or abandons the builder, swallows
+// the rest of the data and reports it.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,9 @@ class ItemBuilder {
     value_bytes_ = other.value_bytes_;
     cas_unique_ = other.cas_unique_;
     op_ = other.op_;
+    if (other.meta_) {
+      meta_ = other.meta_;
+    }
     return *this;
   }
   ItemBuilder(const ItemBuilder&) = delete;
@@ -36,8 +40,9 @@ class ItemBuilder {
   /// Starts from a parsed storage command.
   [[nodiscard]] static ItemBuilder begin(runtime::Worker& worker, const protocol::Request& request);
 
-  /// Adds value bytes, at most missing(). False: out of memory, now or before.
-  [[nodiscard]] bool append(runtime::Worker& worker, const char* data, std::size_t bytes);
+  /// Adds value bytes, at most missing(); returns how many. Fewer: out of memory; more may be added when
+  /// there is some again. Not after failed().
+  [[nodiscard]] std::size_t append(runtime::Worker& worker, const char* data, std::size_t bytes);
   /// Where the next bytes of a large value may be received to; empty: out of memory. Then advance().
   [[nodiscard]] std::span<char> space(runtime::Worker& worker);
   void advance(std::size_t bytes) noexcept;
@@ -48,17 +53,22 @@ class ItemBuilder {
   [[nodiscard]] std::string_view key() const noexcept { return item_->key(); }
   [[nodiscard]] protocol::verb op() const noexcept { return op_; }
   [[nodiscard]] std::uint64_t cas_unique() const noexcept { return cas_unique_; }
+  /// Of ms.
+  [[nodiscard]] const protocol::MetaFlags& meta() const noexcept { return *meta_; }
   /// Gives back all memory.
   void abandon(runtime::Worker& worker) noexcept;
   /// Hands the finished item over.
   [[nodiscard]] Item* take() noexcept { return std::exchange(item_, nullptr); }
 
  private:
+  [[nodiscard]] bool grow(runtime::Worker& worker);
+
   Item* item_ = nullptr;
   std::uint64_t filled_ = 0;
   std::uint64_t value_bytes_ = 0;
   std::uint64_t cas_unique_ = 0;
   protocol::verb op_ = protocol::verb::set;
+  std::optional<protocol::MetaFlags> meta_;  ///< of ms
 };
 
 }  // namespace mxkv::server

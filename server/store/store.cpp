@@ -3,7 +3,11 @@
 #include <algorithm>
 
 #include "protocol/reply.hpp"
+#include "server/store/count_task.hpp"
+#include "server/store/dump_task.hpp"
 #include "server/store/get_task.hpp"
+#include "server/store/meta_get_task.hpp"
+#include "server/store/range_delete_task.hpp"
 #include "server/store/write_task.hpp"
 
 namespace mxkv::server {
@@ -50,29 +54,19 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
 
 }  // namespace
 
-bool is_live(const Item& item, runtime::Worker& worker) noexcept {
-  const std::uint64_t now_us = worker.now_us();
-  const std::uint64_t flushed = worker.local<WorkerContext>().store->flush_point();
-  return !is_expired(item.expiry(), now_us) && (flushed > now_us || item.cas() > flushed);
-}
-
-void expire_key(runtime::Worker& worker, std::string_view key) {
-  ItemTree& tree = worker.local<WorkerContext>().store->tree();
-  const WriteRequest write{.op = verb::remove, .anonymous = true};
-  worker.create_sized<WriteTask>(sizeof(WriteTask) + key.size(), tree, key, write, ReplyAddress{})
-      ->begin(worker);
-}
-
 Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     : item_kind_(runtime.add_reclaim_kind(
           [](runtime::Worker& worker, void* item) { Item::destroy(worker, static_cast<Item*>(item)); })),
       tree_(runtime, options.tree),
       contexts_(std::make_unique<WorkerContext[]>(runtime.worker_count())),
       workers_(runtime.worker_count()),
-      evacuates_(options.evacuation) {
+      evacuates_(options.evacuation),
+      evicts_(options.evict) {
   set_limits(options.ranges, options.value_bytes);
   for (std::size_t i = 0; i < workers_; ++i) {
     contexts_[i].store = this;
+    contexts_[i].flush_points = &flush_points_;
+    contexts_[i].watch = &watch_hub_;
     runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).set_local(&contexts_[i]);
   }
 }
@@ -103,11 +97,30 @@ void Store::get(runtime::Worker& worker, std::string_view key, verb op, std::int
   worker.create_sized<GetTask>(sizeof(GetTask) + key.size(), tree_, key, form, address)->start(worker);
 }
 
+void Store::meta_get(runtime::Worker& worker, std::string_view key, verb op, const protocol::MetaFlags& flags,
+                     const ReplyAddress& address) {
+  context(worker.id()).counters.count(counter::cmd_meta);
+  if (op == verb::meta_get && flags.changes_item()) {
+    const WriteRequest request{.op = op, .in_order = false};
+    create_meta_write(worker, tree_, key, flags, request, address)->begin(worker);
+    return;
+  }
+  worker
+      .create_sized<MetaGetTask>(sizeof(MetaGetTask) + key.size(), tree_, key, flags, op == verb::meta_debug,
+                                 address)
+      ->start(worker);
+}
+
 void Store::mutate(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address,
                    CommitSeq seq) {
   const std::uint64_t operand =
       request.op == verb::touch ? static_cast<std::uint64_t>(request.exptime) : request.delta;
   const WriteRequest write{.operand = operand, .seq = seq, .op = request.op};
+  if (protocol::is_meta(request.op)) {
+    context(worker.id()).counters.count(counter::cmd_meta);
+    create_meta_write(worker, tree_, request.key, request.meta, write, address)->begin(worker);
+    return;
+  }
   worker.create_sized<WriteTask>(sizeof(WriteTask) + request.key.size(), tree_, request.key, write, address)
       ->begin(worker);
 }
@@ -115,6 +128,14 @@ void Store::mutate(runtime::Worker& worker, const protocol::Request& request, co
 void Store::store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address,
                   CommitSeq seq) {
   const WriteRequest write{.operand = builder.cas_unique(), .seq = seq, .op = builder.op()};
+  if (builder.op() == verb::meta_set) {
+    context(worker.id()).counters.count(counter::cmd_meta);
+    worker
+        .create_sized<WriteTask>(sizeof(WriteTask) + sizeof(MetaWrite), tree_, builder.take(), builder.meta(),
+                                 write, address)
+        ->begin(worker);
+    return;
+  }
   worker.create<WriteTask>(tree_, builder.take(), write, address)->begin(worker);
 }
 
@@ -125,9 +146,32 @@ void Store::range(runtime::Worker& worker, const protocol::Request& request, con
     replies.finished(address);
     return;
   }
-  auto* state = new (worker.allocate_block(runtime::task_block_for(sizeof(RangeState)))) RangeState;
+  RangeState* const state =
+      RangeWalk::make_state(worker, request.op >= verb::meta_range ? &request.meta : nullptr);
+  if (request.op == verb::meta_range_delete) {
+    worker.create<RangeDeleteTask>(tree_, request.range, range_limits(), *state, address, worker.now_ns())
+        ->start(worker);
+    return;
+  }
+  if (request.op == verb::meta_count) {
+    worker.create<CountTask>(tree_, request.range, range_limits(), *state, address, worker.now_ns())
+        ->start(worker);
+    return;
+  }
   worker.create<RangeTask>(tree_, request.range, range_limits(), *state, address, worker.now_ns())
       ->start(worker);
+}
+
+void Store::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) {
+  worker.create<DumpTask>(tree_, progress, address)->start(worker);
+}
+
+void Store::count_too_large(runtime::Worker& worker) noexcept {
+  context(worker.id()).counters.count(counter::store_too_large);
+}
+
+void Store::count_no_memory(runtime::Worker& worker) noexcept {
+  context(worker.id()).counters.count(counter::store_no_memory);
 }
 
 std::uint64_t Store::greatest_cas(std::uint64_t now_us) const noexcept {
@@ -140,17 +184,31 @@ std::uint64_t Store::greatest_cas(std::uint64_t now_us) const noexcept {
 
 void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) {
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
-  if (delay_s > 0) {
+  const std::uint64_t now_us = worker.now_us();
+  const std::uint64_t at = std::uint64_t{expiry_from(delay_s, now_us)} * 1'000'000;
+  if (at > now_us) {
     // Cas uniques follow the clock, so a point in time is a point in their order. The items go when they are
-    // met, as expired ones do.
-    flush_point_.store(worker.now_us() + static_cast<std::uint64_t>(delay_s) * 1'000'000,
-                       std::memory_order_relaxed);
+    // met, as expired ones do, or by a sweep.
+    flush_points_.set(at, now_us);
+    sweep_.expect(at);
     auto& replies = *worker.local<WorkerContext>().replies;
     replies.reply(address, protocol::kOk);
     replies.finished(address);
     return;
   }
+  if (flush_points_.next.load(std::memory_order_relaxed) > now_us) {
+    flush_points_.set(now_us, now_us);  // takes the place of one that was to come
+  }
   worker.create<FlushTask>(tree_, greatest_cas(worker.now_us()) + kMintSlack, address)->start(worker);
+}
+
+std::uint64_t Store::take_first_expiry() noexcept {
+  constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t first = kNone;
+  for (std::size_t i = 0; i < workers_; ++i) {
+    first = std::min(first, contexts_[i].first_expiry.exchange(kNone, std::memory_order_relaxed));
+  }
+  return first == kNone ? ExpirySweep::kNever : std::uint64_t{first} * 1'000'000;
 }
 
 std::uint64_t Store::total(counter which) const noexcept {

@@ -12,10 +12,13 @@
 
 #include "index/clear_task.hpp"
 #include "protocol/request.hpp"
+#include "server/store/dump_progress.hpp"
 #include "server/store/expiry.hpp"
+#include "server/store/expiry_sweep.hpp"
 #include "server/store/item_builder.hpp"
 #include "server/store/range_task.hpp"
 #include "server/store/store_task.hpp"
+#include "server/store/watch_hub.hpp"
 
 namespace mxkv::server {
 
@@ -24,6 +27,7 @@ struct StoreOptions {
   RangeLimits ranges;
   std::uint64_t value_bytes = std::uint64_t{1} << 20U;  ///< longest value; an append may not exceed it either
   bool evacuation = true;                               ///< move items out of sparse spans
+  bool evict = false;                                   ///< make room when memory runs short
 };
 
 class Store {
@@ -39,21 +43,41 @@ class Store {
   /// get, gets; gat, gats with an exptime. `end_line`: END follows in the same reply.
   void get(runtime::Worker& worker, std::string_view key, protocol::verb op, std::int64_t exptime,
            bool end_line, const ReplyAddress& address);
-  /// delete, incr, decr, touch.
+  /// mg, me.
+  void meta_get(runtime::Worker& worker, std::string_view key, protocol::verb op,
+                const protocol::MetaFlags& flags, const ReplyAddress& address);
+  /// delete, incr, decr, touch, md, ma.
   void mutate(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address,
               CommitSeq seq);
-  /// set, add, replace, append, prepend, cas: a value that has been received.
+  /// set, add, replace, append, prepend, cas, ms: a value that has been received.
   void store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address, CommitSeq seq);
-  /// scan, scans, pscan, pscans.
+  /// scan, scans, pscan, pscans, mr, mc, mx.
   void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address);
-  /// flush_all, now or `delay_s` seconds from now.
+  /// A page of a dump, behind what `progress` says; it is told when the page ended.
+  void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address);
+  /// flush_all, now or `delay_s` seconds from now (above 30 days: at that unix time).
   void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address);
+
+  /// Counts a value that was refused for its length before it came.
+  void count_too_large(runtime::Worker& worker) noexcept;
+  /// Counts a value that there was no memory for while it came.
+  void count_no_memory(runtime::Worker& worker) noexcept;
 
   /// Housekeeping of a worker: to be called every round.
   void maintain(runtime::Worker& worker) {
+    WorkerContext& own = context(worker.id());
+    sweep_.look(worker);
     if (evacuates_) {
-      context(worker.id()).evacuation.look(*this, worker);
+      own.evacuation.look(*this, worker);
     }
+    if (evicts_) {
+      own.eviction.look(*this, worker);
+    }
+  }
+  /// Memory was refused to something of this worker's. True: room is being made, and it is worth to try again
+  /// in the next round.
+  [[nodiscard]] bool makes_room(runtime::Worker& worker) noexcept {
+    return evicts_ && context(worker.id()).eviction.refused(worker);
   }
 
   // Any thread.
@@ -64,14 +88,20 @@ class Store {
   }
   /// Holds for requests that begin later.
   void set_limits(const RangeLimits& ranges, std::uint64_t value_bytes) noexcept;
-  /// Items with a cas unique up to this do not count as there, once the clock (us) has reached it.
-  [[nodiscard]] std::uint64_t flush_point() const noexcept {
-    return flush_point_.load(std::memory_order_relaxed);
-  }
   [[nodiscard]] runtime::ReclaimKind item_kind() const noexcept { return item_kind_; }
   /// Sum of a counter over all workers.
   [[nodiscard]] std::uint64_t total(counter which) const noexcept;
+  [[nodiscard]] WatchHub& watch_hub() noexcept { return watch_hub_; }
   [[nodiscard]] ItemTree& tree() noexcept { return tree_; }
+  [[nodiscard]] ExpirySweep& sweep() noexcept { return sweep_; }
+  [[nodiscard]] const ExpirySweep& sweep() const noexcept { return sweep_; }
+  [[nodiscard]] const FlushPoints& flush_points() const noexcept { return flush_points_; }
+  /// When the first item expires (us) of those stored since the last call; ExpirySweep::kNever if none does.
+  [[nodiscard]] std::uint64_t take_first_expiry() noexcept;
+  /// Whether some worker walks for spans, see eviction.hpp. Relaxed: it orders nothing.
+  [[nodiscard]] std::atomic<bool>& giving_back() noexcept { return giving_back_; }
+  /// When some worker's walk last ended that had removed something (monotonic). Relaxed, as well.
+  [[nodiscard]] std::atomic<std::uint64_t>& last_eviction_ns() noexcept { return last_eviction_ns_; }
   [[nodiscard]] WorkerContext& context(runtime::WorkerId worker) noexcept {
     return contexts_[worker.index()];
   }
@@ -85,7 +115,12 @@ class Store {
   std::unique_ptr<WorkerContext[]> contexts_;
   std::size_t workers_;
   bool evacuates_;
-  std::atomic<std::uint64_t> flush_point_{0};
+  FlushPoints flush_points_;
+  WatchHub watch_hub_;
+  ExpirySweep sweep_{*this};
+  bool evicts_;
+  std::atomic<bool> giving_back_{false};
+  std::atomic<std::uint64_t> last_eviction_ns_{0};
   // Relaxed: each bounds by itself, and nothing is ordered by them.
   std::atomic<std::uint64_t> value_limit_;
   std::atomic<std::uint64_t> range_items_;

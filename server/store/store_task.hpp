@@ -11,6 +11,7 @@
 #include "index/scan_task.hpp"
 #include "index/update_task.hpp"
 #include "server/reply/reply_address.hpp"
+#include "server/store/expiry.hpp"
 #include "server/store/item.hpp"
 #include "server/store/worker_context.hpp"
 
@@ -19,6 +20,22 @@ namespace mxkv::server {
 using ItemTraits = index::ByteTraits<ItemRecord>;
 using ItemTree = index::Tree<ItemTraits>;
 using ItemNode = ItemTree::NodeT;
+
+/// A key that its task holds itself, for tasks whose key changes on the way.
+class HeldKey {
+ public:
+  [[nodiscard]] std::string_view view() const noexcept { return {text_, bytes_}; }
+  void set(std::string_view key) noexcept {
+    if (!key.empty()) {  // an empty one may have no address
+      std::memmove(text_, key.data(), key.size());
+    }
+    bytes_ = static_cast<std::uint8_t>(key.size());
+  }
+
+ private:
+  std::uint8_t bytes_ = 0;
+  char text_[index::kMaxKeyBytes];
+};
 
 /// A key that follows its task in the same block.
 class TrailingKey {
@@ -33,11 +50,24 @@ class TrailingKey {
   }
 };
 
-/// Whether an item counts as there: neither expired nor flushed.
-[[nodiscard]] bool is_live(const Item& item, runtime::Worker& worker) noexcept;
+/// Tells whether items count as there at this moment: neither expired nor flushed.
+class Liveness {
+ public:
+  explicit Liveness(runtime::Worker& worker) noexcept : now_us_(worker.now_us()) {
+    flushed_ = worker.local<WorkerContext>().flush_points->at(now_us_);
+  }
+  [[nodiscard]] bool operator()(const Item::View& view) const noexcept {
+    return !is_expired(view.expiry(), now_us_) && view.item().cas() > flushed_;  // no cas unique is 0
+  }
 
-/// Starts to remove a key whose item is not live any more. Answers nobody.
-void expire_key(runtime::Worker& worker, std::string_view key);
+ private:
+  std::uint64_t now_us_;
+  std::uint64_t flushed_;  ///< items up to this cas unique are gone
+};
+
+[[nodiscard]] inline bool is_live(const Item& item, runtime::Worker& worker) noexcept {
+  return Liveness{worker}(Item::View{item});
+}
 
 /// Takes the task out of the tree: it touches no object any more, and runs in resume_item() next.
 inline void leave_tree(runtime::MxTask& task) noexcept {

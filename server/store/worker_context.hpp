@@ -6,13 +6,16 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "server/store/evacuation.hpp"
+#include "server/store/eviction.hpp"
 
 namespace mxkv::server {
 
 class ReplyDirectory;
 class Store;
+class WatchHub;
 
 /// Counters of the store, named after memcached's statistics where it has them.
 enum class counter : std::uint8_t {
@@ -37,12 +40,24 @@ enum class counter : std::uint8_t {
   touch_hits,
   touch_misses,
   scan_items,
+  cmd_range_count,
+  cmd_range_delete,
+  range_deleted_items,
   store_no_memory,
+  store_too_large,
+  cmd_meta,
   total_items,
   items_added,  ///< with items_removed: how many there are
   items_removed,
-  items_moved,  ///< out of sparse spans, see evacuation.hpp
-  bytes_added,  ///< with bytes_removed: memory of items in the tree
+  evictions,          ///< items that made room
+  evicted_unfetched,  ///< of these, those that nobody had read
+  reclaimed,          ///< expired ones met on the way
+  swept_items,        ///< expired ones that a sweep removed, see expiry_sweep.hpp
+  expired_unfetched,  ///< of both, those that nobody had read
+  idle_walks,         ///< for what is idle, see eviction.hpp
+  span_walks,         ///< for whole spans
+  items_moved,        ///< out of sparse spans, see evacuation.hpp
+  bytes_added,        ///< with bytes_removed: memory of items in the tree
   bytes_removed,
 };
 inline constexpr std::size_t kCounters = static_cast<std::size_t>(counter::bytes_removed) + 1;
@@ -62,13 +77,35 @@ class StoreCounters {
   std::array<std::atomic<std::uint64_t>, kCounters> values_{};
 };
 
+/// Items with a cas unique up to a point (us) do not count as there, once the clock has reached it. Relaxed:
+/// each point stands for itself. Thread-safety: any thread; of points that are set at once one holds.
+struct FlushPoints {
+  std::atomic<std::uint64_t> next{0};    ///< the one that was set last
+  std::atomic<std::uint64_t> before{0};  ///< in force until that is reached
+
+  /// The point in force.
+  [[nodiscard]] std::uint64_t at(std::uint64_t now_us) const noexcept {
+    const std::uint64_t point = next.load(std::memory_order_relaxed);
+    return point > now_us ? before.load(std::memory_order_relaxed) : point;
+  }
+  void set(std::uint64_t point, std::uint64_t now_us) noexcept {
+    before.store(at(now_us), std::memory_order_relaxed);
+    next.store(point, std::memory_order_relaxed);
+  }
+};
+
 /// One a worker. Owner worker only, but for reading the counters.
 struct WorkerContext {
   Store* store = nullptr;
+  const FlushPoints* flush_points = nullptr;  ///< the store's
   ReplyDirectory* replies = nullptr;
+  WatchHub* watch = nullptr;  ///< the store's
   StoreCounters counters;
   std::atomic<std::uint64_t> greatest_cas{0};  ///< minted here so far; one writer
+  /// The least expiry (unix s) stored here that no sweep has taken notice of. Relaxed, see expiry_sweep.cpp.
+  std::atomic<std::uint32_t> first_expiry{std::numeric_limits<std::uint32_t>::max()};
   Evacuation evacuation;
+  Eviction eviction;
 };
 
 }  // namespace mxkv::server

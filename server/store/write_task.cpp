@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include "protocol/reply.hpp"
 #include "server/store/derived_items.hpp"
 #include "server/store/expiry.hpp"
+#include "server/store/seen_items.hpp"
 #include "server/store/store.hpp"
-#include "server/store/value_reply.hpp"
 
 namespace mxkv::server {
 
@@ -19,14 +18,10 @@ namespace {
 /// A cas unique stays exact in a double, for clients that keep it in one.
 constexpr std::uint64_t kGreatestCas = (std::uint64_t{1} << 53U) - 1;
 
-runtime::ReclaimKind item_kind(runtime::Worker& worker) {
-  return worker.local<WorkerContext>().store->item_kind();
-}
-
 }  // namespace
 
 bool WriteTask::is_turn(runtime::Worker& worker) const noexcept {
-  return request_.anonymous || !request_.in_order || !is_home(worker) ||
+  return !request_.in_order || !is_home(worker) ||
          worker.local<WorkerContext>().replies->commit_turn(address_, request_.seq);
 }
 
@@ -86,13 +81,18 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
     return {Decision::what::wait, 0};
   }
   drop_built(worker);
-  Item* old = found ? ItemRecord::item(old_word) : nullptr;
+  const Decision decision = decide_client(found, found ? ItemRecord::item(old_word) : nullptr, worker);
+  decided_ = decision.action;
+  return decision;
+}
+
+Decision WriteTask::decide_client(bool found, Item* old, runtime::Worker& worker) {
   const bool live = old != nullptr && is_live(*old, worker);
+  if (meta_ != nullptr) {
+    return decide_meta(live, old, worker);
+  }
   switch (request_.op) {
     case verb::remove:
-      if (request_.anonymous && live) {
-        return leave(result::not_found);  // it was to go because it had expired, and came back since
-      }
       result_ = live ? result::deleted : result::not_found;
       return found ? Decision{Decision::what::remove, 0} : Decision{};
     case verb::incr:
@@ -117,7 +117,7 @@ Decision WriteTask::decide_storage(bool live, Item* old, runtime::Worker& worker
       if (!live) {
         return leave(result::not_found);
       }
-      return old->cas() == request_.operand ? put(item_, result::stored) : leave(result::exists);
+      return old->unique() == request_.operand ? put(item_, result::stored) : leave(result::exists);
     case verb::append:
     case verb::prepend: {
       if (!live) {
@@ -158,6 +158,7 @@ Decision WriteTask::decide_touch(bool live, Item* old, runtime::Worker& worker) 
     return leave(result::not_found);
   }
   shown_ = old;
+  old->note_access(worker.now_us());  // a new version takes it over
   const std::uint32_t expiry = expiry_from(static_cast<std::int64_t>(request_.operand), worker.now_us());
   if (expiry == old->expiry()) {
     return leave(told);
@@ -174,17 +175,25 @@ Decision WriteTask::decide_touch(bool live, Item* old, runtime::Worker& worker) 
 void WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_word, std::uint64_t value,
                        runtime::Worker& worker) noexcept {
   Item* old = found ? ItemRecord::item(old_word) : nullptr;
-  if (value == 0) {
-    if (request_.op == verb::remove) {
+  switch (decided_) {
+    case Decision::what::remove:
       leaf.raise_cas_floor(old->cas());
-    } else {
-      old->store_expiry(expiry_from(static_cast<std::int64_t>(request_.operand), worker.now_us()));
-    }
-    return;
+      return;
+    case Decision::what::in_place:
+      change_in_place(*old, worker);
+      if (const std::uint32_t expiry = old->expiry(); expiry != 0) {
+        ExpirySweep::note(leaf, expiry, worker);
+      }
+      return;
+    default:
+      break;
   }
   Item* item = ItemRecord::item(value);
-  if (request_.op == verb::touch || request_.op == verb::gat || request_.op == verb::gats) {
-    item->set_cas(old->cas());  // a touch leaves the cas unique alone
+  if (const std::uint32_t expiry = item->expiry(); expiry != 0) {
+    ExpirySweep::note(leaf, expiry, worker);
+  }
+  if (keeps_version(old)) {
+    item->take_version(*old);
     return;
   }
   const std::uint64_t before = std::max({found ? old->cas() : 0, leaf.cas_floor(), worker.now_us()});
@@ -195,157 +204,71 @@ void WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_word, std::
   }
 }
 
+/// A touch leaves the version alone.
+bool WriteTask::keeps_version(const Item* old) const noexcept {
+  return request_.op == verb::touch || request_.op == verb::gat || request_.op == verb::gats ||
+         (request_.op == verb::meta_get && old != nullptr && !meta_->findings.made);
+}
+
+void WriteTask::change_in_place(Item& item, runtime::Worker& worker) noexcept {
+  std::int64_t exptime = static_cast<std::int64_t>(request_.operand);
+  if (meta_ != nullptr) {
+    if (meta_->findings.won) {
+      item.set_mark(Item::kWon);
+    }
+    if (!meta_->flags.has_exptime) {
+      return;
+    }
+    exptime = meta_->flags.exptime;
+  }
+  if (item.has_expiry_field()) {
+    item.store_expiry(expiry_from(exptime, worker.now_us()));
+  }
+}
+
 step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   auto& counters = worker.local<WorkerContext>().counters;
   Item* added = nullptr;
-  const bool in_place = request_.op != verb::remove && built_ == nullptr && !puts_item_;
-  if (!in_place && request_.op != verb::remove) {
+  if (decided_ == Decision::what::put) {
     added = puts_item_ ? std::exchange(item_, nullptr) : std::exchange(built_, nullptr);
     counters.count(counter::items_added);
     counters.count(counter::bytes_added, added->memory_bytes());
     if (puts_item_) {
       counters.count(counter::total_items);
     }
-    if (shown_ != nullptr) {
+    if (shown_ != nullptr || meta_ != nullptr) {
       shown_ = added;
     }
   }
-  if (found && !in_place) {
-    Item* old = ItemRecord::item(old_word);
-    const std::size_t bytes = old->memory_bytes();
-    counters.count(counter::items_removed);
-    counters.count(counter::bytes_removed, bytes);
-    worker.retire(old, item_kind(worker), bytes);
+  if (found && decided_ != Decision::what::in_place) {
+    retire_item(worker, ItemRecord::item(old_word));
+  }
+  if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
+    tell_watchers(added == nullptr && found ? ItemRecord::item(old_word) : added, worker);
   }
   count(worker, result_ != result::not_found);
   return answer(worker);
 }
 
-step WriteTask::left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& worker) {
+step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   drop_built(worker);
+  if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
+    tell_watchers(found ? ItemRecord::item(old_word) : nullptr, worker);
+  }
   count(worker, result_ != result::not_found && result_ != result::not_stored);
   return answer(worker);
 }
 
 step WriteTask::out_of_memory(runtime::Worker& worker) {
   drop_built(worker);
+  if (is_home(worker) && worker.local<WorkerContext>().store->makes_room(worker)) {
+    worker.repin(*this);  // what is freed meanwhile must not wait for this task
+    aim_at_root();
+    return step::retry;
+  }
   result_ = result::no_memory;
   worker.local<WorkerContext>().counters.count(counter::store_no_memory);
   return answer(worker);
-}
-
-void WriteTask::count(runtime::Worker& worker, bool found) {
-  if (request_.anonymous) {
-    return;
-  }
-  auto& counters = worker.local<WorkerContext>().counters;
-  switch (request_.op) {
-    case verb::remove:
-      counters.count(found ? counter::delete_hits : counter::delete_misses);
-      return;
-    case verb::incr:
-      counters.count(found ? counter::incr_hits : counter::incr_misses);
-      return;
-    case verb::decr:
-      counters.count(found ? counter::decr_hits : counter::decr_misses);
-      return;
-    case verb::gat:
-    case verb::gats:
-      counters.count(counter::cmd_get);
-      counters.count(found ? counter::get_hits : counter::get_misses);
-      [[fallthrough]];
-    case verb::touch:
-      counters.count(counter::cmd_touch);
-      counters.count(found ? counter::touch_hits : counter::touch_misses);
-      return;
-    case verb::cas:
-      counters.count(!found                      ? counter::cas_misses
-                     : result_ == result::exists ? counter::cas_badval
-                                                 : counter::cas_hits);
-      [[fallthrough]];
-    default:
-      counters.count(counter::cmd_set);
-      if (result_ == result::no_memory) {
-        counters.count(counter::store_no_memory);
-      }
-  }
-}
-
-step WriteTask::answer(runtime::Worker& worker) {
-  if (!is_home(worker)) {
-    phase_ = phase::answering;
-    return go_home(*this, address_);
-  }
-  if (request_.anonymous) {
-    return step::done;
-  }
-  auto& replies = *worker.local<WorkerContext>().replies;
-  if (ReplyQueue* queue = replies.find(address_)) {
-    write_reply(*queue, worker);
-    queue->close(address_.ticket);
-  }
-  if (item_ != nullptr) {
-    Item::destroy(worker, std::exchange(item_, nullptr));
-  }
-  worker.unpin(*this);
-  if (request_.in_order) {
-    replies.finished_write(address_, request_.seq);
-  } else {
-    replies.finished(address_);
-  }
-  return step::done;
-}
-
-void WriteTask::write_reply(ReplyQueue& queue, runtime::Worker& worker) {
-  const bool retrieval = request_.op == verb::gat || request_.op == verb::gats;
-  const ReplyForm form{request_.op == verb::gats, request_.end_line};
-  if (retrieval && (result_ == result::value || result_ == result::not_found)) {
-    if (result_ == result::value) {
-      write_value(queue, address_.ticket, *shown_, form, worker);
-    } else {
-      write_miss(queue, address_.ticket, form);
-    }
-    return;
-  }
-  if (result_ == result::number) {
-    char* out = queue.reserve(address_.ticket, protocol::kMaxDigits + protocol::kCrLf.size());
-    out = protocol::write_number(out, number_);
-    queue.commit(address_.ticket, protocol::write_text(out, protocol::kCrLf));
-    return;
-  }
-  std::string_view text = protocol::kStored;
-  switch (result_) {
-    case result::not_stored:
-      text = protocol::kNotStored;
-      break;
-    case result::exists:
-      text = protocol::kExists;
-      break;
-    case result::not_found:
-      text = protocol::kNotFound;
-      break;
-    case result::deleted:
-      text = protocol::kDeleted;
-      break;
-    case result::touched:
-      text = protocol::kTouched;
-      break;
-    case result::non_numeric:
-      text = protocol::kNonNumeric;
-      break;
-    case result::no_memory:
-      text = protocol::kOutOfMemory;
-      break;
-    case result::too_large:
-      text = protocol::kTooLarge;
-      break;
-    case result::stored:
-    case result::number:
-    case result::value:
-      break;
-  }
-  char* out = queue.reserve(address_.ticket, text.size());
-  queue.commit(address_.ticket, protocol::write_text(out, text));
 }
 
 step WriteTask::resume_item(runtime::Worker& worker) {

@@ -4,7 +4,9 @@
 #include "protocol/cursor.hpp"
 #include "tests/fuzz/inputs.hpp"
 
-namespace mxkv::protocol {
+namespace mxkv::fuzz {
+
+using namespace protocol;
 
 std::string check_cursor_input(std::string_view input) {
   const auto scratch = std::make_unique<char[]>(kMaxCursorBytes);
@@ -23,4 +25,4 @@ std::string check_cursor_input(std::string_view input) {
   return written == input ? std::string() : "read as a cursor that is written as " + written;
 }
 
-}  // namespace mxkv::protocol
+}  // namespace mxkv::fuzz

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace mxkv::protocol {
+namespace mxkv::fuzz {
 
 /// The first byte says how the rest is cut into pieces; the pieces must give what the whole gives. Returns
 /// what differs, empty if nothing does.
@@ -13,4 +13,22 @@ namespace mxkv::protocol {
 /// A text that is read as a cursor must be the one that is written for what was read. Returns what is wrong.
 [[nodiscard]] std::string check_cursor_input(std::string_view input);
 
-}  // namespace mxkv::protocol
+/// Key and flags of a meta command, for all of them: what is read must be read again from what is written for
+/// it. Returns what is wrong.
+[[nodiscard]] std::string check_meta_input(std::string_view input);
+
+/// Bytes to be written as base64, and maybe base64 themselves: reading and writing are inverse. Returns what
+/// is wrong.
+[[nodiscard]] std::string check_base64_input(std::string_view input);
+
+/// The text of a configuration; its first line is an assignment of the command line, too. Either gives
+/// options that are printed as a file which gives the same, or findings that say where and what. Returns what
+/// is wrong.
+[[nodiscard]] std::string check_config_input(std::string_view input);
+
+/// What a client sends, behind two bytes that say how it is cut and to what kind of server it goes. It must
+/// get one well-formed reply for each request, in their order; the same however the stream is cut; and all
+/// memory must come back. Returns what is wrong.
+[[nodiscard]] std::string check_connection_input(std::string_view input);
+
+}  // namespace mxkv::fuzz

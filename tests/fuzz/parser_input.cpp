@@ -5,7 +5,10 @@
 #include "tests/fuzz/inputs.hpp"
 #include "tests/unit/protocol/transcript.hpp"
 
-namespace mxkv::protocol {
+namespace mxkv::fuzz {
+
+using namespace protocol;
+
 namespace {
 
 /// Low limits, so that short inputs reach what happens at them.
@@ -41,4 +44,4 @@ std::string check_parser_input(std::string_view input) {
                           transcript(stream, kLimits, cut));
 }
 
-}  // namespace mxkv::protocol
+}  // namespace mxkv::fuzz

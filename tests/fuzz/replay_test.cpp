@@ -11,7 +11,8 @@
 
 #include "tests/fuzz/inputs.hpp"
 
-namespace mxkv::protocol {
+namespace mxkv::fuzz {
+
 namespace {
 
 using Check = std::string (*)(std::string_view);
@@ -37,8 +38,8 @@ void replay(const std::string& name, Check check) {
 void mutate(const std::string& name, Check check, std::size_t rounds) {
   std::mt19937 random(1);
   const auto below = [&random](std::size_t limit) { return random() % limit; };
-  constexpr std::string_view bytes("\r\n \0\x7f\x80[(=-+90noreply", 20);
-  static_assert(bytes.back() == 'y');
+  constexpr std::string_view bytes("\r\n \0\x7f\x80[(=-+90noreplyvqkbITNRCEMDJOFx", 36);
+  static_assert(bytes.back() == 'x');
   for (const std::string& seed : seeds_of(name)) {
     for (std::size_t round = 0; round < rounds; ++round) {
       std::string input = seed;
@@ -65,7 +66,7 @@ TEST(Replay, SeedStreamsComeOutTheSameInPieces) {
 }
 
 TEST(Replay, ChangedStreamsComeOutTheSameInPieces) {
-  mutate("parser", check_parser_input, 1000);
+  mutate("parser", check_parser_input, MXKV_MUTATIONS);
 }
 
 TEST(Replay, SeedCursorsAreReadOrRefused) {
@@ -73,8 +74,40 @@ TEST(Replay, SeedCursorsAreReadOrRefused) {
 }
 
 TEST(Replay, ChangedCursorsAreReadOrRefused) {
-  mutate("cursor", check_cursor_input, 1000);
+  mutate("cursor", check_cursor_input, MXKV_MUTATIONS);
+}
+
+TEST(Replay, SeedMetaFlagsAreReadAgainAsTheyWere) {
+  replay("meta", check_meta_input);
+}
+
+TEST(Replay, ChangedMetaFlagsAreReadAgainAsTheyWere) {
+  mutate("meta", check_meta_input, MXKV_MUTATIONS);
+}
+
+TEST(Replay, SeedBase64IsReadAndWritten) {
+  replay("base64", check_base64_input);
+}
+
+TEST(Replay, ChangedBase64IsReadAndWritten) {
+  mutate("base64", check_base64_input, MXKV_MUTATIONS);
+}
+
+TEST(Replay, SeedConfigurationsAreOptionsOrErrors) {
+  replay("config", check_config_input);
+}
+
+TEST(Replay, ChangedConfigurationsAreOptionsOrErrors) {
+  mutate("config", check_config_input, 100);
+}
+
+TEST(Replay, SeedConnectionsAreAnsweredRequestByRequest) {
+  replay("connection", check_connection_input);
+}
+
+TEST(Replay, ChangedConnectionsAreAnsweredRequestByRequest) {
+  mutate("connection", check_connection_input, 10);
 }
 
 }  // namespace
-}  // namespace mxkv::protocol
+}  // namespace mxkv::fuzz

@@ -8,22 +8,24 @@ import random
 import re
 import string
 
+import meta_streams
 from reply_table import DIFFERENCES
 
-NAMES = dict(DIFFERENCES, **{
+NAMES = dict(DIFFERENCES, **meta_streams.DIFFERENCES, **{
     "strict numbers": "a sign where none is meant, or blanks inside a word, are errors here; strtol takes them in 1.6.18",
     "time range": "times are 64-bit here, cut to 32 bits in 1.6.18",
     "length range": "lengths are 64-bit here, cut to 32 bits in 1.6.18",
     "extra words": "words after the last known one are an error here, mostly ignored in 1.6.18",
     "delete usage": "1.6.18 adds its usage to the error line of delete",
+    "ranges": "ranges are not 1.6.18's, and not sent",
     "nul": "a NUL ends the line for 1.6.18",
-    "meta": "meta commands have tests of their own",
 })
 
 _STORAGE = {b"set": 5, b"add": 5, b"replace": 5, b"append": 5, b"prepend": 5, b"cas": 6}
 _COUNTS = {b"delete": (2, 2), b"touch": (3, 3), b"incr": (3, 3), b"decr": (3, 3), b"verbosity": (2, 2), b"flush_all": (1, 2)}
 _KEYS_AT = {b"get": 1, b"gets": 1, b"gat": 2, b"gats": 2}
 _META = {b"mg", b"ms", b"md", b"ma", b"mn", b"me"}
+_RANGES = {b"scan", b"scans", b"pscan", b"pscans", b"mr", b"mc", b"mx"}
 _INT32 = 1 << 31
 
 
@@ -39,10 +41,17 @@ def wanted_difference(line: bytes):
     if not words:
         return "arity"
     verb = words[0]
-    if verb in _META:
-        return "meta"
-    if re.search(rb"[\x01-\x1f\x7f]", line):
+    if verb in _RANGES:
+        return "ranges"
+    first = _KEYS_AT.get(verb, 1)
+    if any(b"\r" in word for word in (words[:1] + words[first:] if verb in _KEYS_AT else words[:2])):
         return "key bytes"
+    if verb in _META:
+        return meta_streams.meta_difference(words)
+    keyed = verb in _STORAGE or verb in (b"touch", b"incr", b"decr", b"delete")
+    others = words[1:first] if verb in _KEYS_AT else words[2:] if keyed else words[1:]
+    if any(re.search(rb"[\x01-\x1f\x7f]", word) for word in others):
+        return "strict numbers"
     if words[-1] == b"noreply" and verb not in _KEYS_AT:
         words = words[:-1]
     numbers = words[2:] if verb in _STORAGE or verb in (b"touch", b"incr", b"decr") else words[1:2]
@@ -93,10 +102,26 @@ class Generator:
 
     def __init__(self, seed: int):
         self.chance = random.Random(seed)
+        self.metas = meta_streams.MetaCommands(self.chance)
 
     def next(self):
-        kind = self.chance.choices((self.valid, self.boundary, self.mutated, self.garbage), (60, 15, 15, 10))[0]
-        return kind()
+        kinds = (self.valid, self.meta, self.broken_meta, self.boundary, self.mutated, self.garbage)
+        return self.chance.choices(kinds, (35, 30, 10, 10, 10, 5))[0]()
+
+    def meta(self):
+        return self.finish(*self.metas.valid(self.value()))
+
+    def broken_meta(self):
+        line, data = self.metas.broken(self.own_key())
+        return self.broken_meta() if self.swallows_apart(line) else self.finish(line, data)
+
+    @staticmethod
+    def swallows_apart(line: bytes) -> bool:
+        """Nothing to compare behind it: one server would swallow what the other reads as the next commands, or delete."""
+        words = [word for word in line.split(b" ") if word]
+        if not words or not wanted_difference(line):
+            return False
+        return words[0] in _RANGES or words[0] in _STORAGE and b"4" not in words[4:5] or words[0] == b"ms" and b"4" not in words[2:3]
 
     def key(self) -> bytes:
         return b"a%d" % self.chance.randrange(6)
@@ -148,17 +173,16 @@ class Generator:
 
     def mutated(self):
         key, data = self.own_key(), b""
-        line = self.chance.choice((b"get " + key, b"delete " + key, b"incr %s 5" % key, b"touch %s 0" % key, b"gat 0 " + key))
+        line = self.chance.choice((b"get " + key, b"delete " + key, b"incr %s 5" % key, b"touch %s 0" % key, b"gat 0 " + key,
+                                   b"mg %s v k O1 t" % key, b"md %s q I T30" % key, b"ma %s N0 J13 v" % key))
         if self.chance.random() < 0.5:
-            line, data = self.storage(key)
+            line, data = self.storage(key) if self.chance.random() < 0.6 else (b"ms %s 4 c T30 k F5" % key, b"zzzz\r\n")
         line = bytearray(line)
         for _ in range(self.chance.randrange(1, 3)):
             at = self.chance.randrange(len(line))
             line[at:at + self.chance.randrange(2)] = self.chance.choice((b"", b" ", b"\t", b"\x01", b"-", b"0", b"x", b"\xff", b"\r"))
             line = line or bytearray(b"x")
-        words = [word for word in bytes(line).split(b" ") if word]
-        if wanted_difference(bytes(line)) and words and words[0] in _STORAGE and b"4" not in words[4:5]:
-            # One server would swallow what the other reads as the next commands: nothing to compare behind it.
+        if self.swallows_apart(bytes(line)):
             return self.mutated()
         return self.finish(bytes(line), data)
 

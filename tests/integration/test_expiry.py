@@ -6,7 +6,8 @@ only ever "gone by then" with time to spare.
 
 import time
 
-from harness import ServerCase, mxkv_only, patience
+from harness import Options, ServerCase, mxkv_only, patience
+from harness.connection import block
 
 _DAYS_30 = 30 * 24 * 3600
 _BOTH = (b"set", b"add")
@@ -62,8 +63,10 @@ class ExpiryTest(ServerCase):
 
     @mxkv_only("memcached cuts times to 32 bits")
     def test_times_beyond_32_bits_keep_their_meaning(self):
-        for exptime in (4000000000, 1 << 33, (1 << 63) - 1):
+        for exptime in (4000000000, (1 << 32) - _DAYS_30 - 1, 1 << 32, 1 << 33, (1 << 63) - 1):
             self.expect_stays(b"future", exptime)
+        for exptime in ((1 << 32) - 1, (1 << 32) - _DAYS_30):
+            self.expect_expired_at_once(b"negative", exptime)
         for exptime in (-(1 << 31), -(1 << 32) + 5, -(1 << 40), -(1 << 63)):
             self.expect_expired_at_once(b"negative", exptime)
 
@@ -157,3 +160,94 @@ class FlushTest(ServerCase):
         self.assertEqual(one.ask(b"flush_all"), b"OK")
         self.assertIsNone(other.get(b"k"))
         self.assertEqual(other.store(b"add", b"k", b"w"), b"STORED")
+
+
+@mxkv_only("sweeps of its own")
+class SweepTest(ServerCase):
+    """What nobody asks for goes, too."""
+    options = Options(settings=(("server.debug_time", "true"),))
+    count = 2000
+
+    def setUp(self):
+        self.client = self.connect()
+        self.client.ask(b"flush_all")
+        for at in range(0, self.count, 500):
+            self.client.send(b"".join(block(b"set", b"stays%06d" % i, b"v") for i in range(at, at + 500)))
+            self.assertEqual({self.client.line() for _ in range(500)}, {b"STORED"})
+
+    def store(self, prefix: bytes, exptime: int) -> None:
+        for at in range(0, self.count, 500):
+            keys = [prefix + b"%06d" % i for i in range(at, at + 500)]
+            self.client.send(b"".join(block(b"set", key, b"v" * 100, exptime=exptime) for key in keys))
+            self.assertEqual({self.client.line() for _ in keys}, {b"STORED"})
+
+    def number(self, name: str) -> int:
+        return int(self.client.stats()[name])
+
+    def pass_time(self, seconds: int) -> None:
+        self.assertEqual(self.client.ask(b"debugtime %d" % seconds), b"OK")
+
+    def await_items(self, count: int) -> None:
+        """Asks seldom: an idle server has to do it by itself."""
+        deadline = time.monotonic() + patience(60)
+        while (found := self.number("curr_items")) != count:
+            self.assertLess(time.monotonic(), deadline, f"{found} items")
+            self.assertGreater(found, count)
+            time.sleep(1.2)
+
+    def test_what_expires_goes_and_the_rest_stays(self):
+        before = {name: self.number(name) for name in ("crawler_reclaimed", "expired_unfetched", "lru_crawler_starts", "get_expired")}
+        self.store(b"short", 100)
+        self.store(b"long", 1000)
+        self.client.records(b"get short000001 short000002")
+        bytes_before = self.number("bytes")
+        self.pass_time(150)
+        self.await_items(2 * self.count)
+        self.assertEqual(self.number("crawler_reclaimed"), before["crawler_reclaimed"] + self.count)
+        self.assertEqual(self.number("expired_unfetched"), before["expired_unfetched"] + self.count - 2)
+        self.assertGreater(self.number("lru_crawler_starts"), before["lru_crawler_starts"])
+        self.assertEqual(self.number("get_expired"), before["get_expired"])
+        self.assertLess(self.number("bytes"), bytes_before - 100 * self.count)
+        self.pass_time(1000)
+        self.await_items(self.count)
+
+    def test_the_time_that_a_touch_gave_counts(self):
+        self.store(b"longer", 100)
+        self.store(b"shorter", 100000)
+        for i in range(self.count):
+            self.client.send(b"touch longer%06d 5000 noreply\r\n" % i + (b"gat", b"mg")[i % 2] +
+                             (b" 50 shorter%06d\r\n", b" shorter%06d T50\r\n")[i % 2] % i)
+        for i in range(self.count):
+            self.client.line()
+            if i % 2 == 0:
+                self.client.exactly(len(b"v" * 100 + b"\r\nEND\r\n"))
+        self.pass_time(200)
+        self.await_items(2 * self.count)
+        self.assertEqual(self.client.get(b"longer000000"), b"v" * 100)
+        self.pass_time(5000)
+        self.await_items(self.count)
+
+    def test_far_times_come(self):
+        self.store(b"far", 10 * 24 * 3600)
+        self.pass_time(9 * 24 * 3600)
+        time.sleep(2.5)
+        self.assertEqual(self.number("curr_items"), 2 * self.count)
+        self.pass_time(2 * 24 * 3600)
+        self.await_items(self.count)
+
+    def test_a_flush_to_come_is_carried_out(self):
+        self.assertEqual(self.client.ask(b"flush_all 100"), b"OK")
+        self.client.set(b"before", b"v")
+        self.pass_time(150)
+        self.client.set(b"after", b"v")
+        self.await_items(1)
+        self.assertEqual(self.client.get(b"after"), b"v")
+
+    def test_without_times_to_live_nothing_is_swept(self):
+        self.pass_time(100)
+        time.sleep(2.5)  # for what was there before
+        before = self.number("lru_crawler_starts")
+        for _ in range(3):
+            self.pass_time(100)
+            time.sleep(1.2)
+        self.assertEqual(self.number("lru_crawler_starts"), before)

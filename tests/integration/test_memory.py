@@ -4,7 +4,7 @@ import random
 import time
 
 from harness import LONG, SANITIZED, Options, Server, ServerCase, mxkv_only, patience, scaled
-from harness.connection import block
+from harness.connection import block, padded
 
 _MIB = 1 << 20
 _FULL = b"SERVER_ERROR out of memory storing object"
@@ -33,7 +33,7 @@ class OwnServerCase(ServerCase):
 @mxkv_only("memcached evicts, or fails by slab class")
 class FullTest(OwnServerCase):
     limit_mib = 32 if SANITIZED else 64
-    options = Options(memory_mib=limit_mib)
+    options = Options(memory_mib=limit_mib, settings=(("memory.when_full", "error"),))
 
     def fill(self, prefix: bytes, size: int) -> int:
         """Stores until the first refusal; returns how many were stored, and takes back what was after that."""
@@ -111,18 +111,10 @@ class EvacuationTest(OwnServerCase):
     """Where few items are left in each span the rest of it can be had for other sizes."""
     # The large items fit only into what the small ones leave.
     limit_mib, small_items, large_mib = (32, 60000, 22) if SANITIZED else (128, 250000, 60)
-    options = Options(memory_mib=limit_mib)
+    options = Options(memory_mib=limit_mib, settings=(("memory.when_full", "error"),))
 
     def memory(self) -> dict:
         return {name: int(value) for name, value in self.client.stats(b"memory").items()}
-
-    def store(self, keys, size: int) -> None:
-        """Values that can be told apart; all must be stored."""
-        keys = list(keys)
-        for at in range(0, len(keys), 500):
-            batch = keys[at:at + 500]
-            self.client.send(b"".join(block(b"set", key, key.ljust(size, b"+")) for key in batch))
-            self.assertEqual({self.client.line() for _ in batch}, {b"STORED"})
 
     def await_memory(self, enough, why: str) -> dict:
         deadline = time.monotonic() + patience(60)
@@ -136,11 +128,11 @@ class EvacuationTest(OwnServerCase):
             batch = keys[at:at + 200]
             self.client.send(b"".join(b"get %s\r\n" % key for key in batch))
             for key in batch:
-                self.assertEqual(self.client.records(), [(key, key.ljust(size, b"+"), [0])])
+                self.assertEqual(self.client.records(), [(key, padded(key, size), [0])])
 
     def test_small_items_most_of_which_go_leave_room_for_large_ones(self):
         small = [b"small%07d" % i for i in range(self.small_items)]
-        self.store(small, 100)
+        self.client.store_all(small, 100)
         chance = random.Random(3)
         chance.shuffle(small)
         kept, gone = small[:len(small) // 10], small[len(small) // 10:]
@@ -154,7 +146,7 @@ class EvacuationTest(OwnServerCase):
         self.assertGreater(memory["moved_items"], len(kept) // 2)
         # What they had is there for others: most of the memory, in another size.
         large = [b"large%04d" % i for i in range(self.large_mib * _MIB // 6000)]
-        self.store(large, 6000)
+        self.client.store_all(large, 6000)
         self.expect_values(kept, 100)
         self.expect_values(large, 6000)
 
@@ -171,7 +163,7 @@ class EvacuationTest(OwnServerCase):
             # Grown and thinned out in turn, with sizes that differ from round to round.
             if rounds % 2 == 1:
                 model = {key: chance.choice((30, 100 * (rounds % 10), 700)) for key in keys}
-                requests = [block(b"set", key, key.ljust(size, b"+")) for key, size in model.items()]
+                requests = [block(b"set", key, padded(key, size)) for key, size in model.items()]
             else:
                 gone = [key for key in keys if chance.random() < 0.9]
                 for key in gone:
@@ -184,11 +176,11 @@ class EvacuationTest(OwnServerCase):
             for key in chance.sample(sorted(model), min(300, len(model))):
                 self.assertEqual(self.client.get(key), key.ljust(model[key], b"+"))
         for key, size in model.items():
-            self.assertEqual(self.client.get(key), key.ljust(size, b"+"))
+            self.assertEqual(self.client.get(key), padded(key, size))
 
 
 class ChurnTest(ServerCase):
-    options = Options(memory_mib=64)
+    options = Options(memory_mib=64, settings=(("memory.when_full", "error"),))
 
     def test_overwriting_the_same_keys_with_other_sizes_does_not_grow(self):
         client = self.connect()

@@ -110,7 +110,7 @@ class ArgumentsTest(ScanCase):
     def test_malformed_ranges(self):
         for command in (b"scan", b"scan a", b"scan a x", b"scan a [b", b"scan a [b x", b"scan a [b -1", b"scan a b 10",
                         b"scan a [b 10 bogus", b"scan a [b 10 bytes=x", b"pscan", b"pscan a", b"pscan a x",
-                        b"scan " + b"k" * 251 + b" 10", b"scan a\x01 10"):
+                        b"scan " + b"k" * 251 + b" 10", b"scan a\rb 10"):
             with self.subTest(command):
                 self.assertRegex(self.client.ask(command), b"^CLIENT_ERROR ")
         for command in (b"scan cursor=nonsense 10", b"scan cursor= 10"):
@@ -137,6 +137,13 @@ class BinaryTest(ScanCase):
         self.load(self.client, ((key, b"v") for key in keys))
         self.assertEqual(self.keys(b"scan - + 1000"), sorted(keys))
         self.assertEqual(self.keys(b"scan - + 1000 reverse"), sorted(keys, reverse=True))
+
+    def test_keys_with_control_bytes_are_keys_like_others(self):
+        keys = [b"\x01", b"a", b"a\x10\x1f", b"a\x7f", b"b\tc"]
+        self.load(self.client, ((key, b"v") for key in keys))
+        self.assertEqual(self.keys(b"scan - + 10"), keys)
+        self.assertEqual(self.keys(b"scan a\x01 [a\x7f 10"), keys[2:4])
+        self.assertEqual([key for key, _, _ in self.client.records(b"get " + b" ".join(keys))], keys)
 
     def test_base64_carries_keys_and_bounds(self):
         self.load(self.client, ((key, b"v") for key in (b"b64a", b"b64b\xff", b"b64c")))

@@ -103,7 +103,7 @@ class StatsTest(ServerCase):
         self.assertEqual([stats["cmd_get"], stats["get_misses"]], ["0", "0"])
 
     def test_memcached_groups_answer_in_form(self):
-        for group in (b"settings", b"items", b"slabs", b"conns"):
+        for group in (b"settings", b"items", b"slabs", b"sizes", b"conns"):
             with self.subTest(group):
                 self.assertIsInstance(self.client.stats(group), dict)
         settings = self.client.stats(b"settings")
@@ -112,7 +112,7 @@ class StatsTest(ServerCase):
 
     @mxkv_only("own groups")
     def test_own_groups_answer_in_form(self):
-        for group in (b"runtime", b"index", b"memory"):
+        for group in (b"runtime", b"index", b"memory", b"latency"):
             with self.subTest(group):
                 self.assertGreater(len(self.client.stats(group)), 0)
 

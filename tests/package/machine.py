@@ -116,6 +116,10 @@ def main() -> None:
     """Runs the calling file's tests; exit code 77 when every one of them was skipped."""
     program = unittest.main(module="__main__", exit=False)
     result = program.result
-    if result.wasSuccessful() and result.testsRun == len(result.skipped):
+    for reason in sorted({reason for _, reason in result.skipped}):
+        print(f"SKIPPED: {reason}", flush=True)
+    # A class that is skipped as it is set up counts as none of the tests run.
+    skipped_tests = sum(isinstance(test, unittest.TestCase) for test, _ in result.skipped)
+    if result.wasSuccessful() and result.testsRun == skipped_tests:
         sys.exit(SKIPPED)
     sys.exit(0 if result.wasSuccessful() else 1)

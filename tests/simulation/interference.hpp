@@ -3,11 +3,10 @@
 #pragma once
 
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "index/checker.hpp"
 #include "tests/simulation/world_options.hpp"
+#include "tests/unit/index/taken_blocks.hpp"
 
 namespace mxkv::simulation {
 
@@ -103,31 +102,14 @@ class Interference {
     for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
       for (const std::size_t bytes : {sizeof(NodeT), std::size_t{16}, std::size_t{64}}) {
         if (random_.below(2) == 0) {
-          take_blocks(worker(i).nodes(), bytes);
+          taken_.take(worker(i).nodes(), bytes, random_.below(3));
         }
       }
     }
   }
-  void take_blocks(runtime::ValueHeap& heap, std::size_t bytes) {
-    constexpr std::size_t kMost = 5'000;  // more than a span holds
-    for (std::size_t n = 0; n < kMost; ++n) {
-      void* block = heap.allocate(bytes);
-      if (block == nullptr) {
-        break;
-      }
-      taken_.emplace_back(&heap, block);
-    }
-    for (std::uint64_t left = random_.below(3); left > 0 && !taken_.empty(); --left) {
-      taken_.back().first->release(taken_.back().second);
-      taken_.pop_back();
-    }
-  }
   void give_memory_back() {
     runtime_.budget().set_limit_bytes(kMemoryBytes);
-    for (const auto& [heap, block] : taken_) {
-      heap->release(block);
-    }
-    taken_.clear();
+    taken_.give_back();
   }
 
   runtime::Runtime& runtime_;
@@ -137,7 +119,7 @@ class Interference {
   bool short_of_memory_;
   std::optional<runtime::WriteLatch> held_;
   std::uint8_t slot_ = 0;
-  std::vector<std::pair<runtime::ValueHeap*, void*>> taken_;
+  index::testing::TakenBlocks taken_;
 };
 
 }  // namespace mxkv::simulation

@@ -1,5 +1,5 @@
 // Which seeds a run goes through, from the environment:
-//   MXKV_SIMULATION_SEEDS       how many (2000; with a sanitizer 100)
+//   MXKV_SIMULATION_SEEDS       how many (2000; with a sanitizer 40)
 //   MXKV_SIMULATION_FIRST_SEED  the first one (0)
 // A seed that failed is printed as these two, which show it alone.
 #pragma once
@@ -11,10 +11,10 @@
 namespace mxkv::simulation {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::uint64_t kUsualSeeds = 100;
+inline constexpr std::uint64_t kUsualSeeds = 40;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr std::uint64_t kUsualSeeds = 100;
+inline constexpr std::uint64_t kUsualSeeds = 40;
 #else
 inline constexpr std::uint64_t kUsualSeeds = 2000;
 #endif

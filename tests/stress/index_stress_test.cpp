@@ -16,6 +16,12 @@
 namespace mxkv::index::testing {
 namespace {
 
+#ifdef MXKV_VECTOR_COMPARE
+constexpr std::size_t kOperations = 3'000;
+#else
+constexpr std::size_t kOperations = 2'000;  // with a sanitizer, whose runs take long
+#endif
+
 struct Crowd {
   std::size_t workers;
   TreeOptions how;
@@ -36,7 +42,7 @@ void expect_linearizable(const Crowd& crowd, const std::vector<typename Env::Own
   Tree<Traits> tree{runtime, crowd.how};
   for (std::size_t i = 0; i < crowd.workers; ++i) {
     const LoadOptions load{.seed = 1 + i,
-                           .operations = 3'000,
+                           .operations = kOperations,
                            .in_flight = 4,
                            .scans_in_64 = 2,
                            .clears_in_1024 = crowd.clears_in_1024,

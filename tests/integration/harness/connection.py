@@ -93,6 +93,15 @@ class Connection:
     def set(self, key: bytes, value: bytes, flags: int = 0, exptime: int = 0) -> bytes:
         return self.store(b"set", key, value, flags, exptime)
 
+    def store_all(self, keys, size: int) -> None:
+        """Stores values that tell their keys, `padded(key, size)`; none may be refused."""
+        keys = list(keys)
+        for at in range(0, len(keys), 500):
+            batch = keys[at:at + 500]
+            self.send(b"".join(block(b"set", key, padded(key, size)) for key in batch))
+            replies = {self.line() for _ in batch}
+            assert replies == {b"STORED"}, replies
+
     def records(self, command: bytes = b"") -> list:
         """Sends a retrieval or scan (nothing if empty) and reads to END: a list of (key, value, fields after the size).
 
@@ -134,6 +143,11 @@ class Connection:
             assert word == "STAT", line
             result[name] = value.strip()
         return result
+
+
+def padded(key: bytes, size: int) -> bytes:
+    """A value of `size` bytes that tells its key."""
+    return key.ljust(size, b"+")
 
 
 def block(verb: bytes, key: bytes, value: bytes, flags: int = 0, exptime: int = 0, tail: bytes = b"") -> bytes:

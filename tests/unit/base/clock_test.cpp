@@ -24,6 +24,32 @@ TEST(SystemClock, CountsUnixTimeInMicroseconds) {
   EXPECT_LT(now, 500 * kUsPerYear);
 }
 
+TEST(SteeredClock, RunsWithTheSystemsUntilItIsStoppedOrMoved) {
+  constexpr std::uint64_t kSecond = 1'000'000;
+  SteeredClock clock;
+  EXPECT_GE(clock.unix_us(), SystemClock{}.unix_us() - kSecond);
+  clock.stop();
+  const std::uint64_t stopped = clock.unix_us();
+  clock.stop();
+  EXPECT_EQ(clock.unix_us(), stopped);
+  clock.move_s(100);
+  EXPECT_EQ(clock.unix_us(), stopped + 100 * kSecond);
+  clock.move_s(-150);
+  EXPECT_EQ(clock.unix_us(), stopped - 50 * kSecond);
+  clock.go_on();
+  EXPECT_GE(clock.unix_us(), stopped - 50 * kSecond);
+  const std::uint64_t ns = clock.monotonic_ns();
+  EXPECT_GE(clock.monotonic_ns(), ns);
+}
+
+TEST(SteeredClock, NoMoveMakesItOverflow) {
+  SteeredClock clock;
+  clock.move_s(INT64_MIN);
+  EXPECT_EQ(clock.unix_us(), 1U);
+  clock.move_s(INT64_MAX);
+  EXPECT_GT(clock.unix_us(), 1U);
+}
+
 TEST(ManualClock, StandsStillUntilMoved) {
   ManualClock clock{5'000'000};
   const std::uint64_t ns = clock.monotonic_ns();

@@ -239,5 +239,22 @@ TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
   EXPECT_THAT(text, HasSubstr(".yaml:1:8\n"));
 }
 
+TEST(Load, NamesOfFilesSurviveBeingPrinted) {
+  const std::vector<std::string> names{
+      "/plain/name-1.log",    "a # b", "a: b",   "- a", "%a",   "{a}", "null", "~",
+      "quote\" and \\ slash", " a ",   "a\nb\t", "*a",  "\x01", "é"};
+  for (const std::string& name : names) {
+    DaemonOptions options;
+    options.log.file = name;
+    options.server.pid_file = name;
+    options.listeners = {ListenAddress{.path = "/run/" + name}};
+    const std::string text = print_yaml(options);
+    const DaemonOptions again = load_text(text);
+    EXPECT_EQ(again.log.file, name) << text;
+    EXPECT_EQ(again.server.pid_file, name) << text;
+    EXPECT_EQ(again.listeners, options.listeners) << text;
+  }
+}
+
 }  // namespace
 }  // namespace mxkv::config

@@ -19,11 +19,12 @@ enum class key_set : std::uint8_t {
   longest,      ///< 240 common bytes, 250 in all
   families,     ///< random beginnings shared by some, of all lengths
   decimal,      ///< as users number things
+  strangers,    ///< twelve common bytes, which now and then a key lacks
 };
 
-inline constexpr key_set kAllKeySets[] = {key_set::nested,      key_set::nul_bytes, key_set::high_bytes,
-                                          key_set::equal_heads, key_set::common_30, key_set::common_60,
-                                          key_set::longest,     key_set::families,  key_set::decimal};
+inline constexpr key_set kAllKeySets[] = {
+    key_set::nested,    key_set::nul_bytes, key_set::high_bytes, key_set::equal_heads, key_set::common_30,
+    key_set::common_60, key_set::longest,   key_set::families,   key_set::decimal,     key_set::strangers};
 
 namespace detail {
 inline std::string random_bytes(runtime::Random& random, std::size_t size, std::string_view alphabet) {
@@ -63,6 +64,12 @@ inline std::string random_key(key_set set, runtime::Random& random) {
     }
     case key_set::decimal:
       return "user:" + std::to_string(random.below(1'000'000));
+    case key_set::strangers:
+      if (random.below(16) == 0) {
+        return std::string("tenant:0001:").substr(0, random.below(12)) +
+               random_bytes(random, 1 + random.below(3), "");
+      }
+      return "tenant:0001:" + std::to_string(random.below(1'000'000));
   }
   return {};
 }

@@ -19,7 +19,7 @@ TYPED_TEST(ByteTreeTest, BehavesLikeAMapOnHardKeys) {
   for (const key_set set : kAllKeySets) {
     SCOPED_TRACE(static_cast<int>(set));
     TreeUnderTest<TypeParam> tree;
-    const auto model = compare_with_map(tree, make_keys(set, 500, 5), 2500, 7);
+    const auto model = compare_with_map(tree, make_keys(set, 500, 5), kSlowRuns ? 1000 : 2500, 7);
     tree.expect_holds(model);
     if (this->HasFailure()) {
       return;
@@ -110,6 +110,46 @@ TYPED_TEST(ByteTreeTest, RemovingAllKeysLeavesNoEntryAndTheyCanComeBack) {
     model.emplace(key, 2);
   }
   tree.expect_holds(model);
+}
+
+/// How many nodes of a level may hold entries whose heads tie, of those at the level's edges.
+template <class Tree>
+unsigned edge_nodes_with_ties(const Tree& tree) {
+  using NodeT = typename TreeUnderTest<FullByteEnv>::Traits::Shape;
+  using At = const Node<NodeT>*;
+  unsigned ties = 0;
+  for (At first = static_cast<At>(tree.root().object());;) {
+    At last = first;
+    while (!last->meta().high_infinite()) {
+      last = static_cast<At>(runtime::TaggedPointer{last->right()}.object());
+    }
+    ties += (first->meta().ties() ? 1U : 0U) + (last->meta().ties() ? 1U : 0U);
+    if (first->leaf()) {
+      return ties;
+    }
+    first = static_cast<At>(runtime::TaggedPointer{first->value(false, Position{})}.object());
+  }
+}
+
+TEST(LoosePrefix, TellsKeysApartThatAllBeginAlike) {
+  for (const bool sorted : {false, true}) {
+    TreeUnderTest<FullByteEnv> tree;
+    runtime::Random random{23};
+    TreeUnderTest<FullByteEnv>::Model model;
+    for (unsigned i = 0; i < (kSlowRuns ? 1500U : 5000U); ++i) {
+      const std::string key =
+          "service:0001:" + std::to_string(1'000'000 + (sorted ? i : random.below(900'000)));
+      tree.apply(key, verb::upsert, i);
+      model[key] = i;
+    }
+    EXPECT_EQ(edge_nodes_with_ties(tree.tree()), 0U);
+    for (const std::string stranger : {"a", "service:0001", "service:0001:", "service:0002:5", "z", "\xFF"}) {
+      EXPECT_FALSE(tree.find(stranger).found);
+      tree.apply(stranger, verb::upsert, 7);
+      model[stranger] = 7;
+      tree.expect_holds(model);
+    }
+  }
 }
 
 }  // namespace

@@ -10,6 +10,12 @@
 namespace mxkv::index {
 namespace {
 
+#ifdef MXKV_VECTOR_COMPARE
+constexpr int kOperations = 20'000;
+#else
+constexpr int kOperations = 4'000;  // with a sanitizer, whose runs take long
+#endif
+
 template <class Shape>
 class NodeTest : public ::testing::Test {
  protected:
@@ -65,7 +71,7 @@ TYPED_TEST(NodeTest, HoldsWhatASortedMapHoldsUntilItIsFull) {
   runtime::Random random{3};
   constexpr std::uint64_t kGreatest = ~std::uint64_t{0};
   std::map<std::uint64_t, bool> model;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < kOperations; ++i) {
     const std::uint64_t key = random.below(8) == 0 ? kGreatest - random.below(2) : random.below(70);
     const Found found = this->find(key);
     ASSERT_EQ(found.found, model.contains(key));

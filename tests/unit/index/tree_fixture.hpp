@@ -14,6 +14,13 @@
 
 namespace mxkv::index::testing {
 
+/// Whether runs take long, as with a sanitizer: then a long series of cases is thinned out.
+#ifdef MXKV_VECTOR_COMPARE
+inline constexpr bool kSlowRuns = false;
+#else
+inline constexpr bool kSlowRuns = true;
+#endif
+
 template <class Env>
 class TreeUnderTest {
  public:

@@ -215,6 +215,9 @@ struct Range {
   std::vector<std::pair<OwnedKey, std::uint64_t>> entries;
   bool exhausted = false;
   bool done = false;
+  bool halts = false;                    ///< parks between two leaves; the test spawns it again
+  runtime::MxTask* halted = nullptr;     ///< parked now
+  runtime::Worker* halted_on = nullptr;  ///< where it has to be spawned
 };
 
 template <class Env>
@@ -228,6 +231,15 @@ class RangeTask final : public ScanTask<RangeTask<Env>, typename Env::Traits> {
             Ended ended = nullptr, void* listener = nullptr, const std::function<void()>* meanwhile = nullptr)
       : Base(task_class, tree), range_(&range), ended_(ended), listener_(listener), meanwhile_(meanwhile) {
     range.at = range.key;
+  }
+  runtime::step resume_target(typename Base::Scratch& scratch, runtime::Worker& worker) {
+    const runtime::step next = Base::resume_target(scratch, worker);
+    if (next != runtime::step::again || !range_->halts) {
+      return next;
+    }
+    range_->halted_on = &worker;
+    range_->halted = this;
+    return runtime::step::parked;
   }
   [[nodiscard]] Key key() const noexcept { return Env::view(range_->at); }
   void set_key(Key key) { range_->at = typename Env::OwnedKey{key}; }

@@ -29,7 +29,7 @@ class UnlinkInterleaving : public ::testing::Test {
 #ifdef MXKV_VECTOR_COMPARE
   static constexpr std::size_t kStride = 1;
 #else
-  static constexpr std::size_t kStride = 11;  // with a sanitizer, whose runs take long
+  static constexpr std::size_t kStride = 29;  // with a sanitizer, whose runs take long
 #endif
 
   static OwnedKey key(std::uint64_t n) { return some_key(OwnedKey{}, n); }

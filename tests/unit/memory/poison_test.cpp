@@ -10,7 +10,7 @@ namespace mxkv::runtime {
 namespace {
 
 TEST(Poison, LinksSurviveInPoisonedBlocks) {
-  alignas(8) std::byte block[64];
+  alignas(8) std::byte block[64]{};
   detail::poison(block, sizeof block);
   detail::write_link(block, &block[8]);
   EXPECT_EQ(detail::read_link(block), &block[8]);

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <string_view>
 
+#include "protocol/cursor.hpp"
 #include "protocol/parser.hpp"
 #include "protocol/reply.hpp"
 
@@ -41,6 +43,18 @@ inline void expect_refused(std::string_view line, std::string_view error, std::u
   EXPECT_EQ(parsed.parsed().swallow, swallow) << line;
   EXPECT_EQ(parsed.parsed().consumed, text.size()) << line;
   EXPECT_FALSE(parsed.parsed().delete_key) << line;
+}
+
+inline void expect_bound(const RangeBound& bound, std::string_view key, bool inclusive) {
+  EXPECT_FALSE(bound.unbounded);
+  EXPECT_EQ(bound.key, key);
+  EXPECT_EQ(bound.inclusive, inclusive);
+}
+
+inline std::string cursor_text(const CursorState& state) {
+  std::string text(kMaxCursorBytes, '\0');
+  text.resize(static_cast<std::size_t>(write_cursor(text.data(), state) - text.data()));
+  return text;
 }
 
 inline constexpr std::string_view kSilence;

@@ -36,7 +36,7 @@ TEST(Parser, AnEmptyLineIsMalformed) {
 TEST(Parser, UnknownCommandsAreErrors) {
   for (const std::string_view line :
        {"foo", "foo bar", "GET a", "Get a", "ge a", "geta", "getsx a", "flush_al", "flush_allx", "verbosit",
-        "verbosity1 1", "prependx k 0 0 1", "noreply", "foo noreply", "mg a", "get\ta", "\x7f"}) {
+        "verbosity1 1", "prependx k 0 0 1", "noreply", "foo noreply", "mg", "mz a", "get\ta", "\x7f"}) {
     expect_refused(line, kError);
   }
   expect_refused(std::string("get\0 a", 6), kError);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -62,13 +63,28 @@ TEST(Reply, AKeyLineHasTheKey) {
   EXPECT_EQ(std::string(out.data(), write_key_line(out.data(), "a")), "KEY a\r\n");
 }
 
-TEST(Reply, AKeyIsPrintableExactlyWithoutSpacesAndControlBytes) {
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    for (const std::size_t at : {std::size_t{0}, std::size_t{7}, std::size_t{12}}) {
-      std::string key(13, 'k');
-      key[at] = static_cast<char>(byte);
-      EXPECT_EQ(is_printable_key(key), byte > 0x20 && byte != 0x7f) << byte;
+TEST(Reply, AKeyIsPrintableExactlyIfAClassicCommandCanHoldIt) {
+  for (const unsigned size : {1U, 7U, 8U, 13U, 15U, 16U, 17U, 31U, 32U, 33U, 48U, 250U}) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (unsigned byte = 0; byte < 256; ++byte) {
+        std::string key(size, 'k');
+        key[at] = static_cast<char>(byte);
+        ASSERT_EQ(is_printable_key(key), byte != 0 && byte != ' ' && byte != '\r' && byte != '\n')
+            << byte << " at " << at << " of " << size;
+      }
     }
+  }
+}
+
+TEST(Reply, ShortTextOfAnyLengthIsWrittenWholeAndAlone) {
+  for (std::size_t size = 0; size <= 200; ++size) {
+    std::string text(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) {
+      text[i] = static_cast<char>('!' + i % 90);
+    }
+    const auto out = std::make_unique<char[]>(size);  // of exactly this size, for sanitizers
+    EXPECT_EQ(write_short_text(out.get(), text), out.get() + size);
+    EXPECT_EQ(std::string(out.get(), size), text);
   }
 }
 

@@ -20,6 +20,10 @@ const std::string& stream() {
       "delete k 0 noreply\r\ntouch k 100\r\ngat 5 a b\r\nscan [a (b 10 reverse keys\r\nscan - 5\r\n"
       "pscans pre 10 bytes=100 cursor\r\nscan [YWJj 7 base64\r\nstats items\r\nversion\r\nflush_all "
       "5\r\nverbosity 1\r\n"
+      "mg k v O12 q\r\nms k 5 c F7 T30\r\nhello\r\nms Zm9v 2 b MA N9\r\nxxyyms k 70 c\r\n" +
+      std::string(70, 'y') +
+      "\r\nms k 3 zz\r\nabc\r\nms k -1\r\nmd k I T5 x\r\nma k N0 J13 D5 MD v\r\nme k\r\nmg k v v\r\n"
+      "mg !! b\r\nmn\r\n"
       "get " +
       std::string(150, 'k') + " b\r\nget a\tb\r\nquit\r\n";
   return text;
@@ -31,11 +35,11 @@ std::vector<std::string> in_one() {
 
 TEST(Split, TheWholeStreamGivesItsRequests) {
   const std::vector<std::string> notes = in_one();
-  ASSERT_EQ(notes.size(), 31U);
+  ASSERT_EQ(notes.size(), 45U);
   EXPECT_EQ(notes[0], "verb 0 key a count 1 a");
   EXPECT_EQ(notes[1], "verb 0 key key:1 count 3 key:1 key:22 key:333");
   EXPECT_EQ(notes[7], "bad block");
-  EXPECT_EQ(notes.back(), "verb 22 key ");
+  EXPECT_EQ(notes.back(), "verb " + std::to_string(static_cast<int>(verb::quit)) + " key ");
 }
 
 TEST(Split, EverySplitInTwoGivesTheSame) {

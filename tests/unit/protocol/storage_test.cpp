@@ -66,7 +66,7 @@ TEST(Storage, WithoutALengthNothingIsSwallowed) {
 TEST(Storage, WithALengthEveryErrorSwallowsTheBlock) {
   const std::string overlong = "set " + overlong_key() + " 0 0 3";
   for (const std::string_view line :
-       {std::string_view(overlong), std::string_view("set k\x01 0 0 3"), std::string_view("set k x 0 3"),
+       {std::string_view(overlong), std::string_view("set k\rx 0 0 3"), std::string_view("set k x 0 3"),
         std::string_view("set k -1 0 3"), std::string_view("set k 4294967296 0 3"),
         std::string_view("set k 0 x 3"), std::string_view("set k 0 9223372036854775808 3"),
         std::string_view("set k 0 0 3 4"), std::string_view("cas k 0 0 3"), std::string_view("cas k 0 0 3 x"),

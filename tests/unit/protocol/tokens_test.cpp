@@ -33,9 +33,9 @@ TEST(Tokens, OtherControlBytesDoNotSeparate) {
 }
 
 TEST(Tokens, ATokenIsCleanExactlyIfAKeyMayHoldItsBytes) {
-  Tokens tokens = tokens_of("good b\x01d al\x7f \xff\x80 \t");
+  Tokens tokens = tokens_of(std::string_view("good b\x01\x7f b\rd \xff\x80 \0\t", 17));
   EXPECT_TRUE(tokens.next().clean);
-  EXPECT_FALSE(tokens.next().clean);
+  EXPECT_TRUE(tokens.next().clean);
   EXPECT_FALSE(tokens.next().clean);
   EXPECT_TRUE(tokens.next().clean);
   EXPECT_FALSE(tokens.next().clean);

@@ -18,9 +18,10 @@ std::string describe(const RangeBound& bound) {
 std::string describe(const RangeRequest& range) {
   std::string text = " low " + describe(range.low) + " high " + describe(range.high);
   text += " prefix " + std::string(range.prefix) + " limit " + std::to_string(range.limit) + " bytes " +
-          std::to_string(range.byte_limit);
-  for (const bool flag :
-       {range.by_prefix, range.reverse, range.keys_only, range.with_cas, range.want_cursor, range.base64}) {
+          std::to_string(range.byte_limit) + " time " + std::to_string(range.time_limit_us) + " delimiter " +
+          std::string(range.delimiter);
+  for (const bool flag : {range.by_prefix, range.reverse, range.keys_only, range.with_cas, range.want_cursor,
+                          range.base64, range.exact, range.numeric.any()}) {
     text += flag ? " yes" : " no";
   }
   return text;
@@ -63,7 +64,7 @@ class Connection {
       return;
     }
     notes_.push_back(protocol::describe(*request_));
-    if (is_storage(request_->op)) {
+    if (takes_value(request_->op)) {
       skip_ = request_->value_bytes;
       block_end_.emplace_back();
     }
@@ -99,6 +100,32 @@ class Connection {
 
 }  // namespace
 
+std::string describe_meta(const MetaFlags& flags) {
+  std::string text;
+  const auto add = [&text](bool says, std::string_view what, const std::string& number = {}) {
+    if (says) {
+      text.append(text.empty() ? "" : " ").append(what).append(number.empty() ? "" : " ").append(number);
+    }
+  };
+  add(flags.binary_key, "binary");
+  add(!flags.wants().empty(), "wants", std::string(flags.wants()));
+  add(!flags.opaque().empty(), "opaque", std::string(flags.opaque()));
+  add(flags.mode != 0, "mode", std::string(1, flags.mode));
+  add(flags.quiet, "quiet");
+  add(flags.value, "value");
+  add(flags.no_bump, "no bump");
+  add(flags.invalidate, "invalidate");
+  add(flags.remove_value, "remove value");
+  add(flags.has_compare, "compare", std::to_string(flags.compare));
+  add(flags.has_unique, "unique", std::to_string(flags.unique));
+  add(flags.has_exptime, "time", std::to_string(flags.exptime));
+  add(flags.vivify, "vivify", std::to_string(flags.vivify_exptime));
+  add(flags.has_recache, "recache", std::to_string(flags.recache));
+  add(true, "delta", std::to_string(flags.delta));
+  add(flags.initial != 0, "initial", std::to_string(flags.initial));
+  return text;
+}
+
 std::string describe(const Request& request) {
   std::string text =
       "verb " + std::to_string(static_cast<int>(request.op)) + " key " + std::string(request.key);
@@ -110,10 +137,13 @@ std::string describe(const Request& request) {
       text += " " + std::string(key);
     }
   }
-  if (is_storage(request.op)) {
+  if (is_meta(request.op) && request.op != verb::meta_noop) {
+    text += " " + describe_meta(request.meta);
+  }
+  if (takes_value(request.op)) {
     text += " flags " + std::to_string(request.flags) + " bytes " + std::to_string(request.value_bytes);
   }
-  if (is_storage(request.op) || request.op == verb::touch || request.op == verb::gat ||
+  if (takes_value(request.op) || request.op == verb::touch || request.op == verb::gat ||
       request.op == verb::gats || request.op == verb::flush_all) {
     text += " time " + std::to_string(request.exptime);
   }
@@ -125,6 +155,9 @@ std::string describe(const Request& request) {
   }
   if (request.op == verb::stats || request.op == verb::verbosity) {
     text += " argument " + std::string(request.argument);
+  }
+  if (request.op >= verb::meta_range && request.op <= verb::meta_range_delete) {
+    text += " flags " + std::string(request.meta.wants()) + " opaque " + std::string(request.meta.opaque());
   }
   return is_range(request.op) ? text + describe(request.range) : text;
 }

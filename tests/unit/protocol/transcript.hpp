@@ -15,6 +15,9 @@ namespace mxkv::protocol {
 /// Everything the parser promised to fill for this verb.
 [[nodiscard]] std::string describe(const Request& request);
 
+/// The flags of a meta command in words.
+[[nodiscard]] std::string describe_meta(const MetaFlags& flags);
+
 /// How many bytes the next piece has, given how many are left; at least 1.
 using Cut = std::function<std::size_t(std::size_t left)>;
 

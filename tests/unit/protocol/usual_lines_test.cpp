@@ -54,11 +54,36 @@ const std::string kLongestKey(kMaxKeyBytes, 'k');
 const std::string kKey90(90, 'k');
 
 TEST(UsualLines, AreTaken) {
-  for (const std::string line :
-       {"get abc\r\n", "get abcd\n", "gets a\r\n", "gets a bc def ghij\r\n", "get a a a\r\n",
-        "get noreply\r\n", "get \x80\xff\xfe z\r\n", "set k 0 0 0\r\n", "set key 1 2 3\n",
-        "set key 1234567 2592000 999\r\n", "set key 0000001 0 1000\r\n", "set key 5 6 7 noreply\r\n",
-        "set key 5 6 7 noreply\n"}) {
+  for (const std::string line : {"get abc\r\n",
+                                 "get abcd\n",
+                                 "gets a\r\n",
+                                 "gets a bc def ghij\r\n",
+                                 "get a a a\r\n",
+                                 "get noreply\r\n",
+                                 "get \x80\xff\xfe z\r\n",
+                                 "set k 0 0 0\r\n",
+                                 "set key 1 2 3\n",
+                                 "set key 1234567 2592000 999\r\n",
+                                 "set key 0000001 0 1000\r\n",
+                                 "set key 5 6 7 noreply\r\n",
+                                 "set key 5 6 7 noreply\n",
+                                 "add key 1 2 3\r\n",
+                                 "replace key 1 2 3\r\n",
+                                 "append key 1 2 3 noreply\r\n",
+                                 "prepend key 0 0 0\n",
+                                 "incr key 1\r\n",
+                                 "decr key 1234567 noreply\r\n",
+                                 "touch key 0\r\n",
+                                 "touch key 100 noreply\n",
+                                 "delete key\r\n",
+                                 "delete k\n",
+                                 "delete key noreply\r\n",
+                                 "scan key 100\r\n",
+                                 "scans k 1\n",
+                                 "scan ;- 0000001\r\n",
+                                 "pscan user 9999999\r\n",
+                                 "pscans -[ 1\r\n",
+                                 "pscan + 5\n"}) {
     EXPECT_TRUE(short_way_takes(line)) << line;
     EXPECT_TRUE(short_way_takes(line + "get z\r\nmore")) << line << "with more behind it";
   }
@@ -102,13 +127,45 @@ TEST(UsualLines, WhatIsUnusualOrWrongIsLeftToTheLongWay) {
                                  "set k 0 0 1 noreply \r\n",
                                  "set k 0 0 1 noreplyx\r\n",
                                  "set k 0 0 1 norepl\r\n",
-                                 "set k 0 0 1\r\r\n"}) {
+                                 "set k 0 0 1\r\r\n",
+                                 "put k 0 0 1\r\n",
+                                 "cas k 0 0 1 5\r\n",
+                                 "append k 0 0 1001\r\n",
+                                 "delete  k\r\n",
+                                 "delete k 0\r\n",
+                                 "delete k 0 noreply\r\n",
+                                 "delete k noreplyx\r\n",
+                                 "delete \r\n",
+                                 "deletes k\r\n",
+                                 "incr key\r\n",
+                                 "incr key \r\n",
+                                 "incr key -1\r\n",
+                                 "incr key 12345678\r\n",
+                                 "incr key 1 2\r\n",
+                                 "touch key -1\r\n",
+                                 "touch key x\r\n",
+                                 "scan key 0\r\n",
+                                 "scan key x\r\n",
+                                 "scan key\r\n",
+                                 "scan key 1 \r\n",
+                                 "scan key 1 keys\r\n",
+                                 "scan key [z 1\r\n",
+                                 "scan - 10\r\n",
+                                 "scan + 10\r\n",
+                                 "scan (key 10\r\n",
+                                 "scan [key 10\r\n",
+                                 "scan cursor=AAAA 10\r\n",
+                                 "pscan cursor=AAAA 10\r\n",
+                                 "pscan key 12345678\r\n",
+                                 "stats items\r\n",
+                                 "prepends k 0 0 1\r\n"}) {
     EXPECT_FALSE(short_way_takes(line)) << line;
   }
 }
 
 TEST(UsualLines, ALineWithoutItsEndIsLeftToTheLongWay) {
-  for (const std::string line : {"get abcdefgh ijkl\r\n", "gets abc\r\n", "set key 1 22 333 noreply\r\n"}) {
+  for (const std::string line : {"get abcdefgh ijkl\r\n", "gets abc\r\n", "set key 1 22 333 noreply\r\n",
+                                 "delete key noreply\r\n", "incr key 12 noreply\r\n", "scan key 12\r\n"}) {
     for (std::size_t bytes = 0; bytes < line.size(); ++bytes) {
       EXPECT_FALSE(short_way_takes(line.substr(0, bytes))) << line << bytes;
     }
@@ -137,8 +194,10 @@ TEST(UsualLines, KeysAndLinesMayBeAsLongAsElsewhere) {
 TEST(UsualLines, WithOneByteChangedEveryLineIsTheSameBothWays) {
   std::size_t taken = 0;
   std::size_t left = 0;
-  for (const std::string line : {"get abcdefghi jk lmn\r\nget b\r\n", "gets abc d\nz",
-                                 "set key 12 345 67\r\nvalue", "set k 1 0 9 noreply\r\n..."}) {
+  for (const std::string line :
+       {"get abcdefghi jk lmn\r\nget b\r\n", "gets abc d\nz", "set key 12 345 67\r\nvalue",
+        "set k 1 0 9 noreply\r\n...", "replace key 1 2 3\r\n", "delete key noreply\r\n", "incr key 12\r\n",
+        "touch key 34 noreply\r\n", "scan start 12\r\n", "pscans start 12\r\n"}) {
     for (std::size_t at = 0; at < line.size(); ++at) {
       for (unsigned byte = 0; byte < 256; ++byte) {
         std::string changed = line;

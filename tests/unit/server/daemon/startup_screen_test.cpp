@@ -38,13 +38,12 @@ struct StartupScreen : ::testing::Test {
 };
 
 TEST_F(StartupScreen, SaysWhatWasFoundOut) {
-  EXPECT_THAT(
-      screen(),
-      ElementsAre("machine: 2 NUMA nodes, 4 CPUs, 16GiB", "workers: 4; placement found out",
-                  "node 0: 2 workers on CPUs 0-1", "node 1: 2 workers on CPUs 2-3",
-                  "memory: limit 12GiB (found out); when it is full, writes get SERVER_ERROR out of memory "
-                  "storing object; nothing is evicted",
-                  "data is kept in memory only: a restart loses it"));
+  EXPECT_THAT(screen(),
+              ElementsAre("machine: 2 NUMA nodes, 4 CPUs, 16GiB", "workers: 4; placement found out",
+                          "node 0: 2 workers on CPUs 0-1", "node 1: 2 workers on CPUs 2-3",
+                          "memory: limit 12GiB (found out); when it is full, items that nobody read for "
+                          "longest are evicted",
+                          "data is kept in memory only: a restart loses it"));
 }
 
 TEST_F(StartupScreen, NamesTheTopologyThatFitsAndWhoSetIt) {
@@ -61,6 +60,13 @@ TEST_F(StartupScreen, NamesTheTopologyThatFitsAndWhoSetIt) {
                   "node 0: 9 workers on any CPU, 4GiB of memory",
                   StartsWith("memory: limit 4GiB (what the nodes' shares add up to); when it is full"),
                   StartsWith("data is kept")));
+}
+
+TEST_F(StartupScreen, SaysThatNothingIsLostWhereThatWasAskedFor) {
+  options.when_full = config::when_full::error;
+  EXPECT_EQ(screen()[4],
+            "memory: limit 12GiB (found out); when it is full, writes get SERVER_ERROR out of memory storing "
+            "object");
 }
 
 TEST_F(StartupScreen, TellsOfControlGroupsAndFlags) {

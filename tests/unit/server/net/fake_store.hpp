@@ -28,15 +28,16 @@ class FakeBuilder {
     builder.op = request.op;
     builder.name = request.key;
     builder.flags = request.flags;
+    if (request.op == protocol::verb::meta_set) {
+      builder.opaque = request.meta.opaque();
+    }
     return builder;
   }
-  bool append(FakeWorker& worker, const char* data, std::size_t bytes) {
-    if (bytes > worker.memory_left) {
-      return false;
-    }
-    worker.memory_left -= bytes;
-    value.append(data, bytes);
-    return true;
+  std::size_t append(FakeWorker& worker, const char* data, std::size_t bytes) {
+    const std::size_t taken = std::min(bytes, worker.memory_left);
+    worker.memory_left -= taken;
+    value.append(data, taken);
+    return taken;
   }
   std::span<char> space(FakeWorker& /*worker*/) {
     return direct_room == 0 ? std::span<char>{} : std::span<char>{direct.data(), direct_room};
@@ -52,6 +53,7 @@ class FakeBuilder {
   std::string name;
   std::uint32_t flags = 0;
   std::string value;
+  std::string opaque;  ///< of ms
   std::array<char, 64> direct{};
 };
 
@@ -76,7 +78,25 @@ class FakeStore {
     });
   }
 
+  [[nodiscard]] bool makes_room(FakeWorker& /*worker*/) const { return room_is_made; }
+  /// Tells the value, and the opaque to see whose flags came along.
+  void meta_get(FakeWorker& /*worker*/, std::string_view key, protocol::verb /*op*/,
+                const protocol::MetaFlags& flags, ReplyAddress address) {
+    add([this, name = std::string(key), opaque = std::string(flags.opaque()), address] {
+      const auto found = items.find(name);
+      const std::string text = found == items.end() ? "EN O" + opaque + "\r\n"
+                                                    : "VA " + std::to_string(found->second.size()) + " O" +
+                                                          opaque + "\r\n" + found->second + "\r\n";
+      directory->reply(address, text);
+      directory->finished(address);
+    });
+  }
+
   void mutate(FakeWorker& /*worker*/, const protocol::Request& request, ReplyAddress address, CommitSeq seq) {
+    if (protocol::is_meta(request.op)) {
+      mutate_meta(request, address, seq);
+      return;
+    }
     add_write(address, seq, [this, op = request.op, key = std::string(request.key), delta = request.delta] {
       const auto found = items.find(key);
       if (found == items.end()) {
@@ -96,13 +116,19 @@ class FakeStore {
       std::string& value = items[built.name];
       value = built.op == protocol::verb::append ? value + built.value : built.value;
       built.abandon(worker);
-      return std::string{protocol::kStored};
+      return built.op == protocol::verb::meta_set ? "HD O" + built.opaque + "\r\n"
+                                                  : std::string{protocol::kStored};
     });
   }
 
   void range(FakeWorker& /*worker*/, const protocol::Request& request, ReplyAddress address) {
-    add([this, low = std::string(request.range.low.key), address] {
-      if (ReplyQueue* const replies = directory->find(address)) {
+    const bool removes = request.op == protocol::verb::meta_range_delete;
+    add([this, removes, low = std::string(request.range.low.key), address] {
+      if (removes) {
+        const auto from = items.lower_bound(low);
+        directory->reply(address, "HD A" + std::to_string(std::distance(from, items.end())) + "\r\n");
+        items.erase(from, items.end());
+      } else if (ReplyQueue* const replies = directory->find(address)) {
         for (auto item = items.lower_bound(low); item != items.end(); ++item) {
           replies->append(address.ticket, "KEY " + item->first + "\r\n");
         }
@@ -112,6 +138,27 @@ class FakeStore {
       directory->finished(address);
     });
   }
+
+  /// A page is one key.
+  void dump(FakeWorker& /*worker*/, DumpProgress& progress, ReplyAddress address) {
+    add([this, &progress, address] {
+      ReplyQueue* const replies = directory->find(address);
+      const auto item =
+          progress.last().empty() ? items.begin() : items.upper_bound(std::string(progress.last()));
+      if (replies != nullptr) {
+        replies->append(address.ticket, item == items.end() ? "END\r\n" : "key=" + item->first + "\n");
+        replies->close(address.ticket);
+      }
+      if (item != items.end()) {
+        progress.note(item->first);
+      }
+      progress.end_page(item == items.end() || replies == nullptr);
+      directory->finished(address);
+    });
+  }
+
+  void count_too_large(FakeWorker& /*worker*/) noexcept {}
+  void count_no_memory(FakeWorker& /*worker*/) noexcept {}
 
   void flush_all(FakeWorker& /*worker*/, std::int64_t /*delay*/, ReplyAddress address) {
     add([this, address] {
@@ -134,7 +181,8 @@ class FakeStore {
   }
 
   ReplyDirectory* directory;
-  bool immediate = false;  ///< operations end before their start returns
+  bool room_is_made = false;  ///< who finds no memory tries again
+  bool immediate = false;     ///< operations end before their start returns
   std::map<std::string, std::string> items;
   std::vector<std::function<void()>> pending;
   std::size_t most_pending = 0;
@@ -147,6 +195,23 @@ class FakeStore {
     }
     pending.push_back(std::move(run));
     most_pending = std::max(most_pending, pending.size());
+  }
+
+  /// md and ma; they tell the opaque, too.
+  void mutate_meta(const protocol::Request& request, ReplyAddress address, CommitSeq seq) {
+    add_write(address, seq, [this, op = request.op, key = std::string(request.key), meta = request.meta] {
+      const auto found = items.find(key);
+      const std::string opaque = " O" + std::string(meta.opaque()) + "\r\n";
+      if (found == items.end()) {
+        return "NF" + opaque;
+      }
+      if (op == protocol::verb::meta_delete) {
+        items.erase(found);
+      } else {
+        found->second = std::to_string(std::strtoull(found->second.c_str(), nullptr, 10) + meta.delta);
+      }
+      return "HD" + opaque;
+    });
   }
 
   void add_write(ReplyAddress address, CommitSeq seq, std::function<std::string()> apply) {

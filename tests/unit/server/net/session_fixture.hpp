@@ -69,6 +69,12 @@ class Client {
     return settle();
   }
 
+  static std::string administer(const protocol::Request& request) {
+    return request.op == protocol::verb::stats      ? "STAT " + std::string(request.argument) + "\r\nEND\r\n"
+           : request.op == protocol::verb::shutdown ? std::string{}
+                                                    : "OK\r\n";
+  }
+
   bool reads_replies = true;
   std::mt19937 random{1};
   Memory memory;
@@ -76,11 +82,13 @@ class Client {
   FakeWorker worker;
   FakeStore store{directory};
   config::LimitOptions limits_;
-  FakeHost host{
-      worker,    store,
-      directory, memory.pool,
-      limits_,   "VERSION 1.2.3\r\n",
-      nullptr,   [](void*, std::string_view group) { return "STAT " + std::string(group) + "\r\nEND\r\n"; }};
+  FakeHost host{worker,
+                store,
+                directory,
+                memory.pool,
+                limits_,
+                "VERSION 1.2.3\r\n",
+                {nullptr, [](void*, const protocol::Request& request) { return administer(request); }}};
   std::unique_ptr<FakeSession> session;
 
  private:

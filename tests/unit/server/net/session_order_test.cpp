@@ -17,7 +17,7 @@ struct Script {
     const auto key = [&] { return "key" + std::to_string(random() % keys); };
     for (int i = 0; i < requests; ++i) {
       const std::string name = key();
-      switch (random() % 12) {
+      switch (random() % 16) {
         case 0:
         case 1:
         case 2:
@@ -52,11 +52,22 @@ struct Script {
           answer(name);
           expected += "END\r\n";
           break;
+        case 11:
+        case 12:
+        case 13:
+        case 14:
+          meta(name, random() % 6, "O" + std::to_string(i));
+          break;
         default:
           if (random() % 20 == 0) {
             sent += "flush_all\r\n";
             items.clear();
             expected += "OK\r\n";
+          } else if (random() % 8 == 0) {
+            sent += "mx " + name + "\r\n";
+            const auto from = items.lower_bound(name);
+            expected += "HD A" + std::to_string(std::distance(from, items.end())) + "\r\n";
+            items.erase(from, items.end());
           } else {
             sent += "bad request\r\n";
             expected += "ERROR\r\n";
@@ -87,6 +98,44 @@ struct Script {
             value + "\r\n";
     expected += noreply ? "" : "STORED\r\n";
   }
+  /// The opaque tells whether the flags came along where a request had to wait.
+  void meta(const std::string& name, std::mt19937::result_type which, const std::string& opaque) {
+    const auto found = items.find(name);
+    const bool there = found != items.end();
+    switch (which) {
+      case 0:  // reads, and waits with reads
+      case 1:  // may make the item, and waits alone
+        sent += "mg " + name + " v " + opaque + (which == 1 ? " N30\r\n" : "\r\n");
+        expected += there ? "VA " + std::to_string(found->second.size()) + " " + opaque + "\r\n" +
+                                found->second + "\r\n"
+                          : "EN " + opaque + "\r\n";
+        return;
+      case 2: {
+        const std::string value = opaque + std::string(more_bytes(), 'm');
+        sent += "ms " + name + " " + std::to_string(value.size()) + " " + opaque + "\r\n" + value + "\r\n";
+        items[name] = value;
+        expected += "HD " + opaque + "\r\n";
+        return;
+      }
+      case 3:
+        sent += "md " + name + " " + opaque + "\r\n";
+        items.erase(name);
+        break;
+      case 4:
+        sent += "ma " + name + " D5 " + opaque + "\r\n";
+        if (there) {
+          found->second = std::to_string(std::strtoull(found->second.c_str(), nullptr, 10) + 5);
+        }
+        break;
+      default:
+        sent += "mn\r\n";
+        expected += "MN\r\n";
+        return;
+    }
+    expected += (there ? "HD " : "NF ") + opaque + "\r\n";
+  }
+  /// Of values that come in one piece, and in several.
+  std::size_t more_bytes() { return 37 * (items.size() % 9); }
   void incr(const std::string& name) {
     sent += "incr " + name + " 3\r\n";
     const auto found = items.find(name);
@@ -147,6 +196,20 @@ TEST(SessionOrder, writes_of_one_key_are_in_flight_together) {
   EXPECT_EQ(client.store.pending.size(), 4U);
   EXPECT_EQ(client.settle(), "STORED\r\n2\r\n3\r\nSTORED\r\n");
   EXPECT_EQ(client.ask("get k\r\n"), "VALUE k 0 2\r\n30\r\nEND\r\n");
+}
+
+TEST(SessionOrder, meta_commands_that_wait_keep_their_flags) {
+  Client client;
+  // All behind a write of the same key, so that they wait at the fence; then more that reuses their places.
+  for (int round = 0; round < 3; ++round) {
+    client.send(
+        "ms k 1 O1\r\n7\r\nmg k v O2\r\nmd k O3\r\nmg k N5 O4\r\nme k\r\nms k 2 O5\r\n10\r\n"
+        "ma k D3 O6\r\nmg k T9 O7\r\nmn\r\n");
+    EXPECT_EQ(client.store.pending.size(), 1U);
+    EXPECT_EQ(client.settle(),
+              "HD O1\r\nVA 1 O2\r\n7\r\nHD O3\r\nEN O4\r\nEN O\r\nHD O5\r\nHD O6\r\nVA 2 O7\r\n13\r\nMN\r\n");
+    EXPECT_EQ(client.ask("delete k\r\n"), "DELETED\r\n");
+  }
 }
 
 }  // namespace

@@ -1,0 +1,160 @@
+// Walk over all leaves in key order, for what their header lines tell.
+//
+// Where leaves may be read optimistically, the walk goes over the nodes above them: the header lines of all
+// children are asked for at once, so that a leaf costs a part of a memory access. A leaf that has no
+// separator yet is reached by the right link of its neighbour. Elsewhere, and in a tree of one level, it goes
+// from leaf to leaf. Now and then the walk gives up its pin and descends again by key, so that it does not
+// hold back reclamation. What is inserted or splits off while it is under way may be met or not; a half that
+// splits off has what its leaf had in the header.
+//
+// Derived (CRTP) gives
+//   Key key() const                   where to begin, or to go on
+//   void set_key(Key)                 keeps a copy as the new key()
+//   bool wants(const NodeT& leaf) const       by its header lines, inside an optimistic read
+//   void met(Key low, Worker&)        a leaf that is wanted; `low` is the least key it may hold
+//   bool may_go_on(Worker&)           asked with a new key() when the pin is given up; false: enough for now
+//   step finished(bool exhausted, Worker&)
+#pragma once
+
+#include "index/traverse.hpp"
+
+namespace mxkv::index {
+
+struct LeafWalkScratch : TraverseScratch {
+  bool wanted;
+  std::uint64_t right;
+  std::uint64_t low;
+  std::uint64_t high;
+  Entries children;  ///< of the node above leaves
+};
+
+template <class Derived, class Traits>
+class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
+  using Base = TraverseTask<Derived, Traits, LeafWalkScratch>;
+
+ public:
+  static constexpr bool kWholeTarget = true;
+  static constexpr unsigned kNodesPerPin = 16;
+  using typename Base::NodeT;
+  using typename Base::Scratch;
+  using typename Base::SearchT;
+
+  [[nodiscard]] unsigned target_level() const noexcept { return above_ ? 1 : 0; }
+
+  void start(runtime::Worker& worker) {
+    choose_level();
+    Base::start(worker);
+  }
+
+  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned /*block*/,
+                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+    if (meta.level() == 0) {
+      scratch.wanted = this->self().wants(node);
+    } else {
+      node.copy_entries(meta, false, scratch.children);
+    }
+    scratch.right = node.right();
+    scratch.low = node.low();
+    scratch.high = node.high();
+    if (!this->own_mark() && !Traits::kExact) {
+      detail::settle_route(SearchT::inside(node, meta, this->self().key(), head, false, read), node, scratch);
+    }
+  }
+
+  runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {
+    if (scratch.meta.level() > 0) {
+      look_at_children(scratch, worker);
+    } else if (scratch.wanted) {
+      meet(scratch.low, worker);
+    }
+    if (scratch.meta.high_infinite()) {
+      return this->self().finished(true, worker);
+    }
+    if (++nodes_ % kNodesPerPin == 0) {
+      this->self().set_key(Traits::fence_key(scratch.high));
+      if (!this->self().may_go_on(worker)) {
+        return this->self().finished(false, worker);
+      }
+      this->set_own_mark(false);
+      choose_level();
+      worker.repin(*this);
+      return this->restart(false);
+    }
+    this->set_own_mark(true);
+    this->enter(runtime::TaggedPointer{scratch.right});
+    this->annotate_lines(this->object(), 0, above_ ? NodeT::kLines : NodeT::kHeaderLines);
+    return runtime::step::again;
+  }
+
+  runtime::step resume_item(runtime::Worker& /*worker*/) { return runtime::step::done; }
+
+ protected:
+  using Base::Base;
+
+ private:
+  /// Leaves in a row that have no separator yet: more than that are met the next time.
+  static constexpr unsigned kMostBetween = 64;
+  /// Looks at a leaf that somebody writes.
+  static constexpr unsigned kMostLooks = 1000;
+
+  /// At the root, anew with each descent: it may have grown, or the tree was cleared.
+  void choose_level() noexcept {
+    const runtime::primitive how = this->tree().options().leaves;
+    const bool optimistic =
+        how == runtime::primitive::optimistic_latch || how == runtime::primitive::optimistic_scheduling;
+    above_ = optimistic && static_cast<const NodeT*>(this->tree().root().object())->meta().level() > 0;
+    next_leaf_ = 0;
+  }
+
+  void meet(std::uint64_t low, runtime::Worker& worker) {
+    this->self().met(low == 0 ? typename Base::Key{} : Traits::fence_key(low), worker);
+  }
+
+  void look_at_children(const Scratch& scratch, runtime::Worker& worker) {
+    const Entries& children = scratch.children;
+    for (unsigned i = 0; i < children.count; ++i) {
+      const std::byte* const line = runtime::TaggedPointer{children.values[i]}.first_line();
+      runtime::prefetch_read(line);
+      runtime::prefetch_read(line + runtime::kCacheLineBytes);
+    }
+    for (unsigned i = 0; i < children.count; ++i) {
+      look_at_run(next_leaf_, children.values[i], worker);
+      next_leaf_ = look_at(children.values[i], worker);
+    }
+    if (scratch.meta.high_infinite()) {
+      look_at_run(next_leaf_, 0, worker);
+    }
+  }
+
+  /// The leaves from `at` on that come before `end`.
+  void look_at_run(std::uint64_t at, std::uint64_t end, runtime::Worker& worker) {
+    for (unsigned n = 0; at != 0 && at != end && n < kMostBetween; ++n) {
+      at = look_at(at, worker);
+    }
+  }
+
+  /// Returns the next leaf, 0 if there is none or it could not be read.
+  std::uint64_t look_at(std::uint64_t at, runtime::Worker& worker) {
+    const NodeT& leaf = *static_cast<const NodeT*>(runtime::TaggedPointer{at}.object());
+    for (unsigned n = 0; n < kMostLooks; ++n) {
+      const runtime::OptimisticRead read{leaf};
+      const bool wanted = this->self().wants(leaf);
+      const std::uint64_t low = leaf.low();
+      const std::uint64_t right = leaf.right();
+      const bool last = leaf.meta().high_infinite();
+      if (!read.locked() && read.valid()) {
+        if (wanted) {
+          meet(low, worker);
+        }
+        return last ? 0 : right;
+      }
+    }
+    return 0;
+  }
+
+  std::uint64_t next_leaf_ = 0;  ///< right of the last one that was looked at; 0: not known
+  std::uint32_t nodes_ = 0;
+  bool above_ = false;  ///< goes over the nodes above leaves
+};
+
+}  // namespace mxkv::index

@@ -1,0 +1,99 @@
+// Random walks from the root to leaves of a range: how much there is in it, without seeing all of it.
+//
+// At each inner node a walk takes one of the children that may hold keys of the range, each with the same
+// chance; what it finds in the leaf counts for as many as there were to choose from on the way (Knuth's
+// estimate). The mean over walks is right on average whatever the fill of the nodes; how far they differ
+// tells how good it is. A walk that never had a choice has seen the whole range.
+//
+// Walks go by child pointers alone: what a split put to the right of a node whose parent does not know it yet
+// is not seen, and a node that was unlinked meanwhile counts as empty.
+//
+// Derived (CRTP) gives
+//   Key key() const                      where the range begins
+//   bool ends_before(Key) const          whether a key, not below key(), lies behind the range
+//   bool walked(const Entries& leaf, double weight, bool whole, Worker&)     a leaf's entries, the records
+//                                        safe to read; whole: there was no choice. False: enough
+//   step finished(Worker&)
+#pragma once
+
+#include "index/lookup_task.hpp"
+#include "runtime/base/random.hpp"
+
+namespace mxkv::index {
+
+struct SampleScratch : TraverseScratch {
+  Entries entries;
+};
+
+template <class Derived, class Traits>
+class SampleTask : public TraverseTask<Derived, Traits, SampleScratch> {
+  using Base = TraverseTask<Derived, Traits, SampleScratch>;
+
+ public:
+  static constexpr bool kWholeTarget = true;
+  static constexpr unsigned kWalksPerPin = 8;
+  using typename Base::NodeT;
+  using typename Base::Scratch;
+
+  SampleTask(const runtime::TaskClass* task_class, Tree<Traits>& tree, std::uint64_t seed) noexcept
+      : Base(task_class, tree), random_(seed) {
+    this->set_own_mark(true);  // whatever the node, it is not searched for key()
+  }
+
+  /// Every node is one to look at.
+  [[nodiscard]] unsigned target_level() const noexcept { return ~0U; }
+
+  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t /*head*/, unsigned /*block*/,
+                      const runtime::OptimisticRead& /*read*/, Scratch& scratch) const noexcept {
+    node.copy_entries(meta, meta.level() > 0, scratch.entries);
+  }
+
+  runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {
+    const Entries& entries = scratch.entries;
+    if (scratch.meta.level() > 0 && entries.count > 0) {
+      choose_child(entries);
+      return runtime::step::again;
+    }
+    if (!this->self().walked(entries, weight_, weight_ < 1.5, worker)) {
+      return this->self().finished(worker);
+    }
+    weight_ = 1;
+    if (++walks_ % kWalksPerPin == 0) {
+      worker.repin(*this);
+    }
+    return this->restart(false);
+  }
+
+  runtime::step resume_item(runtime::Worker& /*worker*/) { return runtime::step::done; }
+
+ private:
+  /// The key from which on a child's keys are. The separator is safe to read: the node's version held.
+  [[nodiscard]] static auto bound_of(const Entries& entries, unsigned i) noexcept {
+    if constexpr (Traits::kExact) {
+      return entries.heads[i];
+    } else {
+      return Traits::fence_key(entries.separators[i]);
+    }
+  }
+
+  void choose_child(const Entries& entries) {
+    unsigned first = 0;
+    while (first + 1 < entries.count && bound_of(entries, first + 1) <= this->self().key()) {
+      ++first;
+    }
+    unsigned last = first;
+    while (last + 1 < entries.count && !this->self().ends_before(bound_of(entries, last + 1))) {
+      ++last;
+    }
+    const unsigned choices = last - first + 1;
+    weight_ *= choices;
+    this->enter(runtime::TaggedPointer{entries.values[first + random_.below(choices)]});
+    this->annotate_lines(this->object(), 0, NodeT::kLines);
+  }
+
+  runtime::Random random_;
+  double weight_ = 1;
+  std::uint32_t walks_ = 0;
+};
+
+}  // namespace mxkv::index

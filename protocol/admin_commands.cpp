@@ -1,0 +1,214 @@
+// The commands of administrators and tools: verbosity, cache_memlimit, shutdown, debugtime, lru_crawler, lru,
+// slabs, stats.
+//
+// What tunes memcached's LRU lists and slab classes has nothing to tune here: it is checked as there and
+// answered OK, so that scripts go on; what would move memory between classes is refused.
+#include <array>
+#include <limits>
+
+#include "protocol/commands.hpp"
+#include "protocol/numbers.hpp"
+
+namespace mxkv::protocol {
+namespace {
+
+constexpr std::string_view kNoSlabs = "CLIENT_ERROR slab reassignment disabled\r\n";
+constexpr std::string_view kLongSleep = "CLIENT_ERROR sleep must be one second or less\r\n";
+constexpr std::string_view kDumpsAll = "CLIENT_ERROR items are in no classes: use all\r\n";
+constexpr std::string_view kShortDump = "CLIENT_ERROR bad command line\r\n";
+constexpr std::string_view kNoClass = "CLIENT_ERROR Illegal slab id\r\n";
+constexpr std::uint32_t kLongestSleepUs = 1'000'000;
+constexpr std::uint64_t kAllLines = std::numeric_limits<std::uint64_t>::max();
+
+/// Words of a command line behind the verb, noreply taken off.
+struct Words {
+  std::array<std::string_view, 6> word;
+  std::size_t count = 0;
+};
+
+/// False: too many of them.
+bool split(CommandLine line, Words& words) noexcept {
+  while (!line.tokens.done()) {
+    const std::string_view text = line.tokens.next().text;
+    if (text == kNoreply && line.tokens.done()) {
+      line.request.noreply = true;
+    } else if (words.count == words.word.size()) {
+      return false;
+    } else {
+      words.word[words.count++] = text;
+    }
+  }
+  return true;
+}
+
+/// An error, unless the client does not want to hear it.
+Parsed told(const CommandLine& line, std::string_view error) noexcept {
+  return refused(line.request.noreply ? std::string_view{} : error);
+}
+
+/// Nothing to be done.
+Parsed agreed(const CommandLine& line) noexcept {
+  line.request.op = verb::tune;
+  return accepted();
+}
+
+Parsed parse_dump(CommandLine line, verb op, std::string_view what) noexcept {
+  if (what != "all" && what != "hash") {
+    return told(line, kDumpsAll);
+  }
+  line.request.op = op;
+  return accepted();
+}
+
+/// stats cachedump <class> <most>, 0 for all: the keys of one class. All items are in class 1, as in `stats
+/// items`.
+Parsed parse_cachedump(CommandLine line) noexcept {
+  constexpr std::uint32_t kClasses = 64;  // more than memcached has; some tools ask for each
+  const std::string_view which = line.tokens.next().text;
+  const std::string_view most = line.tokens.next().text;
+  if (most.empty()) {
+    return refused(kShortDump);
+  }
+  std::uint32_t item_class = 0;
+  std::uint32_t lines = 0;
+  if (!read_u32(which, item_class) || !read_u32(most, lines)) {
+    return refused(kBadFormat);
+  }
+  if (item_class >= kClasses) {
+    return refused(kNoClass);
+  }
+  line.request.op = verb::cachedump;
+  line.request.delta = item_class != 1 ? 0 : lines == 0 ? kAllLines : lines;
+  return accepted();
+}
+
+bool is_number(std::string_view text) noexcept {
+  std::uint32_t ignored = 0;
+  return read_u32(text, ignored);
+}
+
+}  // namespace
+
+Parsed parse_stats(CommandLine line) noexcept {
+  if (Tokens ahead = line.tokens; ahead.next().text == "cachedump") {
+    line.tokens = ahead;
+    return parse_cachedump(line);
+  }
+  std::string_view& argument = line.request.argument;
+  argument = line.tokens.rest();
+  while (argument.ends_with(' ')) {
+    argument.remove_suffix(1);
+  }
+  return accepted();
+}
+
+Parsed parse_verbosity(CommandLine line) noexcept {
+  const Token level = line.tokens.next();
+  std::uint32_t number = 0;
+  line.request.argument = level.text;
+  if (!read_u32(level.text, number) || !take_noreply(line.tokens, line.request)) {
+    return refused_aloud_or_not(line.tokens, {}, kBadFormat);
+  }
+  line.request.delta = number;
+  return accepted();
+}
+
+Parsed parse_cache_memlimit(CommandLine line) noexcept {
+  const Token mebibytes = line.tokens.next();
+  std::uint32_t number = 0;
+  if (!read_u32(mebibytes.text, number) || !take_noreply(line.tokens, line.request)) {
+    return refused_aloud_or_not(line.tokens, {}, kError);
+  }
+  line.request.delta = number;
+  return accepted();
+}
+
+Parsed parse_shutdown(CommandLine line) noexcept {
+  line.request.argument = line.tokens.next().text;
+  const bool known = line.request.argument.empty() || line.request.argument == "graceful";
+  line.request.delta = known && line.tokens.done() ? 1 : 0;
+  return accepted();
+}
+
+Parsed parse_debugtime(CommandLine line) noexcept {
+  line.request.argument = line.tokens.next().text;
+  const bool word = line.request.argument == "p" || line.request.argument == "r";
+  if ((!word && !read_i64(line.request.argument, line.request.exptime)) || !line.tokens.done()) {
+    return refused(kError);
+  }
+  return accepted();
+}
+
+Parsed parse_lru_crawler(CommandLine line) noexcept {
+  Words words;
+  if (!split(line, words)) {
+    return told(line, kError);
+  }
+  const auto& [what, argument, a, b, c, d] = words.word;
+  if (words.count == 1 && (what == "enable" || what == "disable")) {
+    return agreed(line);
+  }
+  if (words.count != 2) {
+    return told(line, kError);
+  }
+  if (what == "metadump") {
+    return parse_dump(line, verb::metadump, argument);
+  }
+  if (what == "mgdump") {
+    return parse_dump(line, verb::mgdump, argument);
+  }
+  if (what == "crawl") {
+    return agreed(line);
+  }
+  if (what == "tocrawl" || what == "sleep") {
+    std::uint32_t number = 0;
+    if (!read_u32(argument, number)) {
+      return told(line, kBadFormat);
+    }
+    return what == "sleep" && number > kLongestSleepUs ? told(line, kLongSleep) : agreed(line);
+  }
+  return told(line, kError);
+}
+
+Parsed parse_lru(CommandLine line) noexcept {
+  Words words;
+  if (!split(line, words)) {
+    return told(line, kError);
+  }
+  const auto& word = words.word;
+  const bool known = (word[0] == "tune" && words.count >= 5 && is_number(word[1]) && is_number(word[2])) ||
+                     (word[0] == "mode" && (word[1] == "flat" || word[1] == "segmented")) ||
+                     (word[0] == "temp_ttl" && words.count == 2);
+  return known ? agreed(line) : told(line, kError);
+}
+
+Parsed parse_watch(CommandLine line) noexcept {
+  constexpr std::array<std::string_view, 4> kKinds{"fetchers", "mutations", "evictions", "deletions"};
+  std::uint64_t& wanted = line.request.delta;
+  wanted = line.tokens.done() ? 1 : 0;
+  while (!line.tokens.done()) {
+    const std::string_view kind = line.tokens.next().text;
+    std::size_t at = 0;
+    while (at < kKinds.size() && kKinds[at] != kind) {
+      ++at;
+    }
+    if (at == kKinds.size()) {
+      return refused(kError);
+    }
+    wanted |= std::uint64_t{1} << at;
+  }
+  return accepted();
+}
+
+Parsed parse_slabs(CommandLine line) noexcept {
+  Words words;
+  if (!split(line, words)) {
+    return told(line, kError);
+  }
+  if (words.word[0] == "reassign" && words.count == 3) {
+    return told(line, kNoSlabs);
+  }
+  return words.word[0] == "automove" && words.count >= 2 ? agreed(line) : told(line, kError);
+}
+
+}  // namespace mxkv::protocol

@@ -1,0 +1,237 @@
+// mg ms md ma me mn: a key, for ms a length, then flags of one letter, some with a token behind the letter
+// (rules 31-33). As memcached does it, every flag is legal in every command, a duplicate or unknown one ends
+// the parsing, and of several bad tokens the last one is reported.
+#include <limits>
+
+#include "protocol/commands.hpp"
+#include "protocol/numbers.hpp"
+
+namespace mxkv::protocol {
+namespace {
+
+/// Reads one flag into `flags`; false: `error` says what is wrong.
+class FlagReader {
+ public:
+  explicit FlagReader(MetaFlags& flags) noexcept : flags_(flags) {}
+
+  /// False: nothing after this flag is looked at.
+  [[nodiscard]] bool take(std::string_view token) noexcept {
+    const auto letter = static_cast<unsigned char>(token.front());
+    if (letter >= seen_.size() || seen_[letter]) {
+      error_ = kDuplicateFlag;
+      return false;
+    }
+    seen_[letter] = true;
+    return take_known(token.front(), token.substr(1));
+  }
+  [[nodiscard]] std::string_view error() const noexcept { return error_; }
+  [[nodiscard]] bool long_opaque() const noexcept { return long_opaque_; }
+
+ private:
+  [[nodiscard]] bool take_known(char letter, std::string_view rest) noexcept {
+    switch (letter) {
+      case 'b':
+        flags_.binary_key = true;
+        return true;
+      case 'c':
+      case 'f':
+      case 'h':
+      case 'k':
+      case 'l':
+      case 's':
+      case 't':
+        flags_.want(letter);
+        return true;
+      case 'O':
+        long_opaque_ = !flags_.take_opaque(rest);
+        return true;
+      case 'F':  // the caller reads it
+      case 'L':
+      case 'P':
+        return true;
+      case 'I':
+        flags_.invalidate = true;
+        return true;
+      case 'M':
+        flags_.mode = rest.empty() ? ' ' : rest.front();
+        return true;
+      case 'q':
+        flags_.quiet = true;
+        return true;
+      case 'u':
+        flags_.no_bump = true;
+        return true;
+      case 'v':
+        flags_.value = true;
+        return true;
+      case 'x':
+        flags_.remove_value = true;
+        return true;
+      default:
+        return take_number(letter, rest);
+    }
+  }
+
+  [[nodiscard]] bool take_number(char letter, std::string_view rest) noexcept {
+    switch (letter) {
+      case 'T':
+        flags_.want(letter);
+        flags_.has_exptime = take_time(rest, flags_.exptime);
+        return true;
+      case 'N':
+        flags_.want(letter);
+        flags_.vivify = take_time(rest, flags_.vivify_exptime);
+        return true;
+      case 'R':
+        flags_.want(letter);
+        flags_.has_recache = take_time(rest, flags_.recache);
+        return true;
+      case 'C':
+        flags_.has_compare = take(rest, flags_.compare, kBadToken);
+        return true;
+      case 'E':
+        flags_.has_unique = take(rest, flags_.unique, kBadToken);
+        return true;
+      case 'J':
+        (void)take(rest, flags_.initial, kBadInitial);
+        return true;
+      case 'D':
+        (void)take(rest, flags_.delta, kBadMetaDelta);
+        return true;
+      default:
+        error_ = kInvalidFlag;
+        return false;
+    }
+  }
+
+  bool take(std::string_view text, std::uint64_t& number, std::string_view error) noexcept {
+    if (!read_u64(text, number)) {
+      error_ = error;
+      return false;
+    }
+    return true;
+  }
+  bool take_time(std::string_view text, std::int64_t& seconds) noexcept {
+    if (!read_i64(text, seconds)) {
+      error_ = kBadToken;
+      return false;
+    }
+    return true;
+  }
+
+  MetaFlags& flags_;
+  std::array<bool, 127> seen_{};
+  std::string_view error_;
+  bool long_opaque_ = false;
+};
+
+/// Reads the flags that are left; what is wrong with them, or nothing. `tokens_before` were taken. A long
+/// opaque is told apart: memcached sees it when it writes the answer, so that all else comes first.
+std::string_view read_flags(CommandLine line, std::string_view key, std::size_t tokens_before,
+                            bool& long_opaque) noexcept {
+  Request& request = line.request;
+  request.meta = {};
+  request.flags = 0;
+  FlagReader reader{request.meta};
+  std::string_view bad_client_flags;
+  // The count comes first, as in memcached: a line of too many flags is not looked at.
+  std::size_t count = tokens_before;
+  for (Tokens ahead = line.tokens; !ahead.done(); ++count) {
+    (void)ahead.next();
+  }
+  if (count > MetaFlags::kMostTokens) {
+    return kTooManyFlags;
+  }
+  while (!line.tokens.done()) {
+    const std::string_view token = line.tokens.next().text;
+    if (token.front() == 'F') {
+      // Seen by the reader, too, for duplicates.
+      if (!read_u32(token.substr(1), request.flags)) {
+        bad_client_flags = kBadFormat;
+      }
+    }
+    if (!reader.take(token)) {
+      return reader.error();
+    }
+  }
+  if (!reader.error().empty()) {
+    return reader.error();
+  }
+  request.key = key;
+  if (request.meta.binary_key) {
+    std::size_t bytes = 0;
+    if (!read_base64(key, request.scratch.data(), bytes) || bytes == 0) {
+      return kBadEncoding;
+    }
+    request.key = {request.scratch.data(), bytes};
+  }
+  long_opaque = reader.long_opaque();
+  return bad_client_flags;
+}
+
+}  // namespace
+
+Parsed parse_meta(CommandLine line) noexcept {
+  const Token key = line.tokens.next();
+  if (!key.is_key()) {
+    return refused(key.empty() && line.request.op != verb::meta_debug ? kError : kBadFormat);
+  }
+  bool long_opaque = false;
+  const std::string_view error = read_flags(line, key.text, 2, long_opaque);
+  if (!error.empty()) {
+    // Of ma and me memcached does not tell what exactly was wrong.
+    return refused(line.request.op == verb::meta_arithmetic ? kBadMetaArithmetic
+                   : line.request.op == verb::meta_debug    ? kBadFormat
+                                                            : error);
+  }
+  const char mode = line.request.meta.mode;
+  if (line.request.op == verb::meta_arithmetic && mode != 0) {
+    constexpr std::string_view kModes = "I+D-";
+    const std::size_t which = kModes.find(mode);
+    if (which == std::string_view::npos) {
+      return refused(kBadMetaArithmeticMode);
+    }
+    line.request.meta.mode = which < 2 ? 'I' : 'D';
+  }
+  return long_opaque ? refused(kLongOpaque) : accepted();
+}
+
+Parsed parse_meta_set(CommandLine line) noexcept {
+  Tokens& tokens = line.tokens;
+  Request& request = line.request;
+  const Token key = tokens.next();
+  if (key.empty()) {
+    return refused(kError);
+  }
+  const Token length = tokens.next();
+  constexpr auto longest = static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max());
+  if (!read_u64(length.text, request.value_bytes) || request.value_bytes > longest - kCrLf.size()) {
+    return refused(kBadFormat);
+  }
+  const std::uint64_t block = request.value_bytes + kCrLf.size();
+  if (!key.is_key()) {
+    return refused(kBadFormat, block);
+  }
+  bool long_opaque = false;
+  const std::string_view error = read_flags(line, key.text, 3, long_opaque);
+  if (!error.empty()) {
+    return refused(error, block);
+  }
+  request.exptime = request.meta.exptime;
+  if (request.meta.mode != 0) {
+    if (std::string_view("EAPRS").find(request.meta.mode) == std::string_view::npos) {
+      return refused(kBadMetaSetMode, block);
+    }
+  }
+  if (long_opaque) {
+    return refused(kLongOpaque, block);
+  }
+  if (request.value_bytes > line.limits.value_bytes) {
+    Parsed parsed = refused(kTooLarge, block);
+    parsed.delete_key = true;
+    return parsed;
+  }
+  return accepted();
+}
+
+}  // namespace mxkv::protocol

@@ -1,0 +1,186 @@
+// mr mc mx: where to start, then flags of one letter, some with a token behind the letter.
+//
+//   all   p  H(key)  i  o  b  r  G(cursor)  A(n)  U(us)  O(opaque)  q  P  L     (mx: not r)
+//   mr    B(n)  X  v f c t s l h k u
+//   mc    e  M(s|n|x)  D(delimiter)  k
+//
+// With G the start is not looked at, nor are p H i o r: they are the cursor's. So a client goes on by sending
+// the same line with G behind it.
+#include "protocol/commands.hpp"
+#include "protocol/cursor.hpp"
+#include "protocol/numbers.hpp"
+#include "protocol/range_keys.hpp"
+
+namespace mxkv::protocol {
+namespace {
+
+constexpr std::string_view kFlagsOfAll = "pHiobrGAUOqPL";
+
+std::string_view flags_of(verb op) noexcept {
+  return op == verb::meta_range ? "BXvfctslhku" : op == verb::meta_count ? "eMDk" : "";
+}
+
+/// Reads the flags of one line.
+class RangeFlags {
+ public:
+  explicit RangeFlags(Request& request) noexcept
+      : range_(request.range), meta_(request.meta), own_(flags_of(request.op)) {}
+
+  /// What is wrong with a flag, or nothing.
+  [[nodiscard]] std::string_view take(const Token& token) noexcept {
+    const char letter = token.text.front();
+    const std::string_view rest = token.text.substr(1);
+    if (kFlagsOfAll.find(letter) == std::string_view::npos && own_.find(letter) == std::string_view::npos) {
+      return kInvalidFlag;
+    }
+    bool& seen = seen_[static_cast<unsigned char>(letter)];
+    if (seen) {
+      return kDuplicateFlag;
+    }
+    seen = true;
+    switch (letter) {
+      case 'H':
+        far_ = {rest, token.clean};
+        return {};
+      case 'G':
+        cursor_ = rest;
+        return {};
+      case 'A':
+        return number(rest, range_.limit);
+      case 'B':
+        return number(rest, range_.byte_limit);
+      case 'U':
+        return number(rest, range_.time_limit_us);
+      case 'O':
+        return meta_.take_opaque(rest) ? std::string_view{} : kLongOpaque;
+      case 'M':
+        return modes(rest);
+      case 'D':
+        range_.delimiter = rest;
+        return !rest.empty() && rest.size() <= kMaxDelimiterBytes ? std::string_view{} : kBadToken;
+      case 'X':
+        return kNoLockedRanges;
+      case 'f':
+      case 'c':
+      case 't':
+      case 's':
+      case 'l':
+      case 'h':
+        meta_.want(letter);
+        return {};
+      default:
+        return {};  // is all that is to be known of it
+    }
+  }
+
+  [[nodiscard]] bool has(char letter) const noexcept { return seen_[static_cast<unsigned char>(letter)]; }
+  [[nodiscard]] const Token& far() const noexcept { return far_; }
+  [[nodiscard]] std::string_view cursor() const noexcept { return cursor_; }
+
+ private:
+  static std::string_view number(std::string_view text, std::uint64_t& value) noexcept {
+    return read_u64(text, value) && value > 0 ? std::string_view{} : kBadToken;
+  }
+  std::string_view modes(std::string_view text) noexcept {
+    for (const char letter : text) {
+      bool* const mode = letter == 's'   ? &range_.numeric.sum
+                         : letter == 'n' ? &range_.numeric.least
+                         : letter == 'x' ? &range_.numeric.greatest
+                                         : nullptr;
+      if (mode == nullptr || *mode) {
+        return kBadToken;
+      }
+      *mode = true;
+    }
+    return text.empty() ? kBadToken : std::string_view{};
+  }
+
+  RangeRequest& range_;
+  MetaFlags& meta_;
+  std::string_view own_;
+  std::array<bool, 256> seen_{};
+  Token far_;
+  std::string_view cursor_;
+};
+
+/// The range of a line without a cursor; what is wrong with it, or nothing.
+std::string_view read_range(const Token& start, const RangeFlags& flags, Request& request) noexcept {
+  RangeRequest& range = request.range;
+  range.reverse = flags.has('r');
+  range.by_prefix = flags.has('p');
+  KeyReader keys(request);
+  if (range.by_prefix) {
+    if (flags.has('H') || flags.has('i') || flags.has('o')) {
+      return kPrefixHasNoBound;
+    }
+    range.prefix = keys.read(start.text, start.clean);
+    return keys.error();
+  }
+  RangeBound near;
+  RangeBound far;
+  if (start.text != "-" || range.base64) {
+    near = {keys.read(start.text, start.clean), false, !flags.has('o')};
+  }
+  if (flags.has('H')) {
+    far = {keys.read(flags.far().text, flags.far().clean), false, flags.has('i')};
+  }
+  range.low = range.reverse ? far : near;
+  range.high = range.reverse ? near : far;
+  return keys.error();
+}
+
+/// Prefixes come in pages, a count is one answer.
+Parsed check_count(const RangeFlags& flags, RangeRequest& range) noexcept {
+  if (flags.has('D') ? flags.has('M') : flags.has('A') || flags.has('U') || flags.has('k')) {
+    return refused(kBadCountFlags);
+  }
+  if (range.reverse && flags.has('G')) {
+    return refused(kBadCursor);
+  }
+  range.names_only = flags.has('k');
+  range.reverse = false;  // both bounds are what they are
+  return accepted();
+}
+
+}  // namespace
+
+Parsed parse_meta_range(CommandLine line) noexcept {
+  Request& request = line.request;
+  RangeRequest& range = request.range;
+  range = {};
+  range.limit = ~std::uint64_t{0};
+  range.want_cursor = true;
+  request.meta = {};
+  const Token start = line.tokens.next();
+  if (start.empty()) {
+    return refused(kBadFormat);
+  }
+  RangeFlags flags(request);
+  for (std::size_t count = 2; !line.tokens.done(); ++count) {
+    if (count == MetaFlags::kMostTokens) {
+      return refused(kTooManyFlags);
+    }
+    const std::string_view error = flags.take(line.tokens.next());
+    if (!error.empty()) {
+      return refused(error);
+    }
+  }
+  range.base64 = flags.has('b');
+  range.exact = flags.has('e');
+  request.meta.value = flags.has('v');
+  request.meta.quiet = flags.has('q');
+  range.keys_only = !request.meta.value;
+  if (flags.has('G')) {
+    if (!read_cursor(flags.cursor(), range, request.scratch.data())) {
+      return refused(kBadCursor);
+    }
+  } else if (const std::string_view error = read_range(start, flags, request); !error.empty()) {
+    return refused(error);
+  }
+  if (request.op == verb::meta_count) {
+    return check_count(flags, range);
+  }
+  return request.op == verb::meta_range_delete && range.reverse ? refused(kNotBackward) : accepted();
+}
+
+}  // namespace mxkv::protocol

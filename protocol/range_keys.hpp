@@ -1,0 +1,54 @@
+// Inside the parser: the keys of a range, which come as they are or in base64.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "protocol/cursor.hpp"
+#include "protocol/reply.hpp"
+#include "protocol/tokens.hpp"
+
+namespace mxkv::protocol {
+
+/// Longest base64 text of a key.
+inline constexpr std::size_t kMaxEncodedKeyBytes = 4 * ((kMaxKeyBytes + 2) / 3);
+/// Room for one decoded bound: a bound of the longest text may decode to a little more than a key.
+inline constexpr std::size_t kBoundScratch = kMaxEncodedKeyBytes / 4 * 3;
+static_assert(2 * kBoundScratch <= sizeof(Request::scratch));
+static_assert(kMaxCursorBytes <= sizeof(Request::scratch));
+
+/// Turns key tokens into keys; remembers what was wrong with the first that was not one.
+class KeyReader {
+ public:
+  explicit KeyReader(Request& request) noexcept
+      : base64_(request.range.base64), out_(request.scratch.data()) {}
+
+  std::string_view read(std::string_view text, bool clean) noexcept {
+    if (!base64_) {
+      if (!Token{text, clean}.is_key()) {
+        error_ = kBadFormat;
+      }
+      return text;
+    }
+    std::size_t bytes = 0;
+    if (text.size() > kMaxEncodedKeyBytes || !read_base64(text, out_, bytes)) {
+      error_ = kBadEncoding;
+      return {};
+    }
+    if (bytes == 0 || bytes > kMaxKeyBytes) {
+      error_ = kBadFormat;
+    }
+    const std::string_view key(out_, bytes);
+    out_ += kBoundScratch;
+    return key;
+  }
+
+  [[nodiscard]] std::string_view error() const noexcept { return error_; }
+
+ private:
+  bool base64_;
+  char* out_;
+  std::string_view error_;
+};
+
+}  // namespace mxkv::protocol

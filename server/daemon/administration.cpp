@@ -1,0 +1,93 @@
+#include "server/daemon/administration.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+
+#include "protocol/reply.hpp"
+
+namespace mxkv::server {
+
+using protocol::verb;
+
+namespace {
+constexpr std::uint64_t kBytesPerMiB = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kLeastMiB = 16;  // as memory.limit
+}  // namespace
+
+Administration::Administration(runtime::Runtime& runtime, Statistics& statistics, Log& log,
+                               runtime::SteeredClock* clock, const config::ServerOptions& options)
+    : runtime_(runtime),
+      statistics_(statistics),
+      log_(log),
+      clock_(clock),
+      shutdown_allowed_(options.shutdown_command),
+      greatest_limit_(2 * std::min(runtime.budget().limit_bytes(), SIZE_MAX / 2)) {}
+
+std::string Administration::run(const protocol::Request& request) {
+  switch (request.op) {
+    case verb::stats:
+      return statistics_.text(request.argument);
+    case verb::verbosity:
+      return set_verbosity(request.delta);
+    case verb::cache_memlimit:
+      return set_memory_limit(request.delta);
+    case verb::shutdown:
+      return shut_down(request);
+    case verb::debugtime:
+      return steer_clock(request);
+    default:
+      return std::string{protocol::kError};
+  }
+}
+
+std::string Administration::set_verbosity(std::uint64_t level) {
+  log_.set_verbosity(level);
+  statistics_.note_verbosity(level);
+  return std::string{protocol::kOk};
+}
+
+std::string Administration::set_memory_limit(std::uint64_t mebibytes) {
+  if (mebibytes < kLeastMiB) {
+    return "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than " + std::to_string(kLeastMiB) + "m\r\n";
+  }
+  const std::uint64_t bytes = mebibytes * kBytesPerMiB;
+  if (bytes > greatest_limit_) {
+    return "MEMLIMIT_ADJUST_FAILED at most " + std::to_string(greatest_limit_ / kBytesPerMiB) +
+           "m: twice the limit at the start\r\n";
+  }
+  runtime_.budget().set_limit_bytes(bytes);
+  log_.info("cache_memlimit: the memory limit is now " + std::to_string(mebibytes) + "MiB");
+  return std::string{protocol::kOk};
+}
+
+// As if the signal came from outside: the main thread drains and ends. It waits for them; no handler runs.
+std::string Administration::shut_down(const protocol::Request& request) {
+  if (!shutdown_allowed_) {
+    return std::string{protocol::kShutdownOff};
+  }
+  if (request.delta == 0) {
+    return std::string{protocol::kBadShutdown};
+  }
+  log_.info("shutdown: a client asked for it");
+  kill(getpid(), request.argument.empty() ? SIGINT : SIGUSR1);
+  return {};
+}
+
+std::string Administration::steer_clock(const protocol::Request& request) {
+  if (clock_ == nullptr) {
+    return std::string{protocol::kError};
+  }
+  if (request.argument == "p") {
+    clock_->stop();
+  } else if (request.argument == "r") {
+    clock_->go_on();
+  } else {
+    clock_->move_s(request.exptime);
+  }
+  return std::string{protocol::kOk};
+}
+
+}  // namespace mxkv::server

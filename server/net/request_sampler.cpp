@@ -1,0 +1,146 @@
+#include "server/net/request_sampler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mxkv::server {
+
+using protocol::verb;
+
+command_kind kind_of(verb op) noexcept {
+  switch (op) {
+    case verb::get:
+    case verb::gets:
+      return command_kind::get;
+    case verb::gat:
+    case verb::gats:
+      return command_kind::gat;
+    case verb::remove:
+      return command_kind::remove;
+    case verb::incr:
+    case verb::decr:
+      return command_kind::arithmetic;
+    case verb::touch:
+      return command_kind::touch;
+    case verb::meta_get:
+      return command_kind::mg;
+    case verb::meta_set:
+      return command_kind::ms;
+    case verb::meta_delete:
+      return command_kind::md;
+    case verb::meta_arithmetic:
+      return command_kind::ma;
+    default:
+      return protocol::is_storage(op) ? command_kind::set
+             : protocol::is_range(op) ? command_kind::range
+                                      : command_kind::other;
+  }
+}
+
+std::string_view name_of(command_kind kind) noexcept {
+  constexpr std::array<std::string_view, kCommandKinds> kNames{
+      "get", "gat", "set", "delete", "arithmetic", "touch", "mg", "ms", "md", "ma", "range", "other"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+void SlowLog::add(SlowRequest request) {
+  const std::scoped_lock lock{mutex_};
+  if (ring_.size() < kMost) {
+    ring_.push_back(std::move(request));
+  } else {
+    ring_[next_] = std::move(request);
+    next_ = (next_ + 1) % kMost;
+  }
+}
+
+std::vector<SlowRequest> SlowLog::latest() const {
+  const std::scoped_lock lock{mutex_};
+  std::vector<SlowRequest> found = ring_;
+  std::rotate(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(next_), found.end());
+  return found;
+}
+
+void SlowLog::clear() {
+  const std::scoped_lock lock{mutex_};
+  ring_.clear();
+  next_ = 0;
+}
+
+void RequestSampler::configure(const config::StatsOptions& options, const runtime::Clock& clock,
+                               SlowLog& slow, std::uint16_t worker) {
+  one_in_ = options.sample;
+  left_ = options.sample;
+  worker_ = worker;
+  slow_ns_ = std::uint64_t{options.slow_ms} * 1'000'000;
+  clock_ = &clock;
+  slow_ = &slow;
+  if (one_in_ != 0) {
+    latencies_ = std::make_unique<LatencyHistogram[]>(kCommandKinds);
+  }
+}
+
+void RequestSampler::begin(ReplyEntry& entry, const protocol::Request& request) {
+  if (one_in_ == 0) {
+    return;
+  }
+  left_ = one_in_;
+  const command_kind kind = kind_of(request.op);
+  const bool has_key = kind < command_kind::range;
+  if (has_key) {
+    hot_keys_.add(request.key);
+  }
+  if (request.noreply) {
+    return;
+  }
+  if (pending_ == kMostPending) {
+    untimed_.store(untimed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return;
+  }
+  Sample& sample = samples_[pending_++];
+  // Of several keys each has a reply, and so has the END behind them.
+  const bool many = protocol::is_retrieval(request.op) && request.key_count > 1;
+  sample.entry = &entry;
+  sample.generation = entry.generation;
+  sample.ticket = entry.replies.next_ticket() + (many ? request.key_count : 0);
+  sample.begun_ns = clock_->monotonic_ns();
+  sample.kind = kind;
+  sample.key_bytes = has_key ? static_cast<std::uint8_t>(request.key.size()) : 0;
+  std::copy_n(request.key.begin(), sample.key_bytes, sample.key.begin());
+}
+
+void RequestSampler::cancel(const ReplyEntry& entry) noexcept {
+  if (pending_ > 0 && samples_[pending_ - 1].entry == &entry &&
+      samples_[pending_ - 1].ticket == entry.replies.next_ticket()) {
+    --pending_;
+  }
+}
+
+void RequestSampler::look() {
+  const std::uint64_t now_ns = clock_->monotonic_ns();
+  for (std::size_t i = 0; i < pending_;) {
+    const Sample& sample = samples_[i];
+    const bool gone = sample.entry->generation != sample.generation || sample.entry->session == nullptr;
+    if (!gone && !sample.entry->replies.is_past(sample.ticket)) {
+      ++i;
+      continue;
+    }
+    if (!gone) {
+      end(sample, now_ns);
+    }
+    samples_[i] = samples_[--pending_];
+  }
+}
+
+void RequestSampler::end(const Sample& sample, std::uint64_t now_ns) {
+  const std::uint64_t took_ns = now_ns - sample.begun_ns;
+  latencies_[static_cast<std::size_t>(sample.kind)].add(took_ns);
+  if (slow_ns_ != 0 && took_ns >= slow_ns_) {
+    slow_->add({.unix_us = clock_->unix_us(),
+                .nanoseconds = took_ns,
+                .kind = sample.kind,
+                .worker = worker_,
+                .key = {sample.key.data(), sample.key_bytes}});
+  }
+}
+
+}  // namespace mxkv::server

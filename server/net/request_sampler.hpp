@@ -1,0 +1,133 @@
+// Times a sample of a worker's requests, by kind of command, and counts their keys.
+//
+// One of every `one_in` requests is timed from when its line was taken to the end of the round in which its
+// reply, and so all replies before it, went to the socket: what the server adds to a request's time. The
+// others pay one decrement. Up to kMostPending samples run at once; who comes while all do is not timed, and
+// is counted.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/options.hpp"
+#include "protocol/request.hpp"
+#include "runtime/base/clock.hpp"
+#include "server/net/hot_keys.hpp"
+#include "server/net/latency_histogram.hpp"
+#include "server/reply/reply_directory.hpp"
+
+namespace mxkv::server {
+
+/// What latencies are told apart by.
+enum class command_kind : std::uint8_t {
+  get,
+  gat,
+  set,
+  remove,
+  arithmetic,
+  touch,
+  mg,
+  ms,
+  md,
+  ma,
+  range,
+  other
+};
+inline constexpr std::size_t kCommandKinds = static_cast<std::size_t>(command_kind::other) + 1;
+[[nodiscard]] command_kind kind_of(protocol::verb op) noexcept;
+[[nodiscard]] std::string_view name_of(command_kind kind) noexcept;
+
+/// A request that took long.
+struct SlowRequest {
+  std::uint64_t unix_us = 0;  ///< when it ended
+  std::uint64_t nanoseconds = 0;
+  command_kind kind = command_kind::other;
+  std::uint16_t worker = 0;
+  std::string key{};
+};
+
+/// The latest of them. Thread-safety: any thread; it is seldom touched.
+class SlowLog {
+ public:
+  static constexpr std::size_t kMost = 128;
+
+  void add(SlowRequest request);
+  /// The oldest first.
+  [[nodiscard]] std::vector<SlowRequest> latest() const;
+  void clear();
+
+ private:
+  mutable std::mutex mutex_;  ///< guards all
+  std::vector<SlowRequest> ring_;
+  std::size_t next_ = 0;
+};
+
+/// Thread-safety: owner worker only, but for what is said of any thread.
+class RequestSampler {
+ public:
+  static constexpr std::size_t kMostPending = 32;
+
+  RequestSampler() = default;
+  RequestSampler(const RequestSampler&) = delete;
+  RequestSampler& operator=(const RequestSampler&) = delete;
+  /// Without this nothing is sampled. Start-up only; what it refers to outlives this.
+  void configure(const config::StatsOptions& options, const runtime::Clock& clock, SlowLog& slow,
+                 std::uint16_t worker);
+
+  /// Whether the next request is one of the sample.
+  [[nodiscard]] bool due() noexcept { return --left_ == 0; }
+  /// It is about to be started.
+  void begin(ReplyEntry& entry, const protocol::Request& request);
+  /// It was not started after all.
+  void cancel(const ReplyEntry& entry) noexcept;
+  /// What was written so far has gone to the sockets.
+  void end_round() {
+    if (pending_ != 0) [[unlikely]] {
+      look();
+    }
+  }
+
+  // Any thread.
+  [[nodiscard]] std::uint32_t one_in() const noexcept { return one_in_; }
+  /// Null: nothing is sampled.
+  [[nodiscard]] const LatencyHistogram* latencies(command_kind kind) const noexcept {
+    return latencies_ == nullptr ? nullptr : &latencies_[static_cast<std::size_t>(kind)];
+  }
+  [[nodiscard]] const HotKeys& hot_keys() const noexcept { return hot_keys_; }
+  [[nodiscard]] HotKeys& hot_keys() noexcept { return hot_keys_; }
+  [[nodiscard]] std::uint64_t untimed() const noexcept { return untimed_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Sample {
+    ReplyEntry* entry;
+    std::uint32_t generation;
+    std::uint32_t ticket;  ///< its last reply
+    std::uint64_t begun_ns;
+    command_kind kind;
+    std::uint8_t key_bytes;
+    std::array<char, protocol::kMaxKeyBytes> key;
+  };
+
+  void look();
+  void end(const Sample& sample, std::uint64_t now_ns);
+
+  std::uint64_t left_ = 0;  ///< 0: goes round once in an age of the world
+  std::size_t pending_ = 0;
+  std::uint32_t one_in_ = 0;
+  std::uint16_t worker_ = 0;
+  std::uint64_t slow_ns_ = 0;  ///< 0: none is slow
+  const runtime::Clock* clock_ = nullptr;
+  SlowLog* slow_ = nullptr;
+  std::unique_ptr<LatencyHistogram[]> latencies_;
+  std::array<Sample, kMostPending> samples_;
+  HotKeys hot_keys_;
+  std::atomic<std::uint64_t> untimed_{0};  // relaxed, one writer
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,56 @@
+// BasicSession's functions: letting a client in. Part of session_impl.hpp.
+#pragma once
+
+#include "protocol/reply.hpp"
+#include "server/net/session.hpp"
+
+namespace mxkv::server {
+
+// Until a client has said who it is, only a set with its name and password counts; key, flags and time of
+// that mean nothing. What any other command brings along is swallowed.
+template <class Host>
+std::size_t BasicSession<Host>::take_login(std::string_view data) {
+  protocol::Request& request = host_->request;
+  const protocol::Parsed parsed = host_->parser.parse(data.data(), data.size(), line_, request);
+  if (parsed.what == protocol::outcome::need_more) {
+    --taken_;
+    return 0;
+  }
+  if (parsed.what == protocol::outcome::close) {
+    closing_ = true;
+    return data.size();
+  }
+  const bool accepted = parsed.what == protocol::outcome::request;
+  const bool has_block = accepted && protocol::takes_value(request.op);
+  const std::uint64_t block = has_block ? request.value_bytes + protocol::kCrLf.size() : parsed.swallow;
+  const bool logs_in = accepted && request.op == protocol::verb::set;
+  if (logs_in && request.value_bytes <= Credentials::kMostBytes) {
+    value_left_ = block;
+    input_ = input::credentials;
+  } else if (block > 0) {
+    swallow(block, logs_in ? protocol::kLongLogin : protocol::kUnauthenticated);
+  } else {
+    answer(protocol::kUnauthenticated);
+  }
+  return parsed.consumed;
+}
+
+template <class Host>
+std::size_t BasicSession<Host>::take_credentials(std::string_view data) {
+  const auto bytes = static_cast<std::size_t>(value_left_);
+  if (data.size() < bytes) {
+    return 0;  // few bytes: they are held until the rest comes
+  }
+  value_left_ = 0;
+  const std::string_view block = data.substr(0, bytes - protocol::kCrLf.size());
+  const bool whole = data.substr(block.size(), protocol::kCrLf.size()) == protocol::kCrLf;
+  const std::string_view verdict = whole ? host_->credentials->judge(block) : protocol::kBadLoginEnd;
+  if (verdict == protocol::kStored) {
+    after_ = input::line;
+  }
+  input_ = after_;
+  answer(verdict);
+  return bytes;
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,51 @@
+// Many small pieces of one reply, written without asking the queue for each: takes all the room that a block
+// has, and hands on what was written when the room is used up, or at the end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "server/reply/reply_queue.hpp"
+
+namespace mxkv::server {
+
+/// While there is room that was not handed on, nobody else may call the queue. Thread-safety: owner worker
+/// only.
+class ReplyWriter {
+ public:
+  ReplyWriter(ReplyQueue* queue, std::uint32_t ticket) noexcept : queue_(queue), ticket_(ticket) {}
+  ~ReplyWriter() { flush(); }
+  ReplyWriter(const ReplyWriter&) = delete;
+  ReplyWriter& operator=(const ReplyWriter&) = delete;
+
+  /// Room for up to `most` (at most ReplyQueue::kMostReserved) bytes, of which commit() says how many it
+  /// became.
+  [[nodiscard]] char* reserve(std::size_t most) {
+    if (static_cast<std::size_t>(limit_ - at_) < most) [[unlikely]] {
+      flush();
+      const std::span<char> room = queue_->reserve_all(ticket_, most);
+      begin_ = at_ = room.data();
+      limit_ = begin_ + room.size();
+    }
+    return at_;
+  }
+  void commit(char* end) noexcept { at_ = end; }
+
+  /// Hands on what was written: then the queue may be called.
+  void flush() noexcept {
+    if (begin_ != nullptr) {
+      queue_->commit(ticket_, at_);
+      begin_ = at_ = limit_ = nullptr;
+    }
+  }
+
+ private:
+  ReplyQueue* queue_;
+  std::uint32_t ticket_;
+  char* begin_ = nullptr;  ///< of the room; null: none is held
+  char* at_ = nullptr;
+  char* limit_ = nullptr;
+};
+
+}  // namespace mxkv::server

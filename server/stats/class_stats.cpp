@@ -1,0 +1,101 @@
+#include "server/stats/class_stats.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "runtime/memory/size_classes.hpp"
+#include "runtime/scheduler/runtime.hpp"
+#include "server/stats/memory_stats.hpp"
+#include "server/stats/stat_text.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+/// Of memcached's LRU lists and their crawler, which there are none of.
+constexpr std::array kListNames{"number_hot",
+                                "number_warm",
+                                "number_cold",
+                                "age_hot",
+                                "age_warm",
+                                "age",
+                                "evicted_nonzero",
+                                "evicted_time",
+                                "tailrepairs",
+                                "evicted_active",
+                                "crawler_items_checked",
+                                "moves_to_cold",
+                                "lrutail_reflocked",
+                                "moves_within_lru",
+                                "moves_to_warm",
+                                "direct_reclaims",
+                                "hits_to_hot",
+                                "hits_to_warm",
+                                "hits_to_cold",
+                                "hits_to_temp"};
+
+constexpr std::array kCommandNames{
+    std::pair{counter::get_hits, "get_hits"},       std::pair{counter::cmd_set, "cmd_set"},
+    std::pair{counter::delete_hits, "delete_hits"}, std::pair{counter::incr_hits, "incr_hits"},
+    std::pair{counter::decr_hits, "decr_hits"},     std::pair{counter::cas_hits, "cas_hits"},
+    std::pair{counter::cas_badval, "cas_badval"},   std::pair{counter::touch_hits, "touch_hits"},
+};
+
+}  // namespace
+
+void add_item_stats(StatText& text, const Store& store, std::uint64_t items, std::uint64_t bytes) {
+  if (items == 0) {
+    return;
+  }
+  text.add("items:1:number", items);
+  text.add("items:1:mem_requested", bytes);
+  text.add("items:1:outofmemory", store.total(counter::store_no_memory));
+  text.add("items:1:evicted", store.total(counter::evictions));
+  text.add("items:1:evicted_unfetched", store.total(counter::evicted_unfetched));
+  text.add("items:1:reclaimed", store.total(counter::reclaimed));
+  text.add("items:1:expired_unfetched", store.total(counter::expired_unfetched));
+  text.add("items:1:crawler_reclaimed", store.total(counter::swept_items));
+  for (const char* name : kListNames) {
+    text.add(std::string{"items:1:"} + name, 0);
+  }
+}
+
+void add_slab_stats(StatText& text, runtime::Runtime& runtime, const Store& store) {
+  std::size_t active = 0;
+  for (std::size_t size_class = 0; size_class < runtime::kSizeClasses; ++size_class) {
+    const runtime::ValueClassStats sum = sum_of_class(runtime, size_class);
+    if (sum.spans == 0) {
+      continue;
+    }
+    const std::string prefix = std::to_string(size_class + 1) + ":";
+    const std::size_t in_page = std::max<std::size_t>(runtime::kSpanBytes / sum.block_bytes, 1);
+    const std::size_t chunks = std::max(sum.spans * in_page, sum.live_blocks);
+    text.add(prefix + "chunk_size", sum.block_bytes);
+    text.add(prefix + "chunks_per_page", in_page);
+    text.add(prefix + "total_pages", sum.spans);
+    text.add(prefix + "total_chunks", chunks);
+    text.add(prefix + "used_chunks", sum.live_blocks);
+    text.add(prefix + "free_chunks", chunks - sum.live_blocks);
+    text.add(prefix + "free_chunks_end", 0);
+    for (const auto& [which, name] : kCommandNames) {
+      text.add(prefix + name, active == 0 ? store.total(which) : 0);
+    }
+    ++active;
+  }
+  text.add("active_slabs", active);
+  text.add("total_malloced", runtime.budget().category_bytes(runtime::memory_category::items));
+}
+
+void add_size_stats(StatText& text, runtime::Runtime& runtime) {
+  for (std::size_t size_class = 0; size_class < runtime::kSizeClasses; ++size_class) {
+    const runtime::ValueClassStats sum = sum_of_class(runtime, size_class);
+    if (sum.live_blocks != 0) {
+      text.add(std::to_string(sum.block_bytes), sum.live_blocks);
+    }
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,123 @@
+#include "server/stats/observed_stats.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/reply.hpp"
+#include "server/net/network.hpp"
+#include "server/net/request_sampler.hpp"
+#include "server/stats/stat_text.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+constexpr std::array kPercentiles{std::pair{500'000U, "p50_ns"},    std::pair{900'000U, "p90_ns"},
+                                  std::pair{990'000U, "p99_ns"},    std::pair{999'000U, "p99.9_ns"},
+                                  std::pair{999'900U, "p99.99_ns"}, std::pair{1'000'000U, "max_ns"}};
+
+void add_percentiles(StatText& text, const std::string& prefix, const LatencyHistogram::Counts& counts) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t count : counts) {
+    all += count;
+  }
+  if (all == 0) {
+    return;
+  }
+  text.add(prefix + "samples", all);
+  for (const auto& [per_million, name] : kPercentiles) {
+    text.add(prefix + name, LatencyHistogram::percentile(counts, per_million));
+  }
+}
+
+/// A key as one word of a line.
+std::string in_one_word(std::string_view key) {
+  if (!key.empty() && protocol::is_printable_key(key)) {
+    return std::string{key};
+  }
+  std::string text(4 * ((key.size() + 2) / 3), '\0');
+  protocol::write_base64(text.data(), key);
+  return "base64:" + text;
+}
+
+}  // namespace
+
+void add_latency_stats(StatText& text, const Network& network) {
+  const std::vector<const RequestSampler*>& samplers = network.samplers();
+  text.add("sampled_one_in", samplers.front()->one_in());
+  std::uint64_t untimed = 0;
+  for (const RequestSampler* sampler : samplers) {
+    untimed += sampler->untimed();
+  }
+  text.add("samples_untimed", untimed);
+  for (std::size_t i = 0; i < kCommandKinds; ++i) {
+    const auto kind = static_cast<command_kind>(i);
+    LatencyHistogram::Counts sum{};
+    for (const RequestSampler* sampler : samplers) {
+      if (sampler->latencies(kind) != nullptr) {
+        sampler->latencies(kind)->add_to(sum);
+      }
+    }
+    add_percentiles(text, std::string{name_of(kind)} + ":", sum);
+  }
+  for (std::size_t worker = 0; worker < samplers.size(); ++worker) {
+    for (std::size_t i = 0; i < kCommandKinds; ++i) {
+      const auto kind = static_cast<command_kind>(i);
+      LatencyHistogram::Counts counts{};
+      if (samplers[worker]->latencies(kind) != nullptr) {
+        samplers[worker]->latencies(kind)->add_to(counts);
+      }
+      add_percentiles(text, "worker:" + std::to_string(worker) + ":" + std::string{name_of(kind)} + ":",
+                      counts);
+    }
+  }
+}
+
+void add_slow_stats(StatText& text, const Network& network) {
+  std::size_t number = 0;
+  for (const SlowRequest& slow : network.slow_log().latest()) {
+    const std::string prefix = std::to_string(number++) + ":";
+    text.add(prefix + "time_us", slow.unix_us);
+    text.add(prefix + "took_ns", slow.nanoseconds);
+    text.add(prefix + "command", name_of(slow.kind));
+    text.add(prefix + "worker", slow.worker);
+    if (!slow.key.empty()) {
+      text.add(prefix + "key", in_one_word(slow.key));
+    }
+  }
+}
+
+void add_hot_stats(StatText& text, const Network& network) {
+  std::map<std::string, std::uint64_t> sums;
+  for (const RequestSampler* sampler : network.samplers()) {
+    for (const HotKeys::Count& count : sampler->hot_keys().counts()) {
+      sums[count.key] += count.samples;
+    }
+  }
+  std::vector<std::pair<std::uint64_t, std::string>> found;
+  for (const auto& [key, samples] : sums) {
+    found.emplace_back(samples, key);
+  }
+  std::ranges::sort(found, std::greater{});
+  found.resize(std::min(found.size(), HotKeys::kMost));
+  for (const auto& [samples, key] : found) {
+    text.add(in_one_word(key), samples);
+  }
+}
+
+void add_connection_stats(StatText& text, const Network& network) {
+  for (const ConnectionFacts& one : network.connections()) {
+    const std::string prefix = std::to_string(one.descriptor) + ":";
+    text.add(prefix + "addr", one.peer);
+    text.add(prefix + "listen_addr", one.own);
+    text.add(prefix + "state", one.sends ? "conn_mwrite" : "conn_read");
+    text.add(prefix + "secs_since_last_cmd", one.idle_seconds);
+    text.add(prefix + "worker", one.worker);
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,135 @@
+// How long items have been idle, and which of them are the idlest: what eviction goes by.
+//
+// Histograms of the idle times of items met lately, on a logarithmic scale of eight steps an octave. What is
+// in them grows older as time goes by, as the items themselves do; and they forget: when they are full every
+// count is halved. They should hold as many as there are items: keys that are neighbours are often of an age.
+// No lists, so a read costs no more than its access stamp.
+//
+// An item that nobody has read since it was stored counts as idle for twice as long as it was: most of those
+// are never read. So they have a histogram of their own.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace mxkv::server {
+
+/// Thread-safety: owner worker only.
+class IdleTimes {
+ public:
+  struct Seen {
+    std::uint64_t idle_us;
+    bool read;  ///< since it was stored
+  };
+
+  /// Notes an item that was met.
+  void note(Seen item, std::uint64_t now_us) noexcept {
+    Group& group = groups_of(item.read)[step_of(item.idle_us)];
+    group.count += 1;
+    group.sum_us += static_cast<double>(now_us) - static_cast<double>(item.idle_us);
+    if (static_cast<std::uint64_t>(++total_) % kLookEvery == 0) {
+      draw_line(now_us);
+    }
+  }
+
+  /// Whether an item belongs to the idlest part of those that were noted. Of items that are level with the
+  /// line as many are told so as keep the part, in turn.
+  [[nodiscard]] bool is_idlest(Seen item) noexcept {
+    const unsigned step = step_of(item.idle_us) + (item.read ? 0 : kUnreadSteps);
+    if (step != line_) {
+      return step > line_;
+    }
+    owed_ += at_line_;
+    if (owed_ < 1) {
+      return false;
+    }
+    owed_ -= 1;
+    return true;
+  }
+
+  /// How many are noted before it begins to forget.
+  void remember(std::uint64_t items) noexcept { most_ = std::max<std::uint64_t>(items, kLeastNoted); }
+  [[nodiscard]] std::uint64_t noted() const noexcept { return static_cast<std::uint64_t>(total_); }
+
+  /// The part of all that is to be told idlest, 0 to 1.
+  void set_part(double part, std::uint64_t now_us) noexcept {
+    part_ = part;
+    draw_line(now_us);
+  }
+
+ private:
+  static constexpr unsigned kStepsAnOctave = 8;
+  static constexpr unsigned kSteps = 64 * kStepsAnOctave;
+  static constexpr unsigned kUnreadSteps = kStepsAnOctave;  ///< twice as long
+  static constexpr std::uint64_t kLookEvery = 64;
+  static constexpr std::uint64_t kLeastNoted = 8192;
+  static constexpr double kLongestUs = 1e18;
+
+  /// Items of one step: how many, and the sum of the times (us) when they were last accessed.
+  struct Group {
+    double count = 0;
+    double sum_us = 0;
+  };
+  using Groups = std::array<Group, kSteps>;
+
+  static unsigned step_of(std::uint64_t idle_us) noexcept {
+    const auto octave = static_cast<unsigned>(std::bit_width(idle_us | kStepsAnOctave)) - 1;  // 3 to 63
+    return octave * kStepsAnOctave + static_cast<unsigned>(idle_us >> (octave - 3) & (kStepsAnOctave - 1));
+  }
+
+  Groups& groups_of(bool read) noexcept { return read ? read_ : unread_; }
+
+  /// Moves each group to the step where it belongs now. From the last: none is met twice.
+  static void age(Groups& groups, std::uint64_t now_us) noexcept {
+    for (unsigned step = kSteps; step-- > 0;) {
+      Group& group = groups[step];
+      if (group.count == 0) {
+        continue;
+      }
+      const double idle_us = static_cast<double>(now_us) - group.sum_us / group.count;
+      const unsigned to = step_of(static_cast<std::uint64_t>(std::clamp(idle_us, 0.0, kLongestUs)));
+      if (to > step) {
+        groups[to].count += group.count;
+        groups[to].sum_us += group.sum_us;
+        group = {};
+      }
+    }
+  }
+
+  void draw_line(std::uint64_t now_us) noexcept {
+    age(read_, now_us);
+    age(unread_, now_us);
+    if (total_ >= static_cast<double>(most_)) {
+      total_ /= 2;
+      for (Groups* groups : {&read_, &unread_}) {
+        for (Group& group : *groups) {
+          group.count /= 2;
+          group.sum_us /= 2;
+        }
+      }
+    }
+    double wanted = part_ * total_;
+    line_ = kSteps + kUnreadSteps;
+    at_line_ = 0;
+    while (line_ > 0 && wanted > 0) {
+      --line_;
+      const double here = (line_ < kSteps ? read_[line_].count : 0) +
+                          (line_ >= kUnreadSteps ? unread_[line_ - kUnreadSteps].count : 0);
+      at_line_ = here == 0 ? 0 : std::min(1.0, wanted / here);
+      wanted -= here;
+    }
+  }
+
+  Groups read_{};
+  Groups unread_{};
+  double total_ = 0;
+  std::uint64_t most_ = kLeastNoted;
+  double part_ = 0;
+  unsigned line_ = kSteps + kUnreadSteps;  ///< the step that the part ends in
+  double at_line_ = 0;                     ///< part of that step's items that belong to it
+  double owed_ = 0;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,29 @@
+// What the store does of its own to an item that a reader or a walk has met: removes it, or moves it to
+// another block. Nobody is answered, no order is kept, and where another item is by then nothing is done.
+//
+// `seen` is the leaf's word of the item, which must be safe to read. Thread-safety: on a worker.
+#pragma once
+
+#include <cstdint>
+
+namespace mxkv::runtime {
+class Worker;
+}
+
+namespace mxkv::server {
+
+class Item;
+
+/// Starts to remove an item, unless it is live by then.
+void start_expiry(runtime::Worker& worker, std::uint64_t seen);
+
+/// Starts to remove an item, live or not.
+void start_eviction(runtime::Worker& worker, std::uint64_t seen);
+
+/// Starts to put a copy of an item in its place, in another block; out of memory it stays.
+void start_move(runtime::Worker& worker, std::uint64_t seen);
+
+/// An item has left the tree: counts that, and frees it when nobody can read it any more.
+void retire_item(runtime::Worker& worker, Item* item);
+
+}  // namespace mxkv::server

@@ -1,0 +1,104 @@
+// `watch`: what happens to items, told to clients that asked for it, in memcached's lines.
+//
+// A watcher has a bounded buffer: what does not fit is lost and counted, so that a slow one never holds up
+// the server. While nobody watches, an event costs a load and a branch.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mxkv::runtime {
+class Worker;
+}
+
+namespace mxkv::server {
+
+class Item;
+
+/// Kinds of events, as bits.
+namespace watched {
+inline constexpr std::uint32_t kFetchers = 1;
+inline constexpr std::uint32_t kMutations = 2;
+inline constexpr std::uint32_t kEvictions = 4;
+inline constexpr std::uint32_t kDeletions = 8;
+}  // namespace watched
+
+/// One client that watches. Thread-safety: any thread.
+class Watcher {
+ public:
+  static constexpr std::size_t kMostBytes = std::size_t{256}
+                                            << 10U;  ///< kept until its connection takes them
+
+  Watcher(std::uint32_t kinds, std::uint16_t worker) noexcept : kinds_(kinds), worker_(worker) {}
+
+  [[nodiscard]] std::uint32_t kinds() const noexcept { return kinds_; }
+  [[nodiscard]] std::uint16_t worker() const noexcept { return worker_; }
+
+  enum class offered : std::uint8_t { kept, kept_wake, lost };
+  /// Keeps a line if there is room. kept_wake: nobody was told yet that there is something to take.
+  offered offer(std::string_view line);
+  /// All that was kept.
+  [[nodiscard]] std::string take();
+
+ private:
+  const std::uint32_t kinds_;
+  const std::uint16_t worker_;
+  std::mutex mutex_;  ///< guards the rest
+  std::string lines_;
+  std::uint64_t lost_ = 0;  ///< since the last line that was kept
+  bool woken_ = false;
+};
+
+/// All watchers. Thread-safety: any thread, unless it says otherwise.
+class WatchHub {
+ public:
+  static constexpr std::size_t kMostWatchers = 20;  ///< as memcached
+
+  /// How the side that has the sockets of a worker learns that one of its watchers has lines. `from` runs
+  /// now.
+  struct Waker {
+    void* context = nullptr;
+    void (*wake)(void* context, runtime::Worker& from) = nullptr;
+  };
+  /// Worker by worker. Start-up only.
+  void add_waker(Waker waker) { wakers_.push_back(waker); }
+
+  /// Null: there are too many.
+  [[nodiscard]] std::shared_ptr<Watcher> add(std::uint32_t kinds, std::uint16_t worker);
+  void remove(const std::shared_ptr<Watcher>& watcher);
+
+  /// Whether anybody wants to know of any of these. Relaxed: who began to watch sees what comes soon after.
+  [[nodiscard]] bool wants(std::uint32_t kinds) const noexcept {
+    return (wanted_.load(std::memory_order_relaxed) & kinds) != 0;
+  }
+
+  // Events, if wanted.
+  void fetched(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes);
+  void stored(runtime::Worker& worker, std::string_view key, std::string_view status,
+              std::string_view command, std::uint32_t expiry, std::uint64_t bytes);
+  void deleted(runtime::Worker& worker, std::string_view key, std::string_view command, std::uint64_t bytes);
+  void evicted(runtime::Worker& worker, const Item& item);
+
+  [[nodiscard]] std::size_t watchers() const;
+  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+
+ private:
+  void tell(runtime::Worker& worker, std::uint32_t kind, const std::string& what);
+  void settle_wanted() noexcept;
+
+  std::atomic<std::uint32_t> wanted_{0};
+  std::atomic<std::uint64_t> number_{0};  // relaxed: each line has its own
+  std::atomic<std::uint64_t> sent_{0};    // relaxed: statistics
+  std::atomic<std::uint64_t> lost_{0};
+  std::vector<Waker> wakers_;
+  mutable std::mutex mutex_;  ///< guards watchers_
+  std::vector<std::shared_ptr<Watcher>> watchers_;
+};
+
+}  // namespace mxkv::server

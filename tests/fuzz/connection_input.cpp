@@ -1,0 +1,118 @@
+// Whole connections: bytes go through a session to the real store, and what comes back must be one reply for
+// each request.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "tests/fuzz/inputs.hpp"
+#include "tests/fuzz/owed.hpp"
+#include "tests/fuzz/reply_shapes.hpp"
+#include "tests/fuzz/stepped_server.hpp"
+
+namespace mxkv::fuzz {
+namespace {
+
+// The second byte of an input: '@' for nothing of it, 'A' for two workers, and so on.
+constexpr unsigned kTwoWorkers = 1;
+constexpr unsigned kBoundLeaves = 2;
+constexpr unsigned kNarrow = 4;  ///< small limits, and a client that reads slowly
+constexpr unsigned kShortOfMemory = 8;
+constexpr unsigned kEvicts = 16;
+constexpr unsigned kAuthenticates = 32;
+
+constexpr std::size_t kMostBytes = std::size_t{256} << 10U;
+
+/// A byte that no text has stands for many, so that short inputs hold long values and lines.
+std::string unfolded(std::string_view input) {
+  constexpr char kMany = '\xFE';
+  constexpr std::size_t kHowMany = 500;
+  std::string stream;
+  for (const char byte : input) {
+    if (byte == kMany) {
+      stream.append(kHowMany, 'x');
+    } else {
+      stream.push_back(byte);
+    }
+  }
+  stream.resize(std::min(stream.size(), kMostBytes));
+  return stream;
+}
+
+ServerPlan plan_of(unsigned char cuts, unsigned kind) {
+  const auto has = [kind](unsigned bit) { return (kind & bit) != 0; };
+  return {.workers = has(kTwoWorkers) ? std::size_t{2} : std::size_t{1},
+          .bound_leaves = has(kBoundLeaves),
+          .small_limits = has(kNarrow),
+          .short_of_memory = has(kShortOfMemory),
+          .evicts = has(kEvicts),
+          .cuts = cuts,
+          .reads_slowly = has(kNarrow)};
+}
+
+/// What may differ from run to run, as '#': uniques, which tell in what order keys that have nothing to do
+/// with each other were written, and whether an item was read, which reads that overlap may see or not.
+std::string settled_part(std::string replies) {
+  for (const std::string_view told : {"fetch=yes", "fetch=no", " h0", " h1"}) {
+    for (std::size_t at = replies.find(told); at != std::string::npos; at = replies.find(told, at)) {
+      replies.replace(at, told.size(), "#");
+    }
+  }
+  constexpr std::size_t kDigitsOfUniques = 16;
+  std::string text;
+  for (std::size_t at = 0; at < replies.size();) {
+    const std::size_t end = std::min(replies.find_first_not_of("0123456789", at), replies.size());
+    if (end - at >= kDigitsOfUniques) {
+      text.push_back('#');
+    } else {
+      text.append(replies, at, end - at);
+    }
+    if (end < replies.size()) {
+      text.push_back(replies[end]);
+    }
+    at = end + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string check_connection_input(std::string_view input) {
+  if (input.size() < 2) {
+    return {};
+  }
+  const unsigned kind = static_cast<unsigned char>(input[1]);
+  ServerPlan plan = plan_of(static_cast<unsigned char>(input[0]), kind);
+  const std::string stream = unfolded(input.substr(2));
+  const config::LimitOptions limits = limits_of(plan);
+
+  server::Credentials known;
+  server::Credentials* credentials = nullptr;
+  if ((kind & kAuthenticates) != 0) {
+    known.replace(server::Users::parse("user:pass\n", "users").value());
+    credentials = &known;
+  }
+  const Served served = serve(stream, plan, credentials);
+  if (!served.wrong.empty()) {
+    return served.wrong;
+  }
+  const std::vector<Owed> owed = owed_for(
+      stream, {.value_bytes = limits.value_bytes, .get_line_bytes = limits.get_line_bytes}, credentials);
+  for (const std::string& replies : served.replies) {
+    std::string wrong = settle(owed, replies);
+    if (!wrong.empty()) {
+      return wrong;
+    }
+  }
+  // How much memory is left, and what is under way when a client begins to watch, depend on the cuts.
+  const auto has = [&stream](std::string_view word) { return stream.find(word) != std::string::npos; };
+  if (!is_deterministic(plan) || has("cache_memlimit") || has("watch")) {
+    return {};
+  }
+  plan.cuts = ~std::uint32_t{0};
+  const Served whole = serve(stream, plan, credentials);
+  return settled_part(whole.replies.front()) == settled_part(served.replies.front())
+             ? whole.wrong
+             : "in pieces:\n" + served.replies.front() + "\nat once:\n" + whole.replies.front();
+}
+
+}  // namespace mxkv::fuzz

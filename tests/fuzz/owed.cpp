@@ -1,0 +1,178 @@
+#include "tests/fuzz/owed.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "protocol/reply.hpp"
+
+namespace mxkv::fuzz {
+namespace {
+
+using protocol::outcome;
+using protocol::verb;
+
+/// Goes through a stream, request by request.
+class Ledger {
+ public:
+  Ledger(std::string_view stream, const protocol::ParserLimits& limits, server::Credentials* credentials)
+      : rest_(stream), parser_(limits), credentials_(credentials) {}
+
+  std::vector<Owed> all() {
+    while (take()) {
+    }
+    return std::move(owed_);
+  }
+
+ private:
+  /// One request; false: nothing more is answered.
+  bool take() {
+    protocol::LineState line;
+    const protocol::Parsed parsed = parser_.parse(rest_.data(), rest_.size(), line, *request_);
+    if (parsed.what == outcome::need_more || parsed.what == outcome::close) {
+      return false;
+    }
+    rest_.remove_prefix(parsed.consumed);
+    if (credentials_ != nullptr) {
+      return log_in(parsed);
+    }
+    if (parsed.what == outcome::error) {
+      return skip(parsed.swallow) && owe(parsed.error);
+    }
+    return take_request();
+  }
+
+  bool take_request() {
+    const protocol::Request& request = *request_;
+    if (protocol::takes_value(request.op)) {
+      const std::string_view end = rest_.substr(std::min<std::uint64_t>(request.value_bytes, rest_.size()));
+      if (!skip(request.value_bytes + 2)) {
+        return false;
+      }
+      if (!end.starts_with(protocol::kCrLf)) {
+        if (!request.noreply) {
+          owe(protocol::kBadDataChunk);
+          owed_.back().how = Owed::form::bad_block;
+        }
+        return true;
+      }
+    }
+    switch (request.op) {
+      case verb::quit:
+        return false;
+      case verb::version:
+        return owe(kVersionLine);
+      case verb::meta_noop:
+        return owe(protocol::kMetaNoop);
+      case verb::tune:
+        return owe(request.noreply ? std::string_view{} : protocol::kOk);
+      case verb::watch:
+        owe(protocol::kOk);
+        owed_.back().how = Owed::form::stream;
+        return false;
+      case verb::stats:
+      case verb::verbosity:
+      case verb::cache_memlimit:
+      case verb::debugtime:
+      case verb::shutdown: {
+        const std::string text = administer(request);
+        return owe(request.noreply ? std::string_view{} : text) && !text.empty();
+      }
+      default:
+        return request.noreply || owe_shaped();
+    }
+  }
+
+  /// Before the client has said who it is.
+  bool log_in(const protocol::Parsed& parsed) {
+    const bool accepted = parsed.what == outcome::request;
+    const bool has_block = accepted && protocol::takes_value(request_->op);
+    const std::string_view block = rest_;
+    if (!skip(has_block ? request_->value_bytes + 2 : parsed.swallow)) {
+      return false;
+    }
+    if (!accepted || request_->op != verb::set) {
+      return owe(protocol::kUnauthenticated);
+    }
+    if (request_->value_bytes > server::Credentials::kMostBytes) {
+      return owe(protocol::kLongLogin);
+    }
+    const auto bytes = static_cast<std::size_t>(request_->value_bytes);
+    if (block.substr(bytes, 2) != protocol::kCrLf) {
+      return owe(protocol::kBadLoginEnd);
+    }
+    const std::string_view verdict = credentials_->judge(block.substr(0, bytes));
+    if (verdict == protocol::kStored) {
+      credentials_ = nullptr;
+    }
+    return owe(verdict);
+  }
+
+  bool owe(std::string_view text) {
+    if (!text.empty()) {
+      owed_.emplace_back().text = text;
+    }
+    return true;
+  }
+
+  bool owe_shaped() {
+    const protocol::Request& request = *request_;
+    Owed& owed = owed_.emplace_back();
+    owed.how = Owed::form::shaped;
+    owed.op = request.op;
+    owed.key = request.key;
+    if (protocol::is_retrieval(request.op)) {
+      owed.keys = request.keys;
+      owed.key_count = request.key_count;
+    }
+    if (protocol::is_meta(request.op) ||
+        (request.op >= verb::meta_range && request.op <= verb::meta_range_delete)) {
+      owed.meta = request.meta;
+    }
+    if (protocol::is_range(request.op)) {
+      owed.reverse = request.range.reverse;
+      owed.base64 = request.range.base64;
+      owed.keys_only = request.range.keys_only;
+      owed.with_cas = request.range.with_cas;
+      owed.by_delimiter = !request.range.delimiter.empty();
+    }
+    return true;
+  }
+
+  /// Leaves out what belongs to a request; false: it does not come to its end.
+  bool skip(std::uint64_t bytes) {
+    if (bytes > rest_.size()) {
+      return false;
+    }
+    rest_.remove_prefix(static_cast<std::size_t>(bytes));
+    return true;
+  }
+
+  std::string_view rest_;
+  protocol::Parser parser_;
+  server::Credentials* credentials_;
+  std::unique_ptr<protocol::Request> request_ = std::make_unique<protocol::Request>();
+  std::vector<Owed> owed_;
+};
+
+}  // namespace
+
+std::string administer(const protocol::Request& request) {
+  switch (request.op) {
+    case verb::stats:
+      return "STAT group " + std::string{request.argument} + "\r\nEND\r\n";
+    case verb::shutdown:
+      return {};
+    case verb::debugtime:
+      return std::string{protocol::kError};
+    default:
+      return std::string{protocol::kOk};
+  }
+}
+
+std::vector<Owed> owed_for(std::string_view stream, const protocol::ParserLimits& limits,
+                           server::Credentials* credentials) {
+  return Ledger{stream, limits, credentials}.all();
+}
+
+}  // namespace mxkv::fuzz

@@ -1,0 +1,50 @@
+// What a stream of requests is owed: one reply each, in their order. The parser tells the requests apart,
+// which has a fuzzer of its own; what it is given here is the whole stream at once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/parser.hpp"
+#include "server/net/credentials.hpp"
+
+namespace mxkv::fuzz {
+
+/// The reply to one request.
+struct Owed {
+  enum class form : std::uint8_t {
+    literal,    ///< this text
+    bad_block,  ///< this text, or that there is no memory: then nobody looks at the block
+    shaped,     ///< what its verb may be answered with, see reply_shapes.hpp
+    stream,     ///< this text, then whatever comes, until the end
+  };
+  form how = form::literal;
+  std::string text;
+
+  // Of a shaped one.
+  protocol::verb op{};
+  std::string key;   ///< decoded
+  std::string keys;  ///< of a retrieval, as sent
+  std::uint32_t key_count = 0;
+  protocol::MetaFlags meta;
+  // Of a range.
+  bool reverse = false;
+  bool base64 = false;  ///< keys come in it
+  bool keys_only = false;
+  bool with_cas = false;
+  bool by_delimiter = false;  ///< mc: by group
+};
+
+/// What the server's commands for administrators answer in these tests. Empty: the connection is closed.
+[[nodiscard]] std::string administer(const protocol::Request& request);
+
+/// The first line of every reply to `version`.
+inline constexpr std::string_view kVersionLine = "VERSION 1.2.3\r\n";
+
+/// What `stream` is owed. `credentials`: null, or what a client must know first.
+[[nodiscard]] std::vector<Owed> owed_for(std::string_view stream, const protocol::ParserLimits& limits,
+                                         server::Credentials* credentials);
+
+}  // namespace mxkv::fuzz

@@ -1,0 +1,33 @@
+"""What the tests of meta commands share: two clients, and replies without what a clock may change."""
+
+import re
+
+from harness import ServerCase
+
+
+def _rounded(reply: bytes) -> bytes:
+    """Times to live to the next ten seconds: a clock may have ticked."""
+    return re.sub(rb"\bt(\d+)", lambda match: b"t%d" % ((int(match[1]) + 9) // 10 * 10), reply)
+
+
+class MetaCase(ServerCase):
+    def setUp(self):
+        self.one, self.two = self.connect(), self.connect()
+        self.assertEqual(self.one.ask(b"flush_all"), b"OK")
+
+    def store(self, line: bytes, value: bytes) -> bytes:
+        return self.one.ask(line + b"\r\n" + value)
+
+    def value(self, client, line: bytes) -> tuple:
+        """(flags, value) of a reply with a value, else (whole line, None)."""
+        reply = _rounded(client.ask(line))
+        match = re.fullmatch(rb"VA (\d+)((?: \S+)*)", reply)
+        return (match[2].strip(), client.exactly(int(match[1]) + 2)[:-2]) if match else (reply, None)
+
+    def unique(self, key: bytes) -> int:
+        return int(self.one.ask(b"mg %s c" % key).split(b" ")[1][1:])
+
+    def check(self, *rows) -> None:
+        """Rows of (command, reply line): over one connection, in order."""
+        for command, reply in rows:
+            self.assertEqual(_rounded(self.one.ask(command)), reply, command)

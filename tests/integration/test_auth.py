@@ -1,0 +1,120 @@
+"""Authentication by a file of users: nothing works before it, everything after it, on every listener."""
+
+import signal
+import unittest
+
+from harness import DaemonCase, mxkv_only
+from harness.connection import block
+
+try:
+    from pymemcache.client.base import Client
+except ImportError:
+    Client = None
+
+_UNAUTHENTICATED = b"CLIENT_ERROR unauthenticated"
+_FAILURE = b"CLIENT_ERROR authentication failure"
+
+
+@mxkv_only("its own option")
+class AuthTest(DaemonCase):
+    def serve(self, text: str = "ann:secret\nbob:pass word\n", listen=("127.0.0.1:0",)) -> None:
+        self.users = self.directory / "users"
+        self.users.write_text(text)
+        self.start("--set", f"server.auth_file={self.users}", listen=listen)
+
+    def log_in(self, client, text: bytes, key: bytes = b"any") -> bytes:
+        return client.store(b"set", key, text)
+
+    def test_nothing_works_before_and_everything_after(self):
+        self.serve()
+        client = self.client()
+        for command in (b"get k", b"version", b"stats", b"flush_all", b"mn", b"mg k v", b"quit", b"x", b"", b"shutdown",
+                        b"lru_crawler metadump all", b"set k 0 0", b"delete k noreply", b"scan - + 1"):
+            self.assertEqual(client.ask(command), _UNAUTHENTICATED, command)
+        for verb in (b"add", b"replace", b"append"):
+            self.assertEqual(client.store(verb, b"k", b"ann secret"), _UNAUTHENTICATED)
+        client.send(b"ms k 10\r\nann secret\r\n")
+        self.assertEqual(client.line(), _UNAUTHENTICATED)
+        self.assertEqual(self.log_in(client, b"ann secret"), b"STORED")
+        self.assertIsNone(client.get(b"any"), "the credentials are not stored")
+        self.assertEqual(client.set(b"k", b"v"), b"STORED")
+        self.assertEqual(client.get(b"k"), b"v")
+
+    def test_wrong_credentials_stay_outside_and_may_try_again(self):
+        self.serve()
+        client = self.client()
+        for text in (b"ann secre", b"ann secrets", b"ann ", b"an nsecret", b"bob secret", b"carl secret", b"ann Secret",
+                     b" ", b"ann secret\0"):
+            self.assertEqual(self.log_in(client, text), _FAILURE, text)
+            self.assertEqual(client.ask(b"version"), _UNAUTHENTICATED)
+        self.assertEqual(self.log_in(client, b"annsecret"), b"CLIENT_ERROR bad authentication token format")
+        self.assertEqual(self.log_in(client, b"x" * 257), b"CLIENT_ERROR auth token too long")
+        client.send(b"set a 0 0 10\r\nann secretXY")
+        self.assertEqual(client.line(), b"CLIENT_ERROR bad command line termination")
+        self.assertEqual(self.log_in(client, b"bob pass word"), b"STORED")
+        stats = client.stats()
+        self.assertEqual((stats["auth_cmds"], stats["auth_errors"]), ("10", "9"))
+        self.assertEqual(client.stats(b"settings")["auth_enabled_ascii"], "yes")
+
+    def test_it_may_come_in_pieces_and_with_the_first_commands(self):
+        self.serve()
+        client = self.client()
+        for byte in block(b"set", b"a", b"ann secret") + block(b"set", b"k", b"v") + b"get k\r\n":
+            client.send(bytes([byte]))
+        self.assertEqual([client.line(), client.line()], [b"STORED", b"STORED"])
+        self.assertEqual(client.records(), [(b"k", b"v", [0])])
+        at_once = self.client()
+        at_once.send(b"get k\r\n" + block(b"set", b"a", b"ann secret") + b"get k\r\n")
+        self.assertEqual([at_once.line(), at_once.line()], [_UNAUTHENTICATED, b"STORED"])
+        self.assertEqual(at_once.records(), [(b"k", b"v", [0])])
+
+    def test_every_listener_asks(self):
+        path = str(self.directory / "socket")
+        self.serve(listen=("127.0.0.1:0", "127.0.0.1:0", f"unix:{path}"))
+        for where in (*self.ports(), path):
+            client = self.client(where)
+            self.assertEqual(client.ask(b"version"), _UNAUTHENTICATED)
+            self.assertEqual(self.log_in(client, b"ann secret"), b"STORED")
+            self.assertRegex(client.ask(b"version"), b"^VERSION ")
+
+    def test_a_reload_changes_who_may_come(self):
+        self.serve()
+        inside = self.client()
+        self.assertEqual(self.log_in(inside, b"ann secret"), b"STORED")
+        self.users.write_text("eve:new\n")
+        self.process.send_signal(signal.SIGHUP)
+        self.wait_log("1 users may authenticate")
+        self.assertRegex(inside.ask(b"version"), b"^VERSION ", "who is in stays in")
+        client = self.client()
+        self.assertEqual(self.log_in(client, b"ann secret"), _FAILURE)
+        self.assertEqual(self.log_in(client, b"eve new"), b"STORED")
+        self.users.write_text("eve\n")
+        self.process.send_signal(signal.SIGHUP)
+        self.wait_log(f"reload refused: server.auth_file: {self.users}:1: is not user:password")
+        self.assertEqual(self.log_in(self.client(), b"eve new"), b"STORED", "the users that were known stay")
+        self.assertNotIn("secret", self.log())
+        self.end()
+
+    def test_a_wrong_file_starts_nothing(self):
+        users = self.directory / "users"
+        for text, expected in (("", "holds no user"), ("ann\n", ":1: is not user:password"),
+                               ("ann:x\n\n", ":2: is not user:password"), (":x\n", ":1: is not user:password"),
+                               ("a n:x\n", ":1: the user holds a space"), ("a:" + "x" * 254 + "\n", ":1: is longer than 255"),
+                               ("".join(f"u{i}:x\n" for i in range(9)), ":9: is one user too many"), (None, "cannot be read")):
+            users.unlink(missing_ok=True)
+            if text is not None:
+                users.write_text(text)
+            code, errors = self.run_to_end("--set", f"server.auth_file={users}")
+            self.assertEqual(code, 2, errors)
+            self.assertIn(f"mxkvd: server.auth_file: {users}", errors)
+            self.assertIn(expected, errors)
+            self.assertNotIn("listening", errors)
+
+    @unittest.skipIf(Client is None, "pymemcache is not installed")
+    def test_a_client_library_logs_in_by_its_set(self):
+        self.serve()
+        client = Client(("127.0.0.1", self.ports()[0]), default_noreply=False)
+        self.addCleanup(client.close)
+        self.assertTrue(client.set("auth", b"ann secret"))
+        self.assertTrue(client.set("k", b"v"))
+        self.assertEqual(client.get("k"), b"v")

@@ -1,0 +1,91 @@
+"""A full server makes room: nothing is refused, what is read stays, the limit holds."""
+
+import random
+import unittest
+
+from harness import SANITIZED, Options, ServerCase, mxkv_only, scaled
+from harness.connection import block, padded
+
+_MIB = 1 << 20
+_POLICY = unittest.skipIf(SANITIZED, "what is chosen is the same with a sanitizer, and takes long to tell")
+
+
+class FullCase(ServerCase):
+    """A small server to be filled."""
+    limit_mib = 20 if SANITIZED else 64
+    options = Options(memory_mib=limit_mib)
+
+    def setUp(self):
+        self.client = self.connect()
+        self.client.ask(b"flush_all")
+
+    def present(self, keys, size: int) -> set:
+        """Those that are there, with the values that they should have."""
+        there, keys = set(), list(keys)
+        for at in range(0, len(keys), 100):
+            for key, value, _ in self.client.records(b"get " + b" ".join(keys[at:at + 100])):
+                self.assertEqual(value, padded(key, size))
+                there.add(key)
+        return there
+
+
+@_POLICY
+@mxkv_only("the figures are those of a store without slab classes")
+class ReadItemsTest(FullCase):
+    def test_what_is_read_now_and_then_outlives_what_is_not(self):
+        chance = random.Random(5)
+        count = self.limit_mib * _MIB // 200
+        read = [b"read%d" % i for i in range(count // 20)]
+        self.client.store_all(read, 100)
+        self.present(read, 100)
+        for i in range(scaled(20, 12)):
+            self.client.store_all((b"once%d.%d" % (i, chance.getrandbits(60)) for _ in range(count // 5)), 100)
+            there = self.present(read, 100)
+        self.assertGreater(len(there), 0.95 * len(read))
+
+
+@mxkv_only("the figures are those of a store without slab classes")
+class EvictionTest(FullCase):
+    def test_many_times_the_limit_is_stored_and_the_latest_is_there(self):
+        for size in (3000, 100000) if SANITIZED else (100, 3000, 100000):
+            with self.subTest(size=size):
+                before = int(self.client.stats()["evictions"])
+                count = scaled(4, 2) * self.limit_mib * _MIB // (size + 60)
+                keys = [b"%d.%d" % (size, i) for i in range(count)]
+                self.client.store_all(keys, size)
+                self.assertGreater(int(self.client.stats()["evictions"]), before + count // 4)
+                latest = keys[-count // 20:]
+                self.assertGreater(len(self.present(latest, size)), 0.9 * len(latest))
+                self.assertLess(len(self.present(keys, size)), 0.75 * len(keys))
+                memory = self.client.stats(b"memory")
+                self.assertLessEqual(int(memory["used"]), int(memory["limit"]))
+        self.assert_rss_below(self.limit_mib + 90)
+
+    @_POLICY
+    def test_a_scan_keeps_nothing(self):
+        count = self.limit_mib * _MIB // 200
+        scanned = [b"a.scanned%06d" % i for i in range(count // 20)]
+        self.client.store_all(scanned, 100)
+        for i in range(10):
+            self.client.store_all((b"b.%d.%d" % (i, j) for j in range(count // 5)), 100)
+            self.client.records(b"scan a. (b. 1000")
+        self.assertLess(len(self.present(scanned, 100)), 0.7 * len(scanned))
+
+    @_POLICY
+    def test_expired_items_that_are_met_are_not_counted_as_evicted(self):
+        before = int(self.client.stats()["reclaimed"])
+        count = self.limit_mib * _MIB // 300 // 500 * 500
+        for at in range(0, count, 500):
+            self.client.send(b"".join(block(b"set", b"gone%d" % i, b"x" * 100, exptime=-1) for i in range(at, at + 500)))
+            self.assertEqual({self.client.line() for _ in range(500)}, {b"STORED"})
+        self.client.store_all((b"new%d" % i for i in range(2 * count)), 100)
+        self.assertGreater(int(self.client.stats()["reclaimed"]), before + count // 50)
+
+    def test_large_values_push_out_small_ones_and_back(self):
+        small = [b"small%d" % i for i in range(self.limit_mib * _MIB // 250)]
+        self.client.store_all(small, 100)
+        large = [b"large%d" % i for i in range(self.limit_mib * 3)]
+        self.client.store_all(large, 500000)
+        self.assertGreater(len(self.present(large[-8:], 500000)), 6)
+        self.client.store_all(small, 100)
+        self.assertGreater(len(self.present(small[-1000:], 100)), 900)

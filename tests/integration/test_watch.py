@@ -1,0 +1,160 @@
+"""watch: lines in memcached's form for what happens to items, and a slow watcher that loses lines, never the server."""
+
+import re
+import time
+
+from harness import Options, ServerCase, mxkv_only, wait_for
+from harness.connection import block
+
+_LINE = re.compile(rb"ts=(\d+)\.\d+ gid=(\d+) type=(\w+) key=(\S+) (.*)\Z")
+
+
+class WatchCase(ServerCase):
+    def setUp(self):
+        self.client = self.connect()
+
+    def watch(self, words: bytes, **options):
+        watcher = self.connect(**options)
+        self.assertEqual(watcher.ask(b"watch" + words), b"OK")
+        return watcher
+
+    @staticmethod
+    def take_line(watcher) -> bytes:
+        line = b""
+        while not line.endswith(b"\n"):
+            line += watcher.exactly(1)
+        return line[:-1]
+
+    def fields(self, watcher) -> tuple:
+        """(type, key, the rest by name) of the next line."""
+        match = _LINE.match(self.take_line(watcher))
+        return match[3], match[4], dict(pair.split(b"=", 1) for pair in match[5].split(b" "))
+
+
+@mxkv_only("lines come at once")
+class WatchTest(WatchCase):
+    def test_mutations_tell_command_and_outcome(self):
+        watcher = self.watch(b" mutations")
+        cases = ((block(b"set", b"k", b"12345"), b"set", b"stored"), (block(b"add", b"k", b"1"), b"add", b"not_stored"),
+                 (block(b"append", b"k", b"1"), b"append", b"stored"), (block(b"cas", b"k", b"1", tail=b"1"), b"cas", b"exists"),
+                 (block(b"cas", b"none", b"1", tail=b"1"), b"cas", b"not_found"), (b"incr k 1\r\n", b"incr", b"stored"),
+                 (b"ms k 1\r\nv\r\n", b"ms", b"stored"), (block(b"set", b"k", b"1", exptime=1000), b"set", b"stored"))
+        for command, name, status in cases:
+            self.client.send(command)
+            self.client.line()
+            kind, key, rest = self.fields(watcher)
+            self.assertEqual((kind, key, rest[b"cmd"], rest[b"status"]), (b"item_store", command.split()[1], name, status))
+        self.assertIn(int(rest[b"ttl"]), range(900, 1001))
+        self.assertEqual(rest[b"size"], b"1")
+
+    def test_fetchers_tell_hits_and_misses(self):
+        self.client.set(b"k", b"123")
+        self.client.ask(b"delete n")
+        watcher = self.watch(b"")
+        self.client.send(b"get k n\r\nmg k v\r\nmg n v\r\ngat 0 k\r\n")
+        found = []
+        for _ in range(5):
+            kind, key, rest = self.fields(watcher)
+            found.append((kind, key, rest[b"status"], rest[b"size"]))
+        self.assertEqual(sorted(found), sorted([(b"item_get", b"k", b"found", b"3")] * 3 + [(b"item_get", b"n", b"not_found", b"0")] * 2))
+
+    def test_deletions_tell_what_went_and_not_what_was_missing(self):
+        self.client.set(b"a", b"1")
+        self.client.set(b"b/c", b"12")
+        watcher = self.watch(b" deletions")
+        self.client.set(b"c", b"123")
+        for command in (b"delete none", b"delete a", b"md none", b"md b/c", b"mx c p", b"mx c p"):
+            self.client.ask(command)
+        self.assertEqual(self.fields(watcher), (b"deleted", b"a", {b"cmd": b"delete", b"clsid": b"1", b"size": b"1"}))
+        self.assertEqual(self.fields(watcher), (b"deleted", b"b%2Fc", {b"cmd": b"md", b"clsid": b"1", b"size": b"2"}))
+        self.assertEqual(self.fields(watcher), (b"deleted", b"c", {b"cmd": b"mx", b"clsid": b"1", b"size": b"3"}))
+
+    def test_kinds_may_be_stacked_and_numbers_grow(self):
+        watcher = self.watch(b" mutations deletions fetchers")
+        self.client.set(b"k", b"1")
+        self.client.get(b"k")
+        self.client.ask(b"delete k")
+        lines = [_LINE.match(self.take_line(watcher)) for _ in range(3)]
+        self.assertEqual([line[3] for line in lines], [b"item_store", b"item_get", b"deleted"])
+        numbers = [int(line[2]) for line in lines]
+        self.assertEqual(numbers, sorted(set(numbers)))
+        self.assertLess(abs(int(lines[0][1]) - time.time()), 100)
+
+    def test_events_of_all_workers_come_to_watchers_of_all_workers(self):
+        watchers = [self.watch(b" mutations") for _ in range(4)]
+        clients = [self.connect() for _ in range(4)]
+        for number, client in enumerate(clients):
+            client.set(b"w%d" % number, b"v")
+        for watcher in watchers:
+            self.assertEqual({self.fields(watcher)[1] for _ in clients}, {b"w0", b"w1", b"w2", b"w3"})
+
+    def test_what_is_unknown_is_refused_and_what_a_watcher_says_is_not_heard(self):
+        self.assertEqual(self.client.ask(b"watch everything"), b"ERROR")
+        watcher = self.watch(b" mutations")
+        watcher.send(b"get k\r\nversion\r\n")
+        self.client.set(b"k", b"v")
+        self.assertEqual(self.fields(watcher)[1], b"k")
+
+    def test_watchers_are_limited_counted_and_forgotten(self):
+        wait_for(lambda: self.client.stats()["log_watchers"] == "0", "those of other tests are gone")
+        watchers = [self.watch(b"") for _ in range(20)]
+        self.assertEqual(self.connect().ask(b"watch"), b"WATCHER_TOO_MANY log watcher limit reached")
+        self.assertEqual(self.client.stats()["log_watchers"], "20")
+        for number, watcher in enumerate(watchers):
+            watcher.reset() if number % 2 else watcher.close()
+        wait_for(lambda: self.client.stats()["log_watchers"] == "0", "who left watches no more")
+        self.assert_serves()
+
+    def test_who_stops_sending_is_let_go(self):
+        watcher = self.watch(b" mutations")
+        watcher.finish_sending()
+        self.assertEqual(watcher.rest(), b"")
+
+
+@mxkv_only("its own bounds")
+class SlowWatcherTest(WatchCase):
+    options = Options(settings=(("limits.output_high_water", "64KiB"),))
+
+    def test_a_slow_watcher_loses_lines_and_hears_how_many(self):
+        watcher = self.watch(b" mutations", receive_buffer=4096)
+        quick = self.watch(b" deletions")
+        count = 0
+        command = b"".join(block(b"set", b"slow/%s%04d" % (b"x" * 200, number), b"v") for number in range(500))
+        while int(self.client.stats()["log_watcher_skipped"]) == 0:
+            self.client.send(command)
+            self.assertEqual({self.client.line() for _ in range(500)}, {b"STORED"})
+            count += 500
+            self.assertLess(count, 200_000, "nothing was lost")
+        self.assertLess(int(self.client.stats(b"memory")["output"]), 4 << 20)
+        self.client.ask(b"delete slow/%s0000" % (b"x" * 200))
+        self.assertEqual(self.fields(quick)[0], b"deleted")
+        lines, skipped = 0, 0
+        self.client.send(block(b"set", b"last", b"v"))
+        self.client.line()
+        while lines + skipped < count + 1:
+            line = self.take_line(watcher)
+            if line.startswith(b"skipped="):
+                skipped += int(line.split(b"=")[1])
+            else:
+                lines += 1
+            if lines % 500 == 0 and lines + skipped < count + 1:
+                # What comes when there is room again tells what was lost before.
+                self.client.send(block(b"set", b"last", b"v"))
+                self.client.line()
+                count += 1
+        self.assertGreater(skipped, 0)
+        self.assertEqual(lines + skipped, count + 1)
+
+
+@mxkv_only("memcached tells of evictions in its own order")
+class EvictionWatchTest(WatchCase):
+    options = Options(workers=2, memory_mib=16)
+
+    def test_evictions_are_told_wherever_the_watcher_is(self):
+        watchers = [self.watch(b" evictions") for _ in range(4)]
+        self.client.store_all((b"key%06d" % i for i in range(60)), 100)
+        self.client.store_all((b"many%06d" % i for i in range(400)), 100_000)
+        for watcher in watchers:
+            kind, key, rest = self.fields(watcher)
+            self.assertEqual((kind, rest[b"fetch"], rest[b"ttl"]), (b"eviction", b"no", b"-1"))
+            self.assertRegex(key, rb"\A(key|many)\d{6}\Z")

@@ -1,0 +1,147 @@
+// mr, mc, mx: bounds in walking order, every flag, cursors, every error line.
+#include <string>
+
+#include "tests/unit/protocol/parsed_line.hpp"
+
+namespace mxkv::protocol {
+namespace {
+
+TEST(MetaRanges, MinusIsTheEndWhereTheWalkBegins) {
+  const ParsedLine up("mr -\r\n");
+  ASSERT_TRUE(up.accepted());
+  EXPECT_EQ(up->op, verb::meta_range);
+  EXPECT_TRUE(up.range().low.unbounded);
+  EXPECT_TRUE(up.range().high.unbounded);
+  EXPECT_FALSE(up.range().reverse);
+  EXPECT_TRUE(up.range().want_cursor);
+  EXPECT_TRUE(up.range().keys_only);
+  EXPECT_FALSE(up->meta.value);
+  const ParsedLine down("mr - r\r\n");
+  EXPECT_TRUE(down.range().high.unbounded);
+  EXPECT_TRUE(down.range().reverse);
+}
+
+TEST(MetaRanges, MinusIsAKeyWhereAFlagSaysSo) {
+  EXPECT_EQ(ParsedLine("mr - p\r\n").range().prefix, "-");
+  expect_refused("mr - b", kBadEncoding);
+}
+
+TEST(MetaRanges, BoundsAreInWalkingOrder) {
+  const ParsedLine up("mr a Hc\r\n");
+  expect_bound(up.range().low, "a", true);
+  expect_bound(up.range().high, "c", false);
+  const ParsedLine down("mr c Ha r i o\r\n");
+  expect_bound(down.range().high, "c", false);
+  expect_bound(down.range().low, "a", true);
+}
+
+TEST(MetaRanges, APrefixIsNoBound) {
+  const ParsedLine line("mr user: p r\r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_TRUE(line.range().by_prefix);
+  EXPECT_TRUE(line.range().reverse);
+  EXPECT_EQ(line.range().prefix, "user:");
+  for (const char* flags : {"Hz", "i", "o"}) {
+    expect_refused(std::string("mr user: p ") + flags, kPrefixHasNoBound);
+  }
+}
+
+TEST(MetaRanges, StartAndFarBoundInBase64) {
+  const ParsedLine line("mr AAE= b HAP8= i\r\n");
+  ASSERT_TRUE(line.accepted());
+  expect_bound(line.range().low, std::string_view("\0\1", 2), true);
+  expect_bound(line.range().high, std::string_view("\0\xff", 2), true);
+  expect_refused("mr AAE b", kBadEncoding);
+  expect_refused("mr AAE= b H!", kBadEncoding);
+}
+
+TEST(MetaRanges, Budgets) {
+  const ParsedLine line("mr - A10 B20 U30\r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_EQ(line.range().limit, 10U);
+  EXPECT_EQ(line.range().byte_limit, 20U);
+  EXPECT_EQ(line.range().time_limit_us, 30U);
+  EXPECT_EQ(ParsedLine("mr -\r\n").range().limit, ~std::uint64_t{0});
+  for (const char* bad : {"A", "A0", "Ax", "A-1", "B0", "U0", "A99999999999999999999"}) {
+    expect_refused(std::string("mr - ") + bad, kBadToken);
+  }
+}
+
+TEST(MetaRanges, ReplyFlagsAreKeptInTheOrderSent) {
+  const ParsedLine line("mr - t v Oabc s f c l h k q u P L\r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_EQ(line->meta.wants(), "tOsfclh");
+  EXPECT_EQ(line->meta.opaque(), "abc");
+  EXPECT_TRUE(line->meta.value);
+  EXPECT_TRUE(line->meta.quiet);
+  EXPECT_FALSE(line.range().keys_only);
+}
+
+TEST(MetaRanges, WhatIsRefused) {
+  expect_refused("mr", kBadFormat);
+  expect_refused("mr " + overlong_key(), kBadFormat);
+  expect_refused("mr a H" + overlong_key(), kBadFormat);
+  expect_refused("mr a H", kBadFormat);
+  expect_refused("mr a v v", kDuplicateFlag);
+  expect_refused("mr a T10", kInvalidFlag);
+  expect_refused("mr a e", kInvalidFlag);
+  expect_refused("mr a X", kNoLockedRanges);
+  expect_refused("mr a O" + std::string(32, 'o'), kLongOpaque);
+  expect_refused("mr a p H i o r A1 U1 O q P L B1 v f c t s l h", kTooManyFlags);
+  expect_refused("mr a G!", kBadCursor);
+}
+
+TEST(MetaRanges, ACursorTakesThePlaceOfStartBoundAndDirection) {
+  const CursorState state{"m", {"c", false, true}, {}, false, true};
+  const ParsedLine line("mr a Hb o G" + cursor_text(state) + " v\r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_TRUE(line.range().reverse);
+  expect_bound(line.range().high, "m", false);
+  expect_bound(line.range().low, "c", true);
+  EXPECT_TRUE(line->meta.value);
+}
+
+TEST(MetaRanges, CountsHaveNoDirection) {
+  const ParsedLine line("mc c Ha r e Msnx\r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_EQ(line->op, verb::meta_count);
+  EXPECT_FALSE(line.range().reverse);
+  expect_bound(line.range().low, "a", false);
+  expect_bound(line.range().high, "c", true);
+  EXPECT_TRUE(line.range().exact);
+  EXPECT_TRUE(line.range().numeric.sum && line.range().numeric.least && line.range().numeric.greatest);
+  for (const char* bad : {"M", "My", "Mss"}) {
+    expect_refused(std::string("mc - ") + bad, kBadToken);
+  }
+  expect_refused("mc - v", kInvalidFlag);
+  expect_refused("mc - A1", kBadCountFlags);
+  expect_refused("mc - U1", kBadCountFlags);
+  expect_refused("mc - G" + cursor_text({"m", {}, {}, false, true}), kBadCursor);
+}
+
+TEST(MetaRanges, PrefixesByDelimiter) {
+  const ParsedLine line("mc user: p D:: A5\r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_EQ(line.range().delimiter, "::");
+  EXPECT_EQ(line.range().limit, 5U);
+  EXPECT_FALSE(line.range().names_only);
+  EXPECT_TRUE(ParsedLine("mc - D: k\r\n").range().names_only);
+  expect_refused("mc - k", kBadCountFlags);
+  expect_refused("mc - D", kBadToken);
+  expect_refused("mc - D" + std::string(kMaxDelimiterBytes + 1, ':'), kBadToken);
+  expect_refused("mc - D: Ms", kBadCountFlags);
+}
+
+TEST(MetaRanges, DeletesGoForward) {
+  const ParsedLine line("mx user: p A100 q\r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_EQ(line->op, verb::meta_range_delete);
+  EXPECT_EQ(line.range().limit, 100U);
+  EXPECT_TRUE(line->meta.quiet);
+  expect_refused("mx - r", kNotBackward);
+  expect_refused("mx - G" + cursor_text({"m", {}, {}, false, true}), kNotBackward);
+  expect_refused("mx - B1", kInvalidFlag);
+}
+
+}  // namespace
+}  // namespace mxkv::protocol

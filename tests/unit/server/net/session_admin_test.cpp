@@ -1,0 +1,153 @@
+// Sessions that must log in first, dumps that go page by page, commands that go past the store, and samples.
+#include "tests/unit/server/net/session_fixture.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+TEST(SessionDump, goes_page_by_page_and_the_pipeline_behind_it_waits) {
+  Client client;
+  client.ask("set a 0 0 1\r\n1\r\nset b 0 0 1\r\n2\r\nset c 0 0 1\r\n3\r\n");
+  for (const std::size_t part : {std::size_t{1}, std::size_t{1000}}) {
+    client.send("get a\r\nlru_crawler metadump all\r\nget b\r\n", part);
+    EXPECT_EQ(client.settle(part),
+              "VALUE a 0 1\r\n1\r\nEND\r\nkey=a\nkey=b\nkey=c\nEND\r\nVALUE b 0 1\r\n2\r\nEND\r\n");
+  }
+}
+
+TEST(SessionDump, stops_while_the_client_does_not_read) {
+  config::LimitOptions limits;
+  limits.output_high_water = 40;
+  Client client{limits};
+  for (int i = 100; i < 200; ++i) {
+    client.ask("set k" + std::to_string(i) + " 0 0 1\r\n1\r\n");
+  }
+  client.reads_replies = false;
+  client.send("lru_crawler mgdump all\r\n");
+  EXPECT_EQ(client.settle(), "");
+  EXPECT_LT(client.session->unsent_bytes(), 60U);
+  EXPECT_EQ(client.session->paused(), pause::output);
+  client.reads_replies = true;
+  const std::string text = client.settle();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '='), 100);
+  EXPECT_TRUE(text.ends_with("key=k199\nEND\r\n")) << text;
+}
+
+TEST(SessionDump, a_client_that_goes_in_the_middle_leaves_nothing) {
+  for (const int rounds : {0, 1, 3}) {
+    Client client;
+    client.ask("set a 0 0 1\r\n1\r\nset b 0 0 1\r\n2\r\n");
+    client.send("lru_crawler metadump all\r\n");
+    for (int i = 0; i < rounds; ++i) {
+      client.round();
+    }
+    client.session.reset();
+    client.settle_store();
+    EXPECT_EQ(client.directory.next_dirty(), nullptr);
+    EXPECT_EQ(client.directory.entries(), 0U);
+  }
+}
+
+TEST(SessionShutdown, closes_without_an_answer) {
+  Client client;
+  EXPECT_EQ(client.ask("verbosity 1\r\nshutdown\r\nversion\r\n"), "OK\r\n");
+  EXPECT_TRUE(client.session->finished());
+}
+
+class Guarded : public Client {
+ public:
+  explicit Guarded(config::LimitOptions limits = {}) : Client(limits) {
+    credentials.replace(Users::parse("ann:x\n", "f").value());
+    host.credentials = &credentials;
+    session = std::make_unique<FakeSession>(host, this);
+  }
+  Credentials credentials;
+};
+
+constexpr std::string_view kNo = "CLIENT_ERROR unauthenticated\r\n";
+
+TEST(SessionLogin, lets_nothing_through_before_and_everything_after) {
+  for (const std::size_t part : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
+    Guarded client;
+    client.send(
+        "get k\r\nadd k 0 0 5\r\nann x\r\nms k 5\r\nann x\r\nbad\r\nset a 0 0 5\r\nann x\r\nset k 0 0 "
+        "1\r\nv\r\nget k\r\n",
+        part);
+    std::string expected;
+    for (int i = 0; i < 4; ++i) {
+      expected += kNo;
+    }
+    EXPECT_EQ(client.settle(part), expected + "STORED\r\nSTORED\r\nVALUE k 0 1\r\nv\r\nEND\r\n");
+  }
+}
+
+TEST(SessionLogin, blocks_that_are_too_long_for_any_limit_are_swallowed) {
+  config::LimitOptions limits;
+  limits.value_bytes = 300;
+  Guarded client{limits};
+  for (const std::size_t bytes : {299U, 400U}) {
+    const std::string block =
+        "set a 0 0 " + std::to_string(bytes) + "\r\n" + std::string(bytes, 'x') + "\r\n";
+    EXPECT_EQ(client.ask(block), bytes > 300 ? kNo : "CLIENT_ERROR auth token too long\r\n");
+  }
+  EXPECT_EQ(client.ask("set a 0 0 5\r\nann x\r\n"), "STORED\r\n");
+}
+
+TEST(SessionSample, times_requests_whose_replies_went_out_and_counts_their_keys) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 2, .slow_ms = 5}, clock, slow, 3);
+  const auto samples = [&client](command_kind kind) {
+    LatencyHistogram::Counts counts{};
+    client.host.sampler.latencies(kind)->add_to(counts);
+    std::uint64_t all = 0;
+    for (const std::uint64_t count : counts) {
+      all += count;
+    }
+    return all;
+  };
+  client.send("get a\r\nget b\r\nget c\r\nget d\r\nset e 0 0 1 noreply\r\n1\r\nset f 0 0 1 noreply\r\n1\r\n");
+  client.host.sampler.end_round();
+  EXPECT_EQ(samples(command_kind::get), 0U) << "not answered yet";
+  clock.advance_us(5000);
+  client.settle();
+  client.host.sampler.end_round();
+  EXPECT_EQ(samples(command_kind::get), 2U);
+  EXPECT_EQ(samples(command_kind::set), 0U) << "nobody waits for them";
+  EXPECT_EQ(client.host.sampler.hot_keys().counts().size(), 3U) << "b, d, f";
+  ASSERT_EQ(slow.latest().size(), 2U);
+  EXPECT_EQ(slow.latest()[0].nanoseconds, 5'000'000U);
+  EXPECT_EQ(slow.latest()[0].worker, 3U);
+}
+
+TEST(SessionSample, of_a_client_that_is_gone_is_dropped) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 1, .slow_ms = 1}, clock, slow, 0);
+  client.send("get a\r\nget b c d\r\n");
+  client.session.reset();
+  client.settle_store();
+  clock.advance_us(5000);
+  client.host.sampler.end_round();
+  EXPECT_TRUE(slow.latest().empty());
+  client.session = std::make_unique<FakeSession>(client.host, &client);
+  client.ask("get a\r\n");
+  clock.advance_us(5000);
+  client.host.sampler.end_round();
+  EXPECT_EQ(slow.latest().size(), 1U);
+}
+
+TEST(SlowLog, keeps_the_latest_in_their_order) {
+  SlowLog log;
+  for (std::uint64_t i = 0; i < SlowLog::kMost + 10; ++i) {
+    log.add({.nanoseconds = i});
+  }
+  const std::vector<SlowRequest> latest = log.latest();
+  ASSERT_EQ(latest.size(), SlowLog::kMost);
+  EXPECT_EQ(latest.front().nanoseconds, 10U);
+  EXPECT_EQ(latest.back().nanoseconds, SlowLog::kMost + 9);
+}
+
+}  // namespace
+}  // namespace mxkv::server::test

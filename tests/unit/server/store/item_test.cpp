@@ -1,0 +1,136 @@
+// An item's optional fields, its marks, its unique, and when it was read last.
+#include <cstdint>
+#include <string>
+
+#include "tests/unit/server/store/item_maker.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+constexpr std::uint64_t kMade = 1'700'000'000'123'456;
+constexpr std::uint64_t kSecond = 1'000'000;
+constexpr std::uint64_t kDay = 86'400 * kSecond;
+
+using Items = ItemTest;
+
+TEST_F(Items, EveryCombinationOfFieldsKeepsWhatItWasGiven) {
+  for (unsigned bits = 0; bits < 32; ++bits) {
+    const Item::Shape shape{.key = "some key",
+                            .flags = (bits & 1U) != 0 ? 0xdeadbeefU : 0U,
+                            .expiry = (bits & 2U) != 0 ? 1'800'000'000U : 0U,
+                            .expiry_field = (bits & 4U) != 0,
+                            .marks = (bits & 8U) != 0 ? std::uint32_t{Item::kStale | Item::kBinary} : 0U,
+                            .unique_field = (bits & 16U) != 0,
+                            .unique = ~std::uint64_t{0}};
+    const Owned item = make(shape, "the value");
+    item->set_cas(kMade);
+    EXPECT_EQ(item->key(), "some key") << bits;
+    EXPECT_EQ(item->value(), "the value") << bits;
+    EXPECT_EQ(item->flags(), shape.flags) << bits;
+    EXPECT_EQ(item->expiry(), shape.expiry) << bits;
+    EXPECT_EQ(item->has_expiry_field(), shape.expiry != 0 || shape.expiry_field) << bits;
+    EXPECT_EQ(item->marks(), shape.marks) << bits;
+    EXPECT_EQ(item->cas(), kMade) << bits;
+    EXPECT_EQ(item->unique(), shape.unique_field ? shape.unique : kMade) << bits;
+    EXPECT_EQ(item->has_unique_field(), shape.unique_field) << bits;
+  }
+}
+
+TEST_F(Items, AUniqueThatWasChosenIsNotTheCas) {
+  for (const std::uint64_t unique : {std::uint64_t{0}, std::uint64_t{1}, kMade, ~std::uint64_t{0}}) {
+    const Owned item = make({.key = "k", .unique_field = true, .unique = unique}, "v");
+    item->set_cas(kMade + 1);
+    EXPECT_EQ(item->unique(), unique);
+    EXPECT_EQ(item->cas(), kMade + 1);
+  }
+}
+
+TEST_F(Items, TheGreatestCasLeavesTheAccessAlone) {
+  const Owned item = make({.key = "k"}, "v");
+  item->set_cas((std::uint64_t{1} << 53U) - 1);
+  EXPECT_EQ(item->cas(), (std::uint64_t{1} << 53U) - 1);
+  EXPECT_FALSE(item->accessed());
+  EXPECT_EQ(item->last_access_us(), item->cas()) << "never read: as old as it is";
+}
+
+TEST_F(Items, MarksComeOneByOneAndChangeNothingElse) {
+  const Owned item = make({.key = "key", .flags = 7, .expiry = 9}, "value");
+  item->set_cas(kMade);
+  std::uint32_t expected = 0;
+  for (const Item::mark mark : {Item::kWon, Item::kStale, Item::kBinary}) {
+    EXPECT_FALSE(item->marked(mark));
+    item->set_mark(mark);
+    expected |= mark;
+    EXPECT_EQ(item->marks(), expected);
+  }
+  EXPECT_EQ(item->key(), "key");
+  EXPECT_EQ(item->value(), "value");
+  EXPECT_EQ(item->flags(), 7U);
+  EXPECT_EQ(item->expiry(), 9U);
+}
+
+/// How far off the noted time of an access is, in parts of the item's age then.
+double error_of_access(Item& item, std::uint64_t age_us) {
+  item.set_cas(kMade);
+  item.note_access(kMade + age_us);
+  EXPECT_TRUE(item.accessed()) << age_us;
+  EXPECT_EQ(item.cas(), kMade) << age_us;
+  EXPECT_LE(item.last_access_us(), kMade + age_us) << "never in the future";
+  return static_cast<double>(kMade + age_us - item.last_access_us()) / static_cast<double>(age_us);
+}
+
+TEST_F(Items, AccessesAreKeptToOnePercentOfTheAge) {
+  const Owned item = make({.key = "k"}, "v");
+  // The first minutes are kept to the stamp's second.
+  for (std::uint64_t age = 1; age < 200 * kSecond; age += kSecond / 7) {
+    EXPECT_LE(error_of_access(*item, age) * static_cast<double>(age), 1 << 20) << age;
+  }
+  for (std::uint64_t age = 200 * kSecond; age < 48 * kDay; age += age / 1000) {
+    ASSERT_LE(error_of_access(*item, age), 0.01) << age;
+  }
+}
+
+TEST_F(Items, AccessesBeyondTheLastAgeCountAsThere) {
+  const Owned item = make({.key = "k"}, "v");
+  item->set_cas(kMade);
+  for (const std::uint64_t days : {49U, 55U, 60U, 1000U, 30000U}) {
+    item->note_access(kMade + days * kDay);
+    EXPECT_TRUE(item->accessed());
+    EXPECT_GE(item->last_access_us(), kMade + 47 * kDay) << days;
+    EXPECT_LE(item->last_access_us(), kMade + 51 * kDay) << days;
+    EXPECT_EQ(item->cas(), kMade);
+  }
+}
+
+TEST_F(Items, LaterAccessesAreNeverTakenForEarlierOnes) {
+  const Owned item = make({.key = "k"}, "v");
+  item->set_cas(kMade);
+  std::uint64_t before = 0;
+  for (std::uint64_t age = 0; age < 60 * kDay; age += 1 + age / 500) {
+    item->note_access(kMade + age);
+    ASSERT_GE(item->last_access_us(), before) << age;
+    before = item->last_access_us();
+  }
+}
+
+TEST_F(Items, AClockThatIsBehindTheCasIsAnAccessAtOnce) {
+  const Owned item = make({.key = "k"}, "v");
+  item->set_cas(kMade);
+  item->note_access(kMade - 5 * kSecond);
+  EXPECT_TRUE(item->accessed());
+  EXPECT_EQ(item->last_access_us(), kMade);
+}
+
+TEST_F(Items, TheVersionIsTakenWithTheAccess) {
+  const Owned old = make({.key = "k"}, "v");
+  old->set_cas(kMade);
+  old->note_access(kMade + 1000 * kSecond);
+  const Owned item = make({.key = "k"}, "v");
+  item->take_version(*old);
+  EXPECT_EQ(item->cas(), old->cas());
+  EXPECT_TRUE(item->accessed());
+  EXPECT_EQ(item->last_access_us(), old->last_access_us());
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
