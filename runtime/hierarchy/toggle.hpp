@@ -1,0 +1,169 @@
+// Toggle: operations on intervals of a hierarchy, scheduled so that those that conflict meet on one worker
+// and independent ones run side by side [To 3].
+//
+// The slots are spread over buckets, each with a host worker. An operation goes to the bucket that covers its
+// interval, to the outer part of it, whose operations the host runs one after the other. One that touches a
+// single slot is moved to that slot's inner bucket when its turn comes. After kOuterInRow operations, or when
+// there are no others, the host toggles the bucket to its inner mode: then the slots that have operations are
+// open, and the host and whoever has time take one slot after the other by an atomic counter and run what it
+// holds. When all are through, the bucket belongs to its host again.
+//
+// An operation that spans buckets is a token that visits them in ascending order and holds each that it has
+// passed; when it has the last one it runs. Nobody blocks meanwhile: a bucket that is held starts nothing,
+// and its host does other work. Ascending order leaves no room for a cycle.
+//
+// An operation may take many steps and tasks; it ends with finished(). Bucket state belongs to the host; all
+// messages are tasks in its pinned pool. Taking a slot is the only thing that others do, by the counter.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/hierarchy/slots.hpp"
+#include "runtime/scheduler/runtime.hpp"
+
+namespace mxkv::runtime {
+
+class Toggle;
+
+struct ToggleOptions {
+  std::uint32_t buckets = 0;           ///< 0: as many as there are workers
+  std::uint32_t slots_per_bucket = 8;  ///< inner buckets; at most Toggle::kMostInner
+  bool inner = true;                   ///< whether there is an inner mode at all
+  bool stealing = true;                ///< whether others than the host take slots
+};
+
+/// Counters of all buckets, since the beginning.
+struct ToggleStats {
+  std::uint64_t operations = 0;  ///< begun
+  std::uint64_t of_many = 0;     ///< of these, those that held several buckets
+  std::uint64_t inner = 0;       ///< of these, those that ran in inner mode
+  std::uint64_t phases = 0;      ///< times that a bucket was in inner mode
+  std::uint64_t stolen = 0;      ///< slots that others than the host took
+};
+
+/// What Toggle orders. Derive from ToggleTask.
+class ToggleOperation : public MxTask {
+ public:
+  [[nodiscard]] const SlotInterval& slots() const noexcept { return slots_; }
+
+ protected:
+  using Place = SlotInterval (*)(const ToggleOperation&);
+  ToggleOperation(const TaskClass* task_class, Toggle& toggle, Place place) noexcept
+      : MxTask(task_class), toggle_(&toggle), place_(place) {}
+
+  [[nodiscard]] Toggle& toggle() const noexcept { return *toggle_; }
+  enum class phase : std::uint8_t { created, waiting, running };
+  [[nodiscard]] phase state() const noexcept { return phase_; }
+
+ private:
+  friend class Toggle;
+
+  Toggle* toggle_;
+  Place place_;
+  SlotInterval slots_;
+  std::uint32_t map_version_ = 0;
+  std::uint32_t bucket_ = 0;  ///< that it waits at
+  phase phase_ = phase::created;
+  bool inner_ = false;  ///< runs in its slot's inner bucket
+};
+
+/// Derived (CRTP) gives
+///   SlotInterval place() const     the slots that it touches, by the map of now
+///   step run(Worker&)              begins when nothing that conflicts is under way; may run again as it says
+///                                  by its step; at its end calls toggle().finished(*this, worker) once
+template <class Derived>
+class ToggleTask : public ToggleOperation {
+ public:
+  void start(Worker& worker);
+  step execute(Worker& worker);
+
+ protected:
+  ToggleTask(const TaskClass* task_class, Toggle& toggle) noexcept
+      : ToggleOperation(task_class, toggle, [](const ToggleOperation& self) {
+          return static_cast<const Derived&>(self).place();
+        }) {}
+};
+
+/// Thread-safety: any worker of its runtime.
+class Toggle {
+ public:
+  static constexpr std::uint32_t kMostInner = 64;
+  static constexpr std::uint32_t kOuterInRow = 8;
+
+  /// Start-up only. Throws std::invalid_argument where the options make no sense.
+  Toggle(Runtime& runtime, const ToggleOptions& options);
+  ~Toggle();
+  Toggle(const Toggle&) = delete;
+  Toggle& operator=(const Toggle&) = delete;
+
+  [[nodiscard]] std::uint32_t buckets() const noexcept { return static_cast<std::uint32_t>(count_); }
+  /// Slots of all buckets; an operation's must be below.
+  [[nodiscard]] std::uint32_t slots() const noexcept { return buckets() * inner_count_; }
+
+  /// Hands an operation to its bucket.
+  void submit(ToggleOperation& operation, Worker& worker);
+  /// The operation has ended: what waited for it may begin. `operation` may be gone afterwards.
+  void finished(ToggleOperation& operation, Worker& worker);
+  /// The map of keys to slots was replaced, by an operation that holds all slots: what waits is placed anew.
+  void map_changed() noexcept { map_version_.fetch_add(1, std::memory_order_release); }
+
+  [[nodiscard]] ToggleStats stats() const noexcept;
+  /// Drops what waits in the buckets; returns how many. Only when no worker runs any more.
+  std::size_t discard_waiting(Runtime& runtime) noexcept;
+
+  // --- For its tasks ---
+
+  /// On the host of the bucket that it waits at.
+  void arrived(ToggleOperation& operation, Worker& worker);
+  void released(std::uint32_t bucket, Worker& worker);
+  /// Takes an open slot of a bucket in inner mode, if there is one left.
+  bool take_slot(std::uint32_t bucket, Worker& worker);
+
+ private:
+  struct Bucket;
+
+  /// Asks an operation for its slots; its first bucket.
+  [[nodiscard]] std::uint32_t place(ToggleOperation& operation) noexcept;
+  void place_anew(MxTask* waiting, Worker& worker) noexcept;
+  void follow_map(std::uint32_t bucket, Worker& worker) noexcept;
+  void send(ToggleOperation& operation, Worker& worker) noexcept;
+  void advance(std::uint32_t bucket, Worker& worker);
+  void open_slots(std::uint32_t bucket, Worker& worker);
+  void begin(ToggleOperation& operation, Worker& worker);
+  void go_to(ToggleOperation& operation, std::uint32_t bucket, Worker& worker);
+  void release(std::uint32_t bucket, Worker& worker);
+
+  std::size_t count_;
+  std::uint32_t inner_count_;
+  bool inner_;
+  bool stealing_;
+  std::size_t workers_;
+  std::unique_ptr<Bucket[]> buckets_;
+  std::atomic<std::uint32_t> map_version_{1};
+};
+
+template <class Derived>
+void ToggleTask<Derived>::start(Worker& worker) {
+  toggle().submit(*this, worker);
+}
+
+template <class Derived>
+step ToggleTask<Derived>::execute(Worker& worker) {
+  switch (state()) {
+    case phase::running:
+      return static_cast<Derived&>(*this).run(worker);
+    case phase::waiting:
+      toggle().arrived(*this, worker);
+      break;
+    case phase::created:  // spawned from outside
+      start(worker);
+      break;
+  }
+  return step::parked;
+}
+
+}  // namespace mxkv::runtime
