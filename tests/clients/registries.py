@@ -1,0 +1,138 @@
+"""Packages from public registries, installed by each one's ordinary client and kept between runs.
+
+A registry that cannot be reached skips the test in one line that names it; a package that does not install for any
+other reason fails the test. Each folder of packages belongs to one manifest: a changed manifest installs anew.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import machine
+
+HERE = Path(__file__).resolve().parent
+CACHE = machine.CACHE / "clients"
+_MAVEN_DEPENDENCY_PLUGIN = "3.6.1"
+
+# How pip, npm, go and Maven say that there is no way to their registry. A registry that answers, if with a "no", is reached.
+_UNREACHABLE = re.compile(
+    r"(Failed to establish a new connection|ConnectTimeout|Read timed out|ProxyError|Temporary failure in name resolution|"
+    r"Name or service not known|Network is unreachable|"
+    r"\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b|"
+    r"dial tcp|no such host|i/o timeout|TLS handshake timeout|"
+    r"Unknown host|Connection refused|Connect(?:ion)? timed out|Connection reset|Could not transfer artifact|"
+    r"\b50[234] (?:Bad Gateway|Service Unavailable|Gateway Time-?out))", re.IGNORECASE)
+
+
+# How go says that its registry is there but does not hand out a module, as a company's own may.
+_WITHHELD = re.compile(r"\b(?:403 Forbidden|404 Not Found|410 Gone)\b")
+
+
+def run_installer(registry: str, *command, may_withhold: bool = False, **options) -> str:
+    """What an installer printed. SkipTest if its registry cannot be reached, or withholds what is wanted and may;
+    AssertionError if it failed otherwise.
+    """
+    try:
+        done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=900, **options)
+    except subprocess.TimeoutExpired:
+        raise unittest.SkipTest(f"{registry} cannot be reached: no answer within 15 minutes") from None
+    if done.returncode == 0:
+        return done.stdout
+    if found := _UNREACHABLE.search(done.stdout):
+        raise unittest.SkipTest(f"{registry} cannot be reached: {found.group()}")
+    if may_withhold and (found := _WITHHELD.search(done.stdout)):
+        raise unittest.SkipTest(f"{registry} does not hand out {command[-1]}: {found.group()}")
+    raise AssertionError(f"{command[0]} ended with {done.returncode}\n{done.stdout[-8000:]}")
+
+
+@contextlib.contextmanager
+def _alone(name: str):
+    """One installation of a kind at a time, among all processes that test."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / f"{name}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def installed(name: str, manifest: str, install) -> Path:
+    """The folder of what `install(folder)` put there for this manifest; made where it is not there yet."""
+    digest = hashlib.sha256(manifest.encode()).hexdigest()[:12]
+    folder = CACHE / f"{name}-{digest}"
+    with _alone(name):
+        if not folder.exists():
+            for old in CACHE.glob(f"{name}-*"):
+                shutil.rmtree(old)
+            unfinished = CACHE / f"{name}.unfinished"
+            shutil.rmtree(unfinished, ignore_errors=True)
+            unfinished.mkdir()
+            install(unfinished)
+            unfinished.rename(folder)
+    return folder
+
+
+def python_module(name: str):
+    """A module of the packages that python/requirements.txt names, for this interpreter, from PyPI."""
+    requirements = HERE / "python" / "requirements.txt"
+
+    def install(folder: Path) -> None:
+        run_installer("PyPI", sys.executable, "-m", "pip", "install", "--quiet", "--retries", "1", "--timeout", "60",
+                      "--disable-pip-version-check", "--no-warn-script-location", "--target", folder, "-r", requirements)
+
+    folder = installed("python", sys.version + requirements.read_text(encoding="utf-8"), install)
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    return importlib.import_module(name)
+
+
+def javascript_folder() -> Path:
+    """A folder with the packages that javascript/package.json names, from the npm registry."""
+    manifest = HERE / "javascript" / "package.json"
+
+    def install(folder: Path) -> None:
+        shutil.copy(manifest, folder)
+        run_installer("the npm registry", "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts",
+                      "--fetch-retries=1", "--fetch-timeout=60000", cwd=folder)
+
+    return installed("javascript", manifest.read_text(encoding="utf-8"), install)
+
+
+def java_folder() -> Path:
+    """A folder with the libraries that java/pom.xml names, from Maven Central."""
+    project = HERE / "java" / "pom.xml"
+
+    def install(folder: Path) -> None:
+        run_installer("Maven Central", "mvn", "--batch-mode", "--quiet", "--file", project, f"-DoutputDirectory={folder}",
+                      f"org.apache.maven.plugins:maven-dependency-plugin:{_MAVEN_DEPENDENCY_PLUGIN}:copy-dependencies")
+
+    return installed("java", project.read_text(encoding="utf-8"), install)
+
+
+def go_environment(**more: str) -> dict:
+    """For `go`: the toolchain that is installed, and modules just as go.mod and go.sum name them."""
+    return os.environ | {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"} | more
+
+
+def go_download(folder: Path) -> None:
+    """The modules of `folder`/go.mod, from the module proxy, to go's own cache."""
+    with _alone("go"):
+        run_installer("the Go module proxy", "go", "mod", "download", cwd=folder, env=go_environment())
+
+
+def go_program(package: str, version: str) -> Path:
+    """A program of somebody's Go module, built here."""
+    name = package.rpartition("/")[2]
+
+    def install(folder: Path) -> None:
+        run_installer("the Go module proxy", "go", "install", f"{package}@{version}", may_withhold=True,
+                      env=go_environment(GOBIN=str(folder), GOFLAGS="-buildvcs=false"))
+
+    return installed(name, f"{package}@{version}", install) / name
