@@ -38,6 +38,16 @@ class CommitOrder {
     ++turn_;
     return waiting_.empty() ? nullptr : next_in_turn();
   }
+  /// Calls f(task) for each that is parked.
+  template <class F>
+  void for_each_parked(const F& f) {
+    for (CommitSeq seq = turn_; seq != next_ && !waiting_.empty(); ++seq) {
+      const Entry* const entry = waiting_.find(seq, turn_);
+      if (entry != nullptr && entry->parked != nullptr) {
+        f(entry->parked);
+      }
+    }
+  }
   /// Writes that started and did not end.
   [[nodiscard]] std::size_t in_flight() const noexcept { return next_ - turn_; }
 

@@ -5,7 +5,7 @@
 //
 // What the store does with an address, on the home worker only:
 //   reads, ranges    [reply: find(), reserve .. commit, close], then finished(address)
-//   writes           before anything takes effect: if (!commit_turn(address, seq)) { unpin; await_commit(..);
+//   writes           before anything takes effect: if (!commit_turn(address, seq)) { await_commit(..);
 //                    return step::parked; } and the task is spawned again when its turn comes; once it has
 //                    come it stays until finished_write(address, seq), which every write ends with, also one
 //                    without effect (such a one may end before its turn).
@@ -84,9 +84,14 @@ class ReplyDirectory {
   [[nodiscard]] bool commit_turn(const ReplyAddress& address, CommitSeq seq) const noexcept {
     return entries_[address.connection]->commits.is_turn(seq);
   }
-  /// Keeps the task of a write whose turn has not come, and spawns it when it has. The task holds no pin.
+  /// Keeps the task of a write whose turn has not come, and spawns it when it has.
   void await_commit(const ReplyAddress& address, CommitSeq seq, runtime::MxTask* task) {
     entries_[address.connection]->commits.park(seq, task);
+  }
+  /// Calls f(task) for each write of this connection that waits for its turn.
+  template <class F>
+  void for_each_awaiting(const ReplyAddress& address, const F& f) {
+    entries_[address.connection]->commits.for_each_parked(f);
   }
 
   // --- For sessions ---

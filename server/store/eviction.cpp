@@ -1,6 +1,7 @@
 #include "server/store/eviction.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -31,13 +32,15 @@ constexpr std::size_t kMostMarked = 64;
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 /// Who waits asks in every round: a refusal after so long is of another request.
 constexpr std::uint64_t kAnotherTimeNs = 100'000'000;
-/// After a pause of so long another census is taken.
+/// When no walk has looked at the items for so long, another census is taken before some go.
 constexpr std::uint64_t kTimesHoldNs = 2'000'000'000;
 /// The census begins when so many headrooms are left.
 constexpr std::size_t kCensusHeadrooms = 4;
 /// Part of the items met that goes, usually and when less than a quarter of the headroom is left.
 constexpr double kUsualPart = 0.1;
 constexpr double kLargePart = 0.5;
+/// Twice as much goes after each walk over all leaves that found too little; after so many, everything.
+constexpr int kMostFruitless = 4;
 
 /// Walks over leaves until enough removals were started, or to the end.
 class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
@@ -85,6 +88,15 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
 };
 
 static_assert(sizeof(EvictionWalk) <= runtime::kLargestTaskBytes);
+
+std::size_t retired_bytes(runtime::Runtime& runtime) {
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    const runtime::WorkerId id(static_cast<runtime::WorkerId::rep>(i));
+    sum += runtime.worker(id).counters().retired_bytes.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
 
 }  // namespace
 
@@ -135,8 +147,15 @@ bool Eviction::started(std::size_t bytes) noexcept {
 void Eviction::ended(std::string_view key, Store& store, runtime::Worker& worker) noexcept {
   hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
   next_look_ns_ = last_walk_ns_ = now_ns(worker);
-  if (purpose_ == purpose::idle && !removed_) {
-    next_look_ns_ += kLookAgainNs;  // nothing is idle: without a pause nobody would ever park
+  if (purpose_ == purpose::idle) {
+    if (!removed_) {
+      next_look_ns_ += kLookAgainNs;  // nothing is idle: without a pause nobody would ever park
+    }
+    if (missing_ == 0) {
+      fruitless_laps_ = 0;
+    } else if (whole_lap_ && fruitless_laps_ < kMostFruitless) {
+      ++fruitless_laps_;
+    }
   }
   if (removed_) {
     removed_ = false;
@@ -155,6 +174,7 @@ void Eviction::walk(purpose why, Store& store, runtime::Worker& worker) {
   if (why != purpose::idle) {
     hand_bytes_ = 0;  // over all
   }
+  whole_lap_ = hand_bytes_ == 0;
   worker.local<WorkerContext>().counters.count(why == purpose::spans ? counter::span_walks
                                                                      : counter::idle_walks);
   worker.create<EvictionWalk>(store.tree(), *this)->start(worker);
@@ -181,26 +201,33 @@ void Eviction::begin(Store& store, runtime::Worker& worker) {
   const std::size_t spare = heap.span_bytes - std::min(heap.live_bytes, heap.span_bytes);
   const std::size_t coming = worker.retired_bytes();
   const std::size_t free = unused + spare + coming;
-  if (free < kCensusHeadrooms * headroom && begin_census(store, worker)) {
+  const bool is_short = free < headroom;
+  if (free < kCensusHeadrooms * headroom && begin_census(is_short, store, worker)) {
     return;
   }
-  if (free >= headroom) {
+  if (!is_short) {
     return;
   }
   missing_ = headroom - free + headroom / 4;
-  times_.set_part(unused + spare < headroom / 4 ? kLargePart : kUsualPart, worker.now_us());
+  const double part = unused + spare < headroom / 4 ? kLargePart : kUsualPart;
+  times_.set_part(fruitless_laps_ == kMostFruitless ? 1 : std::min(1.0, std::ldexp(part, fruitless_laps_)),
+                  worker.now_us());
   walk(purpose::idle, store, worker);
 }
 
 // What was learnt of other items, or long ago, says nothing of these.
-bool Eviction::begin_census(Store& store, runtime::Worker& worker) {
-  const std::uint64_t items = store.total(counter::items_added) - store.total(counter::items_removed);
+bool Eviction::begin_census(bool is_short, Store& store, runtime::Worker& worker) {
+  const std::uint64_t added = store.total(counter::items_added);
+  const std::uint64_t items = added - store.total(counter::items_removed);
   const std::uint64_t flushes = store.total(counter::cmd_flush);
-  if (flushes == flushes_ && times_.noted() >= items / 4 && now_ns(worker) - last_walk_ns_ < kTimesHoldNs) {
+  const bool still_true =
+      is_short ? now_ns(worker) - last_walk_ns_ < kTimesHoldNs : added - added_ <= items / 4;
+  if (flushes == flushes_ && still_true) {
     times_.remember(items);
     return false;
   }
   flushes_ = flushes;
+  added_ = added;
   times_ = IdleTimes{};
   times_.remember(items);
   walk(purpose::census, store, worker);
@@ -223,8 +250,12 @@ bool Eviction::begin_giving_back(Store& store, runtime::Worker& worker) {
     short_since_ns_ = 0;
     return false;
   }
-  if (begin_census(store, worker)) {
+  if (begin_census(true, store, worker)) {
     return true;
+  }
+  if (retired_bytes(runtime) >= wanted) {
+    next_give_back_ns_ = now_ns(worker) + kGiveBackEveryNs;
+    return false;  // enough has gone, and waits for those who may still read it
   }
   if (store.giving_back().exchange(true, std::memory_order_relaxed)) {
     return false;  // another worker sees to it

@@ -63,7 +63,7 @@ class Eviction {
 
   static std::uint64_t now_ns(const runtime::Worker& worker) noexcept;
   void begin(Store& store, runtime::Worker& worker);
-  [[nodiscard]] bool begin_census(Store& store, runtime::Worker& worker);
+  [[nodiscard]] bool begin_census(bool is_short, Store& store, runtime::Worker& worker);
   [[nodiscard]] bool begin_giving_back(Store& store, runtime::Worker& worker);
   void walk(purpose why, Store& store, runtime::Worker& worker);
 
@@ -74,11 +74,14 @@ class Eviction {
   std::uint64_t last_refusal_ns_ = 0;
   std::uint64_t missing_ = 0;  ///< bytes that the walk has still to see to
   IdleTimes times_;
-  std::uint64_t flushes_ = 0;        ///< before the items that `times_` is of
-  bool removed_ = false;             ///< by this walk
-  purpose purpose_ = purpose::none;  ///< of the walk
-  bool second_walk_ = false;         ///< for the same spans
-  std::uint8_t first_marked_ = 0;    ///< of 256 groups of spans, those that are to go
+  std::uint64_t flushes_ = ~std::uint64_t{0};  ///< before the items that `times_` is of
+  std::uint64_t added_ = 0;                    ///< items ever, at the last census
+  int fruitless_laps_ = 0;                     ///< of walks for idle items, in a row
+  bool whole_lap_ = false;                     ///< the walk goes over all leaves
+  bool removed_ = false;                       ///< by this walk
+  purpose purpose_ = purpose::none;            ///< of the walk
+  bool second_walk_ = false;                   ///< for the same spans
+  std::uint8_t first_marked_ = 0;              ///< of 256 groups of spans, those that are to go
   std::uint8_t marked_ = 0;
   std::uint8_t hand_bytes_ = 0;
   std::array<char, protocol::kMaxKeyBytes> hand_{};

@@ -37,6 +37,9 @@ class IdleTimes {
   /// Whether an item belongs to the idlest part of those that were noted. Of items that are level with the
   /// line as many are told so as keep the part, in turn.
   [[nodiscard]] bool is_idlest(Seen item) noexcept {
+    if (part_ >= 1) {
+      return true;
+    }
     const unsigned step = step_of(item.idle_us) + (item.read ? 0 : kUnreadSteps);
     if (step != line_) {
       return step > line_;
@@ -51,7 +54,6 @@ class IdleTimes {
 
   /// How many are noted before it begins to forget.
   void remember(std::uint64_t items) noexcept { most_ = std::max<std::uint64_t>(items, kLeastNoted); }
-  [[nodiscard]] std::uint64_t noted() const noexcept { return static_cast<std::uint64_t>(total_); }
 
   /// The part of all that is to be told idlest, 0 to 1.
   void set_part(double part, std::uint64_t now_us) noexcept {

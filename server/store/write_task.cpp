@@ -75,7 +75,7 @@ void WriteTask::drop_built(runtime::Worker& worker) noexcept {
 Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   if (!is_turn(worker)) {
     // It keeps its pin and its place at the leaf: it waits only for writes that run already, never for a
-    // client.
+    // client, and one that waits for memory lets it go.
     annotate(runtime::priority::high);  // when its turn comes, others may wait for it already
     worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
     return {Decision::what::wait, 0};
@@ -262,13 +262,23 @@ step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker
 step WriteTask::out_of_memory(runtime::Worker& worker) {
   drop_built(worker);
   if (is_home(worker) && worker.local<WorkerContext>().store->makes_room(worker)) {
-    worker.repin(*this);  // what is freed meanwhile must not wait for this task
+    // What is freed meanwhile must not wait for this task, nor for those that wait for it.
+    worker.local<WorkerContext>().replies->for_each_awaiting(
+        address_, [&worker](runtime::MxTask* task) { static_cast<WriteTask*>(task)->let_go(worker); });
+    worker.repin(*this);
     aim_at_root();
     return step::retry;
   }
   result_ = result::no_memory;
   worker.local<WorkerContext>().counters.count(counter::store_no_memory);
   return answer(worker);
+}
+
+// It is parked: when its turn comes it searches anew.
+void WriteTask::let_go(runtime::Worker& worker) {
+  leave_tree(*this);
+  phase_ = phase::waiting;
+  worker.unpin(*this);
 }
 
 step WriteTask::resume_item(runtime::Worker& worker) {

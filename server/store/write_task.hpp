@@ -116,6 +116,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits> {
   }
   [[nodiscard]] bool is_turn(runtime::Worker& worker) const noexcept;
   void wait_for_turn(runtime::Worker& worker);
+  void let_go(runtime::Worker& worker);
   index::Decision decide_storage(bool live, Item* old, runtime::Worker& worker);
   index::Decision decide_arithmetic(bool live, Item* old, runtime::Worker& worker);
   index::Decision decide_touch(bool live, Item* old, runtime::Worker& worker);

@@ -42,6 +42,28 @@ TEST(CommitOrder, a_parked_write_comes_back_when_its_turn_comes) {
   EXPECT_EQ(order.in_flight(), 0U);
 }
 
+TEST(CommitOrder, those_that_are_parked_can_be_visited) {
+  Memory memory;
+  CommitOrder order{memory.pool};
+  std::vector<runtime::MxTask*> parked;
+  const auto visit = [&] {
+    parked.clear();
+    order.for_each_parked([&](runtime::MxTask* each) { parked.push_back(each); });
+    return parked;
+  };
+  std::vector<CommitSeq> seqs;
+  for (int i = 0; i < 300; ++i) {
+    seqs.push_back(order.start());
+  }
+  EXPECT_TRUE(visit().empty());
+  order.park(seqs[299], task(299));
+  order.park(seqs[2], task(2));
+  EXPECT_EQ(order.end(seqs[1]), nullptr);  // ended before its turn: not parked
+  EXPECT_EQ(visit(), (std::vector{task(2), task(299)}));
+  EXPECT_EQ(order.end(seqs[0]), task(2));
+  EXPECT_EQ(visit(), (std::vector{task(299)}));
+}
+
 TEST(CommitOrder, the_turn_passes_over_writes_that_ended_without_effect) {
   Memory memory;
   CommitOrder order{memory.pool};

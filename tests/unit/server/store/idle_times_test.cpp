@@ -59,6 +59,12 @@ TEST(IdleTimes, NoneThatIsTwiceAsIdleAsOneThatIsToldIsLeft) {
   EXPECT_TRUE(times.is_idlest({1'400'000, true}));
 }
 
+TEST(IdleTimes, WhereAllAreToGoNoneIsLeft) {
+  IdleTimes times;
+  times.set_part(1, kNow);
+  EXPECT_TRUE(times.is_idlest({0, true}));  // also one like which none was noted
+}
+
 TEST(IdleTimes, FollowsWhenTimesChange) {
   runtime::Random random{3};
   IdleTimes times;
