@@ -196,7 +196,8 @@ void WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_word, std::
     item->take_version(*old);
     return;
   }
-  const std::uint64_t before = std::max({found ? old->cas() : 0, leaf.cas_floor(), worker.now_us()});
+  // The floor is for keys that were removed: what is found lies above it since it was inserted.
+  const std::uint64_t before = std::max(found ? old->cas() : leaf.cas_floor(), worker.now_us());
   item->set_cas(std::min(before + 1, kGreatestCas));
   auto& greatest = worker.local<WorkerContext>().greatest_cas;
   if (item->cas() > greatest.load(std::memory_order_relaxed)) {
