@@ -1,0 +1,176 @@
+// Runs numbered operations on a hierarchy, by Toggle or by threads under locks, and counts what came of it.
+//
+// A Work offers
+//   struct Operation { LeafInterval leaves; bool writes; ... }   what it is to lock, and how
+//   std::uint32_t leaves() const
+//   Operation operation(std::uint64_t number)     any thread, without a lock; the same for all manners
+//   void run(const Operation&, Tally&)            when nothing that conflicts is under way
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <latch>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "bench/figures/figure.hpp"
+#include "bench/figures/interval_locks.hpp"
+#include "bench/figures/witness.hpp"
+#include "runtime/hierarchy/toggle.hpp"
+
+namespace mxkv::bench {
+
+struct RunOptions {
+  std::uint64_t workers = 2;
+  std::uint64_t operations = 100'000;
+  std::uint64_t in_flight = 16;  ///< operations that a worker has begun at once, by Toggle
+  std::uint64_t slots_per_bucket = 32;
+  bool stealing = true;
+};
+
+struct RunResult {
+  double seconds = 0;
+  std::vector<Tally> workers;
+
+  [[nodiscard]] Tally sum() const noexcept {
+    Tally all;
+    for (const Tally& one : workers) {
+      all.executed += one.executed;
+      all.failed += one.failed;
+      all.written += one.written;
+      all.disturbed += one.disturbed;
+      all.sum += one.sum;
+    }
+    return all;
+  }
+  /// Thousand operations a second that found what they work on.
+  [[nodiscard]] double rate() const noexcept {
+    const Tally all = sum();
+    return static_cast<double>(all.executed - all.failed) / seconds / 1e3;
+  }
+};
+
+/// Operation by operation until they are used up; a chain of them is what a worker has in flight.
+template <class Work>
+class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
+ public:
+  struct Shared {
+    Work& work;
+    std::uint64_t operations;
+    std::vector<Tally>& tallies;
+    std::latch chains;
+    std::atomic<std::uint64_t> next{0};  // relaxed: only who gets which number
+  };
+
+  OperationTask(const runtime::TaskClass* task_class, runtime::Toggle& toggle, Shared& shared,
+                std::uint64_t number)
+      : runtime::ToggleTask<OperationTask>(task_class, toggle),
+        shared_(&shared),
+        operation_(shared.work.operation(number)) {}
+
+  [[nodiscard]] runtime::SlotInterval place() const noexcept {
+    return {slot_of(operation_.leaves.first), slot_of(operation_.leaves.last)};
+  }
+  runtime::step run(runtime::Worker& worker) {
+    Tally& tally = shared_->tallies[worker.id().index()];
+    shared_->work.run(operation_, tally);
+    ++tally.executed;
+    this->toggle().finished(*this, worker);
+    const std::uint64_t number = shared_->next.fetch_add(1, std::memory_order_relaxed);
+    if (number < shared_->operations) {
+      worker.create<OperationTask>(this->toggle(), *shared_, number)->start(worker);
+    } else {
+      shared_->chains.count_down();
+    }
+    return runtime::step::done;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t slot_of(std::uint32_t leaf) const noexcept {
+    return static_cast<std::uint32_t>(std::uint64_t{leaf} * this->toggle().slots() / shared_->work.leaves());
+  }
+
+  Shared* shared_;
+  typename Work::Operation operation_;
+};
+
+template <class Work>
+RunResult run_by_toggle(Work& work, const RunOptions& options) {
+  runtime::RuntimeOptions machine;
+  machine.stealing = runtime::stealing_scope::machine;  // idle workers take what ToggleOptions lets them
+  for (std::uint64_t i = 0; i < options.workers; ++i) {
+    machine.workers.emplace_back().pinned = false;
+  }
+  const runtime::SystemClock clock;
+  runtime::Runtime runtime{std::move(machine), clock};
+  runtime::Toggle toggle{runtime,
+                         {.slots_per_bucket = static_cast<std::uint32_t>(options.slots_per_bucket),
+                          .stealing = options.stealing}};
+  RunResult result{0, std::vector<Tally>(options.workers)};
+  const std::uint64_t chains = std::min(options.operations, options.in_flight * options.workers);
+  using Task = OperationTask<Work>;
+  typename Task::Shared shared{work, options.operations, result.workers,
+                               std::latch{static_cast<std::ptrdiff_t>(chains)}, chains};
+  if (const auto started = runtime.start(); !started.ok()) {
+    throw std::runtime_error{started.error().message};
+  }
+  const double begin = wall_seconds();
+  for (std::uint64_t i = 0; i < chains; ++i) {
+    const runtime::WorkerId worker{static_cast<std::uint16_t>(i % options.workers)};
+    // The worker exists, so that nothing can be wrong with it.
+    static_cast<void>(runtime.submit(runtime.create_outside<Task>(toggle, shared, i), worker));
+  }
+  shared.chains.wait();
+  result.seconds = wall_seconds() - begin;
+  runtime.stop();
+  return result;
+}
+
+/// Who gets the next operation: whoever asks, as in STMBench7, or the threads in turn, beforehand.
+enum class thread_order : std::uint8_t { from_pool, round_robin };
+
+/// A thread a worker; guarded(thread, operation, body) takes the locks, calls body(operation), lets go.
+template <class Work, class Guarded>
+RunResult run_by_threads(Work& work, const RunOptions& options, thread_order order, const Guarded& guarded) {
+  RunResult result{0, std::vector<Tally>(options.workers)};
+  std::atomic<std::uint64_t> next{0};  // relaxed: only who gets which number
+  std::latch ready{static_cast<std::ptrdiff_t>(options.workers + 1)};
+  std::vector<std::jthread> threads;
+  for (std::uint64_t thread = 0; thread < options.workers; ++thread) {
+    threads.emplace_back([&, thread] {
+      Tally& tally = result.workers[thread];
+      ready.arrive_and_wait();
+      for (std::uint64_t own = thread;; own += options.workers) {
+        const std::uint64_t number =
+            order == thread_order::round_robin ? own : next.fetch_add(1, std::memory_order_relaxed);
+        if (number >= options.operations) {
+          return;
+        }
+        guarded(thread, work.operation(number),
+                [&](const typename Work::Operation& operation) { work.run(operation, tally); });
+        ++tally.executed;
+      }
+    });
+  }
+  ready.arrive_and_wait();
+  const double begin = wall_seconds();
+  threads.clear();  // joins
+  result.seconds = wall_seconds() - begin;
+  return result;
+}
+
+template <class Work>
+RunResult run_by_intervals(Work& work, const RunOptions& options, thread_order order) {
+  IntervalLocks locks{options.workers};
+  return run_by_threads(work, options, order,
+                        [&locks](std::size_t thread, const auto& operation, const auto& body) {
+                          locks.lock(thread, operation.leaves, operation.writes);
+                          body(operation);
+                          locks.unlock(thread);
+                        });
+}
+
+}  // namespace mxkv::bench
