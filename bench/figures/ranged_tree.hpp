@@ -1,0 +1,113 @@
+// Trees whose nodes are the intervals of the leaves below them, and tasks on them [To 4.2 to 4.5].
+//
+// A node's subtree is the nodes from its place in preorder to its end. A task draws nodes, holds the interval
+// from the first leaf below any to the last, and adds to, or looks at, what hangs on the first nodes of each
+// subtree. Additions are a load and a store, so that they get lost where two write at once; a reader looks
+// whether what it read changes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bench/figures/hierarchy_runs.hpp"
+#include "runtime/base/random.hpp"
+
+namespace mxkv::bench {
+
+/// Depths in preorder; the root has 1, and no node is more than one deeper than that before it.
+[[nodiscard]] std::vector<std::uint8_t> k_ary_tree(std::uint64_t nodes, std::uint64_t children);
+/// Of the numbers that the paper gives for tree-bank: depth at most 36, 7.87 on average.
+[[nodiscard]] std::vector<std::uint8_t> irregular_tree(std::uint64_t nodes);
+
+class RangedTree {
+ public:
+  explicit RangedTree(const std::vector<std::uint8_t>& depths);
+
+  [[nodiscard]] std::uint32_t nodes() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
+  [[nodiscard]] std::uint32_t leaves() const noexcept { return nodes_[0].last_leaf + 1; }
+  [[nodiscard]] LeafInterval interval(std::uint32_t node) const noexcept {
+    return {nodes_[node].first_leaf, nodes_[node].last_leaf};
+  }
+  [[nodiscard]] std::uint32_t end(std::uint32_t node) const noexcept { return nodes_[node].end; }
+  /// Relaxed: who has the node is the only one that writes.
+  [[nodiscard]] std::atomic<std::uint64_t>& value(std::uint32_t node) noexcept { return values_[node]; }
+  [[nodiscard]] std::uint64_t sum() const noexcept;
+
+ private:
+  struct Node {
+    std::uint32_t first_leaf = 0;
+    std::uint32_t last_leaf = 0;
+    std::uint32_t end = 0;
+  };
+  std::vector<Node> nodes_;
+  std::vector<std::atomic<std::uint64_t>> values_;
+};
+
+struct TreeTasks {
+  std::uint32_t nodes = 2;             ///< that a task draws
+  std::uint32_t subsets = 1;           ///< disjoint ones of the nodes; a task draws from one of them
+  std::uint32_t anywhere_percent = 0;  ///< of the tasks draw from all nevertheless
+  std::uint32_t one_of = 1;            ///< all draw from the first so-manieth part of the nodes
+  double theta = 0;                    ///< zipfian, popular nodes are the first in preorder; below 1
+  std::uint32_t read_percent = 70;
+  std::uint32_t passes = 200;  ///< over the nodes in a long task; a short one, which half are, has a tenth
+};
+
+/// The Work of hierarchy_runs.hpp.
+class TreeWork {
+ public:
+  struct Operation {
+    LeafInterval leaves;
+    bool writes;
+    bool is_long;
+    std::uint64_t seed;
+  };
+
+  TreeWork(RangedTree& tree, const TreeTasks& tasks) : tree_(tree), tasks_(tasks), before_(tree.sum()) {}
+
+  [[nodiscard]] std::uint32_t leaves() const noexcept { return tree_.leaves(); }
+  [[nodiscard]] Operation operation(std::uint64_t number) const noexcept;
+  void run(const Operation& operation, Tally& tally) noexcept;
+  [[nodiscard]] bool right(const Tally& all) const noexcept {
+    return all.disturbed == 0 && tree_.sum() - before_ == all.written;
+  }
+
+ private:
+  static constexpr std::uint32_t kMostOfSubtree = 16;
+
+  template <class Visit>
+  void each_node(std::uint64_t seed, const Visit& visit) const;
+
+  RangedTree& tree_;
+  TreeTasks tasks_;
+  std::uint64_t before_;
+};
+
+/// Runs of one kind of tasks by Toggle and by threads to which they are given in turn, with interval locks.
+class TreeComparison {
+ public:
+  /// The rates; whether anything was wrong stays remembered.
+  double by_toggle(RangedTree& tree, const TreeTasks& tasks, const RunOptions& options);
+  double in_turn(RangedTree& tree, const TreeTasks& tasks, const RunOptions& options);
+  /// Both as variants at one x.
+  void add(std::vector<Variant>& variants, const FigureX& x, RangedTree& tree, const TreeTasks& tasks,
+           const RunOptions& options);
+  /// In per cent of all tasks, of the last run.
+  [[nodiscard]] const std::vector<double>& shares() const noexcept { return shares_; }
+  /// The program's exit code; says what was wrong.
+  [[nodiscard]] int exit_code(const Figure& figure) const;
+
+ private:
+  double judge(const TreeWork& work, const RunResult& result);
+
+  bool right_ = true;
+  std::vector<double> shares_;
+};
+
+/// Reads the flags that all these programs have, with the number of nodes; an exit code as Figure::parse().
+[[nodiscard]] std::optional<int> parse_tree_flags(Figure& figure, RunOptions& options, std::uint64_t& nodes,
+                                                  int argc, char** argv);
+
+}  // namespace mxkv::bench
