@@ -27,7 +27,7 @@ std::vector<std::uint8_t> k_ary_tree(std::uint64_t nodes, std::uint64_t children
   return depths;
 }
 
-// A walk whose depths are distributed geometrically: deeper with 0.4275, back by one with 0.5.
+// A walk whose depths are distributed geometrically: deeper with 0.429, back by one with 0.5.
 std::vector<std::uint8_t> irregular_tree(std::uint64_t nodes) {
   std::vector<std::uint8_t> depths{1};
   runtime::Random random{1};
@@ -35,9 +35,9 @@ std::vector<std::uint8_t> irregular_tree(std::uint64_t nodes) {
   while (depths.size() < nodes) {
     depths.push_back(static_cast<std::uint8_t>(depth));
     const std::uint64_t step = random.below(10'000);
-    if (step < 4'275) {
+    if (step < 4'290) {
       depth = std::min(depth + 1, kMostDepth);
-    } else if (step < 9'275) {
+    } else if (step < 9'290) {
       depth = std::max(depth - 1, 2U);
     }
   }
