@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 namespace mxkv::runtime {
 
@@ -57,6 +58,11 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   std::uint32_t inner_waiting = 0;
   TaskList outer;
   std::array<TaskList, kMostInner> inner;
+  MxTask* put_back = nullptr;  ///< before `outer`
+
+  // Of the operation that begins here and holds the bucket; its own while it does.
+  std::uint32_t reach = 0;  ///< the last bucket that is held with this one
+  TaskList followers;       ///< that run when it has ended, before those buckets are released
 
   // [To algorithm 2] Pairs: the store that opens `next` publishes `open` and the lists to who takes a slot;
   // left publishes what was done in the slots to who takes the last one off.
@@ -64,12 +70,17 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   std::atomic<std::uint32_t> left{0};
   std::array<std::uint32_t, kMostInner> open{};
 
-  // Relaxed: statistics. `stolen` has many writers, the others the host.
+  // Relaxed: statistics. `stolen` and `followed` have many writers, the others the host.
   std::atomic<std::uint64_t> operations{0};
   std::atomic<std::uint64_t> of_many{0};
   std::atomic<std::uint64_t> inner_operations{0};
   std::atomic<std::uint64_t> phases{0};
   std::atomic<std::uint64_t> stolen{0};
+  std::atomic<std::uint64_t> followed{0};
+
+  [[nodiscard]] MxTask* pop_outer() noexcept {
+    return put_back != nullptr ? std::exchange(put_back, nullptr) : outer.pop_front();
+  }
 };
 
 Toggle::Toggle(Runtime& runtime, const ToggleOptions& options)
@@ -168,7 +179,7 @@ void Toggle::advance(std::uint32_t index, Worker& worker) {
   }
   while (!bucket.held) {
     MxTask* const next =
-        bucket.outer_in_row < kOuterInRow || bucket.inner_waiting == 0 ? bucket.outer.pop_front() : nullptr;
+        bucket.outer_in_row < kOuterInRow || bucket.inner_waiting == 0 ? bucket.pop_outer() : nullptr;
     if (next == nullptr) {
       bucket.outer_in_row = 0;
       if (bucket.inner_waiting == 0) {
@@ -184,14 +195,16 @@ void Toggle::advance(std::uint32_t index, Worker& worker) {
       continue;
     }
     if (inner_ && operation.slots_.single()) {
-      operation.inner_ = true;
-      bucket.inner[operation.slots_.first % inner_count_].push_back(&operation);
-      ++bucket.inner_waiting;
+      wait_for_inner(operation);
       continue;
     }
     bucket.held = true;
     ++bucket.outer_in_row;
-    if (operation.slots_.last / inner_count_ > index) {
+    if (begins_here) {
+      bucket.reach = operation.slots_.last / inner_count_;
+      gather_followers(index);
+    }
+    if (buckets_[operation.slots_.first / inner_count_].reach > index) {
       go_to(operation, index + 1, worker);
     } else {
       count(bucket.operations);
@@ -199,6 +212,40 @@ void Toggle::advance(std::uint32_t index, Worker& worker) {
       begin(operation, worker);
     }
     return;
+  }
+}
+
+void Toggle::wait_for_inner(ToggleOperation& operation) noexcept {
+  Bucket& bucket = buckets_[operation.bucket_];
+  operation.inner_ = true;
+  bucket.inner[operation.slots_.first % inner_count_].push_back(&operation);
+  ++bucket.inner_waiting;
+}
+
+// Each way through several buckets takes messages there and back, so those that would go next come along.
+void Toggle::gather_followers(std::uint32_t index) noexcept {
+  Bucket& bucket = buckets_[index];
+  std::uint32_t together = 1;
+  while (bucket.reach > index && together < kMostTogether &&
+         (bucket.outer_in_row < kOuterInRow || bucket.inner_waiting == 0)) {
+    MxTask* const next = bucket.pop_outer();
+    if (next == nullptr) {
+      return;
+    }
+    auto& operation = static_cast<ToggleOperation&>(*next);
+    const bool placed =
+        operation.slots_.first / inner_count_ == index && operation.map_version_ == bucket.map_version;
+    if (placed && operation.slots_.last / inner_count_ > index) {
+      bucket.reach = std::max(bucket.reach, operation.slots_.last / inner_count_);
+      bucket.followers.push_back(next);
+      ++bucket.outer_in_row;
+      ++together;
+    } else if (placed && inner_ && operation.slots_.single()) {
+      wait_for_inner(operation);
+    } else {
+      bucket.put_back = next;
+      return;
+    }
   }
 }
 
@@ -250,13 +297,23 @@ void Toggle::begin(ToggleOperation& operation, Worker& worker) {
 void Toggle::finished(ToggleOperation& operation, Worker& worker) {
   const SlotInterval slots = operation.slots_;
   const std::uint32_t first = slots.first / inner_count_;
+  Bucket& bucket = buckets_[first];
   if (!operation.inner_) {
-    for (std::uint32_t bucket = first; bucket <= slots.last / inner_count_; ++bucket) {
-      release(bucket, worker);
+    while (MxTask* const follower = bucket.followers.pop_front()) {
+      auto& next = static_cast<ToggleOperation&>(*follower);
+      if (next.map_version_ == map_version_.load(std::memory_order_acquire)) {
+        bucket.followed.fetch_add(1, std::memory_order_relaxed);
+        begin(next, worker);
+        return;
+      }
+      place_anew(follower, worker);
+    }
+    const std::uint32_t reach = bucket.reach;
+    for (std::uint32_t held = first; held <= reach; ++held) {
+      release(held, worker);
     }
     return;
   }
-  Bucket& bucket = buckets_[first];
   if (MxTask* const next = bucket.inner[slots.first % inner_count_].pop_front()) {
     begin(static_cast<ToggleOperation&>(*next), worker);
     return;
@@ -276,7 +333,10 @@ ToggleStats Toggle::stats() const noexcept {
     sum.inner += buckets_[i].inner_operations.load(std::memory_order_relaxed);
     sum.phases += buckets_[i].phases.load(std::memory_order_relaxed);
     sum.stolen += buckets_[i].stolen.load(std::memory_order_relaxed);
+    sum.followed += buckets_[i].followed.load(std::memory_order_relaxed);
   }
+  sum.operations += sum.followed;
+  sum.of_many += sum.followed;
   return sum;
 }
 
@@ -291,6 +351,10 @@ std::size_t Toggle::discard_waiting(Runtime& runtime) noexcept {
         ++discarded;
       }
     };
+    if (bucket.put_back != nullptr) {
+      bucket.followers.push_back(std::exchange(bucket.put_back, nullptr));
+    }
+    drop_all(bucket.followers);
     drop_all(bucket.outer);
     std::for_each(bucket.inner.begin(), bucket.inner.end(), drop_all);
   }

@@ -10,7 +10,8 @@
 //
 // An operation that spans buckets is a token that visits them in ascending order and holds each that it has
 // passed; when it has the last one it runs. Nobody blocks meanwhile: a bucket that is held starts nothing,
-// and its host does other work. Ascending order leaves no room for a cycle.
+// and its host does other work. Ascending order leaves no room for a cycle. Up to kMostTogether operations
+// that wait at the same first bucket go together: the later ones run when the buckets are held anyway.
 //
 // An operation may take many steps and tasks; it ends with finished(). Bucket state belongs to the host; all
 // messages are tasks in its pinned pool. Taking a slot is the only thing that others do, by the counter.
@@ -43,6 +44,7 @@ struct ToggleStats {
   std::uint64_t inner = 0;       ///< of these, those that ran in inner mode
   std::uint64_t phases = 0;      ///< times that a bucket was in inner mode
   std::uint64_t stolen = 0;      ///< slots that others than the host took
+  std::uint64_t followed = 0;    ///< operations of many that ran behind another, in buckets that it held
 };
 
 /// What Toggle orders. Derive from ToggleTask.
@@ -93,6 +95,7 @@ class Toggle {
  public:
   static constexpr std::uint32_t kMostInner = 64;
   static constexpr std::uint32_t kOuterInRow = 8;
+  static constexpr std::uint32_t kMostTogether = 16;
 
   /// Start-up only. Throws std::invalid_argument where the options make no sense.
   Toggle(Runtime& runtime, const ToggleOptions& options);
@@ -132,6 +135,8 @@ class Toggle {
   void follow_map(std::uint32_t bucket, Worker& worker) noexcept;
   void send(ToggleOperation& operation, Worker& worker) noexcept;
   void advance(std::uint32_t bucket, Worker& worker);
+  void wait_for_inner(ToggleOperation& operation) noexcept;
+  void gather_followers(std::uint32_t bucket) noexcept;
   void open_slots(std::uint32_t bucket, Worker& worker);
   void begin(ToggleOperation& operation, Worker& worker);
   void go_to(ToggleOperation& operation, std::uint32_t bucket, Worker& worker);

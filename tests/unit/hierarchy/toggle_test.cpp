@@ -255,6 +255,33 @@ TEST(Toggle, AnOperationOfManyBucketsHoldsWhatItHasPassed) {
   EXPECT_EQ(world.toggle.stats().of_many, 1U);
 }
 
+TEST(Toggle, OperationsOfManyBucketsThatWaitTogetherGoTogether) {
+  ToggleMachine world{1, {.buckets = 3, .slots_per_bucket = 1, .inner = false}};
+  world.start(0, {0, 1}, 1000);  // meanwhile the others come
+  for (int i = 0; i < 4; ++i) {
+    world.start(0, {0, i == 2 ? 2U : 1U}, 0);
+  }
+  world.start(0, {0, 0}, 0);
+  world.start(0, {0, 1}, 0);  // behind one that stays here
+  world.machine.run_until_idle();
+  world.expect_ended(7);
+  EXPECT_EQ(world.toggle.stats().operations, 7U);
+  EXPECT_EQ(world.toggle.stats().of_many, 6U);
+  EXPECT_EQ(world.toggle.stats().followed, 3U);
+}
+
+TEST(Toggle, ThoseThatGoTogetherArePlacedAnewBehindOneThatChangesTheMap) {
+  ToggleMachine world{2, {.buckets = 4, .slots_per_bucket = 1, .inner = false}};
+  world.start(0, {0, 3}, 1000);
+  world.start_shift(0);
+  for (int i = 0; i < 5; ++i) {
+    world.start(0, {0, 1}, 1);
+  }
+  world.machine.run_until_idle();
+  world.expect_ended(6);
+  EXPECT_EQ(world.yard.touched, (std::vector<std::uint64_t>{1, 1, 1, 6}));  // moved to the right by three
+}
+
 TEST(Toggle, WhatWaitsCanBeDropped) {
   ToggleMachine world{1, {.buckets = 2, .slots_per_bucket = 2}};
   world.start(0, {0, 3}, 1'000'000);
