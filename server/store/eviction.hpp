@@ -9,7 +9,9 @@
 // nothing and pushes nothing out. Expired items that are met go too.
 //
 // The first walk, when memory begins to be short (again), removes nothing: it learns how idle items are.
-// Neighbours are often of an age, so what a short walk learns says little of the others.
+// Neighbours are often of an age, so what a short walk learns says little of the others. What was learnt may
+// be of items that have gone since, so a walk over all leaves that finds too little is followed by a bolder
+// one, up to one that spares nothing.
 //
 // That makes room for items of the sizes that there are. When the tree, the buffers or items of other sizes
 // need memory, whole spans have to go back: then one worker walks over all leaves, removes what is idlest,
