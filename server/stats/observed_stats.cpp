@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -54,26 +55,26 @@ void add_latency_stats(StatText& text, const Network& network) {
     untimed += sampler->untimed();
   }
   text.add("samples_untimed", untimed);
-  for (std::size_t i = 0; i < kCommandKinds; ++i) {
-    const auto kind = static_cast<command_kind>(i);
-    LatencyHistogram::Counts sum{};
-    for (const RequestSampler* sampler : samplers) {
-      if (sampler->latencies(kind) != nullptr) {
-        sampler->latencies(kind)->add_to(sum);
-      }
-    }
-    add_percentiles(text, std::string{name_of(kind)} + ":", sum);
-  }
+  // Each histogram is read once, so that the workers' samples add up to the sums while requests still come in.
+  std::vector<std::array<LatencyHistogram::Counts, kCommandKinds>> workers(samplers.size());
+  std::array<LatencyHistogram::Counts, kCommandKinds> sums{};
   for (std::size_t worker = 0; worker < samplers.size(); ++worker) {
     for (std::size_t i = 0; i < kCommandKinds; ++i) {
-      const auto kind = static_cast<command_kind>(i);
-      LatencyHistogram::Counts counts{};
-      if (samplers[worker]->latencies(kind) != nullptr) {
-        samplers[worker]->latencies(kind)->add_to(counts);
+      LatencyHistogram::Counts& counts = workers[worker][i];
+      if (const auto* latencies = samplers[worker]->latencies(static_cast<command_kind>(i))) {
+        latencies->add_to(counts);
       }
-      add_percentiles(text, "worker:" + std::to_string(worker) + ":" + std::string{name_of(kind)} + ":",
-                      counts);
+      std::ranges::transform(counts, sums[i], sums[i].begin(), std::plus{});
     }
+  }
+  const auto add_kinds = [&text](const std::string& prefix, const auto& kinds) {
+    for (std::size_t i = 0; i < kCommandKinds; ++i) {
+      add_percentiles(text, prefix + std::string{name_of(static_cast<command_kind>(i))} + ":", kinds[i]);
+    }
+  };
+  add_kinds("", sums);
+  for (std::size_t worker = 0; worker < samplers.size(); ++worker) {
+    add_kinds("worker:" + std::to_string(worker) + ":", workers[worker]);
   }
 }
 
