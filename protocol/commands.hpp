@@ -32,6 +32,13 @@ struct CommandLine {
   return parsed;
 }
 
+/// Refuses a command with a data block whose length cannot be read.
+[[nodiscard]] inline Parsed refused_length(std::string_view error) noexcept {
+  Parsed parsed = refused(error);
+  parsed.length_unknown = true;
+  return parsed;
+}
+
 inline constexpr std::string_view kNoreply = "noreply";
 
 /// Refuses a command that knows noreply: in silence if that is the line's last word (rule 23), unless it is
@@ -73,6 +80,7 @@ inline constexpr std::string_view kNoreply = "noreply";
 [[nodiscard]] Parsed parse_bare(CommandLine line) noexcept;        // quit
 [[nodiscard]] Parsed parse_meta(CommandLine line) noexcept;        // mg md ma me
 [[nodiscard]] Parsed parse_meta_set(CommandLine line) noexcept;    // ms
-[[nodiscard]] Parsed parse_meta_range(CommandLine line) noexcept;  // mr mc mx
+[[nodiscard]] Parsed parse_meta_range(CommandLine line) noexcept;  // mr mc mx mt
+[[nodiscard]] Parsed parse_meta_batch(CommandLine line) noexcept;  // mb
 
 }  // namespace mxkv::protocol

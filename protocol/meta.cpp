@@ -1,4 +1,4 @@
-// mg ms md ma me mn: a key, for ms a length, then flags of one letter, some with a token behind the letter
+// mg ms md ma me: a key, for ms a length, then flags of one letter, some with a token behind the letter
 // (rules 31-33). As memcached does it, every flag is legal in every command, a duplicate or unknown one ends
 // the parsing, and of several bad tokens the last one is reported.
 #include <limits>
@@ -201,12 +201,12 @@ Parsed parse_meta_set(CommandLine line) noexcept {
   Request& request = line.request;
   const Token key = tokens.next();
   if (key.empty()) {
-    return refused(kError);
+    return refused_length(kError);
   }
   const Token length = tokens.next();
   constexpr auto longest = static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max());
   if (!read_u64(length.text, request.value_bytes) || request.value_bytes > longest - kCrLf.size()) {
-    return refused(kBadFormat);
+    return refused_length(kBadFormat);
   }
   const std::uint64_t block = request.value_bytes + kCrLf.size();
   if (!key.is_key()) {
@@ -231,6 +231,17 @@ Parsed parse_meta_set(CommandLine line) noexcept {
     parsed.delete_key = true;
     return parsed;
   }
+  return accepted();
+}
+
+Parsed parse_meta_batch(CommandLine line) noexcept {
+  std::uint32_t lines = 0;
+  if (!read_u32(line.tokens.next().text, lines) || !line.tokens.done()) {
+    Parsed parsed = refused(kBadFormat);
+    parsed.closes = true;
+    return parsed;
+  }
+  line.request.delta = lines;
   return accepted();
 }
 

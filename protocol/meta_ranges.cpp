@@ -1,11 +1,17 @@
-// mr mc mx: where to start, then flags of one letter, some with a token behind the letter.
+// mr mc mx mt: where to start, then flags of one letter, some with a token behind the letter.
 //
-//   all   p  H(key)  i  o  b  r  G(cursor)  A(n)  U(us)  O(opaque)  q  P  L     (mx: not r)
-//   mr    B(n)  X  v f c t s l h k u
-//   mc    e  M(s|n|x)  D(delimiter)  k
+//   all   p  H(key)  i  o  b  A(n)  O(opaque)  q  P  L
+//   mr    r  G(cursor)  U(us)  X  B(n)  v f c t s l h k u
+//   mc    r  G(cursor)  U(us)  X  e  M(s|n|x)  D(delimiter)  k
+//   mx    r, only to say that it goes forward  G(cursor)  U(us)  X
+//   mt    T(exptime)
 //
 // With G the start is not looked at, nor are p H i o r: they are the cursor's. So a client goes on by sending
 // the same line with G behind it.
+//
+// X asks for one point in time. A page of mr is one, as is a count; what changes a range with X (mt: always)
+// does so in one piece or not at all, so that nothing that ends a page goes with it, and A(n) is no page but
+// the most keys that there may be.
 #include "protocol/commands.hpp"
 #include "protocol/cursor.hpp"
 #include "protocol/numbers.hpp"
@@ -14,17 +20,26 @@
 namespace mxkv::protocol {
 namespace {
 
-constexpr std::string_view kFlagsOfAll = "pHiobrGAUOqPL";
+constexpr std::string_view kFlagsOfAll = "pHiobAOqPL";
 
 std::string_view flags_of(verb op) noexcept {
-  return op == verb::meta_range ? "BXvfctslhku" : op == verb::meta_count ? "eMDk" : "";
+  switch (op) {
+    case verb::meta_range:
+      return "rGUXBvfctslhku";
+    case verb::meta_count:
+      return "rGUXeMDk";
+    case verb::meta_range_delete:
+      return "rGUX";
+    default:
+      return "T";  // mt
+  }
 }
 
 /// Reads the flags of one line.
 class RangeFlags {
  public:
   explicit RangeFlags(Request& request) noexcept
-      : range_(request.range), meta_(request.meta), own_(flags_of(request.op)) {}
+      : range_(request.range), meta_(request.meta), exptime_(request.exptime), own_(flags_of(request.op)) {}
 
   /// What is wrong with a flag, or nothing.
   [[nodiscard]] std::string_view take(const Token& token) noexcept {
@@ -58,8 +73,8 @@ class RangeFlags {
       case 'D':
         range_.delimiter = rest;
         return !rest.empty() && rest.size() <= kMaxDelimiterBytes ? std::string_view{} : kBadToken;
-      case 'X':
-        return kNoLockedRanges;
+      case 'T':
+        return read_i64(rest, exptime_) ? std::string_view{} : kBadToken;
       case 'f':
       case 'c':
       case 't':
@@ -97,6 +112,7 @@ class RangeFlags {
 
   RangeRequest& range_;
   MetaFlags& meta_;
+  std::int64_t& exptime_;
   std::string_view own_;
   std::array<bool, 256> seen_{};
   Token far_;
@@ -134,12 +150,23 @@ Parsed check_count(const RangeFlags& flags, RangeRequest& range) noexcept {
   if (flags.has('D') ? flags.has('M') : flags.has('A') || flags.has('U') || flags.has('k')) {
     return refused(kBadCountFlags);
   }
+  if (range.locked && flags.has('D')) {
+    return refused(kLockedCount);
+  }
   if (range.reverse && flags.has('G')) {
     return refused(kBadCursor);
   }
   range.names_only = flags.has('k');
+  range.exact = flags.has('e') || range.locked;
   range.reverse = false;  // both bounds are what they are
   return accepted();
+}
+
+Parsed check_delete(const RangeFlags& flags, const RangeRequest& range) noexcept {
+  if (range.reverse) {
+    return refused(kNotBackward);
+  }
+  return range.locked && (flags.has('G') || flags.has('U')) ? refused(kLockedDelete) : accepted();
 }
 
 }  // namespace
@@ -166,7 +193,7 @@ Parsed parse_meta_range(CommandLine line) noexcept {
     }
   }
   range.base64 = flags.has('b');
-  range.exact = flags.has('e');
+  range.locked = flags.has('X') || request.op == verb::meta_range_touch;
   request.meta.value = flags.has('v');
   request.meta.quiet = flags.has('q');
   range.keys_only = !request.meta.value;
@@ -177,10 +204,16 @@ Parsed parse_meta_range(CommandLine line) noexcept {
   } else if (const std::string_view error = read_range(start, flags, request); !error.empty()) {
     return refused(error);
   }
-  if (request.op == verb::meta_count) {
-    return check_count(flags, range);
+  switch (request.op) {
+    case verb::meta_count:
+      return check_count(flags, range);
+    case verb::meta_range_delete:
+      return check_delete(flags, range);
+    case verb::meta_range_touch:
+      return flags.has('T') ? accepted() : refused(kTouchNeedsTime);
+    default:
+      return accepted();
   }
-  return request.op == verb::meta_range_delete && range.reverse ? refused(kNotBackward) : accepted();
 }
 
 }  // namespace mxkv::protocol

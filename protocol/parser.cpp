@@ -96,6 +96,10 @@ Parsed parse_line(CommandLine line) noexcept {
       return run(line, verb::meta_count, parse_meta_range);
     case word_of("mx"):
       return run(line, verb::meta_range_delete, parse_meta_range);
+    case word_of("mt"):
+      return run(line, verb::meta_range_touch, parse_meta_range);
+    case word_of("mb"):
+      return run(line, verb::meta_batch, parse_meta_batch);
     case word_of("mn"):
       line.request.op = verb::meta_noop;
       return accepted();

@@ -24,10 +24,12 @@ enum class outcome : std::uint8_t {
 
 struct Parsed {
   outcome what = outcome::need_more;
-  std::size_t consumed = 0;   ///< bytes of the command line, LF included
-  std::uint64_t swallow = 0;  ///< bytes that follow and belong to the refused command
-  std::string_view error;     ///< a whole reply line with CR LF
-  bool delete_key = false;    ///< too large a set: the server deletes request.key first (rule 18)
+  std::size_t consumed = 0;     ///< bytes of the command line, LF included
+  std::uint64_t swallow = 0;    ///< bytes that follow and belong to the refused command
+  std::string_view error;       ///< a whole reply line with CR LF
+  bool delete_key = false;      ///< too large a set: the server deletes request.key first (rule 18)
+  bool length_unknown = false;  ///< a data block may follow, but its length could not be read (rule 12)
+  bool closes = false;  ///< close behind `error`: how many lines belong to the refused command is not known
 };
 
 /// How far an incomplete line was searched for its end, so that a long line that comes in pieces is not

@@ -62,10 +62,19 @@ inline constexpr std::string_view kBadMetaArithmeticMode = "CLIENT_ERROR invalid
 inline constexpr std::string_view kBadMetaArithmetic = "CLIENT_ERROR invalid or duplicate flag\r\n";
 
 // Of ranges in the meta form.
-inline constexpr std::string_view kNoLockedRanges = "CLIENT_ERROR locked ranges (X) are not available\r\n";
 inline constexpr std::string_view kPrefixHasNoBound = "CLIENT_ERROR p goes with none of H i o\r\n";
 inline constexpr std::string_view kBadCountFlags = "CLIENT_ERROR A U k go with D only, M only without\r\n";
 inline constexpr std::string_view kNotBackward = "CLIENT_ERROR mx goes forward only\r\n";
+inline constexpr std::string_view kLockedCount = "CLIENT_ERROR X goes without D: prefixes come in pages\r\n";
+inline constexpr std::string_view kLockedDelete = "CLIENT_ERROR X is all or nothing: without G and U\r\n";
+inline constexpr std::string_view kTouchNeedsTime = "CLIENT_ERROR mt needs T\r\n";
+/// Of mx with X and of mt, which do all or nothing.
+inline constexpr std::string_view kTooManyKeys = "CLIENT_ERROR more keys than A allows\r\n";
+/// Of what is parsed, but not served.
+inline constexpr std::string_view kNotServed = "SERVER_ERROR not served\r\n";
+
+// Of batches.
+inline constexpr std::string_view kNotInBatch = "CLIENT_ERROR not allowed in a batch\r\n";
 
 inline constexpr std::string_view kCrLf = "\r\n";
 

@@ -41,6 +41,7 @@ enum class verb : std::uint8_t {
   meta_range,         ///< mr
   meta_count,         ///< mc
   meta_range_delete,  ///< mx
+  meta_range_touch,   ///< mt; `exptime`: T
   stats,
   version,
   verbosity,
@@ -54,6 +55,7 @@ enum class verb : std::uint8_t {
   tune,       ///< lru, slabs, lru_crawler: what has no effect here
   flush_all,
   quit,
+  meta_batch,       ///< mb; `delta`: how many lines
   meta_get,         ///< mg
   meta_set,         ///< ms
   meta_delete,      ///< md
@@ -73,10 +75,15 @@ enum class verb : std::uint8_t {
   return op <= verb::gats;
 }
 [[nodiscard]] constexpr bool is_range(verb op) noexcept {
-  return op >= verb::scan && op <= verb::meta_range_delete;
+  return op >= verb::scan && op <= verb::meta_range_touch;
 }
 [[nodiscard]] constexpr bool is_meta(verb op) noexcept {
   return op >= verb::meta_get;
+}
+/// Whether a line of mb may be this: what works on one key and says what became of it.
+[[nodiscard]] constexpr bool may_stand_in_batch(verb op) noexcept {
+  return op == verb::meta_get || op == verb::meta_set || op == verb::meta_delete ||
+         op == verb::meta_arithmetic;
 }
 
 /// One end of a range.
@@ -94,7 +101,7 @@ struct NumericModes {
   [[nodiscard]] bool any() const noexcept { return sum || least || greatest; }
 };
 
-/// Arguments of scan, scans, pscan, pscans, mr, mc, mx. Bounds are low to high whatever the direction. A
+/// Arguments of scan, scans, pscan, pscans, mr, mc, mx, mt. Bounds are low to high whatever the direction. A
 /// prefix stays a prefix here: the range is all keys that begin with it, cut by `low` and `high` (a resumed
 /// page).
 struct RangeRequest {
@@ -110,7 +117,8 @@ struct RangeRequest {
   bool with_cas = false;            ///< scans, pscans
   bool want_cursor = false;    ///< print CURSOR where more remains, even if only the limit ended the page
   bool base64 = false;         ///< keys go out (and bounds came in) as base64
-  bool exact = false;          ///< mc: e
+  bool exact = false;          ///< mc: e, X
+  bool locked = false;         ///< X, mt: at one point in time; mx and mt: all of the range or nothing
   NumericModes numeric;        ///< mc: M
   std::string_view delimiter;  ///< mc: D, empty if not given
   bool names_only = false;     ///< mc: k
@@ -123,11 +131,11 @@ struct Request {
   std::string_view keys;        ///< get family: all key tokens as sent, each already checked; see next_key()
   std::uint32_t key_count = 0;  ///< get family: how many
   std::uint32_t flags = 0;      ///< storage
-  std::int64_t exptime = 0;     ///< storage, touch, gat: as sent; flush_all: the delay; debugtime: seconds
+  std::int64_t exptime = 0;  ///< storage, touch, gat, mt: as sent; flush_all: the delay; debugtime: seconds
   std::uint64_t value_bytes = 0;  ///< storage: length of the data block without its CR LF
   std::uint64_t cas_unique = 0;   ///< cas
   std::uint64_t delta = 0;    ///< incr, decr; verbosity: the level; cache_memlimit: MiB; shutdown: 0 if not
-                              ///< known; cachedump: lines
+                              ///< known; cachedump, mb: lines
   std::string_view argument;  ///< stats: the group, empty for none; shutdown, debugtime: the word
   RangeRequest range;         ///< meaningful only for range verbs; the parser resets it for them alone
   MetaFlags meta;  ///< meaningful only for meta commands; T of ms is in `exptime` too, F in `flags`

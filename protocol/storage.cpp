@@ -19,7 +19,7 @@ Parsed parse_storage(CommandLine line) noexcept {
   // Lengths beyond the signed range count as unparsable: adding the CR LF must not overflow anywhere.
   constexpr auto longest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (!read_u64(length.text, request.value_bytes) || request.value_bytes > longest - kCrLf.size()) {
-    return refused_aloud_or_not(tokens, key.text, kBadFormat);
+    return refused_length(refused_aloud_or_not(tokens, key.text, kBadFormat).error);
   }
   const std::uint64_t block = request.value_bytes + kCrLf.size();
   bool good = key.is_key() && read_u32(flags.text, request.flags) && read_i64(exptime.text, request.exptime);

@@ -247,6 +247,7 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
       } else if (!parsed.error.empty()) {
         answer(parsed.error);
       }
+      closing_ = parsed.closes;
       return parsed.consumed;
     case protocol::outcome::close:
       closing_ = true;

@@ -17,6 +17,10 @@ inline DumpProgress* begin_dump(const protocol::Request& request) {
   return new DumpProgress{request.op == protocol::verb::mgdump ? dump_form::mgdump : dump_form::metadump};
 }
 
+constexpr bool changes_range(protocol::verb op) noexcept {
+  return op == protocol::verb::meta_range_delete || op == protocol::verb::meta_range_touch;
+}
+
 template <class Host>
 bool BasicSession<Host>::dispatch(const protocol::Request& request) {
   using protocol::verb;
@@ -62,8 +66,18 @@ bool BasicSession<Host>::dispatch(const protocol::Request& request) {
     case verb::pscans:
     case verb::meta_range:
     case verb::meta_count:
-      return dispatch_alone(request, operation_kind::range);
     case verb::meta_range_delete:
+    case verb::meta_range_touch:
+      if (request.range.locked) {
+        answer(protocol::kNotServed);
+        return true;
+      }
+      return dispatch_alone(request,
+                            changes_range(request.op) ? operation_kind::barrier : operation_kind::range);
+    case verb::meta_batch:
+      answer(protocol::kNotServed);
+      closing_ = true;
+      return true;
     case verb::stats:
     case verb::verbosity:
     case verb::cache_memlimit:

@@ -37,7 +37,7 @@ class Ledger {
       return log_in(parsed);
     }
     if (parsed.what == outcome::error) {
-      return skip(parsed.swallow) && owe(parsed.error);
+      return skip(parsed.swallow) && owe(parsed.error) && !parsed.closes;
     }
     return take_request();
   }
@@ -59,6 +59,9 @@ class Ledger {
     }
     switch (request.op) {
       case verb::quit:
+        return false;
+      case verb::meta_batch:
+        owe(protocol::kNotServed);
         return false;
       case verb::version:
         return owe(kVersionLine);
@@ -126,7 +129,7 @@ class Ledger {
       owed.key_count = request.key_count;
     }
     if (protocol::is_meta(request.op) ||
-        (request.op >= verb::meta_range && request.op <= verb::meta_range_delete)) {
+        (request.op >= verb::meta_range && request.op <= verb::meta_range_touch)) {
       owed.meta = request.meta;
     }
     if (protocol::is_range(request.op)) {
@@ -135,6 +138,7 @@ class Ledger {
       owed.keys_only = request.range.keys_only;
       owed.with_cas = request.range.with_cas;
       owed.by_delimiter = !request.range.delimiter.empty();
+      owed.locked = request.range.locked;
     }
     return true;
   }

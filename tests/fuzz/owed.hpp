@@ -35,6 +35,7 @@ struct Owed {
   bool keys_only = false;
   bool with_cas = false;
   bool by_delimiter = false;  ///< mc: by group
+  bool locked = false;        ///< at one point in time
 };
 
 /// What the server's commands for administrators answer in these tests. Empty: the connection is closed.

@@ -170,6 +170,7 @@ std::optional<std::uint64_t> total_line(Reader& in, const Owed& owed, std::strin
   }
   for (const std::string_view field : words) {
     in.require(!field.starts_with('O') || field.substr(1) == owed.meta.opaque());
+    in.require(!owed.locked || field != "~");  // nothing is guessed at one point in time
   }
   return number_of(words[1].substr(1));
 }
@@ -203,6 +204,19 @@ void meta_count(Reader& in, const Owed& owed) {
     in.line();
   }
   in.require(total_line(in, owed, "EN") == groups);
+}
+
+/// What changed a range: HD A<keys> [O<opaque>]; a cursor only where it went page by page.
+void changed_range(Reader& in, const Owed& owed) {
+  if (owed.locked && in.takes_any({protocol::kTooManyKeys, protocol::kOutOfMemory})) {
+    return;
+  }
+  Reader line = in;
+  const auto words = words_of(line.line());
+  for (const std::string_view field : words) {
+    in.require(!owed.locked || !field.starts_with('G'));
+  }
+  in.require(total_line(in, owed, "HD").has_value());
 }
 
 /// Lines that begin in one way; `bare`: they end in LF alone.
@@ -257,8 +271,8 @@ void one_reply(Reader& in, const Owed& owed) {
     case verb::meta_count:
       return meta_count(in, owed);
     case verb::meta_range_delete:
-      total_line(in, owed, "HD");
-      return;
+    case verb::meta_range_touch:
+      return changed_range(in, owed);
     case verb::metadump:
       return dump(in, "key=", true, protocol::kEnd);
     case verb::mgdump:
@@ -281,6 +295,10 @@ std::vector<std::size_t> ends_of(const Owed& owed, std::string_view replies, std
     if (unseen || in.takes(owed.text)) {
       ends.push_back(owed.how == Owed::form::stream ? replies.size() : in.at());
     }
+    return ends;
+  }
+  if (owed.locked && in.takes(protocol::kNotServed)) {
+    ends.push_back(in.at());
     return ends;
   }
   if (owed.op == verb::meta_range) {

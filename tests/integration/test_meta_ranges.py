@@ -75,8 +75,9 @@ class ReadTest(MetaCase):
         self.assertEqual(self.client.ask(b"mr k30 A1 Hk40"), b"HD kk30 Z X")
         self.client.line()
 
-    def test_locked_ranges_are_refused(self):
-        self.assertRegex(self.client.ask(b"mr - X"), b"^CLIENT_ERROR ")
+    def test_locked_ranges_are_not_served(self):
+        for line in (b"mr - X", b"mc - X", b"mx - X", b"mt - T30"):
+            self.assertEqual(self.client.ask(line), b"SERVER_ERROR not served")
         self.assert_serves()
 
     def test_expired_items_are_left_out(self):

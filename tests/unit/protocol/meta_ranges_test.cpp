@@ -1,4 +1,4 @@
-// mr, mc, mx: bounds in walking order, every flag, cursors, every error line.
+// mr, mc, mx, mt: bounds in walking order, every flag, cursors, every error line.
 #include <string>
 
 #include "tests/unit/protocol/parsed_line.hpp"
@@ -85,7 +85,6 @@ TEST(MetaRanges, WhatIsRefused) {
   expect_refused("mr a v v", kDuplicateFlag);
   expect_refused("mr a T10", kInvalidFlag);
   expect_refused("mr a e", kInvalidFlag);
-  expect_refused("mr a X", kNoLockedRanges);
   expect_refused("mr a O" + std::string(32, 'o'), kLongOpaque);
   expect_refused("mr a p H i o r A1 U1 O q P L B1 v f c t s l h", kTooManyFlags);
   expect_refused("mr a G!", kBadCursor);
@@ -99,6 +98,75 @@ TEST(MetaRanges, ACursorTakesThePlaceOfStartBoundAndDirection) {
   expect_bound(line.range().high, "m", false);
   expect_bound(line.range().low, "c", true);
   EXPECT_TRUE(line->meta.value);
+}
+
+TEST(MetaRanges, APageMayBeOneSnapshot) {
+  EXPECT_FALSE(ParsedLine("mr a\r\n").range().locked);
+  EXPECT_TRUE(ParsedLine("mr a r A3 U5 X\r\n").range().locked);
+  expect_refused("mr a X X", kDuplicateFlag);
+}
+
+TEST(MetaRanges, ACursorDoesNotRememberTheLock) {
+  const std::string cursor = " G" + cursor_text({"m", {}, {}, false, false});
+  EXPECT_TRUE(ParsedLine("mr -" + cursor + " X\r\n").range().locked);
+  EXPECT_FALSE(ParsedLine("mr -" + cursor + "\r\n").range().locked);
+}
+
+TEST(MetaRanges, ALockedCountIsExactAndHasNoPages) {
+  const ParsedLine line("mc user: p X Ms\r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_TRUE(line.range().locked && line.range().exact);
+  EXPECT_FALSE(ParsedLine("mc user: p\r\n").range().exact);
+  EXPECT_FALSE(ParsedLine("mc user: p e\r\n").range().locked);
+  expect_refused("mc - D: X", kLockedCount);
+  expect_refused("mc - X A1", kBadCountFlags);
+}
+
+TEST(MetaRanges, ALockedDeleteIsAllOrNothing) {
+  const ParsedLine line("mx a Hb A100 X q\r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_TRUE(line.range().locked);
+  EXPECT_EQ(line.range().limit, 100U);
+  EXPECT_FALSE(ParsedLine("mx a Hb A100\r\n").range().locked);
+  const std::string cursor = " G" + cursor_text({"m", {}, {}, false, false});
+  EXPECT_TRUE(ParsedLine("mx -" + cursor + "\r\n").accepted());
+  expect_refused("mx - X" + cursor, kLockedDelete);
+  expect_refused("mx - X U9", kLockedDelete);
+  expect_refused("mx - X r", kNotBackward);
+}
+
+TEST(MetaRanges, ATouchIsAllOrNothingAndHasATime) {
+  const ParsedLine line("mt a Hb i o A9 Oabc q P L T-1\r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_EQ(line->op, verb::meta_range_touch);
+  EXPECT_TRUE(is_range(line->op));
+  EXPECT_FALSE(is_meta(line->op));
+  EXPECT_TRUE(line.range().locked);
+  EXPECT_FALSE(line.range().reverse);
+  EXPECT_EQ(line.range().limit, 9U);
+  EXPECT_EQ(line->exptime, -1);
+  EXPECT_TRUE(line->meta.quiet);
+  EXPECT_EQ(line->meta.opaque(), "abc");
+  expect_bound(line.range().low, "a", false);
+  expect_bound(line.range().high, "b", true);
+  EXPECT_EQ(ParsedLine("mt user: p T2592000\r\n").range().prefix, "user:");
+  EXPECT_EQ(ParsedLine("mt - T0\r\n")->exptime, 0);
+  EXPECT_EQ(ParsedLine("mt YWJj b T0\r\n").range().low.key, "abc");
+}
+
+TEST(MetaRanges, ATouchThatIsRefused) {
+  expect_refused("mt", kBadFormat);
+  expect_refused("mt a", kTouchNeedsTime);
+  expect_refused("mt a p A1", kTouchNeedsTime);
+  for (const char* bad : {"T", "Tx", "T1x", "T+1", "T--1", "T9223372036854775808"}) {
+    expect_refused(std::string("mt a ") + bad, kBadToken);
+  }
+  expect_refused("mt a T1 T1", kDuplicateFlag);
+  for (const std::string& bad : {std::string("r"), std::string("U1"), std::string("X"), std::string("B1"),
+                                 std::string("v"), "G" + cursor_text({"m", {}, {}, false, false})}) {
+    expect_refused("mt a T1 " + bad, kInvalidFlag);
+  }
+  expect_refused("mt a p Hb T1", kPrefixHasNoBound);
 }
 
 TEST(MetaRanges, CountsHaveNoDirection) {

@@ -63,6 +63,17 @@ TEST(Storage, WithoutALengthNothingIsSwallowed) {
   }
 }
 
+TEST(Storage, AnUnknownLengthIsToldApart) {
+  for (const std::string_view line :
+       {"set\r\n", "set k 0 0 -1\r\n", "cas k 0 0 x 1\r\n", "add k 0 0 x noreply\r\n"}) {
+    EXPECT_TRUE(ParsedLine(line).parsed().length_unknown) << line;
+  }
+  for (const std::string_view line :
+       {"set k x 0 3\r\n", "set k 0 0 9999999\r\n", "set k 0 0 3\r\n", "get\r\n"}) {
+    EXPECT_FALSE(ParsedLine(line).parsed().length_unknown) << line;
+  }
+}
+
 TEST(Storage, WithALengthEveryErrorSwallowsTheBlock) {
   const std::string overlong = "set " + overlong_key() + " 0 0 3";
   for (const std::string_view line :

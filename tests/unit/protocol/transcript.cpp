@@ -21,7 +21,7 @@ std::string describe(const RangeRequest& range) {
           std::to_string(range.byte_limit) + " time " + std::to_string(range.time_limit_us) + " delimiter " +
           std::string(range.delimiter);
   for (const bool flag : {range.by_prefix, range.reverse, range.keys_only, range.with_cas, range.want_cursor,
-                          range.base64, range.exact, range.numeric.any()}) {
+                          range.base64, range.exact, range.locked, range.numeric.any()}) {
     text += flag ? " yes" : " no";
   }
   return text;
@@ -49,6 +49,9 @@ class Connection {
         return false;
       }
       note(parsed);
+      if (parsed.closes) {
+        return false;
+      }
       pending_.erase(0, parsed.consumed);
     }
   }
@@ -59,7 +62,8 @@ class Connection {
   void note(const Parsed& parsed) {
     if (parsed.what == outcome::error) {
       notes_.push_back("error " + std::string(parsed.error) +
-                       (parsed.delete_key ? "delete " + std::string(request_->key) : ""));
+                       (parsed.delete_key ? "delete " + std::string(request_->key) : "") +
+                       (parsed.length_unknown ? "length unknown" : "") + (parsed.closes ? "closes" : ""));
       skip_ = parsed.swallow;
       return;
     }
@@ -144,19 +148,19 @@ std::string describe(const Request& request) {
     text += " flags " + std::to_string(request.flags) + " bytes " + std::to_string(request.value_bytes);
   }
   if (takes_value(request.op) || request.op == verb::touch || request.op == verb::gat ||
-      request.op == verb::gats || request.op == verb::flush_all) {
+      request.op == verb::gats || request.op == verb::flush_all || request.op == verb::meta_range_touch) {
     text += " time " + std::to_string(request.exptime);
   }
   if (request.op == verb::cas) {
     text += " unique " + std::to_string(request.cas_unique);
   }
-  if (request.op == verb::incr || request.op == verb::decr) {
+  if (request.op == verb::incr || request.op == verb::decr || request.op == verb::meta_batch) {
     text += " delta " + std::to_string(request.delta);
   }
   if (request.op == verb::stats || request.op == verb::verbosity) {
     text += " argument " + std::string(request.argument);
   }
-  if (request.op >= verb::meta_range && request.op <= verb::meta_range_delete) {
+  if (request.op >= verb::meta_range && request.op <= verb::meta_range_touch) {
     text += " flags " + std::string(request.meta.wants()) + " opaque " + std::string(request.meta.opaque());
   }
   return is_range(request.op) ? text + describe(request.range) : text;
