@@ -37,6 +37,10 @@ class ClearTask : public runtime::MxTask {
     return static_cast<Derived*>(this)->cleared(root != nullptr, worker);
   }
 
+ protected:
+  /// Before start().
+  void set_cas_floor(std::uint64_t cas_floor) noexcept { cas_floor_ = cas_floor; }
+
  private:
   Tree<Traits>* tree_;
   std::uint64_t cas_floor_;

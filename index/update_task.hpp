@@ -14,6 +14,9 @@
 //   step committed(bool found, std::uint64_t old, Worker&)     After the latch; retires `old`, answers.
 //   step left(bool found, std::uint64_t old, Worker&)          Nothing was to be changed.
 //   step out_of_memory(Worker&)                                The leaf had to split and could not.
+// and, where something may hold writes off some keys (runtime/hierarchy/gate.hpp),
+//   bool admitted(Worker&)      Under the latch, before commit(): whether the entry may change now.
+//   step refused(Worker&)       It may not, or decide() said so; the latch is free, nothing was changed.
 #pragma once
 
 #include "index/lookup_task.hpp"
@@ -29,6 +32,7 @@ struct Decision {
     remove,    ///< only if found
     in_place,  ///< commit() changes the record itself; only if found
     wait,      ///< not yet: the task is parked with whoever will spawn it again
+    refuse,    ///< not yet: refused() follows
   };
   what action = what::leave;
   std::uint64_t value = 0;
@@ -143,6 +147,9 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
         this->look_again();
         otherwise = runtime::step::parked;
         return false;
+      case Decision::what::refuse:
+        otherwise = refuse(worker);
+        return false;
       case Decision::what::put:
         return found.found || plan_insert(scratch, worker, otherwise);
       case Decision::what::remove:
@@ -162,6 +169,11 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       scratch.plan.split(leaf);
       return;
     }
+    if (!admits(worker)) [[unlikely]] {
+      abandon(scratch, worker);
+      scratch.decision.action = Decision::what::refuse;
+      return;
+    }
     this->self().commit(leaf, found.found, found.value, value, worker);
     if (scratch.decision.action == Decision::what::remove) {
       leaf.erase(found.at);
@@ -173,6 +185,9 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   }
 
   runtime::step finish(Scratch& scratch, runtime::Worker& worker) {
+    if (scratch.decision.action == Decision::what::refuse) [[unlikely]] {
+      return refuse(worker);
+    }
     if (scratch.decision.action == Decision::what::put && !scratch.found.found && scratch.plan.splits()) {
       spawn_separator(this->tree(), scratch.plan, 1, *this, worker);
       this->look_again();
@@ -204,6 +219,21 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     std::uint64_t head;  ///< if not
   };
 
+  [[nodiscard, gnu::always_inline]] bool admits(runtime::Worker& worker) {
+    if constexpr (requires { this->self().admitted(worker); }) {
+      return this->self().admitted(worker);
+    } else {
+      return true;
+    }
+  }
+  runtime::step refuse(runtime::Worker& worker) {
+    if constexpr (requires { this->self().refused(worker); }) {
+      return this->self().refused(worker);
+    } else {
+      MXKV_ASSERT(false, "who refuses offers refused()");
+    }
+  }
+
   /// Does what prepare(), apply() and finish() would, for those decisions that need no more than the latch.
   /// False: nothing was done.
   [[nodiscard]] bool commit_usual(const Place& place, runtime::Worker& worker, runtime::step& next) {
@@ -223,6 +253,9 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       case Decision::what::wait:
         next = runtime::step::parked;  // and goes on from the same version, if that lasts
         return true;
+      case Decision::what::refuse:
+        next = refuse(worker);
+        return true;
       case Decision::what::remove:
         return false;
       case Decision::what::put:
@@ -232,6 +265,11 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     runtime::WriteLatch latch = runtime::WriteLatch::upgrade(leaf, this->seen_version());
     if (!latch) [[unlikely]] {
       next = this->conflict(worker);
+      return true;
+    }
+    if (!admits(worker)) [[unlikely]] {
+      latch.release_unchanged();
+      next = refuse(worker);
       return true;
     }
     this->self().commit(leaf, place.found, place.old, decision.value, worker);

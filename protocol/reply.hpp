@@ -68,8 +68,8 @@ inline constexpr std::string_view kNotBackward = "CLIENT_ERROR mx goes forward o
 inline constexpr std::string_view kLockedCount = "CLIENT_ERROR X goes without D: prefixes come in pages\r\n";
 inline constexpr std::string_view kLockedDelete = "CLIENT_ERROR X is all or nothing: without G and U\r\n";
 inline constexpr std::string_view kTouchNeedsTime = "CLIENT_ERROR mt needs T\r\n";
-/// Of mx with X and of mt, which do all or nothing.
-inline constexpr std::string_view kTooManyKeys = "CLIENT_ERROR more keys than A allows\r\n";
+/// Of mc and mx with X and of mt: more than A, or the server, allows.
+inline constexpr std::string_view kTooManyKeys = "CLIENT_ERROR too many keys in the range\r\n";
 /// Of what is parsed, but not served.
 inline constexpr std::string_view kNotServed = "SERVER_ERROR not served\r\n";
 

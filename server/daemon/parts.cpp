@@ -54,6 +54,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
 Parts::~Parts() {
   runtime.stop();
   // Tasks that never ran refer to store and replies, so they go first.
+  store.discard_waiting(runtime);
   runtime.drain_stopped();
 }
 

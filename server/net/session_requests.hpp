@@ -68,10 +68,6 @@ bool BasicSession<Host>::dispatch(const protocol::Request& request) {
     case verb::meta_count:
     case verb::meta_range_delete:
     case verb::meta_range_touch:
-      if (request.range.locked) {
-        answer(protocol::kNotServed);
-        return true;
-      }
       return dispatch_alone(request,
                             changes_range(request.op) ? operation_kind::barrier : operation_kind::range);
     case verb::meta_batch:

@@ -55,7 +55,8 @@ void add_latency_stats(StatText& text, const Network& network) {
     untimed += sampler->untimed();
   }
   text.add("samples_untimed", untimed);
-  // Each histogram is read once, so that the workers' samples add up to the sums while requests still come in.
+  // Each histogram is read once, so that the workers' samples add up to the sums while requests still come
+  // in.
   std::vector<std::array<LatencyHistogram::Counts, kCommandKinds>> workers(samplers.size());
   std::array<LatencyHistogram::Counts, kCommandKinds> sums{};
   for (std::size_t worker = 0; worker < samplers.size(); ++worker) {

@@ -48,6 +48,9 @@ CountTask::CountTask(const runtime::TaskClass* task_class, ItemTree& tree,
       delimiter_bytes_(static_cast<std::uint8_t>(request.delimiter.size())) {
   std::copy(request.delimiter.begin(), request.delimiter.end(), delimiter_);
   limit(request, limits, now_ns);
+  if (request.locked) {
+    limit_whole(request, limits);
+  }
   set_bounds(request);
 }
 
@@ -87,6 +90,10 @@ bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
       task_.single_bytes_ += key.size() + item.value_bytes();
       return true;
     }
+  }
+  if (state_.lock != nullptr && task_.tally_.items == state_.item_limit) {
+    state_.too_many = true;
+    return false;
   }
   task_.tally_.add(item, key, task_.numeric_.any());
   task_.skips_ = task_.names_only_;
@@ -210,6 +217,9 @@ runtime::step CountTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
   }
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_range_count);
+  if (state_->too_many) {
+    return refuse(protocol::kTooManyKeys, *this, worker);
+  }
   if (ReplyQueue* queue = context.replies->find(address_)) {
     if (delimiter_bytes_ > 0) {
       write_end_of_groups(*queue);

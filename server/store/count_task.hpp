@@ -38,6 +38,13 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
   runtime::step finished(bool exhausted, runtime::Worker& worker);
   void discard(runtime::Worker& worker) { release(worker); }
 
+  // --- For KeyLock ---
+  [[nodiscard]] bool only_reads() const noexcept { return true; }
+  void begin(KeyLock& lock, runtime::Worker& worker) {
+    hold(lock, worker);
+    start(worker);
+  }
+
  private:
   [[nodiscard]] std::string_view delimiter() const noexcept { return {delimiter_, delimiter_bytes_}; }
   /// Bytes of a key up to the end of the first delimiter behind the range's prefix; 0: there is none.
@@ -72,7 +79,7 @@ class CountTask::Leaf {
       : task_(task),
         state_(*task.state_),
         worker_(worker),
-        live_(worker),
+        live_(worker, task.state_->moment_us),
         queue_(worker.local<WorkerContext>().replies->find(task.address_)) {}
   /// Takes an entry, in order. False: enough.
   bool visit(std::uint64_t head, std::uint64_t value);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "index/erase_task.hpp"
+#include "index/edit_task.hpp"
 #include "index/leaf_walk_task.hpp"
+#include "server/store/key_locks.hpp"
 #include "server/store/seen_items.hpp"
 #include "server/store/store.hpp"
 
@@ -27,8 +28,8 @@ struct ExpiryOfLeaf {
 };
 
 /// Removes what has expired of one leaf, and notes when the next one will.
-class ExpireLeafTask final : public index::EraseTask<ExpireLeafTask, ItemTraits, ExpiryOfLeaf> {
-  using Base = index::EraseTask<ExpireLeafTask, ItemTraits, ExpiryOfLeaf>;
+class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, ExpiryOfLeaf> {
+  using Base = index::EditTask<ExpireLeafTask, ItemTraits, ExpiryOfLeaf>;
 
  public:
   static constexpr const char* kName = "expire items";
@@ -57,6 +58,14 @@ class ExpireLeafTask final : public index::EraseTask<ExpireLeafTask, ItemTraits,
     return verdict::keep;
   }
   void rewrite(ItemNode& leaf, const ExpiryOfLeaf& found) noexcept { leaf.store_due(found.due); }
+  [[nodiscard]] bool refuses(std::uint64_t value, runtime::Worker& worker) const noexcept {
+    return worker.local<WorkerContext>().locks->holds_off(ItemRecord::item(value)->key());
+  }
+  /// An operation holds some of it: it stays due, for the next sweep.
+  step refused(runtime::Worker& worker) {
+    sweep_.expect(worker.now_us());
+    return step::done;
+  }
   void erasing(ItemNode& leaf, std::uint64_t value) noexcept {
     leaf.raise_cas_floor(ItemRecord::item(value)->cas());
   }
@@ -69,7 +78,7 @@ class ExpireLeafTask final : public index::EraseTask<ExpireLeafTask, ItemTraits,
     }
     retire_item(worker, item);
   }
-  void judged(const ExpiryOfLeaf& found) noexcept { found_ = found; }
+  void judged(const ExpiryOfLeaf& found, runtime::Worker& /*worker*/) noexcept { found_ = found; }
   step finished(runtime::Worker& worker) {
     sweep_.removed(found_.items, found_.bytes);
     if (!found_.due.never()) {

@@ -1,8 +1,11 @@
 #include "server/store/range_delete_task.hpp"
 
+#include <utility>
+
 #include "protocol/cursor.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/reply_directory.hpp"
+#include "server/store/key_locks.hpp"
 #include "server/store/meta_reply.hpp"
 #include "server/store/seen_items.hpp"
 #include "server/store/store.hpp"
@@ -18,7 +21,17 @@ RangeDeleteTask::RangeDeleteTask(const runtime::TaskClass* task_class, ItemTree&
                                  std::uint64_t now_ns) noexcept
     : Base(task_class, tree), RangeWalk(state, address) {
   limit(request, limits, now_ns);
+  if (request.locked) {
+    limit_whole(request, limits);
+  }
   set_bounds(request);
+}
+
+void RangeDeleteTask::begin(KeyLock& lock, runtime::Worker& worker) {
+  hold(lock, worker);
+  note_start();
+  counts_ = true;
+  start(worker);
 }
 
 verdict RangeDeleteTask::judge(std::uint64_t /*head*/, std::uint64_t value, RemovedOfLeaf& leaf,
@@ -31,11 +44,11 @@ verdict RangeDeleteTask::judge(std::uint64_t /*head*/, std::uint64_t value, Remo
   if (state_->skip_start && found == key()) {
     return verdict::keep;
   }
-  if (!is_live(item, worker)) {
-    return verdict::erase;
+  if (!Liveness{worker, state_->moment_us}(Item::View{item})) {
+    return counts_ ? verdict::keep : verdict::erase;
   }
   const std::uint64_t removed = state_->items + leaf.live;
-  if (!leaf.timed && state_->items > 0) {
+  if (!leaf.timed && state_->items > 0 && state_->lock == nullptr) {
     leaf.timed = true;
     leaf.late = worker.runtime().clock().monotonic_ns() > state_->deadline_ns;
   }
@@ -44,8 +57,42 @@ verdict RangeDeleteTask::judge(std::uint64_t /*head*/, std::uint64_t value, Remo
     return verdict::stop;
   }
   ++leaf.live;
-  leaf.last = &item;
-  return verdict::erase;
+  leaf.last = state_->lock == nullptr ? &item : nullptr;
+  return counts_ ? verdict::keep : verdict::erase;
+}
+
+// An operation that holds the range minds nobody; who is admitted minds the other slots.
+bool RangeDeleteTask::refuses(std::uint64_t value, runtime::Worker& worker) noexcept {
+  const KeyLocks& locks = *worker.local<WorkerContext>().locks;
+  if (state_->lock != nullptr || locks.gate.all_open()) [[likely]] {
+    return false;
+  }
+  const std::uint32_t slot = locks.slots.slot_of(ItemRecord::item(value)->key());
+  if (slot == slot_ || locks.gate.is_open(slot)) {
+    return false;
+  }
+  refused_ = static_cast<std::uint16_t>(slot);
+  return true;
+}
+
+void RangeDeleteTask::leave_gate(runtime::Worker& worker) noexcept {
+  if (slot_ != kNoSlot) [[unlikely]] {
+    worker.local<WorkerContext>().locks->gate.leave(std::exchange(slot_, kNoSlot), worker);
+  }
+}
+
+step RangeDeleteTask::refused(runtime::Worker& worker) {
+  leave_gate(worker);
+  state_->keep_last();
+  leave_tree(*this);
+  waiting_ = true;
+  worker.unpin(*this);
+  slot_ = refused_;
+  if (worker.local<WorkerContext>().locks->gate.park(slot_, *this)) {
+    return step::parked;  // somebody else's already
+  }
+  slot_ = kNoSlot;
+  return step::again;
 }
 
 void RangeDeleteTask::erasing(ItemNode& leaf, std::uint64_t value) noexcept {
@@ -61,7 +108,8 @@ void RangeDeleteTask::erased(std::uint64_t value, runtime::Worker& worker) {
   retire_item(worker, item);
 }
 
-void RangeDeleteTask::judged(const RemovedOfLeaf& leaf) noexcept {
+void RangeDeleteTask::judged(const RemovedOfLeaf& leaf, runtime::Worker& worker) noexcept {
+  leave_gate(worker);
   state_->items += leaf.live;
   state_->more = leaf.more;
   if (leaf.last != nullptr) {
@@ -70,14 +118,31 @@ void RangeDeleteTask::judged(const RemovedOfLeaf& leaf) noexcept {
 }
 
 step RangeDeleteTask::finished(runtime::Worker& worker) {
+  if (counts_ && !state_->more) {
+    counts_ = false;
+    state_->items = 0;
+    back_to_start();
+    return rescan(worker);
+  }
   if (worker.id().value() != address_.worker) {
-    static_cast<void>(state_->last_written());  // while the item is there
+    state_->keep_last();  // while the item is there
     return go_home(*this, address_);
   }
-  return resume_item(worker);
+  return answer(worker);
 }
 
 step RangeDeleteTask::resume_item(runtime::Worker& worker) {
+  if (std::exchange(waiting_, false)) {
+    worker.pin(*this);
+    return restart(false);
+  }
+  return answer(worker);
+}
+
+step RangeDeleteTask::answer(runtime::Worker& worker) {
+  if (counts_) {
+    return refuse(protocol::kTooManyKeys, *this, worker);
+  }
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_range_delete);
   context.counters.count(counter::range_deleted_items, state_->items);

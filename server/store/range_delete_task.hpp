@@ -1,10 +1,14 @@
-// mx: removes one page of a range, leaf by leaf, without reading a value.
+// mx: removes one page of a range, leaf by leaf, without reading a value; with X all of it, or nothing.
 //
 // A page ends as a page of a scan does: at the client's limit, at the far bound, or at a ceiling of items or
-// time, with a cursor if more is left. Items that have expired go too, and do not count.
+// time, with a cursor if more is left. Items that have expired go too, and do not count. Each leaf is one
+// write; it waits where an operation holds one of the keys.
+//
+// With X the range is held. The task goes over it twice: it counts first, and removes only if there are not
+// too many; removing cannot fail.
 #pragma once
 
-#include "index/erase_task.hpp"
+#include "index/edit_task.hpp"
 #include "server/reply/reply_queue.hpp"
 #include "server/store/range_walk.hpp"
 #include "server/store/store_task.hpp"
@@ -20,9 +24,9 @@ struct RemovedOfLeaf {
   bool late = false;
 };
 
-class RangeDeleteTask final : public index::EraseTask<RangeDeleteTask, ItemTraits, RemovedOfLeaf>,
+class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits, RemovedOfLeaf>,
                               public RangeWalk {
-  using Base = index::EraseTask<RangeDeleteTask, ItemTraits, RemovedOfLeaf>;
+  using Base = index::EditTask<RangeDeleteTask, ItemTraits, RemovedOfLeaf>;
 
  public:
   static constexpr const char* kName = "range delete";
@@ -31,18 +35,32 @@ class RangeDeleteTask final : public index::EraseTask<RangeDeleteTask, ItemTrait
                   const RangeLimits& limits, RangeState& state, const ReplyAddress& address,
                   std::uint64_t now_ns) noexcept;
 
-  // --- For EraseTask ---
+  // --- For EditTask ---
   index::verdict judge(std::uint64_t /*head*/, std::uint64_t value, RemovedOfLeaf& leaf,
                        runtime::Worker& worker) const noexcept;
   void erasing(ItemNode& leaf, std::uint64_t value) noexcept;
   void erased(std::uint64_t value, runtime::Worker& worker);
-  void judged(const RemovedOfLeaf& leaf) noexcept;
+  void judged(const RemovedOfLeaf& leaf, runtime::Worker& worker) noexcept;
+  [[nodiscard]] bool refuses(std::uint64_t value, runtime::Worker& worker) noexcept;
+  runtime::step refused(runtime::Worker& worker);
   runtime::step finished(runtime::Worker& worker);
   runtime::step resume_item(runtime::Worker& worker);
   void discard(runtime::Worker& worker) { release(worker); }
 
+  // --- For KeyLock ---
+  [[nodiscard]] bool only_reads() const noexcept { return false; }
+  void begin(KeyLock& lock, runtime::Worker& worker);
+
  private:
+  static constexpr std::uint16_t kNoSlot = 0xFFFF;
+  void leave_gate(runtime::Worker& worker) noexcept;
+  runtime::step answer(runtime::Worker& worker);
   void write_reply(ReplyQueue& queue);
+
+  std::uint16_t slot_ = kNoSlot;     ///< that it waits for, or was admitted to
+  std::uint16_t refused_ = kNoSlot;  ///< that is held by an operation
+  bool waiting_ = false;             ///< at the gate
+  bool counts_ = false;              ///< goes over its range for the first time
 };
 
 static_assert(sizeof(RangeDeleteTask) <= runtime::kLargestTaskBytes);

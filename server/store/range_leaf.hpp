@@ -23,7 +23,7 @@ class RangeLeaf {
             runtime::Worker& worker) noexcept
       : state_(state),
         worker_(worker),
-        live_(worker),
+        live_(worker, state.moment_us),
         queue_(worker.local<WorkerContext>().replies->find(address)),
         writer_(queue_, address.ticket),
         ticket_(address.ticket),

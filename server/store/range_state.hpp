@@ -11,11 +11,14 @@
 
 namespace mxkv::server {
 
+class KeyLock;
+
 /// Ceilings of a page.
 struct RangeLimits {
   std::uint64_t items = 1000;
   std::uint64_t bytes = std::uint64_t{1} << 20U;
   std::uint64_t time_ns = 5'000'000;
+  std::uint64_t locked_items = 1'000'000;  ///< of an operation that holds its range, but for a page
 };
 
 struct RangeState {
@@ -23,10 +26,13 @@ struct RangeState {
 
   std::uint64_t item_limit = 0;  ///< of this page
   std::uint64_t byte_limit = 0;
+  std::uint64_t created_ns = 0;
   std::uint64_t deadline_ns = 0;
   std::uint64_t items = 0;
   std::uint64_t bytes = 0;
   protocol::MetaFlags* meta = nullptr;  ///< of a meta command
+  KeyLock* lock = nullptr;              ///< that holds the range; null: nothing does
+  std::uint64_t moment_us = 0;          ///< at which items are judged; 0: when they are met
   const Item* last = nullptr;           ///< the last one that was written, unless last_key has its key
   far_bound far = far_bound::none;
   std::uint8_t far_bytes = 0;
@@ -38,6 +44,7 @@ struct RangeState {
   bool ceiling = false;         ///< a ceiling, not the client, would end the page
   bool skip_start = false;      ///< the first key itself is not wanted
   bool more = false;            ///< the page ended before the range did
+  bool too_many = false;        ///< more items than an operation may hold
   bool binary_key = false;      ///< met a key that the classic form cannot carry
   std::uint8_t last_bytes = 0;  ///< length of last_key
   char far_key[index::kMaxKeyBytes];

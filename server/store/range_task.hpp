@@ -26,6 +26,13 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
   runtime::step finished(bool exhausted, runtime::Worker& worker);
   void discard(runtime::Worker& worker);
 
+  // --- For KeyLock ---
+  [[nodiscard]] bool only_reads() const noexcept { return true; }
+  void begin(KeyLock& lock, runtime::Worker& worker) {
+    hold(lock, worker);
+    start(worker);
+  }
+
  private:
   void write_end(ReplyQueue& queue);
   void write_meta_end(ReplyQueue& queue, bool goes_on);

@@ -6,6 +6,7 @@
 #include "protocol/cursor.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/reply_directory.hpp"
+#include "server/store/key_locks.hpp"
 #include "server/store/worker_context.hpp"
 
 namespace mxkv::server {
@@ -38,11 +39,17 @@ void RangeWalk::release(runtime::Worker& worker) noexcept {
   if (state_->meta != nullptr) {
     worker.release_block(state_->meta, runtime::task_block_for(sizeof(protocol::MetaFlags)));
   }
+  if (state_->lock != nullptr) {
+    state_->lock->task_class().discard(*state_->lock, worker);
+  }
   worker.release_block(std::exchange(state_, nullptr), runtime::task_block_for(sizeof(RangeState)));
 }
 
 runtime::step RangeWalk::end(runtime::MxTask& task, runtime::Worker& worker) {
   worker.unpin(task);
+  if (KeyLock* const lock = std::exchange(state_->lock, nullptr)) {
+    lock->release(worker);
+  }
   release(worker);
   worker.local<WorkerContext>().replies->finished(address_);
   return runtime::step::done;
@@ -53,10 +60,54 @@ void RangeWalk::limit(const protocol::RangeRequest& request, const RangeLimits& 
   state_->item_limit = std::min(request.limit, limits.items);
   state_->ceiling = request.limit > limits.items;
   state_->byte_limit = request.byte_limit == 0 ? limits.bytes : std::min(request.byte_limit, limits.bytes);
+  state_->created_ns = now_ns;
   state_->deadline_ns = now_ns + limits.time_ns;
   if (request.time_limit_us != 0 && request.time_limit_us < limits.time_ns / 1000) {
     state_->deadline_ns = now_ns + request.time_limit_us * 1000;
   }
+}
+
+void RangeWalk::hold(KeyLock& lock, runtime::Worker& worker) noexcept {
+  state_->lock = &lock;
+  state_->moment_us = worker.now_us();
+  state_->deadline_ns += worker.now_ns() - state_->created_ns;
+}
+
+runtime::SlotInterval RangeWalk::held_slots(const KeySlots& slots) const noexcept {
+  const std::string_view far{state_->far_key, state_->far_bytes};
+  const bool by_prefix = state_->far == RangeState::far_bound::prefix;
+  if (state_->far == RangeState::far_bound::none) {
+    return state_->reverse ? slots.slots_of({}, key()) : slots.from(key());
+  }
+  if (state_->reverse) {
+    return slots.slots_of(far, key());
+  }
+  if (!by_prefix) {
+    return slots.slots_of(key(), far);
+  }
+  char last[index::kMaxKeyBytes];
+  std::memset(last, 0xFF, sizeof last);
+  std::copy(far.begin(), far.end(), last);
+  return slots.slots_of(key(), {last, sizeof last});
+}
+
+void RangeWalk::note_start() noexcept {
+  start_skipped_ = state_->skip_start;
+  std::copy_n(key_, key_bytes_, state_->last_key);
+  state_->last_bytes = key_bytes_;
+}
+
+void RangeWalk::back_to_start() noexcept {
+  set_key({state_->last_key, state_->last_bytes});
+  state_->skip_start = start_skipped_;
+}
+
+runtime::step RangeWalk::refuse(std::string_view text, runtime::MxTask& task, runtime::Worker& worker) {
+  if (ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_)) {
+    queue->append(address_.ticket, text);
+    queue->close(address_.ticket);
+  }
+  return end(task, worker);
 }
 
 void RangeWalk::set_key(std::string_view key) noexcept {

@@ -2,11 +2,16 @@
 // which another page goes on. What does not fit a task's block sits in a second one, RangeState.
 #pragma once
 
+#include <algorithm>
+
 #include "protocol/request.hpp"
+#include "runtime/hierarchy/slots.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/store/range_state.hpp"
 
 namespace mxkv::server {
+
+class KeySlots;
 
 /// Thread-safety: whoever runs the task.
 class RangeWalk {
@@ -15,6 +20,8 @@ class RangeWalk {
   [[nodiscard]] static RangeState* make_state(runtime::Worker& worker, const protocol::MetaFlags* meta);
 
   [[nodiscard]] std::string_view key() const noexcept { return {key_, key_bytes_}; }
+  /// For KeyLock: what may hold keys of the range, from the start to the far bound.
+  [[nodiscard]] runtime::SlotInterval held_slots(const KeySlots& slots) const noexcept;
   /// Where to go on, for when the pin goes.
   void set_key(std::string_view key) noexcept;
 
@@ -23,11 +30,22 @@ class RangeWalk {
 
   /// Limits of the page that begins now.
   void limit(const protocol::RangeRequest& request, const RangeLimits& limits, std::uint64_t now_ns) noexcept;
+  /// Limits of what holds its range and does all of it or nothing: items alone.
+  void limit_whole(const protocol::RangeRequest& request, const RangeLimits& limits) noexcept {
+    state_->item_limit = std::min(request.limit, limits.locked_items);
+  }
   void set_bounds(const protocol::RangeRequest& request) noexcept;
   /// Writes where the next page begins; needs protocol::kMaxCursorBytes.
   char* write_cursor(char* out) noexcept;
   /// Goes to the least key above all that begin with `prefix`.
   void start_behind_prefix(std::string_view prefix) noexcept;
+  /// The range is held from now on: this is the moment of the operation, and its time begins.
+  void hold(KeyLock& lock, runtime::Worker& worker) noexcept;
+  /// Of an operation that goes over its range twice, and so writes no cursor.
+  void note_start() noexcept;
+  void back_to_start() noexcept;
+  /// Writes `text` in place of the reply.
+  runtime::step refuse(std::string_view text, runtime::MxTask& task, runtime::Worker& worker);
   void release(runtime::Worker& worker) noexcept;
   /// The reply is closed: gives back what the task holds.
   runtime::step end(runtime::MxTask& task, runtime::Worker& worker);
@@ -38,6 +56,7 @@ class RangeWalk {
  private:
   void set_start(const protocol::RangeBound& bound) noexcept;
 
+  bool start_skipped_ = false;  ///< of note_start()
   std::uint8_t key_bytes_ = 0;
   char key_[index::kMaxKeyBytes + 1];  ///< one more for "just above a key"
   static_assert(index::kMaxKeyBytes + 1 <= 255);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/store/derived_items.hpp"
+#include "server/store/key_locks.hpp"
 #include "server/store/store.hpp"
 #include "server/store/store_task.hpp"
 
@@ -68,6 +69,11 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
     return even_live_ || !is_live(*ItemRecord::item(old), worker) ? Decision{Decision::what::remove, 0}
                                                                   : Decision{};
   }
+  // Where an operation holds the key nothing is removed; what has expired is met again.
+  [[nodiscard]] bool admitted(runtime::Worker& worker) const noexcept {
+    return !worker.local<WorkerContext>().locks->holds_off(key());
+  }
+  step refused(runtime::Worker& /*worker*/) { return step::done; }
   void commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
               runtime::Worker& /*worker*/) noexcept {
     leaf.raise_cas_floor(ItemRecord::item(old)->cas());
@@ -91,6 +97,7 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
   bool even_live_;
 };
 
+/// The same item at another address: no operation on it minds.
 class MoveTask final : public SeenItemTask<MoveTask> {
  public:
   static constexpr const char* kName = "move item";

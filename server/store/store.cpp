@@ -8,6 +8,8 @@
 #include "server/store/get_task.hpp"
 #include "server/store/meta_get_task.hpp"
 #include "server/store/range_delete_task.hpp"
+#include "server/store/range_touch_task.hpp"
+#include "server/store/redraw_task.hpp"
 #include "server/store/write_task.hpp"
 
 namespace mxkv::server {
@@ -19,14 +21,24 @@ namespace {
 /// Room above the greatest cas unique known, for those that other workers mint while the tree is cleared.
 constexpr std::uint64_t kMintSlack = 1U << 16U;
 
-/// Clears the tree for a client that waits.
+/// Clears the tree for a client that waits. Holds all keys meanwhile.
 class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
  public:
   static constexpr const char* kName = "flush_all";
 
-  FlushTask(const runtime::TaskClass* task_class, ItemTree& tree, std::uint64_t cas_floor,
-            const ReplyAddress& address) noexcept
-      : ClearTask(task_class, tree, cas_floor), address_(address) {}
+  FlushTask(const runtime::TaskClass* task_class, Store& store, const ReplyAddress& address) noexcept
+      : ClearTask(task_class, store.tree(), 0), store_(store), address_(address) {}
+
+  // --- For KeyLock ---
+  [[nodiscard]] static runtime::SlotInterval held_slots(const KeySlots& slots) noexcept {
+    return slots.all();
+  }
+  [[nodiscard]] static bool only_reads() noexcept { return false; }
+  void begin(KeyLock& lock, runtime::Worker& worker) {
+    lock_ = &lock;
+    set_cas_floor(store_.greatest_cas(worker.now_us()) + kMintSlack);
+    start(worker);
+  }
 
   runtime::step cleared(bool done, runtime::Worker& worker) {
     done_ = done;
@@ -38,19 +50,37 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
   runtime::step execute(runtime::Worker& worker) {
     return object() ? ClearTask::execute(worker) : answer(worker);
   }
+  void discard(runtime::Worker& worker) {
+    if (lock_ != nullptr) {
+      lock_->task_class().discard(*lock_, worker);
+    }
+  }
 
  private:
   runtime::step answer(runtime::Worker& worker) {
     auto& replies = *worker.local<WorkerContext>().replies;
     replies.reply(address_, done_ ? protocol::kOk : protocol::kOutOfMemory);
     worker.unpin(*this);
+    lock_->release(worker);
     replies.finished(address_);
     return runtime::step::done;
   }
 
+  Store& store_;
+  KeyLock* lock_ = nullptr;
   ReplyAddress address_;
   bool done_ = false;
 };
+
+/// At once, or when its range is held.
+template <class Task>
+void begin(Task* task, bool locked, KeyLocks& locks, runtime::Worker& worker) {
+  if (locked) {
+    KeyLock::create(worker, locks, *task, worker.id())->start(worker);
+  } else {
+    task->start(worker);
+  }
+}
 
 }  // namespace
 
@@ -58,6 +88,7 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     : item_kind_(runtime.add_reclaim_kind(
           [](runtime::Worker& worker, void* item) { Item::destroy(worker, static_cast<Item*>(item)); })),
       tree_(runtime, options.tree),
+      locks_(runtime, options.toggle),
       contexts_(std::make_unique<WorkerContext[]>(runtime.worker_count())),
       workers_(runtime.worker_count()),
       evacuates_(options.evacuation),
@@ -65,6 +96,7 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
   set_limits(options.ranges, options.value_bytes);
   for (std::size_t i = 0; i < workers_; ++i) {
     contexts_[i].store = this;
+    contexts_[i].locks = &locks_;
     contexts_[i].flush_points = &flush_points_;
     contexts_[i].watch = &watch_hub_;
     runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).set_local(&contexts_[i]);
@@ -76,12 +108,14 @@ void Store::set_limits(const RangeLimits& ranges, std::uint64_t value_bytes) noe
   range_items_.store(ranges.items, std::memory_order_relaxed);
   range_bytes_.store(ranges.bytes, std::memory_order_relaxed);
   range_time_ns_.store(ranges.time_ns, std::memory_order_relaxed);
+  locked_items_.store(ranges.locked_items, std::memory_order_relaxed);
 }
 
 RangeLimits Store::range_limits() const noexcept {
   return {.items = range_items_.load(std::memory_order_relaxed),
           .bytes = range_bytes_.load(std::memory_order_relaxed),
-          .time_ns = range_time_ns_.load(std::memory_order_relaxed)};
+          .time_ns = range_time_ns_.load(std::memory_order_relaxed),
+          .locked_items = locked_items_.load(std::memory_order_relaxed)};
 }
 
 void Store::get(runtime::Worker& worker, std::string_view key, verb op, std::int64_t exptime, bool end_line,
@@ -139,6 +173,30 @@ void Store::store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAdd
   worker.create<WriteTask>(tree_, builder.take(), write, address)->begin(worker);
 }
 
+// Looked at when an operation needs the map: where there are none, nobody draws. It no longer fits when there
+// are twice or half as many items as then, or as many others have come as there are.
+void Store::look_at_slots(runtime::Worker& worker) {
+  constexpr std::uint64_t kEveryNs = 1'000'000'000;
+  constexpr std::uint64_t kFewItems = 256;
+  const std::uint64_t now_ns = worker.now_ns();
+  if (now_ns - drawn_ns_.load(std::memory_order_relaxed) < kEveryNs ||
+      drawing_.exchange(true, std::memory_order_acquire)) {
+    return;
+  }
+  drawn_ns_.store(now_ns, std::memory_order_relaxed);
+  const std::uint64_t added = total(counter::items_added);
+  const std::uint64_t items = added - total(counter::items_removed);
+  if (items < kFewItems || (items <= 2 * drawn_items_ && items >= drawn_items_ / 2 &&
+                            added - drawn_added_ <= std::max(items, kFewItems))) {
+    drawing_.store(false, std::memory_order_release);
+    return;
+  }
+  drawn_items_ = items;
+  drawn_added_ = added;
+  context(worker.id()).counters.count(counter::slot_maps);
+  worker.create<RedrawTask>(tree_, locks_, drawing_, worker.random()())->start(worker);
+}
+
 void Store::range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) {
   if (request.range.limit == 0) {
     auto& replies = *worker.local<WorkerContext>().replies;
@@ -148,18 +206,28 @@ void Store::range(runtime::Worker& worker, const protocol::Request& request, con
   }
   RangeState* const state =
       RangeWalk::make_state(worker, request.op >= verb::meta_range ? &request.meta : nullptr);
-  if (request.op == verb::meta_range_delete) {
-    worker.create<RangeDeleteTask>(tree_, request.range, range_limits(), *state, address, worker.now_ns())
-        ->start(worker);
-    return;
+  const bool locked = request.range.locked;
+  if (locked) {
+    look_at_slots(worker);
   }
-  if (request.op == verb::meta_count) {
-    worker.create<CountTask>(tree_, request.range, range_limits(), *state, address, worker.now_ns())
-        ->start(worker);
-    return;
+  const RangeLimits limits = range_limits();
+  switch (request.op) {
+    case verb::meta_range_delete:
+      begin(worker.create<RangeDeleteTask>(tree_, request.range, limits, *state, address, worker.now_ns()),
+            locked, locks_, worker);
+      return;
+    case verb::meta_range_touch:
+      begin(worker.create<RangeTouchTask>(tree_, request, limits, *state, address, worker.now_ns()), true,
+            locks_, worker);
+      return;
+    case verb::meta_count:
+      begin(worker.create<CountTask>(tree_, request.range, limits, *state, address, worker.now_ns()), locked,
+            locks_, worker);
+      return;
+    default:
+      begin(worker.create<RangeTask>(tree_, request.range, limits, *state, address, worker.now_ns()), locked,
+            locks_, worker);
   }
-  worker.create<RangeTask>(tree_, request.range, range_limits(), *state, address, worker.now_ns())
-      ->start(worker);
 }
 
 void Store::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) {
@@ -199,7 +267,12 @@ void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
   if (flush_points_.next.load(std::memory_order_relaxed) > now_us) {
     flush_points_.set(now_us, now_us);  // takes the place of one that was to come
   }
-  worker.create<FlushTask>(tree_, greatest_cas(worker.now_us()) + kMintSlack, address)->start(worker);
+  begin(worker.create<FlushTask>(*this, address), true, locks_, worker);
+}
+
+void Store::discard_waiting(runtime::Runtime& runtime) noexcept {
+  locks_.toggle.discard_waiting(runtime);
+  locks_.gate.discard_waiting(runtime.worker(runtime::WorkerId{0}));
 }
 
 std::uint64_t Store::take_first_expiry() noexcept {

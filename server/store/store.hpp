@@ -16,6 +16,7 @@
 #include "server/store/expiry.hpp"
 #include "server/store/expiry_sweep.hpp"
 #include "server/store/item_builder.hpp"
+#include "server/store/key_locks.hpp"
 #include "server/store/range_task.hpp"
 #include "server/store/store_task.hpp"
 #include "server/store/watch_hub.hpp"
@@ -25,6 +26,7 @@ namespace mxkv::server {
 struct StoreOptions {
   index::TreeOptions tree;
   RangeLimits ranges;
+  runtime::ToggleOptions toggle{.slots_per_bucket = 32};  ///< of operations that hold keys
   std::uint64_t value_bytes = std::uint64_t{1} << 20U;  ///< longest value; an append may not exceed it either
   bool evacuation = true;                               ///< move items out of sparse spans
   bool evict = false;                                   ///< make room when memory runs short
@@ -51,7 +53,7 @@ class Store {
               CommitSeq seq);
   /// set, add, replace, append, prepend, cas, ms: a value that has been received.
   void store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address, CommitSeq seq);
-  /// scan, scans, pscan, pscans, mr, mc, mx.
+  /// scan, scans, pscan, pscans, mr, mc, mx, mt.
   void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address);
   /// A page of a dump, behind what `progress` says; it is told when the page ended.
   void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address);
@@ -93,6 +95,11 @@ class Store {
   [[nodiscard]] std::uint64_t total(counter which) const noexcept;
   [[nodiscard]] WatchHub& watch_hub() noexcept { return watch_hub_; }
   [[nodiscard]] ItemTree& tree() noexcept { return tree_; }
+  [[nodiscard]] KeyLocks& locks() noexcept { return locks_; }
+  /// Greatest of the cas uniques minted so far and the time.
+  [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept;
+  /// Drops what waits for keys. Only when no worker runs any more.
+  void discard_waiting(runtime::Runtime& runtime) noexcept;
   [[nodiscard]] ExpirySweep& sweep() noexcept { return sweep_; }
   [[nodiscard]] const ExpirySweep& sweep() const noexcept { return sweep_; }
   [[nodiscard]] const FlushPoints& flush_points() const noexcept { return flush_points_; }
@@ -108,10 +115,11 @@ class Store {
 
  private:
   [[nodiscard]] RangeLimits range_limits() const noexcept;
-  [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept;
+  void look_at_slots(runtime::Worker& worker);
 
   runtime::ReclaimKind item_kind_;
   ItemTree tree_;
+  KeyLocks locks_;
   std::unique_ptr<WorkerContext[]> contexts_;
   std::size_t workers_;
   bool evacuates_;
@@ -126,6 +134,12 @@ class Store {
   std::atomic<std::uint64_t> range_items_;
   std::atomic<std::uint64_t> range_bytes_;
   std::atomic<std::uint64_t> range_time_ns_;
+  std::atomic<std::uint64_t> locked_items_;
+  // Of the map of keys to slots. The items are those of whoever draws: `drawing_` hands them on.
+  std::atomic<bool> drawing_{false};
+  std::atomic<std::uint64_t> drawn_ns_{0};  ///< when it was begun last (monotonic); relaxed, a hint
+  std::uint64_t drawn_items_ = 0;
+  std::uint64_t drawn_added_ = 0;
 };
 
 }  // namespace mxkv::server

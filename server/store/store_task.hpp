@@ -53,7 +53,10 @@ class TrailingKey {
 /// Tells whether items count as there at this moment: neither expired nor flushed.
 class Liveness {
  public:
-  explicit Liveness(runtime::Worker& worker) noexcept : now_us_(worker.now_us()) {
+  explicit Liveness(runtime::Worker& worker) noexcept : Liveness(worker, 0) {}
+  /// At another moment, if it is not 0.
+  Liveness(runtime::Worker& worker, std::uint64_t moment_us) noexcept
+      : now_us_(moment_us != 0 ? moment_us : worker.now_us()) {
     flushed_ = worker.local<WorkerContext>().flush_points->at(now_us_);
   }
   [[nodiscard]] bool operator()(const Item::View& view) const noexcept {

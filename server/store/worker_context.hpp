@@ -13,6 +13,7 @@
 
 namespace mxkv::server {
 
+struct KeyLocks;
 class ReplyDirectory;
 class Store;
 class WatchHub;
@@ -43,6 +44,11 @@ enum class counter : std::uint8_t {
   cmd_range_count,
   cmd_range_delete,
   range_deleted_items,
+  cmd_range_touch,
+  range_touched_items,
+  cmd_batch,
+  batch_failures,
+  slot_maps,  ///< of keys to slots that were drawn, see redraw_task.hpp
   store_no_memory,
   store_too_large,
   cmd_meta,
@@ -97,6 +103,7 @@ struct FlushPoints {
 /// One a worker. Owner worker only, but for reading the counters.
 struct WorkerContext {
   Store* store = nullptr;
+  KeyLocks* locks = nullptr;                  ///< the store's
   const FlushPoints* flush_points = nullptr;  ///< the store's
   ReplyDirectory* replies = nullptr;
   WatchHub* watch = nullptr;  ///< the store's

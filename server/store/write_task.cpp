@@ -4,6 +4,7 @@
 
 #include "server/store/derived_items.hpp"
 #include "server/store/expiry.hpp"
+#include "server/store/key_locks.hpp"
 #include "server/store/seen_items.hpp"
 #include "server/store/store.hpp"
 
@@ -79,6 +80,10 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
     annotate(runtime::priority::high);  // when its turn comes, others may wait for it already
     worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
     return {Decision::what::wait, 0};
+  }
+  // Here, too, so that what it would only find, part of an operation's work, is not told.
+  if (slot_ == kNoSlot && worker.local<WorkerContext>().locks->holds_off(key())) [[unlikely]] {
+    return {Decision::what::refuse, 0};
   }
   drop_built(worker);
   const Decision decision = decide_client(found, found ? ItemRecord::item(old_word) : nullptr, worker);
@@ -171,6 +176,37 @@ Decision WriteTask::decide_touch(bool live, Item* old, runtime::Worker& worker) 
   return changed == nullptr ? leave(result::no_memory) : put(changed, told);
 }
 
+bool WriteTask::admitted(runtime::Worker& worker) {
+  if (slot_ != kNoSlot) [[unlikely]] {
+    leave_gate(worker);  // who closes the slot now finds the leaf latched
+    return true;
+  }
+  return !worker.local<WorkerContext>().locks->holds_off(key());
+}
+
+void WriteTask::leave_gate(runtime::Worker& worker) noexcept {
+  if (slot_ != kNoSlot) [[unlikely]] {
+    worker.local<WorkerContext>().locks->gate.leave(std::exchange(slot_, kNoSlot), worker);
+  }
+}
+
+// An operation has the key. It waits as one that waits for memory does: it and those behind it keep no pin.
+step WriteTask::refused(runtime::Worker& worker) {
+  drop_built(worker);
+  KeyLocks& locks = *worker.local<WorkerContext>().locks;
+  if (is_home(worker)) {
+    let_others_go(worker);
+  }
+  let_go(worker);
+  annotate(runtime::WorkerId{address_.worker});
+  slot_ = static_cast<std::uint16_t>(locks.slots.slot_of(key()));
+  if (locks.gate.park(slot_, *this)) {
+    return step::parked;  // somebody else's already
+  }
+  slot_ = kNoSlot;
+  return step::again;
+}
+
 // Under the leaf's latch: nothing here can fail, allocate or wait.
 void WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_word, std::uint64_t value,
                        runtime::Worker& worker) noexcept {
@@ -252,6 +288,7 @@ step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& w
 }
 
 step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker) {
+  leave_gate(worker);
   drop_built(worker);
   if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
     tell_watchers(found ? ItemRecord::item(old_word) : nullptr, worker);
@@ -261,11 +298,11 @@ step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker
 }
 
 step WriteTask::out_of_memory(runtime::Worker& worker) {
+  leave_gate(worker);
   drop_built(worker);
   if (is_home(worker) && worker.local<WorkerContext>().store->makes_room(worker)) {
     // What is freed meanwhile must not wait for this task, nor for those that wait for it.
-    worker.local<WorkerContext>().replies->for_each_awaiting(
-        address_, [&worker](runtime::MxTask* task) { static_cast<WriteTask*>(task)->let_go(worker); });
+    let_others_go(worker);
     worker.repin(*this);
     aim_at_root();
     return step::retry;
@@ -273,6 +310,12 @@ step WriteTask::out_of_memory(runtime::Worker& worker) {
   result_ = result::no_memory;
   worker.local<WorkerContext>().counters.count(counter::store_no_memory);
   return answer(worker);
+}
+
+/// Those of its connection that wait for their turn.
+void WriteTask::let_others_go(runtime::Worker& worker) {
+  worker.local<WorkerContext>().replies->for_each_awaiting(
+      address_, [&worker](runtime::MxTask* task) { static_cast<WriteTask*>(task)->let_go(worker); });
 }
 
 // It is parked: when its turn comes it searches anew.
@@ -288,6 +331,7 @@ step WriteTask::resume_item(runtime::Worker& worker) {
       break;
     case phase::waiting:
       phase_ = phase::searching;
+      annotate(runtime::WorkerId{runtime::Annotations::kAnyWorker});
       worker.pin(*this);
       return restart(false);
     case phase::answering:

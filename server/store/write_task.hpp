@@ -91,10 +91,13 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits> {
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker);
   runtime::step left(bool found, std::uint64_t old, runtime::Worker& worker);
   runtime::step out_of_memory(runtime::Worker& worker);
+  [[nodiscard]] bool admitted(runtime::Worker& worker);
+  runtime::step refused(runtime::Worker& worker);
   runtime::step resume_item(runtime::Worker& worker);
   void discard(runtime::Worker& worker);
 
  private:
+  static constexpr std::uint16_t kNoSlot = 0xFFFF;
   enum class phase : std::uint8_t { searching, waiting, answering };
   /// What the client is told.
   enum class result : std::uint8_t {
@@ -117,6 +120,8 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits> {
   [[nodiscard]] bool is_turn(runtime::Worker& worker) const noexcept;
   void wait_for_turn(runtime::Worker& worker);
   void let_go(runtime::Worker& worker);
+  void let_others_go(runtime::Worker& worker);
+  void leave_gate(runtime::Worker& worker) noexcept;
   index::Decision decide_storage(bool live, Item* old, runtime::Worker& worker);
   index::Decision decide_arithmetic(bool live, Item* old, runtime::Worker& worker);
   index::Decision decide_touch(bool live, Item* old, runtime::Worker& worker);
@@ -154,7 +159,8 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits> {
   std::uint8_t key_bytes_ = 0;
   bool puts_item_ = false;  ///< the last decision puts item_, else built_
   index::Decision::what decided_ = index::Decision::what::leave;
-  std::uint64_t number_ = 0;  ///< incr, decr: the new value
+  std::uint16_t slot_ = kNoSlot;  ///< that it waits for, or was admitted to
+  std::uint64_t number_ = 0;      ///< incr, decr: the new value
 };
 
 /// The task of a meta command on `key`, to begin().

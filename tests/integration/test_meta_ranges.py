@@ -75,11 +75,6 @@ class ReadTest(MetaCase):
         self.assertEqual(self.client.ask(b"mr k30 A1 Hk40"), b"HD kk30 Z X")
         self.client.line()
 
-    def test_locked_ranges_are_not_served(self):
-        for line in (b"mr - X", b"mc - X", b"mx - X", b"mt - T30"):
-            self.assertEqual(self.client.ask(line), b"SERVER_ERROR not served")
-        self.assert_serves()
-
     def test_expired_items_are_left_out(self):
         self.client.store(b"set", b"k35", b"gone", exptime=-1)
         self.assertEqual(self.keys_of(b"mr k30 Hk50"), [b"k30", b"k40"])
@@ -148,9 +143,10 @@ class DeleteTest(MetaCase):
     def test_expired_items_go_uncounted(self):
         self.client.set(b"e1", b"v")
         self.client.store(b"set", b"e2", b"v", exptime=-1)
-        before = int(self.client.stats()["curr_items"])
+        # What was flushed before is counted until its memory comes back.
+        wait_for(lambda: int(self.client.stats()["curr_items"]) in (1, 2), "what is there is counted")
         self.assertEqual(delete_all(self.client, b"mx e p"), [1])
-        self.assertIn(int(self.client.stats()["curr_items"]), (before - 1, before - 2))
+        self.assertEqual(self.client.stats()["curr_items"], "0")
 
     def test_requests_around_it_keep_their_order(self):
         for _ in range(scaled(200, 20)):

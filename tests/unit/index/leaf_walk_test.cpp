@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "index/erase_task.hpp"
+#include "index/edit_task.hpp"
 #include "index/leaf_walk_task.hpp"
 #include "tests/unit/index/byte_keys.hpp"
 #include "tests/unit/index/spaced_keys.hpp"
@@ -57,8 +57,8 @@ struct NothingFound {};
 
 /// Removes all odd entries of one leaf, and says that it is due never more.
 template <class Env>
-class RewriteTask final : public EraseTask<RewriteTask<Env>, typename Env::Traits, NothingFound> {
-  using Base = EraseTask<RewriteTask<Env>, typename Env::Traits, NothingFound>;
+class RewriteTask final : public EditTask<RewriteTask<Env>, typename Env::Traits, NothingFound> {
+  using Base = EditTask<RewriteTask<Env>, typename Env::Traits, NothingFound>;
   using OwnedKey = typename Env::OwnedKey;
   using Key = typename Env::Traits::Key;
 
@@ -76,7 +76,7 @@ class RewriteTask final : public EraseTask<RewriteTask<Env>, typename Env::Trait
   void rewrite(NodeT& leaf, const NothingFound& /*found*/) noexcept { leaf.store_due({}); }
   void erasing(NodeT& /*leaf*/, std::uint64_t /*word*/) noexcept {}
   void erased(std::uint64_t word, runtime::Worker& worker) { context_->env.retire(worker, word); }
-  void judged(const NothingFound& /*found*/) noexcept {}
+  void judged(const NothingFound& /*found*/, runtime::Worker& /*worker*/) noexcept {}
   runtime::step finished(runtime::Worker& /*worker*/) {
     *done_ = true;
     return runtime::step::done;

@@ -2,7 +2,7 @@
 // writers that come in between, and with nothing left behind.
 #include <algorithm>
 
-#include "index/erase_task.hpp"
+#include "index/edit_task.hpp"
 #include "tests/unit/index/byte_keys.hpp"
 #include "tests/unit/index/spaced_keys.hpp"
 #include "tests/unit/index/tree_fixture.hpp"
@@ -29,8 +29,8 @@ struct Judged {
 };
 
 template <class Env>
-class PurgeTask final : public EraseTask<PurgeTask<Env>, typename Env::Traits, Judged> {
-  using Base = EraseTask<PurgeTask<Env>, typename Env::Traits, Judged>;
+class PurgeTask final : public EditTask<PurgeTask<Env>, typename Env::Traits, Judged> {
+  using Base = EditTask<PurgeTask<Env>, typename Env::Traits, Judged>;
   using Key = typename Env::Traits::Key;
 
  public:
@@ -62,7 +62,7 @@ class PurgeTask final : public EraseTask<PurgeTask<Env>, typename Env::Traits, J
     purge_->removed.push_back(Env::number(word));
     context_->env.retire(worker, word);
   }
-  void judged(const Judged& leaf) noexcept { purge_->judged += leaf.erased; }
+  void judged(const Judged& leaf, runtime::Worker& /*worker*/) noexcept { purge_->judged += leaf.erased; }
   runtime::step finished(runtime::Worker& /*worker*/) {
     EXPECT_FALSE(purge_->done) << "ended twice";
     purge_->done = true;

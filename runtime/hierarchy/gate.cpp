@@ -1,0 +1,106 @@
+#include "runtime/hierarchy/gate.hpp"
+
+#include <mutex>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::runtime {
+
+/// All but `closed` under the latch; `closed` is written there.
+struct alignas(kCacheLineBytes) SlotGate::Slot {
+  detail::ShortLatch latch;
+  std::atomic<std::uint32_t> closed{0};  ///< operations that hold it
+  std::uint32_t admitted = 0;            ///< writes that were woken and have not left
+  TaskList writes;                       ///< that wait until it opens
+  TaskList operations;                   ///< that wait until all admitted have left
+};
+
+namespace {
+
+void spawn_all(TaskList& tasks, Worker& worker) noexcept {
+  while (MxTask* const task = tasks.pop_front()) {
+    worker.spawn(task);
+  }
+}
+
+}  // namespace
+
+SlotGate::SlotGate(std::uint32_t slots) : count_(slots), slots_(std::make_unique<Slot[]>(slots)) {}
+SlotGate::~SlotGate() = default;
+
+bool SlotGate::is_open(std::uint32_t slot) const noexcept {
+  return slots_[slot].closed.load(std::memory_order_seq_cst) == 0;  // pairs with close()
+}
+
+bool SlotGate::park(std::uint32_t slot, MxTask& task) noexcept {
+  Slot& at = slots_[slot];
+  const std::lock_guard guard{at.latch};
+  if (at.closed.load(std::memory_order_relaxed) == 0) {
+    return false;
+  }
+  parked_.fetch_add(1, std::memory_order_relaxed);
+  at.writes.push_back(&task);
+  return true;
+}
+
+void SlotGate::leave(std::uint32_t slot, Worker& worker) noexcept {
+  Slot& at = slots_[slot];
+  TaskList next;
+  {
+    const std::lock_guard guard{at.latch};
+    MXKV_DCHECK(at.admitted > 0, "who leaves was admitted");
+    if (--at.admitted == 0) {
+      std::swap(next, at.operations);
+    }
+  }
+  spawn_all(next, worker);
+}
+
+bool SlotGate::close(std::uint32_t slot, MxTask& operation) noexcept {
+  Slot& at = slots_[slot];
+  const std::lock_guard guard{at.latch};
+  if (at.admitted > 0 || !at.writes.empty()) {
+    at.operations.push_back(&operation);
+    return false;
+  }
+  // Pair with all_open() and is_open().
+  if (at.closed.fetch_add(1, std::memory_order_seq_cst) == 0) {
+    closed_slots_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  return true;
+}
+
+void SlotGate::open(std::uint32_t slot, Worker& worker) noexcept {
+  Slot& at = slots_[slot];
+  TaskList next;
+  {
+    const std::lock_guard guard{at.latch};
+    // Release: who finds it open finds what was written while it was closed.
+    if (at.closed.fetch_sub(1, std::memory_order_acq_rel) > 1) {
+      return;
+    }
+    closed_slots_.fetch_sub(1, std::memory_order_acq_rel);
+    while (MxTask* const task = at.writes.pop_front()) {
+      next.push_back(task);
+      ++at.admitted;
+    }
+  }
+  spawn_all(next, worker);
+}
+
+std::size_t SlotGate::discard_waiting(Worker& worker) noexcept {
+  std::size_t discarded = 0;
+  for (std::uint32_t slot = 0; slot < count_; ++slot) {
+    while (MxTask* const task = slots_[slot].writes.pop_front()) {
+      task->task_class().discard(*task, worker);
+      ++discarded;
+    }
+    while (MxTask* const task = slots_[slot].operations.pop_front()) {
+      task->task_class().discard(*task, worker);
+      ++discarded;
+    }
+  }
+  return discarded;
+}
+
+}  // namespace mxkv::runtime

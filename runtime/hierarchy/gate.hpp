@@ -1,0 +1,70 @@
+// The gate of the slots: holds single writes off the slots that an operation holds, without a word of theirs
+// in the way while no operation is under way (architecture section 8).
+//
+// Toggle orders operations among themselves. Writes of one key do not go through it: they latch one node,
+// ask under that latch whether their slot is open, and write. An operation closes its slots before it looks
+// at a node. Then either the write asks later and finds its slot closed, or it held its latch before, and the
+// operation meets that latch, or what was written under it, when it gets to the node. For that, who latches
+// and who closes must agree on who came first: taking the latch, asking, and closing are sequentially
+// consistent, and the fence of closed() stands between closing and looking. On x86 asking costs a load.
+//
+// A write that finds its slot closed is parked, and holds nothing but its key meanwhile. When the slot opens
+// all that wait are admitted: they may write whatever the gate says, and nobody closes the slot before each
+// of them has left. So operations that follow each other closely, or share a slot, starve no write.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "runtime/memory/short_latch.hpp"
+#include "runtime/scheduler/worker.hpp"
+
+namespace mxkv::runtime {
+
+/// Thread-safety: any worker.
+class SlotGate {
+ public:
+  /// Throws std::bad_alloc.
+  explicit SlotGate(std::uint32_t slots);
+  ~SlotGate();
+  SlotGate(const SlotGate&) = delete;
+  SlotGate& operator=(const SlotGate&) = delete;
+
+  // --- For writes ---
+
+  /// Under the latch of what is to be written.
+  [[nodiscard]] bool all_open() const noexcept {
+    return closed_slots_.load(std::memory_order_seq_cst) == 0;  // pairs with close()
+  }
+  [[nodiscard]] bool is_open(std::uint32_t slot) const noexcept;
+  /// Keeps a task that holds no latch and no pin until the slot opens; it is spawned then, where its
+  /// annotations say, and is admitted. False: it is open, and the task not kept.
+  [[nodiscard]] bool park(std::uint32_t slot, MxTask& task) noexcept;
+  /// A task that was admitted has written, or will not yet.
+  void leave(std::uint32_t slot, Worker& worker) noexcept;
+
+  // --- For operations, each of which holds its slots in Toggle ---
+
+  /// Closes a slot, also one that others who only read have closed. False: writes that waited go first; the
+  /// operation is parked and spawned when it is to try again. Slots must be closed in ascending order.
+  [[nodiscard]] bool close(std::uint32_t slot, MxTask& operation) noexcept;
+  /// All are closed: from here on what lies in them stays as it is.
+  static void closed() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+  void open(std::uint32_t slot, Worker& worker) noexcept;
+
+  /// Writes that were parked since the beginning. Any thread.
+  [[nodiscard]] std::uint64_t parked() const noexcept { return parked_.load(std::memory_order_relaxed); }
+  /// Drops what is parked; returns how many. Only when no worker runs any more.
+  std::size_t discard_waiting(Worker& worker) noexcept;
+
+ private:
+  struct Slot;
+
+  std::uint32_t count_;
+  std::unique_ptr<Slot[]> slots_;
+  std::atomic<std::uint64_t> parked_{0};                                 // relaxed: statistics
+  alignas(kCacheLineBytes) std::atomic<std::uint32_t> closed_slots_{0};  // all writes read it
+};
+
+}  // namespace mxkv::runtime

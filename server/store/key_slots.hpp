@@ -1,0 +1,63 @@
+// Which slot a key is in: the key space between separators, as Toggle and its gate see it.
+//
+// Drawn anew from time to time (redraw_task.hpp). Readers take the map of the moment; one that was replaced
+// stays in memory until the epoch of those who may look at it is over.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "runtime/hierarchy/slots.hpp"
+#include "runtime/scheduler/runtime.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: any worker.
+class KeySlots {
+ public:
+  using Map = runtime::SlotMap<std::string>;
+
+  /// Start-up only. One slot holds all keys until replace().
+  KeySlots(runtime::Runtime& runtime, std::uint32_t most)
+      : map_(new Map({})),
+        kind_(runtime.add_reclaim_kind(
+            [](runtime::Worker& /*worker*/, void* map) { delete static_cast<Map*>(map); })),
+        most_(most) {}
+  ~KeySlots() { delete map_.load(std::memory_order_relaxed); }
+  KeySlots(const KeySlots&) = delete;
+  KeySlots& operator=(const KeySlots&) = delete;
+
+  [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
+  [[nodiscard]] std::uint32_t count() const noexcept { return map().slots(); }
+  [[nodiscard]] std::uint32_t slot_of(std::string_view key) const noexcept { return map().slot_of(key); }
+  /// From the slot of one key to that of another, which should not be less.
+  [[nodiscard]] runtime::SlotInterval slots_of(std::string_view low, std::string_view high) const noexcept {
+    const Map& now = map();
+    const std::uint32_t first = now.slot_of(low);
+    return {first, std::max(first, now.slot_of(high))};
+  }
+  [[nodiscard]] runtime::SlotInterval from(std::string_view low) const noexcept {
+    const Map& now = map();
+    return {now.slot_of(low), now.slots() - 1};
+  }
+  [[nodiscard]] runtime::SlotInterval all() const noexcept { return {0, most_ - 1}; }
+
+  /// With all slots held and closed. At most `most` slots.
+  void replace(std::unique_ptr<Map> map, runtime::Worker& worker) {
+    MXKV_ASSERT(map->slots() <= most_, "there are buckets for all slots");
+    Map* const old = map_.exchange(map.release(), std::memory_order_acq_rel);  // pairs with map()
+    worker.retire(old, kind_, sizeof(Map));
+  }
+
+ private:
+  [[nodiscard]] const Map& map() const noexcept { return *map_.load(std::memory_order_acquire); }
+
+  std::atomic<Map*> map_;
+  runtime::ReclaimKind kind_;
+  std::uint32_t most_;
+};
+
+}  // namespace mxkv::server
