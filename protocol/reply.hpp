@@ -49,6 +49,7 @@ inline constexpr std::string_view kWrongLogin = "CLIENT_ERROR authentication fai
 inline constexpr std::string_view kTooManyConnections = "ERROR Too many open connections\r\n";
 // Of meta commands.
 inline constexpr std::string_view kMetaNoop = "MN\r\n";
+inline constexpr std::string_view kMetaDone = "HD\r\n";
 inline constexpr std::string_view kMetaMiss = "EN\r\n";
 inline constexpr std::string_view kDuplicateFlag = "CLIENT_ERROR duplicate flag\r\n";
 inline constexpr std::string_view kInvalidFlag = "CLIENT_ERROR invalid flag\r\n";

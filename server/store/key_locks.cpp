@@ -37,8 +37,11 @@ step KeyLock::run(runtime::Worker& worker) {
       }
       [[fallthrough]];
     case stage::held:
+      stage_ = stage::begun;  // from now on the holder's
       user_->begin(*holder_, *this, worker);
       return step::parked;
+    case stage::begun:
+      break;
     case stage::releasing:
       open_slots(worker);
       user_->released(*holder_, worker);
@@ -49,7 +52,9 @@ step KeyLock::run(runtime::Worker& worker) {
 }
 
 void KeyLock::discard(runtime::Worker& worker) {
-  if (stage_ != stage::releasing) {
+  if (stage_ == stage::releasing) {
+    user_->released(*holder_, worker);
+  } else if (stage_ != stage::begun) {
     holder_->task_class().discard(*holder_, worker);
   }
 }

@@ -39,7 +39,7 @@ class KeyLock final : public runtime::ToggleTask<KeyLock> {
   ///   bool touches(slot, const KeySlots&) const          whether it is to be closed
   ///   void released(Worker&)                             all are open again: the holder must be there so
   ///   long
-  /// If the lock is discarded before it was held, the holder is, too.
+  /// If the lock is discarded before that, the holder is, too; afterwards the holder discards the lock.
   template <class Holder>
   [[nodiscard]] static KeyLock* create(runtime::Worker& worker, KeyLocks& locks, Holder& holder,
                                        runtime::WorkerId home) {
@@ -60,7 +60,7 @@ class KeyLock final : public runtime::ToggleTask<KeyLock> {
   void discard(runtime::Worker& worker);
 
  private:
-  enum class stage : std::uint8_t { closing, held, releasing };
+  enum class stage : std::uint8_t { closing, held, begun, releasing };
   /// The holder's functions.
   struct User {
     runtime::SlotInterval (*slots)(const runtime::MxTask& holder, const KeySlots& slots);

@@ -1,10 +1,10 @@
-// The meta commands among a WriteTask's: what the flags of mg, ms, md and ma make of an item, and the answer.
-// Architecture section 5, protocol.md rules 31-35.
+// The meta commands among a WriteOperation's: what the flags of mg, ms, md and ma make of an item, and the
+// answer. Architecture section 5, protocol.md rules 31-35.
 #include "protocol/reply.hpp"
 #include "server/store/derived_items.hpp"
 #include "server/store/meta_decisions.hpp"
 #include "server/store/store.hpp"
-#include "server/store/write_task.hpp"
+#include "server/store/write_operation.hpp"
 
 namespace mxkv::server {
 
@@ -30,7 +30,7 @@ bool differs(const Item& item, const MetaFlags& flags) noexcept {
 
 }  // namespace
 
-Decision WriteTask::decide_meta(bool live, Item* old, runtime::Worker& worker) {
+Decision WriteOperation::decide_meta(bool live, Item* old, runtime::Worker& worker) {
   const MetaFindings before = meta_->findings;
   meta_->findings = live ? MetaFindings::of(*old) : MetaFindings{};
   if (live && before.cas == old->cas()) {
@@ -53,8 +53,8 @@ Decision WriteTask::decide_meta(bool live, Item* old, runtime::Worker& worker) {
   }
 }
 
-Item* WriteTask::make_for_meta(std::string_view value, std::uint32_t flags, std::uint32_t expiry,
-                               std::uint32_t marks, runtime::Worker& worker) noexcept {
+Item* WriteOperation::make_for_meta(std::string_view value, std::uint32_t flags, std::uint32_t expiry,
+                                    std::uint32_t marks, runtime::Worker& worker) noexcept {
   const MetaFlags& meta = meta_->flags;
   Item* made = Item::create(worker, {.key = key(),
                                      .value_bytes = value.size(),
@@ -69,7 +69,7 @@ Item* WriteTask::make_for_meta(std::string_view value, std::uint32_t flags, std:
   return made;
 }
 
-Decision WriteTask::decide_meta_get(bool live, Item* old, runtime::Worker& worker) {
+Decision WriteOperation::decide_meta_get(bool live, Item* old, runtime::Worker& worker) {
   const MetaFlags& flags = meta_->flags;
   MetaFindings& findings = meta_->findings;
   const std::uint64_t now_us = worker.now_us();
@@ -105,7 +105,7 @@ Decision WriteTask::decide_meta_get(bool live, Item* old, runtime::Worker& worke
   return moves || findings.won ? Decision{Decision::what::in_place, 0} : Decision{};
 }
 
-Decision WriteTask::decide_meta_set(bool live, Item* old, runtime::Worker& worker) {
+Decision WriteOperation::decide_meta_set(bool live, Item* old, runtime::Worker& worker) {
   const MetaFlags& flags = meta_->flags;
   const bool joins = flags.mode == 'A' || flags.mode == 'P';
   if (!live) {
@@ -144,7 +144,7 @@ Decision WriteTask::decide_meta_set(bool live, Item* old, runtime::Worker& worke
   return joined == nullptr ? leave(result::no_memory) : put(joined, result::stored);
 }
 
-Decision WriteTask::decide_meta_delete(bool live, Item* old, runtime::Worker& worker) {
+Decision WriteOperation::decide_meta_delete(bool live, Item* old, runtime::Worker& worker) {
   const MetaFlags& flags = meta_->flags;
   if (!live) {
     result_ = result::not_found;
@@ -170,7 +170,7 @@ Decision WriteTask::decide_meta_delete(bool live, Item* old, runtime::Worker& wo
   return changed == nullptr ? leave(result::no_memory) : put(changed, result::deleted);
 }
 
-Decision WriteTask::decide_meta_arithmetic(bool live, Item* old, runtime::Worker& worker) {
+Decision WriteOperation::decide_meta_arithmetic(bool live, Item* old, runtime::Worker& worker) {
   const MetaFlags& flags = meta_->flags;
   MetaFindings& findings = meta_->findings;
   const std::uint64_t now_us = worker.now_us();
@@ -202,7 +202,7 @@ Decision WriteTask::decide_meta_arithmetic(bool live, Item* old, runtime::Worker
   return changed == nullptr ? leave(result::no_memory) : put(changed, result::number);
 }
 
-void WriteTask::write_meta_reply(ReplyQueue& queue, runtime::Worker& worker) {
+void WriteOperation::write_meta_reply(ReplyQueue& queue, runtime::Worker& worker) {
   const MetaFlags& flags = meta_->flags;
   const bool good =
       result_ != result::not_found && result_ != result::not_stored && result_ != result::exists;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "protocol/reply.hpp"
+#include "server/store/batch_task.hpp"
 #include "server/store/count_task.hpp"
 #include "server/store/dump_task.hpp"
 #include "server/store/get_task.hpp"
@@ -228,6 +229,24 @@ void Store::range(runtime::Worker& worker, const protocol::Request& request, con
       begin(worker.create<RangeTask>(tree_, request.range, limits, *state, address, worker.now_ns()), locked,
             locks_, worker);
   }
+}
+
+void Store::batch(runtime::Worker& worker, std::unique_ptr<Batch> batch, const ReplyAddress& address) {
+  MXKV_DCHECK(batch->missing() == 0, "a batch is whole");
+  batch->settle();
+  if (batch->keys().empty()) {  // it failed, or has no lines
+    auto& replies = *worker.local<WorkerContext>().replies;
+    ReplyQueue* const queue = replies.find(address);
+    batch->answer(queue, address.ticket, worker);
+    if (queue != nullptr) {
+      queue->close(address.ticket);
+    }
+    replies.finished(address);
+    return;
+  }
+  look_at_slots(worker);
+  auto* const task = worker.create<BatchTask>(tree_, *batch.release(), address);
+  KeyLock::create(worker, locks_, *task, worker.id())->start(worker);
 }
 
 void Store::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) {

@@ -12,6 +12,7 @@
 
 #include "index/clear_task.hpp"
 #include "protocol/request.hpp"
+#include "server/store/batch.hpp"
 #include "server/store/dump_progress.hpp"
 #include "server/store/expiry.hpp"
 #include "server/store/expiry_sweep.hpp"
@@ -55,6 +56,8 @@ class Store {
   void store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address, CommitSeq seq);
   /// scan, scans, pscan, pscans, mr, mc, mx, mt.
   void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address);
+  /// mb: a batch that was received whole.
+  void batch(runtime::Worker& worker, std::unique_ptr<Batch> batch, const ReplyAddress& address);
   /// A page of a dump, behind what `progress` says; it is told when the page ended.
   void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address);
   /// flush_all, now or `delay_s` seconds from now (above 30 days: at that unix time).

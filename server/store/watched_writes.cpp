@@ -1,6 +1,6 @@
 // What those who watch are told of writes.
 #include "server/store/watch_hub.hpp"
-#include "server/store/write_task.hpp"
+#include "server/store/write_operation.hpp"
 
 namespace mxkv::server {
 
@@ -39,7 +39,7 @@ std::string_view command_name(verb op) noexcept {
 
 }  // namespace
 
-void WriteTask::tell_watchers(const Item* item, runtime::Worker& worker) const {
+void WriteOperation::tell_watchers(const Item* item, runtime::Worker& worker) const {
   WatchHub& hub = *worker.local<WorkerContext>().watch;
   const std::uint64_t bytes = item == nullptr ? 0 : item->value_bytes();
   switch (request_.op) {

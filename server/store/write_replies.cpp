@@ -1,17 +1,14 @@
-// What a WriteTask counts and answers when it is done.
-#include <utility>
-
+// What a WriteOperation counts and answers when it is done.
 #include "protocol/reply.hpp"
 #include "server/store/store.hpp"
 #include "server/store/value_reply.hpp"
-#include "server/store/write_task.hpp"
+#include "server/store/write_operation.hpp"
 
 namespace mxkv::server {
 
 using protocol::verb;
-using runtime::step;
 
-void WriteTask::count(runtime::Worker& worker, bool found) {
+void WriteOperation::count(runtime::Worker& worker, bool found) {
   auto& counters = worker.local<WorkerContext>().counters;
   switch (request_.op) {
     case verb::remove:
@@ -55,7 +52,7 @@ void WriteTask::count(runtime::Worker& worker, bool found) {
   }
 }
 
-void WriteTask::count_storage(runtime::Worker& worker, bool found) {
+void WriteOperation::count_storage(runtime::Worker& worker, bool found) {
   auto& counters = worker.local<WorkerContext>().counters;
   if (request_.op == verb::cas || (meta_ != nullptr && meta_->flags.has_compare)) {
     counters.count(!found                      ? counter::cas_misses
@@ -68,32 +65,7 @@ void WriteTask::count_storage(runtime::Worker& worker, bool found) {
   }
 }
 
-step WriteTask::answer(runtime::Worker& worker) {
-  if (!is_home(worker)) {
-    phase_ = phase::answering;
-    return go_home(*this, address_);
-  }
-  auto& replies = *worker.local<WorkerContext>().replies;
-  if (result_ == result::no_memory) {
-    (void)worker.local<WorkerContext>().store->makes_room(worker);  // for the next one
-  }
-  if (ReplyQueue* queue = replies.find(address_)) {
-    write_reply(*queue, worker);
-    queue->close(address_.ticket);
-  }
-  if (item_ != nullptr) {
-    Item::destroy(worker, std::exchange(item_, nullptr));
-  }
-  worker.unpin(*this);
-  if (request_.in_order) {
-    replies.finished_write(address_, request_.seq);
-  } else {
-    replies.finished(address_);
-  }
-  return step::done;
-}
-
-void WriteTask::write_reply(ReplyQueue& queue, runtime::Worker& worker) {
+void WriteOperation::write_reply(ReplyQueue& queue, runtime::Worker& worker) {
   const bool told_by_text =
       result_ == result::non_numeric || result_ == result::no_memory || result_ == result::too_large;
   if (meta_ != nullptr && !told_by_text) {

@@ -14,13 +14,6 @@ using index::Decision;
 using protocol::verb;
 using runtime::step;
 
-namespace {
-
-/// A cas unique stays exact in a double, for clients that keep it in one.
-constexpr std::uint64_t kGreatestCas = (std::uint64_t{1} << 53U) - 1;
-
-}  // namespace
-
 bool WriteTask::is_turn(runtime::Worker& worker) const noexcept {
   return !request_.in_order || !is_home(worker) ||
          worker.local<WorkerContext>().replies->commit_turn(address_, request_.seq);
@@ -53,26 +46,6 @@ void WriteTask::wait_for_turn(runtime::Worker& worker) {
   worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
 }
 
-Decision WriteTask::put(Item* item, result told) noexcept {
-  puts_item_ = item == item_;
-  if (!puts_item_) {
-    built_ = item;
-  }
-  result_ = told;
-  return {Decision::what::put, ItemRecord::word(item)};
-}
-
-Decision WriteTask::leave(result told) noexcept {
-  result_ = told;
-  return {};
-}
-
-void WriteTask::drop_built(runtime::Worker& worker) noexcept {
-  if (built_ != nullptr) {
-    Item::destroy(worker, std::exchange(built_, nullptr));
-  }
-}
-
 Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   if (!is_turn(worker)) {
     // It keeps its pin and its place at the leaf: it waits only for writes that run already, never for a
@@ -86,94 +59,10 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
     return {Decision::what::refuse, 0};
   }
   drop_built(worker);
-  const Decision decision = decide_client(found, found ? ItemRecord::item(old_word) : nullptr, worker);
+  Item* const old = found ? ItemRecord::item(old_word) : nullptr;
+  const Decision decision = decide_client(old != nullptr && is_live(*old, worker), old, worker);
   decided_ = decision.action;
   return decision;
-}
-
-Decision WriteTask::decide_client(bool found, Item* old, runtime::Worker& worker) {
-  const bool live = old != nullptr && is_live(*old, worker);
-  if (meta_ != nullptr) {
-    return decide_meta(live, old, worker);
-  }
-  switch (request_.op) {
-    case verb::remove:
-      result_ = live ? result::deleted : result::not_found;
-      return found ? Decision{Decision::what::remove, 0} : Decision{};
-    case verb::incr:
-    case verb::decr:
-      return decide_arithmetic(live, old, worker);
-    case verb::touch:
-    case verb::gat:
-    case verb::gats:
-      return decide_touch(live, old, worker);
-    default:
-      return decide_storage(live, old, worker);
-  }
-}
-
-Decision WriteTask::decide_storage(bool live, Item* old, runtime::Worker& worker) {
-  switch (request_.op) {
-    case verb::add:
-      return live ? leave(result::not_stored) : put(item_, result::stored);
-    case verb::replace:
-      return live ? put(item_, result::stored) : leave(result::not_stored);
-    case verb::cas:
-      if (!live) {
-        return leave(result::not_found);
-      }
-      return old->unique() == request_.operand ? put(item_, result::stored) : leave(result::exists);
-    case verb::append:
-    case verb::prepend: {
-      if (!live) {
-        return leave(result::not_stored);
-      }
-      if (old->value_bytes() + item_->value_bytes() > worker.local<WorkerContext>().store->value_limit()) {
-        return leave(result::too_large);
-      }
-      Item* joined = request_.op == verb::append ? join_values(worker, *old, *old, *item_)
-                                                 : join_values(worker, *old, *item_, *old);
-      return joined == nullptr ? leave(result::no_memory) : put(joined, result::stored);
-    }
-    default:
-      return put(item_, result::stored);
-  }
-}
-
-Decision WriteTask::decide_arithmetic(bool live, Item* old, runtime::Worker& worker) {
-  if (!live) {
-    return leave(result::not_found);
-  }
-  std::uint64_t number = 0;
-  if (!read_number(*old, number)) {
-    return leave(result::non_numeric);
-  }
-  const std::uint64_t delta = request_.operand;
-  number = request_.op == verb::incr ? number + delta : (number > delta ? number - delta : 0);
-  number_ = number;
-  char text[protocol::kMaxDigits];
-  const char* end = protocol::write_number(text, number);
-  Item* changed = with_value(worker, *old, {text, static_cast<std::size_t>(end - text)});
-  return changed == nullptr ? leave(result::no_memory) : put(changed, result::number);
-}
-
-Decision WriteTask::decide_touch(bool live, Item* old, runtime::Worker& worker) {
-  const result told = request_.op == verb::touch ? result::touched : result::value;
-  if (!live) {
-    return leave(result::not_found);
-  }
-  shown_ = old;
-  old->note_access(worker.now_us());  // a new version takes it over
-  const std::uint32_t expiry = expiry_from(static_cast<std::int64_t>(request_.operand), worker.now_us());
-  if (expiry == old->expiry()) {
-    return leave(told);
-  }
-  result_ = told;
-  if (old->has_expiry_field()) {
-    return {Decision::what::in_place, 0};
-  }
-  Item* changed = with_expiry(worker, *old, expiry);
-  return changed == nullptr ? leave(result::no_memory) : put(changed, told);
 }
 
 bool WriteTask::admitted(runtime::Worker& worker) {
@@ -233,41 +122,14 @@ void WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_word, std::
     return;
   }
   // The floor is for keys that were removed: what is found lies above it since it was inserted.
-  const std::uint64_t before = std::max(found ? old->cas() : leaf.cas_floor(), worker.now_us());
-  item->set_cas(std::min(before + 1, kGreatestCas));
-  auto& greatest = worker.local<WorkerContext>().greatest_cas;
-  if (item->cas() > greatest.load(std::memory_order_relaxed)) {
-    greatest.store(item->cas(), std::memory_order_relaxed);
-  }
-}
-
-/// A touch leaves the version alone.
-bool WriteTask::keeps_version(const Item* old) const noexcept {
-  return request_.op == verb::touch || request_.op == verb::gat || request_.op == verb::gats ||
-         (request_.op == verb::meta_get && old != nullptr && !meta_->findings.made);
-}
-
-void WriteTask::change_in_place(Item& item, runtime::Worker& worker) noexcept {
-  std::int64_t exptime = static_cast<std::int64_t>(request_.operand);
-  if (meta_ != nullptr) {
-    if (meta_->findings.won) {
-      item.set_mark(Item::kWon);
-    }
-    if (!meta_->flags.has_exptime) {
-      return;
-    }
-    exptime = meta_->flags.exptime;
-  }
-  if (item.has_expiry_field()) {
-    item.store_expiry(expiry_from(exptime, worker.now_us()));
-  }
+  mint(*item, found ? old->cas() : leaf.cas_floor(), worker);
 }
 
 step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   auto& counters = worker.local<WorkerContext>().counters;
   Item* added = nullptr;
   if (decided_ == Decision::what::put) {
-    added = puts_item_ ? std::exchange(item_, nullptr) : std::exchange(built_, nullptr);
+    added = take_put();
     counters.count(counter::items_added);
     counters.count(counter::bytes_added, added->memory_bytes());
     if (puts_item_) {
@@ -340,11 +202,31 @@ step WriteTask::resume_item(runtime::Worker& worker) {
   return Base::resume_item(worker);
 }
 
-void WriteTask::discard(runtime::Worker& worker) {
-  drop_built(worker);
-  if (item_ != nullptr) {
-    Item::destroy(worker, std::exchange(item_, nullptr));
+step WriteTask::answer(runtime::Worker& worker) {
+  if (!is_home(worker)) {
+    phase_ = phase::answering;
+    return go_home(*this, address_);
   }
+  auto& replies = *worker.local<WorkerContext>().replies;
+  if (result_ == result::no_memory) {
+    (void)worker.local<WorkerContext>().store->makes_room(worker);  // for the next one
+  }
+  if (ReplyQueue* queue = replies.find(address_)) {
+    write_reply(*queue, worker);
+    queue->close(address_.ticket);
+  }
+  drop_items(worker);
+  worker.unpin(*this);
+  if (request_.in_order) {
+    replies.finished_write(address_, request_.seq);
+  } else {
+    replies.finished(address_);
+  }
+  return step::done;
+}
+
+void WriteTask::discard(runtime::Worker& worker) {
+  drop_items(worker);
 }
 
 }  // namespace mxkv::server

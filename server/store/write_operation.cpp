@@ -1,0 +1,164 @@
+#include "server/store/write_operation.hpp"
+
+#include <algorithm>
+
+#include "server/store/derived_items.hpp"
+#include "server/store/expiry.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+using index::Decision;
+using protocol::verb;
+
+namespace {
+
+/// A cas unique stays exact in a double, for clients that keep it in one.
+constexpr std::uint64_t kGreatestCas = (std::uint64_t{1} << 53U) - 1;
+
+}  // namespace
+
+std::uint64_t WriteOperation::mint(Item& item, std::uint64_t before, runtime::Worker& worker) noexcept {
+  const std::uint64_t cas = std::min(std::max(before, worker.now_us()) + 1, kGreatestCas);
+  item.set_cas(cas);
+  auto& greatest = worker.local<WorkerContext>().greatest_cas;
+  if (cas > greatest.load(std::memory_order_relaxed)) {
+    greatest.store(cas, std::memory_order_relaxed);
+  }
+  return cas;
+}
+
+Decision WriteOperation::put(Item* item, result told) noexcept {
+  puts_item_ = item == item_;
+  if (!puts_item_) {
+    built_ = item;
+  }
+  result_ = told;
+  return {Decision::what::put, ItemRecord::word(item)};
+}
+
+Decision WriteOperation::leave(result told) noexcept {
+  result_ = told;
+  return {};
+}
+
+void WriteOperation::drop_built(runtime::Worker& worker) noexcept {
+  if (built_ != nullptr) {
+    Item::destroy(worker, std::exchange(built_, nullptr));
+  }
+}
+
+void WriteOperation::drop_items(runtime::Worker& worker) noexcept {
+  drop_built(worker);
+  if (item_ != nullptr) {
+    Item::destroy(worker, std::exchange(item_, nullptr));
+  }
+}
+
+Decision WriteOperation::decide_client(bool live, Item* old, runtime::Worker& worker) {
+  if (meta_ != nullptr) {
+    return decide_meta(live, old, worker);
+  }
+  switch (request_.op) {
+    case verb::remove:
+      result_ = live ? result::deleted : result::not_found;
+      return old != nullptr ? Decision{Decision::what::remove, 0} : Decision{};
+    case verb::incr:
+    case verb::decr:
+      return decide_arithmetic(live, old, worker);
+    case verb::touch:
+    case verb::gat:
+    case verb::gats:
+      return decide_touch(live, old, worker);
+    default:
+      return decide_storage(live, old, worker);
+  }
+}
+
+Decision WriteOperation::decide_storage(bool live, Item* old, runtime::Worker& worker) {
+  switch (request_.op) {
+    case verb::add:
+      return live ? leave(result::not_stored) : put(item_, result::stored);
+    case verb::replace:
+      return live ? put(item_, result::stored) : leave(result::not_stored);
+    case verb::cas:
+      if (!live) {
+        return leave(result::not_found);
+      }
+      return old->unique() == request_.operand ? put(item_, result::stored) : leave(result::exists);
+    case verb::append:
+    case verb::prepend: {
+      if (!live) {
+        return leave(result::not_stored);
+      }
+      if (old->value_bytes() + item_->value_bytes() > worker.local<WorkerContext>().store->value_limit()) {
+        return leave(result::too_large);
+      }
+      Item* joined = request_.op == verb::append ? join_values(worker, *old, *old, *item_)
+                                                 : join_values(worker, *old, *item_, *old);
+      return joined == nullptr ? leave(result::no_memory) : put(joined, result::stored);
+    }
+    default:
+      return put(item_, result::stored);
+  }
+}
+
+Decision WriteOperation::decide_arithmetic(bool live, Item* old, runtime::Worker& worker) {
+  if (!live) {
+    return leave(result::not_found);
+  }
+  std::uint64_t number = 0;
+  if (!read_number(*old, number)) {
+    return leave(result::non_numeric);
+  }
+  const std::uint64_t delta = request_.operand;
+  number = request_.op == verb::incr ? number + delta : (number > delta ? number - delta : 0);
+  number_ = number;
+  char text[protocol::kMaxDigits];
+  const char* end = protocol::write_number(text, number);
+  Item* changed = with_value(worker, *old, {text, static_cast<std::size_t>(end - text)});
+  return changed == nullptr ? leave(result::no_memory) : put(changed, result::number);
+}
+
+Decision WriteOperation::decide_touch(bool live, Item* old, runtime::Worker& worker) {
+  const result told = request_.op == verb::touch ? result::touched : result::value;
+  if (!live) {
+    return leave(result::not_found);
+  }
+  shown_ = old;
+  old->note_access(worker.now_us());  // a new version takes it over
+  const std::uint32_t expiry = expiry_from(static_cast<std::int64_t>(request_.operand), worker.now_us());
+  if (expiry == old->expiry()) {
+    return leave(told);
+  }
+  result_ = told;
+  if (old->has_expiry_field()) {
+    return {Decision::what::in_place, 0};
+  }
+  Item* changed = with_expiry(worker, *old, expiry);
+  return changed == nullptr ? leave(result::no_memory) : put(changed, told);
+}
+
+/// A touch leaves the version alone.
+bool WriteOperation::keeps_version(const Item* old) const noexcept {
+  return request_.op == verb::touch || request_.op == verb::gat || request_.op == verb::gats ||
+         (request_.op == verb::meta_get && old != nullptr && !meta_->findings.made);
+}
+
+void WriteOperation::change_in_place(Item& item, runtime::Worker& worker) noexcept {
+  std::int64_t exptime = static_cast<std::int64_t>(request_.operand);
+  if (meta_ != nullptr) {
+    if (meta_->findings.won) {
+      item.set_mark(Item::kWon);
+    }
+    if (!meta_->flags.has_exptime) {
+      return;
+    }
+    exptime = meta_->flags.exptime;
+  }
+  if (item.has_expiry_field()) {
+    item.store_expiry(expiry_from(exptime, worker.now_us()));
+  }
+}
+
+}  // namespace mxkv::server
