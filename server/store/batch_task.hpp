@@ -39,11 +39,11 @@ class BatchKeyTask final : public index::UpdateTask<BatchKeyTask, ItemTraits> {
   // --- For UpdateTask ---
   [[nodiscard]] std::string_view key() const noexcept { return key_->name; }
   index::Decision decide(bool found, std::uint64_t old, runtime::Worker& worker);
+  runtime::step left(bool found, std::uint64_t old, runtime::Worker& worker);
+  runtime::step out_of_memory(runtime::Worker& worker);
   void commit(ItemNode& leaf, bool found, std::uint64_t old, std::uint64_t value,
               runtime::Worker& worker) noexcept;
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker);
-  runtime::step left(bool found, std::uint64_t old, runtime::Worker& worker);
-  runtime::step out_of_memory(runtime::Worker& worker);
   void discard(runtime::Worker& worker);
 
  private:
