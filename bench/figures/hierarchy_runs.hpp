@@ -74,6 +74,7 @@ class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
   [[nodiscard]] runtime::SlotInterval place() const noexcept {
     return {slot_of(operation_.leaves.first), slot_of(operation_.leaves.last)};
   }
+  [[nodiscard]] bool shared() const noexcept { return !operation_.writes; }
   runtime::step run(runtime::Worker& worker) {
     Tally& tally = shared_->tallies[worker.id().index()];
     shared_->work.run(operation_, tally);

@@ -1,87 +1,33 @@
 #include "runtime/hierarchy/toggle.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <utility>
+
+#include "runtime/hierarchy/toggle_bucket.hpp"
 
 namespace mxkv::runtime {
 
 namespace {
 
-/// The counter of open slots: how many there are above, which is the next below. Who adds one to it and finds
-/// the next below the number has that slot, and the phase does not end before it is through with it.
-constexpr unsigned kNumberShift = 32;
-constexpr std::uint64_t kNextMask = (std::uint64_t{1} << kNumberShift) - 1;
-constexpr std::uint64_t kClosed = 0;
-
-/// Tells the host of a bucket that nobody holds it any more.
+/// Tells the host of a bucket that a group does not hold it any more.
 class ReleaseTask final : public MxTask {
  public:
   static constexpr const char* kName = "release bucket";
-  ReleaseTask(const TaskClass* task_class, Toggle& toggle, std::uint32_t bucket) noexcept
-      : MxTask(task_class), toggle_(toggle), bucket_(bucket) {}
+  ReleaseTask(const TaskClass* task_class, Toggle& toggle, std::uint32_t bucket, std::uint32_t first) noexcept
+      : MxTask(task_class), toggle_(toggle), bucket_(bucket), first_(first) {}
   step execute(Worker& worker) {
-    toggle_.released(bucket_, worker);
+    toggle_.released(bucket_, first_, worker);
     return step::done;
   }
 
  private:
   Toggle& toggle_;
   std::uint32_t bucket_;
-};
-
-/// Helps with the slots of a bucket in inner mode; whoever is idle takes it.
-class HelpTask final : public MxTask {
- public:
-  static constexpr const char* kName = "help bucket";
-  HelpTask(const TaskClass* task_class, Toggle& toggle, std::uint32_t bucket) noexcept
-      : MxTask(task_class), toggle_(toggle), bucket_(bucket) {}
-  step execute(Worker& worker) {
-    static_cast<void>(toggle_.take_slot(bucket_, worker));
-    return step::done;
-  }
-
- private:
-  Toggle& toggle_;
-  std::uint32_t bucket_;
+  std::uint32_t first_;
 };
 
 }  // namespace
-
-/// `host` never changes; what is not atomic belongs to the host, but the lists of slots that were taken.
-struct alignas(kCacheLineBytes) Toggle::Bucket {
-  WorkerId host{0};
-  bool held = false;              ///< by an operation, or open
-  std::uint32_t map_version = 0;  ///< by which `inner` is placed
-  std::uint32_t outer_in_row = 0;
-  std::uint32_t inner_waiting = 0;
-  TaskList outer;
-  std::array<TaskList, kMostInner> inner;
-  MxTask* put_back = nullptr;  ///< before `outer`
-
-  // Of the operation that begins here and holds the bucket; its own while it does.
-  std::uint32_t reach = 0;  ///< the last bucket that is held with this one
-  TaskList followers;       ///< that run when it has ended, before those buckets are released
-
-  // [To algorithm 2] Pairs: the store that opens `next` publishes `open` and the lists to who takes a slot;
-  // left publishes what was done in the slots to who takes the last one off.
-  alignas(kCacheLineBytes) std::atomic<std::uint64_t> next{kClosed};
-  std::atomic<std::uint32_t> left{0};
-  std::array<std::uint32_t, kMostInner> open{};
-
-  // Relaxed: statistics. `stolen` and `followed` have many writers, the others the host.
-  std::atomic<std::uint64_t> operations{0};
-  std::atomic<std::uint64_t> of_many{0};
-  std::atomic<std::uint64_t> inner_operations{0};
-  std::atomic<std::uint64_t> phases{0};
-  std::atomic<std::uint64_t> stolen{0};
-  std::atomic<std::uint64_t> followed{0};
-
-  [[nodiscard]] MxTask* pop_outer() noexcept {
-    return put_back != nullptr ? std::exchange(put_back, nullptr) : outer.pop_front();
-  }
-};
 
 Toggle::Toggle(Runtime& runtime, const ToggleOptions& options)
     : count_(options.buckets == 0 ? runtime.worker_count() : options.buckets),
@@ -106,10 +52,13 @@ void Toggle::submit(ToggleOperation& operation, Worker& worker) {
 
 std::uint32_t Toggle::place(ToggleOperation& operation) noexcept {
   operation.map_version_ = map_version_.load(std::memory_order_acquire);  // before the map is looked at
-  operation.slots_ = operation.place_(operation);
+  const ToggleOperation::Footprint footprint = operation.place_(operation);
+  operation.slots_ = footprint.slots;
+  operation.shared_ = footprint.shared;
   MXKV_DCHECK(operation.slots_.first <= operation.slots_.last && operation.slots_.last < slots(),
               "an operation lies within the slots");
   operation.inner_ = false;
+  operation.beside_ = 0;
   operation.phase_ = ToggleOperation::phase::waiting;
   return operation.slots_.first / inner_count_;
 }
@@ -144,6 +93,7 @@ void Toggle::follow_map(std::uint32_t index, Worker& worker) noexcept {
   }
   bucket.map_version = version;
   bucket.inner_waiting = 0;
+  bucket.row.fill(nullptr);
   for (TaskList& slot : bucket.inner) {
     while (MxTask* const waiting = slot.pop_front()) {
       place_anew(waiting, worker);
@@ -156,17 +106,25 @@ void Toggle::arrived(ToggleOperation& operation, Worker& worker) {
   advance(operation.bucket_, worker);
 }
 
-void Toggle::released(std::uint32_t bucket, Worker& worker) {
-  buckets_[bucket].held = false;
-  advance(bucket, worker);
+void Toggle::released(std::uint32_t index, std::uint32_t first, Worker& worker) {
+  Bucket& bucket = buckets_[index];
+  if (index == first) {
+    bucket.leads = false;
+  }
+  if (bucket.sharing > 0) {
+    --bucket.sharing;
+  } else {
+    bucket.held = false;
+  }
+  advance(index, worker);
 }
 
-void Toggle::release(std::uint32_t bucket, Worker& worker) {
+void Toggle::release(std::uint32_t bucket, std::uint32_t first, Worker& worker) {
   if (buckets_[bucket].host == worker.id()) {
-    released(bucket, worker);
+    released(bucket, first, worker);
     return;
   }
-  auto* const task = worker.create<ReleaseTask>(*this, bucket);
+  auto* const task = worker.create<ReleaseTask>(*this, bucket, first);
   task->annotate(buckets_[bucket].host);
   worker.spawn(task);
 }
@@ -178,18 +136,19 @@ void Toggle::advance(std::uint32_t index, Worker& worker) {
     follow_map(index, worker);
   }
   while (!bucket.held) {
-    MxTask* const next =
-        bucket.outer_in_row < kOuterInRow || bucket.inner_waiting == 0 ? bucket.pop_outer() : nullptr;
+    MxTask* const next = bucket.turn_of_outer() ? bucket.pop_outer() : nullptr;
     if (next == nullptr) {
-      bucket.outer_in_row = 0;
-      if (bucket.inner_waiting == 0) {
-        return;
+      if (bucket.sharing == 0) {
+        bucket.outer_in_row = 0;
+        if (bucket.inner_waiting > 0) {
+          open_slots(index, worker);
+        }
       }
-      open_slots(index, worker);
       return;
     }
     auto& operation = static_cast<ToggleOperation&>(*next);
-    const bool begins_here = operation.slots_.first / inner_count_ == index;
+    Bucket& first = buckets_[operation.slots_.first / inner_count_];
+    const bool begins_here = &first == &bucket;
     if (begins_here && operation.map_version_ != bucket.map_version) {
       place_anew(next, worker);
       continue;
@@ -198,36 +157,50 @@ void Toggle::advance(std::uint32_t index, Worker& worker) {
       wait_for_inner(operation);
       continue;
     }
-    bucket.held = true;
+    const bool shares = begins_here ? operation.shared_ && !bucket.leads : !first.alone;
+    if (bucket.sharing > 0 && !shares) {
+      bucket.put_back = next;
+      return;
+    }
     ++bucket.outer_in_row;
     if (begins_here) {
-      bucket.reach = operation.slots_.last / inner_count_;
-      gather_followers(index);
+      gather_followers(index, operation);
     }
-    if (buckets_[operation.slots_.first / inner_count_].reach > index) {
+    if (first.alone) {
+      bucket.held = true;
+    } else {
+      ++bucket.sharing;
+    }
+    if (first.reach > index) {
       go_to(operation, index + 1, worker);
     } else {
       count(bucket.operations);
-      count(bucket.of_many, begins_here ? 0 : 1);
-      begin(operation, worker);
+      count(bucket.of_many,
+            operation.slots_.last / inner_count_ > operation.slots_.first / inner_count_ ? 1 : 0);
+      begin_together(operation, first, first.followers, first.together, worker);
     }
-    return;
   }
 }
 
 void Toggle::wait_for_inner(ToggleOperation& operation) noexcept {
   Bucket& bucket = buckets_[operation.bucket_];
+  const std::uint32_t slot = operation.slots_.first % inner_count_;
   operation.inner_ = true;
-  bucket.inner[operation.slots_.first % inner_count_].push_back(&operation);
+  bucket.inner[slot].push_back(&operation);
+  Bucket::extend(bucket.row[slot], operation);
   ++bucket.inner_waiting;
 }
 
-// Each way through several buckets takes messages there and back, so those that would go next come along.
-void Toggle::gather_followers(std::uint32_t index) noexcept {
+// Each way through several buckets takes messages there and back, so those that would go next come along. So
+// do those that share with what is last in the group.
+void Toggle::gather_followers(std::uint32_t index, ToggleOperation& leader) noexcept {
   Bucket& bucket = buckets_[index];
-  std::uint32_t together = 1;
-  while (bucket.reach > index && together < kMostTogether &&
-         (bucket.outer_in_row < kOuterInRow || bucket.inner_waiting == 0)) {
+  bucket.leads = true;
+  bucket.alone = !leader.shared_;
+  bucket.reach = leader.slots_.last / inner_count_;
+  ToggleOperation* row = leader.shared_ ? &leader : nullptr;
+  std::uint32_t gathered = 1;
+  while ((row != nullptr || bucket.reach > index) && gathered < kMostTogether && bucket.turn_of_outer()) {
     MxTask* const next = bucket.pop_outer();
     if (next == nullptr) {
       return;
@@ -235,93 +208,26 @@ void Toggle::gather_followers(std::uint32_t index) noexcept {
     auto& operation = static_cast<ToggleOperation&>(*next);
     const bool placed =
         operation.slots_.first / inner_count_ == index && operation.map_version_ == bucket.map_version;
-    if (placed && operation.slots_.last / inner_count_ > index) {
-      bucket.reach = std::max(bucket.reach, operation.slots_.last / inner_count_);
-      bucket.followers.push_back(next);
-      ++bucket.outer_in_row;
-      ++together;
-    } else if (placed && inner_ && operation.slots_.single()) {
+    if (placed && inner_ && operation.slots_.single()) {
       wait_for_inner(operation);
-    } else {
+      continue;
+    }
+    const std::uint32_t last = operation.slots_.last / inner_count_;
+    const bool on_its_way =
+        last > index && bucket.reach > index && (operation.shared_ || bucket.sharing == 0);
+    const bool beside = operation.shared_ && row != nullptr;
+    if (!placed || !(on_its_way || beside)) {
       bucket.put_back = next;
       return;
     }
-  }
-}
-
-void Toggle::open_slots(std::uint32_t index, Worker& worker) {
-  Bucket& bucket = buckets_[index];
-  std::uint32_t open = 0;
-  for (std::uint32_t slot = 0; slot < inner_count_; ++slot) {
-    if (!bucket.inner[slot].empty()) {
-      bucket.open[open++] = slot;
-    }
-  }
-  count(bucket.phases);
-  count(bucket.operations, bucket.inner_waiting);
-  count(bucket.inner_operations, bucket.inner_waiting);
-  bucket.inner_waiting = 0;
-  bucket.held = true;
-  bucket.left.store(open, std::memory_order_relaxed);
-  bucket.next.store(std::uint64_t{open} << kNumberShift, std::memory_order_release);
-  if (stealing_) {
-    for (std::size_t n = std::min<std::size_t>(open, workers_); n > 1; --n) {
-      auto* const task = worker.create<HelpTask>(*this, index);
-      task->annotate(locality::immediate);
-      worker.spawn(task);
-    }
-  }
-  static_cast<void>(take_slot(index, worker));
-}
-
-bool Toggle::take_slot(std::uint32_t index, Worker& worker) {
-  Bucket& bucket = buckets_[index];
-  const std::uint64_t counter = bucket.next.fetch_add(1, std::memory_order_acq_rel);
-  const std::uint64_t n = counter & kNextMask;
-  if (n >= counter >> kNumberShift) {
-    return false;
-  }
-  if (bucket.host != worker.id()) {
-    bucket.stolen.fetch_add(1, std::memory_order_relaxed);
-  }
-  begin(static_cast<ToggleOperation&>(*bucket.inner[bucket.open[n]].pop_front()), worker);
-  return true;
-}
-
-void Toggle::begin(ToggleOperation& operation, Worker& worker) {
-  operation.phase_ = ToggleOperation::phase::running;
-  operation.annotate(WorkerId{Annotations::kAnyWorker});
-  worker.spawn(&operation);
-}
-
-void Toggle::finished(ToggleOperation& operation, Worker& worker) {
-  const SlotInterval slots = operation.slots_;
-  const std::uint32_t first = slots.first / inner_count_;
-  Bucket& bucket = buckets_[first];
-  if (!operation.inner_) {
-    while (MxTask* const follower = bucket.followers.pop_front()) {
-      auto& next = static_cast<ToggleOperation&>(*follower);
-      if (next.map_version_ == map_version_.load(std::memory_order_acquire)) {
-        bucket.followed.fetch_add(1, std::memory_order_relaxed);
-        begin(next, worker);
-        return;
-      }
-      place_anew(follower, worker);
-    }
-    const std::uint32_t reach = bucket.reach;
-    for (std::uint32_t held = first; held <= reach; ++held) {
-      release(held, worker);
-    }
-    return;
-  }
-  if (MxTask* const next = bucket.inner[slots.first % inner_count_].pop_front()) {
-    begin(static_cast<ToggleOperation&>(*next), worker);
-    return;
-  }
-  static_cast<void>(take_slot(first, worker));  // before this one counts as done: so the bucket stays open
-  if (bucket.left.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    bucket.next.store(kClosed, std::memory_order_relaxed);
-    release(first, worker);
+    bucket.reach = std::max(bucket.reach, last);
+    bucket.alone = bucket.alone || !operation.shared_;
+    bucket.followers.push_back(next);
+    Bucket::extend(row, operation);
+    bucket.followed.fetch_add(1, std::memory_order_relaxed);
+    bucket.followed_of_many.fetch_add(last > index ? 1 : 0, std::memory_order_relaxed);
+    ++bucket.outer_in_row;
+    ++gathered;
   }
 }
 
@@ -333,10 +239,11 @@ ToggleStats Toggle::stats() const noexcept {
     sum.inner += buckets_[i].inner_operations.load(std::memory_order_relaxed);
     sum.phases += buckets_[i].phases.load(std::memory_order_relaxed);
     sum.stolen += buckets_[i].stolen.load(std::memory_order_relaxed);
+    sum.of_many += buckets_[i].followed_of_many.load(std::memory_order_relaxed);
     sum.followed += buckets_[i].followed.load(std::memory_order_relaxed);
+    sum.shared += buckets_[i].shared.load(std::memory_order_relaxed);
   }
   sum.operations += sum.followed;
-  sum.of_many += sum.followed;
   return sum;
 }
 

@@ -13,6 +13,12 @@
 // and its host does other work. Ascending order leaves no room for a cycle. Up to kMostTogether operations
 // that wait at the same first bucket go together: the later ones run when the buckets are held anyway.
 //
+// Operations that only read say so and share. Those that follow each other, in a slot's inner bucket or in a
+// group that goes together, begin together and on several workers; the next exclusive one begins when the
+// last of them has ended. A group of shared ones alone holds its buckets beside other such groups. The order
+// of arrival decides: nothing passes an exclusive operation that came before, so that it waits for what is
+// under way and for nothing else.
+//
 // An operation may take many steps and tasks; it ends with finished(). Bucket state belongs to the host; all
 // messages are tasks in its pinned pool. Taking a slot is the only thing that others do, by the counter.
 #pragma once
@@ -44,7 +50,8 @@ struct ToggleStats {
   std::uint64_t inner = 0;       ///< of these, those that ran in inner mode
   std::uint64_t phases = 0;      ///< times that a bucket was in inner mode
   std::uint64_t stolen = 0;      ///< slots that others than the host took
-  std::uint64_t followed = 0;    ///< operations of many that ran behind another, in buckets that it held
+  std::uint64_t followed = 0;    ///< operations that came along with another, in buckets that it held
+  std::uint64_t shared = 0;      ///< operations that began together with another
 };
 
 /// What Toggle orders. Derive from ToggleTask.
@@ -53,13 +60,22 @@ class ToggleOperation : public MxTask {
   [[nodiscard]] const SlotInterval& slots() const noexcept { return slots_; }
 
  protected:
-  using Place = SlotInterval (*)(const ToggleOperation&);
+  struct Footprint {
+    SlotInterval slots;
+    bool shared;
+  };
+  using Place = Footprint (*)(const ToggleOperation&);
   ToggleOperation(const TaskClass* task_class, Toggle& toggle, Place place) noexcept
       : MxTask(task_class), toggle_(&toggle), place_(place) {}
 
   [[nodiscard]] Toggle& toggle() const noexcept { return *toggle_; }
-  enum class phase : std::uint8_t { created, waiting, running };
+  enum class phase : std::uint8_t { created, waiting, sent, running };
   [[nodiscard]] phase state() const noexcept { return phase_; }
+  /// Where it was sent to run does not bind it any more.
+  void begun() noexcept {
+    phase_ = phase::running;
+    annotate(WorkerId{Annotations::kAnyWorker});
+  }
 
  private:
   friend class Toggle;
@@ -69,12 +85,15 @@ class ToggleOperation : public MxTask {
   SlotInterval slots_;
   std::uint32_t map_version_ = 0;
   std::uint32_t bucket_ = 0;  ///< that it waits at
+  std::uint32_t beside_ = 0;  ///< the first of those that begin together: how many others; then all of them
   phase phase_ = phase::created;
   bool inner_ = false;  ///< runs in its slot's inner bucket
+  bool shared_ = false;
 };
 
 /// Derived (CRTP) gives
 ///   SlotInterval place() const     the slots that it touches, by the map of now
+///   bool shared() const            optional: it only reads, and may run beside others that do
 ///   step run(Worker&)              begins when nothing that conflicts is under way; may run again as it says
 ///                                  by its step; at its end calls toggle().finished(*this, worker) once
 template <class Derived>
@@ -86,7 +105,12 @@ class ToggleTask : public ToggleOperation {
  protected:
   ToggleTask(const TaskClass* task_class, Toggle& toggle) noexcept
       : ToggleOperation(task_class, toggle, [](const ToggleOperation& self) {
-          return static_cast<const Derived&>(self).place();
+          const auto& derived = static_cast<const Derived&>(self);
+          if constexpr (requires { derived.shared(); }) {
+            return Footprint{derived.place(), derived.shared()};
+          } else {
+            return Footprint{derived.place(), false};
+          }
         }) {}
 };
 
@@ -109,7 +133,8 @@ class Toggle {
 
   /// Hands an operation to its bucket.
   void submit(ToggleOperation& operation, Worker& worker);
-  /// The operation has ended: what waited for it may begin. `operation` may be gone afterwards.
+  /// The operation has ended, on whatever worker: what waited for it may begin. `operation` may be gone
+  /// afterwards.
   void finished(ToggleOperation& operation, Worker& worker);
   /// The map of keys to slots was replaced, by an operation that holds all slots: what waits is placed anew.
   void map_changed() noexcept { map_version_.fetch_add(1, std::memory_order_release); }
@@ -122,7 +147,8 @@ class Toggle {
 
   /// On the host of the bucket that it waits at.
   void arrived(ToggleOperation& operation, Worker& worker);
-  void released(std::uint32_t bucket, Worker& worker);
+  /// By a group that begins at bucket `first`.
+  void released(std::uint32_t bucket, std::uint32_t first, Worker& worker);
   /// Takes an open slot of a bucket in inner mode, if there is one left.
   bool take_slot(std::uint32_t bucket, Worker& worker);
 
@@ -136,11 +162,17 @@ class Toggle {
   void send(ToggleOperation& operation, Worker& worker) noexcept;
   void advance(std::uint32_t bucket, Worker& worker);
   void wait_for_inner(ToggleOperation& operation) noexcept;
-  void gather_followers(std::uint32_t bucket) noexcept;
+  void gather_followers(std::uint32_t bucket, ToggleOperation& leader) noexcept;
   void open_slots(std::uint32_t bucket, Worker& worker);
   void begin(ToggleOperation& operation, Worker& worker);
+  /// And those of the list behind it that share with it; `left` counts them down.
+  void begin_together(ToggleOperation& first, Bucket& bucket, TaskList& behind,
+                      std::atomic<std::uint32_t>& left, Worker& worker);
+  /// What is next in a slot's inner bucket; false: nothing is.
+  bool begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker);
+  void end_outer(Bucket& bucket, std::uint32_t first, Worker& worker);
   void go_to(ToggleOperation& operation, std::uint32_t bucket, Worker& worker);
-  void release(std::uint32_t bucket, Worker& worker);
+  void release(std::uint32_t bucket, std::uint32_t first, Worker& worker);
 
   std::size_t count_;
   std::uint32_t inner_count_;
@@ -160,6 +192,9 @@ template <class Derived>
 step ToggleTask<Derived>::execute(Worker& worker) {
   switch (state()) {
     case phase::running:
+      return static_cast<Derived&>(*this).run(worker);
+    case phase::sent:
+      begun();
       return static_cast<Derived&>(*this).run(worker);
     case phase::waiting:
       toggle().arrived(*this, worker);

@@ -8,119 +8,16 @@
 #include <stdexcept>
 #include <vector>
 
-#include "tests/unit/scheduler/machine.hpp"
+#include "tests/unit/hierarchy/yard.hpp"
 
 namespace mxkv::runtime {
 namespace {
 
 using testing::Machine;
+using testing::random_options;
+using testing::ToggleMachine;
 
-/// What operations are to do, and what they saw.
-struct Yard {
-  explicit Yard(std::uint32_t slots) : in_use(slots, 0), touched(slots, 0) {}
-
-  std::vector<int> in_use;             ///< by slot: operations under way
-  std::vector<std::uint64_t> touched;  ///< by slot: operations that ended
-  std::size_t running = 0;
-  std::size_t most_running = 0;
-  std::size_t ended = 0;
-  std::size_t overlaps = 0;
-  std::vector<std::uint64_t> by_worker = std::vector<std::uint64_t>(8, 0);
-  std::uint32_t shift = 0;  ///< of the slots, as if the map had changed
-};
-
-class YardTask final : public ToggleTask<YardTask> {
- public:
-  YardTask(const TaskClass* task_class, Toggle& toggle, Yard& yard, SlotInterval wanted,
-           unsigned steps) noexcept
-      : ToggleTask(task_class, toggle), yard_(&yard), wanted_(wanted), steps_(steps) {}
-
-  /// With a shift, intervals move to the right, as far as there is room.
-  [[nodiscard]] SlotInterval place() const noexcept {
-    const auto last = static_cast<std::uint32_t>(yard_->in_use.size()) - 1;
-    return {std::min(wanted_.first + yard_->shift, last), std::min(wanted_.last + yard_->shift, last)};
-  }
-  step run(Worker& worker) {
-    if (!begun_) {
-      begun_ = true;
-      EXPECT_EQ(slots(), place()) << "placed by an old map";
-      yard_->most_running = std::max(yard_->most_running, ++yard_->running);
-      ++yard_->by_worker[worker.id().value()];
-      for (std::uint32_t slot = slots().first; slot <= slots().last; ++slot) {
-        yard_->overlaps += yard_->in_use[slot]++ != 0 ? 1 : 0;
-      }
-    }
-    if (steps_-- > 0) {
-      return step::again;
-    }
-    for (std::uint32_t slot = slots().first; slot <= slots().last; ++slot) {
-      --yard_->in_use[slot];
-      ++yard_->touched[slot];
-    }
-    --yard_->running;
-    ++yard_->ended;
-    toggle().finished(*this, worker);
-    return step::done;
-  }
-
- private:
-  Yard* yard_;
-  SlotInterval wanted_;
-  unsigned steps_;
-  bool begun_ = false;
-};
-
-/// Holds all slots, and shifts them.
-class ShiftTask final : public ToggleTask<ShiftTask> {
- public:
-  ShiftTask(const TaskClass* task_class, Toggle& toggle, Yard& yard) noexcept
-      : ToggleTask(task_class, toggle), yard_(&yard) {}
-  [[nodiscard]] SlotInterval place() const noexcept {
-    return {0, static_cast<std::uint32_t>(yard_->in_use.size()) - 1};
-  }
-  step run(Worker& worker) {
-    EXPECT_EQ(yard_->running, 0U) << "something runs while all slots are held";
-    yard_->shift = (yard_->shift + 3) % 7;
-    toggle().map_changed();
-    toggle().finished(*this, worker);
-    return step::done;
-  }
-
- private:
-  Yard* yard_;
-};
-
-RuntimeOptions helping(std::size_t workers) {
-  RuntimeOptions options = testing::unpinned(workers);
-  options.stealing = stealing_scope::machine;
-  options.prefetch.window = 4;
-  options.batch_tasks = 3;
-  return options;
-}
-
-/// A toggle on workers that the test steps.
-struct ToggleMachine {
-  ToggleMachine(std::size_t workers, const ToggleOptions& options)
-      : machine(helping(workers)), toggle(machine.runtime, options), yard(toggle.slots()) {}
-
-  void start(std::size_t worker, SlotInterval slots, unsigned steps) {
-    machine[worker].create<YardTask>(toggle, yard, slots, steps)->start(machine[worker]);
-  }
-  void start_shift(std::size_t worker) {
-    machine[worker].create<ShiftTask>(toggle, yard)->start(machine[worker]);
-  }
-  void expect_ended(std::size_t operations) const {
-    EXPECT_EQ(yard.ended, operations);
-    EXPECT_EQ(yard.overlaps, 0U);
-    EXPECT_EQ(yard.running, 0U);
-  }
-
-  Machine machine;
-  Toggle toggle;
-  Yard yard;
-};
-
-SlotInterval random_interval(Random& random, std::uint32_t slots) {
+SlotInterval random_slots(Random& random, std::uint32_t slots) {
   const auto first = static_cast<std::uint32_t>(random.below(slots));
   switch (random.below(4)) {
     case 0:
@@ -137,16 +34,12 @@ TEST(Toggle, ConflictingOperationsNeverOverlapAndAllEnd) {
     SCOPED_TRACE(seed);
     Random random{seed};
     const std::size_t workers = 1 + random.below(4);
-    ToggleMachine world{workers,
-                        {.buckets = static_cast<std::uint32_t>(1 + random.below(5)),
-                         .slots_per_bucket = static_cast<std::uint32_t>(1 + random.below(6)),
-                         .inner = random.below(4) != 0,
-                         .stealing = random.below(4) != 0}};
+    ToggleMachine world{workers, random_options(random)};
     const std::size_t operations = 400;
     std::vector<std::uint64_t> expected(world.toggle.slots(), 0);
     for (std::size_t started = 0; started < operations;) {
       if (random.below(3) == 0) {
-        const SlotInterval slots = random_interval(random, world.toggle.slots());
+        const SlotInterval slots = random_slots(random, world.toggle.slots());
         for (std::uint32_t slot = slots.first; slot <= slots.last; ++slot) {
           ++expected[slot];
         }
@@ -174,7 +67,7 @@ TEST(Toggle, OperationsThatWaitArePlacedAnewWhenTheMapChanges) {
       switch (random.below(8)) {
         case 0:
         case 1:
-          world.start(random.below(workers), random_interval(random, world.toggle.slots()),
+          world.start(random.below(workers), random_slots(random, world.toggle.slots()),
                       static_cast<unsigned>(random.below(4)));
           ++operations;
           break;

@@ -1,0 +1,72 @@
+// What Toggle keeps of one bucket; for its sources alone.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "runtime/hierarchy/toggle.hpp"
+
+namespace mxkv::runtime {
+
+/// `host` never changes; what is not atomic belongs to the host, but the lists of slots that were taken.
+struct alignas(kCacheLineBytes) Toggle::Bucket {
+  static constexpr std::uint64_t kClosed = 0;  ///< no slots are open
+
+  WorkerId host{0};
+  bool held = false;              ///< by an exclusive operation or group, or open
+  std::uint32_t sharing = 0;      ///< groups of shared operations that hold it; 0 while it is `held`
+  std::uint32_t map_version = 0;  ///< by which `inner` is placed
+  std::uint32_t outer_in_row = 0;
+  std::uint32_t inner_waiting = 0;
+  TaskList outer;
+  std::array<TaskList, kMostInner> inner;
+  std::array<ToggleOperation*, kMostInner> row{};  ///< the first of the shared ones at the end of `inner`
+  MxTask* put_back = nullptr;                      ///< before `outer`
+
+  // Of the group that begins here and holds the bucket, be it of one operation; its own while it does.
+  bool leads = false;       ///< whether there is one; the host's
+  bool alone = false;       ///< whether it holds them exclusively, since not all of it share
+  std::uint32_t reach = 0;  ///< the last bucket that is held with this one
+  TaskList followers;       ///< that run when what is under way has ended, before those buckets are released
+  // Of those that began together, as many as have not ended. Release where it is set, and acq_rel where it
+  // is counted down: who takes the last one off sees what the others did, and goes on for all.
+  std::atomic<std::uint32_t> together{0};
+
+  // [To algorithm 2] Pairs: the store that opens `next` publishes `open` and the lists to who takes a slot;
+  // left publishes what was done in the slots to who takes the last one off.
+  alignas(kCacheLineBytes) std::atomic<std::uint64_t> next{kClosed};
+  std::atomic<std::uint32_t> left{0};
+  std::array<std::uint32_t, kMostInner> open{};
+  std::array<std::atomic<std::uint32_t>, kMostInner> together_in_slot{};  ///< as `together`
+
+  // Relaxed: statistics. The first four have one writer, the host.
+  std::atomic<std::uint64_t> operations{0};  ///< but those that came along
+  std::atomic<std::uint64_t> of_many{0};
+  std::atomic<std::uint64_t> inner_operations{0};
+  std::atomic<std::uint64_t> phases{0};
+  std::atomic<std::uint64_t> stolen{0};
+  std::atomic<std::uint64_t> followed{0};
+  std::atomic<std::uint64_t> followed_of_many{0};
+  std::atomic<std::uint64_t> shared{0};
+
+  [[nodiscard]] MxTask* pop_outer() noexcept {
+    return put_back != nullptr ? std::exchange(put_back, nullptr) : outer.pop_front();
+  }
+  [[nodiscard]] bool turn_of_outer() const noexcept {
+    return outer_in_row < kOuterInRow || inner_waiting == 0;
+  }
+  /// `next` comes to the end of a list whose last shared ones begin with `row`; null: the last one is not.
+  static void extend(ToggleOperation*& row, ToggleOperation& next) noexcept {
+    if (!next.shared_) {
+      row = nullptr;
+    } else if (row == nullptr) {
+      row = &next;
+    } else {
+      ++row->beside_;
+    }
+  }
+};
+
+}  // namespace mxkv::runtime

@@ -1,0 +1,161 @@
+// How Toggle's operations begin and end: what runs side by side, and what comes next when it has ended.
+#include <algorithm>
+
+#include "runtime/hierarchy/toggle_bucket.hpp"
+
+namespace mxkv::runtime {
+
+namespace {
+
+/// The counter of open slots: how many there are above, which is the next below. Who adds one to it and finds
+/// the next below the number has that slot, and the phase does not end before it is through with it.
+constexpr unsigned kNumberShift = 32;
+constexpr std::uint64_t kNextMask = (std::uint64_t{1} << kNumberShift) - 1;
+
+/// Helps with the slots of a bucket in inner mode; whoever is idle takes it.
+class HelpTask final : public MxTask {
+ public:
+  static constexpr const char* kName = "help bucket";
+  HelpTask(const TaskClass* task_class, Toggle& toggle, std::uint32_t bucket) noexcept
+      : MxTask(task_class), toggle_(toggle), bucket_(bucket) {}
+  step execute(Worker& worker) {
+    static_cast<void>(toggle_.take_slot(bucket_, worker));
+    return step::done;
+  }
+
+ private:
+  Toggle& toggle_;
+  std::uint32_t bucket_;
+};
+
+}  // namespace
+
+void Toggle::open_slots(std::uint32_t index, Worker& worker) {
+  Bucket& bucket = buckets_[index];
+  std::uint32_t open = 0;
+  for (std::uint32_t slot = 0; slot < inner_count_; ++slot) {
+    if (!bucket.inner[slot].empty()) {
+      bucket.open[open++] = slot;
+      bucket.row[slot] = nullptr;
+    }
+  }
+  count(bucket.phases);
+  count(bucket.operations, bucket.inner_waiting);
+  count(bucket.inner_operations, bucket.inner_waiting);
+  bucket.inner_waiting = 0;
+  bucket.held = true;
+  bucket.left.store(open, std::memory_order_relaxed);
+  bucket.next.store(std::uint64_t{open} << kNumberShift, std::memory_order_release);
+  if (stealing_) {
+    for (std::size_t n = std::min<std::size_t>(open, workers_); n > 1; --n) {
+      auto* const task = worker.create<HelpTask>(*this, index);
+      task->annotate(locality::immediate);
+      worker.spawn(task);
+    }
+  }
+  static_cast<void>(take_slot(index, worker));
+}
+
+bool Toggle::take_slot(std::uint32_t index, Worker& worker) {
+  Bucket& bucket = buckets_[index];
+  const std::uint64_t counter = bucket.next.fetch_add(1, std::memory_order_acq_rel);
+  const std::uint64_t n = counter & kNextMask;
+  if (n >= counter >> kNumberShift) {
+    return false;
+  }
+  if (bucket.host != worker.id()) {
+    bucket.stolen.fetch_add(1, std::memory_order_relaxed);
+  }
+  begin_in_slot(bucket, bucket.open[n], worker);
+  return true;
+}
+
+void Toggle::begin(ToggleOperation& operation, Worker& worker) {
+  operation.begun();
+  worker.spawn(&operation);
+}
+
+void Toggle::begin_together(ToggleOperation& first, Bucket& bucket, TaskList& behind,
+                            std::atomic<std::uint32_t>& left, Worker& worker) {
+  const std::uint32_t others = first.beside_;
+  if (others == 0) {
+    begin(first, worker);
+    return;
+  }
+  // All are taken off the list before any runs: the last one to end looks at it.
+  TaskList together;
+  for (std::uint32_t i = 0; i < others; ++i) {
+    MxTask* const next = behind.pop_front();
+    static_cast<ToggleOperation&>(*next).beside_ = others;
+    together.push_back(next);
+  }
+  left.store(others + 1, std::memory_order_release);
+  bucket.shared.fetch_add(others + 1, std::memory_order_relaxed);
+  begin(first, worker);
+  std::size_t at = worker.id().index();
+  while (MxTask* const next = together.pop_front()) {
+    auto& operation = static_cast<ToggleOperation&>(*next);
+    at = at + 1 < workers_ ? at + 1 : 0;
+    if (!stealing_ || at == worker.id().index()) {
+      begin(operation, worker);
+    } else {
+      operation.phase_ = ToggleOperation::phase::sent;
+      operation.annotate(WorkerId{static_cast<std::uint16_t>(at)});
+      worker.spawn(next);
+    }
+  }
+}
+
+bool Toggle::begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker) {
+  MxTask* const next = bucket.inner[slot].pop_front();
+  if (next == nullptr) {
+    return false;
+  }
+  begin_together(static_cast<ToggleOperation&>(*next), bucket, bucket.inner[slot],
+                 bucket.together_in_slot[slot], worker);
+  return true;
+}
+
+void Toggle::finished(ToggleOperation& operation, Worker& worker) {
+  const std::uint32_t first = operation.slots_.first / inner_count_;
+  const std::uint32_t slot = operation.slots_.first % inner_count_;
+  Bucket& bucket = buckets_[first];
+  const bool inner = operation.inner_;
+  if (operation.beside_ > 0) {
+    std::atomic<std::uint32_t>& left = inner ? bucket.together_in_slot[slot] : bucket.together;
+    if (left.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+      return;  // the last of them goes on
+    }
+  }
+  if (!inner) {
+    end_outer(bucket, first, worker);
+  } else if (!begin_in_slot(bucket, slot, worker)) {
+    static_cast<void>(take_slot(first, worker));  // before this one counts as done: so the bucket stays open
+    if (bucket.left.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      bucket.next.store(Bucket::kClosed, std::memory_order_relaxed);
+      release(first, first, worker);
+    }
+  }
+}
+
+void Toggle::end_outer(Bucket& bucket, std::uint32_t first, Worker& worker) {
+  if (MxTask* follower = bucket.followers.pop_front()) {
+    auto& next = static_cast<ToggleOperation&>(*follower);
+    if (next.map_version_ == map_version_.load(std::memory_order_acquire)) {
+      begin_together(next, bucket, bucket.followers, bucket.together, worker);
+      return;
+    }
+    for (; follower != nullptr; follower = bucket.followers.pop_front()) {
+      const SlotInterval& slots = static_cast<ToggleOperation&>(*follower).slots_;
+      bucket.followed.fetch_sub(1, std::memory_order_relaxed);
+      bucket.followed_of_many.fetch_sub(slots.last / inner_count_ > first ? 1 : 0, std::memory_order_relaxed);
+      place_anew(follower, worker);
+    }
+  }
+  const std::uint32_t reach = bucket.reach;
+  for (std::uint32_t held = first; held <= reach; ++held) {
+    release(held, first, worker);
+  }
+}
+
+}  // namespace mxkv::runtime
