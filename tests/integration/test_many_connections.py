@@ -80,8 +80,8 @@ class ManyConnectionsTest(DaemonCase):
         after = self.settled(watcher)
         self.assertEqual(int(watcher.stats()["total_connections"]) - accepted, batches * BATCH)
         self.assertEqual(self.descriptors(), descriptors)
-        for name in ("items", "index", "tasks", "output", "buffers"):
-            self.assertLessEqual(int(after[name]), int(before[name]) + (256 << 10), name)
+        for name in ("items", "index", "tasks", "output", "buffers"):  # a few spans more, not some bytes a connection
+            self.assertLessEqual(int(after[name]), int(before[name]) + (512 << 10), name)
         if not SANITIZED:
             self.assertLess(self.resident_kib() - resident, 8 << 10, "KiB of resident memory")
         self.assertEqual(watcher.stats()["rejected_connections"], "0")
