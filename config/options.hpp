@@ -37,6 +37,7 @@ struct LimitOptions {
   std::uint32_t idle_timeout_ms = 0;            ///< a silent connection is closed; 0: never
   std::uint32_t requests_per_turn = 256;        ///< of one connection before others have their turn
   std::uint32_t pipeline = 1024;                ///< requests in flight of one connection
+  std::uint32_t locked_items = 1'000'000;       ///< most items of an operation that holds them and is no page
   std::uint32_t scan_items = 1000;              ///< most items in a page of a range
   std::size_t scan_bytes = 1U << 20U;           ///< most bytes in a page of a range
   std::uint32_t scan_time_ms = 5;               ///< longest time a page of a range takes
@@ -146,6 +147,7 @@ struct DaemonOptions : PlacementOptions {
   runtime::RebalanceOptions rebalance;
   runtime::EpochOptions epoch;
   IndexOptions index;
+  runtime::ToggleOptions toggle{.slots_per_bucket = 32};
   std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};
   LimitOptions limits;

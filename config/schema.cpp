@@ -152,6 +152,7 @@ void limits(SchemaVisitor& visitor, LimitOptions& options) {
   ranged(visitor, "idle_timeout", options.idle_timeout_ms, kDuration, {100, 86'400_s, "off"});
   ranged(visitor, "requests_per_turn", options.requests_per_turn, kCount, {1, 65536});
   ranged(visitor, "pipeline", options.pipeline, kCount, {1, 65536});
+  ranged(visitor, "locked_items", options.locked_items, kCount, {1, 1'000'000'000});
   ranged(visitor, "scan_items", options.scan_items, kCount, {1, 1'000'000});
   ranged(visitor, "scan_bytes", options.scan_bytes, kSize, {1_KiB, 1_GiB});
   ranged(visitor, "scan_time", options.scan_time_ms, kDuration, {1, 10_s});
@@ -191,6 +192,12 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
   visitor.section("index", [&](SchemaVisitor& section) {
     choice(section, "leaves", options.index.leaves, kNodePrimitiveWords);
     choice(section, "inner", options.index.inner, kNodePrimitiveWords);
+  });
+  visitor.section("toggle", [&](SchemaVisitor& section) {
+    ranged(section, "buckets", options.toggle.buckets, kCount, {1, 1000, "auto"});
+    ranged(section, "slots", options.toggle.slots_per_bucket, kCount, {1, 64});
+    choice(section, "inner", options.toggle.inner, kBoolWords);
+    choice(section, "stealing", options.toggle.stealing, kBoolWords);
   });
   visitor.section("limits", [&](SchemaVisitor& section) { limits(section, options.limits); });
   visitor.section("stats", [&](SchemaVisitor& section) {

@@ -86,6 +86,14 @@ struct EpochOptions {
   std::size_t advance_bytes = 4U << 20U;  ///< retired bytes of one worker that advance the epoch early
 };
 
+/// How operations on intervals are scheduled [To 3].
+struct ToggleOptions {
+  std::uint32_t buckets = 0;           ///< 0: as many as there are workers
+  std::uint32_t slots_per_bucket = 8;  ///< inner buckets; at most Toggle::kMostInner
+  bool inner = true;                   ///< whether there is an inner mode at all
+  bool stealing = true;                ///< whether others than the host take slots
+};
+
 /// One worker and the processing unit that it is pinned to.
 struct WorkerPlacement {
   PuId pu{};

@@ -30,18 +30,12 @@
 #include <vector>
 
 #include "runtime/hierarchy/slots.hpp"
+#include "runtime/options.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::runtime {
 
 class Toggle;
-
-struct ToggleOptions {
-  std::uint32_t buckets = 0;           ///< 0: as many as there are workers
-  std::uint32_t slots_per_bucket = 8;  ///< inner buckets; at most Toggle::kMostInner
-  bool inner = true;                   ///< whether there is an inner mode at all
-  bool stealing = true;                ///< whether others than the host take slots
-};
 
 /// Counters of all buckets, since the beginning.
 struct ToggleStats {

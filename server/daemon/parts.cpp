@@ -9,7 +9,8 @@ namespace {
 RangeLimits range_limits(const config::LimitOptions& limits) {
   return {.items = limits.scan_items,
           .bytes = limits.scan_bytes,
-          .time_ns = std::uint64_t{limits.scan_time_ms} * 1'000'000};
+          .time_ns = std::uint64_t{limits.scan_time_ms} * 1'000'000,
+          .locked_items = limits.locked_items};
 }
 
 index::TreeOptions tree_options(const config::IndexOptions& options) {
@@ -36,6 +37,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
     : runtime(std::move(resolved), clock),
       store(runtime, {.tree = tree_options(options.index),
                       .ranges = range_limits(options.limits),
+                      .toggle = options.toggle,
                       .value_bytes = options.limits.value_bytes,
                       .evacuation = options.evacuation,
                       .evict = options.when_full == config::when_full::evict}),

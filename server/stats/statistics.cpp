@@ -8,6 +8,7 @@
 
 #include "protocol/reply.hpp"
 #include "server/stats/class_stats.hpp"
+#include "server/stats/lock_stats.hpp"
 #include "server/stats/memory_stats.hpp"
 #include "server/stats/observed_stats.hpp"
 #include "server/stats/stat_text.hpp"
@@ -41,6 +42,10 @@ constexpr std::array kStoreNames{
     std::pair{counter::cmd_range_count, "cmd_range_count"},
     std::pair{counter::cmd_range_delete, "cmd_range_delete"},
     std::pair{counter::range_deleted_items, "range_deleted_items"},
+    std::pair{counter::cmd_range_touch, "cmd_range_touch"},
+    std::pair{counter::range_touched_items, "range_touched_items"},
+    std::pair{counter::cmd_batch, "cmd_batch"},
+    std::pair{counter::batch_failures, "batch_failures"},
     std::pair{counter::scan_items, "scan_items"},
     std::pair{counter::store_no_memory, "store_no_memory"},
     std::pair{counter::store_too_large, "store_too_large"},
@@ -76,6 +81,8 @@ std::string Statistics::text(std::string_view group) {
     runtime_group(text);
   } else if (group == "index") {
     index_group(text);
+  } else if (group == "locks") {
+    add_lock_stats(text, store_);
   } else if (group == "memory") {
     add_memory_stats(text, runtime_, store_);
   } else if (group == "items") {
@@ -244,6 +251,7 @@ void Statistics::settings(StatText& text) const {
   text.add("get_line_bytes", limits.get_line_bytes);
   text.add("output_high_water", limits.output_high_water);
   text.add("pipeline", limits.pipeline);
+  text.add("locked_items", limits.locked_items);
   text.add("scan_items", limits.scan_items);
   text.add("scan_bytes", limits.scan_bytes);
   text.add("stat_key_prefix", ":");

@@ -1,0 +1,21 @@
+#include "server/stats/lock_stats.hpp"
+
+namespace mxkv::server {
+
+void add_lock_stats(StatText& text, Store& store) {
+  const KeyLocks& locks = store.locks();
+  const runtime::ToggleStats toggle = locks.toggle.stats();
+  text.add("buckets", locks.toggle.buckets());
+  text.add("slots", locks.toggle.slots());
+  text.add("slot_maps", store.total(counter::slot_maps));
+  text.add("operations", toggle.operations);
+  text.add("operations_of_many_buckets", toggle.of_many);
+  text.add("operations_in_inner_mode", toggle.inner);
+  text.add("operations_shared", toggle.shared);
+  text.add("operations_followed", toggle.followed);
+  text.add("inner_phases", toggle.phases);
+  text.add("slots_stolen", toggle.stolen);
+  text.add("writes_held_off", locks.gate.parked());
+}
+
+}  // namespace mxkv::server
