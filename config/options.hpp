@@ -41,6 +41,8 @@ struct LimitOptions {
   std::uint32_t scan_items = 1000;              ///< most items in a page of a range
   std::size_t scan_bytes = 1U << 20U;           ///< most bytes in a page of a range
   std::uint32_t scan_time_ms = 5;               ///< longest time a page of a range takes
+  std::uint32_t batch_lines = 1000;             ///< most lines of a batch
+  std::size_t batch_bytes = 4U << 20U;          ///< most bytes of the values that a batch brings
 };
 
 /// What is found out about requests.

@@ -156,6 +156,8 @@ void limits(SchemaVisitor& visitor, LimitOptions& options) {
   ranged(visitor, "scan_items", options.scan_items, kCount, {1, 1'000'000});
   ranged(visitor, "scan_bytes", options.scan_bytes, kSize, {1_KiB, 1_GiB});
   ranged(visitor, "scan_time", options.scan_time_ms, kDuration, {1, 10_s});
+  ranged(visitor, "batch_lines", options.batch_lines, kCount, {1, 65536});
+  ranged(visitor, "batch_bytes", options.batch_bytes, kSize, {1_KiB, 1_GiB});
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ inline constexpr std::string_view kWrongLogin = "CLIENT_ERROR authentication fai
 inline constexpr std::string_view kTooManyConnections = "ERROR Too many open connections\r\n";
 // Of meta commands.
 inline constexpr std::string_view kMetaNoop = "MN\r\n";
-inline constexpr std::string_view kMetaDone = "HD\r\n";
 inline constexpr std::string_view kMetaMiss = "EN\r\n";
+inline constexpr std::string_view kMetaDone = "HD\r\n";
 inline constexpr std::string_view kDuplicateFlag = "CLIENT_ERROR duplicate flag\r\n";
 inline constexpr std::string_view kInvalidFlag = "CLIENT_ERROR invalid flag\r\n";
 inline constexpr std::string_view kBadToken = "CLIENT_ERROR bad token in command line format\r\n";
@@ -71,11 +71,11 @@ inline constexpr std::string_view kLockedDelete = "CLIENT_ERROR X is all or noth
 inline constexpr std::string_view kTouchNeedsTime = "CLIENT_ERROR mt needs T\r\n";
 /// Of mc and mx with X and of mt: more than A, or the server, allows.
 inline constexpr std::string_view kTooManyKeys = "CLIENT_ERROR too many keys in the range\r\n";
-/// Of what is parsed, but not served.
-inline constexpr std::string_view kNotServed = "SERVER_ERROR not served\r\n";
 
 // Of batches.
 inline constexpr std::string_view kNotInBatch = "CLIENT_ERROR not allowed in a batch\r\n";
+inline constexpr std::string_view kBatchLines = "CLIENT_ERROR too many lines in a batch\r\n";
+inline constexpr std::string_view kBatchBytes = "CLIENT_ERROR too many value bytes in a batch\r\n";
 
 inline constexpr std::string_view kCrLf = "\r\n";
 

@@ -30,6 +30,8 @@ command_kind kind_of(verb op) noexcept {
       return command_kind::md;
     case verb::meta_arithmetic:
       return command_kind::ma;
+    case verb::meta_batch:
+      return command_kind::batch;
     default:
       return protocol::is_storage(op) ? command_kind::set
              : protocol::is_range(op) ? command_kind::range
@@ -39,7 +41,8 @@ command_kind kind_of(verb op) noexcept {
 
 std::string_view name_of(command_kind kind) noexcept {
   constexpr std::array<std::string_view, kCommandKinds> kNames{
-      "get", "gat", "set", "delete", "arithmetic", "touch", "mg", "ms", "md", "ma", "range", "other"};
+      "get", "gat", "set", "delete", "arithmetic", "touch", "mg",
+      "ms",  "md",  "ma",  "range",  "batch",      "other"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

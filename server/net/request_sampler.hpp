@@ -37,6 +37,7 @@ enum class command_kind : std::uint8_t {
   md,
   ma,
   range,
+  batch,  ///< from when all of it was there
   other
 };
 inline constexpr std::size_t kCommandKinds = static_cast<std::size_t>(command_kind::other) + 1;

@@ -34,10 +34,11 @@
 namespace mxkv::server {
 
 /// What the sessions of one worker share. `turn` is the worker's count of rounds.
-template <class StoreT, class BuilderT, class WorkerT>
+template <class StoreT, class BuilderT, class BatchT, class WorkerT>
 struct SessionHost {
   using Store = StoreT;
   using Builder = BuilderT;
+  using Batch = BatchT;
   using Worker = WorkerT;
 
   WorkerT& worker;
@@ -109,8 +110,20 @@ class BasicSession {
   using Store = typename Host::Store;
   using Builder = typename Host::Builder;
   using Waiting = WaitingRequest<Builder>;
+  using Batch = typename Host::Batch;
 
-  enum class input : std::uint8_t { line, keys, value, terminator, swallow, dump, login, credentials, watch };
+  enum class input : std::uint8_t {
+    line,
+    keys,
+    value,
+    terminator,
+    swallow,
+    batch,
+    dump,
+    login,
+    credentials,
+    watch
+  };
 
   // Taking input: each returns how many bytes were used.
   void run(std::string_view data, bool held);
@@ -123,6 +136,13 @@ class BasicSession {
   std::size_t take_swallowed(std::string_view data);
   std::size_t take_login(std::string_view data);
   std::size_t take_credentials(std::string_view data);
+  [[nodiscard]] bool next_line(std::string_view data, protocol::Parsed& parsed);
+  std::size_t take_batch_line(std::string_view data);
+  void begin_batch(std::uint32_t lines);
+  [[nodiscard]] std::string_view flaw_of(const protocol::Parsed& parsed,
+                                         const protocol::Request& request) noexcept;
+  void refuse_batch();
+  [[nodiscard]] bool batch_started();
   [[nodiscard]] bool dump_ended();
   void watch(std::uint32_t kinds);
   void pull_watched();
@@ -155,6 +175,8 @@ class BasicSession {
     return noreply ? ReplyAddress::kNoTicket : entry_->replies.open();
   }
   void answer(std::string_view text);
+  /// Says that the value which was received last is not stored.
+  void refuse_value(std::string_view error);
 
   Host* host_;
   ReplyEntry* entry_;
@@ -186,8 +208,13 @@ class BasicSession {
   std::uint64_t value_left_ = 0;  ///< bytes of it that are to come; when swallowing: of the whole block
   protocol::DataBlockEnd value_end_;
   bool quiet_ = false;         ///< noreply
-  input after_ = input::line;  ///< what follows when all was swallowed
+  input after_ = input::line;  ///< what follows behind it
   std::string_view error_;     ///< said when all was swallowed, if not empty
+
+  // A batch whose lines are being received.
+  std::unique_ptr<Batch> batch_;   ///< null: none is
+  std::uint32_t batch_lines_ = 0;  ///< that came so far
+  std::uint64_t batch_bytes_ = 0;  ///< of the values of these
 
   // Requests at the fence.
   Waiting* first_waiting_ = nullptr;

@@ -31,6 +31,9 @@ BasicSession<Host>::~BasicSession() {
     }
     host_->waiting.give(waiting);
   }
+  if (batch_ != nullptr) {
+    batch_->abandon(host_->worker);
+  }
   if (dump_ != nullptr) {
     dump_->leave();
   }
@@ -135,6 +138,9 @@ std::size_t BasicSession<Host>::process(std::string_view data) {
     if (input_ == input::dump && !dump_ended()) {
       break;
     }
+    if (input_ == input::batch && batch_->missing() == 0 && !batch_started()) {
+      break;
+    }
     if (input_ == input::watch) {
       pull_watched();
       return data.size();  // who watches has no more to say
@@ -156,6 +162,9 @@ std::size_t BasicSession<Host>::process(std::string_view data) {
         break;
       case input::swallow:
         taken = take_swallowed(rest);
+        break;
+      case input::batch:
+        taken = !rest.empty() && may_take() ? take_batch_line(rest) : 0;
         break;
       case input::login:
         taken = !rest.empty() && may_take() ? take_login(rest) : 0;
@@ -256,6 +265,18 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
   return 0;
 }
 
+/// Parses a line that is not simply run: of a client that is being let in, or of a batch. False: there is
+/// none yet, and the bytes wait, or none will come, and the connection closes.
+template <class Host>
+bool BasicSession<Host>::next_line(std::string_view data, protocol::Parsed& parsed) {
+  parsed = host_->parser.parse(data.data(), data.size(), line_, host_->request);
+  if (parsed.what == protocol::outcome::need_more) {
+    --taken_;
+  }
+  closing_ = parsed.what == protocol::outcome::close;
+  return parsed.what == protocol::outcome::request || parsed.what == protocol::outcome::error;
+}
+
 template <class Host>
 void BasicSession<Host>::swallow(std::uint64_t bytes, std::string_view error) noexcept {
   input_ = input::swallow;
@@ -283,6 +304,7 @@ std::size_t BasicSession<Host>::take_keys(std::string_view data) {
 
 }  // namespace mxkv::server
 
+#include "server/net/session_batches.hpp"
 #include "server/net/session_login.hpp"
 #include "server/net/session_requests.hpp"
 #include "server/net/session_streams.hpp"

@@ -10,15 +10,10 @@ namespace mxkv::server {
 // that mean nothing. What any other command brings along is swallowed.
 template <class Host>
 std::size_t BasicSession<Host>::take_login(std::string_view data) {
-  protocol::Request& request = host_->request;
-  const protocol::Parsed parsed = host_->parser.parse(data.data(), data.size(), line_, request);
-  if (parsed.what == protocol::outcome::need_more) {
-    --taken_;
+  const protocol::Request& request = host_->request;
+  protocol::Parsed parsed;
+  if (!next_line(data, parsed)) {
     return 0;
-  }
-  if (parsed.what == protocol::outcome::close) {
-    closing_ = true;
-    return data.size();
   }
   const bool accepted = parsed.what == protocol::outcome::request;
   const bool has_block = accepted && protocol::takes_value(request.op);

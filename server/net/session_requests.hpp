@@ -71,8 +71,7 @@ bool BasicSession<Host>::dispatch(const protocol::Request& request) {
       return dispatch_alone(request,
                             changes_range(request.op) ? operation_kind::barrier : operation_kind::range);
     case verb::meta_batch:
-      answer(protocol::kNotServed);
-      closing_ = true;
+      begin_batch(static_cast<std::uint32_t>(request.delta));
       return true;
     case verb::stats:
     case verb::verbosity:
@@ -189,41 +188,6 @@ void BasicSession<Host>::mutate(const protocol::Request& request) {
   if (protocol::is_meta(request.op)) {
     waiting->meta = request.meta;
   }
-}
-
-template <class Host>
-bool BasicSession<Host>::begin_value(const protocol::Request& request) {
-  value_.emplace(Builder::begin(host_->worker, request));
-  if (value_->failed() && host_->store.makes_room(host_->worker)) [[unlikely]] {
-    value_.reset();
-    return false;
-  }
-  value_left_ = request.value_bytes;
-  quiet_ = request.noreply;
-  value_end_ = {};
-  input_ = value_left_ == 0 ? input::terminator : input::value;
-  return true;
-}
-
-template <class Host>
-void BasicSession<Host>::store_value() {
-  if (value_->failed()) {  // an empty value for whose item there was no memory
-    host_->store.count_no_memory(host_->worker);
-    value_.reset();
-    if (!quiet_) {
-      answer(protocol::kOutOfMemory);
-    }
-    return;
-  }
-  FenceClaim claim{0};
-  const bool starts = pass_fence(operation_kind::write, value_->key(), claim);
-  const std::uint32_t ticket = ticket_for(quiet_);
-  if (starts) [[likely]] {
-    host_->store.store(host_->worker, std::move(*value_), address(claim, ticket), entry_->commits.start());
-  } else {
-    enqueue(claim, ticket, protocol::verb::set)->value = std::move(value_);
-  }
-  value_.reset();
 }
 
 template <class Host>

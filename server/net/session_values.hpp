@@ -2,11 +2,26 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "protocol/reply.hpp"
 #include "server/net/session.hpp"
 
 namespace mxkv::server {
+
+template <class Host>
+bool BasicSession<Host>::begin_value(const protocol::Request& request) {
+  value_.emplace(Builder::begin(host_->worker, request));
+  if (value_->failed() && host_->store.makes_room(host_->worker)) [[unlikely]] {
+    value_.reset();
+    return false;
+  }
+  value_left_ = request.value_bytes;
+  quiet_ = request.noreply;
+  value_end_ = {};
+  input_ = value_left_ == 0 ? input::terminator : input::value;
+  return true;
+}
 
 // The usual case: all of it was read together with its line, and ends as it must. Else nothing is taken.
 template <class Host>
@@ -21,7 +36,7 @@ std::size_t BasicSession<Host>::take_whole_value(std::string_view data) {
     return taken;
   }
   const std::size_t used = std::exchange(value_left_, 0) + 2;
-  input_ = input::line;
+  input_ = after_;
   store_value();
   return used;
 }
@@ -54,14 +69,14 @@ template <class Host>
 std::size_t BasicSession<Host>::take_terminator(std::string_view data) {
   const std::size_t used = value_end_.feed(data);
   if (value_end_.complete()) {
-    input_ = input::line;
+    input_ = after_;
     if (value_end_.good()) {
       store_value();
     } else {
       value_->abandon(host_->worker);
       value_.reset();
       if (!quiet_) {
-        answer(protocol::kBadDataChunk);
+        refuse_value(protocol::kBadDataChunk);
       }
     }
   }
@@ -75,10 +90,45 @@ std::size_t BasicSession<Host>::take_swallowed(std::string_view data) {
   if (value_left_ == 0) {
     input_ = after_;
     if (!error_.empty()) {
-      answer(error_);
+      refuse_value(error_);
     }
   }
   return used;
+}
+
+template <class Host>
+void BasicSession<Host>::store_value() {
+  if (value_->failed()) {  // an empty value for whose item there was no memory
+    host_->store.count_no_memory(host_->worker);
+    value_.reset();
+    if (!quiet_) {
+      refuse_value(protocol::kOutOfMemory);
+    }
+    return;
+  }
+  if (batch_ != nullptr) [[unlikely]] {
+    batch_->add(host_->worker, std::move(*value_));
+    value_.reset();
+    return;
+  }
+  FenceClaim claim{0};
+  const bool starts = pass_fence(operation_kind::write, value_->key(), claim);
+  const std::uint32_t ticket = ticket_for(quiet_);
+  if (starts) [[likely]] {
+    host_->store.store(host_->worker, std::move(*value_), address(claim, ticket), entry_->commits.start());
+  } else {
+    enqueue(claim, ticket, protocol::verb::set)->value = std::move(value_);
+  }
+  value_.reset();
+}
+
+template <class Host>
+void BasicSession<Host>::refuse_value(std::string_view error) {
+  if (batch_ != nullptr) [[unlikely]] {
+    batch_->fail(host_->worker, error);
+  } else {
+    answer(error);
+  }
 }
 
 }  // namespace mxkv::server

@@ -3,11 +3,12 @@
 
 #include "runtime/scheduler/worker.hpp"
 #include "server/net/session.hpp"
+#include "server/store/batch.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
 
-using StoreSessionHost = SessionHost<Store, ItemBuilder, runtime::Worker>;
+using StoreSessionHost = SessionHost<Store, ItemBuilder, Batch, runtime::Worker>;
 using Session = BasicSession<StoreSessionHost>;
 
 extern template class BasicSession<StoreSessionHost>;

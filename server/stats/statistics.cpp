@@ -254,6 +254,8 @@ void Statistics::settings(StatText& text) const {
   text.add("locked_items", limits.locked_items);
   text.add("scan_items", limits.scan_items);
   text.add("scan_bytes", limits.scan_bytes);
+  text.add("batch_lines", limits.batch_lines);
+  text.add("batch_bytes", limits.batch_bytes);
   text.add("stat_key_prefix", ":");
   text.add("detail_enabled", "no");
   text.add("binding_protocol", "ascii");

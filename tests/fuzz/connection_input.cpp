@@ -95,8 +95,7 @@ std::string check_connection_input(std::string_view input) {
   if (!served.wrong.empty()) {
     return served.wrong;
   }
-  const std::vector<Owed> owed = owed_for(
-      stream, {.value_bytes = limits.value_bytes, .get_line_bytes = limits.get_line_bytes}, credentials);
+  const std::vector<Owed> owed = owed_for(stream, limits, credentials);
   for (const std::string& replies : served.replies) {
     std::string wrong = settle(owed, replies);
     if (!wrong.empty()) {

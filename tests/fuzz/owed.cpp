@@ -15,8 +15,11 @@ using protocol::verb;
 /// Goes through a stream, request by request.
 class Ledger {
  public:
-  Ledger(std::string_view stream, const protocol::ParserLimits& limits, server::Credentials* credentials)
-      : rest_(stream), parser_(limits), credentials_(credentials) {}
+  Ledger(std::string_view stream, const config::LimitOptions& limits, server::Credentials* credentials)
+      : rest_(stream),
+        limits_(limits),
+        parser_({.value_bytes = limits.value_bytes, .get_line_bytes = limits.get_line_bytes}),
+        credentials_(credentials) {}
 
   std::vector<Owed> all() {
     while (take()) {
@@ -61,8 +64,7 @@ class Ledger {
       case verb::quit:
         return false;
       case verb::meta_batch:
-        owe(protocol::kNotServed);
-        return false;
+        return take_batch(request.delta);
       case verb::version:
         return owe(kVersionLine);
       case verb::meta_noop:
@@ -82,8 +84,57 @@ class Ledger {
         return owe(request.noreply ? std::string_view{} : text) && !text.empty();
       }
       default:
-        return request.noreply || owe_shaped();
+        return request.noreply || owe_shaped(owed_);
     }
+  }
+
+  /// The lines of a batch, which is owed one reply when the last came.
+  bool take_batch(std::uint64_t lines) {
+    Owed batch;
+    batch.how = Owed::form::shaped;
+    batch.op = verb::meta_batch;
+    std::uint64_t value_bytes = 0;
+    bool goes_on = true;
+    for (std::uint64_t number = 1; goes_on && number <= lines; ++number) {
+      protocol::LineState line;
+      const protocol::Parsed parsed = parser_.parse(rest_.data(), rest_.size(), line, *request_);
+      if (parsed.what == outcome::need_more || parsed.what == outcome::close) {
+        return false;
+      }
+      rest_.remove_prefix(parsed.consumed);
+      goes_on = !parsed.length_unknown;
+      const bool has_block = parsed.what == outcome::request && protocol::takes_value(request_->op);
+      value_bytes += has_block ? request_->value_bytes : 0;
+      const std::string_view flaw = number > limits_.batch_lines      ? protocol::kBatchLines
+                                    : parsed.what == outcome::request ? flaw_of_line(value_bytes)
+                                                                      : parsed.error;
+      if (!skip(has_block ? request_->value_bytes + 2 : parsed.swallow)) {
+        return false;
+      }
+      if (flaw.empty() && parsed.what == outcome::request) {
+        owe_shaped(batch.lines);
+      } else if (batch.bad_line == 0) {
+        batch.bad_line = number;
+        batch.text = flaw.empty() ? protocol::kNotInBatch : flaw;  // noreply has nothing to say in a batch
+      }
+    }
+    owed_.push_back(std::move(batch));
+    return goes_on;
+  }
+
+  /// What is wrong with a line that was parsed; its block is still there.
+  std::string_view flaw_of_line(std::uint64_t value_bytes) const {
+    if (!protocol::may_stand_in_batch(request_->op)) {
+      return protocol::kNotInBatch;
+    }
+    if (!protocol::takes_value(request_->op)) {
+      return {};
+    }
+    if (value_bytes > limits_.batch_bytes) {
+      return protocol::kBatchBytes;
+    }
+    const std::string_view end = rest_.substr(std::min<std::uint64_t>(request_->value_bytes, rest_.size()));
+    return end.starts_with(protocol::kCrLf) ? std::string_view{} : protocol::kBadDataChunk;
   }
 
   /// Before the client has said who it is.
@@ -118,9 +169,9 @@ class Ledger {
     return true;
   }
 
-  bool owe_shaped() {
+  bool owe_shaped(std::vector<Owed>& list) {
     const protocol::Request& request = *request_;
-    Owed& owed = owed_.emplace_back();
+    Owed& owed = list.emplace_back();
     owed.how = Owed::form::shaped;
     owed.op = request.op;
     owed.key = request.key;
@@ -153,6 +204,7 @@ class Ledger {
   }
 
   std::string_view rest_;
+  config::LimitOptions limits_;
   protocol::Parser parser_;
   server::Credentials* credentials_;
   std::unique_ptr<protocol::Request> request_ = std::make_unique<protocol::Request>();
@@ -174,7 +226,7 @@ std::string administer(const protocol::Request& request) {
   }
 }
 
-std::vector<Owed> owed_for(std::string_view stream, const protocol::ParserLimits& limits,
+std::vector<Owed> owed_for(std::string_view stream, const config::LimitOptions& limits,
                            server::Credentials* credentials) {
   return Ledger{stream, limits, credentials}.all();
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/options.hpp"
 #include "protocol/parser.hpp"
 #include "server/net/credentials.hpp"
 
@@ -36,6 +37,9 @@ struct Owed {
   bool with_cas = false;
   bool by_delimiter = false;  ///< mc: by group
   bool locked = false;        ///< at one point in time
+  // Of a batch.
+  std::vector<Owed> lines{};   ///< what each good line is owed
+  std::uint64_t bad_line = 0;  ///< the first bad one, owed `text`; 0: none
 };
 
 /// What the server's commands for administrators answer in these tests. Empty: the connection is closed.
@@ -45,7 +49,7 @@ struct Owed {
 inline constexpr std::string_view kVersionLine = "VERSION 1.2.3\r\n";
 
 /// What `stream` is owed. `credentials`: null, or what a client must know first.
-[[nodiscard]] std::vector<Owed> owed_for(std::string_view stream, const protocol::ParserLimits& limits,
+[[nodiscard]] std::vector<Owed> owed_for(std::string_view stream, const config::LimitOptions& limits,
                                          server::Credentials* credentials);
 
 }  // namespace mxkv::fuzz

@@ -351,6 +351,8 @@ config::LimitOptions limits_of(const ServerPlan& plan) {
     limits.output_high_water = 200;
     limits.scan_items = 2;
     limits.scan_bytes = 2000;
+    limits.batch_lines = 4;
+    limits.batch_bytes = 600;
   }
   return limits;
 }

@@ -136,7 +136,7 @@ class SampledTest(ServerCase):
                  ("gat", b"gat 0 n\r\n", b"END"), ("arithmetic", b"incr k 1\r\n", b"2"), ("touch", b"touch k 0\r\n", b"TOUCHED"),
                  ("mg", b"mg k\r\n", b"HD"), ("ms", b"ms k 1\r\nv\r\n", b"HD"), ("ma", b"ma n\r\n", b"NF"),
                  ("delete", b"delete k\r\n", b"DELETED"), ("md", b"md k\r\n", b"NF"), ("range", b"scan zzzz 1\r\n", b"END"),
-                 ("other", b"version\r\n", None))
+                 ("batch", b"mb 1\r\nmd k q\r\n", b"NF"), ("other", b"version\r\n", None))
         for kind, command, reply in cases:
             with self.subTest(command):
                 before = self.samples(kind)
@@ -144,6 +144,8 @@ class SampledTest(ServerCase):
                 line = self.client.line()
                 if reply is not None:
                     self.assertEqual(line, reply)
+                if kind == "batch":
+                    self.assertEqual(self.client.line(), b"HD")
                 # The `stats` that asked before is a command of its own.
                 wait_for(lambda: self.samples(kind) > before, "the request is timed")
 

@@ -33,14 +33,15 @@ class ReloadTest(ReloadCase):
             client.set(b"s%02d" % i, b"v")
         self.reload("limits: {value_bytes: 2KiB, connections: 9, get_line_bytes: 2KiB, output_high_water: 8KiB, "
                     "output_stall: 2s, idle_timeout: 1h, requests_per_turn: 3, pipeline: 5, scan_items: 7, "
-                    "scan_bytes: 1KiB, scan_time: 9ms}\n", "limits.scan_time is now 9ms, was 5ms")
+                    "scan_bytes: 1KiB, scan_time: 9ms, batch_lines: 2, batch_bytes: 2KiB}\n", "limits.batch_bytes is now 2KiB, was 4MiB")
         wait_for(lambda: client.set(b"k", b"x" * 3000) == b"SERVER_ERROR object too large for cache", "value_bytes")
         settings = client.stats(b"settings")
         self.assertEqual({name: settings[name] for name in (
             "maxconns", "item_size_max", "get_line_bytes", "output_high_water", "reqs_per_event", "pipeline",
-            "scan_items", "scan_bytes", "idle_timeout")},
+            "scan_items", "scan_bytes", "batch_lines", "batch_bytes", "idle_timeout")},
             {"maxconns": "9", "item_size_max": "2048", "get_line_bytes": "2048", "output_high_water": "8192",
-             "reqs_per_event": "3", "pipeline": "5", "scan_items": "7", "scan_bytes": "1024", "idle_timeout": "3600"})
+             "reqs_per_event": "3", "pipeline": "5", "scan_items": "7", "scan_bytes": "1024", "batch_lines": "2",
+             "batch_bytes": "2048", "idle_timeout": "3600"})
         self.assertEqual(client.set(b"e", b"x" * 1500), b"STORED")
         self.assertEqual(client.store(b"append", b"e", b"x" * 1500), b"SERVER_ERROR object too large for cache",
                          "the store's own limit")

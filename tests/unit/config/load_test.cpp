@@ -102,6 +102,8 @@ limits:
   scan_items: 13
   scan_bytes: 16KiB
   scan_time: 15ms
+  batch_lines: 17
+  batch_bytes: 2MiB
 log: {level: error, file: /var/log/mxkv.log}
 )");
   EXPECT_EQ(options.workers, 3U);
@@ -132,6 +134,8 @@ log: {level: error, file: /var/log/mxkv.log}
   EXPECT_EQ(options.limits.scan_items, 13U);
   EXPECT_EQ(options.limits.scan_bytes, 16384U);
   EXPECT_EQ(options.limits.scan_time_ms, 15U);
+  EXPECT_EQ(options.limits.batch_lines, 17U);
+  EXPECT_EQ(options.limits.batch_bytes, 2U << 20U);
   EXPECT_EQ(options.log.level, log_level::error);
   EXPECT_EQ(options.log.file, "/var/log/mxkv.log");
 }

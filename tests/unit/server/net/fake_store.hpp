@@ -2,60 +2,20 @@
 // the real one could end them in.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "protocol/reply.hpp"
 #include "server/net/session.hpp"
+#include "tests/unit/server/net/fake_values.hpp"
 
 namespace mxkv::server::test {
-
-struct FakeWorker {
-  std::size_t live_builders = 0;
-  std::size_t memory_left = ~std::size_t{0};
-};
-
-/// A value in a std::string; counts itself, so that a leak shows.
-class FakeBuilder {
- public:
-  static FakeBuilder begin(FakeWorker& worker, const protocol::Request& request) {
-    ++worker.live_builders;
-    FakeBuilder builder;
-    builder.op = request.op;
-    builder.name = request.key;
-    builder.flags = request.flags;
-    if (request.op == protocol::verb::meta_set) {
-      builder.opaque = request.meta.opaque();
-    }
-    return builder;
-  }
-  std::size_t append(FakeWorker& worker, const char* data, std::size_t bytes) {
-    const std::size_t taken = std::min(bytes, worker.memory_left);
-    worker.memory_left -= taken;
-    value.append(data, taken);
-    return taken;
-  }
-  std::span<char> space(FakeWorker& /*worker*/) {
-    return direct_room == 0 ? std::span<char>{} : std::span<char>{direct.data(), direct_room};
-  }
-  void advance(std::size_t bytes) { value.append(direct.data(), bytes); }
-  void abandon(FakeWorker& worker) { --worker.live_builders; }
-  [[nodiscard]] bool failed() const { return false; }
-
-  static inline std::size_t direct_room = 0;  ///< bytes that space() offers
-  protocol::verb op{};
-  [[nodiscard]] std::string_view key() const { return name; }
-
-  std::string name;
-  std::uint32_t flags = 0;
-  std::string value;
-  std::string opaque;  ///< of ms
-  std::array<char, 64> direct{};
-};
 
 class FakeStore {
  public:
@@ -139,6 +99,31 @@ class FakeStore {
     });
   }
 
+  /// All lines or none: adding to nothing cannot be done.
+  void batch(FakeWorker& worker, std::unique_ptr<FakeBatch> batch, ReplyAddress address) {
+    add([this, &worker, taken = std::shared_ptr<FakeBatch>(std::move(batch)), address] {
+      std::map<std::string, std::string> after = items;
+      std::string text;
+      std::size_t number = 0;
+      for (const FakeBatch::Line& line : taken->lines) {
+        ++number;
+        const std::string answer = run_line(line, after);
+        if (line.op == protocol::verb::meta_arithmetic && answer.starts_with("NF")) {
+          text = "EX " + std::to_string(number) + " " + answer;
+          break;
+        }
+        text += answer;
+      }
+      if (!text.starts_with("EX ")) {
+        text += "HD\r\n";
+        items = std::move(after);
+      }
+      taken->abandon(worker);
+      directory->reply(address, text);
+      directory->finished(address);
+    });
+  }
+
   /// A page is one key.
   void dump(FakeWorker& /*worker*/, DumpProgress& progress, ReplyAddress address) {
     add([this, &progress, address] {
@@ -188,6 +173,29 @@ class FakeStore {
   std::size_t most_pending = 0;
 
  private:
+  static std::string run_line(const FakeBatch::Line& line, std::map<std::string, std::string>& among) {
+    const std::string opaque = line.opaque.empty() ? "\r\n" : " O" + line.opaque + "\r\n";
+    if (line.op == protocol::verb::meta_set) {
+      among[line.name] = line.value;
+      return "HD" + opaque;
+    }
+    const auto found = among.find(line.name);
+    if (line.op == protocol::verb::meta_get) {
+      return found == among.end()
+                 ? "EN\r\n"
+                 : "VA " + std::to_string(found->second.size()) + opaque + found->second + "\r\n";
+    }
+    if (found == among.end()) {
+      return "NF" + opaque;
+    }
+    if (line.op == protocol::verb::meta_delete) {
+      among.erase(found);
+    } else {
+      found->second = std::to_string(std::strtoull(found->second.c_str(), nullptr, 10) + line.delta);
+    }
+    return "HD" + opaque;
+  }
+
   void add(std::function<void()> run) {
     if (immediate) {
       run();
@@ -226,7 +234,7 @@ class FakeStore {
   }
 };
 
-using FakeHost = SessionHost<FakeStore, FakeBuilder, FakeWorker>;
+using FakeHost = SessionHost<FakeStore, FakeBuilder, FakeBatch, FakeWorker>;
 using FakeSession = BasicSession<FakeHost>;
 
 }  // namespace mxkv::server::test

@@ -84,12 +84,6 @@ TEST(Session, binary_protocol_closes_without_a_word) {
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(Session, a_batch_that_does_not_say_how_many_lines_it_has_is_told_and_closed) {
-  Client client;
-  EXPECT_EQ(client.ask("get k\r\nmb x\r\nget k\r\n"), "END\r\nCLIENT_ERROR bad command line format\r\n");
-  EXPECT_TRUE(client.session->finished());
-}
-
 TEST(Session, a_lost_connection_leaves_no_value_behind) {
   Client client;
   client.send("get a\r\nset a 0 0 1\r\nx\r\nset b 0 0 1\r\ny\r\nset c 0 0 100\r\nhalf");

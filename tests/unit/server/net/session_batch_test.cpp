@@ -1,0 +1,268 @@
+// Batches: all lines or none, whatever is wrong with one of them the stream stays in step, and nothing of it
+// is kept.
+#include <string>
+#include <vector>
+
+#include "server/net/session.hpp"
+#include "tests/unit/server/net/session_fixture.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+/// What `lines` are answered as a batch of `count`, with a command behind it that shows whether the stream is
+/// in step and whether anything of the batch took effect; asked with the bytes in pieces of any size.
+std::string batch(std::size_t count, const std::string& lines, config::LimitOptions limits = {}) {
+  std::string first;
+  for (const std::size_t part : {std::size_t{1} << 20U, std::size_t{1}, std::size_t{2}, std::size_t{7}}) {
+    Client client{limits};
+    client.ask("set old 0 0 1\r\n5\r\n");
+    client.send("mb " + std::to_string(count) + "\r\n" + lines + "scan - + 9\r\n", part);
+    const std::string answer = client.settle(part);
+    EXPECT_EQ(client.worker.live_builders, 0U) << lines;
+    EXPECT_FALSE(client.session->finished()) << lines;
+    if (first.empty()) {
+      first = answer;
+    }
+    EXPECT_EQ(answer, first) << lines << " in pieces of " << part;
+  }
+  return first;
+}
+
+constexpr const char* kUntouched = "KEY old\r\nEND\r\n";
+const std::string kBad = "CLIENT_ERROR bad command line format\r\n";
+
+TEST(SessionBatch, answers_each_line_and_then_itself) {
+  EXPECT_EQ(batch(4, "ms a 3 O1\r\nabc\r\nmg a v O2\r\nma old D3 O3\r\nmd a O4\r\n"),
+            "HD O1\r\nVA 3 O2\r\nabc\r\nHD O3\r\nHD O4\r\nHD\r\nKEY old\r\nEND\r\n");
+  EXPECT_EQ(batch(1, "ms e 0\r\n\r\n"), "HD\r\nHD\r\nKEY e\r\nKEY old\r\nEND\r\n");
+  EXPECT_EQ(batch(0, ""), std::string("HD\r\n") + kUntouched);
+}
+
+TEST(SessionBatch, a_line_that_cannot_be_done_undoes_all) {
+  EXPECT_EQ(batch(3, "ms a 1\r\nx\r\nma none O7\r\nms b 1\r\ny\r\n"),
+            std::string("EX 2 NF O7\r\n") + kUntouched);
+}
+
+TEST(SessionBatch, the_first_bad_line_is_told_when_the_last_one_came) {
+  const std::string good = "ms a 1\r\nx\r\n";
+  config::LimitOptions limits;
+  limits.value_bytes = 100;
+  const std::vector<std::pair<std::string, std::string>> bad{
+      {"foo\r\n", "ERROR\r\n"},
+      {"\r\n", kBad},
+      {"mg\r\n", "ERROR\r\n"},
+      {"mg k q q\r\n", "CLIENT_ERROR duplicate flag\r\n"},
+      {"ms k 3 ~\r\nabc\r\n", "CLIENT_ERROR invalid flag\r\n"},
+      {"ms k 3\r\nabcXY", "CLIENT_ERROR bad data chunk\r\n"},
+      {"ms k 0\r\nXY", "CLIENT_ERROR bad data chunk\r\n"},
+      {"ms " + std::string(251, 'k') + " 3\r\nabc\r\n", kBad},
+      {"ms k 200\r\n" + std::string(200, 'v') + "\r\n", "SERVER_ERROR object too large for cache\r\n"},
+  };
+  for (const auto& [line, error] : bad) {
+    EXPECT_EQ(batch(3, good + line + good, limits), "EX 2 " + error + kUntouched) << line.substr(0, 40);
+    EXPECT_EQ(batch(3, line + "bar\r\n" + good, limits), "EX 1 " + error + kUntouched) << line.substr(0, 40);
+    EXPECT_EQ(batch(2, good + line, limits), "EX 2 " + error + kUntouched) << line.substr(0, 40);
+  }
+}
+
+TEST(SessionBatch, what_may_not_stand_in_it_is_consumed_with_its_block) {
+  for (const std::string line : {"get old\r\n",
+                                 "get a b c\r\n",
+                                 "set k 0 0 3\r\nabc\r\n",
+                                 "set k 0 0 3 noreply\r\nabc\r\n",
+                                 "set k x 0 3 noreply\r\nabc\r\n",
+                                 "cas k 0 0 3 1\r\nabc\r\n",
+                                 "delete old\r\n",
+                                 "incr old 1\r\n",
+                                 "touch old 0\r\n",
+                                 "scan - + 9\r\n",
+                                 "mr - X\r\n",
+                                 "mx - X\r\n",
+                                 "mt - T-1\r\n",
+                                 "mc -\r\n",
+                                 "me old\r\n",
+                                 "mn\r\n",
+                                 "mb 5\r\n",
+                                 "mb 0\r\n",
+                                 "flush_all\r\n",
+                                 "flush_all noreply\r\n",
+                                 "stats\r\n",
+                                 "version\r\n",
+                                 "watch\r\n",
+                                 "lru_crawler metadump all\r\n",
+                                 "shutdown\r\n",
+                                 "quit\r\n"}) {
+    EXPECT_EQ(batch(3, "ms a 1\r\nx\r\n" + line + "md old\r\n"),
+              std::string("EX 2 CLIENT_ERROR not allowed in a batch\r\n") + kUntouched)
+        << line;
+  }
+  EXPECT_EQ(batch(2, "mb x\r\nmd old\r\n"), "EX 1 " + kBad + kUntouched);
+}
+
+TEST(SessionBatch, a_value_of_unknown_length_is_told_and_ends_the_connection) {
+  for (const std::string line : {"ms k x\r\n", "ms k\r\n", "ms k -1\r\n", "set k 0 0 x\r\n"}) {
+    Client client;
+    EXPECT_EQ(client.ask("mn\r\nmb 3\r\nms a 1\r\nx\r\n" + line + "md a\r\nmn\r\n"), "MN\r\nEX 2 " + kBad);
+    EXPECT_TRUE(client.session->finished());
+    EXPECT_EQ(client.worker.live_builders, 0U);
+    EXPECT_TRUE(client.store.items.empty());
+  }
+}
+
+TEST(SessionBatch, of_several_bad_lines_the_first_is_told_also_where_a_later_one_ends_the_connection) {
+  Client client;
+  EXPECT_EQ(client.ask("mb 3\r\nmn\r\nms k x\r\nmd a\r\n"), "EX 1 CLIENT_ERROR not allowed in a batch\r\n");
+  EXPECT_TRUE(client.session->finished());
+}
+
+TEST(SessionBatch, one_that_does_not_say_how_many_lines_it_has_is_told_and_closed) {
+  Client client;
+  EXPECT_EQ(client.ask("get k\r\nmb x\r\nget k\r\n"), "END\r\n" + kBad);
+  EXPECT_TRUE(client.session->finished());
+}
+
+TEST(SessionBatch, a_line_without_an_end_or_of_a_browser_closes) {
+  for (const std::string& line :
+       {std::string("GET / HTTP/1.1\r\n"), std::string(3000, 'x'), std::string("\x80")}) {
+    Client client;
+    EXPECT_EQ(client.ask("mn\r\nmb 2\r\nms a 1\r\nx\r\n" + line), "MN\r\n");
+    EXPECT_TRUE(client.session->finished());
+    client.session.reset();
+    EXPECT_EQ(client.worker.live_builders, 0U);
+  }
+}
+
+TEST(SessionBatch, limits_of_lines_and_bytes) {
+  config::LimitOptions limits;
+  limits.batch_lines = 3;
+  limits.batch_bytes = 10;
+  const std::string five = "ms a 5\r\nvalue\r\n";
+  EXPECT_EQ(batch(3, five + five + "ms b 0\r\n\r\n", limits),
+            "HD\r\nHD\r\nHD\r\nHD\r\nKEY a\r\nKEY b\r\nKEY old\r\nEND\r\n");
+  EXPECT_EQ(batch(4, "md old\r\nmg a\r\nmg a\r\nmg a\r\n", limits),
+            std::string("EX 4 CLIENT_ERROR too many lines in a batch\r\n") + kUntouched);
+  EXPECT_EQ(batch(3, five + five + "ms b 1\r\nx\r\n", limits),
+            std::string("EX 3 CLIENT_ERROR too many value bytes in a batch\r\n") + kUntouched);
+  EXPECT_EQ(batch(5, five + "foo\r\n" + five + five + five, limits),
+            std::string("EX 2 ERROR\r\n") + kUntouched);
+}
+
+TEST(SessionBatch, nothing_is_kept_of_a_batch_from_its_first_bad_line_on) {
+  Client client;
+  client.send("mb 100000\r\nms a 1\r\nx\r\nms b 1\r\ny\r\n");
+  EXPECT_EQ(client.worker.live_builders, 2U);
+  client.send("foo\r\n");
+  EXPECT_EQ(client.worker.live_builders, 0U);
+  for (int i = 0; i < 1000; ++i) {
+    client.send("ms c 3\r\nabc\r\n");
+  }
+  EXPECT_EQ(client.worker.live_builders, 0U);
+  EXPECT_EQ(client.settle(), "");
+  EXPECT_TRUE(client.session->wants_input());
+}
+
+TEST(SessionBatch, out_of_memory_is_its_lines_error) {
+  Client client;
+  client.worker.memory_left = 100;
+  EXPECT_EQ(client.ask("mb 3\r\nms a 5\r\nvalue\r\nms b 150\r\n" + std::string(150, 'v') +
+                       "\r\nmd a\r\nscan - + 9\r\n"),
+            "EX 2 SERVER_ERROR out of memory storing object\r\nEND\r\n");
+  EXPECT_EQ(client.worker.live_builders, 0U);
+}
+
+TEST(SessionBatch, memory_that_is_being_made_is_waited_for) {
+  Client client;
+  client.worker.memory_left = 3;
+  client.store.room_is_made = true;
+  client.send("mb 2\r\nms a 5\r\nvalue\r\nmg a v\r\n");
+  EXPECT_EQ(client.session->paused(), pause::turn);
+  client.worker.memory_left = 100;
+  EXPECT_EQ(client.settle(), "HD\r\nVA 5\r\nvalue\r\nHD\r\n");
+}
+
+TEST(SessionBatch, runs_alone) {
+  Client client;
+  client.send("set a 0 0 1\r\n1\r\nget b\r\nmb 2\r\nma a D5\r\nms b 1\r\nx\r\n");
+  EXPECT_EQ(client.store.pending.size(), 2U) << "it waits for those before it";
+  EXPECT_EQ(client.session->paused(), pause::order);
+  EXPECT_FALSE(client.session->finished());
+  client.send("get a\r\n");
+  EXPECT_EQ(client.store.pending.size(), 2U) << "and those behind it for it";
+  EXPECT_EQ(client.settle(), "STORED\r\nEND\r\nHD\r\nHD\r\nHD\r\nVALUE a 0 1\r\n6\r\nEND\r\n");
+}
+
+TEST(SessionBatch, what_failed_is_told_in_its_turn_and_waits_for_nobody) {
+  Client client;
+  client.send("get a\r\nmb 1\r\nfoo\r\nget b\r\n");
+  EXPECT_EQ(client.store.pending.size(), 2U);
+  EXPECT_EQ(client.settle(), "END\r\nEX 1 ERROR\r\nEND\r\n");
+}
+
+TEST(SessionBatch, a_client_that_sends_no_more_is_answered_if_all_lines_came) {
+  Client client;
+  client.send("set a 0 0 1\r\n1\r\nmb 1\r\nma a\r\n");
+  client.session->end_of_input();
+  EXPECT_FALSE(client.session->finished());
+  EXPECT_EQ(client.settle(), "STORED\r\nHD\r\nHD\r\n");
+  EXPECT_TRUE(client.session->finished());
+}
+
+TEST(SessionBatch, a_client_that_leaves_before_the_last_line_has_done_nothing) {
+  for (const std::string rest :
+       {"", "md b", "ms b 3\r\n", "ms b 3\r\nab", "ms b 3\r\nabc\r", "ms b 3 ~\r\nab"}) {
+    Client client;
+    client.send("set k 0 0 1\r\n1\r\nmb 3\r\nms a 1\r\nx\r\nmd k\r\n" + rest);
+    client.session->end_of_input();
+    EXPECT_EQ(client.settle(), "STORED\r\n");
+    EXPECT_TRUE(client.session->finished());
+    client.session.reset();
+    EXPECT_EQ(client.worker.live_builders, 0U) << rest;
+    EXPECT_EQ(client.store.items.size(), 1U) << rest;
+  }
+}
+
+TEST(SessionBatch, one_that_waits_for_its_turn_is_abandoned_with_its_connection) {
+  Client client;
+  client.send("get a\r\nmb 2\r\nms a 1\r\nx\r\nms b 1\r\ny\r\n");
+  EXPECT_EQ(client.worker.live_builders, 2U);
+  client.session.reset();
+  client.settle_store();
+  EXPECT_EQ(client.worker.live_builders, 0U);
+  EXPECT_TRUE(client.store.items.empty());
+}
+
+TEST(SessionBatch, one_that_was_started_is_done_though_nobody_is_left_to_hear) {
+  Client client;
+  client.send("mb 1\r\nms a 1\r\nx\r\n");
+  client.session.reset();
+  client.settle_store();
+  EXPECT_EQ(client.worker.live_builders, 0U);
+  EXPECT_EQ(client.store.items.count("a"), 1U);
+  EXPECT_EQ(client.directory.entries(), 0U);
+}
+
+TEST(SessionBatch, batches_that_end_at_once_follow_each_other) {
+  Client client;
+  client.store.immediate = true;
+  std::string sent;
+  std::string expected;
+  for (int i = 0; i < 500; ++i) {
+    sent += "ms k 1\r\n7\r\nmb 2\r\nma k D3\r\nmg k v\r\nscan z 1\r\n";
+    expected += "HD O\r\nHD\r\nVA 2\r\n10\r\nHD\r\nEND\r\n";
+  }
+  EXPECT_EQ(client.ask(sent), expected);
+}
+
+TEST(SessionBatch, its_lines_count_as_requests_of_a_turn) {
+  config::LimitOptions limits;
+  limits.requests_per_turn = 4;
+  Client client{limits};
+  client.host.turn = 1;
+  client.send("mb 6\r\nmg a\r\nmg a\r\nmg a\r\nmg a\r\nmg a\r\nmg a\r\n");
+  EXPECT_EQ(client.session->paused(), pause::turn);
+  EXPECT_TRUE(client.store.pending.empty());
+  EXPECT_EQ(client.settle(), "EN\r\nEN\r\nEN\r\nEN\r\nEN\r\nEN\r\nHD\r\n");
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
