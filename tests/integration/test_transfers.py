@@ -1,7 +1,6 @@
 """Operations on many keys beside each other and beside single writes: nobody sees, or leaves, half of one."""
 
 import random
-import threading
 
 from harness import Options, Threads, mxkv_only, scaled
 from meta_ranges import MetaCase, ask_page, flags_of
@@ -11,10 +10,15 @@ ACCOUNTS = 48
 BALANCE = 1_000_000
 SUM = ACCOUNTS * BALANCE
 FILLERS = 40  # between two accounts: so that accounts lie in several slots
+PAIRS = 8     # of counters, one among the first keys and one among the last
 
 
 def account(number: int) -> bytes:
     return b"a%03d" % number
+
+
+def pair(number: int) -> tuple:
+    return b"a000-early%d" % number, b"a%03d-late%d" % (ACCOUNTS - 1, number)
 
 
 def batch(*lines: bytes) -> bytes:
@@ -39,9 +43,9 @@ class TransferTest(MetaCase):
         super().setUp()
         self.load(self.client, ((account(i), b"%d" % BALANCE) for i in range(ACCOUNTS)))
         self.load(self.client, ((b"%s-%d" % (account(i), j), b"filler") for i in range(ACCOUNTS) for j in range(FILLERS)))
+        self.load(self.client, ((key, b"c0") for i in range(PAIRS) for key in pair(i)))
         self.assertEqual(self.sum(self.client), SUM)  # and draws a map
         self.threads = Threads(self.server.port)
-        self.ended = threading.Event()
 
     def sum(self, client, more: bytes = b"") -> int:
         line = client.ask(b"mc a p X Ms" + more)
@@ -91,6 +95,10 @@ class TransferTest(MetaCase):
             return
         backward = b" r" if chance.random() < 0.5 else b""
         page = ask_page(client, b"mr a p v X" + backward)
+        values = {key: value for key, value, _ in page.items}
+        for number in range(PAIRS):
+            ahead = len(values[pair(number)[0]]) - len(values[pair(number)[1]])
+            assert ahead in (0, 1), f"single writes in the order sent: {ahead}"
         balances = [int(value) for _, value, _ in page.items if value.isdigit()]
         assert (len(balances), sum(balances), page.cursor) == (ACCOUNTS, SUM, None)
 
@@ -103,9 +111,16 @@ class TransferTest(MetaCase):
         assert client.line().startswith(b"filler"), key
         assert client.line() == b"END"
 
+    def count(self, client, chance) -> None:
+        """Two single writes, the earlier key first: a page sees none, the first, or both."""
+        for key in pair(client.number % PAIRS):
+            client.send(b"append %s 0 0 1\r\n.\r\n" % key)
+        assert [client.line(), client.line()] == [b"STORED", b"STORED"]
+
     def repeat(self, what, times: int):
         def work(client, number):
             chance = random.Random(number * 1000 + times)
+            client.number = number
             for _ in range(times):
                 what(client, chance)
         return work
@@ -117,7 +132,8 @@ class TransferTest(MetaCase):
 
     def test_the_sum_stays(self):
         each = scaled(250, 60)
-        self.run_all((self.transfer, 4, each), (self.fail, 2, each), (self.look, 3, each), (self.fill, 3, each))
+        self.run_all((self.transfer, 3, each), (self.fail, 1, each), (self.look, 3, each), (self.fill, 2, each),
+                     (self.count, PAIRS, each))
         self.assertEqual(self.sum(self.client), SUM)
         self.assertEqual(ask_page(self.client, b"mr new p").items, [], "what a failed batch made")
 
@@ -156,7 +172,7 @@ class TransferTest(MetaCase):
 
         each = scaled(150, 40)
         self.run_all((make, 2, each), (unmake, 2, each), (expire, 1, each // 2), (see, 3, each), (self.fill, 2, each),
-                     (self.look, 1, each))
+                     (self.look, 1, each), (self.count, 3, each))
         self.assertEqual(self.sum(self.client), SUM)
 
     def test_those_who_go_away_leave_nothing_half_done(self):
