@@ -136,6 +136,16 @@ class BatchTest(BatchCase):
                 at += len(pieces[-1])
             self.assertEqual(converse(self.server.port, pieces), expected)
 
+    def test_large_values_in_pieces(self):
+        values = [bytes(range(256)) * size for size in (4096, 3000, 1)]
+        stream = batch(*(ms(b"large%d" % i, value) for i, value in enumerate(values)), b"mg large0 s\r\n")
+        for step in (len(stream), 16383, 65537):
+            received = converse(self.server.port, [stream[i:i + step] for i in range(0, len(stream), step)])
+            self.assertEqual(received, b"HD\r\n" * 3 + b"HD s%d\r\nHD\r\n" % len(values[0]))
+            for i, value in enumerate(values):
+                self.assertTrue(self.other.get(b"large%d" % i) == value, i)
+            self.assertEqual(self.client.ask(b"flush_all"), b"OK")
+
     def test_a_client_that_leaves_in_the_middle_has_done_nothing(self):
         self.client.set(b"old", b"1")
         before = self.contents()
@@ -184,6 +194,25 @@ class BatchLimitTest(BatchCase):
         sender.join()
         self.assert_rss_below(400)
         self.assertEqual(self.contents(), [])
+
+
+@mxkv_only("mb")
+class BatchMemoryTest(BatchCase):
+    options = Options(memory_mib=64, settings=(("memory.when_full", "error"), ("limits.batch_bytes", "1GiB"), ("limits.batch_lines", "65536")))
+
+    def test_a_batch_that_does_not_fit_is_told_and_gives_all_back(self):
+        self.assertEqual(self.client.set(b"old", b"1"), b"STORED")
+        before = self.contents()
+        line = b"md old\r\n" + ms(b"large", b"v" * 1_000_000)
+        stream = b"mb 400\r\n" + line * 200
+        for _ in range(scaled(5, 2)):
+            reply = self.answered(stream)
+            self.assertRegex(reply, rb"^EX \d+ SERVER_ERROR out of memory storing object\r\n$")
+            self.assertLess(int(reply.split(b" ")[1]), 400)
+            self.assertEqual(self.contents(), before)
+            # What it had kept is there for others.
+            self.assertEqual(self.answered(batch(*(ms(b"k%d" % i, b"v" * 1_000_000) for i in range(10)))), b"HD\r\n" * 11)
+            self.assertEqual(self.answered(batch(*(b"md k%d q\r\n" % i for i in range(10)))), b"HD\r\n")
 
 
 @mxkv_only("mb")
