@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
 constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine"};
 constexpr std::array<std::string_view, 2> kWhenFullWords{"evict", "error"};
 constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
+constexpr std::array<std::string_view, 2> kIntervalOrderWords{"toggle", "queue"};
 constexpr std::array<std::string_view, 3> kRebalanceWords{"off", "pools", "objects"};
 constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
 constexpr std::array<std::string_view, 2> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling"};
@@ -196,6 +197,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     choice(section, "inner", options.index.inner, kNodePrimitiveWords);
   });
   visitor.section("toggle", [&](SchemaVisitor& section) {
+    choice(section, "order", options.toggle.order, kIntervalOrderWords);
     ranged(section, "buckets", options.toggle.buckets, kCount, {1, 1000, "auto"});
     ranged(section, "slots", options.toggle.slots_per_bucket, kCount, {1, 64});
     choice(section, "inner", options.toggle.inner, kBoolWords);

@@ -86,8 +86,15 @@ struct EpochOptions {
   std::size_t advance_bytes = 4U << 20U;  ///< retired bytes of one worker that advance the epoch early
 };
 
+/// How operations on intervals are kept apart.
+enum class interval_order : std::uint8_t {
+  toggle,  ///< by buckets [To 3]
+  queue,   ///< by one queue under one latch, as interval locks do: the baseline
+};
+
 /// How operations on intervals are scheduled [To 3].
 struct ToggleOptions {
+  interval_order order = interval_order::toggle;
   std::uint32_t buckets = 0;           ///< 0: as many as there are workers
   std::uint32_t slots_per_bucket = 8;  ///< inner buckets; at most Toggle::kMostInner
   bool inner = true;                   ///< whether there is an inner mode at all

@@ -38,6 +38,9 @@ Toggle::Toggle(Runtime& runtime, const ToggleOptions& options)
   if (inner_count_ == 0 || inner_count_ > kMostInner) {
     throw std::invalid_argument("a bucket has 1 to 64 slots");
   }
+  if (options.order == interval_order::queue) {
+    queue_ = std::make_unique<IntervalQueue>();
+  }
   buckets_ = std::make_unique<Bucket[]>(count_);
   for (std::size_t i = 0; i < count_; ++i) {
     buckets_[i].host = WorkerId{static_cast<std::uint16_t>(i % workers_)};
@@ -47,6 +50,10 @@ Toggle::Toggle(Runtime& runtime, const ToggleOptions& options)
 Toggle::~Toggle() = default;
 
 void Toggle::submit(ToggleOperation& operation, Worker& worker) {
+  if (queue_ != nullptr) {
+    enter_queue(operation, worker);
+    return;
+  }
   go_to(operation, place(operation), worker);
 }
 
@@ -249,6 +256,12 @@ ToggleStats Toggle::stats() const noexcept {
 
 std::size_t Toggle::discard_waiting(Runtime& runtime) noexcept {
   std::size_t discarded = 0;
+  if (queue_ != nullptr) {
+    for (const IntervalQueue::Entry& waiting : queue_->take_waiting()) {
+      waiting.task->task_class().discard(*waiting.task, runtime.worker(buckets_[0].host));
+      ++discarded;
+    }
+  }
   for (std::size_t i = 0; i < count_; ++i) {
     Bucket& bucket = buckets_[i];
     Worker& host = runtime.worker(bucket.host);

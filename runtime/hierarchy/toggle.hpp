@@ -29,6 +29,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/hierarchy/interval_queue.hpp"
 #include "runtime/hierarchy/slots.hpp"
 #include "runtime/options.hpp"
 #include "runtime/scheduler/runtime.hpp"
@@ -167,6 +168,9 @@ class Toggle {
   void end_outer(Bucket& bucket, std::uint32_t first, Worker& worker);
   void go_to(ToggleOperation& operation, std::uint32_t bucket, Worker& worker);
   void release(std::uint32_t bucket, std::uint32_t first, Worker& worker);
+  void enter_queue(ToggleOperation& operation, Worker& worker);
+  void place_in_queue(IntervalQueue::Entry& entry) noexcept;
+  void leave_queue(ToggleOperation& operation, Worker& worker);
 
   std::size_t count_;
   std::uint32_t inner_count_;
@@ -175,6 +179,7 @@ class Toggle {
   std::size_t workers_;
   std::unique_ptr<Bucket[]> buckets_;
   std::atomic<std::uint32_t> map_version_{1};
+  std::unique_ptr<IntervalQueue> queue_;  ///< in place of the buckets
 };
 
 template <class Derived>

@@ -116,7 +116,36 @@ bool Toggle::begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker) {
   return true;
 }
 
+void Toggle::place_in_queue(IntervalQueue::Entry& entry) noexcept {
+  auto& operation = static_cast<ToggleOperation&>(*entry.task);
+  static_cast<void>(place(operation));
+  entry.slots = operation.slots_;
+  entry.shared = operation.shared_;
+}
+
+void Toggle::enter_queue(ToggleOperation& operation, Worker& worker) {
+  if (queue_->enter(operation, [this](IntervalQueue::Entry& entry) { place_in_queue(entry); })) {
+    begin(operation, worker);
+  }
+}
+
+void Toggle::leave_queue(ToggleOperation& operation, Worker& worker) {
+  const SlotInterval slots = operation.slots_;
+  Bucket& bucket = buckets_[slots.first / inner_count_];
+  bucket.operations.fetch_add(1, std::memory_order_relaxed);
+  bucket.of_many.fetch_add(slots.last / inner_count_ > slots.first / inner_count_ ? 1 : 0,
+                           std::memory_order_relaxed);
+  for (MxTask* const next : queue_->leave(operation, map_version_.load(std::memory_order_acquire),
+                                          [this](IntervalQueue::Entry& entry) { place_in_queue(entry); })) {
+    begin(static_cast<ToggleOperation&>(*next), worker);
+  }
+}
+
 void Toggle::finished(ToggleOperation& operation, Worker& worker) {
+  if (queue_ != nullptr) {
+    leave_queue(operation, worker);
+    return;
+  }
   const std::uint32_t first = operation.slots_.first / inner_count_;
   const std::uint32_t slot = operation.slots_.first % inner_count_;
   Bucket& bucket = buckets_[first];

@@ -61,7 +61,10 @@ TEST(Toggle, OperationsThatWaitArePlacedAnewWhenTheMapChanges) {
     SCOPED_TRACE(seed);
     Random random{seed};
     const std::size_t workers = 1 + random.below(3);
-    ToggleMachine world{workers, {.buckets = 4, .slots_per_bucket = 4}};
+    ToggleMachine world{workers,
+                        {.order = seed % 3 == 0 ? interval_order::queue : interval_order::toggle,
+                         .buckets = 4,
+                         .slots_per_bucket = 4}};
     std::size_t operations = 0;
     for (int i = 0; i < 1500; ++i) {
       switch (random.below(8)) {

@@ -112,7 +112,8 @@ inline RuntimeOptions helping(std::size_t workers) {
 }
 
 inline ToggleOptions random_options(Random& random) {
-  return {.buckets = static_cast<std::uint32_t>(1 + random.below(5)),
+  return {.order = random.below(4) == 0 ? interval_order::queue : interval_order::toggle,
+          .buckets = static_cast<std::uint32_t>(1 + random.below(5)),
           .slots_per_bucket = static_cast<std::uint32_t>(1 + random.below(6)),
           .inner = random.below(4) != 0,
           .stealing = random.below(4) != 0};
