@@ -163,6 +163,8 @@ class Toggle {
   /// And those of the list behind it that share with it; `left` counts them down.
   void begin_together(ToggleOperation& first, Bucket& bucket, TaskList& behind,
                       std::atomic<std::uint32_t>& left, Worker& worker);
+  /// The `turn`-th of them, where there is time for it.
+  void begin_beside(ToggleOperation& operation, std::size_t turn, Worker& worker);
   /// What is next in a slot's inner bucket; false: nothing is.
   bool begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker);
   void end_outer(Bucket& bucket, std::uint32_t first, Worker& worker);

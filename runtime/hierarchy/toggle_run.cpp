@@ -92,18 +92,24 @@ void Toggle::begin_together(ToggleOperation& first, Bucket& bucket, TaskList& be
   left.store(others + 1, std::memory_order_release);
   bucket.shared.fetch_add(others + 1, std::memory_order_relaxed);
   begin(first, worker);
-  std::size_t at = worker.id().index();
-  while (MxTask* const next = together.pop_front()) {
-    auto& operation = static_cast<ToggleOperation&>(*next);
-    at = at + 1 < workers_ ? at + 1 : 0;
-    if (!stealing_ || at == worker.id().index()) {
-      begin(operation, worker);
-    } else {
-      operation.phase_ = ToggleOperation::phase::sent;
-      operation.annotate(WorkerId{static_cast<std::uint16_t>(at)});
-      worker.spawn(next);
-    }
+  for (std::size_t turn = 1; MxTask* const next = together.pop_front(); ++turn) {
+    begin_beside(static_cast<ToggleOperation&>(*next), turn, worker);
   }
+}
+
+// In a slot: whoever is idle takes it, since other slots may be open. In an outer part nothing else is, and
+// who began the group would be through with its own before it lets others take theirs: workers in turn.
+void Toggle::begin_beside(ToggleOperation& operation, std::size_t turn, Worker& worker) {
+  const WorkerId at{static_cast<std::uint16_t>((worker.id().index() + turn) % workers_)};
+  if (stealing_ && operation.inner_) {
+    operation.annotate(locality::immediate);
+  } else if (stealing_ && at != worker.id()) {
+    operation.phase_ = ToggleOperation::phase::sent;
+    operation.annotate(at);
+    worker.spawn(&operation);
+    return;
+  }
+  begin(operation, worker);
 }
 
 bool Toggle::begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker) {

@@ -94,6 +94,19 @@ TEST(ToggleShared, WithoutStealingTheyAreInsideAtOnceOnTheHost) {
   expect_meeting(world, {1, 2}, 4);
 }
 
+TEST(ToggleShared, SeveralWorkersRunThoseThatBeginTogether) {
+  for (const SlotInterval slots : {SlotInterval{1, 1}, SlotInterval{0, 1}, SlotInterval{1, 6}}) {
+    ToggleMachine world{3, {.buckets = 3, .slots_per_bucket = 3}};
+    world.start(0, {.slots = {0, 8}, .steps = kLong});
+    for (int i = 0; i < 9; ++i) {
+      world.start(0, {.slots = slots, .steps = kLong, .shared = true});
+    }
+    world.machine.run_until_idle();
+    world.expect_ended(10);
+    EXPECT_GT(*std::min_element(world.yard.by_worker.begin(), world.yard.by_worker.begin() + 3), 0U);
+  }
+}
+
 // A group from one bucket and an operation of another, in the buckets that both touch.
 TEST(ToggleShared, GroupsOfDifferentBucketsShareWhatBothHold) {
   ToggleMachine world{1, {.buckets = 3, .slots_per_bucket = 2, .inner = false}};
