@@ -102,6 +102,7 @@ template <class Work>
 RunResult run_by_toggle(Work& work, const RunOptions& options) {
   runtime::RuntimeOptions machine;
   machine.stealing = runtime::stealing_scope::machine;  // idle workers take what ToggleOptions lets them
+  machine.spin_rounds = 100'000;  // threads that wait for interval locks do not sleep either
   for (std::uint64_t i = 0; i < options.workers; ++i) {
     machine.workers.emplace_back().pinned = false;
   }
