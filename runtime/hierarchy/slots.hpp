@@ -40,6 +40,8 @@ class SlotMap {
   [[nodiscard]] std::uint32_t slots() const noexcept {
     return static_cast<std::uint32_t>(separators_.size()) + 1;
   }
+  /// The least key of a slot that is not the first.
+  [[nodiscard]] const Key& begin_of(std::uint32_t slot) const noexcept { return separators_[slot - 1]; }
   template <class AnyKey>
   [[nodiscard]] std::uint32_t slot_of(const AnyKey& key) const noexcept {
     const auto at = std::upper_bound(separators_.begin(), separators_.end(), key, Less{});

@@ -172,8 +172,9 @@ void Batch::abandon(runtime::Worker& worker) noexcept {
 void Batch::settle() {
   std::vector<std::uint32_t> order(lines_.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [this](std::uint32_t one, std::uint32_t other) {
-    return lines_[one]->key() < lines_[other]->key();
+  std::sort(order.begin(), order.end(), [this](std::uint32_t one, std::uint32_t other) {
+    const int compared = lines_[one]->key().compare(lines_[other]->key());
+    return compared != 0 ? compared < 0 : one < other;
   });
   key_of_.resize(lines_.size());
   for (const std::uint32_t line : order) {

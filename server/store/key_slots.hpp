@@ -32,6 +32,12 @@ class KeySlots {
 
   [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
   [[nodiscard]] std::uint32_t count() const noexcept { return map().slots(); }
+  /// The least key of a slot that is not the first. Good until the caller's task ends.
+  [[nodiscard]] std::string_view begin_of(std::uint32_t slot) const noexcept { return map().begin_of(slot); }
+  /// About how many items a slot had when the map was drawn.
+  [[nodiscard]] std::uint64_t items_a_slot() const noexcept {
+    return items_a_slot_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint32_t slot_of(std::string_view key) const noexcept { return map().slot_of(key); }
   /// From the slot of one key to that of another, which should not be less.
   [[nodiscard]] runtime::SlotInterval slots_of(std::string_view low, std::string_view high) const noexcept {
@@ -46,7 +52,8 @@ class KeySlots {
   [[nodiscard]] runtime::SlotInterval all() const noexcept { return {0, most_ - 1}; }
 
   /// With all slots held and closed. At most `most` slots.
-  void replace(std::unique_ptr<Map> map, runtime::Worker& worker) {
+  void replace(std::unique_ptr<Map> map, std::uint64_t items, runtime::Worker& worker) {
+    items_a_slot_.store(items / map->slots(), std::memory_order_relaxed);
     MXKV_ASSERT(map->slots() <= most_, "there are buckets for all slots");
     Map* const old = map_.exchange(map.release(), std::memory_order_acq_rel);  // pairs with map()
     worker.retire(old, kind_, sizeof(Map));
@@ -56,6 +63,7 @@ class KeySlots {
   [[nodiscard]] const Map& map() const noexcept { return *map_.load(std::memory_order_acquire); }
 
   std::atomic<Map*> map_;
+  std::atomic<std::uint64_t> items_a_slot_{0};  // relaxed: a hint
   runtime::ReclaimKind kind_;
   std::uint32_t most_;
 };

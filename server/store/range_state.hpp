@@ -42,6 +42,7 @@ struct RangeState {
   bool base64 = false;
   bool want_cursor = false;     ///< even if only the client's limit ends the page
   bool ceiling = false;         ///< a ceiling, not the client, would end the page
+  bool holds_part = false;      ///< a page without a far bound: only of some slots is held
   bool skip_start = false;      ///< the first key itself is not wanted
   bool more = false;            ///< the page ended before the range did
   bool too_many = false;        ///< more items than an operation may hold

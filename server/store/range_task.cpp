@@ -1,7 +1,10 @@
 #include "server/store/range_task.hpp"
 
+#include <utility>
+
 #include "protocol/cursor.hpp"
 #include "protocol/reply.hpp"
+#include "server/store/key_locks.hpp"
 #include "server/store/meta_reply.hpp"
 
 namespace mxkv::server {
@@ -33,6 +36,7 @@ RangeTask::RangeTask(const runtime::TaskClass* task_class, ItemTree& tree,
   state.base64 = request.base64 || state.meta != nullptr;  // then no key is refused
   state.want_cursor = request.want_cursor;
   set_bounds(request);
+  state.holds_part = request.locked && state.far == RangeState::far_bound::none;
 }
 
 void RangeLeaf::write_meta_item(const Item::View& item) {
@@ -90,7 +94,30 @@ void RangeTask::write_cursor_line(ReplyQueue& queue) {
   queue.commit(address_.ticket, protocol::write_text(out, protocol::kCrLf));
 }
 
+void RangeTask::begin(KeyLock& lock, runtime::Worker& worker) {
+  hold(lock, worker);
+  end_with_part(lock.slots(), worker.local<WorkerContext>().locks->slots);
+  start(worker);
+}
+
+// Nothing was in that part: on from its end, and to the end of all.
+runtime::step RangeTask::hold_more(runtime::Worker& worker) {
+  set_key({state_->far_key, state_->far_bytes});
+  leave_tree(*this);
+  worker.unpin(*this);
+  std::exchange(state_->lock, nullptr)->release(worker);
+  KeyLock::create(worker, *worker.local<WorkerContext>().locks, *this, worker.id())->start(worker);
+  return runtime::step::parked;
+}
+
 runtime::step RangeTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
+  if (std::exchange(state_->holds_part, false)) {
+    state_->far = RangeState::far_bound::none;
+    if (state_->items == 0 && !state_->more) {
+      return hold_more(worker);
+    }
+    state_->more = true;
+  }
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_scan);
   context.counters.count(counter::scan_items, state_->items);

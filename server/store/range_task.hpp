@@ -2,6 +2,9 @@
 //
 // A page ends at the client's limit, at the far bound, or at one of the server's ceilings (items, bytes,
 // time), which leave a cursor. Nothing is allocated an item.
+//
+// With X the range is held while the page is read. One without a far bound is not held to its end, which may
+// be far away: only as much as should do for a page, which ends there.
 #pragma once
 
 #include "server/store/range_leaf.hpp"
@@ -28,12 +31,10 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
 
   // --- For KeyLock ---
   [[nodiscard]] bool only_reads() const noexcept { return true; }
-  void begin(KeyLock& lock, runtime::Worker& worker) {
-    hold(lock, worker);
-    start(worker);
-  }
+  void begin(KeyLock& lock, runtime::Worker& worker);
 
  private:
+  runtime::step hold_more(runtime::Worker& worker);
   void write_end(ReplyQueue& queue);
   void write_meta_end(ReplyQueue& queue, bool goes_on);
   void write_cursor_line(ReplyQueue& queue);

@@ -70,14 +70,37 @@ void RangeWalk::limit(const protocol::RangeRequest& request, const RangeLimits& 
 void RangeWalk::hold(KeyLock& lock, runtime::Worker& worker) noexcept {
   state_->lock = &lock;
   state_->moment_us = worker.now_us();
-  state_->deadline_ns += worker.now_ns() - state_->created_ns;
+  state_->deadline_ns += worker.now_ns() - std::exchange(state_->created_ns, worker.now_ns());
+}
+
+/// Of slots in walking order, those that should do for a page.
+runtime::SlotInterval RangeWalk::part_of(const runtime::SlotInterval& all,
+                                         const KeySlots& slots) const noexcept {
+  const std::uint64_t items = slots.items_a_slot();
+  const std::uint64_t behind = items == 0 ? slots.most() : 1 + 2 * state_->item_limit / items;
+  const auto more = static_cast<std::uint32_t>(std::min<std::uint64_t>(behind, all.last - all.first));
+  return state_->reverse ? runtime::SlotInterval{all.last - more, all.last}
+                         : runtime::SlotInterval{all.first, all.first + more};
+}
+
+void RangeWalk::end_with_part(const runtime::SlotInterval& held, const KeySlots& slots) noexcept {
+  state_->holds_part =
+      state_->holds_part && (state_->reverse ? held.first > 0 : held.last + 1 < slots.count());
+  if (!state_->holds_part) {
+    return;
+  }
+  const std::string_view end = slots.begin_of(state_->reverse ? held.first : held.last + 1);
+  state_->far = state_->reverse ? RangeState::far_bound::inclusive : RangeState::far_bound::exclusive;
+  std::copy(end.begin(), end.end(), state_->far_key);
+  state_->far_bytes = static_cast<std::uint8_t>(end.size());
 }
 
 runtime::SlotInterval RangeWalk::held_slots(const KeySlots& slots) const noexcept {
   const std::string_view far{state_->far_key, state_->far_bytes};
   const bool by_prefix = state_->far == RangeState::far_bound::prefix;
   if (state_->far == RangeState::far_bound::none) {
-    return state_->reverse ? slots.slots_of({}, key()) : slots.from(key());
+    const runtime::SlotInterval all = state_->reverse ? slots.slots_of({}, key()) : slots.from(key());
+    return state_->holds_part ? part_of(all, slots) : all;
   }
   if (state_->reverse) {
     return slots.slots_of(far, key());

@@ -41,6 +41,8 @@ class RangeWalk {
   void start_behind_prefix(std::string_view prefix) noexcept;
   /// The range is held from now on: this is the moment of the operation, and its time begins.
   void hold(KeyLock& lock, runtime::Worker& worker) noexcept;
+  /// Of a page that holds a part: it ends where that ends.
+  void end_with_part(const runtime::SlotInterval& held, const KeySlots& slots) noexcept;
   /// Of an operation that goes over its range twice, and so writes no cursor.
   void note_start() noexcept;
   void back_to_start() noexcept;
@@ -54,6 +56,8 @@ class RangeWalk {
   ReplyAddress address_;
 
  private:
+  [[nodiscard]] runtime::SlotInterval part_of(const runtime::SlotInterval& all,
+                                              const KeySlots& slots) const noexcept;
   void set_start(const protocol::RangeBound& bound) noexcept;
 
   bool start_skipped_ = false;  ///< of note_start()

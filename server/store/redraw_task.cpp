@@ -48,7 +48,7 @@ step RedrawTask::finished(runtime::Worker& worker) {
 }
 
 void RedrawTask::begin(KeyLock& lock, runtime::Worker& worker) {
-  locks_->slots.replace(samples_->draw(locks_->slots.most()), worker);
+  locks_->slots.replace(samples_->draw(locks_->slots.most()), items_, worker);
   locks_->toggle.map_changed();
   lock.release(worker);
   worker.spawn(this);

@@ -33,10 +33,10 @@ class RedrawTask final : public index::SampleTask<RedrawTask, ItemTraits> {
   /// Walks for each slot that there may be.
   static constexpr std::size_t kWalksPerSlot = 8;
 
-  /// `drawing` is false again when it is through.
+  /// Over about `items` items; `drawing` is false again when it is through.
   RedrawTask(const runtime::TaskClass* task_class, ItemTree& tree, KeyLocks& locks,
-             std::atomic<bool>& drawing, std::uint64_t seed) noexcept
-      : SampleTask(task_class, tree, seed), locks_(&locks), drawing_(&drawing) {
+             std::atomic<bool>& drawing, std::uint64_t items, std::uint64_t seed)
+      : SampleTask(task_class, tree, seed), locks_(&locks), drawing_(&drawing), items_(items) {
     samples_ = new SlotSamples;
   }
 
@@ -59,6 +59,7 @@ class RedrawTask final : public index::SampleTask<RedrawTask, ItemTraits> {
   KeyLocks* locks_;
   SlotSamples* samples_;
   std::atomic<bool>* drawing_;
+  std::uint64_t items_;
   std::size_t walks_ = 0;
 };
 

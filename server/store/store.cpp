@@ -195,7 +195,7 @@ void Store::look_at_slots(runtime::Worker& worker) {
   drawn_items_ = items;
   drawn_added_ = added;
   context(worker.id()).counters.count(counter::slot_maps);
-  worker.create<RedrawTask>(tree_, locks_, drawing_, worker.random()())->start(worker);
+  worker.create<RedrawTask>(tree_, locks_, drawing_, items, worker.random()())->start(worker);
 }
 
 void Store::range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) {

@@ -1,14 +1,14 @@
 """Ranges that are held while something is done to them: mr, mc and mx with X, and mt."""
 
 from harness import Options, mxkv_only, scaled, wait_for
-from meta_ranges import MetaCase, all_items, ask_flags, ask_page, encoded, pages
+from meta_ranges import MetaCase, all_items, ask_flags, ask_page, delete_all, encoded, pages
 from scanning import UNHURRIED
 
 TOO_MANY = b"CLIENT_ERROR too many keys in the range"
 
 
 class LockedCase(MetaCase):
-    options = Options(workers=2, settings=(UNHURRIED, ("limits.locked_items", "5000")))
+    options = Options(workers=2, settings=(UNHURRIED, ("limits.locked_items", "5000"), ("limits.scan_items", "1000")))
 
     def setUp(self):
         super().setUp()
@@ -34,6 +34,26 @@ class LockedPageTest(LockedCase):
             self.assertEqual(ask_page(self.client, b"mr %s p b X" % encoded(prefix)).keys, found)
             self.assertEqual(ask_page(self.client, b"mr %s p b r X" % encoded(prefix)).keys, found[::-1])
             self.assertEqual(ask_flags(self.client, b"mx %s p b X" % encoded(prefix))[b"A"], b"%d" % len(found))
+
+    def test_pages_without_a_far_bound_go_on_to_the_end(self):
+        keys = [b"m%06d" % i for i in range(scaled(6000, 1500))]
+        self.load(self.client, ((key, b"1") for key in keys))
+        wait_for(lambda: self.client.ask(b"mc n p X") and int(self.client.stats(b"locks")["slot_maps"]) > 0, "a map is drawn")
+        for line in (b"mr m X", b"mr m A7 X", b"mr m o A300 X", b"mr - X v"):
+            with self.subTest(line):
+                found = [item[0] for item in all_items(self.client, line) if item[0] >= b"m"]
+                self.assertTrue(found == keys, "forward")
+        for line in (b"mr n r X", b"mr n r A90 X", b"mr - r X"):
+            with self.subTest(line):
+                found = [item[0] for item in all_items(self.client, line) if item[0] >= b"m"]
+                self.assertTrue(found == keys[::-1], "backward")
+        # Where nothing is for long.
+        self.assertEqual(sum(delete_all(self.client, b"mx m0 p")), len(keys))
+        self.load(self.client, ((key, b"1") for key in (keys[0], keys[-1])))
+        self.assertEqual(ask_page(self.client, b"mr %s o X" % keys[0]).keys, keys[-1:])
+        self.assertEqual(ask_page(self.client, b"mr %s o r X Hm" % keys[-1]).keys, keys[:1])
+        self.assertEqual(all_items(self.client, b"mr %s o r X" % keys[-1])[0][0], keys[0])
+        self.assertEqual(all_items(self.client, b"mr %s o r X" % keys[0])[0][0], b"k39")
 
     def test_requests_around_it_keep_their_order(self):
         for _ in range(scaled(200, 20)):
