@@ -113,7 +113,9 @@ class ToggleTask : public ToggleOperation {
 class Toggle {
  public:
   static constexpr std::uint32_t kMostInner = 64;
-  static constexpr std::uint32_t kOuterInRow = 8;
+  /// With 8, inner mode begins with two operations or so, too few to keep several workers busy
+  /// (figure-toggle-module).
+  static constexpr std::uint32_t kOuterInRow = 64;
   static constexpr std::uint32_t kMostTogether = 16;
 
   /// Start-up only. Throws std::invalid_argument where the options make no sense.

@@ -125,6 +125,20 @@ TEST(Toggle, WithoutInnerModeABucketRunsOneAfterTheOther) {
   EXPECT_EQ(world.toggle.stats().inner, 0U);
 }
 
+// Those of several slots come without end.
+TEST(Toggle, AnOperationOfOneSlotGetsItsTurn) {
+  ToggleMachine world{1, {.buckets = 1, .slots_per_bucket = 4}};
+  world.start(0, {.slots = {0, 3}, .steps = 1000, .name = 1});  // meanwhile the others come
+  world.start(0, {.slots = {1, 1}, .name = 2});
+  for (std::uint32_t i = 0; i < 3 * Toggle::kOuterInRow; ++i) {
+    world.start(0, {.slots = {0, 1}, .name = 3});
+  }
+  world.machine.run_until_idle();
+  world.expect_ended(2 + 3 * Toggle::kOuterInRow);
+  const auto& begun = world.yard.begun;
+  EXPECT_LE(std::find(begun.begin(), begun.end(), 2) - begun.begin(), Toggle::kOuterInRow + 1);
+}
+
 TEST(Toggle, BucketsRunSideBySide) {
   ToggleMachine world{2, {.buckets = 4, .slots_per_bucket = 2, .inner = false}};
   for (std::uint32_t bucket = 0; bucket < 4; ++bucket) {
