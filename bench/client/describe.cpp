@@ -21,6 +21,9 @@ void add_mix(Settings& settings, const Mix& mix) {
        {"insertproportion", mix.insert},
        {"multireadproportion", mix.multi_read},
        {"scanproportion", mix.scan},
+       {"lockedscanproportion", mix.locked_scan},
+       {"lockedtouchproportion", mix.locked_touch},
+       {"batchproportion", mix.batch},
        {"readmodifywriteproportion", mix.read_modify_write}}};
   for (const auto& [name, share] : shares) {
     if (share > 0) {
@@ -31,7 +34,17 @@ void add_mix(Settings& settings, const Mix& mix) {
   if (mix.multi_read > 0) {
     settings.emplace_back("multireadkeys", std::to_string(mix.multi_read_keys));
   }
-  if (mix.scan > 0) {
+  if (mix.locked_scan > 0) {
+    settings.emplace_back("lockedscanbounded", mix.locked_scan_bounded ? "true" : "false");
+  }
+  if (mix.locked_touch > 0) {
+    settings.emplace_back("lockedprefixbytes", std::to_string(mix.locked_prefix_bytes));
+    settings.emplace_back("lockedtouchseconds", std::to_string(mix.locked_touch_s));
+  }
+  if (mix.batch > 0) {
+    settings.emplace_back("batchlength", std::to_string(mix.batch_length));
+  }
+  if (mix.scan > 0 || mix.locked_scan > 0) {
     settings.emplace_back("minscanlength", std::to_string(mix.min_scan_length));
     settings.emplace_back("maxscanlength", std::to_string(mix.max_scan_length));
     settings.emplace_back("scanlengthdistribution",

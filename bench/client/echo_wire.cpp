@@ -40,6 +40,9 @@ class EchoWire final : public Wire {
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::read_modify_write:  // sent as its read and its update
+      case OperationKind::locked_scan:        // and these are for mxkv alone
+      case OperationKind::locked_touch:
+      case OperationKind::batch:
         break;
     }
     return kStoredBytes;

@@ -1,7 +1,10 @@
-// memcached's classic protocol, and mxkv's `scan` in the same style.
+// memcached's classic protocol, and mxkv's `scan` in the same style; what is atomic on many keys goes to
+// many_keys_wire.cpp.
 #include <limits>
+#include <memory>
 #include <string>
 
+#include "bench/client/memcached_text.hpp"
 #include "bench/client/text.hpp"
 #include "bench/client/wire.hpp"
 
@@ -57,9 +60,10 @@ class MemcachedWire final : public Wire {
   explicit MemcachedWire(const RecordShape& shape)
       : shape_(shape),
         constant_bytes_(shape.fields.constant_record_bytes().value_or(kVarying)),
-        value_tail_(" 0 " + std::to_string(constant_bytes_) + "\r\n") {}
+        value_tail_(" 0 " + std::to_string(constant_bytes_) + "\r\n"),
+        many_keys_(make_many_keys_wire(shape)) {}
 
-  void write_request(const Operation& operation, ByteQueue& out, ReplyState& /*state*/) const override {
+  void write_request(const Operation& operation, ByteQueue& out, ReplyState& state) const override {
     if (operation.kind == OperationKind::multi_read) {
       write_multi_get(operation, out);
       return;
@@ -78,6 +82,10 @@ class MemcachedWire final : public Wire {
         *at++ = ' ';
         at = put_number(at, operation.scan_length);
         break;
+      case OperationKind::locked_scan:
+      case OperationKind::locked_touch:
+      case OperationKind::batch:
+        return many_keys_->write_request(operation, out, state);
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::multi_read:         // is written already
@@ -99,6 +107,10 @@ class MemcachedWire final : public Wire {
         return read_scan(operation, input, state);
       case OperationKind::multi_read:
         return read_multi_get(operation, input, state);
+      case OperationKind::locked_scan:
+      case OperationKind::locked_touch:
+      case OperationKind::batch:
+        return many_keys_->read_reply(operation, input, state);
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::read_modify_write:  // sent as its read and its update
@@ -133,20 +145,9 @@ class MemcachedWire final : public Wire {
     return shape_.fields.record_matches(key_hash, data);
   }
 
-  /// A line that is none of the expected replies: an error the server names, or nonsense.
-  static Step read_other(std::string_view input) noexcept {
-    const auto line = first_line(input);
-    if (!line) {
-      return {};
-    }
-    const bool refused =
-        *line == "ERROR" || line->starts_with("SERVER_ERROR") || line->starts_with("CLIENT_ERROR");
-    return {input.find('\n') + 1, refused || *line == "NOT_STORED" ? Outcome::error : Outcome::out_of_step};
-  }
-
   static Step read_set(std::string_view input) noexcept {
     constexpr std::string_view kStored = "STORED\r\n";
-    return input.starts_with(kStored) ? Step{kStored.size(), Outcome::ok} : read_other(input);
+    return input.starts_with(kStored) ? Step{kStored.size(), Outcome::ok} : read_refusal(input);
   }
 
   /// Compares with the one right reply, built from the request; anything else goes the long way.
@@ -170,7 +171,7 @@ class MemcachedWire final : public Wire {
 
   Step read_other_get(const Operation& operation, std::string_view input) const {
     if (!input.starts_with(kValue)) {
-      return input.starts_with(kEnd) ? Step{kEnd.size(), Outcome::not_found} : read_other(input);
+      return input.starts_with(kEnd) ? Step{kEnd.size(), Outcome::not_found} : read_refusal(input);
     }
     const Item item = read_item(input);
     if (item.status != Item::Status::complete) {
@@ -202,7 +203,7 @@ class MemcachedWire final : public Wire {
       return {item.bytes, Outcome::incomplete};
     }
     const bool ends = input.starts_with(kEnd);
-    const Step step = ends ? Step{kEnd.size(), multi_get_outcome(state, count)} : read_other(input);
+    const Step step = ends ? Step{kEnd.size(), multi_get_outcome(state, count)} : read_refusal(input);
     if (step.outcome != Outcome::incomplete) {
       state.parts = 0;
       state.right = true;
@@ -249,7 +250,7 @@ class MemcachedWire final : public Wire {
       const bool right = check.finish(loaded, operation, state.more_remains);
       return {kEnd.size(), right ? Outcome::ok : (none ? Outcome::not_found : Outcome::wrong)};
     }
-    const Step other = read_other(input);
+    const Step other = read_refusal(input);
     if (other.outcome != Outcome::incomplete) {
       check = ScanCheck{};
     }
@@ -259,6 +260,7 @@ class MemcachedWire final : public Wire {
   RecordShape shape_;
   std::size_t constant_bytes_;  // of every value, or kVarying
   std::string value_tail_;      // of the right reply's first line, with its end
+  std::unique_ptr<Wire> many_keys_;
 };
 
 }  // namespace

@@ -211,6 +211,11 @@ void check_together(PropertyReader& properties, const Options& options) {
   if (workload.operation_count == 0 && options.max_execution_s == 0) {
     properties.complain("operationcount", "0 needs maxexecutiontime");
   }
+  if (const auto property = property_of_mxkv(workload.mix);
+      !property.empty() && options.server_kind != ServerKind::mxkv) {
+    properties.complain(property, "only mxkv has it");
+    return;
+  }
   const bool scans = workload.mix.scan > 0;
   const bool many = workload.mix.multi_read > 0;
   const bool points =

@@ -56,6 +56,9 @@ class RedisWire final : public Wire {
       case OperationKind::insert:
       case OperationKind::multi_read:         // is written already
       case OperationKind::read_modify_write:  // sent as its read and its update
+      case OperationKind::locked_scan:        // and these are for mxkv alone
+      case OperationKind::locked_touch:
+      case OperationKind::batch:
         write_record(operation, key, out);
         break;
     }
@@ -75,6 +78,9 @@ class RedisWire final : public Wire {
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::read_modify_write:
+      case OperationKind::locked_scan:
+      case OperationKind::locked_touch:
+      case OperationKind::batch:
         break;
     }
     return read_written(operation, input, state);

@@ -61,7 +61,8 @@ void append_verified(std::string& out, const Tally& tally) {
   std::uint64_t verified = 0;
   std::uint64_t wrong = 0;
   std::uint64_t missing = 0;
-  for (const OperationKind kind : {OperationKind::read, OperationKind::scan, OperationKind::multi_read}) {
+  for (const OperationKind kind :
+       {OperationKind::read, OperationKind::scan, OperationKind::multi_read, OperationKind::locked_scan}) {
     verified += tally.of(kind).ok;
     wrong += tally.of(kind).wrong;
     missing += tally.of(kind).not_found;

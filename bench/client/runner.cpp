@@ -203,9 +203,10 @@ class Run {
 runtime::Result<RunResult> run_client(const Options& options) {
   const WorkloadSpec& spec = options.workload;
   const KeyFormat keys(spec.zero_padding);
-  RecordShape shape{keys, FieldFormat(spec.fields, keys), nullptr, MultiReadKeys(spec)};
+  RecordShape shape{keys, FieldFormat(spec.fields, keys), nullptr, MultiReadKeys(spec),
+                    ManyKeysShape(spec.mix)};
   std::unique_ptr<LoadedKeys> loaded;
-  if (!spec.load && spec.mix.scan > 0) {
+  if (!spec.load && spec.mix.ranges()) {
     loaded = std::make_unique<LoadedKeys>(
         spec, keys, options.server_kind == ServerKind::redis ? ScanOrder::score : ScanOrder::key);
     shape.loaded = loaded.get();

@@ -48,6 +48,21 @@ std::size_t LoadedKeys::find(std::uint64_t hash) const noexcept {
   return static_cast<std::size_t>(at - hashes_.begin());
 }
 
+std::size_t LoadedKeys::count_prefix(std::string_view prefix) const noexcept {
+  // The first bytes of a key against the prefix: all that are less come first, then all that are equal.
+  const auto compare = [this, prefix](std::uint64_t hash) {
+    std::array<char, KeyFormat::kMaxBytes> key;
+    return std::string_view(key.data(), format_.write(hash, key.data()))
+        .substr(0, prefix.size())
+        .compare(prefix);
+  };
+  const auto first = std::partition_point(hashes_.begin(), hashes_.end(),
+                                          [&compare](std::uint64_t hash) { return compare(hash) < 0; });
+  const auto end = std::partition_point(first, hashes_.end(),
+                                        [&compare](std::uint64_t hash) { return compare(hash) == 0; });
+  return static_cast<std::size_t>(end - first);
+}
+
 void ScanCheck::begin(const LoadedKeys& loaded, const Operation& scan) noexcept {
   *this = ScanCheck{};
   started_ = true;

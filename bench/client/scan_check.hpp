@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "bench/workload/keys.hpp"
@@ -29,6 +30,8 @@ class LoadedKeys {
   /// Position of the first loaded key that is not before that of `hash`; by score, of the first with its
   /// score.
   [[nodiscard]] std::size_t find(std::uint64_t hash) const noexcept;
+  /// How many loaded keys begin with `prefix`; by key only.
+  [[nodiscard]] std::size_t count_prefix(std::string_view prefix) const noexcept;
   /// Whether `left` comes before `right` in a scan.
   [[nodiscard]] bool before(std::uint64_t left, std::uint64_t right) const noexcept;
   /// Whether a scan from `start` may begin with `first`.

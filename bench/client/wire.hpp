@@ -66,16 +66,32 @@ class Wire {
   virtual Step read_reply(const Operation& operation, std::string_view input, ReplyState& state) const = 0;
 };
 
+/// What operations on many keys at once are.
+struct ManyKeysShape {
+  ManyKeysShape() = default;
+  explicit ManyKeysShape(const Mix& mix) noexcept
+      : scans_bounded(mix.locked_scan_bounded),
+        prefix_bytes(mix.locked_prefix_bytes),
+        touch_s(mix.locked_touch_s) {}
+
+  bool scans_bounded = false;
+  std::size_t prefix_bytes = KeyFormat::kMaxBytes;
+  std::uint32_t touch_s = 0;
+};
+
 /// What all protocols share: the shape of keys and values.
 struct RecordShape {
   KeyFormat keys{1};
   FieldFormat fields{FieldSpec{}, keys};
-  const LoadedKeys* loaded = nullptr;  ///< needed for scans only; outlives the wire
+  const LoadedKeys* loaded = nullptr;  ///< needed for ranges only; outlives the wire
   MultiReadKeys multi_keys{};          ///< needed for multi-reads only
+  ManyKeysShape many{};                ///< needed for locked ranges and batches only
 };
 
-/// memcached's classic text protocol, with mxkv's scan.
+/// memcached's classic text protocol, with mxkv's scan, locked ranges and batches.
 std::unique_ptr<Wire> make_memcached_wire(const RecordShape& shape);
+/// The latter two alone.
+std::unique_ptr<Wire> make_many_keys_wire(const RecordShape& shape);
 struct RedisOptions {
   bool hashes = true;   ///< a record is a hash of its fields; otherwise one string
   bool indexed = true;  ///< inserts add the key to a sorted set, which scans need

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bench/workload/choosers.hpp"
+#include "bench/workload/locked_prefix.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -15,8 +16,22 @@ constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostRecordBytes = std::uint64_t{512} << 20;
 constexpr std::uint64_t kMostScanLength = std::numeric_limits<std::uint32_t>::max() - 1;
 constexpr std::uint64_t kMostMultiReadKeys = 1'000'000;
+constexpr std::uint64_t kMostBatchLength = 65'536;  // as mxkvd's limits.batch_lines
+constexpr std::uint64_t kMostTouchS = 2'592'000;    // more would be a date
 constexpr double kMostShare = 1e9;
 constexpr double kMostRetryIntervalS = 20;  // below the silence that ends a run
+
+/// What is atomic on many keys; where a prefix ends depends on the keys, and is read when they are known.
+void read_many_keys(PropertyReader& properties, Mix& mix) {
+  mix.locked_scan = properties.real("lockedscanproportion", 0, 0, kMostShare);
+  mix.locked_touch = properties.real("lockedtouchproportion", 0, 0, kMostShare);
+  mix.batch = properties.real("batchproportion", 0, 0, kMostShare);
+  mix.locked_scan_bounded = properties.truth("lockedscanbounded", false);
+  mix.locked_touch_s =
+      static_cast<std::uint32_t>(properties.whole("lockedtouchseconds", mix.locked_touch_s, 0, kMostTouchS));
+  mix.batch_length =
+      static_cast<std::uint32_t>(properties.whole("batchlength", mix.batch_length, 1, kMostBatchLength));
+}
 
 Mix read_mix(PropertyReader& properties) {
   static const std::vector<std::string_view> kDistributions{"uniform",    "zipfian",     "latest",
@@ -28,7 +43,10 @@ Mix read_mix(PropertyReader& properties) {
   mix.scan = properties.real("scanproportion", 0, 0, kMostShare);
   mix.multi_read = properties.real("multireadproportion", 0, 0, kMostShare);
   mix.read_modify_write = properties.real("readmodifywriteproportion", 0, 0, kMostShare);
-  if (mix.read + mix.update + mix.insert + mix.scan + mix.multi_read + mix.read_modify_write <= 0) {
+  read_many_keys(properties, mix);
+  if (mix.read + mix.update + mix.insert + mix.scan + mix.multi_read + mix.locked_scan + mix.locked_touch +
+          mix.batch + mix.read_modify_write <=
+      0) {
     properties.complain("readproportion", "all proportions are 0: there is nothing to do");
   }
   mix.distribution = static_cast<Distribution>(properties.choice("requestdistribution", kDistributions, 0));
@@ -196,6 +214,8 @@ WorkloadSpec read_core_workload(PropertyReader& properties, bool load) {
   }
   spec.zero_padding = properties.whole("zeropadding", spec.zero_padding, 0, KeyFormat::kMaxPadding);
   spec.ordered = properties.choice("insertorder", {"hashed", "ordered"}, 0) == 1;
+  spec.mix.locked_prefix_bytes =
+      properties.whole("lockedprefixbytes", usual_prefix_bytes(spec), 1, KeyFormat::kMaxBytes);
   spec.fields = read_fields(properties);
   spec.insert_retries =
       static_cast<std::uint32_t>(properties.whole("core_workload_insertion_retry_limit", 0, 0, 1'000'000));
@@ -222,6 +242,16 @@ std::optional<Mix> mix_by_name(std::string_view name) {
   (void)properties.parse(*text, std::string(name));
   PropertyReader reader(properties);
   return read_mix(reader);
+}
+
+std::string_view property_of_mxkv(const Mix& mix) noexcept {
+  if (mix.locked_scan > 0) {
+    return "lockedscanproportion";
+  }
+  if (mix.locked_touch > 0) {
+    return "lockedtouchproportion";
+  }
+  return mix.batch > 0 ? "batchproportion" : "";
 }
 
 std::vector<std::string> warn_of_unused(const Properties& properties) {

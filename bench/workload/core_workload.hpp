@@ -22,6 +22,9 @@ std::optional<std::string_view> preset(std::string_view name) noexcept;
 /// The mix of a preset. Thread-safety: startup only.
 std::optional<Mix> mix_by_name(std::string_view name);
 
+/// The property that asks for a kind of operation which mxkv alone has; empty where none does.
+std::string_view property_of_mxkv(const Mix& mix) noexcept;
+
 /// A property of YCSB that changes nothing here.
 struct UnusedProperty {
   std::string_view name;

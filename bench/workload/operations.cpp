@@ -121,10 +121,15 @@ std::uint64_t OperationSource::existing_record() {
 }
 
 std::vector<OperationSource::Share> OperationSource::shares_of(const Mix& mix) {
-  std::vector<Share> shares{
-      {OperationKind::read, mix.read},     {OperationKind::update, mix.update},
-      {OperationKind::insert, mix.insert}, {OperationKind::multi_read, mix.multi_read},
-      {OperationKind::scan, mix.scan},     {OperationKind::read_modify_write, mix.read_modify_write}};
+  std::vector<Share> shares{{OperationKind::read, mix.read},
+                            {OperationKind::update, mix.update},
+                            {OperationKind::insert, mix.insert},
+                            {OperationKind::multi_read, mix.multi_read},
+                            {OperationKind::scan, mix.scan},
+                            {OperationKind::read_modify_write, mix.read_modify_write},
+                            {OperationKind::locked_scan, mix.locked_scan},
+                            {OperationKind::locked_touch, mix.locked_touch},
+                            {OperationKind::batch, mix.batch}};
   std::erase_if(shares, [](const Share& share) { return share.part == 0; });
   double sum = 0;
   for (const Share& share : shares) {
@@ -164,7 +169,7 @@ void OperationSource::draw_details(Operation& operation) {
   const FieldSpec& fields = shared_.spec().fields;
   operation.modify = operation.kind == OperationKind::read_modify_write;
   const bool writes = operation.modify || operation.kind == OperationKind::update;
-  if (operation.kind == OperationKind::scan) {
+  if (operation.kind == OperationKind::scan || operation.kind == OperationKind::locked_scan) {
     operation.scan_length = draw_scan_length();
   }
   if (operation.modify || operation.kind == OperationKind::read || operation.kind == OperationKind::scan) {
@@ -173,6 +178,14 @@ void OperationSource::draw_details(Operation& operation) {
   if (writes) {
     operation.update_field = draw_field(fields.write_all);
     operation.version = ++version_;
+  }
+  if (operation.kind == OperationKind::batch) {
+    operation.version = ++version_;
+    batch_.assign(1, shared_.spec().key_number(operation.record));
+    while (batch_.size() < shared_.spec().mix.batch_length) {
+      batch_.push_back(shared_.spec().key_number(existing_record()));
+    }
+    operation.batch = batch_;
   }
   if (operation.modify) {
     operation.kind = OperationKind::read;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Operation {
   std::uint64_t record = 0;
   std::uint64_t key_hash = 0;  ///< the number in the key: of YCSB's hash, or the record's own
   std::uint64_t version = 0;   ///< of the value written
+  /// The same of all records of a batch, the first of them again; the numbers themselves are there until the
+  /// source is asked for the next operation.
+  std::span<const std::uint64_t> batch;
   std::uint64_t start_ns = 0;
   std::uint64_t due_ns = 0;    ///< when it had to be sent; for paced runs only
   std::uint64_t begin_ns = 0;  ///< start of the read that the update of a read-modify-write follows
@@ -93,7 +97,8 @@ class OperationSource {
 
   SharedWorkload& shared_;
   runtime::Random random_;
-  std::vector<Share> shares_;  // without those of nothing
+  std::vector<Share> shares_;         // without those of nothing
+  std::vector<std::uint64_t> batch_;  // of the last operation, if it was a batch
   Chooser chooser_;
   Zipfian scan_zipfian_;
   std::uint64_t left_ = 0;

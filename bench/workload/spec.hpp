@@ -12,14 +12,27 @@
 namespace mxkv::bench {
 
 /// A read_modify_write is sent as a read and then an update; it is measured as a whole and as these two.
-/// A multi_read asks for several records in one request.
-enum class OperationKind : std::uint8_t { read, update, scan, insert, multi_read, read_modify_write };
-inline constexpr std::size_t kOperationKinds = 6;
+/// A multi_read asks for several records in one request. Atomic on many keys, of mxkv alone: a locked_scan is
+/// a scan at one point in time, a locked_touch sets the time to live of all keys with a prefix, a batch
+/// writes several records.
+enum class OperationKind : std::uint8_t {
+  read,
+  update,
+  scan,
+  insert,
+  multi_read,
+  locked_scan,
+  locked_touch,
+  batch,
+  read_modify_write,
+};
+inline constexpr std::size_t kOperationKinds = 9;
 
 /// YCSB's name of a kind of operation in its report.
 constexpr std::string_view report_name(OperationKind kind) noexcept {
-  constexpr std::array<std::string_view, kOperationKinds> kNames{"READ",   "UPDATE",     "SCAN",
-                                                                 "INSERT", "MULTI-READ", "READ-MODIFY-WRITE"};
+  constexpr std::array<std::string_view, kOperationKinds> kNames{
+      "READ",        "UPDATE",       "SCAN",  "INSERT",           "MULTI-READ",
+      "LOCKED-SCAN", "LOCKED-TOUCH", "BATCH", "READ-MODIFY-WRITE"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -35,6 +48,9 @@ struct Mix {
   double scan = 0;
   double insert = 0;
   double multi_read = 0;
+  double locked_scan = 0;
+  double locked_touch = 0;
+  double batch = 0;
   double read_modify_write = 0;
   Distribution distribution = Distribution::uniform;
   double hotspot_data = 0.2;                 ///< share of the records that are hot
@@ -44,7 +60,14 @@ struct Mix {
   ScanLengths scan_lengths = ScanLengths::uniform;
   std::uint32_t min_scan_length = 1;
   std::uint32_t max_scan_length = 1000;
-  std::uint32_t multi_read_keys = 100;  ///< records a multi-read asks for
+  std::uint32_t multi_read_keys = 100;    ///< records a multi-read asks for
+  bool locked_scan_bounded = false;       ///< locked scans name the key that they end before
+  std::size_t locked_prefix_bytes = 4;    ///< of the chosen key, that the keys of a locked touch begin with
+  std::uint32_t locked_touch_s = 86'400;  ///< the time to live that it sets
+  std::uint32_t batch_length = 4;         ///< records a batch writes
+
+  /// Whether replies are compared with the loaded keys in their order.
+  [[nodiscard]] bool ranges() const noexcept { return scan > 0 || locked_scan > 0 || locked_touch > 0; }
 };
 
 struct WorkloadSpec {

@@ -29,9 +29,9 @@ TEST(Operations, HaveTheSharesOfYcsbsWorkloads) {
   constexpr std::uint64_t kMany = 100'000;
   for (const Case& wanted :
        {Case{"a", {0.5, 0.5, 0, 0}}, Case{"b", {0.95, 0.05, 0, 0}}, Case{"c", {1, 0, 0, 0}},
-        Case{"d", {0.95, 0, 0, 0.05}}, Case{"e", {0, 0, 0.95, 0.05}}, Case{"f", {0.5, 0, 0, 0, 0, 0.5}},
-        Case{"get", {1, 0, 0, 0}}, Case{"set", {0, 1, 0, 0}}, Case{"scan", {0, 0, 1, 0}},
-        Case{"multiget", {0, 0, 0, 0, 1}}}) {
+        Case{"d", {0.95, 0, 0, 0.05}}, Case{"e", {0, 0, 0.95, 0.05}},
+        Case{"f", {0.5, 0, 0, 0, 0, 0, 0, 0, 0.5}}, Case{"get", {1, 0, 0, 0}}, Case{"set", {0, 1, 0, 0}},
+        Case{"scan", {0, 0, 1, 0}}, Case{"multiget", {0, 0, 0, 0, 1}}}) {
     SharedWorkload shared(spec_of(wanted.name, kMany));
     OperationSource source(shared, 0, 1);
     std::array<double, kOperationKinds> counts{};
@@ -80,6 +80,56 @@ TEST(Operations, ScanLengthsAreUniformFromOneToAHundred) {
   EXPECT_EQ(lengths.size(), 100U);
   EXPECT_EQ(*lengths.begin(), 1U);
   EXPECT_EQ(*lengths.rbegin(), 100U);
+}
+
+TEST(Operations, OnManyKeysHaveTheirSharesAndLengths) {
+  WorkloadSpec spec = spec_of("c", 40'000);
+  spec.mix.read = 2;
+  spec.mix.locked_scan = 1;
+  spec.mix.locked_touch = 0.5;
+  spec.mix.batch = 0.5;
+  spec.mix.batch_length = 3;
+  spec.mix.min_scan_length = 7;
+  spec.mix.max_scan_length = 9;
+  SharedWorkload shared(spec);
+  OperationSource source(shared, 0, 1);
+  std::array<double, kOperationKinds> counts{};
+  std::set<std::uint32_t> lengths;
+  while (const auto operation = source.next()) {
+    counts.at(static_cast<std::size_t>(operation->kind)) += 1;
+    if (operation->kind == OperationKind::locked_scan) {
+      lengths.insert(operation->scan_length);
+    }
+    EXPECT_EQ(operation->batch.size(), operation->kind == OperationKind::batch ? 3U : 0U);
+  }
+  EXPECT_NEAR(counts.at(static_cast<std::size_t>(OperationKind::read)), 20'000, 500);
+  EXPECT_NEAR(counts.at(static_cast<std::size_t>(OperationKind::locked_scan)), 10'000, 500);
+  EXPECT_NEAR(counts.at(static_cast<std::size_t>(OperationKind::locked_touch)), 5'000, 400);
+  EXPECT_NEAR(counts.at(static_cast<std::size_t>(OperationKind::batch)), 5'000, 400);
+  EXPECT_EQ(lengths, (std::set<std::uint32_t>{7, 8, 9}));
+}
+
+TEST(Operations, EveryRecordOfABatchIsDrawnAsThoseOfOtherOperations) {
+  WorkloadSpec spec = spec_of("c", 2'000);
+  spec.mix.read = 0;
+  spec.mix.batch = 1;
+  spec.mix.distribution = Distribution::sequential;
+  spec.record_count = 1'000;
+  spec.ordered = true;
+  SharedWorkload shared(spec);
+  OperationSource source(shared, 0, 1);
+  std::uint64_t next = 0;
+  std::set<std::uint64_t> versions;
+  while (const auto operation = source.next()) {
+    ASSERT_EQ(operation->batch.size(), 4U);
+    EXPECT_EQ(operation->key_hash, operation->batch[0]);
+    for (const std::uint64_t record : operation->batch) {
+      ASSERT_EQ(record, next++ % 1'000);
+    }
+    versions.insert(operation->version);
+  }
+  EXPECT_EQ(next, 8'000U);
+  EXPECT_EQ(versions.size(), 2'000U);
 }
 
 TEST(Operations, NeverAskForARecordWhoseInsertIsNotAcknowledged) {

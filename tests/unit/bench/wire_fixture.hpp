@@ -1,6 +1,8 @@
 // Operations, requests and whole replies for tests of the protocols.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -64,6 +66,19 @@ inline Outcome read_in_two(const Wire& wire, const Operation& operation, std::st
   }
   stream.erase(0, begin);
   return outcome;
+}
+
+/// Every cut of the stream gives this outcome and leaves the next reply alone.
+inline void expect_outcome(const Wire& wire, const Operation& operation, const std::string& reply,
+                           Outcome wanted) {
+  constexpr std::string_view kNext = "NEXT";
+  for (std::size_t cut = 0; cut <= reply.size() + kNext.size(); ++cut) {
+    std::string stream = reply + std::string(kNext);
+    ASSERT_EQ(read_in_two(wire, operation, stream, cut), wanted) << "cut at " << cut << " of: " << reply;
+    if (wanted != Outcome::out_of_step) {
+      ASSERT_EQ(stream, kNext) << "cut at " << cut << " of: " << reply;
+    }
+  }
 }
 
 }  // namespace mxkv::bench::testing

@@ -12,24 +12,11 @@
 namespace mxkv::bench {
 namespace {
 
+using testing::expect_outcome;
 using testing::key_of;
 using testing::operation_of;
-using testing::read_in_two;
 using testing::request_of;
 using testing::value_of;
-
-constexpr std::string_view kNext = "NEXT";  // the bytes of a later reply, never to be touched
-
-/// Every cut of the stream gives this outcome and leaves the next reply alone.
-void expect_outcome(const Wire& wire, const Operation& operation, const std::string& reply, Outcome wanted) {
-  for (std::size_t cut = 0; cut <= reply.size() + kNext.size(); ++cut) {
-    std::string stream = reply + std::string(kNext);
-    ASSERT_EQ(read_in_two(wire, operation, stream, cut), wanted) << "cut at " << cut << " of: " << reply;
-    if (wanted != Outcome::out_of_step) {
-      ASSERT_EQ(stream, kNext) << "cut at " << cut << " of: " << reply;
-    }
-  }
-}
 
 class WireTest : public ::testing::Test {
  protected:
