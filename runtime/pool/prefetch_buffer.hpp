@@ -90,7 +90,7 @@ class BasicPrefetchBuffer {
   [[nodiscard]] BufferedTask front() const noexcept { return task_of(slots_[head_ % kCapacity]); }
 
   /// Takes the next task; asks for the lines of those that came near enough. The buffer must not be empty.
-  [[nodiscard]] BufferedTask pop() noexcept {
+  [[nodiscard, gnu::always_inline]] BufferedTask pop() noexcept {
     const std::uintptr_t entry = slots_[head_ % kCapacity];
     ++head_;
     if (mode_ == prefetch_mode::distance) {
@@ -103,7 +103,7 @@ class BasicPrefetchBuffer {
   [[nodiscard]] static BufferedTask task_of(std::uintptr_t entry) noexcept {
     return {reinterpret_cast<MxTask*>(entry & ~std::uintptr_t{kMaxPools}), entry & kMaxPools};
   }
-  void prefetch_ahead() noexcept {
+  [[gnu::noinline]] void prefetch_ahead() noexcept {
     const std::uint32_t until = size() < distance_ ? tail_ : head_ + distance_;
     if (static_cast<std::int32_t>(head_ - prefetched_) > 0) {
       prefetched_ = head_;

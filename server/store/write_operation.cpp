@@ -11,23 +11,6 @@ namespace mxkv::server {
 using index::Decision;
 using protocol::verb;
 
-namespace {
-
-/// A cas unique stays exact in a double, for clients that keep it in one.
-constexpr std::uint64_t kGreatestCas = (std::uint64_t{1} << 53U) - 1;
-
-}  // namespace
-
-std::uint64_t WriteOperation::mint(Item& item, std::uint64_t before, runtime::Worker& worker) noexcept {
-  const std::uint64_t cas = std::min(std::max(before, worker.now_us()) + 1, kGreatestCas);
-  item.set_cas(cas);
-  auto& greatest = worker.local<WorkerContext>().greatest_cas;
-  if (cas > greatest.load(std::memory_order_relaxed)) {
-    greatest.store(cas, std::memory_order_relaxed);
-  }
-  return cas;
-}
-
 Decision WriteOperation::put(Item* item, result told) noexcept {
   puts_item_ = item == item_;
   if (!puts_item_) {
@@ -42,23 +25,7 @@ Decision WriteOperation::leave(result told) noexcept {
   return {};
 }
 
-void WriteOperation::drop_built(runtime::Worker& worker) noexcept {
-  if (built_ != nullptr) {
-    Item::destroy(worker, std::exchange(built_, nullptr));
-  }
-}
-
-void WriteOperation::drop_items(runtime::Worker& worker) noexcept {
-  drop_built(worker);
-  if (item_ != nullptr) {
-    Item::destroy(worker, std::exchange(item_, nullptr));
-  }
-}
-
-Decision WriteOperation::decide_client(bool live, Item* old, runtime::Worker& worker) {
-  if (meta_ != nullptr) {
-    return decide_meta(live, old, worker);
-  }
+Decision WriteOperation::decide_other(bool live, Item* old, runtime::Worker& worker) {
   switch (request_.op) {
     case verb::remove:
       result_ = live ? result::deleted : result::not_found;
@@ -71,7 +38,7 @@ Decision WriteOperation::decide_client(bool live, Item* old, runtime::Worker& wo
     case verb::gats:
       return decide_touch(live, old, worker);
     default:
-      return decide_storage(live, old, worker);
+      return {};
   }
 }
 

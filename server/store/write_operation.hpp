@@ -7,6 +7,7 @@
 // changed; what was built before is dropped then. Nothing of it needs a latch.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "index/update_task.hpp"
@@ -37,7 +38,16 @@ class WriteOperation {
  public:
   [[nodiscard]] std::string_view key() const noexcept { return {key_, key_bytes_}; }
   /// Gives an item that is not in the tree yet a cas unique above `before`, and returns it.
-  static std::uint64_t mint(Item& item, std::uint64_t before, runtime::Worker& worker) noexcept;
+  static std::uint64_t mint(Item& item, std::uint64_t before, runtime::Worker& worker) noexcept {
+    constexpr std::uint64_t kGreatestCas = (std::uint64_t{1} << 53U) - 1;  // exact in a double
+    const std::uint64_t cas = std::min(std::max(before, worker.now_us()) + 1, kGreatestCas);
+    item.set_cas(cas);
+    auto& greatest = worker.local<WorkerContext>().greatest_cas;
+    if (cas > greatest.load(std::memory_order_relaxed)) {
+      greatest.store(cas, std::memory_order_relaxed);
+    }
+    return cas;
+  }
 
  protected:
   /// What the client is told.
@@ -68,7 +78,13 @@ class WriteOperation {
   }
 
   /// `old`: what the key refers to, whether `live` or expired; null: nothing. Safe to read under a pin.
-  index::Decision decide_client(bool live, Item* old, runtime::Worker& worker);
+  [[gnu::always_inline]] index::Decision decide_client(bool live, Item* old, runtime::Worker& worker) {
+    if (meta_ != nullptr) {
+      return decide_meta(live, old, worker);
+    }
+    return protocol::is_storage(request_.op) ? decide_storage(live, old, worker)
+                                             : decide_other(live, old, worker);
+  }
   /// The item of a decision to put, from now on the caller's.
   [[nodiscard]] Item* take_put() noexcept {
     return puts_item_ ? std::exchange(item_, nullptr) : std::exchange(built_, nullptr);
@@ -76,8 +92,17 @@ class WriteOperation {
   void change_in_place(Item& item, runtime::Worker& worker) noexcept;
   /// Whether what is put is the same version of the item: a touch leaves it alone.
   [[nodiscard]] bool keeps_version(const Item* old) const noexcept;
-  void drop_built(runtime::Worker& worker) noexcept;
-  void drop_items(runtime::Worker& worker) noexcept;
+  void drop_built(runtime::Worker& worker) noexcept {
+    if (built_ != nullptr) [[unlikely]] {
+      Item::destroy(worker, std::exchange(built_, nullptr));
+    }
+  }
+  void drop_items(runtime::Worker& worker) noexcept {
+    drop_built(worker);
+    if (item_ != nullptr) [[unlikely]] {
+      Item::destroy(worker, std::exchange(item_, nullptr));
+    }
+  }
 
   void write_reply(ReplyQueue& queue, runtime::Worker& worker);
   /// Tells those who watch what became of it. `item`: the one that was put, or else met; may be null.
@@ -98,6 +123,7 @@ class WriteOperation {
 
  private:
   index::Decision decide_storage(bool live, Item* old, runtime::Worker& worker);
+  index::Decision decide_other(bool live, Item* old, runtime::Worker& worker);
   index::Decision decide_arithmetic(bool live, Item* old, runtime::Worker& worker);
   index::Decision decide_touch(bool live, Item* old, runtime::Worker& worker);
   index::Decision decide_meta(bool live, Item* old, runtime::Worker& worker);
