@@ -26,8 +26,6 @@ constexpr std::array kFlags{
     PropertyFlag{"multireadproportion", "multireadproportion", "share of multi-reads [0]"},
     PropertyFlag{"multireadkeys", "multireadkeys", "records a multi-read [100]"},
     PropertyFlag{"lockedscanproportion", "lockedscanproportion", "share of locked scans [0]"},
-    PropertyFlag{"lockedscanbounded", "lockedscanbounded",
-                 "whether they name the key they end before [false]"},
     PropertyFlag{"lockedtouchproportion", "lockedtouchproportion", "share of locked touches [0]"},
     PropertyFlag{"lockedtouchseconds", "lockedtouchseconds", "time to live that they set; 0: none [86400]"},
     PropertyFlag{"lockedprefixbytes", "lockedprefixbytes",

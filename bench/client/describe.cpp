@@ -34,9 +34,6 @@ void add_mix(Settings& settings, const Mix& mix) {
   if (mix.multi_read > 0) {
     settings.emplace_back("multireadkeys", std::to_string(mix.multi_read_keys));
   }
-  if (mix.locked_scan > 0) {
-    settings.emplace_back("lockedscanbounded", mix.locked_scan_bounded ? "true" : "false");
-  }
   if (mix.locked_touch > 0) {
     settings.emplace_back("lockedprefixbytes", std::to_string(mix.locked_prefix_bytes));
     settings.emplace_back("lockedtouchseconds", std::to_string(mix.locked_touch_s));

@@ -57,21 +57,10 @@ class ManyKeysWire final : public Wire {
   }
 
  private:
-  /// "mr <key> v A<n> X", and where the range is bounded its end: the key of the first loaded record behind
-  /// it.
   char* put_page(const Operation& operation, char* at) const {
     at = put(at, "mr ");
     at += shape_.keys.write(operation.key_hash, at);
-    at = put_number(put(at, " v A"), operation.scan_length);
-    if (shape_.many.scans_bounded) {
-      const LoadedKeys& loaded = *shape_.loaded;
-      const std::size_t end = loaded.find(operation.key_hash) + operation.scan_length;
-      if (end < loaded.size()) {
-        at = put(at, " H");
-        at += shape_.keys.write(loaded[end], at);
-      }
-    }
-    return put(at, " X");
+    return put(put_number(put(at, " v A"), operation.scan_length), " X");
   }
 
   /// The bytes of the key's prefix, written to `out` with all of the key.

@@ -70,11 +70,8 @@ class Wire {
 struct ManyKeysShape {
   ManyKeysShape() = default;
   explicit ManyKeysShape(const Mix& mix) noexcept
-      : scans_bounded(mix.locked_scan_bounded),
-        prefix_bytes(mix.locked_prefix_bytes),
-        touch_s(mix.locked_touch_s) {}
+      : prefix_bytes(mix.locked_prefix_bytes), touch_s(mix.locked_touch_s) {}
 
-  bool scans_bounded = false;
   std::size_t prefix_bytes = KeyFormat::kMaxBytes;
   std::uint32_t touch_s = 0;
 };

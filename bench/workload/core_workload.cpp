@@ -26,7 +26,6 @@ void read_many_keys(PropertyReader& properties, Mix& mix) {
   mix.locked_scan = properties.real("lockedscanproportion", 0, 0, kMostShare);
   mix.locked_touch = properties.real("lockedtouchproportion", 0, 0, kMostShare);
   mix.batch = properties.real("batchproportion", 0, 0, kMostShare);
-  mix.locked_scan_bounded = properties.truth("lockedscanbounded", false);
   mix.locked_touch_s =
       static_cast<std::uint32_t>(properties.whole("lockedtouchseconds", mix.locked_touch_s, 0, kMostTouchS));
   mix.batch_length =

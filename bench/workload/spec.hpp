@@ -61,7 +61,6 @@ struct Mix {
   std::uint32_t min_scan_length = 1;
   std::uint32_t max_scan_length = 1000;
   std::uint32_t multi_read_keys = 100;    ///< records a multi-read asks for
-  bool locked_scan_bounded = false;       ///< locked scans name the key that they end before
   std::size_t locked_prefix_bytes = 4;    ///< of the chosen key, that the keys of a locked touch begin with
   std::uint32_t locked_touch_s = 86'400;  ///< the time to live that it sets
   std::uint32_t batch_length = 4;         ///< records a batch writes

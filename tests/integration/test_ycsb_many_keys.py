@@ -30,7 +30,7 @@ class YcsbManyKeysTest(ServerCase):
         self.assertEqual(self.run_client("load", "--connections", 4, "--depth", 16).ok("INSERT"), RECORDS)
 
     def test_they_run_beside_points_and_every_reply_is_right(self):
-        for more in ((), ("--lockedscanbounded", "true", "-p", "requestdistribution=zipfian"),
+        for more in ((), ("-p", "requestdistribution=zipfian"),
                      ("-p", "insertproportion=0.2", "--batchlength", 9, "--lockedprefixbytes", 7)):
             with self.subTest(more), tempfile.TemporaryDirectory() as folder:
                 file = pathlib.Path(folder) / "result.json"

@@ -59,17 +59,15 @@ TEST(CoreWorkload, TakesEveryDistribution) {
 TEST(CoreWorkload, TakesOperationsOnManyKeys) {
   const WorkloadSpec spec = spec_of(
       "readproportion=0\nupdateproportion=0\nlockedscanproportion=0.5\nlockedtouchproportion=0.25\n"
-      "batchproportion=0.125\nlockedscanbounded=true\nlockedtouchseconds=60\nlockedprefixbytes=7\n"
+      "batchproportion=0.125\nlockedtouchseconds=60\nlockedprefixbytes=7\n"
       "batchlength=9\n");
   EXPECT_EQ(spec.mix.locked_scan, 0.5);
   EXPECT_EQ(spec.mix.locked_touch, 0.25);
   EXPECT_EQ(spec.mix.batch, 0.125);
-  EXPECT_TRUE(spec.mix.locked_scan_bounded);
   EXPECT_EQ(spec.mix.locked_touch_s, 60U);
   EXPECT_EQ(spec.mix.locked_prefix_bytes, 7U);
   EXPECT_EQ(spec.mix.batch_length, 9U);
   const WorkloadSpec usual = spec_of("recordcount=1000000\nzeropadding=20");
-  EXPECT_FALSE(usual.mix.locked_scan_bounded);
   EXPECT_EQ(usual.mix.locked_touch_s, 86'400U);
   EXPECT_EQ(usual.mix.locked_prefix_bytes, std::string_view("user01234").size());
   EXPECT_EQ(usual.mix.batch_length, 4U);
@@ -94,7 +92,6 @@ TEST(CoreWorkload, SaysWhatIsWrongAndWhere) {
       {"scanlengthdistribution=hotspot",
        "file:1: scanlengthdistribution: 'hotspot' is none of uniform, zipfian"},
       {"lockedscanproportion=x", "file:1: lockedscanproportion: 'x' is no number"},
-      {"lockedscanbounded=1", "file:1: lockedscanbounded: '1' is neither true nor false"},
       {"lockedtouchseconds=2592001", "file:1: lockedtouchseconds: 2592001 is not within 0 to 2592000"},
       {"lockedprefixbytes=0", "file:1: lockedprefixbytes: 0 is not within 1 to 250"},
       {"batchlength=0", "file:1: batchlength: 0 is not within 1 to 65536"},

@@ -61,16 +61,6 @@ TEST_F(ManyKeysTest, ALockedScanIsOnePageFromItsKeyOn) {
   expect_outcome(*wire_, from(OperationKind::locked_scan, 198), items(198, 2) + "EN A2\r\n", Outcome::ok);
 }
 
-TEST_F(ManyKeysTest, ALockedScanThatIsBoundedNamesTheKeyItEndsBefore) {
-  shape_.many.scans_bounded = true;
-  const auto wire = make_memcached_wire(shape_);
-  EXPECT_EQ(request_of(*wire, from(OperationKind::locked_scan, 10)),
-            "mr " + key(10) + " v A3 H" + key(13) + " X\r\n");
-  EXPECT_EQ(request_of(*wire, from(OperationKind::locked_scan, 196)),
-            "mr " + key(196) + " v A3 H" + key(199) + " X\r\n");
-  EXPECT_EQ(request_of(*wire, from(OperationKind::locked_scan, 197)), "mr " + key(197) + " v A3 X\r\n");
-}
-
 TEST_F(ManyKeysTest, APageIsVerifiedAtEverySplitPoint) {
   const Operation scan = from(OperationKind::locked_scan, 10);
   const std::string end = "EN A3 Gabc=\r\n";
