@@ -45,16 +45,16 @@ class Programs:
 
 
 class Server:
-    """A running server process on one CPU."""
+    """A running server process on CPUs of its own."""
 
-    def __init__(self, name, command, cpu, protocols):
+    def __init__(self, name, command, cpus, protocols):
         self.name = name
         self.port = measured_server.free_port()
         self.protocols = protocols  # kind of operation -> protocol of the client
         self.process = subprocess.Popen(
             [str(part).format(port=self.port) for part in command],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+            preexec_fn=lambda: os.sched_setaffinity(0, cpus))
         measured_server.wait_ready(self.port, name, self.process, READY_TIMEOUT_S)
 
     def cpu_ns(self):
@@ -74,26 +74,26 @@ class Server:
 
 def start_mxkv(programs, *flags):
     return Server("mxkv", [programs.mxkvd, "--listen", "127.0.0.1:{port}", "--workers", "1", "--cpus",
-                           programs.server_cpu, "--memory", f"{programs.memory_mib}MiB", *flags], programs.server_cpu,
+                           programs.server_cpu, "--memory", f"{programs.memory_mib}MiB", *flags], {programs.server_cpu},
                   dict.fromkeys(("get", "set", "multiget", "scan"), "mxkv"))
 
 
 def start_redis(programs):
     return Server("redis", [shutil.which("redis-server"), "--port", "{port}", "--bind", "127.0.0.1", "--save", "",
-                            "--appendonly", "no", "--io-threads", "1"], programs.server_cpu,
+                            "--appendonly", "no", "--io-threads", "1"], {programs.server_cpu},
                   {"get": "redis", "set": "redis", "multiget": "redis", "scan": "redis-lex"})
 
 
 def start_memcached(programs, *flags):
     return Server("memcached", [shutil.which("memcached"), "-u", "nobody", "-l", "127.0.0.1", "-p", "{port}", "-U", "0",
-                                "-t", "1", "-R", "200", "-m", programs.memory_mib, *flags], programs.server_cpu,
+                                "-t", "1", "-R", "200", "-m", programs.memory_mib, *flags], {programs.server_cpu},
                   dict.fromkeys(("get", "set", "multiget"), "memcached"))
 
 
 def start_echo(programs, kind):
     request, reply = ECHO_BYTES[kind]
     return Server(f"echo ({kind})", [programs.echo, "--listen", "127.0.0.1:{port}", "--request-bytes", request,
-                                     "--reply-bytes", reply], programs.server_cpu, {kind: "echo"})
+                                     "--reply-bytes", reply], {programs.server_cpu}, {kind: "echo"})
 
 
 def installed(programs, names):

@@ -1,8 +1,11 @@
 """bench/server: the comparison of servers on tiny sizes, and what it makes of figures that are known."""
 
+import collections
 import json
+import math
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -19,7 +22,9 @@ CPUS = sorted(os.sched_getaffinity(0))
 THERE = ["mxkv"] + (["redis"] if REDIS else []) + (["memcached"] if MEMCACHED else []) + ["echo"]
 
 sys.path.insert(0, str(TOOLS))
-import outcome  # noqa: E402: found by the line above
+import latencies  # noqa: E402: found by the line above
+import measured_server  # noqa: E402
+import outcome  # noqa: E402
 import rows  # noqa: E402
 
 
@@ -87,6 +92,38 @@ class ServerToolsTest(unittest.TestCase):
             self.assertGreater(figures.get("heavy_ops", 1), 0)
             self.assertIn(case, done.stdout)
 
+    def test_operations_on_many_keys_are_measured_beside_points_for_every_order(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "ranges.json"
+            done = tool("ranges", "--quick", "--records", 4000, "--distributions", "zipfian", "--rate", 500, "--other-rate",
+                        100, "--json", file)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = json.loads(file.read_text(encoding="utf-8"))
+        orders = ("toggle", "queue", "one lock")
+        mixed = {(entry["order"], entry["many_percent"]): entry["rounds"] for entry in found if "many_percent" in entry}
+        self.assertEqual(set(mixed), {(order, share) for order in orders for share in (0, 1, 10, 50)})
+        for (_, share), (figures,) in mixed.items():
+            self.assertGreater(figures["ops"], 0)
+            self.assertGreater(figures["points_us"], 0)
+            self.assertEqual(figures["many_us"] is None, share == 0)
+            if share >= 10:
+                self.assertTrue(all(figures["kinds_us"].values()), figures)
+        halves = {(entry["order"], entry["case"]): entry["rounds"] for entry in found if "case" in entry}
+        cases = ("alone", "beside plain operations", "beside those on many keys")
+        self.assertEqual(set(halves), {(order, case) for order in orders for case in cases})
+        for (_, case), (figures,) in halves.items():
+            self.assertGreater(figures["points_us"], 0)
+            self.assertEqual("other_us" in figures, case != "alone")
+            self.assertIn(f"\n{case} ", done.stdout)
+
+    def test_ranges_refuses_what_it_cannot_do(self) -> None:
+        for flags, problem in ((("--records", 100), "--records: below 2000"), (("--rounds", 0), "--rounds, --seconds"),
+                               (("--client-cpus", "9999"), "9999: these are not all there"),
+                               (("--server-cpus", "x"), "argument --server-cpus: invalid")):
+            done = tool("ranges", *flags)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(problem, done.stderr)
+
     def test_the_parts_of_an_items_memory_add_up_to_the_whole(self) -> None:
         done = tool("memory-per-item", "--records", 20000, "--memory-mib", 256, "--server-cpu", CPUS[0], "--client-cpu",
                     CPUS[-1])
@@ -126,6 +163,55 @@ class ServerToolsTest(unittest.TestCase):
                                  check=False)
         self.assertEqual(refused.returncode, 2)
         self.assertIn("there is no case nothing", refused.stderr)
+
+
+class LatenciesTest(unittest.TestCase):
+    """Percentiles over several kinds of operation."""
+
+    @staticmethod
+    def bucket_of(latency_ns: int) -> int:
+        shift = max(latency_ns.bit_length() - latencies.PRECISION_BITS - 1, 0)
+        return (shift << latencies.PRECISION_BITS) + (latency_ns >> shift)
+
+    def result(self, **kinds: list) -> dict:
+        entries = {}
+        for kind, values in kinds.items():
+            counts = collections.Counter(map(self.bucket_of, values))
+            entries[kind] = {"latency": {"max_ns": max(values),
+                                         "buckets": [part for pair in sorted(counts.items()) for part in pair]}}
+        return {"histogram_precision_bits": latencies.PRECISION_BITS, "results": entries}
+
+    def test_they_are_those_of_all_operations_together_to_one_per_cent(self) -> None:
+        chance = random.Random(1)
+        reads = [int(10 ** chance.uniform(1, 8)) for _ in range(5000)]
+        updates = [chance.randrange(10, 300) for _ in range(300)]
+        result = self.result(READ=reads, UPDATE=updates, SCAN=[10 ** 9] * 5000)
+        both = sorted(reads + updates)
+        for percent in (1, 50, 90, 99, 99.9, 100):
+            exact_us = both[math.ceil(percent / 100 * len(both)) - 1] / 1000
+            found_us = latencies.percentile_us(result, ("READ", "UPDATE", "INSERT"), percent)
+            self.assertLessEqual(exact_us, found_us)
+            self.assertLessEqual(found_us, exact_us * (1 + 1 / 128))
+        self.assertIsNone(latencies.percentile_us(result, ["BATCH"], 99))
+
+    def test_another_precision_is_refused(self) -> None:
+        with self.assertRaises(ValueError):
+            latencies.percentile_us({**self.result(READ=[1]), "histogram_precision_bits": 8}, ["READ"], 99)
+
+    @unittest.skipUnless(BUILD, "the programs are not part of this build")
+    def test_of_one_kind_they_are_what_the_client_says(self) -> None:
+        build = pathlib.Path(BUILD)
+        with measured_server.running(build, "--memory", "64MiB") as (_, port), tempfile.TemporaryDirectory() as folder:
+            measured_server.load(build, port, 2000)
+            file = pathlib.Path(folder) / "result.json"
+            subprocess.run([build / "bench" / "mxkv-ycsb", "run", "--simple", "--server", f"127.0.0.1:{port}", "--recordcount",
+                            "2000", "--workload", "a", "--operationcount", "3000", "--json", file], check=True,
+                           stdout=subprocess.DEVNULL, timeout=patience(60))
+            result = json.loads(file.read_text(encoding="utf-8"))
+        for kind in ("READ", "UPDATE"):
+            for percent in (50, 99, 99.9):
+                self.assertEqual(latencies.percentile_us(result, [kind], percent),
+                                 result["results"][kind]["latency"][f"p{percent}_us"])
 
 
 class OutcomeTest(unittest.TestCase):
