@@ -221,7 +221,8 @@ bool Worker::lease(std::size_t slot, TaskPool& pool, bool& leased_one, bool& lef
 
 std::uint32_t Worker::fill_from(TaskPool& pool, std::size_t tag) noexcept {
   const std::uint32_t most = std::max(buffer_.room(), kPoolQuantum);
-  std::uint32_t taken = heat_ == nullptr ? 0 : fill_sampled(pool, tag);
+  const bool samples = heat_ != nullptr && buffer_.size() < kFilledByPools;
+  std::uint32_t taken = samples ? fill_sampled(pool, tag) : 0;
   for (; taken < most && buffer_.size() < kFilledByPools; ++taken) {
     MxTask* task = pool.next_task();
     if (task == nullptr) {
