@@ -49,7 +49,7 @@ struct RangeState {
   bool binary_key = false;      ///< met a key that the classic form cannot carry
   std::uint8_t last_bytes = 0;  ///< length of last_key
   char far_key[index::kMaxKeyBytes];
-  char last_key[index::kMaxKeyBytes];
+  char last_key[index::kMaxKeyBytes + 1];  ///< one more for a start that is noted here
 
   /// Whether a key lies behind the far bound.
   [[nodiscard]] bool beyond(std::string_view key) const noexcept {

@@ -97,12 +97,16 @@ void RangeTask::write_cursor_line(ReplyQueue& queue) {
 void RangeTask::begin(KeyLock& lock, runtime::Worker& worker) {
   hold(lock, worker);
   end_with_part(lock.slots(), worker.local<WorkerContext>().locks->slots);
+  if (state_->holds_part) {
+    note_start();
+  }
   start(worker);
 }
 
-// Nothing was in that part: on from its end, and to the end of all.
+// Nothing was in that part. What is behind it belongs to another moment, at which there may be something
+// here: so all of it is held then, from the start.
 runtime::step RangeTask::hold_more(runtime::Worker& worker) {
-  set_key({state_->far_key, state_->far_bytes});
+  back_to_start();
   leave_tree(*this);
   worker.unpin(*this);
   std::exchange(state_->lock, nullptr)->release(worker);

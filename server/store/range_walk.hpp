@@ -43,7 +43,7 @@ class RangeWalk {
   void hold(KeyLock& lock, runtime::Worker& worker) noexcept;
   /// Of a page that holds a part: it ends where that ends.
   void end_with_part(const runtime::SlotInterval& held, const KeySlots& slots) noexcept;
-  /// Of an operation that goes over its range twice, and so writes no cursor.
+  /// Of an operation that may go over its range twice, and shows nothing of it the first time.
   void note_start() noexcept;
   void back_to_start() noexcept;
   /// Writes `text` in place of the reply.
