@@ -20,23 +20,33 @@ Stepper::Stepper(runtime::Runtime& runtime, runtime::ManualClock& clock, runtime
 }
 
 bool Stepper::go_on() {
+  ++calls_;
   std::vector<std::size_t> able;
+  std::vector<std::size_t> stalled;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (!states_[i].asleep || bells_.rung[i] != 0) {
-      able.push_back(i);
+      (is_stalled(states_[i]) ? stalled : able).push_back(i);
     }
+  }
+  if (able.empty()) {
+    able = std::move(stalled);
   }
   if (able.empty()) {
     return wake_by_time();
   }
   const std::size_t chosen = able[random_.below(able.size())];
-  if (!states_[chosen].slow || able.size() == 1 || random_.below(16) == 0) {
+  if (even_ || !states_[chosen].slow || able.size() == 1 || random_.below(16) == 0) {
     step(chosen);
   }
   if (steps_ % 4 == 0) {
     look_at_leases();
   }
   return true;
+}
+
+void Stepper::calm_down() noexcept {
+  interruptions_in_64_ = 0;
+  even_ = true;
 }
 
 void Stepper::meanwhile() {
@@ -47,11 +57,22 @@ void Stepper::meanwhile() {
   for (std::uint64_t others = 1 + random_.below(4); others > 0; --others) {
     const std::size_t chosen = random_.below(states_.size());
     const State& state = states_[chosen];
-    if (!state.inside && (!state.asleep || bells_.rung[chosen] != 0)) {
+    if (!state.inside && !is_stalled(state) && (!state.asleep || bells_.rung[chosen] != 0)) {
       ++interruptions_;
       step(chosen);
     }
   }
+}
+
+std::uint64_t Stepper::earliest_now_us() const noexcept {
+  std::uint64_t earliest = clock_.unix_us();
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].inside) {
+      earliest =
+          std::min(earliest, runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).now_us());
+    }
+  }
+  return earliest;
 }
 
 void Stepper::step(std::size_t i) {

@@ -37,10 +37,16 @@ class Stepper {
   bool go_on();
   /// Called from inside a task: perhaps other workers go on meanwhile.
   void meanwhile();
-  /// From now on nobody is interrupted.
-  void calm_down() noexcept { interruptions_in_64_ = 0; }
+  /// Leaves a worker alone until go_on() was called so many times, or nobody else could step.
+  void stall(std::size_t worker, std::uint64_t calls) noexcept {
+    states_[worker].stalled_until = calls_ + calls;
+  }
+  /// From now on nobody is interrupted, slow, or left alone.
+  void calm_down() noexcept;
   [[nodiscard]] bool calm() const noexcept { return interruptions_in_64_ == 0; }
 
+  /// The earliest time that a worker in the middle of a step takes for now.
+  [[nodiscard]] std::uint64_t earliest_now_us() const noexcept;
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
   [[nodiscard]] std::uint64_t interruptions() const noexcept { return interruptions_; }
   [[nodiscard]] std::uint64_t parks() const noexcept { return parks_; }
@@ -52,10 +58,14 @@ class Stepper {
     bool asleep = false;
     bool inside = false;  ///< in the middle of a step, interrupted
     bool slow = false;
+    std::uint64_t stalled_until = 0;  ///< of `calls_`
   };
 
   [[nodiscard]] runtime::Worker& worker(std::size_t i) {
     return runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+  }
+  [[nodiscard]] bool is_stalled(const State& state) const noexcept {
+    return !even_ && state.stalled_until > calls_;
   }
   void step(std::size_t i);
   [[nodiscard]] bool wake_by_time();
@@ -67,9 +77,11 @@ class Stepper {
   Bells& bells_;
   Complaints& complaints_;
   unsigned interruptions_in_64_;
+  bool even_ = false;  ///< nobody is slow or left alone
   std::vector<State> states_;
   std::size_t depth_ = 0;
   std::uint64_t timed_wakes_ = 0;
+  std::uint64_t calls_ = 0;  ///< of go_on()
   std::uint64_t steps_ = 0;
   std::uint64_t interruptions_ = 0;
   std::uint64_t parks_ = 0;

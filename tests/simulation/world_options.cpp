@@ -15,10 +15,6 @@ using runtime::Random;
 using runtime::RuntimeOptions;
 using runtime::Topology;
 
-bool one_in(Random& random, std::uint64_t n) {
-  return random.below(n) == 0;
-}
-
 /// One, two or four nodes, each with one to four cores in one or two groups, or with memory alone.
 Topology draw_machine(Random& random) {
   constexpr std::array<std::size_t, 3> kNodes{1, 2, 4};

@@ -14,6 +14,10 @@ namespace mxkv::simulation {
 
 inline constexpr std::size_t kMemoryBytes = std::size_t{64} << 20U;
 
+[[nodiscard]] inline bool one_in(runtime::Random& random, std::uint64_t n) {
+  return random.below(n) == 0;
+}
+
 struct WorldOptions {
   runtime::RuntimeOptions runtime;
   index::TreeOptions tree;

@@ -1,0 +1,237 @@
+#include "tests/simulation/store_history.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "tests/simulation/store_effects.hpp"
+
+namespace mxkv::simulation {
+
+namespace {
+
+/// Open operations are bits of a word: there are few at a time.
+class Search {
+ public:
+  static constexpr std::size_t kMostConfigurations = 100'000;
+
+  Search(const std::vector<Operation>& operations, const KeyStates& begin, bool evicts)
+      : operations_(operations), evicts_(evicts) {
+    alive_.insert(Configuration{begin, 0});
+  }
+
+  void invoke(std::size_t entry) {
+    std::size_t bit = 0;
+    while (bit < open_.size() && open_[bit] != kFree) {
+      ++bit;
+    }
+    if (bit == open_.size()) {
+      open_.push_back(kFree);
+    }
+    open_[bit] = entry;
+    Configurations next;
+    for (const Configuration& configuration : alive_) {
+      next.insert(with_reads(configuration));
+    }
+    alive_ = std::move(next);
+  }
+
+  /// False: nothing explains it, and all is as before. Operations that have to do neither with its keys, nor
+  /// with those of others that do, are left for later: it makes no difference to them.
+  bool respond(std::size_t entry) {
+    const auto at = static_cast<std::size_t>(std::find(open_.begin(), open_.end(), entry) - open_.begin());
+    const std::uint64_t bit = std::uint64_t{1} << at;
+    Configurations next;
+    Configurations visited = alive_;
+    std::vector<Configuration> work(alive_.begin(), alive_.end());
+    std::vector<KeyStates> after;
+    const std::uint64_t candidates = related_to(entry);
+    while (!work.empty() && visited.size() < kMostConfigurations) {
+      const Configuration configuration = work.back();
+      work.pop_back();
+      if ((configuration.applied & bit) != 0) {
+        next.insert({configuration.states, configuration.applied & ~bit});
+        continue;
+      }
+      if (operations_[entry].partial) {
+        next.insert(configuration);
+      }
+      for (std::size_t n = 0; n < open_.size(); ++n) {
+        const std::uint64_t candidate = std::uint64_t{1} << n;
+        if ((candidates & ~configuration.applied & candidate) == 0) {
+          continue;
+        }
+        after.clear();
+        collect_effects(configuration.states, operations_[open_[n]], evicts_, after);
+        for (const KeyStates& states : after) {
+          const Configuration changed = with_reads({states, configuration.applied | candidate});
+          if (visited.insert(changed).second) {
+            work.push_back(changed);
+          }
+        }
+      }
+    }
+    too_many_ = !work.empty();
+    open_[at] = kFree;
+    if (next.empty()) {
+      return false;
+    }
+    alive_ = std::move(next);
+    return true;
+  }
+  /// Of the last respond(): what it found counts for nothing.
+  [[nodiscard]] bool too_many() const noexcept { return too_many_; }
+  [[nodiscard]] std::string states() const {
+    std::string text;
+    for (const Configuration& configuration : alive_) {
+      text += " [";
+      for (const KeyState& key : configuration.states) {
+        text += key.there ? std::to_string(key.number) + ":" + std::to_string(key.unique % 100'000'000) : "-";
+        text += key.expiry == 0 ? " " : "t" + std::to_string(key.expiry % 100'000) + " ";
+      }
+      text += "]";
+    }
+    return text;
+  }
+
+ private:
+  static constexpr std::size_t kFree = ~std::size_t{0};
+  [[nodiscard]] static bool is_idle(const Operation& op) {
+    return op.did_nothing() || op.end == ending::failed || (op.end == ending::done && only_reads(op));
+  }
+
+  struct Configuration {
+    KeyStates states;
+    std::uint64_t applied = 0;  ///< open operations that took effect
+    friend bool operator==(const Configuration&, const Configuration&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Configuration& configuration) const noexcept {
+      std::uint64_t hash = configuration.applied;
+      for (const KeyState& key : configuration.states) {
+        for (const std::uint64_t word : {key.number, key.unique, std::uint64_t{key.expiry} * 2 + key.there}) {
+          hash = (hash ^ word) * 0x9E37'79B9'7F4A'7C15U;
+          hash ^= hash >> 29U;
+        }
+      }
+      return hash;
+    }
+  };
+  using Configurations = std::unordered_set<Configuration, Hash>;
+
+  /// Open operations, as bits, that share keys with this one, or with another one that does.
+  [[nodiscard]] std::uint64_t related_to(std::size_t entry) const {
+    const auto self = std::find(open_.begin(), open_.end(), entry) - open_.begin();
+    std::uint64_t related = std::uint64_t{1} << self;
+    std::uint32_t keys = keys_of(operations_[entry]);
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (std::size_t n = 0; n < open_.size(); ++n) {
+        const std::uint64_t bit = std::uint64_t{1} << n;
+        if (open_[n] != kFree && (related & bit) == 0 && (keys_of(operations_[open_[n]]) & keys) != 0) {
+          related |= bit;
+          keys |= keys_of(operations_[open_[n]]);
+          grows = true;
+        }
+      }
+    }
+    return related;
+  }
+  /// Open operations that never change anything and are explained may as well take effect now.
+  [[nodiscard]] Configuration with_reads(Configuration configuration) const {
+    std::vector<KeyStates> after;
+    for (std::size_t n = 0; n < open_.size(); ++n) {
+      const std::uint64_t candidate = std::uint64_t{1} << n;
+      if (open_[n] == kFree || (configuration.applied & candidate) != 0 || !is_idle(operations_[open_[n]])) {
+        continue;
+      }
+      after.clear();
+      collect_effects(configuration.states, operations_[open_[n]], evicts_, after);
+      if (after.size() == 1 && after.front() == configuration.states) {
+        configuration.applied |= candidate;
+      }
+    }
+    return configuration;
+  }
+
+  const std::vector<Operation>& operations_;
+  bool evicts_;
+  std::vector<std::size_t> open_;  ///< by bit; at most 64
+  Configurations alive_;
+  bool too_many_ = false;
+};
+
+}  // namespace
+
+std::optional<std::string> StoreHistory::search(const std::vector<Operation>& operations) const {
+  struct Event {
+    std::uint64_t at;
+    bool response;
+    std::size_t entry;
+  };
+  std::vector<Event> events;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    events.push_back({operations[i].invoked, false, i});
+    if (operations[i].responded != Operation::kNever) {
+      events.push_back({operations[i].responded, true, i});
+    }
+  }
+  // At one moment, invocations come first: operations that meet there overlap.
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return a.at != b.at ? a.at < b.at : a.response < b.response;
+  });
+  Search search{operations, begin_, evicts_};
+  for (const Event& event : events) {
+    if (!event.response) {
+      search.invoke(event.entry);
+      continue;
+    }
+    const bool explained = search.respond(event.entry);
+    if (search.too_many()) {
+      ++given_up_;
+      return std::nullopt;
+    }
+    if (!explained) {
+      std::string text = describe(operations[event.entry]) + ", from" + search.states();
+      for (const Operation& op : operations) {
+        if (op.invoked < event.at) {
+          text += "\n    " + describe(op);
+        }
+      }
+      return text;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> StoreHistory::contradiction() const {
+  std::vector<Operation> of_all;
+  for (const Operation& op : operations_) {
+    if (op.locked) {
+      of_all.push_back(op);
+      continue;
+    }
+    for (std::size_t key = 0; !only_reads(op) && key < kMostHistoryKeys; ++key) {
+      if (auto part = projected(op, key)) {
+        of_all.push_back(std::move(*part));
+      }
+    }
+  }
+  if (auto wrong = search(of_all)) {
+    return wrong;
+  }
+  for (std::size_t key = 0; key < kMostHistoryKeys; ++key) {
+    std::vector<Operation> of_key;
+    for (const Operation& op : operations_) {
+      if (auto part = projected(op, key)) {
+        of_key.push_back(std::move(*part));
+      }
+    }
+    if (const auto wrong = search(of_key)) {
+      return "key " + std::to_string(key) + " alone: " + *wrong;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace mxkv::simulation

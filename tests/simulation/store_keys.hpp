@@ -1,0 +1,44 @@
+// The keys of a simulated store: a few that a history is kept of, and between them others, so that there are
+// many leaves.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/simulation/store_operation.hpp"
+
+namespace mxkv::simulation {
+
+/// Plain.
+struct StoreKeys {
+  StoreKeys(std::size_t count, std::size_t others_of_each, std::uint64_t number)
+      : begin_number(number), last_unique(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      names.push_back("key" + std::to_string(i) + ":");
+      for (std::size_t n = 0; n < others_of_each; ++n) {
+        others.push_back(names.back() + std::to_string(100 + n));
+      }
+    }
+  }
+  /// Of a key that a history is kept of, else CommandLine::kOtherKey.
+  [[nodiscard]] std::uint8_t index_of(std::string_view key) const {
+    const auto at = std::find(names.begin(), names.end(), key);
+    return at == names.end() ? CommandLine::kOtherKey : static_cast<std::uint8_t>(at - names.begin());
+  }
+  /// What is there before anything is recorded.
+  [[nodiscard]] KeyStates begin() const {
+    KeyStates states;
+    std::fill_n(states.begin(), names.size(), KeyState{true, 0, begin_number, 0});
+    return states;
+  }
+
+  std::uint64_t begin_number;
+  std::vector<std::string> names;  ///< in order
+  std::vector<std::string> others;
+  std::vector<std::uint64_t> last_unique;  ///< that some client was told; 0: none was
+};
+
+}  // namespace mxkv::simulation

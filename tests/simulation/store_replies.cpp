@@ -1,0 +1,208 @@
+#include "tests/simulation/store_replies.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace mxkv::simulation {
+
+namespace {
+
+constexpr std::string_view kCrLf = "\r\n";
+
+std::uint64_t number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// The word behind a flag's letters; empty: there is none.
+std::string_view flag(std::string_view line, std::string_view letters) {
+  std::size_t at = line.find(' ');
+  while (at != std::string_view::npos) {
+    const std::size_t begin = at + 1;
+    at = line.find(' ', begin);
+    const std::string_view word = line.substr(begin, at == std::string_view::npos ? at : at - begin);
+    if (word.starts_with(letters)) {
+      return word.substr(letters.size());
+    }
+  }
+  return {};
+}
+
+bool is_error(std::string_view line) {
+  return line.starts_with("SERVER_ERROR") || line.starts_with("CLIENT_ERROR");
+}
+
+told told_by(std::string_view word) {
+  if (word == "HD" || word == "VA" || word == "STORED" || word == "DELETED" || word == "TOUCHED" ||
+      word == "VALUE") {
+    return told::done;
+  }
+  if (word == "NF" || word == "EN" || word == "NOT_FOUND" || word == "END") {
+    return told::missing;
+  }
+  if (word == "NS" || word == "NOT_STORED") {
+    return told::not_stored;
+  }
+  return word == "EX" || word == "EXISTS" ? told::exists : told::unknown;
+}
+
+}  // namespace
+
+void StoreReplies::expect(bool good, std::string_view text) {
+  if (!good && nonsense_.empty()) {
+    nonsense_ = text;
+  }
+}
+
+std::size_t StoreReplies::read(std::string_view received, StoreRequest& request) {
+  std::vector<std::string_view> lines;
+  std::size_t bytes = 0;
+  std::size_t answers = 0;  ///< lines that are no data
+  for (bool whole = false; !whole;) {
+    const std::size_t end = received.find(kCrLf, bytes);
+    if (end == std::string_view::npos) {
+      return 0;
+    }
+    lines.push_back(received.substr(bytes, end - bytes));
+    bytes = end + kCrLf.size();
+    const std::string_view last = lines.back();
+    const bool is_data = lines.size() > 1 && (lines[lines.size() - 2].starts_with("VA ") ||
+                                              lines[lines.size() - 2].starts_with("VALUE "));
+    answers += is_data ? 0 : 1;
+    switch (request.shape) {
+      case reply_shape::classic_value:
+        whole = last == "END" || is_error(last);
+        break;
+      case reply_shape::line:
+        whole = is_data || !last.starts_with("VA ");
+        break;
+      case reply_shape::meta_page:
+        whole = !is_data && (last.starts_with("EN ") || is_error(last));
+        break;
+      case reply_shape::batch:
+        whole = lines.front().starts_with("EX ") ||
+                (answers > request.op.lines.size() && !last.starts_with("VA "));
+        break;
+    }
+  }
+  Operation& op = request.op;
+  if (is_error(lines.front()) || !request.recorded) {
+    const bool too_many = lines.front().find("too many keys") != std::string_view::npos;
+    expect(too_many || lines.front().find("out of memory") != std::string_view::npos || !request.recorded,
+           lines.front());
+    op.end = too_many ? ending::refused : ending::no_memory;
+    return bytes;
+  }
+  op.end = ending::done;
+  switch (op.what) {
+    case operation::line:
+      read_line(lines.front(), lines.size() > 1 ? lines[1] : std::string_view{}, op.lines.front());
+      break;
+    case operation::batch:
+      read_batch(lines, request);
+      break;
+    case operation::page:
+      read_page(lines, request);
+      break;
+    default:
+      read_range_line(lines.front(), op);
+      break;
+  }
+  return bytes;
+}
+
+void StoreReplies::read_line(std::string_view line, std::string_view data, CommandLine& of) {
+  const std::string_view word = line.substr(0, line.find(' '));
+  of.reply = told_by(word);
+  if (of.reply == told::unknown) {  // of incr and decr
+    expect(!word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos, line);
+    of.reply = told::done;
+    of.number = number_in(word);
+    return;
+  }
+  if (of.reply != told::done) {
+    return;
+  }
+  if (word == "VA" || word == "VALUE") {
+    of.number = number_in(data);
+  }
+  const std::string_view unique = word == "VALUE" ? line.substr(line.rfind(' ') + 1) : flag(line, "c");
+  of.unique = number_in(unique);
+  if (of.unique != 0 && of.key < keys_.last_unique.size()) {
+    keys_.last_unique[of.key] = of.unique;
+  }
+}
+
+void StoreReplies::read_batch(const std::vector<std::string_view>& lines, StoreRequest& request) {
+  Operation& op = request.op;
+  if (lines.front().starts_with("EX ")) {
+    const std::string_view rest = lines.front().substr(3);
+    const std::string_view why = rest.substr(std::min(rest.size(), rest.find(' ') + 1));
+    const std::uint64_t line = number_in(rest);
+    expect(lines.size() == 1 && line > 0 && line <= op.lines.size(), lines.front());
+    if (why.starts_with("SERVER_ERROR out of memory")) {
+      op.end = ending::no_memory;
+      op.failed_line = line - 1;
+      return;
+    }
+    op.end = ending::failed;
+    op.failed_line = line - 1;
+    op.lines[line - 1].reply = told_by(why);
+    expect(op.lines[line - 1].reply != told::unknown || op.lines[line - 1].key == CommandLine::kOtherKey,
+           lines.front());
+    return;
+  }
+  std::size_t at = 0;
+  for (CommandLine& line : op.lines) {
+    const bool has_data = at < lines.size() && lines[at].starts_with("VA ");
+    expect(at + (has_data ? 2 : 1) < lines.size(), lines.front());
+    if (!nonsense_.empty()) {
+      return;
+    }
+    if (line.key != CommandLine::kOtherKey) {
+      read_line(lines[at], has_data ? lines[at + 1] : std::string_view{}, line);
+    }
+    at += has_data ? 2 : 1;
+  }
+  expect(at + 1 == lines.size(), lines.front());
+}
+
+void StoreReplies::read_page(const std::vector<std::string_view>& lines, StoreRequest& request) {
+  Operation& op = request.op;
+  std::string last_key;
+  bool descends = false;
+  for (std::size_t i = 0; i + 1 < lines.size(); i += 2) {
+    const std::string_view key = flag(lines[i], "k");
+    descends = descends || key < last_key;
+    last_key = key;
+    const std::uint8_t index = keys_.index_of(key);
+    if (index == CommandLine::kOtherKey) {
+      continue;
+    }
+    op.seen.push_back({index, number_in(lines[i + 1]), number_in(flag(lines[i], "c"))});
+    keys_.last_unique[index] = op.seen.back().unique;
+  }
+  expect(!descends, "a page is out of order");
+  const std::string_view end = lines.back();
+  expect(number_in(flag(end, "A")) == lines.size() / 2, end);
+  if (!flag(end, "G").empty()) {  // it ended with the last item that it shows
+    const auto behind = std::upper_bound(keys_.names.begin(), keys_.names.end(), last_key);
+    op.last = static_cast<std::uint8_t>(
+        std::clamp<std::ptrdiff_t>(behind - keys_.names.begin(), op.first, op.last));
+  }
+}
+
+void StoreReplies::read_range_line(std::string_view line, Operation& op) {
+  expect(line.starts_with("HD") || line == "OK", line);
+  if (line == "OK") {
+    return;
+  }
+  op.items = number_in(flag(line, "A"));
+  if (op.what == operation::count) {
+    op.numbers = number_in(flag(line, "N"));
+    op.sum = number_in(flag(line, "Ms"));
+  }
+}
+
+}  // namespace mxkv::simulation

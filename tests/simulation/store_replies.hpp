@@ -1,0 +1,34 @@
+// Reads the replies of a simulated store into what is recorded of their requests.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/simulation/store_requests.hpp"
+
+namespace mxkv::simulation {
+
+/// Thread-safety: one thread.
+class StoreReplies {
+ public:
+  explicit StoreReplies(StoreKeys& keys) noexcept : keys_(keys) {}
+
+  /// Reads the reply at the front of what was received into request.op. Returns its bytes; 0: it is not
+  /// whole.
+  [[nodiscard]] std::size_t read(std::string_view received, StoreRequest& request);
+  /// The first reply that could not be understood; empty: all could be.
+  [[nodiscard]] const std::string& nonsense() const noexcept { return nonsense_; }
+
+ private:
+  void read_line(std::string_view line, std::string_view data, CommandLine& told_of);
+  void read_page(const std::vector<std::string_view>& lines, StoreRequest& request);
+  void read_batch(const std::vector<std::string_view>& lines, StoreRequest& request);
+  void read_range_line(std::string_view line, Operation& op);
+  void expect(bool good, std::string_view text);
+
+  StoreKeys& keys_;
+  std::string nonsense_;
+};
+
+}  // namespace mxkv::simulation

@@ -1,0 +1,328 @@
+#include "tests/simulation/store_requests.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mxkv::simulation {
+
+namespace {
+
+constexpr std::uint32_t kFarSeconds = 1'000'000;
+
+std::string with_value(std::string line, std::uint64_t number) {
+  return std::move(line) + "\r\n" + std::to_string(number) + "\r\n";
+}
+
+std::string meta_text(const CommandLine& line, const StoreKeys& keys) {
+  const std::string& key = keys.names[line.key];
+  std::string flags;
+  if (line.compare) {
+    flags += " C" + std::to_string(*line.compare);
+  }
+  switch (line.what) {
+    case act::get:
+      return "mg " + key + " v c\r\n";
+    case act::touch:
+      return "mg " + key + " v c T" + std::to_string(line.expiry) + "\r\n";
+    case act::remove:
+      return "md " + key + flags + "\r\n";
+    case act::count_up:
+    case act::count_down:
+      return "ma " + key + " v c D" + std::to_string(line.operand) +
+             (line.what == act::count_down ? " MD" : "") + flags + "\r\n";
+    case act::add:
+      flags += " ME";
+      break;
+    case act::replace:
+      flags += " MR";
+      break;
+    case act::set:
+      break;
+  }
+  return with_value("ms " + key + " " + std::to_string(std::to_string(line.operand).size()) + " c T" +
+                        std::to_string(line.expiry) + flags,
+                    line.operand);
+}
+
+std::string classic_text(const CommandLine& line, const StoreKeys& keys) {
+  const std::string& key = keys.names[line.key];
+  const auto storage = [&](std::string_view verb) {
+    std::string text = std::string{verb} + " " + key + " 0 " + std::to_string(line.expiry) + " " +
+                       std::to_string(std::to_string(line.operand).size());
+    if (line.compare) {
+      text += " " + std::to_string(*line.compare);
+    }
+    return with_value(text, line.operand);
+  };
+  switch (line.what) {
+    case act::get:
+      return "gets " + key + "\r\n";
+    case act::touch:
+      return "touch " + key + " " + std::to_string(line.expiry) + "\r\n";
+    case act::set:
+      return storage(line.compare ? "cas" : "set");
+    case act::add:
+      return storage("add");
+    case act::replace:
+      return storage("replace");
+    case act::remove:
+      return "delete " + key + "\r\n";
+    case act::count_up:
+      return "incr " + key + " " + std::to_string(line.operand) + "\r\n";
+    case act::count_down:
+      return "decr " + key + " " + std::to_string(line.operand) + "\r\n";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<StoreRequest> StoreRequests::first_requests() {
+  std::vector<StoreRequest> all;
+  const auto add = [&all](const std::string& line, std::string_view value) {
+    StoreRequest request;
+    request.text = "ms " + line + " " + std::to_string(value.size()) + "\r\n" + std::string{value} + "\r\n";
+    request.recorded = false;
+    request.op.lines.push_back({});
+    all.push_back(std::move(request));
+  };
+  for (const std::string& key : keys_.names) {
+    add(key, std::to_string(keys_.begin_number));
+  }
+  for (const std::string& other : keys_.others) {
+    add(other, "x");
+  }
+  return all;
+}
+
+StoreRequest StoreRequests::last_request() {
+  StoreRequest request{.text = "mr - H~ v c X\r\n", .shape = reply_shape::meta_page};
+  request.op.what = operation::page;
+  request.op.last = static_cast<std::uint8_t>(keys_.names.size());
+  return request;
+}
+
+StoreRequest StoreRequests::draw(std::uint64_t now_s) {
+  if (!keys_.others.empty() && one_in(4)) {
+    return draw_other();
+  }
+  if (options_.flushes && one_in(24)) {
+    return draw_flush();
+  }
+  if (random_.below(8) < options_.operations_in_8) {
+    if (one_in(2)) {
+      return options_.bank ? draw_transfer() : draw_batch(now_s);
+    }
+    return draw_range(now_s);
+  }
+  return draw_line(now_s);
+}
+
+std::string StoreRequests::some_other() {
+  return keys_.others[random_.below(keys_.others.size())];
+}
+
+std::uint32_t StoreRequests::some_expiry(std::uint64_t now_s) {
+  const auto now = static_cast<std::uint32_t>(now_s);
+  if (options_.expiry && one_in(2)) {
+    return now + static_cast<std::uint32_t>(random_.below(4));
+  }
+  return one_in(2) ? 0 : now + kFarSeconds;
+}
+
+CommandLine StoreRequests::some_line(std::uint64_t now_s) {
+  CommandLine line;
+  line.key = some_key();
+  if (options_.bank) {
+    line.what = one_in(4) ? act::touch : act::get;
+    line.expiry = line.what == act::touch ? static_cast<std::uint32_t>(now_s) + kFarSeconds : 0;
+    return line;
+  }
+  line.what = one_in(4) ? act::set : static_cast<act>(random_.below(8));
+  switch (line.what) {
+    case act::get:
+      break;
+    case act::touch:
+      line.expiry = some_expiry(now_s);
+      break;
+    case act::set:
+    case act::add:
+    case act::replace:
+      line.operand = 10'000 * next_number_++;
+      line.expiry = some_expiry(now_s);
+      break;
+    case act::remove:
+      break;
+    case act::count_up:
+    case act::count_down:
+      line.operand = 1 + random_.below(500);
+      break;
+  }
+  const bool may_compare = line.what == act::set || line.what == act::remove || line.what == act::count_up;
+  if (may_compare && keys_.last_unique[line.key] != 0 && one_in(2)) {
+    line.compare = keys_.last_unique[line.key];
+  }
+  return line;
+}
+
+StoreRequest StoreRequests::draw_line(std::uint64_t now_s) {
+  StoreRequest request;
+  CommandLine line = some_line(now_s);
+  const bool classic_can = !line.compare || line.what == act::set;
+  if (classic_can && one_in(3)) {
+    request.text = classic_text(line, keys_);
+    request.shape = line.what == act::get ? reply_shape::classic_value : reply_shape::line;
+  } else {
+    request.text = meta_text(line, keys_);
+  }
+  request.op.locked = line.what != act::get;
+  request.op.lines.push_back(line);
+  return request;
+}
+
+StoreRequest StoreRequests::draw_other() {
+  StoreRequest request{.recorded = false};
+  const std::string key = some_other();
+  request.op.lines.push_back({});
+  switch (random_.below(options_.bank ? 3 : 4)) {
+    case 0:
+      request.text = "md " + key + "\r\n";
+      break;
+    case 1:
+      request.text = "mg " + key + " v\r\n";
+      break;
+    case 2:
+      request.text = "ms " + key + " 1\r\nx\r\n";
+      break;
+    default:
+      // All others of a key: whole leaves go.
+      request.text = "mx " + key.substr(0, key.find(':') + 1) + "1 p" + (one_in(2) ? " X" : "") + "\r\n";
+      break;
+  }
+  return request;
+}
+
+StoreRequest StoreRequests::draw_batch(std::uint64_t now_s) {
+  StoreRequest request{.shape = reply_shape::batch};
+  request.op.what = operation::batch;
+  const std::uint64_t lines = 1 + random_.below(5);
+  for (std::uint64_t n = 0; n < lines; ++n) {
+    if (!keys_.others.empty() && one_in(12)) {
+      request.op.lines.push_back({});
+      const std::string other = some_other();
+      // The second one fails if the item is there, or is not: nobody here knows.
+      request.text += one_in(2) ? "ms " + other + " 1\r\nx\r\n" : "ma " + other + "\r\n";
+      continue;
+    }
+    request.op.lines.push_back(some_line(now_s));
+    if (request.op.lines.back().what == act::replace || request.op.lines.back().what == act::add) {
+      request.op.lines.back().what = one_in(3) ? request.op.lines.back().what : act::set;
+    }
+    request.text += meta_text(request.op.lines.back(), keys_);
+  }
+  request.text = "mb " + std::to_string(lines) + "\r\n" + request.text;
+  return request;
+}
+
+// From one to others, of which the first line says whether there is anything to be moved; now and then in
+// parts, or with a line that fails behind what was moved.
+StoreRequest StoreRequests::draw_transfer() {
+  StoreRequest request{.shape = reply_shape::batch};
+  request.op.what = operation::batch;
+  const std::uint8_t from = some_key();
+  const std::uint64_t parts = 1 + random_.below(2);
+  std::uint64_t all = 0;
+  for (std::uint64_t n = 0; n < parts; ++n) {
+    CommandLine to{.what = act::count_up, .key = some_key(), .operand = 1 + random_.below(3)};
+    all += to.operand;
+    request.op.lines.push_back(to);
+  }
+  CommandLine taken{.what = act::count_down, .key = from, .operand = all};
+  if (keys_.last_unique[from] != 0 && one_in(3)) {
+    taken.compare = keys_.last_unique[from];
+  }
+  request.op.lines.insert(request.op.lines.begin() + static_cast<std::ptrdiff_t>(random_.below(parts + 1)),
+                          taken);
+  if (one_in(6)) {
+    request.op.lines.push_back({.what = act::add, .key = some_key(), .operand = 7});  // all are there
+  }
+  for (const CommandLine& line : request.op.lines) {
+    request.text += meta_text(line, keys_);
+  }
+  request.text = "mb " + std::to_string(request.op.lines.size()) + "\r\n" + request.text;
+  return request;
+}
+
+StoreRequests::Span StoreRequests::some_span() {
+  auto first = some_key();
+  auto last = one_in(3) ? first : some_key();
+  if (options_.bank || one_in(3)) {
+    return {0, static_cast<std::uint8_t>(keys_.names.size()), "-", one_in(2) ? "" : " H~"};
+  }
+  if (last < first) {
+    std::swap(first, last);
+  }
+  const bool inclusive = one_in(2);
+  Span span{first, static_cast<std::uint8_t>(last + (inclusive ? 1 : 0)), keys_.names[first],
+            " H" + keys_.names[last] + (inclusive ? " i" : "")};
+  if (one_in(4)) {
+    span.flags += " o";
+    ++span.first;
+    span.last = std::max(span.first, span.last);
+  }
+  return span;
+}
+
+StoreRequest StoreRequests::draw_range(std::uint64_t now_s) {
+  StoreRequest request;
+  Operation& op = request.op;
+  const Span span = some_span();
+  op.first = span.first;
+  op.last = span.last;
+  op.others = !keys_.others.empty();
+  const std::string range = span.text + span.flags;
+  const std::uint64_t most = 1 + random_.below(6);
+  const bool limited = one_in(4);
+  const std::string limit = limited ? " A" + std::to_string(most) : "";
+  switch (random_.below(options_.bank ? 5 : 7)) {
+    case 0:
+      op.what = operation::count;
+      request.text = "mc " + range + " X Ms\r\n";
+      break;
+    case 1:
+      op.what = operation::touch;
+      op.expiry = options_.bank ? static_cast<std::uint32_t>(now_s) + kFarSeconds : some_expiry(now_s);
+      request.text = "mt " + range + " T" + std::to_string(op.expiry) + limit + "\r\n";
+      break;
+    case 2:
+    case 3:
+    case 4:
+      op.what = operation::page;
+      op.locked = !one_in(4);
+      request.shape = reply_shape::meta_page;
+      request.text = "mr " + range + " v c" + limit + (op.locked ? " X" : "") + "\r\n";
+      break;
+    case 5:
+      op.what = operation::erase;
+      request.text = "mx " + range + " X" + limit + "\r\n";
+      break;
+    default:
+      op.what = operation::erase;
+      op.locked = false;
+      op.partial = limited;
+      request.text = "mx " + range + limit + "\r\n";
+      break;
+  }
+  return request;
+}
+
+StoreRequest StoreRequests::draw_flush() {
+  StoreRequest request{.text = "flush_all\r\n"};
+  request.op.what = operation::erase;
+  request.op.last = static_cast<std::uint8_t>(keys_.names.size());
+  request.op.others = true;
+  request.op.items = kMostHistoryKeys;  // it does not say
+  return request;
+}
+
+}  // namespace mxkv::simulation

@@ -1,0 +1,76 @@
+// What clients of a simulated store ask for: as text, and as what is recorded of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/base/random.hpp"
+#include "tests/simulation/store_keys.hpp"
+
+namespace mxkv::simulation {
+
+/// Which keys there are, and what is done with them.
+struct RequestOptions {
+  std::size_t keys = kMostHistoryKeys;
+  std::size_t others = 0;  ///< between two keys
+  bool bank = false;       ///< amounts are moved, and nothing else changes a number
+  bool expiry = false;     ///< items that expire soon are stored
+  bool flushes = false;
+  unsigned operations_in_8 = 4;  ///< of many keys
+  std::uint64_t begin_number = 1000;
+};
+
+/// How the end of a reply is told.
+enum class reply_shape : std::uint8_t { classic_value, line, meta_page, batch };
+
+struct StoreRequest {
+  std::string text{};
+  reply_shape shape = reply_shape::line;
+  bool recorded = true;  ///< in the history
+  Operation op{};
+};
+
+/// Thread-safety: one thread.
+class StoreRequests {
+ public:
+  StoreRequests(runtime::Random& random, const RequestOptions& options, const StoreKeys& keys)
+      : random_(random), options_(options), keys_(keys) {}
+
+  /// `now_s`: unix seconds.
+  [[nodiscard]] StoreRequest draw(std::uint64_t now_s);
+  /// Stores each key and other that is there at the beginning.
+  [[nodiscard]] std::vector<StoreRequest> first_requests();
+  /// Shows all keys at one moment.
+  [[nodiscard]] StoreRequest last_request();
+
+ private:
+  struct Span {
+    std::uint8_t first;
+    std::uint8_t last;
+    std::string text;  ///< of the start
+    std::string flags;
+  };
+
+  [[nodiscard]] bool one_in(std::uint64_t n) { return random_.below(n) == 0; }
+  [[nodiscard]] std::uint8_t some_key() {
+    return static_cast<std::uint8_t>(random_.below(keys_.names.size()));
+  }
+  [[nodiscard]] std::string some_other();
+  [[nodiscard]] std::uint32_t some_expiry(std::uint64_t now_s);
+  [[nodiscard]] CommandLine some_line(std::uint64_t now_s);
+  [[nodiscard]] StoreRequest draw_line(std::uint64_t now_s);
+  [[nodiscard]] StoreRequest draw_other();
+  [[nodiscard]] StoreRequest draw_batch(std::uint64_t now_s);
+  [[nodiscard]] StoreRequest draw_transfer();
+  [[nodiscard]] StoreRequest draw_range(std::uint64_t now_s);
+  [[nodiscard]] StoreRequest draw_flush();
+  [[nodiscard]] Span some_span();
+
+  runtime::Random& random_;
+  const RequestOptions& options_;
+  const StoreKeys& keys_;
+  std::uint64_t next_number_ = 1;
+};
+
+}  // namespace mxkv::simulation

@@ -1,0 +1,107 @@
+// The whole store in thousands of worlds on one thread; see store_world.hpp and README.md.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/simulation/seeds.hpp"
+#include "tests/simulation/store_world.hpp"
+
+namespace mxkv::simulation {
+namespace {
+
+constexpr std::uint64_t kParts = 4;
+
+/// A part of the seeds, so that parts can run at the same time.
+class StoreSimulation : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(StoreSimulation, EverySeedIsLinearizableAndHoldsNothing) {
+  const Seeds seeds = Seeds::from_environment();
+  StoreReport sum;
+  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count && !HasFailure(); ++seed) {
+    if (seed % kParts != GetParam()) {
+      continue;
+    }
+    SCOPED_TRACE(Seeds::alone(seed));
+    const StoreReport report = run_store_world(seed);
+    EXPECT_THAT(report.complaints, ::testing::IsEmpty());
+    sum.add(report);
+  }
+  if (seeds.count < 2000 || HasFailure()) {
+    return;
+  }
+  // What is rare must have happened, and often: in fewer worlds that says nothing.
+  const std::uint64_t worlds = seeds.count / kParts;
+  EXPECT_GT(sum.recorded, worlds * 20);
+  EXPECT_LT(sum.given_up, worlds / 50);
+  EXPECT_GT(sum.batches, worlds * 2);
+  EXPECT_GT(sum.failed_batches, worlds);
+  EXPECT_GT(sum.refused_lines, worlds / 10);
+  EXPECT_GT(sum.refused_batches, worlds / 10);
+  EXPECT_GT(sum.refused_midway, worlds / 100);
+  EXPECT_GT(sum.refused_touches, worlds / 100);
+  EXPECT_GT(sum.pages, worlds);
+  EXPECT_GT(sum.counts, worlds / 4);
+  EXPECT_GT(sum.erased, worlds / 4);
+  EXPECT_GT(sum.touched, worlds / 4);
+  EXPECT_GT(sum.cut_off, worlds / 10);
+  EXPECT_GT(sum.parked_writes, worlds);
+  EXPECT_GT(sum.of_many_buckets, worlds);
+  EXPECT_GT(sum.in_inner_mode, worlds);
+  EXPECT_GT(sum.stolen, 0U);
+  EXPECT_GT(sum.followed, worlds / 10);
+  EXPECT_GT(sum.maps, worlds / 4);
+  EXPECT_GT(sum.slots, worlds * 2);
+  EXPECT_GT(sum.deep_trees, worlds / 10);
+  EXPECT_GT(sum.moved, worlds);
+  EXPECT_GT(sum.evicted, worlds);
+  EXPECT_GT(sum.reclaimed, 0U);
+  EXPECT_GT(sum.swept, 0U);
+  EXPECT_GT(sum.preempted, worlds);
+  EXPECT_GT(sum.interruptions, worlds / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, StoreSimulation, ::testing::Range(std::uint64_t{0}, kParts),
+                         [](const auto& part) { return "Part" + std::to_string(part.param); });
+
+TEST(StoreSimulationItself, ASeedGivesTheSameWorldEachTime) {
+  for (std::uint64_t seed = 0; seed < kUsualSeeds / 20; ++seed) {
+    const StoreReport report = run_store_world(seed);
+    if (!report.by_address) {
+      EXPECT_EQ(run_store_world(seed).fingerprint, report.fingerprint) << Seeds::alone(seed);
+    }
+  }
+}
+
+struct Fault {
+  store_fault what;
+  const char* name;
+  const char* complaint;  ///< one of those that it must cause
+};
+
+class StoreFault : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(StoreFault, IsFoundWithinAFewSeeds) {
+  const auto complaint = ::testing::Contains(::testing::HasSubstr(GetParam().complaint));
+  StoreReport sum;
+  for (std::uint64_t seed = 0; seed < 200 && !::testing::Value(sum.complaints, complaint); ++seed) {
+    sum.add(run_store_world(seed, GetParam().what));
+  }
+  EXPECT_THAT(sum.complaints, complaint);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Made, StoreFault,
+    ::testing::Values(Fault{store_fault::unasked_write, "UnaskedWrite", "during ["},
+                      Fault{store_fault::unheld_redraw, "UnheldRedraw", "during ["},
+                      Fault{store_fault::torn_page, "TornPage", "during ["},
+                      Fault{store_fault::torn_page, "TornPageOfABank", "a page shows another sum"},
+                      Fault{store_fault::torn_count, "TornCount", "during ["},
+                      Fault{store_fault::torn_count, "TornCountOfABank", "a count comes to another sum"},
+                      Fault{store_fault::half_batch, "HalfBatch", "during ["},
+                      Fault{store_fault::kept_slot, "KeptSlot", "a slot is not open"},
+                      Fault{store_fault::lost_item, "LostItem", "during ["}),
+    [](const auto& made) { return std::string{made.param.name}; });
+
+}  // namespace
+}  // namespace mxkv::simulation

@@ -1,0 +1,142 @@
+#include "tests/simulation/store_whims.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/store/redraw_task.hpp"
+#include "tests/unit/scheduler/machine.hpp"
+
+namespace mxkv::simulation {
+
+using runtime::Worker;
+
+StoreRequest StoreWhims::next_request(std::uint64_t now_us) {
+  StoreRequest request = requests_.draw(now_us / 1'000'000);
+  if (fault_ == store_fault::torn_page && request.op.what == operation::page) {
+    request.text = request.text.substr(0, request.text.find(" X")) + "\r\n";
+    request.op.locked = true;
+  } else if (fault_ == store_fault::torn_count && request.op.what == operation::count) {
+    request.text.replace(request.text.find(" X"), 2, " e");
+  }
+  return request;
+}
+
+void StoreWhims::have_whim(Worker& worker) {
+  if (whims_left_ == 0) {
+    return;
+  }
+  --whims_left_;
+  switch (random_.below(32)) {
+    case 0:
+      if (options_.redraws && !drawing_.exchange(true)) {
+        ++maps_;
+        const std::uint64_t items =
+            store_->total(server::counter::items_added) - store_->total(server::counter::items_removed);
+        worker.create<server::RedrawTask>(store_->tree(), store_->locks(), drawing_, items, random_())
+            ->start(worker);
+      }
+      break;
+    case 1:
+      if (const std::uint64_t seen = some_item(); options_.moves && seen != 0) {
+        server::start_move(worker, seen);
+      }
+      break;
+    case 2:
+      if (const std::uint64_t seen = some_item();
+          (options_.evicts || fault_ == store_fault::lost_item) && seen != 0) {
+        server::start_eviction(worker, seen);
+      }
+      break;
+    case 3:
+    case 4:
+    case 5:
+      if (options_.preempts && open_writes_ < kMostPreempted) {
+        start_preempted_write(worker);
+      }
+      break;
+    case 6:
+      make_mistake(worker);
+      break;
+    default:
+      break;
+  }
+}
+
+// Without a latch: there are no other threads.
+std::uint64_t StoreWhims::some_item() {
+  const auto* node = static_cast<const server::ItemNode*>(store_->tree().root().object());
+  while (node->meta().level() > 0 || node->meta().total() == 0) {
+    const index::NodeMeta meta = node->meta();
+    std::uint64_t next = node->right();
+    if (meta.level() > 0) {
+      const auto block = static_cast<std::uint8_t>(random_.below(meta.blocks()));
+      if (meta.count(block) == 0) {
+        return 0;
+      }
+      next = node->value(false,
+                         index::Position{block, static_cast<std::uint8_t>(random_.below(meta.count(block)))});
+    }
+    if (next == 0) {
+      return 0;
+    }
+    node = static_cast<const server::ItemNode*>(runtime::TaggedPointer{next}.object());
+  }
+  const index::NodeMeta meta = node->meta();
+  const auto block = static_cast<std::uint8_t>(random_.below(meta.blocks()));
+  if (meta.count(block) == 0) {
+    return 0;
+  }
+  return node->value(true,
+                     index::Position{block, static_cast<std::uint8_t>(random_.below(meta.count(block)))});
+}
+
+void StoreWhims::start_preempted_write(Worker& worker) {
+  const auto key = static_cast<std::uint8_t>(random_.below(options_.requests.keys));
+  Operation op;
+  op.lines.push_back({.what = act::set, .key = key, .operand = 7'000'000 + writes_.size()});
+  record_->invoked(op);
+  const std::uint64_t number = op.lines.front().operand;
+  writes_.push_back(std::move(op));
+  ++open_writes_;
+  worker
+      .create<PreemptedWrite>(store_->tree(), static_cast<WriteWitness&>(*this), writes_.size() - 1,
+                              keys_.names[key], number, fault_ != store_fault::unasked_write)
+      ->start(worker);
+}
+void StoreWhims::writing() {
+  ++preempted_;
+  stepper_->meanwhile();
+}
+void StoreWhims::ended(std::size_t write, std::uint64_t unique) {
+  --open_writes_;
+  Operation& op = writes_[write];
+  op.end = unique == 0 ? ending::refused : ending::done;
+  op.lines.front().reply = told::done;
+  op.lines.front().unique = unique;
+  record_->responded(op);
+}
+
+void StoreWhims::make_mistake(Worker& worker) {
+  server::KeyLocks& locks = store_->locks();
+  if (fault_ == store_fault::unheld_redraw) {
+    std::vector<std::string> separators;
+    for (std::size_t i = 0; i < keys_.names.size() && separators.size() + 1 < locks.slots.most(); ++i) {
+      if (random_.below(2) == 0) {
+        separators.push_back(keys_.names[i]);
+      }
+    }
+    locks.slots.replace(std::make_unique<server::KeySlots::Map>(std::move(separators)), keys_.names.size(),
+                        worker);
+  } else if (fault_ == store_fault::kept_slot && !kept_) {
+    auto* const task =
+        runtime::testing::lambda_task(worker, [](runtime::MxTask&, Worker&) { return runtime::step::done; });
+    kept_ = locks.gate.close(0, *task);
+    if (kept_) {
+      worker.spawn(task);
+    }
+  }
+}
+
+}  // namespace mxkv::simulation

@@ -1,0 +1,81 @@
+#include "tests/simulation/store_world_options.hpp"
+
+#include <limits>
+
+namespace mxkv::simulation {
+
+namespace {
+
+server::StoreOptions draw_store(runtime::Random& random) {
+  constexpr auto primitive = [](bool bound) {
+    return bound ? runtime::primitive::optimistic_scheduling : runtime::primitive::optimistic_latch;
+  };
+  server::StoreOptions options;
+  options.tree.leaves = primitive(one_in(random, 2));
+  options.tree.inner_nodes = primitive(one_in(random, 4));
+  // Time passes in leaps here: no page is to end by it.
+  options.ranges = {.items = 10'000,
+                    .bytes = std::uint64_t{1} << 30U,
+                    .time_ns = std::numeric_limits<std::uint64_t>::max() / 4};
+  options.toggle.buckets = static_cast<std::uint32_t>(random.below(4));
+  options.toggle.slots_per_bucket = 1 + static_cast<std::uint32_t>(random.below(4));
+  options.toggle.inner = !one_in(random, 4);
+  options.toggle.stealing = !one_in(random, 4);
+  return options;
+}
+
+}  // namespace
+
+StoreWorldOptions draw_store_world(runtime::Random& random) {
+  StoreWorldOptions world;
+  world.world = draw_world(random);
+  world.store = draw_store(random);
+  world.requests.keys = 3 + random.below(kMostHistoryKeys - 2);
+  world.requests.others = one_in(random, 2) ? 0 : 1 + random.below(80);
+  world.requests.bank = one_in(random, 3);
+  if (world.requests.bank) {
+    world.requests.begin_number = 1'000'000;  // more than is ever taken
+  } else {
+    world.requests.expiry = one_in(random, 2);
+    world.requests.flushes = one_in(random, 3);
+  }
+  world.requests.operations_in_8 = 3 + static_cast<unsigned>(random.below(5));
+  const std::size_t workers = world.world.runtime.workers.size();
+  world.clients = workers == 1 ? 2 + random.below(2) : 1 + random.below(workers < 4 ? 2 : 1);
+  world.in_flight = 1 + random.below(3);
+  world.operations = 20 + random.below(40);
+  world.evicts = !world.requests.bank && one_in(random, 5);
+  world.store.evict =
+      world.evicts || (world.world.short_of_memory && !world.requests.bank && one_in(random, 3));
+  world.moves = one_in(random, 2);
+  world.redraws = !one_in(random, 3);
+  world.preempts = !world.requests.bank && world.world.interruptions_in_64 != 0;
+  world.stalls = one_in(random, 2);
+  world.clients_leave = one_in(random, 4);
+  return world;
+}
+
+std::string describe(const StoreWorldOptions& world) {
+  const runtime::ToggleOptions& toggle = world.store.toggle;
+  std::string text =
+      describe(world.world) + ", leaves of the store " +
+      std::string{runtime::primitive_name(world.store.tree.leaves)} + ", " + std::to_string(toggle.buckets) +
+      " buckets of " + std::to_string(toggle.slots_per_bucket) + " slots, " +
+      std::to_string(world.requests.keys) + " keys with " + std::to_string(world.requests.others) +
+      " others each, " + std::to_string(world.clients) + " clients of each worker";
+  text += toggle.inner ? ", inner" : "";
+  text += toggle.stealing ? ", stealing" : "";
+  text += world.requests.bank ? ", a bank" : "";
+  text += world.requests.expiry ? ", expiry" : "";
+  text += world.requests.flushes ? ", flushes" : "";
+  text += world.store.evict ? ", eviction" : "";
+  text += world.evicts ? ", evicts at random" : "";
+  text += world.moves ? ", moves" : "";
+  text += world.redraws ? ", redraws" : "";
+  text += world.preempts ? ", preempts" : "";
+  text += world.stalls ? ", stalls" : "";
+  text += world.clients_leave ? ", clients leave" : "";
+  return text;
+}
+
+}  // namespace mxkv::simulation

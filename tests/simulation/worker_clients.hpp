@@ -1,0 +1,128 @@
+// The clients of one worker of a simulated store, and the poller by which they take part.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include "tests/simulation/store_client.hpp"
+#include "tests/simulation/store_whims.hpp"
+
+namespace mxkv::simulation {
+
+/// Thread-safety: owner worker only.
+class WorkerClients final : public runtime::Poller {
+ public:
+  WorkerClients(Bells& bells, runtime::Worker& worker, server::Store& store, StoreReplies& replies,
+                StoreRecord& record, StoreWhims& whims, runtime::Random& random,
+                const StoreWorldOptions& options)
+      : bells_(bells),
+        worker_(worker),
+        store_(store),
+        whims_(whims),
+        random_(random),
+        options_(options),
+        own_(worker, worker.runtime().budget()) {
+    store.context(worker.id()).replies = &own_.directory;
+    own_.directory.set_hooks(
+        {&worker, [](void* to, runtime::MxTask* task) { static_cast<runtime::Worker*>(to)->spawn(task); },
+         [](void* /*client*/) {}});
+    for (std::size_t i = 0; i < options.clients; ++i) {
+      clients_.emplace_back(worker, store, own_.directory, replies, record);
+    }
+  }
+  WorkerClients(const WorkerClients&) = delete;
+  WorkerClients& operator=(const WorkerClients&) = delete;
+  ~WorkerClients() { forget_dirty(); }
+
+  /// How many requests its clients have to send.
+  void set_left(std::size_t requests) noexcept { left_ = requests; }
+  /// A request that the first client sends next.
+  void ask(StoreRequest request) { asked_.push_back(std::move(request)); }
+  [[nodiscard]] bool idle() const noexcept {
+    return left_ == 0 && asked_.empty() &&
+           std::all_of(clients_.begin(), clients_.end(),
+                       [](const StoreClient& client) { return client.in_flight() == 0; });
+  }
+  /// Drops the writes that wait for their turn to commit. When no worker runs any more.
+  void discard_parked() {
+    std::set<server::ReplyEntry*> entries;
+    for (const StoreClient& client : clients_) {
+      entries.insert(client.entries().begin(), client.entries().end());
+    }
+    for (server::ReplyEntry* const entry : entries) {
+      entry->commits.for_each_parked(
+          [this](runtime::MxTask* task) { task->task_class().discard(*task, worker_); });
+    }
+  }
+  /// All clients go away. True: none of their operations outlives them.
+  bool leave() {
+    for (StoreClient& client : clients_) {
+      client.leave();
+    }
+    clients_.clear();
+    forget_dirty();
+    return own_.directory.entries() == 0;
+  }
+
+  bool poll(runtime::Worker& worker) override {
+    bool any = false;
+    for (StoreClient& client : clients_) {
+      client.go_on();
+      if (client.waits() || client.in_flight() >= options_.in_flight) {
+        continue;
+      }
+      if (!asked_.empty()) {
+        any = true;
+        client.send(std::exchange(asked_.front(), {}));
+        asked_.pop_front();
+      } else if (left_ > 0 && random_.below(3) == 0) {
+        any = true;
+        --left_;
+        client.send(whims_.next_request(worker.runtime().clock().unix_us()));
+      }
+      if (options_.clients_leave && left_ > 0 && client.in_flight() > 0 && random_.below(32) == 0) {
+        client.reconnect();
+      }
+    }
+    if (left_ > 0) {
+      whims_.have_whim(worker);
+    }
+    return any || left_ > 0 || !asked_.empty();
+  }
+  bool end_turn(runtime::Worker& worker) override {
+    store_.maintain(worker);
+    const bool any = forget_dirty();
+    for (StoreClient& client : clients_) {
+      client.receive();
+      client.go_on();
+    }
+    return any;
+  }
+  void block(runtime::Worker& /*worker*/, std::uint64_t /*timeout_ns*/) override {}
+  void wake() noexcept override { bells_.ring(worker_.id().index()); }
+
+ private:
+  /// All clients read what there is, whatever the list says.
+  bool forget_dirty() {
+    bool any = false;
+    while (own_.directory.next_dirty() != nullptr) {
+      any = true;
+    }
+    return any;
+  }
+
+  Bells& bells_;
+  runtime::Worker& worker_;
+  server::Store& store_;
+  StoreWhims& whims_;
+  runtime::Random& random_;
+  const StoreWorldOptions& options_;
+  server::WorkerReplies own_;
+  std::deque<StoreClient> clients_;
+  std::deque<StoreRequest> asked_;
+  std::size_t left_ = 0;
+};
+
+}  // namespace mxkv::simulation
