@@ -104,7 +104,8 @@ class ServerToolsTest(unittest.TestCase):
         self.assertEqual(set(mixed), {(order, share) for order in orders for share in (0, 1, 10, 50)})
         for (_, share), (figures,) in mixed.items():
             self.assertGreater(figures["ops"], 0)
-            self.assertGreater(figures["points_us"], 0)
+            self.assertGreater(figures["cpu_us"], 0)
+            self.assertGreaterEqual(figures["points_us"], figures["points_p50_us"])
             self.assertEqual(figures["many_us"] is None, share == 0)
             if share >= 10:
                 self.assertTrue(all(figures["kinds_us"].values()), figures)
