@@ -54,8 +54,12 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
     worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
     return {Decision::what::wait, 0};
   }
+  KeyLocks& locks = *worker.local<WorkerContext>().locks;
+  if (slot_ != kNoSlot && locks.slots.slot_of(key()) != slot_) [[unlikely]] {
+    leave_gate(worker);  // the map was drawn anew while it waited: it was admitted to other keys
+  }
   // Here, too, so that what it would only find, part of an operation's work, is not told.
-  if (slot_ == kNoSlot && worker.local<WorkerContext>().locks->holds_off(key())) [[unlikely]] {
+  if (slot_ == kNoSlot && locks.holds_off(key())) [[unlikely]] {
     return {Decision::what::refuse, 0};
   }
   drop_built(worker);
