@@ -92,8 +92,9 @@ void check_history(const StoreHistory& history, const StoreWorldOptions& options
                     "out of memory, though there was some");
 }
 
-void check_items(server::Store& store, const WorldOptions& world, StoreReport& report,
-                 Complaints& complaints) {
+void check_items(server::Store& store, const StoreHistory& history, const StoreWorldOptions& options,
+                 StoreReport& report, Complaints& complaints) {
+  const WorldOptions& world = options.world;
   const index::CheckReport tree = index::Checker<server::ItemTraits>::check(store.tree());
   for (const std::string& error : tree.errors) {
     complaints.add("tree: " + error);
@@ -102,6 +103,10 @@ void check_items(server::Store& store, const WorldOptions& world, StoreReport& r
                     "a node's separator was never posted");
   complaints.unless(tree.frozen == 0 || world.ends_early, "a node was frozen and never unlinked");
   complaints.unless(tree.left_over == 0 || world.ends_early, "a node was not unlinked");
+  const bool items_stay = !options.requests.expiry && !options.store.evict && !options.evicts;
+  if (items_stay && !world.ends_early && complaints.empty()) {
+    complaints.unless(tree.entries == history.operations().back().items, "items are left that nobody sees");
+  }
   report.deep_trees = tree.levels > 1 ? 1 : 0;
 }
 

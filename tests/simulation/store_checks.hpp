@@ -13,8 +13,8 @@ void check_locks(server::Store& store, runtime::Runtime& runtime, Complaints& co
 /// Whether the history can be explained, and sums are what they were; counts what was done.
 void check_history(const StoreHistory& history, const StoreWorldOptions& options, StoreReport& report,
                    Complaints& complaints);
-/// Of a store whose workers are stopped.
-void check_items(server::Store& store, const WorldOptions& world, StoreReport& report,
-                 Complaints& complaints);
+/// The tree of a store whose workers are stopped, and that it holds no more than the last page showed.
+void check_items(server::Store& store, const StoreHistory& history, const StoreWorldOptions& options,
+                 StoreReport& report, Complaints& complaints);
 
 }  // namespace mxkv::simulation

@@ -97,7 +97,9 @@ class Search {
  private:
   static constexpr std::size_t kFree = ~std::size_t{0};
   [[nodiscard]] static bool is_idle(const Operation& op) {
-    return op.did_nothing() || op.end == ending::failed || (op.end == ending::done && only_reads(op));
+    const bool was_told_no = op.what == operation::line && op.lines.front().reply != told::done;
+    return op.did_nothing() || op.end == ending::failed ||
+           (op.end == ending::done && (only_reads(op) || was_told_no));
   }
 
   struct Configuration {

@@ -184,6 +184,7 @@ void StoreReplies::read_page(const std::vector<std::string_view>& lines, StoreRe
     keys_.last_unique[index] = op.seen.back().unique;
   }
   expect(!descends, "a page is out of order");
+  op.items = lines.size() / 2;
   const std::string_view end = lines.back();
   expect(number_in(flag(end, "A")) == lines.size() / 2, end);
   if (!flag(end, "G").empty()) {  // it ended with the last item that it shows

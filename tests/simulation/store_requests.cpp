@@ -180,6 +180,14 @@ StoreRequest StoreRequests::draw_line(std::uint64_t now_s) {
   return request;
 }
 
+StoreRequest StoreRequests::draw_probe() {
+  StoreRequest request;
+  request.op.lines.push_back(
+      {.what = act::remove, .key = some_key(), .compare = 1});  // nothing has that unique
+  request.text = meta_text(request.op.lines.front(), keys_);
+  return request;
+}
+
 StoreRequest StoreRequests::draw_other() {
   StoreRequest request{.recorded = false};
   const std::string key = some_other();
@@ -282,7 +290,7 @@ StoreRequest StoreRequests::draw_range(std::uint64_t now_s) {
   op.others = !keys_.others.empty();
   const std::string range = span.text + span.flags;
   const std::uint64_t most = 1 + random_.below(6);
-  const bool limited = one_in(4);
+  const bool limited = one_in(span.flags.empty() ? 2 : 4);
   const std::string limit = limited ? " A" + std::to_string(most) : "";
   switch (random_.below(options_.bank ? 5 : 7)) {
     case 0:

@@ -17,6 +17,7 @@ struct RequestOptions {
   bool bank = false;       ///< amounts are moved, and nothing else changes a number
   bool expiry = false;     ///< items that expire soon are stored
   bool flushes = false;
+  bool probes = false;           ///< some clients only ask whether keys are there
   unsigned operations_in_8 = 4;  ///< of many keys
   std::uint64_t begin_number = 1000;
 };
@@ -39,6 +40,8 @@ class StoreRequests {
 
   /// `now_s`: unix seconds.
   [[nodiscard]] StoreRequest draw(std::uint64_t now_s);
+  /// Asks whether a key is there, as a write that never writes.
+  [[nodiscard]] StoreRequest draw_probe();
   /// Stores each key and other that is there at the beginning.
   [[nodiscard]] std::vector<StoreRequest> first_requests();
   /// Shows all keys at one moment.

@@ -28,8 +28,11 @@ void StoreWhims::have_whim(Worker& worker) {
     return;
   }
   --whims_left_;
-  switch (random_.below(32)) {
+  switch (options_.redraws && maps_ == 0 ? 0 : random_.below(32)) {
     case 0:
+    case 7:
+    case 8:
+    case 9:
       if (options_.redraws && !drawing_.exchange(true)) {
         ++maps_;
         const std::uint64_t items =
@@ -120,7 +123,7 @@ void StoreWhims::ended(std::size_t write, std::uint64_t unique) {
 
 void StoreWhims::make_mistake(Worker& worker) {
   server::KeyLocks& locks = store_->locks();
-  if (fault_ == store_fault::unheld_redraw) {
+  if (fault_ == store_fault::unheld_redraw && options_.requests.bank) {  // where nothing is removed
     std::vector<std::string> separators;
     for (std::size_t i = 0; i < keys_.names.size() && separators.size() + 1 < locks.slots.most(); ++i) {
       if (random_.below(2) == 0) {

@@ -45,8 +45,8 @@ struct StoreReport {
   std::uint64_t parked_writes = 0;  ///< at the gate
   std::uint64_t of_many_buckets = 0;
   std::uint64_t in_inner_mode = 0;
-  std::uint64_t stolen = 0;    ///< inner slots
   std::uint64_t followed = 0;  ///< operations that went with others
+  std::uint64_t shared = 0;    ///< or side by side with them
   std::uint64_t maps = 0;      ///< drawn
   std::uint64_t slots = 0;     ///< at the end
   std::uint64_t deep_trees = 0;

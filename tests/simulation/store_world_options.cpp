@@ -17,6 +17,7 @@ server::StoreOptions draw_store(runtime::Random& random) {
   options.ranges = {.items = 10'000,
                     .bytes = std::uint64_t{1} << 30U,
                     .time_ns = std::numeric_limits<std::uint64_t>::max() / 4};
+  options.toggle.order = one_in(random, 6) ? runtime::interval_order::queue : runtime::interval_order::toggle;
   options.toggle.buckets = static_cast<std::uint32_t>(random.below(4));
   options.toggle.slots_per_bucket = 1 + static_cast<std::uint32_t>(random.below(4));
   options.toggle.inner = !one_in(random, 4);
@@ -47,6 +48,10 @@ StoreWorldOptions draw_store_world(runtime::Random& random) {
   world.evicts = !world.requests.bank && one_in(random, 5);
   world.store.evict =
       world.evicts || (world.world.short_of_memory && !world.requests.bank && one_in(random, 3));
+  if (!world.requests.bank && one_in(random, 3)) {
+    world.requests.probes = true;
+    ++world.clients;
+  }
   world.moves = one_in(random, 2);
   world.redraws = !one_in(random, 3);
   world.preempts = !world.requests.bank && world.world.interruptions_in_64 != 0;
@@ -63,6 +68,8 @@ std::string describe(const StoreWorldOptions& world) {
       " buckets of " + std::to_string(toggle.slots_per_bucket) + " slots, " +
       std::to_string(world.requests.keys) + " keys with " + std::to_string(world.requests.others) +
       " others each, " + std::to_string(world.clients) + " clients of each worker";
+  text += toggle.order == runtime::interval_order::queue ? ", one queue" : "";
+  text += world.requests.probes ? ", probes" : "";
   text += toggle.inner ? ", inner" : "";
   text += toggle.stealing ? ", stealing" : "";
   text += world.requests.bank ? ", a bank" : "";

@@ -70,6 +70,10 @@ class WorkerClients final : public runtime::Poller {
     bool any = false;
     for (StoreClient& client : clients_) {
       client.go_on();
+      if (options_.requests.probes && &client == &clients_.back()) {
+        probe(client);
+        continue;
+      }
       if (client.waits() || client.in_flight() >= options_.in_flight) {
         continue;
       }
@@ -104,6 +108,13 @@ class WorkerClients final : public runtime::Poller {
   void wake() noexcept override { bells_.ring(worker_.id().index()); }
 
  private:
+  /// Of a client that does nothing else.
+  void probe(StoreClient& client) {
+    if (left_ > 0 && probes_left_ > 0 && client.in_flight() == 0 && random_.below(2) == 0) {
+      --probes_left_;
+      client.send(whims_.requests().draw_probe());
+    }
+  }
   /// All clients read what there is, whatever the list says.
   bool forget_dirty() {
     bool any = false;
@@ -123,6 +134,7 @@ class WorkerClients final : public runtime::Poller {
   std::deque<StoreClient> clients_;
   std::deque<StoreRequest> asked_;
   std::size_t left_ = 0;
+  std::size_t probes_left_ = 40;
 };
 
 }  // namespace mxkv::simulation
