@@ -170,12 +170,11 @@ void StoreReplies::read_batch(const std::vector<std::string_view>& lines, StoreR
 
 void StoreReplies::read_page(const std::vector<std::string_view>& lines, StoreRequest& request) {
   Operation& op = request.op;
-  std::string last_key;
-  bool descends = false;
+  std::string_view last;
   for (std::size_t i = 0; i + 1 < lines.size(); i += 2) {
     const std::string_view key = flag(lines[i], "k");
-    descends = descends || key < last_key;
-    last_key = key;
+    expect(last.empty() || (request.backward ? key < last : last < key), "a page is out of order");
+    last = key;
     const std::uint8_t index = keys_.index_of(key);
     if (index == CommandLine::kOtherKey) {
       continue;
@@ -183,14 +182,18 @@ void StoreReplies::read_page(const std::vector<std::string_view>& lines, StoreRe
     op.seen.push_back({index, number_in(lines[i + 1]), number_in(flag(lines[i], "c"))});
     keys_.last_unique[index] = op.seen.back().unique;
   }
-  expect(!descends, "a page is out of order");
+  if (request.backward) {
+    std::reverse(op.seen.begin(), op.seen.end());
+  }
   op.items = lines.size() / 2;
   const std::string_view end = lines.back();
-  expect(number_in(flag(end, "A")) == lines.size() / 2, end);
+  expect(number_in(flag(end, "A")) == op.items, end);
   if (!flag(end, "G").empty()) {  // it ended with the last item that it shows
-    const auto behind = std::upper_bound(keys_.names.begin(), keys_.names.end(), last_key);
-    op.last = static_cast<std::uint8_t>(
-        std::clamp<std::ptrdiff_t>(behind - keys_.names.begin(), op.first, op.last));
+    const auto begin = keys_.names.begin();
+    const auto at = request.backward ? std::lower_bound(begin, keys_.names.end(), last)
+                                     : std::upper_bound(begin, keys_.names.end(), last);
+    std::uint8_t& bound = request.backward ? op.first : op.last;
+    bound = static_cast<std::uint8_t>(std::clamp<std::ptrdiff_t>(at - begin, op.first, op.last));
   }
 }
 

@@ -7,8 +7,6 @@ namespace mxkv::simulation {
 
 namespace {
 
-constexpr std::uint32_t kFarSeconds = 1'000'000;
-
 std::string with_value(std::string line, std::uint64_t number) {
   return std::move(line) + "\r\n" + std::to_string(number) + "\r\n";
 }
@@ -258,78 +256,6 @@ StoreRequest StoreRequests::draw_transfer() {
     request.text += meta_text(line, keys_);
   }
   request.text = "mb " + std::to_string(request.op.lines.size()) + "\r\n" + request.text;
-  return request;
-}
-
-StoreRequests::Span StoreRequests::some_span() {
-  auto first = some_key();
-  auto last = one_in(3) ? first : some_key();
-  if (options_.bank || one_in(3)) {
-    return {0, static_cast<std::uint8_t>(keys_.names.size()), "-", one_in(2) ? "" : " H~"};
-  }
-  if (last < first) {
-    std::swap(first, last);
-  }
-  const bool inclusive = one_in(2);
-  Span span{first, static_cast<std::uint8_t>(last + (inclusive ? 1 : 0)), keys_.names[first],
-            " H" + keys_.names[last] + (inclusive ? " i" : "")};
-  if (one_in(4)) {
-    span.flags += " o";
-    ++span.first;
-    span.last = std::max(span.first, span.last);
-  }
-  return span;
-}
-
-StoreRequest StoreRequests::draw_range(std::uint64_t now_s) {
-  StoreRequest request;
-  Operation& op = request.op;
-  const Span span = some_span();
-  op.first = span.first;
-  op.last = span.last;
-  op.others = !keys_.others.empty();
-  const std::string range = span.text + span.flags;
-  const std::uint64_t most = 1 + random_.below(6);
-  const bool limited = one_in(span.flags.empty() ? 2 : 4);
-  const std::string limit = limited ? " A" + std::to_string(most) : "";
-  switch (random_.below(options_.bank ? 5 : 7)) {
-    case 0:
-      op.what = operation::count;
-      request.text = "mc " + range + " X Ms\r\n";
-      break;
-    case 1:
-      op.what = operation::touch;
-      op.expiry = options_.bank ? static_cast<std::uint32_t>(now_s) + kFarSeconds : some_expiry(now_s);
-      request.text = "mt " + range + " T" + std::to_string(op.expiry) + limit + "\r\n";
-      break;
-    case 2:
-    case 3:
-    case 4:
-      op.what = operation::page;
-      op.locked = !one_in(4);
-      request.shape = reply_shape::meta_page;
-      request.text = "mr " + range + " v c" + limit + (op.locked ? " X" : "") + "\r\n";
-      break;
-    case 5:
-      op.what = operation::erase;
-      request.text = "mx " + range + " X" + limit + "\r\n";
-      break;
-    default:
-      op.what = operation::erase;
-      op.locked = false;
-      op.partial = limited;
-      request.text = "mx " + range + limit + "\r\n";
-      break;
-  }
-  return request;
-}
-
-StoreRequest StoreRequests::draw_flush() {
-  StoreRequest request{.text = "flush_all\r\n"};
-  request.op.what = operation::erase;
-  request.op.last = static_cast<std::uint8_t>(keys_.names.size());
-  request.op.others = true;
-  request.op.items = kMostHistoryKeys;  // it does not say
   return request;
 }
 

@@ -28,7 +28,8 @@ enum class reply_shape : std::uint8_t { classic_value, line, meta_page, batch };
 struct StoreRequest {
   std::string text{};
   reply_shape shape = reply_shape::line;
-  bool recorded = true;  ///< in the history
+  bool recorded = true;   ///< in the history
+  bool backward = false;  ///< a page
   Operation op{};
 };
 
@@ -48,11 +49,12 @@ class StoreRequests {
   [[nodiscard]] StoreRequest last_request();
 
  private:
+  static constexpr std::uint32_t kFarSeconds = 1'000'000;
+  /// A range of keys from `first` up to but without `last`.
   struct Span {
     std::uint8_t first;
     std::uint8_t last;
-    std::string text;  ///< of the start
-    std::string flags;
+    std::string text;
   };
 
   [[nodiscard]] bool one_in(std::uint64_t n) { return random_.below(n) == 0; }
@@ -68,7 +70,8 @@ class StoreRequests {
   [[nodiscard]] StoreRequest draw_transfer();
   [[nodiscard]] StoreRequest draw_range(std::uint64_t now_s);
   [[nodiscard]] StoreRequest draw_flush();
-  [[nodiscard]] Span some_span();
+  [[nodiscard]] Span some_span(bool backward);
+  void draw_page(StoreRequest& request);
 
   runtime::Random& random_;
   const RequestOptions& options_;

@@ -93,7 +93,6 @@ TEST_P(StoreFault, IsFoundWithinAFewSeeds) {
 INSTANTIATE_TEST_SUITE_P(
     Made, StoreFault,
     ::testing::Values(Fault{store_fault::unasked_write, "UnaskedWrite", "during ["},
-                      Fault{store_fault::unheld_redraw, "UnheldRedraw", "during ["},
                       Fault{store_fault::torn_page, "TornPage", "during ["},
                       Fault{store_fault::torn_page, "TornPageOfABank", "a page shows another sum"},
                       Fault{store_fault::torn_count, "TornCount", "during ["},

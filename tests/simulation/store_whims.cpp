@@ -1,9 +1,6 @@
 #include "tests/simulation/store_whims.hpp"
 
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "server/store/redraw_task.hpp"
 #include "tests/unit/scheduler/machine.hpp"
@@ -60,7 +57,9 @@ void StoreWhims::have_whim(Worker& worker) {
       }
       break;
     case 6:
-      make_mistake(worker);
+      if (fault_ == store_fault::kept_slot && !kept_) {
+        keep_slot(worker);
+      }
       break;
     default:
       break;
@@ -121,24 +120,13 @@ void StoreWhims::ended(std::size_t write, std::uint64_t unique) {
   record_->responded(op);
 }
 
-void StoreWhims::make_mistake(Worker& worker) {
-  server::KeyLocks& locks = store_->locks();
-  if (fault_ == store_fault::unheld_redraw && options_.requests.bank) {  // where nothing is removed
-    std::vector<std::string> separators;
-    for (std::size_t i = 0; i < keys_.names.size() && separators.size() + 1 < locks.slots.most(); ++i) {
-      if (random_.below(2) == 0) {
-        separators.push_back(keys_.names[i]);
-      }
-    }
-    locks.slots.replace(std::make_unique<server::KeySlots::Map>(std::move(separators)), keys_.names.size(),
-                        worker);
-  } else if (fault_ == store_fault::kept_slot && !kept_) {
-    auto* const task =
-        runtime::testing::lambda_task(worker, [](runtime::MxTask&, Worker&) { return runtime::step::done; });
-    kept_ = locks.gate.close(0, *task);
-    if (kept_) {
-      worker.spawn(task);
-    }
+// Nobody opens it again.
+void StoreWhims::keep_slot(Worker& worker) {
+  auto* const task =
+      runtime::testing::lambda_task(worker, [](runtime::MxTask&, Worker&) { return runtime::step::done; });
+  kept_ = store_->locks().gate.close(0, *task);
+  if (kept_) {
+    worker.spawn(task);
   }
 }
 

@@ -51,7 +51,7 @@ class StoreWhims final : public WriteWitness {
   /// An entry of some leaf; 0: none was found.
   [[nodiscard]] std::uint64_t some_item();
   void start_preempted_write(runtime::Worker& worker);
-  void make_mistake(runtime::Worker& worker);
+  void keep_slot(runtime::Worker& worker);
 
   runtime::Random& random_;
   const StoreWorldOptions& options_;
@@ -65,7 +65,7 @@ class StoreWhims final : public WriteWitness {
   std::deque<Operation> writes_;  ///< that may be preempted
   std::size_t open_writes_ = 0;
   std::size_t whims_left_ = 1'000;  ///< a worker that is slow may have to do them all
-  bool kept_ = false;               ///< a mistake was made that is made once
+  bool kept_ = false;               ///< a slot, once
   std::uint64_t maps_ = 0;
   std::uint64_t preempted_ = 0;
 };

@@ -16,7 +16,6 @@ namespace mxkv::simulation {
 enum class store_fault : std::uint8_t {
   none,
   unasked_write,  ///< some writes do not ask whether their key is held
-  unheld_redraw,  ///< the map of keys to slots is replaced without holding them
   torn_page,      ///< a locked page is run without the lock
   torn_count,     ///< and a count
   half_batch,     ///< a batch is done, and said to have failed
