@@ -234,5 +234,19 @@ TEST(RebalancerTest, AnObjectMovesUnderTheLeaseOfItsPoolAndTasksFollow) {
   EXPECT_EQ(world.machine[0].counters().forwarded.load(), 1U);
 }
 
+TEST(RebalancerTest, TasksThatAreSampledEnterTheBufferOnlyWhereThereIsRoom) {
+  RuntimeOptions options = two_workers(rebalance_strategy::objects);
+  options.batch_tasks = 1;  // less than there are pools, each of which has a task sampled at each look
+  RebalancedWorld world{options};
+  constexpr std::size_t kTasks = 400;
+  for (std::size_t i = 0; i < kTasks; ++i) {
+    for (std::size_t object = 0; object < world.objects.size(); ++object) {
+      world.spawn(object, world.machine[1]);
+    }
+  }
+  world.machine.run_until_idle();
+  EXPECT_EQ(world.ran_on.size(), kTasks * world.objects.size());
+}
+
 }  // namespace
 }  // namespace mxkv::runtime
