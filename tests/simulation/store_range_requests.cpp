@@ -8,10 +8,8 @@ namespace mxkv::simulation {
 
 // From `-` with or without a far bound, or from key to key, both as walked.
 StoreRequests::Span StoreRequests::some_span(bool backward) {
-  const std::string direction = backward ? " r" : "";
   if (options_.bank || one_in(3)) {
-    const std::string far = one_in(2) ? "" : backward ? " H!" : " H~";
-    return {0, static_cast<std::uint8_t>(keys_.names.size()), "-" + far + direction};
+    return whole_span(backward, one_in(2));
   }
   std::uint8_t low = some_key();
   std::uint8_t high = one_in(3) ? low : some_key();
@@ -27,8 +25,13 @@ StoreRequests::Span StoreRequests::some_span(bool backward) {
             {}};
   span.last = std::max(span.first, span.last);
   span.text = keys_.names[backward ? high : low] + " H" + keys_.names[backward ? low : high] +
-              (far_included ? " i" : "") + (near_included ? "" : " o") + direction;
+              (far_included ? " i" : "") + (near_included ? "" : " o") + (backward ? " r" : "");
   return span;
+}
+
+StoreRequests::Span StoreRequests::whole_span(bool backward, bool bounded) const {
+  const std::string far = bounded ? (backward ? " H!" : " H~") : "";
+  return {0, static_cast<std::uint8_t>(keys_.names.size()), "-" + far + (backward ? " r" : "")};
 }
 
 StoreRequest StoreRequests::draw_range(std::uint64_t now_s) {
@@ -74,13 +77,14 @@ void StoreRequests::draw_page(StoreRequest& request) {
   Operation& op = request.op;
   request.shape = reply_shape::meta_page;
   request.backward = one_in(3);
-  const Span span = some_span(request.backward);
+  const bool unbounded = one_in(3);  // such a page may hold less than its range
+  const Span span = unbounded ? whole_span(request.backward, false) : some_span(request.backward);
   op.what = operation::page;
   op.first = span.first;
   op.last = span.last;
   op.locked = !one_in(4);
   request.text = "mr " + span.text + " v c";
-  if (one_in(2)) {
+  if (unbounded || one_in(2)) {
     request.text += " A" + std::to_string(1 + random_.below(one_in(2) ? 6 : 150));
   }
   request.text += op.locked ? " X\r\n" : "\r\n";

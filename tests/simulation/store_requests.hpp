@@ -71,6 +71,7 @@ class StoreRequests {
   [[nodiscard]] StoreRequest draw_range(std::uint64_t now_s);
   [[nodiscard]] StoreRequest draw_flush();
   [[nodiscard]] Span some_span(bool backward);
+  [[nodiscard]] Span whole_span(bool backward, bool bounded) const;
   void draw_page(StoreRequest& request);
 
   runtime::Random& random_;

@@ -84,7 +84,7 @@ class StoreFault : public ::testing::TestWithParam<Fault> {};
 TEST_P(StoreFault, IsFoundWithinAFewSeeds) {
   const auto complaint = ::testing::Contains(::testing::HasSubstr(GetParam().complaint));
   StoreReport sum;
-  for (std::uint64_t seed = 0; seed < 200 && !::testing::Value(sum.complaints, complaint); ++seed) {
+  for (std::uint64_t seed = 0; seed < 1'000 && !::testing::Value(sum.complaints, complaint); ++seed) {
     sum.add(run_store_world(seed, GetParam().what));
   }
   EXPECT_THAT(sum.complaints, complaint);

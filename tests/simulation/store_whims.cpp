@@ -32,8 +32,9 @@ void StoreWhims::have_whim(Worker& worker) {
     case 9:
       if (options_.redraws && !drawing_.exchange(true)) {
         ++maps_;
-        const std::uint64_t items =
-            store_->total(server::counter::items_added) - store_->total(server::counter::items_removed);
+        // Often more than there are, as when many have gone since: then a page's part ends before the page.
+        const std::uint64_t items = (1 + random_.below(8)) * (store_->total(server::counter::items_added) -
+                                                              store_->total(server::counter::items_removed));
         worker.create<server::RedrawTask>(store_->tree(), store_->locks(), drawing_, items, random_())
             ->start(worker);
       }
