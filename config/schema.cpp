@@ -200,6 +200,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     choice(section, "order", options.toggle.order, kIntervalOrderWords);
     ranged(section, "buckets", options.toggle.buckets, kCount, {1, 1000, "auto"});
     ranged(section, "slots", options.toggle.slots_per_bucket, kCount, {1, 64});
+    choice(section, "hosts", options.toggle.hosts, kBoolWords);
     choice(section, "inner", options.toggle.inner, kBoolWords);
     choice(section, "stealing", options.toggle.stealing, kBoolWords);
   });

@@ -1,6 +1,7 @@
 #include "runtime/hierarchy/toggle.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 
@@ -32,6 +33,7 @@ class ReleaseTask final : public MxTask {
 Toggle::Toggle(Runtime& runtime, const ToggleOptions& options)
     : count_(options.buckets == 0 ? runtime.worker_count() : options.buckets),
       inner_count_(options.slots_per_bucket),
+      hosts_(options.hosts),
       inner_(options.inner),
       stealing_(options.stealing),
       workers_(runtime.worker_count()) {
@@ -72,11 +74,15 @@ std::uint32_t Toggle::place(ToggleOperation& operation) noexcept {
 
 void Toggle::go_to(ToggleOperation& operation, std::uint32_t bucket, Worker& worker) {
   operation.bucket_ = bucket;
-  if (buckets_[bucket].host == worker.id()) {
+  if (serves(bucket, worker)) {
     arrived(operation, worker);
     return;
   }
   send(operation, worker);
+}
+
+bool Toggle::serves(std::uint32_t bucket, const Worker& worker) const noexcept {
+  return !hosts_ || buckets_[bucket].host == worker.id();
 }
 
 void Toggle::send(ToggleOperation& operation, Worker& worker) noexcept {
@@ -109,12 +115,15 @@ void Toggle::follow_map(std::uint32_t index, Worker& worker) noexcept {
 }
 
 void Toggle::arrived(ToggleOperation& operation, Worker& worker) {
-  buckets_[operation.bucket_].outer.push_back(&operation);
-  advance(operation.bucket_, worker);
+  const std::uint32_t index = operation.bucket_;
+  const std::lock_guard guard{buckets_[index].latch};
+  buckets_[index].outer.push_back(&operation);
+  advance(index, worker);
 }
 
 void Toggle::released(std::uint32_t index, std::uint32_t first, Worker& worker) {
   Bucket& bucket = buckets_[index];
+  const std::lock_guard guard{bucket.latch};
   if (index == first) {
     bucket.leads = false;
   }
@@ -127,7 +136,7 @@ void Toggle::released(std::uint32_t index, std::uint32_t first, Worker& worker) 
 }
 
 void Toggle::release(std::uint32_t bucket, std::uint32_t first, Worker& worker) {
-  if (buckets_[bucket].host == worker.id()) {
+  if (serves(bucket, worker)) {
     released(bucket, first, worker);
     return;
   }

@@ -21,6 +21,8 @@
 //
 // An operation may take many steps and tasks; it ends with finished(). Bucket state belongs to the host; all
 // messages are tasks in its pinned pool. Taking a slot is the only thing that others do, by the counter.
+// Without hosts, as a switch, there are no messages: whoever comes orders the operations, under a latch of
+// the bucket.
 #pragma once
 
 #include <atomic>
@@ -142,7 +144,7 @@ class Toggle {
 
   // --- For its tasks ---
 
-  /// On the host of the bucket that it waits at.
+  /// On the host of the bucket that it waits at; without hosts, anywhere.
   void arrived(ToggleOperation& operation, Worker& worker);
   /// By a group that begins at bucket `first`.
   void released(std::uint32_t bucket, std::uint32_t first, Worker& worker);
@@ -154,6 +156,8 @@ class Toggle {
 
   /// Asks an operation for its slots; its first bucket.
   [[nodiscard]] std::uint32_t place(ToggleOperation& operation) noexcept;
+  /// Whether this worker orders the operations of a bucket.
+  [[nodiscard]] bool serves(std::uint32_t bucket, const Worker& worker) const noexcept;
   void place_anew(MxTask* waiting, Worker& worker) noexcept;
   void follow_map(std::uint32_t bucket, Worker& worker) noexcept;
   void send(ToggleOperation& operation, Worker& worker) noexcept;
@@ -178,6 +182,7 @@ class Toggle {
 
   std::size_t count_;
   std::uint32_t inner_count_;
+  bool hosts_;
   bool inner_;
   bool stealing_;
   std::size_t workers_;

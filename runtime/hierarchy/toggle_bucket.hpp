@@ -7,13 +7,16 @@
 #include <utility>
 
 #include "runtime/hierarchy/toggle.hpp"
+#include "runtime/memory/short_latch.hpp"
 
 namespace mxkv::runtime {
 
-/// `host` never changes; what is not atomic belongs to the host, but the lists of slots that were taken.
+/// `host` never changes; what is not atomic belongs to who has the latch, but the lists of slots that were
+/// taken. With hosts that is the host alone. Latches of several buckets are taken upwards.
 struct alignas(kCacheLineBytes) Toggle::Bucket {
   static constexpr std::uint64_t kClosed = 0;  ///< no slots are open
 
+  detail::ShortLatch latch;
   WorkerId host{0};
   bool held = false;              ///< by an exclusive operation or group, or open
   std::uint32_t sharing = 0;      ///< groups of shared operations that hold it; 0 while it is `held`
@@ -26,7 +29,7 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   MxTask* put_back = nullptr;                      ///< before `outer`
 
   // Of the group that begins here and holds the bucket, be it of one operation; its own while it does.
-  bool leads = false;       ///< whether there is one; the host's
+  bool leads = false;       ///< whether there is one; under the latch
   bool alone = false;       ///< whether it holds them exclusively, since not all of it share
   std::uint32_t reach = 0;  ///< the last bucket that is held with this one
   TaskList followers;       ///< that run when what is under way has ended, before those buckets are released
@@ -41,7 +44,7 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   std::array<std::uint32_t, kMostInner> open{};
   std::array<std::atomic<std::uint32_t>, kMostInner> together_in_slot{};  ///< as `together`
 
-  // Relaxed: statistics. The first four have one writer, the host.
+  // Relaxed: statistics. The first four have one writer, under the latch.
   std::atomic<std::uint64_t> operations{0};  ///< but those that came along
   std::atomic<std::uint64_t> of_many{0};
   std::atomic<std::uint64_t> inner_operations{0};

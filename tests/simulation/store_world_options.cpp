@@ -20,6 +20,7 @@ server::StoreOptions draw_store(runtime::Random& random) {
   options.toggle.order = one_in(random, 6) ? runtime::interval_order::queue : runtime::interval_order::toggle;
   options.toggle.buckets = static_cast<std::uint32_t>(random.below(4));
   options.toggle.slots_per_bucket = 1 + static_cast<std::uint32_t>(random.below(8));
+  options.toggle.hosts = !one_in(random, 2);
   options.toggle.inner = !one_in(random, 4);
   options.toggle.stealing = !one_in(random, 4);
   return options;
@@ -70,6 +71,7 @@ std::string describe(const StoreWorldOptions& world) {
       " others each, " + std::to_string(world.clients) + " clients of each worker";
   text += toggle.order == runtime::interval_order::queue ? ", one queue" : "";
   text += world.requests.probes ? ", probes" : "";
+  text += toggle.hosts ? ", hosts" : "";
   text += toggle.inner ? ", inner" : "";
   text += toggle.stealing ? ", stealing" : "";
   text += world.requests.bank ? ", a bank" : "";

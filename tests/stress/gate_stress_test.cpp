@@ -26,7 +26,9 @@ struct Number : DataObject {
 
 struct GateWorld {
   GateWorld(Runtime& runtime, std::ptrdiff_t chains)
-      : toggle(runtime, {.buckets = 2, .slots_per_bucket = kPairs}), gate(kGateSlots), done(chains) {}
+      : toggle(runtime, {.buckets = 2, .slots_per_bucket = kPairs, .hosts = false}),
+        gate(kGateSlots),
+        done(chains) {}
 
   Toggle toggle;
   SlotGate gate;

@@ -81,7 +81,10 @@ class Link final : public ToggleTask<Link> {
   bool redraws_ = false;
 };
 
-TEST(ToggleStress, OperationsOfManyThreadsKeepApart) {
+class ToggleStress : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Hosts, ToggleStress, ::testing::Bool());
+
+TEST_P(ToggleStress, OperationsOfManyThreadsKeepApart) {
   constexpr std::uint32_t kChains = 40;
   constexpr std::uint32_t kLength = 400;
   RuntimeOptions options = testing::unpinned(kToggleWorkers);
@@ -89,7 +92,7 @@ TEST(ToggleStress, OperationsOfManyThreadsKeepApart) {
   options.spin_rounds = 0;
   const SystemClock clock;
   Runtime runtime{std::move(options), clock};
-  Toggle toggle{runtime, {.buckets = 5, .slots_per_bucket = 6}};
+  Toggle toggle{runtime, {.buckets = 5, .slots_per_bucket = 6, .hosts = GetParam()}};
   Field field{toggle.slots(), kChains};
   ASSERT_TRUE(runtime.start().ok());
   for (std::uint32_t i = 0; i < kChains; ++i) {

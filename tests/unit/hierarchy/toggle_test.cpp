@@ -64,7 +64,8 @@ TEST(Toggle, OperationsThatWaitArePlacedAnewWhenTheMapChanges) {
     ToggleMachine world{workers,
                         {.order = seed % 3 == 0 ? interval_order::queue : interval_order::toggle,
                          .buckets = 4,
-                         .slots_per_bucket = 4}};
+                         .slots_per_bucket = 4,
+                         .hosts = seed % 2 == 0}};
     std::size_t operations = 0;
     for (int i = 0; i < 1500; ++i) {
       switch (random.below(8)) {

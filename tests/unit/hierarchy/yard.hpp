@@ -115,6 +115,7 @@ inline ToggleOptions random_options(Random& random) {
   return {.order = random.below(4) == 0 ? interval_order::queue : interval_order::toggle,
           .buckets = static_cast<std::uint32_t>(1 + random.below(5)),
           .slots_per_bucket = static_cast<std::uint32_t>(1 + random.below(6)),
+          .hosts = random.below(2) != 0,
           .inner = random.below(4) != 0,
           .stealing = random.below(4) != 0};
 }
