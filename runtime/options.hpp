@@ -97,7 +97,7 @@ struct ToggleOptions {
   interval_order order = interval_order::toggle;
   std::uint32_t buckets = 0;           ///< 0: as many as there are workers
   std::uint32_t slots_per_bucket = 8;  ///< inner buckets; at most Toggle::kMostInner
-  bool hosts = true;                   ///< only a bucket's host orders its operations; false: whoever comes
+  bool hosts = false;                  ///< only a bucket's host orders its operations; false: whoever comes
   bool inner = true;                   ///< whether there is an inner mode at all
   bool stealing = true;                ///< whether others than the host take slots
 };
