@@ -20,8 +20,8 @@ BatchLine* BatchLine::create(runtime::Worker& worker, const protocol::Request& r
       BatchLine({.op = request.op, .in_order = false}, bytes);
   line->meta_ = new (line + 1) MetaWrite{request.meta, {}};
   line->set_key(
-      static_cast<const char*>(std::memcpy(line->meta_ + 1, request.key.data(), request.key.size())),
-      request.key.size());
+      {static_cast<const char*>(std::memcpy(line->meta_ + 1, request.key.data(), request.key.size())),
+       request.key.size()});
   return line;
 }
 

@@ -67,14 +67,15 @@ class WriteOperation {
 
   WriteOperation(const WriteRequest& request, const ReplyAddress& address) noexcept
       : request_(request), address_(address) {}
-  void set_key(const char* key, std::size_t bytes) noexcept {
-    key_ = key;
-    key_bytes_ = static_cast<std::uint8_t>(bytes);
+  /// Keeps the address.
+  void set_key(std::string_view key) noexcept {
+    key_ = key.data();
+    key_bytes_ = static_cast<std::uint8_t>(key.size());
   }
   /// A storage command; owns `item`.
   void set_item(Item* item) noexcept {
     item_ = item;
-    set_key(item->key().data(), item->key().size());
+    set_key(item->key());
   }
 
   /// `old`: what the key refers to, whether `live` or expired; null: nothing. Safe to read under a pin.

@@ -27,7 +27,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
             const WriteRequest& request, const ReplyAddress& address) noexcept
       : Base(task_class, tree), WriteOperation(request, address) {
     TrailingKey::store(this, key);
-    set_key(TrailingKey::load(this, key.size()).data(), key.size());
+    set_key(TrailingKey::load(this, key.size()));
   }
 
   /// ms; owns `item`; needs sizeof(MetaWrite) bytes behind the task.
@@ -43,7 +43,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
             const ReplyAddress& address) noexcept
       : Base(task_class, tree), WriteOperation(request, address) {
     meta_ = new (this + 1) MetaWrite{flags, {}};
-    set_key(static_cast<const char*>(std::memcpy(meta_ + 1, key.data(), key.size())), key.size());
+    set_key({static_cast<const char*>(std::memcpy(meta_ + 1, key.data(), key.size())), key.size()});
   }
 
   /// mg: what was seen before its access was noted.
