@@ -6,6 +6,8 @@
 // holder gives the lock back when it has ended. Nobody blocks meanwhile, and who waits holds keys only.
 #pragma once
 
+#include <utility>
+
 #include "runtime/hierarchy/gate.hpp"
 #include "runtime/hierarchy/toggle.hpp"
 #include "server/store/key_slots.hpp"
@@ -25,6 +27,34 @@ struct KeyLocks {
   runtime::Toggle toggle;
   runtime::SlotGate gate;
   KeySlots slots;
+};
+
+/// A single write's place at the gate: the slot that it waits for, or was admitted to. Thread-safety: whoever
+/// runs the write.
+class GatePass {
+ public:
+  [[nodiscard]] bool held() const noexcept { return slot_ != kNone; }
+  [[nodiscard]] bool is_for(std::uint32_t slot) const noexcept { return slot == slot_; }
+  /// Parks `task`, which holds no latch and no pin; it has the pass when it runs again. False: the slot is
+  /// open, and it goes on as one that was never refused.
+  [[nodiscard]] bool await(KeyLocks& locks, std::uint32_t slot, runtime::MxTask& task) noexcept {
+    slot_ = static_cast<std::uint16_t>(slot);
+    if (locks.gate.park(slot, task)) {
+      return true;  // somebody else's already, and this pass with it
+    }
+    slot_ = kNone;
+    return false;
+  }
+  /// It has written, or will not yet; nothing without a pass.
+  void leave(KeyLocks& locks, runtime::Worker& worker) noexcept {
+    if (held()) [[unlikely]] {
+      locks.gate.leave(std::exchange(slot_, kNone), worker);
+    }
+  }
+
+ private:
+  static constexpr std::uint16_t kNone = 0xFFFF;
+  std::uint16_t slot_ = kNone;
 };
 
 class KeyLock final : public runtime::ToggleTask<KeyLock> {

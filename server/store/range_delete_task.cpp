@@ -68,31 +68,21 @@ bool RangeDeleteTask::refuses(std::uint64_t value, runtime::Worker& worker) noex
     return false;
   }
   const std::uint32_t slot = locks.slots.slot_of(ItemRecord::item(value)->key());
-  if (slot == slot_ || locks.gate.is_open(slot)) {
+  if (pass_.is_for(slot) || locks.gate.is_open(slot)) {
     return false;
   }
-  refused_ = static_cast<std::uint16_t>(slot);
+  refused_ = slot;
   return true;
 }
 
-void RangeDeleteTask::leave_gate(runtime::Worker& worker) noexcept {
-  if (slot_ != kNoSlot) [[unlikely]] {
-    worker.local<WorkerContext>().locks->gate.leave(std::exchange(slot_, kNoSlot), worker);
-  }
-}
-
 step RangeDeleteTask::refused(runtime::Worker& worker) {
-  leave_gate(worker);
+  KeyLocks& locks = *worker.local<WorkerContext>().locks;
+  pass_.leave(locks, worker);
   state_->keep_last();
   leave_tree(*this);
   waiting_ = true;
   worker.unpin(*this);
-  slot_ = refused_;
-  if (worker.local<WorkerContext>().locks->gate.park(slot_, *this)) {
-    return step::parked;  // somebody else's already
-  }
-  slot_ = kNoSlot;
-  return step::again;
+  return pass_.await(locks, refused_, *this) ? step::parked : step::again;
 }
 
 void RangeDeleteTask::erasing(ItemNode& leaf, std::uint64_t value) noexcept {
@@ -109,7 +99,7 @@ void RangeDeleteTask::erased(std::uint64_t value, runtime::Worker& worker) {
 }
 
 void RangeDeleteTask::judged(const RemovedOfLeaf& leaf, runtime::Worker& worker) noexcept {
-  leave_gate(worker);
+  pass_.leave(*worker.local<WorkerContext>().locks, worker);
   state_->items += leaf.live;
   state_->more = leaf.more;
   if (leaf.last != nullptr) {

@@ -10,6 +10,7 @@
 
 #include "index/edit_task.hpp"
 #include "server/reply/reply_queue.hpp"
+#include "server/store/key_locks.hpp"
 #include "server/store/range_walk.hpp"
 #include "server/store/store_task.hpp"
 
@@ -52,15 +53,13 @@ class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits
   void begin(KeyLock& lock, runtime::Worker& worker);
 
  private:
-  static constexpr std::uint16_t kNoSlot = 0xFFFF;
-  void leave_gate(runtime::Worker& worker) noexcept;
   runtime::step answer(runtime::Worker& worker);
   void write_reply(ReplyQueue& queue);
 
-  std::uint16_t slot_ = kNoSlot;     ///< that it waits for, or was admitted to
-  std::uint16_t refused_ = kNoSlot;  ///< that is held by an operation
-  bool waiting_ = false;             ///< at the gate
-  bool counts_ = false;              ///< goes over its range for the first time
+  GatePass pass_;
+  std::uint32_t refused_ = 0;  ///< slot that an operation holds
+  bool waiting_ = false;       ///< at the gate
+  bool counts_ = false;        ///< goes over its range for the first time
 };
 
 static_assert(sizeof(RangeDeleteTask) <= runtime::kLargestTaskBytes);

@@ -55,11 +55,11 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
     return {Decision::what::wait, 0};
   }
   KeyLocks& locks = *worker.local<WorkerContext>().locks;
-  if (slot_ != kNoSlot && locks.slots.slot_of(key()) != slot_) [[unlikely]] {
-    leave_gate(worker);  // the map was drawn anew while it waited: it was admitted to other keys
+  if (pass_.held() && !pass_.is_for(locks.slots.slot_of(key()))) [[unlikely]] {
+    pass_.leave(locks, worker);  // the map was drawn anew while it waited: it was admitted to other keys
   }
   // Here, too, so that what it would only find, part of an operation's work, is not told.
-  if (slot_ == kNoSlot && locks.holds_off(key())) [[unlikely]] {
+  if (!pass_.held() && locks.holds_off(key())) [[unlikely]] {
     return {Decision::what::refuse, 0};
   }
   drop_built(worker);
@@ -70,17 +70,12 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
 }
 
 bool WriteTask::admitted(runtime::Worker& worker) {
-  if (slot_ != kNoSlot) [[unlikely]] {
-    leave_gate(worker);  // who closes the slot now finds the leaf latched
+  KeyLocks& locks = *worker.local<WorkerContext>().locks;
+  if (pass_.held()) [[unlikely]] {
+    pass_.leave(locks, worker);  // who closes the slot now finds the leaf latched
     return true;
   }
-  return !worker.local<WorkerContext>().locks->holds_off(key());
-}
-
-void WriteTask::leave_gate(runtime::Worker& worker) noexcept {
-  if (slot_ != kNoSlot) [[unlikely]] {
-    worker.local<WorkerContext>().locks->gate.leave(std::exchange(slot_, kNoSlot), worker);
-  }
+  return !locks.holds_off(key());
 }
 
 // An operation has the key. It waits as one that waits for memory does: it and those behind it keep no pin.
@@ -92,12 +87,7 @@ step WriteTask::refused(runtime::Worker& worker) {
   }
   let_go(worker);
   annotate(runtime::WorkerId{address_.worker});
-  slot_ = static_cast<std::uint16_t>(locks.slots.slot_of(key()));
-  if (locks.gate.park(slot_, *this)) {
-    return step::parked;  // somebody else's already
-  }
-  slot_ = kNoSlot;
-  return step::again;
+  return pass_.await(locks, locks.slots.slot_of(key()), *this) ? step::parked : step::again;
 }
 
 // Under the leaf's latch: nothing here can fail, allocate or wait.
@@ -154,7 +144,7 @@ step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& w
 }
 
 step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker) {
-  leave_gate(worker);
+  pass_.leave(*worker.local<WorkerContext>().locks, worker);
   drop_built(worker);
   if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
     tell_watchers(found ? ItemRecord::item(old_word) : nullptr, worker);
@@ -164,7 +154,7 @@ step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker
 }
 
 step WriteTask::out_of_memory(runtime::Worker& worker) {
-  leave_gate(worker);
+  pass_.leave(*worker.local<WorkerContext>().locks, worker);
   drop_built(worker);
   if (is_home(worker) && worker.local<WorkerContext>().store->makes_room(worker)) {
     // What is freed meanwhile must not wait for this task, nor for those that wait for it.

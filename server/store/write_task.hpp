@@ -6,6 +6,7 @@
 // meanwhile.
 #pragma once
 
+#include "server/store/key_locks.hpp"
 #include "server/store/write_operation.hpp"
 
 namespace mxkv::server {
@@ -68,7 +69,6 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   void discard(runtime::Worker& worker);
 
  private:
-  static constexpr std::uint16_t kNoSlot = 0xFFFF;
   enum class phase : std::uint8_t { searching, waiting, answering };
   [[nodiscard]] bool is_home(const runtime::Worker& worker) const noexcept {
     return worker.id().value() == address_.worker;
@@ -77,12 +77,11 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   void wait_for_turn(runtime::Worker& worker);
   void let_go(runtime::Worker& worker);
   void let_others_go(runtime::Worker& worker);
-  void leave_gate(runtime::Worker& worker) noexcept;
   runtime::step answer(runtime::Worker& worker);
 
   phase phase_ = phase::searching;
   index::Decision::what decided_ = index::Decision::what::leave;
-  std::uint16_t slot_ = kNoSlot;  ///< of the gate: that it waits for, or was admitted to
+  GatePass pass_;
 };
 
 /// The task of a meta command on `key`, to begin().
