@@ -26,6 +26,7 @@
 #include "runtime/options.hpp"
 #include "runtime/pool/deferred_queue.hpp"
 #include "runtime/pool/task_pool.hpp"
+#include "runtime/scheduler/alarm.hpp"
 #include "runtime/scheduler/event_poller.hpp"
 #include "runtime/scheduler/joins.hpp"
 #include "runtime/scheduler/places.hpp"
@@ -48,6 +49,8 @@ class Runtime {
 
   /// Registers how retired objects of a kind are freed.
   [[nodiscard]] ReclaimKind add_reclaim_kind(ReclaimFunction function);
+  /// Who is told when something goes wrong; outlives the workers.
+  void set_alarm(Alarm& alarm) noexcept { alarm_ = &alarm; }
   /// Starts one thread a worker, pinned as the options say. On an error nothing runs.
   [[nodiscard]] Result<std::size_t> start();
 
@@ -108,6 +111,8 @@ class Runtime {
     return PoolId{static_cast<std::uint16_t>(first + 1 + spread % (pools - 1))};
   }
 
+  /// Null: nobody is told.
+  [[nodiscard]] Alarm* alarm() const noexcept { return alarm_; }
   [[nodiscard]] const RuntimeOptions& options() const noexcept { return options_; }
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
   [[nodiscard]] EpochManager& epochs() noexcept { return epochs_; }
@@ -127,6 +132,7 @@ class Runtime {
  private:
   RuntimeOptions options_;
   const Clock& clock_;
+  Alarm* alarm_ = nullptr;
   std::vector<std::size_t> first_pools_;  ///< of worker i, its pinned one; at the end the number of all
   EpochManager epochs_;
   MemoryBudget budget_;

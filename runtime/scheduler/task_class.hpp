@@ -59,11 +59,22 @@ constexpr auto run_stretch_of() noexcept -> std::uint64_t (*)(Worker&, std::uint
     return nullptr;
   }
 }
+
+template <class T>
+constexpr auto describe_of() noexcept -> std::size_t (*)(const MxTask&, char*, std::size_t) {
+  if constexpr (requires(const T& task, char* out) { task.describe(out, std::size_t{}); }) {
+    return [](const MxTask& task, char* out, std::size_t size) {
+      return static_cast<const T&>(task).describe(out, size);
+    };
+  } else {
+    return nullptr;
+  }
+}
 }  // namespace detail
 
 /// A type may offer `void discard(Worker&)` to let go of what it holds when it will never run, and `bool
 /// run_usual(Worker&, step&)`, which does for the usual case by itself what guarded execution would do, and
-/// says no in all others.
+/// says no in all others, and `std::size_t describe(char*, std::size_t) const`, see TaskClass.
 template <class T>
 inline constexpr TaskClass kTaskClassOf{
     detail::task_name<T>(), [](MxTask& task, Worker& worker) { return detail::run_guarded<T>(task, worker); },
@@ -76,6 +87,6 @@ inline constexpr TaskClass kTaskClassOf{
       }
       detail::finish_task(worker, task);
     },
-    detail::run_stretch_of<T>()};
+    detail::run_stretch_of<T>(), detail::describe_of<T>()};
 
 }  // namespace mxkv::runtime

@@ -12,6 +12,8 @@ thread_local Worker* current_worker = nullptr;  // the context that `tasking::` 
 
 /// Tasks between two looks at the pools, and at the global epoch, inside a batch.
 constexpr std::uint64_t kLookEvery = 64;
+/// How long a worker that has nothing else sleeps until its next round when tasks wait for that.
+constexpr std::uint64_t kLaterAfterNs = 200'000;
 
 }  // namespace
 
@@ -97,6 +99,9 @@ void Worker::spawn_bound(MxTask* task) noexcept {
 }
 
 void Worker::spawn_to(TaskPool& pool, MxTask* task) noexcept {
+  if (retry_watch_.any()) [[unlikely]] {
+    retry_watch_.forget(*task);  // from the push on it may run, and end, elsewhere
+  }
   if (pool.spawn(task) && runtime_.announce(pool, this)) {
     count(counters_.wakes);
   }
@@ -130,8 +135,10 @@ void Worker::settle(MxTask* task, runtime::step wanted) noexcept {
       }
       return;
     case step::retry:
-      count(counters_.retries);
-      spawn(task);
+      put_back(task);
+      return;
+    case step::later:
+      later_.push_back(task);
       return;
     case step::parked:
       return;
@@ -313,6 +320,7 @@ bool Worker::run_batch() {
   }
   load_.store(buffer_.size(), std::memory_order_relaxed);
   count(counters_.tasks, executed_ - start);
+  counters_.ended.store(ended_, std::memory_order_relaxed);
   return executed_ != start;
 }
 
@@ -321,6 +329,9 @@ bool Worker::step() {
   epochs_.enter(id_);
   now_ns_ = runtime_.clock().monotonic_ns();
   now_us_ = runtime_.clock().unix_us();
+  while (MxTask* const task = later_.pop_front()) {
+    spawn(task);  // what says so once more waits for the round after this one
+  }
   bool busy = poller_->poll(*this);
   busy = run_batch() || busy;
   busy = poller_->end_turn(*this) || busy;
@@ -365,7 +376,10 @@ void Worker::run() {
   const std::uint32_t spin_rounds = runtime_.options().spin_rounds;
   std::uint32_t idle_rounds = 0;
   while (!runtime_.stopping()) {
-    if (step()) {
+    const std::uint64_t ended_before = ended_;
+    const bool busy = step();
+    // Where nothing ends and tasks wait for later, there is time to sleep a little.
+    if (busy && (later_.empty() || ended_ != ended_before)) {
       idle_rounds = 0;
       continue;
     }
@@ -377,7 +391,9 @@ void Worker::run() {
     if (prepare_to_park()) {
       count(counters_.parks);
       const std::uint64_t interval_ns = std::uint64_t{runtime_.options().epoch.interval_ms} * 1'000'000;
-      poller_->block(*this, retired_.empty() ? Poller::kForever : interval_ns);
+      poller_->block(*this, !later_.empty()    ? kLaterAfterNs
+                            : retired_.empty() ? Poller::kForever
+                                               : interval_ns);
       unpark();
     }
   }
@@ -398,7 +414,7 @@ std::size_t Worker::discard_tasks() noexcept {
     }
     discard(next.task);
   }
-  for (TaskList* list : {&ready_, &low_priority_}) {
+  for (TaskList* list : {&ready_, &low_priority_, &later_}) {
     while (MxTask* task = list->pop_front()) {
       discard(task);
     }

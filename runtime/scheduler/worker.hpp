@@ -37,6 +37,7 @@
 #include "runtime/scheduler/parking.hpp"
 #include "runtime/scheduler/poller.hpp"
 #include "runtime/scheduler/prefetch_tuner.hpp"
+#include "runtime/scheduler/retry_watch.hpp"
 #include "runtime/scheduler/task_class.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/topology/order.hpp"
@@ -49,7 +50,9 @@ class Runtime;
 struct WorkerCounters {
   std::atomic<std::uint64_t> rounds{0};     ///< ended; one that stands still while not parked hangs in a task
   std::atomic<std::uint64_t> tasks{0};      ///< executed; levels run through count as one
-  std::atomic<std::uint64_t> retries{0};    ///< tasks that met a writer and were put back
+  std::atomic<std::uint64_t> ended{0};      ///< tasks that came to their end
+  std::atomic<std::uint64_t> retries{0};    ///< times that a task met a writer and was put back
+  std::atomic<std::uint64_t> stuck{0};      ///< tasks that were put back RetryWatch::kMany times
   std::atomic<std::uint64_t> forwarded{0};  ///< bound tasks that had to go to another pool
   std::atomic<std::uint64_t> parks{0};
   std::atomic<std::uint64_t> wakes{0};            ///< wake-ups that this worker sent to others
@@ -117,6 +120,10 @@ class Worker final : private RetireBlockSource {
   }
   /// Frees a task that was created and is in no queue, and leaves its pin.
   void finish(MxTask& task) noexcept {
+    ++ended_;
+    if (retry_watch_.any()) [[unlikely]] {
+      retry_watch_.forget(task);
+    }
     if (task.annotations().pin_slot != Annotations::kNoPin) {
       epochs_.unpin(id_, task.annotations().pin_slot);
     }
@@ -298,6 +305,8 @@ class Worker final : private RetireBlockSource {
            (static_cast<unsigned>(task.object().synchronization()) & 1U) == 0;
   }
   void settle(MxTask* task, runtime::step wanted) noexcept;
+  void put_back(MxTask* task) noexcept;
+  void tell_stuck(const MxTask& task, std::uint32_t retries) noexcept;
   void execute_bound(MxTask* task, TaskPool& pool) noexcept;
   void run_until(std::uint64_t executed) noexcept;
   void run_each_in_epoch(std::uint64_t executed) noexcept;
@@ -351,6 +360,7 @@ class Worker final : private RetireBlockSource {
   PrefetchBuffer buffer_;
   TaskList ready_;         ///< free tasks of this worker that wait for the window
   TaskList low_priority_;  ///< run when nothing else fills the window
+  TaskList later_;         ///< for the next round
   ImmediateQueue immediate_;
   LocalityOrder locality_order_;
   std::uint32_t crowded_looks_ = 0;    ///< at a buffer with enough other tasks
@@ -380,6 +390,8 @@ class Worker final : private RetireBlockSource {
   std::uint64_t reclaimed_epoch_ = 0;
   bool reclaim_waits_[2] = {};  ///< a reclaim task that did not run yet: a usual one, an urgent one
   std::uint64_t executed_ = 0;
+  std::uint64_t ended_ = 0;
+  RetryWatch retry_watch_;
   std::uint32_t full_looks_ = 0;
   Random random_;
   WorkerCounters counters_;

@@ -48,6 +48,7 @@ enum class step : std::uint8_t {
   again,   ///< re-annotated: spawn it again
   now,     ///< re-annotated with an object that sits in a near cache: run it at once
   retry,   ///< met a writer: run it again later, behind other work
+  later,   ///< waits for something that takes long, such as memory: run it again in the worker's next round
   parked,  ///< handed to someone else; the runtime forgets it
 };
 
@@ -59,6 +60,9 @@ struct TaskClass {
   /// Null, or runs tasks of this class, at most so many, one after the other from the head of the worker's
   /// prefetch buffer, while they take their usual way and stay in the buffer; returns how many.
   std::uint64_t (*run_stretch)(Worker&, std::uint64_t) = nullptr;
+  /// Null, or writes what the task waits at, in at most `size` bytes; returns how many. Right after
+  /// step::retry.
+  std::size_t (*describe)(const MxTask&, char* out, std::size_t size) = nullptr;
 };
 
 /// What a task tells the runtime about itself, all optional, and two bytes that are the task's own. They sit

@@ -34,7 +34,8 @@ std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runti
 
 Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved,
              const runtime::Clock& clock, runtime::SteeredClock* steered, Log& log)
-    : runtime(std::move(resolved), clock),
+    : alarm(log),
+      runtime(std::move(resolved), clock),
       store(runtime, {.tree = tree_options(options.index),
                       .ranges = range_limits(options.limits),
                       .toggle = options.toggle,
@@ -51,6 +52,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                }},
               credentials, options.stats) {
   statistics.set_network(network);
+  runtime.set_alarm(alarm);
 }
 
 Parts::~Parts() {

@@ -9,6 +9,7 @@
 #include "runtime/scheduler/runtime.hpp"
 #include "server/daemon/administration.hpp"
 #include "server/daemon/log.hpp"
+#include "server/daemon/task_alarm.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/network.hpp"
 #include "server/stats/statistics.hpp"
@@ -29,6 +30,7 @@ struct Parts {
   /// New limits for all that run. Returns whether all workers have them by now.
   bool set_limits(const config::LimitOptions& limits);
 
+  TaskAlarm alarm;
   runtime::Runtime runtime;
   Store store;
   Credentials credentials;

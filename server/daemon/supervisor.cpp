@@ -76,9 +76,10 @@ std::optional<std::chrono::nanoseconds> Supervisor::tick() {
 }
 
 void Supervisor::ping() {
-  if (const std::optional<std::size_t> worker = rounds_.hanging(pulses(parts_.runtime))) {
-    log_.error("worker " + std::to_string(*worker) +
-               " hangs in a task: the watchdog is not told that all is well");
+  if (const std::optional<HangingWorker> found = rounds_.hanging(pulses(parts_.runtime))) {
+    log_.error("worker " + std::to_string(found->worker) +
+               (found->how == hang::in_a_task ? " hangs in a task" : " only retries what does not go on") +
+               ": the watchdog is not told that all is well");
   } else {
     notifier_.watchdog();
   }

@@ -283,6 +283,7 @@ void Statistics::runtime_group(StatText& text) const {
   text.add("leaves_unlinked", unlinks.leaves.load(std::memory_order_relaxed));
   text.add("inner_nodes_folded", unlinks.branches.load(std::memory_order_relaxed));
   text.add("unlink_waits", unlinks.waits.load(std::memory_order_relaxed));
+  text.add("unlinks_handed_on", unlinks.handed_on.load(std::memory_order_relaxed));
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
     const runtime::WorkerCounters& counters =
         runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).counters();
@@ -291,7 +292,9 @@ void Statistics::runtime_group(StatText& text) const {
       text.add(worker + name, value.load(std::memory_order_relaxed));
     };
     add("tasks", counters.tasks);
+    add("ended", counters.ended);
     add("retries", counters.retries);
+    add("stuck", counters.stuck);
     add("forwarded", counters.forwarded);
     add("parks", counters.parks);
     add("wakes", counters.wakes);

@@ -171,7 +171,7 @@ step BatchTask::after_look_up(runtime::Worker& worker) {
     lacks_memory_.store(false, std::memory_order_relaxed);
     worker.repin(*this);
     waits_ = true;
-    return step::retry;
+    return step::later;
   }
   return start(batch_phase::undo, worker);
 }

@@ -31,7 +31,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
       accessed_ = findings.accessed;
       worker.repin(*this);
       static_cast<void>(restart(false));
-      return step::retry;
+      return step::later;
     }
     // One client alone may win: under the leaf's latch.
     const WriteRequest request{.op = protocol::verb::meta_get, .in_order = false};

@@ -87,7 +87,7 @@ step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
   if (worker.local<WorkerContext>().store->makes_room(worker)) {
     worker.repin(*this);  // what is freed meanwhile does not wait for this task
     aim_at_root();
-    return step::retry;
+    return step::later;
   }
   no_memory_ = true;
   worker.local<WorkerContext>().counters.count(counter::store_no_memory);

@@ -159,9 +159,8 @@ step WriteTask::out_of_memory(runtime::Worker& worker) {
   if (is_home(worker) && worker.local<WorkerContext>().store->makes_room(worker)) {
     // What is freed meanwhile must not wait for this task, nor for those that wait for it.
     let_others_go(worker);
-    worker.repin(*this);
-    aim_at_root();
-    return step::retry;
+    let_go(worker);
+    return step::later;
   }
   result_ = result::no_memory;
   worker.local<WorkerContext>().counters.count(counter::store_no_memory);

@@ -159,5 +159,43 @@ TEST(Fairness, TasksFromOutsideGetTheirTurnInABusyPool) {
   load.finish();
 }
 
+TEST(Fairness, WhatMuchWaitsForGetsItsTurnThoughWhatWaitsHasHighPriority) {
+  Load load;
+  bool come = false;
+  std::size_t ended = 0;
+  constexpr std::size_t kWaiting = 2 * PrefetchBuffer::kCapacity;  // more than ever find room at once
+  for (std::size_t i = 0; i < kWaiting; ++i) {
+    MxTask* const waiting = lambda_task(load.machine[0], [&come, &ended](MxTask&, Worker&) {
+      ended += come ? 1 : 0;
+      return come ? step::done : step::retry;
+    });
+    waiting->annotate(priority::high);
+    load.machine[0].spawn(waiting);
+  }
+  load.machine[0].spawn(lambda_task(load.machine[0], [&come](MxTask&, Worker&) {
+    come = true;
+    return step::done;
+  }));
+  load.step(100);
+  EXPECT_TRUE(come);
+  EXPECT_EQ(ended, kWaiting);
+  come = true;
+  load.finish();
+}
+
+TEST(Fairness, WhatWaitsForTheNextRoundRunsOnceARound) {
+  Load load;
+  int ran = 0;
+  load.machine[0].spawn(lambda_task(
+      load.machine[0], [&ran](MxTask&, Worker&) { return ++ran < 4 ? step::later : step::done; }));
+  for (int round = 1; round <= 4; ++round) {
+    load.step(1);
+    EXPECT_EQ(ran, round);
+  }
+  load.step(3);
+  EXPECT_EQ(ran, 4);
+  load.finish();
+}
+
 }  // namespace
 }  // namespace mxkv::runtime

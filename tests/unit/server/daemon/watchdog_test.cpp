@@ -24,14 +24,26 @@ TEST(WorkerRounds, OneThatWasJustWokenIsNotHanging) {
   WorkerRounds rounds;
   EXPECT_FALSE(rounds.hanging(Pulses{{.parked = true, .rounds = 5}}));
   EXPECT_FALSE(rounds.hanging(Pulses{{.parked = false, .rounds = 5}}));
-  EXPECT_EQ(rounds.hanging(Pulses{{.parked = false, .rounds = 5}}), 0U);
+  EXPECT_EQ(rounds.hanging(Pulses{{.parked = false, .rounds = 5}}), (HangingWorker{0, hang::in_a_task}));
 }
 
 TEST(WorkerRounds, TheOneThatStandsStillIsNamed) {
   WorkerRounds rounds;
   EXPECT_FALSE(rounds.hanging(Pulses{{.parked = false, .rounds = 5}, {.parked = false, .rounds = 9}}));
-  EXPECT_EQ(rounds.hanging(Pulses{{.parked = false, .rounds = 6}, {.parked = false, .rounds = 9}}), 1U);
+  EXPECT_EQ(rounds.hanging(Pulses{{.parked = false, .rounds = 6}, {.parked = false, .rounds = 9}}),
+            (HangingWorker{1, hang::in_a_task}));
   EXPECT_FALSE(rounds.hanging(Pulses{{.parked = false, .rounds = 7}, {.parked = false, .rounds = 10}}));
+}
+
+TEST(WorkerRounds, OneThatOnlyRetriesIsHanging) {
+  constexpr std::uint64_t kMany = WorkerRounds::kManyRetries;
+  WorkerRounds rounds;
+  EXPECT_FALSE(rounds.hanging(Pulses{{.rounds = 5, .ended = 7, .retries = 3}}));
+  EXPECT_FALSE(rounds.hanging(Pulses{{.rounds = 6, .ended = 8, .retries = 3 + 2 * kMany}})) << "a task ended";
+  EXPECT_FALSE(rounds.hanging(Pulses{{.rounds = 7, .ended = 8, .retries = 2 + 3 * kMany}})) << "not often";
+  EXPECT_EQ(rounds.hanging(Pulses{{.rounds = 8, .ended = 8, .retries = 2 + 4 * kMany}}),
+            (HangingWorker{0, hang::only_retries}));
+  EXPECT_FALSE(rounds.hanging(Pulses{{.parked = true, .rounds = 9, .ended = 8, .retries = 2 + 5 * kMany}}));
 }
 
 class HangingTask final : public runtime::MxTask {
@@ -71,7 +83,7 @@ TEST(WorkerRounds, ARealWorkerThatHangsIsFoundUntilItGoesOn) {
   }
   WorkerRounds rounds;
   EXPECT_FALSE(rounds.hanging(pulses(runtime)));
-  EXPECT_EQ(rounds.hanging(pulses(runtime)), 1U);
+  EXPECT_EQ(rounds.hanging(pulses(runtime)), (HangingWorker{1, hang::in_a_task}));
   end.store(true);
   while (!runtime.worker(second).parked()) {
     std::this_thread::yield();
