@@ -45,6 +45,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
 
   void start(runtime::Worker& worker) {
     this->set_strict(this->self().backward());
+    this->set_own_mark(false);  // a scan may start again
     Base::start(worker);
   }
 
