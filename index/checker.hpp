@@ -24,12 +24,13 @@ struct CheckReport {
   std::size_t nodes = 0;
   std::size_t pending = 0;  ///< nodes whose separator the parent does not know: after memory ran out
   std::size_t frozen = 0;   ///< nodes that are being unlinked: when all tasks have run, none
+  std::size_t claimed = 0;  ///< nodes that a task is about, or that wait for one: the same
   /// Nodes that should have been unlinked: thin, not a first child, of known separator, and of an inner node
   /// the left neighbour has room. When all tasks have run, none.
   std::size_t left_over = 0;
   unsigned levels = 0;
   [[nodiscard]] bool ok() const noexcept {
-    return errors.empty() && pending == 0 && frozen == 0 && left_over == 0;
+    return errors.empty() && pending == 0 && frozen == 0 && claimed == 0 && left_over == 0;
   }
 };
 
@@ -98,12 +99,13 @@ class Checker {
   /// What there is to say about a node that is not the leftmost one.
   void check_place(const NodeT& left, const NodeT& node) {
     const NodeMeta meta = node.meta();
-    report_.pending += node.separator_pending() ? 1 : 0;
+    report_.pending += node.life().separator_pending() ? 1 : 0;
     report_.frozen += meta.frozen() ? 1 : 0;
-    if (node.dead()) {
+    report_.claimed += node.life().claimed() ? 1 : 0;
+    if (node.life().dead()) {
       fail(node, "is dead");
     }
-    if (node.separator_pending() || meta.frozen()) {
+    if (node.life().separator_pending() || meta.frozen()) {
       return;
     }
     if (!known_.contains(&node)) {

@@ -28,7 +28,7 @@ class ClearTask : public runtime::MxTask {
 
   runtime::step execute(runtime::Worker& worker) {
     auto* old_root = static_cast<NodeT*>(tree_->root().object());
-    NodeT* root = tree_->take_empty_root(worker, old_root->generation() + 1);
+    NodeT* root = tree_->take_empty_root(worker, old_root->life().generation() + 1);
     if (root != nullptr) {
       root->raise_cas_floor(cas_floor_);
       tree_->publish_root(root);

@@ -109,7 +109,7 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
       return false;
     }
     judge_leaf(scratch, worker);
-    if (scratch.edit_count == 0 && !kRewrites) {
+    if (scratch.edit_count == 0 && (!kRewrites || scratch.meta.frozen())) {
       otherwise = go_on(scratch, worker);
       return false;
     }

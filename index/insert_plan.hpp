@@ -80,6 +80,9 @@ class InsertPlan {
     right_->raise_cas_floor(left.cas_floor());
     right_->store_due(left.due());
     right_->store_right(left.right());
+    // What waits right of the left node does not find its end any more.
+    behind_ =
+        left.life().claimed() ? static_cast<NodeT*>(runtime::TaggedPointer{left.right()}.object()) : nullptr;
     left_prefix_.store(left);
     left.layout(entries_, 0, middle_);
     left.store_high(left_high_, Traits::head(Traits::fence_key(left_high_), left_prefix_.bytes));
@@ -88,6 +91,8 @@ class InsertPlan {
   }
 
   [[nodiscard]] NodeT* right() const noexcept { return right_; }
+  /// What is right of the new node, if it may wait for the end of the left node's claim (node_life.hpp).
+  [[nodiscard]] NodeT* behind() const noexcept { return behind_; }
   /// The separator for the parent: a fence word of its own.
   [[nodiscard]] std::uint64_t take_separator() noexcept { return std::exchange(separator_, 0); }
 
@@ -130,7 +135,7 @@ class InsertPlan {
     const bool appends = meta.high_infinite() && NodeT::rank_of(meta, at_) == entries_.count;
     middle_ = appends ? entries_.count - 1 : entries_.count / 2;
     if (!make_fences(worker, leaf) ||
-        (right_ = tree.allocate_node(worker, meta.level(), node.generation())) == nullptr) {
+        (right_ = tree.allocate_node(worker, meta.level(), node.life().generation())) == nullptr) {
       free_split(worker);
       return planned::out_of_memory;
     }
@@ -148,7 +153,7 @@ class InsertPlan {
     right_->store_low(right_low_);
     right_->store_high(
         high, end == 0 ? ~std::uint64_t{0} : Traits::head(Traits::fence_key(high), right_prefix.bytes));
-    right_->store_separator_pending(true);
+    right_->life().set_separator_pending(true);
     if (!leaf) {
       entries_.separators[middle_] = 0;  // its record is the right node's low fence now
     }
@@ -194,6 +199,7 @@ class InsertPlan {
   Position at_;
   bool owns_right_low_ = false;
   NodeT* right_ = nullptr;
+  NodeT* behind_ = nullptr;
   unsigned middle_ = 0;
   PrefixT left_prefix_;
   std::uint64_t right_low_ = 0;

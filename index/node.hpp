@@ -1,9 +1,8 @@
 // A node of the Blink-tree: 14 cache lines of relaxed words, laid out for staged prefetching.
 //
 //   line 0      version | meta | fence of blocks 1..5 | head of the high fence (greatest: +infinity)
-//   line 1      right sibling | low fence | high fence | due, cas floor | generation, separator pending |
-//   prefix then blocks of  keys (8 words) | values (8 words) [| separators (8 words): inner nodes of byte
-//   keys]
+//   line 1      right sibling | low fence | high fence | due, cas floor | life (node_life.hpp) | prefix
+//   then blocks of  keys (8 words) | values (8 words) [| separators (8 words): inner nodes of byte keys]
 //
 // A search reads line 0, which names the one block that can hold the key, then that block's key line and
 // value line: three lines of a leaf instead of fourteen. Entries are sorted across blocks; each block has
@@ -19,12 +18,12 @@
 // Architecture sections 5, 6 and 10; [Mx 5.1].
 #pragma once
 
-#include <atomic>
 #include <bit>
 #include <cstdint>
 
 #include "index/due.hpp"
 #include "index/line_compare.hpp"
+#include "index/node_life.hpp"
 #include "index/node_meta.hpp"
 #include "index/node_shape.hpp"
 #include "runtime/base/cache_line.hpp"
@@ -43,7 +42,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   static constexpr std::size_t kPrefixInlineBytes = 24;
 
   Node(runtime::PoolId pool, runtime::primitive how, unsigned level, std::uint64_t generation) noexcept
-      : DataObject(pool, how), birth_(generation << kGenerationShift) {
+      : DataObject(pool, how), life_(generation) {
     store_meta(meta().with_level(level).with_high_infinite(true));
     for (Word* word : {&right_, &low_, &high_, &cas_floor_}) {
       word->store(0);
@@ -84,27 +83,9 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     }
   }
   void store_due(Due due) noexcept { store_floor(cas_floor(), due); }
-  /// Whether the parent knows no separator for this node yet. Its own word: it is cleared under the parent's
-  /// latch, not under the node's. Who reads false sees the separator there.
-  [[nodiscard]] bool separator_pending() const noexcept {
-    return (birth_.load(std::memory_order_acquire) & kPending) != 0;  // pairs with store_birth_bits()
-  }
-  void store_separator_pending(bool pending) noexcept { store_birth_bits(pending ? kPending : 0); }
-  /// Unlinked: nobody meets it any more who has not yet. By the task that unlinked it.
-  void mark_dead() noexcept { store_birth_bits(kDead); }
-  [[nodiscard]] bool dead() const noexcept { return (birth_.load(std::memory_order_relaxed) & kDead) != 0; }
-  /// The separator's task gave up, out of memory. Whoever passes by may claim to try again.
-  void mark_separator_lost() noexcept { store_birth_bits(kPending | kLost); }
-  /// Claims a lost separator; true for one caller only.
-  [[nodiscard]] bool claim_lost_separator() noexcept {
-    std::uint64_t word = birth_.load(std::memory_order_relaxed);
-    return (word & kLost) != 0 &&
-           birth_.compare_exchange_strong(word, word & ~kLost, std::memory_order_relaxed);
-  }
-  /// Which life of the tree the node belongs to: counts clears. Never changes; split halves inherit it.
-  [[nodiscard]] std::uint64_t generation() const noexcept {
-    return birth_.load(std::memory_order_relaxed) >> kGenerationShift;
-  }
+  /// What it is to the tree.
+  [[nodiscard]] NodeLife& life() noexcept { return life_; }
+  [[nodiscard]] const NodeLife& life() const noexcept { return life_; }
 
   // Lines, for prefetch annotations.
   [[nodiscard]] static constexpr unsigned first_line_of(unsigned block, bool leaf) noexcept {
@@ -303,18 +284,6 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
 
   static constexpr unsigned kHighBound = NodeMeta::kMaxBlocks - 1;
   static constexpr unsigned kBoundsShift = 2;  ///< words of line 0 before the bounds
-  static constexpr std::uint64_t kPending = 1;
-  static constexpr std::uint64_t kLost = 2;
-  static constexpr std::uint64_t kDead = 4;
-  static constexpr unsigned kGenerationShift = 3;
-
-  // One writer at a time: the node's separator task, or who claimed it, or who froze the node.
-  void store_birth_bits(std::uint64_t bits) noexcept {
-    const std::uint64_t generation = birth_.load(std::memory_order_relaxed) >> kGenerationShift;
-    birth_.store(generation << kGenerationShift | bits,
-                 std::memory_order_release);  // pairs with separator_pending()
-  }
-
   static constexpr std::uint64_t kUnusedHead = ~std::uint64_t{0};
 
   /// Whether an entry with this head would tie with a neighbour: in its block, or across a block's fence.
@@ -349,8 +318,8 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   Word right_;
   Word low_;
   Word high_;
-  Word cas_floor_;                    ///< and the due above it
-  std::atomic<std::uint64_t> birth_;  ///< generation, dead, separator lost, separator pending
+  Word cas_floor_;  ///< and the due above it
+  NodeLife life_;
   Word prefix_[3];
   Word words_[(kLines - kHeaderLines) * 8];
 };

@@ -30,6 +30,11 @@ template <class Traits>
 void unlink_right_of(Tree<Traits>& tree, const Node<typename Traits::Shape>& node,
                      const runtime::MxTask& holder, runtime::Worker& worker);
 
+/// Goes on with `node`, whose task waits for its left neighbour's, or starts one if the node is thin.
+template <class Traits>
+void resume_unlink(Tree<Traits>& tree, Node<typename Traits::Shape>& node, const runtime::MxTask& holder,
+                   runtime::Worker& worker);
+
 template <class Traits>
 class GrowRootTask final : public runtime::MxTask {
  public:
@@ -92,7 +97,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
   runtime::step resume_item(runtime::Worker& /*worker*/) { return runtime::step::done; }
 
   bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
-    if (this->here().generation() != right_->generation()) {
+    if (this->here().life().generation() != right_->life().generation()) {
       give_up(worker);  // the tree was cleared: the node goes with the old one
       otherwise = runtime::step::done;
       return false;
@@ -112,7 +117,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
     if (scratch.found.found) {
       MXKV_ASSERT(runtime::TaggedPointer{scratch.found.value}.object() == right_,
                   "a separator has one child");
-      right_->store_separator_pending(false);
+      right_->life().set_separator_pending(false);
       give_up(worker);
       otherwise = runtime::step::done;
       return false;
@@ -123,7 +128,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       otherwise = this->conflict(worker);
     } else if (plan == planned::out_of_memory) {
       // The tree stays correct without it: searches take the right link, and who does tries again.
-      right_->mark_separator_lost();
+      right_->life().mark_separator_lost();
       give_up(worker);
       otherwise = runtime::step::done;
     }
@@ -138,7 +143,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
     }
     scratch.plan.insert(node, Prefix<Traits>::head(node, node.meta(), key()),
                         Tree<Traits>::tag(right_).word(), separator_);
-    right_->store_separator_pending(false);
+    right_->life().set_separator_pending(false);
   }
 
   runtime::step finish(Scratch& scratch, runtime::Worker& worker) {
@@ -183,7 +188,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
 template <class Traits>
 runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
   auto* old_root = static_cast<NodeT*>(tree_->root().object());
-  if (old_root->generation() != right_->generation()) {
+  if (old_root->life().generation() != right_->life().generation()) {
     tree_->retire_fence(worker, separator_);
     return runtime::step::done;
   }
@@ -194,10 +199,10 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
     return runtime::step::done;
   }
   NodeT* root = parent_level_ < Tree<Traits>::kMaxLevels
-                    ? tree_->allocate_node(worker, parent_level_, old_root->generation())
+                    ? tree_->allocate_node(worker, parent_level_, old_root->life().generation())
                     : nullptr;
   if (root == nullptr) {
-    right_->mark_separator_lost();
+    right_->life().mark_separator_lost();
     tree_->retire_fence(worker, separator_);
     return runtime::step::done;
   }
@@ -207,7 +212,7 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
                  separator_);
   root->layout(entries, 0, 2);
   tree_->publish_root(root);
-  right_->store_separator_pending(false);
+  right_->life().set_separator_pending(false);
   SeparatorTask<Traits>::posted(*tree_, *right_, *this, worker);
   return runtime::step::done;
 }
@@ -232,19 +237,22 @@ template <class Traits>
 void spawn_separator(Tree<Traits>& tree, InsertPlan<Traits>& split, unsigned parent_level,
                      const runtime::MxTask& splitter, runtime::Worker& worker) {
   detail::post_separator(tree, split.take_separator(), *split.right(), parent_level, splitter, worker);
+  if (split.behind() != nullptr) [[unlikely]] {
+    resume_unlink(tree, *split.behind(), splitter, worker);
+  }
 }
 
 template <class Traits>
 void retry_lost_separator(Tree<Traits>& tree, Node<typename Traits::Shape>& right, unsigned parent_level,
                           const runtime::MxTask& passer, runtime::Worker& worker) {
-  if (!right.claim_lost_separator()) {
+  if (!right.life().claim_lost_separator()) {
     return;
   }
   std::uint64_t separator = 0;
   if (Traits::make_fence(worker, Traits::fence_key(right.low()), separator)) {
     detail::post_separator(tree, separator, right, parent_level, passer, worker);
   } else {
-    right.mark_separator_lost();
+    right.life().mark_separator_lost();
   }
 }
 

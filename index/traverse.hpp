@@ -12,6 +12,9 @@
 // give bool usual_target(node, meta, rank, block, read, worker, next), the target's part of run_usual().
 #pragma once
 
+#include <algorithm>
+#include <cstdio>
+
 #include "index/search.hpp"
 #include "index/tree.hpp"
 
@@ -168,6 +171,21 @@ class TraverseTask : public runtime::MxTask {
     return false;
   }
 
+  /// Of a task that was put back: what node it waits at.
+  std::size_t describe(char* out, std::size_t size) const noexcept {
+    if (object().synchronization() == runtime::primitive::none) {
+      return 0;
+    }
+    const NodeMeta meta = here().meta();
+    const NodeLife& life = here().life();
+    const int written = std::snprintf(out, size, "node of level %u, %u entries%s%s%s%s%s", meta.level(),
+                                      meta.total(), meta.frozen() ? ", frozen" : "",
+                                      life.dead() ? ", dead" : "", life.claimed() ? ", claimed" : "",
+                                      life.separator_pending() ? ", separator pending" : "",
+                                      runtime::OptimisticRead{here()}.locked() ? ", latched" : "");
+    return std::min(static_cast<std::size_t>(std::max(written, 0)), size - 1);
+  }
+
   /// A writer came in between: once more from the header.
   runtime::step conflict(runtime::Worker& /*worker*/) {
     look_again();
@@ -255,10 +273,17 @@ class TraverseTask : public runtime::MxTask {
     return runtime::step::again;
   }
 
-  /// The node is on its way out: once more from the root, behind other work, so that it gets on.
+  /// The node is on its way out. Looks at it again behind other work, so that this gets on; starts over at
+  /// the root once it is dead, or the tree was cleared.
   runtime::step wait_for_unlink() noexcept {
+    const NodeLife& life = here().life();
+    const auto* const root = static_cast<const NodeT*>(tree_->root().object());
+    if (life.dead() || life.generation() != root->life().generation()) {
+      aim_at_root();
+      return runtime::step::again;
+    }
     UnlinkCounters::count(tree_->unlinks().waits);
-    aim_at_root();
+    enter(object());
     return runtime::step::retry;
   }
 

@@ -29,6 +29,7 @@ struct UnlinkCounters {
   std::atomic<std::uint64_t> branches{0};  ///< whose one child went to the left neighbour
   std::atomic<std::uint64_t> undone{0};  ///< branches that stayed, since that neighbour had no room after all
   std::atomic<std::uint64_t> waits{0};   ///< tasks that met a node on its way out and looked again later
+  std::atomic<std::uint64_t> handed_on{0};  ///< unlinks that go on at the end of the left neighbour's
 
   static void count(std::atomic<std::uint64_t>& counter) noexcept {
     counter.fetch_add(1, std::memory_order_relaxed);

@@ -1,15 +1,18 @@
 // Takes a node out of the tree that deletes left thin: an empty leaf, or an inner node with one child.
 //
-//   look     inner nodes: has the left neighbour room for the child? If not, that is all
-//   freeze   from here on nobody else changes the node. Not the leftmost one of its level, nor one that the
+//   look     at the left neighbour: while a task of its own is about, this one ends, and that one's end
+//   starts
+//            another. Inner nodes: has it room for the child? If not, that is all
+//   freeze   from here on no other task changes the node. Not the leftmost one of its level, nor one that the
 //            parent does not know yet
-//   drop     the parent forgets the node. A parent's first child stays: thaw
+//   drop     the parent forgets the node. A parent's first child stays: leave
 //   absorb   the left neighbour takes over range, right link and child, and with that the node is dead
-//   thaw     instead: the node is as before. If its separator was dropped, it is posted again
+//   leave    instead: the node is as before. If its separator was dropped, it is posted again
 //
-// Each part latches one node, the one that it changes. Who wants to change a frozen node starts over at the
-// root, behind other work. A neighbour or parent that is frozen goes first: upward and to the left, where the
-// leftmost node never freezes, so nobody waits in a circle. Why readers need not know: README.md.
+// Each part latches one node, the one that it changes. A task has the node's claim (node_life.hpp), so there
+// is one task a node. Of a run of nodes that all go, one after the other is frozen, from the left: the end of
+// each task starts the next one, and nothing is asked again and again. What changes a frozen node looks again
+// behind other work. Why that ends, and why readers need not know: README.md.
 //
 // The task shares the pin of who found the node: the tree may be cleared meanwhile, and what was found is in
 // memory until the pin is left. A node of an earlier generation is left to the teardown of its tree.
@@ -45,7 +48,8 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
 
   void start(runtime::Worker& worker) {
     this->set_careful(true);
-    static_cast<void>(begin(level_ > 0 ? part::look : part::freeze));
+    dropped_ = node_->meta().frozen();  // then it waited for its left neighbour to take over
+    static_cast<void>(begin(dropped_ ? part::absorb : part::look));
     worker.spawn(this);
   }
 
@@ -72,7 +76,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
 
   bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
     otherwise = runtime::step::done;
-    if (this->here().generation() != node_->generation()) {
+    if (this->here().life().generation() != node_->life().generation()) {
       this->tree().retire_fence(worker, std::exchange(separator_, 0));
       return false;
     }
@@ -83,14 +87,15 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     MXKV_ASSERT(scratch.meta.level() == target_level(), "a node that may be unlinked has a parent");
     switch (part_) {
       case part::look:
-        return look(scratch, otherwise);
+        otherwise = look(scratch);
+        return false;
       case part::freeze:
         return may_freeze(scratch, otherwise);
       case part::drop:
         return may_drop(scratch, otherwise);
       case part::absorb:
         return may_absorb(scratch, otherwise);
-      case part::thaw:
+      case part::leave:
         return true;
     }
     return false;
@@ -110,11 +115,13 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
       case part::absorb:
         scratch.taken = Absorb<Traits>::take_over(node, *node_);
         break;
-      case part::thaw:
+      case part::leave:
         if (dropped_) {
-          node.store_separator_pending(true);  // before anybody else may freeze it
+          node.life().set_separator_pending(true);  // before another task may freeze it
         }
         node.store_meta(node.meta().with_frozen(false));
+        scratch.right = node.right();
+        missed_ = node.life().release();  // under the latch, as a split looks at it
         break;
     }
   }
@@ -130,8 +137,8 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
       case part::absorb:
         absorbed(scratch, worker);
         break;
-      case part::thaw:
-        thawed(worker);
+      case part::leave:
+        left(scratch, worker);
         break;
     }
     return runtime::step::done;
@@ -141,12 +148,12 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   void discard(runtime::Worker& worker) { Traits::free_fence(worker, separator_); }
 
  private:
-  enum class part : std::uint8_t { look, freeze, drop, absorb, thaw };
+  enum class part : std::uint8_t { look, freeze, drop, absorb, leave };
 
   runtime::step begin(part next) noexcept {
     part_ = next;
     this->set_strict(next == part::look || next == part::absorb);
-    if (next == part::freeze || next == part::thaw) {
+    if (next == part::freeze || next == part::leave) {
       this->enter(TreeT::tag(node_));
       this->annotate(runtime::access::write);
     } else {
@@ -155,28 +162,41 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     return runtime::step::again;
   }
 
-  // At the left neighbour. Nothing to change, whatever comes of it.
-  bool look(const Scratch& scratch, runtime::step& otherwise) {
-    if (scratch.meta.frozen()) {
-      otherwise = this->wait_for_unlink();
-    } else if (is_node(scratch.right) && Absorb<Traits>::has_room(scratch.meta)) {
-      otherwise = begin(part::freeze);
+  // At the left neighbour. Nothing is changed there, whatever comes of it.
+  runtime::step look(const Scratch& scratch) {
+    NodeT& left = this->here();
+    if (!is_node(scratch.right)) {
+      return begin(part::leave);
     }
-    return false;
+    if (left.life().claimed()) {
+      return wait_for(left, part::look);
+    }
+    if (level_ > 0 && !Absorb<Traits>::has_room(scratch.meta)) {
+      return begin(part::leave);
+    }
+    return begin(part::freeze);
+  }
+
+  // The left neighbour goes first. Its task finds the mark at its end, unless it ended or the neighbour was
+  // split before: then this task takes the claim back and looks again.
+  runtime::step wait_for(NodeT& left, part otherwise) {
+    node_->life().begin_to_wait();
+    const bool found =
+        left.life().let_right_wait() && runtime::OptimisticRead{left, this->seen_version()}.valid();
+    if (!found && node_->life().take_waiting()) {
+      return begin(otherwise);
+    }
+    UnlinkCounters::count(this->tree().unlinks().handed_on);
+    return runtime::step::done;
   }
 
   bool may_freeze(const Scratch& scratch, runtime::step& otherwise) {
-    const auto* root = static_cast<const NodeT*>(this->tree().root().object());
-    if (node_->dead() || root->generation() != node_->generation()) {
-      return false;
+    MXKV_ASSERT(!scratch.meta.frozen() && !node_->life().dead(), "one task at a time unlinks a node");
+    if (scratch.meta.thin() && !node_->life().separator_pending()) {
+      return true;
     }
-    if (scratch.meta.frozen()) {  // by another such task, which may yet thaw it
-      UnlinkCounters::count(this->tree().unlinks().waits);
-      static_cast<void>(begin(part::freeze));
-      otherwise = runtime::step::retry;
-      return false;
-    }
-    return scratch.meta.thin() && !node_->separator_pending();
+    otherwise = begin(part::leave);
+    return false;
   }
 
   bool may_drop(const Scratch& scratch, runtime::step& otherwise) {
@@ -186,7 +206,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     }
     if (Traits::order(key(), scratch.low) == 0) {  // the first child: perhaps its parent can go
       parent_ = &this->here();
-      otherwise = begin(part::thaw);
+      otherwise = begin(part::leave);
       return false;
     }
     MXKV_ASSERT(scratch.found.found && is_node(scratch.found.value), "a parent has an entry for each child");
@@ -194,21 +214,27 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   }
 
   bool may_absorb(const Scratch& scratch, runtime::step& otherwise) {
+    MXKV_ASSERT(is_node(scratch.right), "who is left of a node has a link to it");
     if (scratch.meta.frozen()) {
-      otherwise = this->wait_for_unlink();
+      // An inner node may have to be posted again, by the separator that this task holds: there is no handing
+      // on.
+      otherwise = level_ == 0 ? wait_for(this->here(), part::absorb) : this->wait_for_unlink();
       return false;
     }
-    MXKV_ASSERT(is_node(scratch.right), "who is left of a node has a link to it");
     if (level_ > 0 && !Absorb<Traits>::has_room(scratch.meta)) {
-      otherwise = begin(part::thaw);
+      otherwise = begin(part::leave);
       return false;
     }
     return true;
   }
 
   runtime::step dropped(const Scratch& scratch, runtime::Worker& worker) {
-    separator_ = Traits::kExact ? node_->low() : scratch.taken;
     dropped_ = true;
+    if (level_ == 0) {
+      this->tree().retire_fence(worker, scratch.taken);  // a leaf's neighbour always has room
+    } else {
+      separator_ = Traits::kExact ? node_->low() : scratch.taken;
+    }
     NodeT& parent = this->here();
     unlink_if_thin(this->tree(), parent, *this, worker);
     if (scratch.meta.total() == Traits::Shape::kFoldUpTo + 1) {
@@ -219,53 +245,88 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
 
   void absorbed(const Scratch& scratch, runtime::Worker& worker) {
     TreeT& tree = this->tree();
-    node_->mark_dead();
+    node_->life().mark_dead();
     tree.retire_fence(worker, scratch.taken);
-    tree.retire_fence(worker, std::exchange(separator_, 0));
     if (level_ == 0) {
       tree.retire_fence(worker, node_->low());
       UnlinkCounters::count(tree.unlinks().leaves);
     } else {
+      tree.retire_fence(worker, std::exchange(separator_, 0));
       // It was a first child, which may not be unlinked, and is not any more.
-      auto* child = static_cast<NodeT*>(runtime::TaggedPointer{node_->value(false, Position{})}.object());
+      NodeT* const child = node_of(node_->value(false, Position{}));
       unlink_if_thin(tree, *child, *this, worker);
       UnlinkCounters::count(tree.unlinks().branches);
+    }
+    const NodeLife::Missed missed = node_->life().release();
+    if (missed.right_waits) {
+      resume_unlink(tree, *node_of(node_->right()), *this, worker);  // which nothing changes any more
     }
     tree.retire_node(worker, *node_);
   }
 
-  void thawed(runtime::Worker& worker) {
+  void left(const Scratch& scratch, runtime::Worker& worker) {
+    TreeT& tree = this->tree();
     if (dropped_) {
-      UnlinkCounters::count(this->tree().unlinks().undone);
-      detail::post_separator(this->tree(), std::exchange(separator_, 0), *node_, level_ + 1, *this, worker);
+      UnlinkCounters::count(tree.unlinks().undone);
+      detail::post_separator(tree, std::exchange(separator_, 0), *node_, level_ + 1, *this, worker);
     } else if (parent_ != nullptr) {
-      unlink_if_thin(this->tree(), *parent_, *this, worker);
+      unlink_if_thin(tree, *parent_, *this, worker);
+    }
+    if (missed_.again) {
+      unlink_if_thin(tree, *node_, *this, worker);
+    }
+    if (missed_.right_waits) {
+      resume_unlink(tree, *node_of(scratch.right), *this, worker);
     }
   }
 
+  [[nodiscard]] static NodeT* node_of(std::uint64_t word) noexcept {
+    return static_cast<NodeT*>(runtime::TaggedPointer{word}.object());
+  }
   [[nodiscard]] bool is_node(std::uint64_t word) const noexcept {
     return runtime::TaggedPointer{word}.object() == node_;
   }
 
   NodeT* node_;
-  NodeT* parent_ = nullptr;      ///< thaw: whose first child the node is
-  std::uint64_t separator_ = 0;  ///< that the parent had for the node
+  NodeT* parent_ = nullptr;      ///< leave: whose first child the node is
+  std::uint64_t separator_ = 0;  ///< that the parent had for an inner node
   unsigned level_;               ///< of the node
-  part part_ = part::freeze;
+  NodeLife::Missed missed_{};
+  part part_ = part::look;
   bool dropped_ = false;
 };
+
+namespace detail {
+
+/// Starts a task that has the claim of `node`, which `holder` found under its pin.
+template <class Traits>
+void start_unlink(Tree<Traits>& tree, Node<typename Traits::Shape>& node, const runtime::MxTask& holder,
+                  runtime::Worker& worker) {
+  auto* task = worker.create<UnlinkTask<Traits>>(tree, node);
+  task->annotate(runtime::priority::high);  // others wait for nodes that are frozen
+  worker.share_pin(holder, *task);
+  task->start(worker);
+}
+
+}  // namespace detail
 
 /// Starts to unlink `node`, which `holder` found under its pin. The leftmost node of a level stays.
 template <class Traits>
 void spawn_unlink(Tree<Traits>& tree, Node<typename Traits::Shape>& node, const runtime::MxTask& holder,
                   runtime::Worker& worker) {
-  if (node.low() == 0) {
-    return;
+  if (node.low() != 0 && node.life().claim()) {
+    detail::start_unlink(tree, node, holder, worker);
   }
-  auto* task = worker.create<UnlinkTask<Traits>>(tree, node);
-  task->annotate(runtime::priority::high);  // others wait for nodes that are frozen
-  worker.share_pin(holder, *task);
-  task->start(worker);
+}
+
+template <class Traits>
+void resume_unlink(Tree<Traits>& tree, Node<typename Traits::Shape>& node, const runtime::MxTask& holder,
+                   runtime::Worker& worker) {
+  if (node.life().take_waiting()) {
+    detail::start_unlink(tree, node, holder, worker);
+  } else {
+    unlink_if_thin(tree, node, holder, worker);
+  }
 }
 
 // Two tasks may each do half of what makes a node ready to go: one empties it, the other makes it known to

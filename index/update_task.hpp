@@ -133,6 +133,11 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     } else if (scratch.what != TraverseScratch::kind::target) {
       otherwise = this->resume_node(scratch, worker);
       return false;
+    } else if (scratch.meta.frozen()) [[unlikely]] {
+      // It may be dead, and the key elsewhere by now: nothing is decided here, not even that the key is
+      // absent.
+      otherwise = this->wait_for_unlink();
+      return false;
     } else if (scratch.found.candidate) {
       otherwise = visit_record(scratch.found.value, scratch.found.at);
       return false;
@@ -299,10 +304,6 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   }
 
   bool plan_insert(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
-    if (scratch.meta.frozen()) [[unlikely]] {
-      otherwise = this->wait_for_unlink();
-      return false;
-    }
     switch (scratch.plan.plan(this->tree(), this->here(), this->seen_version(), this->self().key(),
                               scratch.found.at, worker)) {
       case planned::ready:

@@ -102,6 +102,7 @@ void check_items(server::Store& store, const StoreHistory& history, const StoreW
   complaints.unless(tree.pending == 0 || world.short_of_memory || world.ends_early,
                     "a node's separator was never posted");
   complaints.unless(tree.frozen == 0 || world.ends_early, "a node was frozen and never unlinked");
+  complaints.unless(tree.claimed == 0 || world.ends_early, "a node waits to be unlinked");
   complaints.unless(tree.left_over == 0 || world.ends_early, "a node was not unlinked");
   const bool items_stay = !options.requests.expiry && !options.store.evict && !options.evicts;
   if (items_stay && !world.ends_early && complaints.empty()) {

@@ -257,6 +257,7 @@ class World {
     complaints_.unless(tree.pending == 0 || options_.short_of_memory || options_.ends_early,
                        "a node's separator was never posted");
     complaints_.unless(tree.frozen == 0 || options_.ends_early, "a node was frozen and never unlinked");
+    complaints_.unless(tree.claimed == 0 || options_.ends_early, "a node waits to be unlinked");
     complaints_.unless(tree.left_over == 0 || options_.ends_early, "a node was not unlinked");
     report.deep_trees = tree.levels > 2 ? 1 : 0;
     index::UnlinkCounters& unlinks = tree_.unlinks();

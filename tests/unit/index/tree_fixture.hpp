@@ -89,6 +89,7 @@ class TreeUnderTest {
     EXPECT_THAT(report.errors, ::testing::IsEmpty());
     EXPECT_EQ(report.pending, 0U);
     EXPECT_EQ(report.frozen, 0U);
+    EXPECT_EQ(report.claimed, 0U);
     EXPECT_EQ(report.left_over, 0U) << "nodes that should have been unlinked";
     EXPECT_EQ(report.entries, model.size());
     for (const auto& [key, number] : model) {
