@@ -328,7 +328,7 @@ bool Worker::step() {
   Worker* const before = std::exchange(current_worker, this);
   epochs_.enter(id_);
   now_ns_ = runtime_.clock().monotonic_ns();
-  now_us_ = runtime_.clock().unix_us();
+  now_us_ = runtime_.clock().steady_us(now_ns_);
   while (MxTask* const task = later_.pop_front()) {
     spawn(task);  // what says so once more waits for the round after this one
   }

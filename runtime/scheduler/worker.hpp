@@ -201,7 +201,7 @@ class Worker final : private RetireBlockSource {
     return *static_cast<T*>(local_state_);
   }
   [[nodiscard]] Random& random() noexcept { return random_; }
-  /// Microseconds since 1970, read once a round.
+  /// Microseconds since 1970 by the steady time (clock.hpp), read once a round.
   [[nodiscard]] std::uint64_t now_us() const noexcept { return now_us_; }
   /// Monotonic nanoseconds, read once a round.
   [[nodiscard]] std::uint64_t now_ns() const noexcept { return now_ns_; }

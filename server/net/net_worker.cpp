@@ -250,8 +250,8 @@ void NetWorker::arm_timer() {
                                    }});
 }
 
-// Before the worker sleeps: items may expire meanwhile. Wakes it at least once a second then, for the clock
-// may be set.
+// Before the worker sleeps: items may expire meanwhile. Wakes it at least once a second then, for debugtime
+// may move the clock.
 void NetWorker::arm_sweep_timer() {
   const std::uint64_t at_us = host_.store.sweep().wake_at_us();
   if (at_us == ExpirySweep::kNever || sweep_timer_armed_) [[likely]] {

@@ -1,5 +1,6 @@
 #include "server/store/dump_task.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "protocol/reply.hpp"
@@ -19,11 +20,18 @@ bool has_binary_key(const Item::View& item) noexcept {
   return !protocol::is_printable_key(item.key()) || item.item().marked(Item::kBinary);
 }
 
-char* write_metadump(char* out, const Item::View& item) noexcept {
+/// Of the steady time, by the wall clock.
+std::uint64_t by_wall(std::uint64_t steady_s, std::int64_t wall_ahead_s) noexcept {
+  return static_cast<std::uint64_t>(
+      std::max<std::int64_t>(static_cast<std::int64_t>(steady_s) + wall_ahead_s, 0));
+}
+
+char* write_metadump(char* out, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
   constexpr std::uint64_t kUsPerSecond = 1'000'000;
   out = write_text(write_in_uri(write_text(out, "key="), item.key()), " exp=");
-  out = item.expiry() == 0 ? write_text(out, "-1") : write_number(out, item.expiry());
-  out = write_number(write_text(out, " la="), item.item().last_access_us() / kUsPerSecond);
+  out = item.expiry() == 0 ? write_text(out, "-1") : write_number(out, by_wall(item.expiry(), wall_ahead_s));
+  out = write_number(write_text(out, " la="),
+                     by_wall(item.item().last_access_us() / kUsPerSecond, wall_ahead_s));
   out = write_number(write_text(out, " cas="), item.item().unique());
   out = write_text(write_text(out, " fetch="), item.item().accessed() ? "yes" : "no");
   out = write_number(write_text(out, " cls=1 size="), item.item().memory_bytes());
@@ -40,21 +48,21 @@ char* write_mgdump(char* out, const Item::View& item) noexcept {
   return write_text(protocol::write_base64(out, key), " b\r\n");
 }
 
-char* write_cachedump(char* out, const Item::View& item) noexcept {
+char* write_cachedump(char* out, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
   out = write_text(write_text(write_text(out, "ITEM "), item.key()), " [");
   out = write_number(out, item.value_bytes());
-  out = write_number(write_text(out, " b; "), item.expiry());
+  out = write_number(write_text(out, " b; "), item.expiry() == 0 ? 0 : by_wall(item.expiry(), wall_ahead_s));
   return write_text(out, " s]\r\n");
 }
 
-char* write_line(char* out, dump_form form, const Item::View& item) noexcept {
+char* write_line(char* out, dump_form form, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
   switch (form) {
     case dump_form::metadump:
-      return write_metadump(out, item);
+      return write_metadump(out, item, wall_ahead_s);
     case dump_form::mgdump:
       return write_mgdump(out, item);
     case dump_form::cachedump:
-      return write_cachedump(out, item);
+      return write_cachedump(out, item, wall_ahead_s);
   }
   return out;
 }
@@ -72,7 +80,7 @@ bool DumpTask::visit(std::uint64_t /*head*/, std::uint64_t value, runtime::Worke
     return true;
   }
   char* const begin = queue->reserve(address_.ticket, kMostLineBytes);
-  char* const end = write_line(begin, progress_->form(), item);
+  char* const end = write_line(begin, progress_->form(), item, wall_ahead_s_);
   queue->commit(address_.ticket, end);
   bytes_ += static_cast<std::uint32_t>(end - begin);
   progress_->note(item.key());

@@ -17,8 +17,8 @@ class DumpTask final : public index::ScanTask<DumpTask, ItemTraits> {
   static constexpr std::uint32_t kPageBytes = std::uint32_t{64} << 10U;  ///< of output; a page ends above it
 
   DumpTask(const runtime::TaskClass* task_class, ItemTree& tree, DumpProgress& progress,
-           const ReplyAddress& address) noexcept
-      : Base(task_class, tree), progress_(&progress), address_(address) {
+           std::int64_t wall_ahead_s, const ReplyAddress& address) noexcept
+      : Base(task_class, tree), progress_(&progress), wall_ahead_s_(wall_ahead_s), address_(address) {
     set_key(progress.last());
   }
 
@@ -32,6 +32,7 @@ class DumpTask final : public index::ScanTask<DumpTask, ItemTraits> {
 
  private:
   DumpProgress* progress_;
+  std::int64_t wall_ahead_s_;  ///< the times that are told are the wall clock's, as absolute exptimes are
   ReplyAddress address_;
   std::uint32_t bytes_ = 0;  ///< written
   HeldKey key_;              ///< where to go on

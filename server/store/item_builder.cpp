@@ -12,9 +12,9 @@ namespace {
 constexpr std::size_t kLeastChunkBytes = std::size_t{16} << 10U;
 
 /// What ms says beyond the classic commands. A value that is appended makes an item only with N.
-void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, std::uint64_t now_us) noexcept {
+void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, const Moment& moment) noexcept {
   if (flags.mode == 'A' || flags.mode == 'P') {
-    shape.expiry = expiry_from(flags.vivify_exptime, now_us);
+    shape.expiry = expiry_from(flags.vivify_exptime, moment);
   }
   shape.marks = flags.binary_key ? std::uint32_t{Item::kBinary} : 0U;
   shape.unique_field = flags.has_unique;
@@ -31,10 +31,10 @@ ItemBuilder ItemBuilder::begin(runtime::Worker& worker, const protocol::Request&
   Item::Shape shape{.key = request.key,
                     .value_bytes = request.value_bytes,
                     .flags = request.flags,
-                    .expiry = expiry_from(request.exptime, worker.now_us())};
+                    .expiry = expiry_from(request.exptime, Moment{worker})};
   if (request.op == protocol::verb::meta_set) {
     builder.meta_ = request.meta;
-    shape_for_meta(shape, request.meta, worker.now_us());
+    shape_for_meta(shape, request.meta, Moment{worker});
   }
   builder.item_ = Item::create(worker, shape);
   if (builder.item_ == nullptr && worker.retired_objects() > 0) {

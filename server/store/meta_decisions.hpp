@@ -12,7 +12,7 @@ namespace mxkv::server {
 /// Whether mg makes its client the one that is to renew the item (rule 35): it is stale, or R asks for more
 /// time than is left. T before R counts.
 [[nodiscard]] inline bool wins(const Item& item, const protocol::MetaFlags& flags,
-                               std::uint64_t now_us) noexcept {
+                               const Moment& moment) noexcept {
   if (item.marked(Item::kWon)) {
     return false;
   }
@@ -22,8 +22,8 @@ namespace mxkv::server {
   std::uint32_t expiry = item.expiry();
   for (const char letter : flags.wants()) {
     if (letter == 'T') {
-      expiry = expiry_from(flags.exptime, now_us);
-    } else if (letter == 'R' && expiry != 0 && expiry < expiry_from(flags.recache, now_us)) {
+      expiry = expiry_from(flags.exptime, moment);
+    } else if (letter == 'R' && expiry != 0 && expiry < expiry_from(flags.recache, moment)) {
       return true;
     }
   }
@@ -51,12 +51,12 @@ namespace mxkv::server {
 
 /// Expiry after the flags T and N in the order sent; `made`: by N, where nothing was.
 [[nodiscard]] inline std::uint32_t expiry_after(const protocol::MetaFlags& flags, std::uint32_t before,
-                                                bool made, std::uint64_t now_us) noexcept {
+                                                bool made, const Moment& moment) noexcept {
   for (const char letter : flags.wants()) {
     if (letter == 'T') {
-      before = expiry_from(flags.exptime, now_us);
+      before = expiry_from(flags.exptime, moment);
     } else if (letter == 'N' && made) {
-      before = expiry_from(flags.vivify_exptime, now_us);
+      before = expiry_from(flags.vivify_exptime, moment);
     }
   }
   return before;

@@ -21,7 +21,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   if (!flags_.no_bump && !debug_) {
     item.note_access(worker.now_us());  // at once: who reads the item next sees it
   }
-  if (!debug_ && wins(item, flags_, worker.now_us())) {
+  if (!debug_ && wins(item, flags_, Moment{worker})) {
     if (ReplyQueue* queue = context.replies->find(address_);
         queue != nullptr && !queue->is_oldest(address_.ticket)) {
       // Of several in one pipeline the first wins.

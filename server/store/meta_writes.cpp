@@ -38,7 +38,7 @@ Decision WriteOperation::decide_meta(bool live, Item* old, runtime::Worker& work
     meta_->findings.last_access_us = before.last_access_us;
   }
   if (meta_->flags.has_exptime) {
-    meta_->findings.touched_expiry = expiry_from(meta_->flags.exptime, worker.now_us());
+    meta_->findings.touched_expiry = expiry_from(meta_->flags.exptime, Moment{worker});
   }
   shown_ = nullptr;
   switch (request_.op) {
@@ -72,20 +72,20 @@ Item* WriteOperation::make_for_meta(std::string_view value, std::uint32_t flags,
 Decision WriteOperation::decide_meta_get(bool live, Item* old, runtime::Worker& worker) {
   const MetaFlags& flags = meta_->flags;
   MetaFindings& findings = meta_->findings;
-  const std::uint64_t now_us = worker.now_us();
+  const Moment moment{worker};
   if (!live) {
     if (!flags.vivify) {
       return leave(result::not_found);
     }
     findings.made = true;
     findings.won = true;
-    findings.last_access_us = now_us;
-    findings.made_expiry = expiry_from(flags.vivify_exptime, now_us);
+    findings.last_access_us = moment.now_us;
+    findings.made_expiry = expiry_from(flags.vivify_exptime, moment);
     Item* made =
-        make_for_meta({}, 0, expiry_after(flags, 0, true, now_us), key_mark(flags) | Item::kWon, worker);
+        make_for_meta({}, 0, expiry_after(flags, 0, true, moment), key_mark(flags) | Item::kWon, worker);
     return made == nullptr ? leave(result::no_memory) : put(made, result::value);
   }
-  findings.won = wins(*old, flags, now_us);
+  findings.won = wins(*old, flags, moment);
   if (!findings.won) {
     findings.sent = old->marked(Item::kWon);  // another one may have won it since it was looked at
   }
@@ -157,14 +157,14 @@ Decision WriteOperation::decide_meta_delete(bool live, Item* old, runtime::Worke
     result_ = result::deleted;
     return {Decision::what::remove, 0};
   }
-  const std::uint64_t now_us = worker.now_us();
+  const Moment moment{worker};
   const std::uint32_t binary = old->marks() & Item::kBinary;
   const std::uint32_t marks = binary | (flags.invalidate ? Item::kStale : 0U);
   Item* changed = nullptr;
   if (flags.remove_value) {
-    changed = make_for_meta({}, 0, expiry_after(flags, 0, false, now_us), marks, worker);
+    changed = make_for_meta({}, 0, expiry_after(flags, 0, false, moment), marks, worker);
   } else {
-    changed = with_marks(worker, *old, expiry_after(flags, old->expiry(), false, now_us), marks,
+    changed = with_marks(worker, *old, expiry_after(flags, old->expiry(), false, moment), marks,
                          chosen_unique(flags));
   }
   return changed == nullptr ? leave(result::no_memory) : put(changed, result::deleted);
@@ -173,14 +173,14 @@ Decision WriteOperation::decide_meta_delete(bool live, Item* old, runtime::Worke
 Decision WriteOperation::decide_meta_arithmetic(bool live, Item* old, runtime::Worker& worker) {
   const MetaFlags& flags = meta_->flags;
   MetaFindings& findings = meta_->findings;
-  const std::uint64_t now_us = worker.now_us();
+  const Moment moment{worker};
   number_ = flags.initial;
   if (!live) {
     if (!flags.vivify) {
       return leave(result::not_found);
     }
     findings.made = true;
-    findings.made_expiry = expiry_from(flags.vivify_exptime, now_us);
+    findings.made_expiry = expiry_from(flags.vivify_exptime, moment);
   } else {
     if (differs(*old, flags)) {
       return leave(result::exists);
@@ -193,7 +193,7 @@ Decision WriteOperation::decide_meta_arithmetic(bool live, Item* old, runtime::W
   char text[protocol::kMaxDigits];
   const char* end = protocol::write_number(text, number_);
   const std::string_view value{text, static_cast<std::size_t>(end - text)};
-  const std::uint32_t expiry = expiry_after(flags, findings.expiry, findings.made, now_us);
+  const std::uint32_t expiry = expiry_after(flags, findings.expiry, findings.made, moment);
   Item* changed =
       make_for_meta(value, live ? old->flags() : 0, expiry, live ? old->marks() : key_mark(flags), worker);
   if (changed != nullptr && live) {

@@ -25,7 +25,7 @@ RangeTouchTask::RangeTouchTask(const runtime::TaskClass* task_class, ItemTree& t
 void RangeTouchTask::begin(KeyLock& lock, runtime::Worker& worker) {
   hold(lock, worker);
   note_start();
-  expiry_ = expiry_from(exptime_, state_->moment_us);
+  expiry_ = expiry_from(exptime_, {state_->moment_us, worker.runtime().clock()});
   start(worker);
 }
 

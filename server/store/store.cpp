@@ -250,7 +250,7 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<Batch> batch, const R
 }
 
 void Store::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) {
-  worker.create<DumpTask>(tree_, progress, address)->start(worker);
+  worker.create<DumpTask>(tree_, progress, worker.runtime().clock().wall_ahead_s(), address)->start(worker);
 }
 
 void Store::count_too_large(runtime::Worker& worker) noexcept {
@@ -272,7 +272,7 @@ std::uint64_t Store::greatest_cas(std::uint64_t now_us) const noexcept {
 void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) {
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
   const std::uint64_t now_us = worker.now_us();
-  const std::uint64_t at = std::uint64_t{expiry_from(delay_s, now_us)} * 1'000'000;
+  const std::uint64_t at = std::uint64_t{expiry_from(delay_s, Moment{worker})} * 1'000'000;
   if (at > now_us) {
     // Cas uniques follow the clock, so a point in time is a point in their order. The items go when they are
     // met, as expired ones do, or by a sweep.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/scheduler/worker.hpp"
+#include "runtime/scheduler/runtime.hpp"
 #include "server/store/item.hpp"
 #include "server/store/uri_key.hpp"
 
@@ -78,7 +78,7 @@ std::size_t WatchHub::watchers() const {
 }
 
 void WatchHub::tell(runtime::Worker& worker, std::uint32_t kind, const std::string& what) {
-  const std::uint64_t now_us = worker.now_us();
+  const std::uint64_t now_us = worker.runtime().clock().unix_us();
   const std::string line =
       "ts=" + std::to_string(now_us / kUsPerSecond) + "." + std::to_string(now_us % kUsPerSecond) +
       " gid=" + std::to_string(number_.fetch_add(1, std::memory_order_relaxed) + 1) + " type=" + what + "\n";

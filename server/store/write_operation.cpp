@@ -94,7 +94,7 @@ Decision WriteOperation::decide_touch(bool live, Item* old, runtime::Worker& wor
   }
   shown_ = old;
   old->note_access(worker.now_us());  // a new version takes it over
-  const std::uint32_t expiry = expiry_from(static_cast<std::int64_t>(request_.operand), worker.now_us());
+  const std::uint32_t expiry = expiry_from(static_cast<std::int64_t>(request_.operand), Moment{worker});
   if (expiry == old->expiry()) {
     return leave(told);
   }
@@ -124,7 +124,7 @@ void WriteOperation::change_in_place(Item& item, runtime::Worker& worker) noexce
     exptime = meta_->flags.exptime;
   }
   if (item.has_expiry_field()) {
-    item.store_expiry(expiry_from(exptime, worker.now_us()));
+    item.store_expiry(expiry_from(exptime, Moment{worker}));
   }
 }
 

@@ -9,9 +9,10 @@ from .notify import NotifySocket
 from .program_run import ProgramRun
 from .server import Options, Server, ServerFailure, free_port
 from .threads import Threads
+from .wall_clock import WallClock
 
 __all__ = [
     "Closed", "Connection", "DaemonCase", "IS_MEMCACHED", "LONG", "NotifySocket", "Options", "ProgramRun", "SANITIZED", "Server", "ServerCase",
-    "ServerFailure", "Threads", "environment", "free_port", "mxkv_only", "patience", "scaled",
+    "ServerFailure", "Threads", "WallClock", "environment", "free_port", "mxkv_only", "patience", "scaled",
     "wait_for",
 ]

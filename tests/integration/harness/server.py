@@ -36,6 +36,7 @@ class Options:
     connections: int = 0          # 0: the server's own default
     settings: tuple = ()          # pairs (path, value) for --set, mxkvd only
     extra: tuple = ()
+    variables: tuple = ()         # pairs (name, value) of the environment, beside those of the test
     memcached: bool = environment.IS_MEMCACHED
 
     def command(self, port: int) -> list:
@@ -89,7 +90,8 @@ class Server:
             self._log.seek(0)
             self._log.truncate()
             self.process = subprocess.Popen(self.options.command(self.port), stdin=subprocess.DEVNULL,
-                                            stdout=self._log, stderr=subprocess.STDOUT)
+                                            stdout=self._log, stderr=subprocess.STDOUT,
+                                            env={**os.environ, **dict(self.options.variables)})
             if self._wait_ready():
                 return self
         raise ServerFailure("no free port found in five tries\n" + self.log())

@@ -24,6 +24,14 @@ TEST(SystemClock, CountsUnixTimeInMicroseconds) {
   EXPECT_LT(now, 500 * kUsPerYear);
 }
 
+TEST(SystemClock, SteadyTimeIsUnixTimeAsOfItsStart) {
+  constexpr std::uint64_t kSecond = 1'000'000;
+  const SystemClock clock;
+  EXPECT_GE(clock.steady_us(), SystemClock{}.unix_us() - kSecond);
+  EXPECT_EQ(clock.steady_us(7'000), clock.steady_us(0) + 7);
+  EXPECT_EQ(clock.wall_ahead_s(), 0);
+}
+
 TEST(SteeredClock, RunsWithTheSystemsUntilItIsStoppedOrMoved) {
   constexpr std::uint64_t kSecond = 1'000'000;
   SteeredClock clock;
@@ -42,6 +50,20 @@ TEST(SteeredClock, RunsWithTheSystemsUntilItIsStoppedOrMoved) {
   EXPECT_GE(clock.monotonic_ns(), ns);
 }
 
+TEST(SteeredClock, SteadyTimeAndWallClockMoveAlike) {
+  constexpr std::uint64_t kSecond = 1'000'000;
+  SteeredClock clock;
+  clock.stop();
+  const std::uint64_t stopped = clock.steady_us();
+  EXPECT_EQ(clock.steady_us(clock.monotonic_ns() + 5'000'000), stopped);
+  clock.move_s(100);
+  EXPECT_EQ(clock.steady_us(), stopped + 100 * kSecond);
+  EXPECT_EQ(clock.wall_ahead_s(), 0);
+  clock.go_on();
+  EXPECT_GE(clock.steady_us(), stopped + 100 * kSecond);
+  EXPECT_EQ(clock.wall_ahead_s(), 0);
+}
+
 TEST(SteeredClock, NoMoveMakesItOverflow) {
   SteeredClock clock;
   clock.move_s(INT64_MIN);
@@ -58,6 +80,18 @@ TEST(ManualClock, StandsStillUntilMoved) {
   clock.advance_us(3);
   EXPECT_EQ(clock.unix_us(), 5'000'003U);
   EXPECT_EQ(clock.monotonic_ns(), ns + 3000);
+}
+
+TEST(ManualClock, SteadyTimeKnowsNothingOfAWallClockThatIsSet) {
+  constexpr std::uint64_t kSecond = 1'000'000;
+  ManualClock clock{1000 * kSecond};
+  clock.advance_us(5 * kSecond);
+  clock.set_wall_us(8205 * kSecond);
+  EXPECT_EQ(clock.steady_us(), 1005 * kSecond);
+  EXPECT_EQ(clock.wall_ahead_s(), 7200);
+  clock.set_wall_us(5 * kSecond - 400'000);
+  EXPECT_EQ(clock.steady_us(), 1005 * kSecond);
+  EXPECT_EQ(clock.wall_ahead_s(), -1000) << "rounded";
 }
 
 }  // namespace

@@ -22,8 +22,11 @@ protocol::MetaFlags flags_of(const std::string& flags) {
 class MetaDecisions : public ItemTest {
  protected:
   bool wins_with(const std::string& flags, std::uint32_t expiry, std::uint32_t marks) {
-    return wins(*make({.key = "k", .expiry = expiry, .marks = marks}, "v"), flags_of(flags), kNowUs);
+    return wins(*make({.key = "k", .expiry = expiry, .marks = marks}, "v"), flags_of(flags),
+                {kNowUs, clock_});
   }
+
+  const runtime::ManualClock clock_{kNowUs};
 };
 
 TEST_F(MetaDecisions, AStaleItemIsWonOnce) {
@@ -55,13 +58,13 @@ TEST_F(MetaDecisions, ATouchCountsBeforeRecacheOnly) {
 }
 
 TEST_F(MetaDecisions, ExpiryFollowsTheOrderSent) {
-  EXPECT_EQ(expiry_after(flags_of("v"), 7, false, kNowUs), 7U);
-  EXPECT_EQ(expiry_after(flags_of("T10"), 7, false, kNowUs), kNow + 10);
-  EXPECT_EQ(expiry_after(flags_of("N20"), 7, false, kNowUs), 7U);
-  EXPECT_EQ(expiry_after(flags_of("T10 N20"), 0, true, kNowUs), kNow + 20);
-  EXPECT_EQ(expiry_after(flags_of("N20 T10"), 0, true, kNowUs), kNow + 10);
-  EXPECT_EQ(expiry_after(flags_of("T-1"), 7, false, kNowUs), 1U);
-  EXPECT_EQ(expiry_after(flags_of("T0"), 7, false, kNowUs), 0U);
+  EXPECT_EQ(expiry_after(flags_of("v"), 7, false, {kNowUs, clock_}), 7U);
+  EXPECT_EQ(expiry_after(flags_of("T10"), 7, false, {kNowUs, clock_}), kNow + 10);
+  EXPECT_EQ(expiry_after(flags_of("N20"), 7, false, {kNowUs, clock_}), 7U);
+  EXPECT_EQ(expiry_after(flags_of("T10 N20"), 0, true, {kNowUs, clock_}), kNow + 20);
+  EXPECT_EQ(expiry_after(flags_of("N20 T10"), 0, true, {kNowUs, clock_}), kNow + 10);
+  EXPECT_EQ(expiry_after(flags_of("T-1"), 7, false, {kNowUs, clock_}), 1U);
+  EXPECT_EQ(expiry_after(flags_of("T0"), 7, false, {kNowUs, clock_}), 0U);
 }
 
 TEST_F(MetaDecisions, ACompareThatMatchesSparesTheValue) {
