@@ -53,6 +53,8 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
               credentials, options.stats) {
   statistics.set_network(network);
   runtime.set_alarm(alarm);
+  network.set_log(
+      {&log, [](void* context, const std::string& text) { static_cast<Log*>(context)->warning(text); }});
 }
 
 Parts::~Parts() {

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "protocol/reply.hpp"
 
@@ -15,7 +16,8 @@ namespace mxkv::server {
 namespace {
 constexpr int kAcceptedAtOnce = 64;
 constexpr std::chrono::milliseconds kBackOff{100};
-/// Connections that were closed may not have been counted off yet; only who is still too many is refused.
+/// Connections that were closed may not have been counted off yet, nor their descriptors be free; only those
+/// that are still too many are refused.
 constexpr std::chrono::milliseconds kGrace{10};
 }  // namespace
 
@@ -38,11 +40,18 @@ void Listener::accept_waiting() {
     }
     const int socket = ::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket >= 0) {
+      shortage_.end();
       take(socket);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      wait_later(kBackOff);
+      if (std::exchange(grace_given_, true)) {
+        refuse_waiting(errno);
+        wait_later(kBackOff);
+      } else {
+        wait_later(kGrace);
+      }
       return;
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      shortage_.end();  // the system looks for a descriptor before it looks for a connection
       break;
     }
     // Else that connection was gone before it was accepted: the next one.
@@ -52,26 +61,52 @@ void Listener::accept_waiting() {
 }
 
 void Listener::take(int socket) {
-  counters_.total.fetch_add(1, std::memory_order_relaxed);
   if (counters_.open.load(std::memory_order_relaxed) >= limits_.connections) {
     counters_.rejected.fetch_add(1, std::memory_order_relaxed);
-    [[maybe_unused]] const auto sent =
-        ::send(socket, protocol::kTooManyConnections.data(), protocol::kTooManyConnections.size(),
-               MSG_NOSIGNAL | MSG_DONTWAIT);
-    ::shutdown(socket, SHUT_WR);
-    ::close(socket);
+    refuse(socket);
     return;
   }
+  counters_.total.fetch_add(1, std::memory_order_relaxed);
   counters_.open.fetch_add(1, std::memory_order_relaxed);
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // a unix socket has no such delay
   receiver_.accepted(receiver_.context, socket);
 }
 
+void Listener::refuse(int socket) {
+  counters_.total.fetch_add(1, std::memory_order_relaxed);
+  [[maybe_unused]] const auto sent =
+      ::send(socket, protocol::kTooManyConnections.data(), protocol::kTooManyConnections.size(),
+             MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::shutdown(socket, SHUT_WR);
+  ::close(socket);
+}
+
+void Listener::refuse_waiting(int error) {
+  shortage_.begin(error);
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
+    shortage_.keep_reserve();
+    const int socket = shortage_.accept(socket_.native_handle());
+    if (socket < 0) {
+      break;
+    }
+    counters_.starved.fetch_add(1, std::memory_order_relaxed);
+    refuse(socket);
+  }
+  shortage_.keep_reserve();
+}
+
+// While descriptors are short it tries again whether or not a client comes: else nothing would tell that they
+// no longer are.
 void Listener::wait_later(std::chrono::milliseconds time) {
   backoff_.expires_after(time);
   backoff_.async_wait(InPlaceHandler{&backoff_memory_, [this](const boost::system::error_code& error) {
-                                       if (!error) {
+                                       if (error) {
+                                         return;
+                                       }
+                                       if (shortage_.lasts()) {
+                                         ready_ = true;
+                                       } else {
                                          wait();
                                        }
                                      }});

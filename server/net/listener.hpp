@@ -1,7 +1,7 @@
 // One listening socket: accepts, and hands the new sockets to the workers.
 //
-// It lives on one worker. When the process is out of descriptors it waits a moment, because the socket stays
-// readable and would be asked again and again.
+// It lives on one worker. When the process is out of descriptors it looks every now and then, because the
+// socket stays readable and would be asked again and again; those that wait then are refused.
 #pragma once
 
 #include <chrono>
@@ -9,6 +9,7 @@
 
 #include "config/options.hpp"
 #include "server/net/asio.hpp"
+#include "server/net/descriptor_shortage.hpp"
 #include "server/net/handler_memory.hpp"
 #include "server/net/net_counters.hpp"
 
@@ -24,11 +25,12 @@ class Listener {
   };
 
   /// Takes over `socket`, which listens and is non-blocking. `limits` are read at each accept.
-  Listener(Executor executor, int socket, ConnectionCounters& counters, const config::LimitOptions& limits,
-           Receiver receiver)
+  Listener(Executor executor, int socket, ConnectionCounters& counters, DescriptorShortage& shortage,
+           const config::LimitOptions& limits, Receiver receiver)
       : socket_(executor, socket),
         backoff_(executor),
         counters_(counters),
+        shortage_(shortage),
         limits_(limits),
         receiver_(receiver) {}
   Listener(const Listener&) = delete;
@@ -43,10 +45,13 @@ class Listener {
  private:
   void wait_later(std::chrono::milliseconds time);
   void take(int socket);
+  void refuse(int socket);
+  void refuse_waiting(int error);
 
   Descriptor socket_;
   Timer backoff_;
   ConnectionCounters& counters_;
+  DescriptorShortage& shortage_;
   const config::LimitOptions& limits_;
   Receiver receiver_;
   bool ready_ = false;

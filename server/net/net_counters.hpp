@@ -26,6 +26,12 @@ struct ConnectionCounters {
   std::atomic<std::uint64_t> open{0};      ///< handed over to a worker and not yet closed
   std::atomic<std::uint64_t> total{0};     ///< ever accepted
   std::atomic<std::uint64_t> rejected{0};  ///< over the limit
+  std::atomic<std::uint64_t> starved{0};   ///< refused without a descriptor left
+
+  // See descriptor_shortage.hpp.
+  std::atomic<bool> accepting{true};
+  std::atomic<std::uint64_t> shortages{0};    ///< how often there was no descriptor left
+  std::atomic<std::uint64_t> shortage_us{0};  ///< how long, but for the one that lasts
 };
 
 /// Sums over workers, at some recent moment.
@@ -38,6 +44,10 @@ struct NetStats {
   std::uint64_t open_connections = 0;
   std::uint64_t total_connections = 0;
   std::uint64_t rejected_connections = 0;
+  std::uint64_t starved_connections = 0;
+  bool accepting = true;
+  std::uint64_t shortages = 0;
+  std::uint64_t shortage_us = 0;
 };
 
 }  // namespace mxkv::server

@@ -39,7 +39,8 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, R
       context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),
       wake_(context_, make_eventfd()),
       timer_(context_),
-      sweep_timer_(context_) {
+      sweep_timer_(context_),
+      shortage_(worker.runtime().clock(), shared.connections, shared.log) {
   host_.watch_hub = &store.watch_hub();
   host_.sampler.configure(stats, worker.runtime().clock(), shared.slow, worker.id().value());
   wait_for_wake();
@@ -145,7 +146,8 @@ void NetWorker::make_ready(Connection& connection) noexcept {
 }
 
 void NetWorker::listen(int socket, Listener::Receiver receiver) {
-  listeners_.emplace_back(executor(), socket, shared_.connections, limits_, receiver).wait();
+  shortage_.keep_reserve();
+  listeners_.emplace_back(executor(), socket, shared_.connections, shortage_, limits_, receiver).wait();
 }
 
 void NetWorker::set_limits(const config::LimitOptions& limits) {

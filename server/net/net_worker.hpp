@@ -20,6 +20,7 @@
 #include "server/net/connection.hpp"
 #include "server/net/connection_facts.hpp"
 #include "server/net/credentials.hpp"
+#include "server/net/descriptor_shortage.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/net_counters.hpp"
 
@@ -28,6 +29,7 @@ namespace mxkv::server {
 /// What the workers' network sides share.
 struct NetShared {
   ConnectionCounters connections;
+  LogHook log;
   SlowLog slow;
 };
 
@@ -110,6 +112,7 @@ class NetWorker final : public runtime::Poller {
   HandlerMemory sweep_timer_memory_;
   NetCounters counters_;
   std::atomic<std::uint32_t> load_{0};  // relaxed: a hint where to put the next connection
+  DescriptorShortage shortage_;         ///< of its listeners
   std::deque<Listener> listeners_;
   Connection* first_ready_ = nullptr;
   Connection* last_ready_ = nullptr;

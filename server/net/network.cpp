@@ -174,6 +174,10 @@ Network::~Network() {
   }
 }
 
+void Network::set_log(const LogHook& log) noexcept {
+  parts_->shared.log = log;
+}
+
 void Network::listen(std::vector<ListenSocket> sockets) {
   for (ListenSocket& socket : sockets) {
     Parts::Servers& servers = parts_->servers.emplace_back(parts_->servers_of(socket.address().node));
@@ -240,6 +244,10 @@ NetStats Network::stats() const noexcept {
   sum.open_connections = get(connections.open);
   sum.total_connections = get(connections.total);
   sum.rejected_connections = get(connections.rejected);
+  sum.starved_connections = get(connections.starved);
+  sum.accepting = connections.accepting.load(std::memory_order_relaxed);
+  sum.shortages = get(connections.shortages);
+  sum.shortage_us = get(connections.shortage_us);
   return sum;
 }
 

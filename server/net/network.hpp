@@ -14,6 +14,7 @@
 #include "server/net/admin_source.hpp"
 #include "server/net/connection_facts.hpp"
 #include "server/net/credentials.hpp"
+#include "server/net/descriptor_shortage.hpp"
 #include "server/net/listen_socket.hpp"
 #include "server/net/net_counters.hpp"
 #include "server/net/request_sampler.hpp"
@@ -33,6 +34,8 @@ class Network {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
+  /// Where lines for the log go; outlives this. Start-up only.
+  void set_log(const LogHook& log) noexcept;
   /// Takes over the sockets; they accept when the runtime runs. Start-up only.
   void listen(std::vector<ListenSocket> sockets);
   /// Sends new limits to all workers, and waits until they hold, or for a second. Returns whether they hold

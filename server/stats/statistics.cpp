@@ -146,6 +146,9 @@ Statistics::Counters Statistics::since_reset() {
   now.auth_errors -= baseline_.auth_errors;
   now.net.total_connections -= baseline_.net.total_connections;
   now.net.rejected_connections -= baseline_.net.rejected_connections;
+  now.net.starved_connections -= baseline_.net.starved_connections;
+  now.net.shortages -= baseline_.net.shortages;
+  now.net.shortage_us -= baseline_.net.shortage_us;
   return now;
 }
 
@@ -185,7 +188,8 @@ void Statistics::general(StatText& text) {
   text.add("max_connections", network_->limits().connections);
   text.add("curr_connections", now.net.open_connections);
   text.add("total_connections", now.net.total_connections);
-  text.add("rejected_connections", now.net.rejected_connections);
+  text.add("rejected_connections", now.net.rejected_connections + now.net.starved_connections);
+  text.add("starved_connections", now.net.starved_connections);
   text.add("stalled_connections", now.net.stalled);
   text.add("idle_kicks", now.net.idle_closed);
   for (const auto& [which, name] : kStoreNames) {
@@ -196,7 +200,7 @@ void Statistics::general(StatText& text) {
   text.add("bytes_read", now.net.read_bytes);
   text.add("bytes_written", now.net.written_bytes);
   text.add("limit_maxbytes", runtime_.budget().limit_bytes());
-  text.add("accepting_conns", 1);
+  text.add("accepting_conns", now.net.accepting ? 1 : 0);
   text.add("conn_yields", now.net.yields);
   text.add("threads", runtime_.worker_count());
   text.add("bytes", item_bytes());
@@ -214,12 +218,13 @@ void Statistics::general(StatText& text) {
   text.add("log_watchers", store_.watch_hub().watchers());
   text.add("log_watcher_sent", store_.watch_hub().sent());
   text.add("log_watcher_skipped", store_.watch_hub().lost());
-  text.add("listen_disabled_num", now.net.rejected_connections);
+  text.add("listen_disabled_num", now.net.rejected_connections + now.net.shortages);
+  text.add("time_in_listen_disabled_us", now.net.shortage_us);
   text.add("total_malloced", runtime_.budget().category_bytes(runtime::memory_category::items));
   // Of memcached's LRU lists and slabs, which there are none of.
-  for (const char* name : {"hash_is_expanding", "slab_reassign_running", "slabs_moved", "lru_crawler_running",
-                           "evicted_active", "crawler_items_checked", "moves_to_cold", "moves_to_warm",
-                           "moves_within_lru", "direct_reclaims", "time_in_listen_disabled_us"}) {
+  for (const char* name :
+       {"hash_is_expanding", "slab_reassign_running", "slabs_moved", "lru_crawler_running", "evicted_active",
+        "crawler_items_checked", "moves_to_cold", "moves_to_warm", "moves_within_lru", "direct_reclaims"}) {
     text.add(name, 0);
   }
 }

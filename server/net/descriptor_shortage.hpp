@@ -1,0 +1,60 @@
+// What listeners do when the process is out of descriptors: those that come are told so and closed, by a
+// descriptor that is kept in reserve, instead of hanging in the backlog for ever; it is counted; and the log
+// has a line when it begins and one when it is over, both together at most every ten seconds.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "runtime/base/clock.hpp"
+#include "server/net/net_counters.hpp"
+
+namespace mxkv::server {
+
+/// Where net/ sends lines for the log, which it does not know. Thread-safety: called on any worker.
+struct LogHook {
+  void* context = nullptr;
+  void (*warn)(void* context, const std::string& text) = nullptr;
+};
+
+/// Of all listeners of a worker. Thread-safety: owner worker only.
+class DescriptorShortage {
+ public:
+  /// All outlive this.
+  DescriptorShortage(const runtime::Clock& clock, ConnectionCounters& counters, const LogHook& log) noexcept
+      : clock_(clock), counters_(counters), log_(log) {}
+  ~DescriptorShortage();
+  DescriptorShortage(const DescriptorShortage&) = delete;
+  DescriptorShortage& operator=(const DescriptorShortage&) = delete;
+
+  /// Keeps a descriptor in reserve, if there is one and it has none yet.
+  void keep_reserve() noexcept;
+  /// A socket could not be accepted, because of `error`.
+  void begin(int error);
+  /// Accepts one connection of `listener` with the reserve. -1: nobody waits, or the reserve is gone. The
+  /// socket is to be closed, and then keep_reserve() called.
+  [[nodiscard]] int accept(int listener) noexcept;
+  /// There is a descriptor again.
+  void end() {
+    if (lasts_) [[unlikely]] {
+      note_end();
+    }
+  }
+  [[nodiscard]] bool lasts() const noexcept { return lasts_; }
+
+ private:
+  void note_end();
+
+  const runtime::Clock& clock_;
+  ConnectionCounters& counters_;
+  const LogHook& log_;
+  int reserve_ = -1;
+  bool lasts_ = false;
+  bool told_ = false;                 ///< that it began
+  std::uint64_t begun_ns_ = 0;        ///< the one that lasts
+  std::uint64_t told_ns_ = 0;         ///< the last line that one began; 0: none yet
+  std::uint64_t refused_before_ = 0;  ///< in shortages that are told, as the lines add up
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,75 @@
+"""The process is out of descriptors: clients that come are told so at once, in place of hanging for ever; it is logged and
+counted; and when descriptors are free again clients are served again.
+"""
+
+import resource
+
+from harness import DaemonCase, mxkv_only, wait_for
+
+_DESCRIPTORS = 40
+_CLIENTS = 60
+_BEGINS = "no connection can be accepted (Too many open files, 40 may be open)"
+_ENDS = "connections are accepted again"
+
+
+@mxkv_only("memcached leaves them waiting")
+class DescriptorsTest(DaemonCase):
+    def start_short(self, *arguments, **options) -> None:
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
+        self.start(*arguments, preexec_fn=limit, **options)
+
+    def crowd(self, where=None) -> tuple:
+        """So many clients that ask: (those that are served, those that are refused)."""
+        clients = [self.client(where) for _ in range(_CLIENTS)]
+        served, refused = [], []
+        for client in clients:
+            try:
+                client.send(b"version\r\n")
+            except OSError:
+                pass  # refused already
+            reply = client.line()
+            if reply == b"ERROR Too many open connections":
+                self.assertEqual(client.rest(), b"")
+                refused.append(client)
+            else:
+                self.assertRegex(reply, b"^VERSION ")
+                served.append(client)
+        return served, refused
+
+    def test_each_client_is_served_or_told_and_none_hangs(self):
+        self.start_short()
+        served, refused = self.crowd()
+        self.assertGreater(len(served), 5)
+        self.assertGreaterEqual(len(refused), _CLIENTS - _DESCRIPTORS)
+        self.wait_log(_BEGINS)
+        stats = served[0].stats()
+        self.assertEqual(stats["accepting_conns"], "0")
+        self.assertEqual(stats["listen_disabled_num"], "1")
+        self.assertEqual(int(stats["starved_connections"]), len(refused))
+        self.assertEqual(int(stats["rejected_connections"]), len(refused))
+        self.assertEqual(served[-1].set(b"k", b"v"), b"STORED", "those that are in are served on")
+        self.end()
+
+    def test_clients_are_served_again_when_others_have_gone(self):
+        self.start_short()
+        served, _ = self.crowd()
+        stays = served.pop()
+        for client in served:
+            client.close()
+        wait_for(lambda: stays.stats()["accepting_conns"] == "1", "that it accepts again, without a client that tries")
+        self.wait_log(_ENDS)
+        self.assertGreater(int(stays.stats()["time_in_listen_disabled_us"]), 0)
+        for _ in range(5):
+            self.assertEqual(self.client().set(b"k", b"v"), b"STORED")
+        _, refused = self.crowd()
+        self.assertGreater(len(refused), 0, "a second time")
+        self.end()
+
+    def test_a_unix_sockets_clients_are_told_as_well(self):
+        path = self.directory / "s"
+        self.start_short(listen=("127.0.0.1:0", f"unix:{path}"))
+        served, refused = self.crowd(path)
+        self.assertGreaterEqual(len(refused), _CLIENTS - _DESCRIPTORS)
+        self.assertEqual(served[0].set(b"k", b"v"), b"STORED")
+        self.end()
