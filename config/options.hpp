@@ -35,6 +35,7 @@ struct LimitOptions {
   std::size_t output_high_water = 256U << 10U;  ///< unsent bytes of a connection at which it is not read
   std::uint32_t output_stall_ms = 60'000;       ///< no progress for so long, output share full: closed
   std::uint32_t idle_timeout_ms = 0;            ///< a silent connection is closed; 0: never
+  std::uint32_t keepalive_ms = 300'000;         ///< TCP asks a client silent for so long; 0: never
   std::uint32_t requests_per_turn = 256;        ///< of one connection before others have their turn
   std::uint32_t pipeline = 1024;                ///< requests in flight of one connection
   std::uint32_t locked_items = 1'000'000;       ///< most items of an operation that holds them and is no page

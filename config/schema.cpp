@@ -151,6 +151,7 @@ void limits(SchemaVisitor& visitor, LimitOptions& options) {
   ranged(visitor, "output_high_water", options.output_high_water, kSize, {4_KiB, 1_GiB});
   ranged(visitor, "output_stall", options.output_stall_ms, kDuration, {100, 86'400_s});
   ranged(visitor, "idle_timeout", options.idle_timeout_ms, kDuration, {100, 86'400_s, "off"});
+  ranged(visitor, "keepalive", options.keepalive_ms, kDuration, {1_s, 32'400_s, "off"});
   ranged(visitor, "requests_per_turn", options.requests_per_turn, kCount, {1, 65536});
   ranged(visitor, "pipeline", options.pipeline, kCount, {1, 65536});
   ranged(visitor, "locked_items", options.locked_items, kCount, {1, 1'000'000'000});

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "protocol/reply.hpp"
+#include "server/net/keepalive.hpp"
 
 namespace mxkv::server {
 
@@ -70,6 +71,7 @@ void Listener::take(int socket) {
   counters_.open.fetch_add(1, std::memory_order_relaxed);
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // a unix socket has no such delay
+  set_keepalive(socket, limits_.keepalive_ms);
   receiver_.accepted(receiver_.context, socket);
 }
 

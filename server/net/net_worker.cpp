@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "server/net/keepalive.hpp"
 
 namespace mxkv::server {
 
@@ -151,7 +152,11 @@ void NetWorker::listen(int socket, Listener::Receiver receiver) {
 }
 
 void NetWorker::set_limits(const config::LimitOptions& limits) {
-  limits_ = limits;
+  if (std::exchange(limits_, limits).keepalive_ms != limits.keepalive_ms) {
+    for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+      set_keepalive(connection->socket_.native_handle(), limits.keepalive_ms);
+    }
+  }
   host_.take_limits();
   arm_timer();
 }

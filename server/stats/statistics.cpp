@@ -253,6 +253,7 @@ void Statistics::settings(StatText& text) const {
   text.add("shutdown_command", options_.server.shutdown_command ? "yes" : "no");
   text.add("debug_time", options_.server.debug_time ? "yes" : "no");
   text.add("idle_timeout", limits.idle_timeout_ms / 1000);
+  text.add("keepalive", limits.keepalive_ms / 1000);
   text.add("get_line_bytes", limits.get_line_bytes);
   text.add("output_high_water", limits.output_high_water);
   text.add("pipeline", limits.pipeline);

@@ -191,7 +191,8 @@ TEST(LoadErrors, OfSetNameTheArgument) {
        "--set limits.pipelin: an unknown key, did you mean pipeline? (allowed: connections, value_bytes, "
        "get_line_bytes, "
        "output_high_water, "
-       "output_stall, idle_timeout, requests_per_turn, pipeline, locked_items, scan_items, scan_bytes, "
+       "output_stall, idle_timeout, keepalive, requests_per_turn, pipeline, locked_items, scan_items, "
+       "scan_bytes, "
        "scan_time, batch_lines, batch_bytes)"},
       {"prefetch={window: 0}", "--set prefetch: prefetch.window: \"0\" is out of range (allowed: 1 to 256)"},
       {"listeners=[{port: x}]",

@@ -97,6 +97,7 @@ limits:
   output_high_water: 8KiB
   output_stall: 1s
   idle_timeout: 2min
+  keepalive: 3min
   requests_per_turn: 11
   pipeline: 12
   scan_items: 13
@@ -129,6 +130,7 @@ log: {level: error, file: /var/log/mxkv.log}
   EXPECT_EQ(options.limits.output_high_water, 8192U);
   EXPECT_EQ(options.limits.output_stall_ms, 1000U);
   EXPECT_EQ(options.limits.idle_timeout_ms, 120'000U);
+  EXPECT_EQ(options.limits.keepalive_ms, 180'000U);
   EXPECT_EQ(options.limits.requests_per_turn, 11U);
   EXPECT_EQ(options.limits.pipeline, 12U);
   EXPECT_EQ(options.limits.scan_items, 13U);
