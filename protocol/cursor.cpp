@@ -68,6 +68,34 @@ unsigned flags_of(const CursorState& state) noexcept {
          (!no_bound && state.far.inclusive ? kInclusive : 0U);
 }
 
+/// Whether every key between the bounds begins with `prefix`.
+bool bounds_share(const RangeRequest& rest, std::string_view prefix) noexcept {
+  return prefix.empty() || (!rest.low.unbounded && !rest.high.unbounded && rest.low.key.starts_with(prefix) &&
+                            rest.high.key.starts_with(prefix));
+}
+
+bool begins_within(const RangeRequest& rest, const RangeBound& low) noexcept {
+  if (low.unbounded) {
+    return true;
+  }
+  const RangeBound& first = rest.low;
+  if (first.unbounded) {
+    return rest.by_prefix && rest.prefix >= low.key && (low.inclusive || rest.prefix != low.key);
+  }
+  return first.key > low.key || (first.key == low.key && (low.inclusive || !first.inclusive));
+}
+
+bool ends_within(const RangeRequest& rest, const RangeBound& high) noexcept {
+  if (high.unbounded) {
+    return true;
+  }
+  const RangeBound& last = rest.high;
+  if (last.unbounded) {
+    return rest.by_prefix && rest.prefix < high.key && !high.key.starts_with(rest.prefix);
+  }
+  return last.key < high.key || (last.key == high.key && (high.inclusive || !last.inclusive));
+}
+
 }  // namespace
 
 char* write_cursor(char* out, const CursorState& state) noexcept {
@@ -124,6 +152,13 @@ bool read_cursor(std::string_view text, RangeRequest& range, char* scratch) noex
   range.low = range.reverse ? far : near;
   range.high = range.reverse ? near : far;
   return true;
+}
+
+bool lies_within(const RangeRequest& rest, const RangeRequest& named) noexcept {
+  if (named.by_prefix) {
+    return rest.by_prefix ? rest.prefix.starts_with(named.prefix) : bounds_share(rest, named.prefix);
+  }
+  return begins_within(rest, named.low) && ends_within(rest, named.high);
 }
 
 }  // namespace mxkv::protocol

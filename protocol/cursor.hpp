@@ -28,4 +28,8 @@ char* write_cursor(char* out, const CursorState& state) noexcept;
 /// kMaxCursorBytes). False if the text was not made by write_cursor() or was changed.
 [[nodiscard]] bool read_cursor(std::string_view text, RangeRequest& range, char* scratch) noexcept;
 
+/// Whether all that `rest`, what a cursor leaves to be done, holds lies in the range that a line names.
+/// Directions do not matter.
+[[nodiscard]] bool lies_within(const RangeRequest& rest, const RangeRequest& named) noexcept;
+
 }  // namespace mxkv::protocol

@@ -179,10 +179,10 @@ Parsed parse_meta(CommandLine line) noexcept {
   bool long_opaque = false;
   const std::string_view error = read_flags(line, key.text, 2, long_opaque);
   if (!error.empty()) {
-    // Of ma and me memcached does not tell what exactly was wrong.
-    return refused(line.request.op == verb::meta_arithmetic ? kBadMetaArithmetic
-                   : line.request.op == verb::meta_debug    ? kBadFormat
-                                                            : error);
+    // Of ma and me memcached does not tell what exactly was wrong; of a key, me does here.
+    return refused(line.request.op == verb::meta_arithmetic                       ? kBadMetaArithmetic
+                   : line.request.op == verb::meta_debug && error != kBadEncoding ? kBadFormat
+                                                                                  : error);
   }
   const char mode = line.request.meta.mode;
   if (line.request.op == verb::meta_arithmetic && mode != 0) {

@@ -6,8 +6,9 @@
 //   mx    r, only to say that it goes forward  G(cursor)  U(us)  X
 //   mt    T(exptime)
 //
-// With G the start is not looked at, nor are p H i o r: they are the cursor's. So a client goes on by sending
-// the same line with G behind it.
+// With G start, p, H, i, o and r are the cursor's. So a client goes on by sending the same line with G behind
+// it. Reads do not look at what the line says of them; mx refuses a cursor that leads out of the range that
+// its line names.
 //
 // X asks for one point in time. A page of mr is one, as is a count; what changes a range with X (mt: always)
 // does so in one piece or not at all, so that nothing that ends a page goes with it, and A(n) is no page but
@@ -120,11 +121,11 @@ class RangeFlags {
 };
 
 /// The range of a line without a cursor; what is wrong with it, or nothing.
-std::string_view read_range(const Token& start, const RangeFlags& flags, Request& request) noexcept {
-  RangeRequest& range = request.range;
+std::string_view read_range(const Token& start, const RangeFlags& flags, RangeRequest& range,
+                            char* scratch) noexcept {
   range.reverse = flags.has('r');
   range.by_prefix = flags.has('p');
-  KeyReader keys(request);
+  KeyReader keys(range.base64, scratch);
   if (range.by_prefix) {
     if (flags.has('H') || flags.has('i') || flags.has('o')) {
       return kPrefixHasNoBound;
@@ -143,6 +144,23 @@ std::string_view read_range(const Token& start, const RangeFlags& flags, Request
   range.low = range.reverse ? far : near;
   range.high = range.reverse ? near : far;
   return keys.error();
+}
+
+/// What a cursor leaves to be done; what is wrong with it, or nothing. Reads follow it wherever it leads.
+/// What deletes stays in the range that its line names, whatever page the cursor is of.
+std::string_view resume(const Token& start, const RangeFlags& flags, Request& request) noexcept {
+  RangeRequest named = request.range;
+  if (!read_cursor(flags.cursor(), request.range, request.scratch.data())) {
+    return kBadCursor;
+  }
+  if (request.op != verb::meta_range_delete) {
+    return {};
+  }
+  std::array<char, 2 * kBoundScratch> scratch;
+  if (const std::string_view error = read_range(start, flags, named, scratch.data()); !error.empty()) {
+    return error;
+  }
+  return request.range.reverse || lies_within(request.range, named) ? std::string_view{} : kForeignCursor;
 }
 
 /// Prefixes come in pages, a count is one answer.
@@ -197,11 +215,9 @@ Parsed parse_meta_range(CommandLine line) noexcept {
   request.meta.value = flags.has('v');
   request.meta.quiet = flags.has('q');
   range.keys_only = !request.meta.value;
-  if (flags.has('G')) {
-    if (!read_cursor(flags.cursor(), range, request.scratch.data())) {
-      return refused(kBadCursor);
-    }
-  } else if (const std::string_view error = read_range(start, flags, request); !error.empty()) {
+  const std::string_view error = flags.has('G') ? resume(start, flags, request)
+                                                : read_range(start, flags, range, request.scratch.data());
+  if (!error.empty()) {
     return refused(error);
   }
   switch (request.op) {

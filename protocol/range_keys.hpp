@@ -20,8 +20,9 @@ static_assert(kMaxCursorBytes <= sizeof(Request::scratch));
 /// Turns key tokens into keys; remembers what was wrong with the first that was not one.
 class KeyReader {
  public:
-  explicit KeyReader(Request& request) noexcept
-      : base64_(request.range.base64), out_(request.scratch.data()) {}
+  explicit KeyReader(Request& request) noexcept : KeyReader(request.range.base64, request.scratch.data()) {}
+  /// The keys of base64 go to `scratch`, kBoundScratch each.
+  KeyReader(bool base64, char* scratch) noexcept : base64_(base64), out_(scratch) {}
 
   std::string_view read(std::string_view text, bool clean) noexcept {
     if (!base64_) {

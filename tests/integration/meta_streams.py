@@ -16,7 +16,7 @@ DIFFERENCES = {
     "blanks": "control bytes within flags are part of them here; strtol passes over some in 1.6.18",
     "twenty words": "a line may have twenty words, as in later versions; 1.6.18 takes nineteen",
     "modes": "of an M token the first letter counts, as in later versions; 1.6.18 wants one letter",
-    "me": "me refuses flags that it does not know",
+    "me": "me refuses flags that it does not know, and tells of a key that is not base64",
     "zero unique": "C0 is a number like others here, no comparison at all in some commands of 1.6.18",
 }
 
@@ -39,11 +39,18 @@ def _number_difference(flag: str, text: bytes):
     return None
 
 
+def _is_base64(key: bytes) -> bool:
+    try:
+        return base64.b64encode(base64.b64decode(key, validate=True)) == key
+    except ValueError:
+        return False
+
+
 def meta_difference(words: list):
     """The name of the difference that a meta command of these words falls under, or None. The key has no CR."""
     verb, flags_at = words[0], _VERBS.get(words[0], 99)
     if verb == b"me":
-        return None if words[2:] in ([], [b"b"]) else "me"
+        return None if words[2:] == [] or (words[2:] == [b"b"] and _is_base64(words[1])) else "me"
     if len(words) < flags_at:
         return None
     if verb == b"ms":

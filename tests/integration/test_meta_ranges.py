@@ -124,6 +124,18 @@ class DeleteTest(MetaCase):
         self.assertEqual(ask_page(self.client, b"mr -").items, [])
         self.assertEqual(ask_flags(self.client, b"mx - Oq1"), {b"A": b"0", b"O": b"q1"})
 
+    def test_a_cursor_of_a_wider_range_deletes_nothing(self):
+        self.load(self.client, ((key, b"v") for key in (b"a1", b"user:1", b"user:2", b"video:1", b"video:2")))
+        wide = ask_page(self.client, b"mr - A2").cursor
+        self.assertEqual(self.client.ask(b"mx user: p G" + wide), b"CLIENT_ERROR the cursor leads out of the range")
+        self.assertEqual(self.client.ask(b"mx a Hv G" + wide), b"CLIENT_ERROR the cursor leads out of the range")
+        self.assertEqual([item[0] for item in all_items(self.client, b"mr -")],
+                         [b"a1", b"user:1", b"user:2", b"video:1", b"video:2"])
+        own = ask_page(self.client, b"mr user: p A1").cursor
+        self.assertEqual(self.client.ask(b"mx user: p G" + own), b"HD A1")
+        self.assertEqual(self.client.ask(b"mx - G" + wide), b"HD A2")
+        self.assertEqual([item[0] for item in all_items(self.client, b"mr -")], [b"a1", b"user:1"])
+
     def test_bounds(self):
         keys = [b"k%d" % i for i in range(10)]
         for command, gone in ((b"mx k2 Hk5", keys[2:5]), (b"mx k2 Hk5 i o", keys[3:6]), (b"mx k7", keys[7:]),

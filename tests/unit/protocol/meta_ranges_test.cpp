@@ -211,5 +211,80 @@ TEST(MetaRanges, DeletesGoForward) {
   expect_refused("mx - B1", kInvalidFlag);
 }
 
+CursorState by_prefix(std::string_view last, std::string_view prefix) {
+  CursorState state;
+  state.last_key = last;
+  state.prefix = prefix;
+  state.by_prefix = true;
+  return state;
+}
+
+CursorState up_to(std::string_view last, std::string_view far, bool inclusive = false) {
+  CursorState state;
+  state.last_key = last;
+  state.far = {far, false, inclusive};
+  return state;
+}
+
+CursorState open_ended(std::string_view last) {
+  CursorState state;
+  state.last_key = last;
+  return state;
+}
+
+void expect_goes_on(std::string_view line, const CursorState& state) {
+  EXPECT_TRUE(ParsedLine(std::string(line) + " G" + cursor_text(state) + "\r\n").accepted()) << line;
+}
+
+void expect_foreign(std::string_view line, const CursorState& state) {
+  expect_refused(std::string(line) + " G" + cursor_text(state), kForeignCursor);
+}
+
+TEST(MetaRanges, ADeleteGoesOnWithItsOwnCursor) {
+  expect_goes_on("mx user: p A100", by_prefix("user:7", "user:"));
+  expect_goes_on("mx - p", by_prefix("-1", "-"));
+  expect_goes_on("mx b Hd", up_to("b", "d"));
+  expect_goes_on("mx b Hd", up_to("c", "d"));
+  expect_goes_on("mx b Hd i", up_to("d", "d", true));
+  expect_goes_on("mx b o Hd", up_to("b1", "d"));
+  expect_goes_on("mx b", open_ended("x"));
+  expect_goes_on("mx - Hd", up_to("b", "d"));
+  expect_goes_on("mx -", open_ended("x"));
+  expect_goes_on("mx Yg== b HZA==", up_to("c", "d"));
+}
+
+TEST(MetaRanges, ADeleteGoesOnWithACursorOfAPartOfItsRange) {
+  expect_goes_on("mx -", by_prefix("user:7", "user:"));
+  expect_goes_on("mx -", up_to("b", "d"));
+  expect_goes_on("mx us p", by_prefix("user:7", "user:"));
+  expect_goes_on("mx us p", up_to("user:7", "user:8", true));
+  expect_goes_on("mx us Hut", by_prefix("user:7", "user:"));
+  expect_goes_on("mx b Hd i", up_to("c", "d"));
+  expect_goes_on("mx b Hx", up_to("c", "d"));
+}
+
+TEST(MetaRanges, ADeleteRefusesACursorThatLeadsOutOfItsRange) {
+  expect_foreign("mx user: p", open_ended("user:7"));
+  expect_foreign("mx user: p", up_to("user:7", "v"));
+  expect_foreign("mx user: p", up_to("a", "user:7"));
+  expect_foreign("mx user: p", by_prefix("user:7", "us"));
+  expect_foreign("mx user: p", by_prefix("video:7", "video:"));
+  expect_foreign("mx dXNlcjo= p b", open_ended("user:7"));
+  expect_foreign("mx b Hd", open_ended("c"));
+  expect_foreign("mx b Hd", up_to("c", "e"));
+  expect_foreign("mx b Hd", up_to("c", "d", true));
+  expect_foreign("mx b Hd", up_to("a", "d"));
+  expect_foreign("mx b", open_ended("a"));
+  expect_foreign("mx us Huser:5", by_prefix("user:7", "user:"));
+  expect_foreign("mx v Hw", by_prefix("user:7", "user:"));
+}
+
+TEST(MetaRanges, ALineThatGoesOnMustNameARangeIfItDeletes) {
+  const std::string cursor = " G" + cursor_text(open_ended("x"));
+  expect_refused("mx a p Hb" + cursor, kPrefixHasNoBound);
+  expect_refused("mx AAE b" + cursor, kBadEncoding);
+  EXPECT_TRUE(ParsedLine("mr AAE b" + cursor + "\r\n").accepted()) << "reads follow it wherever it leads";
+}
+
 }  // namespace
 }  // namespace mxkv::protocol

@@ -257,7 +257,7 @@ TEST(Meta, WhatIsNotBase64IsRefused) {
     expect_refused("md " + std::string(key) + " v b", kBadEncoding);
     expect_refused("ms " + std::string(key) + " 7 b", kBadEncoding, 9);
     expect_refused("ma " + std::string(key) + " b", kBadMetaArithmetic);
-    expect_refused("me " + std::string(key) + " b", kBadFormat);
+    expect_refused("me " + std::string(key) + " b", kBadEncoding);
   }
 }
 

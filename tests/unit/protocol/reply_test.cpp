@@ -89,17 +89,11 @@ TEST(Reply, ShortTextOfAnyLengthIsWrittenWholeAndAlone) {
 }
 
 TEST(Reply, EveryFixedLineIsOneWholeLine) {
-  for (const std::string_view line : {kStored,    kNotStored,
-                                      kExists,    kNotFound,
-                                      kDeleted,   kTouched,
-                                      kOk,        kEnd,
-                                      kReset,     kError,
-                                      kBadFormat, kBadDataChunk,
-                                      kBadDelta,  kBadExptime,
-                                      kBadDelete, kBadEncoding,
-                                      kBadCursor, kNonNumeric,
-                                      kTooLarge,  kOutOfMemory,
-                                      kBinaryKey, kTooManyConnections}) {
+  for (const std::string_view line :
+       {kStored,     kNotStored,  kExists,      kNotFound,    kDeleted,           kTouched,
+        kOk,         kEnd,        kReset,       kError,       kBadFormat,         kBadDataChunk,
+        kBadDelta,   kBadExptime, kBadDelete,   kBadEncoding, kBadCursor,         kForeignCursor,
+        kNonNumeric, kTooLarge,   kOutOfMemory, kBinaryKey,   kTooManyConnections}) {
     EXPECT_EQ(line.find("\r\n"), line.size() - 2) << line;
     EXPECT_GT(line.size(), 2U);
   }
