@@ -1,56 +1,93 @@
-// mxkv-ycsb: the bundled load client. Exit codes: 0 all right, 1 failures, 2 usage.
+// mxkv-ycsb: the bundled load client. Exit codes: 0 all right, 1 failures, 2 usage, 128 and its number after
+// a signal.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <string>
 #include <variant>
 
 #include "bench/client/describe.hpp"
+#include "bench/client/interrupt.hpp"
 #include "bench/client/options.hpp"
 #include "bench/client/runner.hpp"
 #include "bench/report/commands.hpp"
 #include "bench/report/machine.hpp"
 #include "bench/report/outputs.hpp"
 
-int main(int argc, char** argv) {
-  using namespace mxkv::bench;
-  try {
-    if (const auto code = run_report_command(argc, argv)) {
-      return *code;
-    }
-    const ParsedOptions parsed = parse_options(argc, argv);
-    if (const int* code = std::get_if<int>(&parsed)) {
-      return *code;
-    }
-    const Options& options = std::get<Options>(parsed);
-    const OutputFiles files{options.json_file, options.csv_file, options.hgrm_prefix};
-    if (const std::string problem = check_writable(files); !problem.empty()) {
-      std::fprintf(stderr, "mxkv-ycsb: %s\n", problem.c_str());
-      return 2;
-    }
-    auto result = run_client(options);
-    if (!result) {
-      std::fprintf(stderr, "mxkv-ycsb: %s\n", result.error().message.c_str());
-      return 1;
-    }
-    std::fputs(report(result.value()).c_str(), stdout);
-    result.value().clients.push_back(describe(options, quoted_command(argc, argv)));
-    if (const std::string problem = write_outputs(files, result.value()); !problem.empty()) {
-      std::fprintf(stderr, "mxkv-ycsb: %s\n", problem.c_str());
-      return 1;
-    }
-    if (const std::string warning = schedule_warning(result.value().schedule); !warning.empty()) {
-      std::fprintf(stderr, "mxkv-ycsb: warning: %s\n", warning.c_str());
-    }
-    if (!result.value().problem.empty()) {
-      std::fprintf(stderr, "mxkv-ycsb: %s\n", result.value().problem.c_str());
-    }
-    const int code = exit_code_of(result.value(), options.misses_allowed, options.max_failures);
-    if (code != 0) {
-      std::fprintf(stderr, "mxkv-ycsb: %llu operations failed\n",
-                   static_cast<unsigned long long>(result.value().failures(options.misses_allowed)));
-    }
-    return code;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "mxkv-ycsb: %s\n", error.what());
+namespace {
+
+using namespace mxkv::bench;
+
+void complain(const std::string& problem) {
+  std::fprintf(stderr, "mxkv-ycsb: %s\n", problem.c_str());
+}
+
+/// Files first: standard output may be a pipe whose reader is gone.
+bool tell(const OutputFiles& files, const RunResult& result) {
+  const std::string problem = write_outputs(files, result);
+  if (!problem.empty()) {
+    complain(problem);
+  }
+  std::fputs(report(result).c_str(), stdout);
+  return problem.empty();
+}
+
+int run_load(const Options& options, const OutputFiles& files, const std::string& command) {
+  const Interrupt interrupt;
+  auto result = run_client(options, &interrupt);
+  if (!result) {
+    complain(result.error().message);
     return 1;
   }
+  result.value().clients.push_back(describe(options, command));
+  const bool written = tell(files, result.value());
+  if (const std::string warning = schedule_warning(result.value().schedule); !warning.empty()) {
+    complain("warning: " + warning);
+  }
+  if (!result.value().problem.empty()) {
+    complain(result.value().problem);
+  }
+  const int code = exit_code_of(result.value(), options.misses_allowed, options.max_failures);
+  if (code != 0) {
+    complain(std::to_string(result.value().failures(options.misses_allowed)) + " operations failed");
+  }
+  if (interrupt.signal() != 0) {
+    return 128 + interrupt.signal();
+  }
+  return written ? code : 1;
+}
+
+int run(int argc, char** argv) {
+  if (const auto code = run_report_command(argc, argv)) {
+    return *code;
+  }
+  const ParsedOptions parsed = parse_options(argc, argv);
+  if (const int* code = std::get_if<int>(&parsed)) {
+    return *code;
+  }
+  const Options& options = std::get<Options>(parsed);
+  const OutputFiles files{options.json_file, options.csv_file, options.hgrm_prefix};
+  if (const std::string problem = check_writable(files); !problem.empty()) {
+    complain(problem);
+    return 2;
+  }
+  return run_load(options, files, quoted_command(argc, argv));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int code = 1;
+  try {
+    code = run(argc, argv);
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
+  // What is lost of the report shows here at the latest.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    complain(std::string{"standard output: cannot be written: "} + std::strerror(errno));
+    return code == 0 ? 1 : code;
+  }
+  return code;
 }

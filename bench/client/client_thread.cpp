@@ -14,6 +14,8 @@ namespace mxkv::bench {
 namespace {
 
 constexpr int kEventsATurn = 256;
+constexpr std::uint64_t kInterrupt = ~std::uint64_t{0};  // in place of a connection's index
+constexpr std::uint64_t kPatienceNs = kNsPerS;           // for the last replies of an interrupted run
 
 /// epoll_wait with nanoseconds; whole milliseconds, rounded up, where the kernel has no such call.
 int wait_for_events(int epoll, std::span<epoll_event> events, std::uint64_t wait_ns) noexcept {
@@ -87,6 +89,12 @@ void ClientThread::settle(std::size_t index, Connection::Status status) {
 
 void ClientThread::start_all() {
   active_ = connections_.size();
+  if (times_.interrupt != nullptr) {
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;  // once: it stays readable
+    event.data.u64 = kInterrupt;
+    ::epoll_ctl(epoll_.descriptor(), EPOLL_CTL_ADD, times_.interrupt->descriptor(), &event);
+  }
   if (pacer_.paced()) {
     ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // by default timers may be 50 us late
     pacer_.start(times_.start_ns);
@@ -101,7 +109,12 @@ void ClientThread::start_all() {
 }
 
 bool ClientThread::may_send(std::uint64_t now_ns) const noexcept {
-  return source_.left() > 0 && (times_.deadline_ns == 0 || now_ns < times_.deadline_ns);
+  return source_.left() > 0 && open_at(now_ns);
+}
+
+std::uint64_t ClientThread::silence_ns() const noexcept {
+  const std::uint64_t silence_ns = options_.silence_ms * kNsPerMs;
+  return interrupted() ? std::min(silence_ns, kPatienceNs) : silence_ns;
 }
 
 bool ClientThread::at_work(std::uint64_t now_ns) const noexcept {
@@ -109,7 +122,7 @@ bool ClientThread::at_work(std::uint64_t now_ns) const noexcept {
 }
 
 std::uint64_t ClientThread::wait_ns(std::uint64_t now_ns) const noexcept {
-  std::uint64_t until_ns = heard_ns_ + options_.silence_ms * kNsPerMs;
+  std::uint64_t until_ns = heard_ns_ + silence_ns();
   // With every pipeline full only a reply makes room.
   if (pacer_.paced() && may_send(now_ns) && outstanding_ < active_ * options_.depth) {
     until_ns = std::min(until_ns, pacer_.next_ns());
@@ -120,6 +133,10 @@ std::uint64_t ClientThread::wait_ns(std::uint64_t now_ns) const noexcept {
 
 void ClientThread::handle_events(std::span<const epoll_event> events) {
   for (const epoll_event& event : events) {
+    if (event.data.u64 == kInterrupt) {
+      heard_ns_ = monotonic_ns();  // patience begins
+      continue;
+    }
     const auto index = static_cast<std::size_t>(event.data.u64);
     if (!open_[index]) {
       continue;  // broken since the events were read
@@ -127,7 +144,7 @@ void ClientThread::handle_events(std::span<const epoll_event> events) {
     Connection& connection = connections_[index];
     const std::uint64_t now_ns = monotonic_ns();
     recorder_.tick(now_ns);
-    const bool sending = times_.deadline_ns == 0 || now_ns < times_.deadline_ns;
+    const bool sending = open_at(now_ns);
     const std::size_t before = connection.outstanding();
     const Connection::Status status = connection.turn(context_, now_ns, sending);
     outstanding_ = outstanding_ + connection.outstanding() - before;
@@ -185,8 +202,8 @@ void ClientThread::run(const RunTimes& times) {
     const int ready = wait_for_events(epoll_.descriptor(), events, wait_ns(now_ns));
     if (ready > 0) {
       handle_events({events.data(), static_cast<std::size_t>(ready)});
-    } else if (monotonic_ns() - heard_ns_ >= options_.silence_ms * kNsPerMs) {
-      problem_ = "no reply for " + std::to_string(options_.silence_ms) + " ms";
+    } else if (monotonic_ns() - heard_ns_ >= silence_ns()) {
+      problem_ = "no reply for " + std::to_string(silence_ns() / kNsPerMs) + " ms";
       break;
     }
     done_.store(recorder_.operations(), std::memory_order_relaxed);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/client/connection.hpp"
+#include "bench/client/interrupt.hpp"
 #include "bench/client/pacer.hpp"
 #include "bench/client/recorder.hpp"
 #include "bench/client/wire.hpp"
@@ -34,8 +35,9 @@ struct ClientOptions {
 /// The times that all threads of a run share, in monotonic nanoseconds.
 struct RunTimes {
   std::uint64_t start_ns = 0;
-  std::uint64_t warmup_ns = 0;    ///< what ends within it is not measured
-  std::uint64_t deadline_ns = 0;  ///< after which no request is made; 0: none
+  std::uint64_t warmup_ns = 0;           ///< what ends within it is not measured
+  std::uint64_t deadline_ns = 0;         ///< after which no request is made; 0: none
+  const Interrupt* interrupt = nullptr;  ///< when it comes no request is made any more; null: it never does
 };
 
 /// Nanoseconds of the monotonic clock.
@@ -65,6 +67,14 @@ class ClientThread {
   void start_all();
   void handle_events(std::span<const epoll_event> events);
   void send_due(std::uint64_t now_ns);
+  [[nodiscard]] bool interrupted() const noexcept {
+    return times_.interrupt != nullptr && times_.interrupt->signal() != 0;
+  }
+  /// Whether requests may still be made.
+  [[nodiscard]] bool open_at(std::uint64_t now_ns) const noexcept {
+    return (times_.deadline_ns == 0 || now_ns < times_.deadline_ns) && !interrupted();
+  }
+  [[nodiscard]] std::uint64_t silence_ns() const noexcept;
   [[nodiscard]] bool may_send(std::uint64_t now_ns) const noexcept;
   [[nodiscard]] bool at_work(std::uint64_t now_ns) const noexcept;
   [[nodiscard]] std::uint64_t wait_ns(std::uint64_t now_ns) const noexcept;

@@ -139,6 +139,9 @@ std::string report(const RunResult& result) {
   const std::uint64_t operations = result.tally.operations();
   append(out, "[OVERALL], RunTime(ms), %" PRIu64 "\n", result.figures.run_time_ms);
   append(out, "[OVERALL], Throughput(ops/sec), %.3f\n", result.throughput());
+  if (result.figures.interrupted) {
+    append(out, "[OVERALL], Interrupted, 1\n");
+  }
   if (result.figures.warmup_ms > 0) {
     append(out, "[WARMUP], RunTime(ms), %" PRIu64 "\n", result.figures.warmup_ms);
     append(out, "[WARMUP], Operations, %" PRIu64 "\n", result.figures.warmup.operations);

@@ -39,8 +39,10 @@ std::unique_ptr<Wire> make_wire(const Options& options, const RecordShape& shape
 /// The client threads of one run and the line that says how far they are.
 class Run {
  public:
-  Run(const Options& options, SharedWorkload& workload, const Wire& wire, ServerWatch& server)
+  Run(const Options& options, SharedWorkload& workload, const Wire& wire, ServerWatch& server,
+      const Interrupt* interrupt)
       : options_(options), server_(server) {
+    times_.interrupt = interrupt;
     ClientOptions client;
     client.depth = options.depth;
     client.refill = options.refill;
@@ -106,6 +108,7 @@ class Run {
       }
     }
     result.series = series_.all();
+    result.figures.interrupted = times_.interrupt != nullptr && times_.interrupt->signal() != 0;
     if (result.problem.empty() && result.tally.operations() == 0 && times_.warmup_ns > 0) {
       result.problem = "the run ended within its warm-up: nothing was measured";
     }
@@ -200,7 +203,7 @@ class Run {
 
 }  // namespace
 
-runtime::Result<RunResult> run_client(const Options& options) {
+runtime::Result<RunResult> run_client(const Options& options, const Interrupt* interrupt) {
   const WorkloadSpec& spec = options.workload;
   const KeyFormat keys(spec.zero_padding);
   RecordShape shape{keys, FieldFormat(spec.fields, keys), nullptr, MultiReadKeys(spec),
@@ -216,7 +219,7 @@ runtime::Result<RunResult> run_client(const Options& options) {
   ServerWatch server(options);
   RunResult result;
   {
-    Run run(options, workload, *wire, server);
+    Run run(options, workload, *wire, server, interrupt);
     if (auto connected = run.connect(); !connected) {
       return connected.error();
     }

@@ -86,8 +86,14 @@ runtime::Result<RunResult> read_result(const std::string& path) {
   errno = 0;
   std::ifstream file(path);
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
+  if (file) {
+    text << file.rdbuf();
+  }
+  if (!file || (!text && errno != 0)) {
     return runtime::Error{path + ": cannot be read: " + reason()};
+  }
+  if (text.view().empty()) {
+    return runtime::Error{path + ": is empty: no result of mxkv-ycsb"};
   }
   auto result = from_json(text.str());
   if (!result) {

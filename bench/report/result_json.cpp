@@ -238,6 +238,7 @@ RunResult result_from(const Json& json) {
   figures.start_unix_ms = json.at("start_unix_ms");
   figures.client_cpu_ns = json.at("client_cpu_ns");
   figures.warmup_ms = json.at("warmup_ms");
+  figures.interrupted = json.value("interrupted", false);  // older results do not say
   const Json& warmup = json.at("warmup");
   figures.warmup = {warmup.at("operations"), warmup.at("misses"), warmup.at("failures")};
   result.problem = json.at("problem");
@@ -270,6 +271,7 @@ std::string to_json(const RunResult& result) {
                {"problem", result.problem},
                {"start_unix_ms", result.figures.start_unix_ms},
                {"warmup_ms", result.figures.warmup_ms},
+               {"interrupted", result.figures.interrupted},
                {"warmup",
                 {{"operations", result.figures.warmup.operations},
                  {"misses", result.figures.warmup.misses},

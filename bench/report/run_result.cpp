@@ -14,6 +14,7 @@ void merge_figures(RunFigures& sum, const RunFigures& other) noexcept {
   sum.run_time_ms = end - sum.start_unix_ms;
   sum.client_cpu_ns += other.client_cpu_ns;
   sum.warmup_ms = std::max(sum.warmup_ms, other.warmup_ms);
+  sum.interrupted = sum.interrupted || other.interrupted;
   sum.warmup.operations += other.warmup.operations;
   sum.warmup.misses += other.warmup.misses;
   sum.warmup.failures += other.warmup.failures;

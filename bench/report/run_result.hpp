@@ -21,6 +21,7 @@ struct RunFigures {
   std::uint64_t client_cpu_ns = 0;  ///< user and system time of all client threads, without the warm-up
   std::uint64_t start_unix_ms = 0;  ///< when measuring began
   std::uint64_t warmup_ms = 0;
+  bool interrupted = false;  ///< a signal ended it before its time
   WarmupFigures warmup;
 };
 

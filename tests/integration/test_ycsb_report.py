@@ -181,6 +181,12 @@ class ReportTest(ServerCase):
         self.assertEqual(done.stderr, "mxkv-ycsb: bad.json: no result of mxkv-ycsb\n")
         done = self.ycsb("plot", "none.json", "-o", "never.html", code=1)
         self.assertEqual(done.stderr, "mxkv-ycsb: none.json: cannot be read: No such file or directory\n")
+        with open(self.path("empty.json"), "w", encoding="ascii"):
+            pass
+        done = self.ycsb("plot", "empty.json", "-o", "never.html", code=1)
+        self.assertEqual(done.stderr, "mxkv-ycsb: empty.json: is empty: no result of mxkv-ycsb\n")
+        done = self.ycsb("plot", ".", "-o", "never.html", code=1)
+        self.assertEqual(done.stderr, "mxkv-ycsb: .: cannot be read: Is a directory\n")
         self.ycsb("plot", "bad.json", code=2)
         self.assertFalse(os.path.exists(self.path("never.html")))
 
