@@ -3,31 +3,11 @@
 import random
 import time
 
-from harness import LONG, SANITIZED, Options, Server, ServerCase, mxkv_only, patience, scaled
+from harness import LONG, SANITIZED, Options, OwnServerCase, ServerCase, mxkv_only, patience, scaled
 from harness.connection import block, padded
 
 _MIB = 1 << 20
 _FULL = b"SERVER_ERROR out of memory storing object"
-
-
-class OwnServerCase(ServerCase):
-    """Each case has a server of its own: memory retired by the one before would come back at some time in the next."""
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        pass
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        pass
-
-    def setUp(self):
-        self.server = Server(self.options).start()
-        self.addCleanup(self.server.kill)
-        self.client = self.connect()
-
-    def tearDown(self):
-        self.server.stop()
 
 
 @mxkv_only("memcached evicts, or fails by slab class")

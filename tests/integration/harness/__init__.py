@@ -1,6 +1,6 @@
 """What every integration test shares: the server under test, raw connections, and the base case."""
 
-from .case import ServerCase, mxkv_only
+from .case import OwnServerCase, ServerCase, mxkv_only
 from .connection import Connection, Closed
 from .daemon import DaemonCase, wait_for
 from . import environment
@@ -12,7 +12,7 @@ from .threads import Threads
 from .wall_clock import WallClock
 
 __all__ = [
-    "Closed", "Connection", "DaemonCase", "IS_MEMCACHED", "LONG", "NotifySocket", "Options", "ProgramRun", "SANITIZED", "Server", "ServerCase",
+    "Closed", "Connection", "DaemonCase", "IS_MEMCACHED", "LONG", "NotifySocket", "Options", "OwnServerCase", "ProgramRun", "SANITIZED", "Server", "ServerCase",
     "ServerFailure", "Threads", "WallClock", "environment", "free_port", "mxkv_only", "patience", "scaled",
     "wait_for",
 ]

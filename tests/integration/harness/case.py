@@ -1,4 +1,4 @@
-"""The base of all cases: one server a class, connections that close themselves, and bounds on resident memory."""
+"""The base of all cases: one server a class or a test, connections that close themselves, bounds on resident memory."""
 
 import unittest
 
@@ -42,3 +42,23 @@ class ServerCase(unittest.TestCase):
         rss = self.server.rss_bytes() / (1 << 20)
         if not environment.SANITIZED:
             self.assertLess(rss, mib, "resident MiB")
+
+
+class OwnServerCase(ServerCase):
+    """Each test has a server of its own: what one leaves behind, or breaks, is not the next one's."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        pass
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        pass
+
+    def setUp(self):
+        self.server = Server(self.options).start()
+        self.addCleanup(self.server.kill)
+        self.client = self.connect()
+
+    def tearDown(self):
+        self.server.stop()
