@@ -62,6 +62,47 @@ class LockedPageTest(LockedCase):
                              [b"STORED", b"VA 1 ko1", b"a", b"EN A1", b"STORED", b"HD A1", b"EN A0"])
 
 
+@mxkv_only("mr")
+class EmptySlotsTest(LockedCase):
+    """A page without a far bound holds a few slots at a time; here all items of many slots have gone."""
+
+    def walk(self, line: bytes, most: int) -> list:
+        """The keys of all pages; paging that does not end is cut off behind `most` keys."""
+        keys = []
+        for page in pages(self.client, line):
+            keys += page.keys
+            if len(keys) > most:
+                break
+        return keys
+
+    def expect_pages_around(self, first: int, last: int, count: int) -> None:
+        """Of `count` keys those from `first` to before `last` are gone."""
+        keys = [b"w%05d" % i for i in range(count)]
+        self.load(self.client, ((key, b"1") for key in keys))
+        wait_for(lambda: ask_page(self.client, b"mr w00010 X A1").keys and int(self.client.stats(b"locks")["slot_maps"]) > 0,
+                 "a map is drawn")
+        self.assertEqual(sum(delete_all(self.client, b"mx %s H%s" % (keys[first], keys[last]))), last - first)
+        middle = keys[(first + last) // 2]
+        above, below = keys[last:], keys[:first][::-1] + [b"k%02d" % i for i in range(39, -1, -1)]
+        for start in (keys[first], middle, keys[last - 1]):
+            for line, following in ((b"mr %s X A2", above[:2]), (b"mr %s r X A2", below[:2])):
+                with self.subTest(line % start):
+                    self.assertEqual(ask_page(self.client, line % start).keys, following)
+        for size in (1, 7, 300):
+            with self.subTest(size):
+                self.assertTrue(self.walk(b"mr %s X A%d" % (middle, size), count) == above, "forward")
+                self.assertTrue(self.walk(b"mr %s r X A%d" % (middle, size), count) == below, "backward")
+        with self.subTest("from outside"):
+            self.assertTrue(self.walk(b"mr w X A90", count) == keys[:first] + above, "forward")
+            self.assertTrue(self.walk(b"mr x r X A90", count) == above[::-1] + below, "backward")
+
+    def test_pages_pass_over_them_from_near_the_first_key(self):
+        self.expect_pages_around(10, scaled(14000, 3500), scaled(20000, 5000))
+
+    def test_pages_pass_over_them_to_near_the_last_key(self):
+        self.expect_pages_around(scaled(6000, 1500), scaled(20000, 5000) - 10, scaled(20000, 5000))
+
+
 @mxkv_only("mc")
 class LockedCountTest(LockedCase):
     def test_a_count_is_exact(self):
@@ -164,6 +205,10 @@ class BoundLockedPageTest(LockedPageTest):
     """Where writers of a leaf run on one worker, which need not be the connection's."""
     options = Options(workers=2, settings=(UNHURRIED, ("index.leaves", "optimistic_scheduling"),
                                            ("index.inner", "optimistic_scheduling"), ("toggle.slots", "2")))
+
+
+class BoundEmptySlotsTest(EmptySlotsTest):
+    options = Options(workers=1, settings=BoundLockedPageTest.options.settings[:-1])
 
 
 class BoundLockedDeleteTest(LockedDeleteTest):
