@@ -8,7 +8,9 @@ from .connection import Connection
 class Threads:
     """Runs functions of (a connection, its number) at once; the first failure is raised in the test."""
 
-    def __init__(self, port: int):
+    def __init__(self, port: int, **connection):
+        """`connection`: how each is opened; a minute's patience unless told."""
+        self.connection = {"timeout": 60, **connection}
         self.port, self.failures, self.threads = port, [], []
         self.stop = threading.Event()
 
@@ -19,7 +21,7 @@ class Threads:
             thread.start()
 
     def _run(self, work, number) -> None:
-        client = Connection(self.port, timeout=60)
+        client = Connection(self.port, **self.connection)
         try:
             work(client, number)
         except BaseException as error:  # noqa: BLE001 - handed to the test

@@ -1,0 +1,183 @@
+"""The clients of the soak: each fills keys and makes them go, or reads slowly, until it is told to stop.
+
+Every answer is waited for as long as the connection's time-out, and no longer: one that does not come ends the soak.
+What was asked at once is bounded, so that memory is the tree's and the items', and not that of unread replies.
+"""
+
+import random
+import re
+import threading
+import time
+
+from harness import Connection
+
+ANSWER_S = 5.0
+SWEEP_S = 41  # of the clock of items: no sweep begins sooner after the last one
+_LONGEST_TTL_S = 3 * SWEEP_S
+_BEYOND_BYTES = 80  # of an item: its key, its header, and its share of the node, about
+_EVICTED_FILLS = 8
+_BATCH = 500
+_WINDOW = 300
+
+
+class Tally:
+    """What all clients did, and the longest that one of them waited. Any thread."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self.stored_bytes = 0
+        self.ways: dict = {}
+        self.longest_s = 0.0
+
+    def filled(self, byte_count: int) -> None:
+        with self._lock:
+            self.stored_bytes += byte_count
+
+    def went(self, way: str) -> None:
+        with self._lock:
+            self.ways[way] = self.ways.get(way, 0) + 1
+
+    def waited(self, seconds: float) -> None:
+        if seconds > self.longest_s:
+            with self._lock:
+                self.longest_s = max(self.longest_s, seconds)
+
+
+class Filler:
+    """Fills a range of keys, ascending or at random, and makes them go in one of many ways; again and again."""
+
+    def __init__(self, number: int, fill_bytes: int, tally: Tally, stop: threading.Event):
+        self.number, self.fill_bytes, self.tally, self.stop = number, fill_bytes, tally, stop
+        self.chance = random.Random(number)
+        self.client = None
+        self.ways = [self.evicted, self.expired, self.deleted, self.deleted_by_pages, self.deleted_at_once,
+                     self.deleted_by_windows, self.deleted_by_batches, self.touched]
+
+    def run(self, client: Connection) -> None:
+        self.client = client
+        turn = self.number
+        while not self.stop.is_set():
+            way = self.ways[turn % len(self.ways)]
+            prefix = b"f%d-%d-" % (self.number, turn % 3)
+            value = b"v" * self.chance.choice((10, 40, 100, 300))
+            keys = [prefix + b"%08d" % i for i in range(self.fill_bytes // (len(value) + _BEYOND_BYTES))]
+            if self.chance.random() < 0.5:
+                self.chance.shuffle(keys)
+            way(prefix, keys, value)
+            self.tally.went(way.__name__)
+            turn += 1
+
+    def pipeline(self, requests: list) -> None:
+        """Requests that answer nothing, in parts; the end of each part is waited for."""
+        for at in range(0, len(requests), _BATCH):
+            if self.stop.is_set():
+                return
+            begun = time.monotonic()
+            self.client.send(b"".join(requests[at:at + _BATCH]) + b"mn\r\n")
+            line = self.client.line()
+            assert line == b"MN", line
+            self.tally.waited(time.monotonic() - begun)
+
+    def fill(self, keys: list, value: bytes, ttl=lambda: 0) -> None:
+        self.pipeline([b"set %s 0 %d %d noreply\r\n%s\r\n" % (key, ttl(), len(value), value) for key in keys])
+        self.tally.filled(len(keys) * (len(value) + _BEYOND_BYTES))
+
+    def evicted(self, _prefix: bytes, keys: list, value: bytes) -> None:
+        """More than the memory's limit, and nothing is deleted."""
+        for number in range(_EVICTED_FILLS):
+            self.fill([b"%s-%d" % (key, number) for key in keys], value)
+
+    def expired(self, _prefix: bytes, keys: list, value: bytes) -> None:
+        self.fill(keys, value, lambda: 2)
+
+    def touched(self, prefix: bytes, keys: list, value: bytes) -> None:
+        """They get times to live later, of which some are short."""
+        self.fill(keys, value, lambda: self.chance.randrange(1, _LONGEST_TTL_S))
+        assert self.client.ask(b"mt %s p T2" % prefix).startswith(b"HD A")
+
+    def deleted(self, _prefix: bytes, keys: list, value: bytes) -> None:
+        """In their order, whatever the order was that they came in."""
+        self.fill(keys, value)
+        self.pipeline([b"delete %s noreply\r\n" % key for key in sorted(keys)])
+
+    def deleted_by_pages(self, prefix: bytes, keys: list, value: bytes) -> None:
+        self.fill(keys, value)
+        cursor = None
+        while not self.stop.is_set():
+            line = self.client.ask(b"mx %s p" % prefix + (b" G" + cursor if cursor else b""))
+            assert line.startswith(b"HD A"), line
+            cursor = next((token[1:] for token in line.split() if token.startswith(b"G")), None)
+            if cursor is None:
+                return
+
+    def deleted_at_once(self, prefix: bytes, keys: list, value: bytes) -> None:
+        self.fill(keys, value)
+        line = self.client.ask(b"mx %s p X" % prefix)
+        assert line.startswith(b"HD A"), line
+
+    def deleted_by_windows(self, _prefix: bytes, keys: list, value: bytes) -> None:
+        self.fill(keys, value)
+        edges = sorted(keys)[::_WINDOW]
+        self.pipeline([b"mx %s H%s X q\r\n" % pair for pair in zip(edges, edges[1:])])
+
+    def deleted_by_batches(self, _prefix: bytes, keys: list, value: bytes) -> None:
+        self.fill(keys, value)
+        keys = sorted(keys)
+        for at in range(0, len(keys), _BATCH):
+            if self.stop.is_set():
+                return
+            batch = keys[at:at + _BATCH]
+            self.client.send(b"mb %d\r\n" % len(batch) + b"".join(b"md %s\r\n" % key for key in batch))
+            answers = {self.client.line() for _ in range(len(batch) + 1)}
+            assert answers <= {b"HD", b"NF"}, answers
+
+
+class Probe:
+    """Single keys, one pipeline at a time, in the ranges of all fillers: the form of each answer is checked."""
+
+    def __init__(self, number: int, fillers: int, tally: Tally, stop: threading.Event):
+        self.fillers, self.tally, self.stop = fillers, tally, stop
+        self.chance = random.Random(100 + number)
+
+    def run(self, client: Connection) -> None:
+        while not self.stop.is_set():
+            key = b"f%d-%d-%08dp" % (self.chance.randrange(self.fillers), self.chance.randrange(3), self.chance.randrange(100_000))
+            begun = time.monotonic()
+            client.send(b"set %s 0 0 1\r\n1\r\ntouch %s 0\r\nget %s\r\ndelete %s\r\nget %s\r\n" % ((key,) * 5))
+            answers = [client.line(), client.line()]
+            found = client.records()
+            answers.append(client.line())
+            left = client.records()
+            self.tally.waited(time.monotonic() - begun)
+            # Between two of these others may remove or evict it.
+            assert answers[0] == b"STORED" and answers[1] in (b"TOUCHED", b"NOT_FOUND"), answers
+            assert found in ([], [(key, b"1", [0])]), found
+            assert answers[2] in (b"DELETED", b"NOT_FOUND") and left == [], (answers, left)
+            time.sleep(0.002)
+
+
+def read_slowly(client: Connection, stop: threading.Event) -> None:
+    """One page at a time, of which it takes a little now and then."""
+    start = b"-"
+    while not stop.is_set():
+        client.send(b"mr %s v A300\r\n" % start)
+        page = b""
+        while not re.search(rb"(^|\r\n)EN A.*\r\n$", page):
+            if stop.wait(0.01):
+                return
+            part = client.socket.recv(2000)
+            assert part, "closed in the middle of a page"
+            page += part
+        keys = re.findall(rb"^VA \d+ k(\S+)", page, re.MULTILINE)
+        start = keys[-1] if len(keys) > 1 else b"-"
+
+
+def read_nothing(port: int, stop: threading.Event) -> None:
+    """Asks once for some hundred kilobytes, and leaves them there; then it is gone, and the next one comes."""
+    while not stop.is_set():
+        client = Connection(port, timeout=ANSWER_S, receive_buffer=4096)
+        try:
+            client.send(b"mr - v A1000\r\nscan f 1000\r\n" + b"get f0-0-00000001\r\n" * 50)
+            stop.wait(3)
+        finally:
+            client.close()

@@ -1,0 +1,158 @@
+"""Everything that makes leaves go, at once and for long: nobody waits for an answer in vain, and what is left is what lives.
+
+    MXKV_TEST_LONG=1 python3 -B -m unittest test_soak              a minute and a half with each number of workers
+    MXKV_SOAK_S=1200 python3 -B -m unittest test_soak              an hour
+    MXKV_SOAK_S=3600 python3 -B -m unittest test_soak.SoakTwoWorkersTest
+
+Without either it is some seconds. In each part of the time several times the memory limit is stored. Then everything
+is deleted or expires, and the memory of nodes, items, tasks and retired objects, and of the process, must come back.
+"""
+
+import os
+import sys
+import time
+
+import soak
+from harness import LONG, SANITIZED, Options, OwnServerCase, Threads, mxkv_only, patience
+
+_KIB = 1 << 10
+_MIB = 1 << 20
+_SECONDS = float(os.environ.get("MXKV_SOAK_S", 90 if LONG else 6))
+_LIMIT_MIB = 32 if SANITIZED else 64
+_FILLERS = 3
+_PROBES = 2
+_PART_S = 30
+_TIMES_THE_LIMIT = 3
+
+
+class Soak:
+    def setUp(self):
+        super().setUp()
+        self.client = self.connect(timeout=soak.ANSWER_S)
+
+    def figures(self) -> dict:
+        found = {}
+        for group in (b"", b"runtime", b"memory"):
+            found |= {name: int(value) for name, value in self.client.stats(group).items() if value.isdigit()}
+        for kind in ("index", "items"):  # of all NUMA nodes
+            found[f"live_{kind}"] = sum(value for name, value in found.items() if name.endswith(f":{kind}:live"))
+        found["rss"] = self.server.rss_bytes()
+        return found | {"uncharged": found["rss"] - found["used"]}
+
+    def load(self, seconds: float) -> soak.Tally:
+        """At least so long, until three times the limit was stored, in all ways. The first client's failure is raised."""
+        tally = soak.Tally()
+        load = Threads(self.server.port, timeout=soak.ANSWER_S)
+        readers = Threads(self.server.port, timeout=soak.ANSWER_S, receive_buffer=4096)
+        readers.stop, readers.failures = load.stop, load.failures
+        fillers = [soak.Filler(number, _LIMIT_MIB * _MIB // (2 * _FILLERS), tally, load.stop) for number in range(_FILLERS)]
+        probes = [soak.Probe(number, _FILLERS, tally, load.stop) for number in range(_PROBES)]
+        load.start(lambda client, number: fillers[number].run(client), _FILLERS)
+        load.start(lambda client, number: probes[number].run(client), _PROBES)
+        readers.start(lambda client, _: soak.read_slowly(client, load.stop), 2)
+        readers.start(lambda _, __: soak.read_nothing(self.server.port, load.stop), 4)
+        try:
+            end, late = time.monotonic() + seconds, time.monotonic() + seconds + patience(120)
+            while not load.stop.wait(0.5):
+                self.assertEqual(self.client.ask(b"debugtime %d" % soak.SWEEP_S), b"OK")
+                now = time.monotonic()
+                enough = tally.stored_bytes >= _TIMES_THE_LIMIT * _LIMIT_MIB * _MIB and len(tally.ways) == len(fillers[0].ways)
+                if now >= end and enough:
+                    break
+                self.assertLess(now, late, f"{tally.stored_bytes} bytes were stored: {tally.ways}")
+        finally:
+            load.stop.set()
+            for group in (readers, load):
+                for thread in group.threads:
+                    thread.join()
+        load.join()
+        return tally
+
+    def empty(self) -> None:
+        """What has a time to live expires; the rest is deleted, page by page."""
+        self.client.ask(b"debugtime %d" % (1000 * soak.SWEEP_S))
+        cursor = b""
+        while True:
+            line = self.client.ask(b"mx -" + cursor)
+            self.assertTrue(line.startswith(b"HD A"), line)
+            cursor = b" " + line.split()[-1]
+            if not cursor.startswith(b" G"):
+                return
+
+    def bounds(self, fresh: dict) -> dict:
+        """What may be there when nothing is stored."""
+        workers = self.options.workers
+        return {
+            "curr_items": 0,
+            "retired": 0,
+            # Of each level stay the first node and a few that could not be folded: of tens of thousands that there
+            # were, 70 nodes of 896 bytes.
+            "live_index": 64 * _KIB,
+            "live_items": 0,
+            # Spans of 64 KiB: each worker keeps one of each size that it used, of which there are some ten.
+            "index": (workers + 1) * _MIB,
+            "items": (workers + 1) * _MIB,
+            # Arenas of 2 MiB, for five sizes of blocks, which are never given back: the most that was in flight at once.
+            # More than half of the limit would be what a cache must not lose to its tasks.
+            "tasks": _LIMIT_MIB * _MIB // 2,
+            # Four free superblocks of 2 MiB and a part in 32 of the limit are kept for items, and as much for nodes; and 8 MiB
+            # for the C library's heap.
+            "uncharged": fresh["uncharged"] + (2 * 4 * 2 + 2 * _LIMIT_MIB // 32 + 8) * _MIB,
+        }
+
+    def expect_only_what_lives(self, fresh: dict) -> dict:
+        """Memory comes back within epochs; sweeps and unlinking go on behind what emptied the tree."""
+        bounds = self.bounds(fresh)
+        if SANITIZED:
+            del bounds["uncharged"]
+        deadline = time.monotonic() + patience(60)
+        while True:
+            now = self.figures()
+            beyond = {name: (now[name], bound) for name, bound in bounds.items() if now[name] > bound}
+            if not beyond:
+                return now
+            self.assertLess(time.monotonic(), deadline, f"more than there may be: {beyond}")
+            self.client.ask(b"debugtime %d" % soak.SWEEP_S)
+            self.wake_workers()
+            time.sleep(0.5)
+
+    def wake_workers(self) -> None:
+        """A worker that sleeps does not look at what others freed of its blocks, unless that is much."""
+        clients = [self.connect(timeout=soak.ANSWER_S) for _ in range(2 * self.options.workers)]
+        for client in clients:
+            self.assertEqual(client.ask(b"mn"), b"MN")
+        for client in clients:
+            client.close()
+
+    def test_answers_go_on_and_memory_comes_back(self):
+        fresh = before = self.figures()
+        parts = max(2, round(_SECONDS / _PART_S))
+        for part in range(parts):
+            tally = self.load(_SECONDS / parts)
+            self.empty()
+            now = self.expect_only_what_lives(fresh)
+            for name in ("leaves_unlinked", "inner_nodes_folded", "evictions", "crawler_reclaimed", "range_deleted_items"):
+                self.assertGreater(now[name], before[name], f"{name}: the load did not do what it is for")
+            before = now
+            if "MXKV_SOAK_S" in os.environ:
+                print(f"part {part + 1} of {parts}: {tally.stored_bytes // _MIB} MiB stored, longest wait {tally.longest_s:.3f} s; "
+                      f"then RSS {now['rss'] // _MIB} MiB, tasks {now['tasks'] // _MIB} MiB, nodes {now['live_index'] // _KIB} KiB, "
+                      f"leaves unlinked {now['leaves_unlinked']}, waits {now['unlink_waits']}", file=sys.stderr, flush=True)
+
+
+_CLOCK = (("server.debug_time", "true"),)
+
+
+@mxkv_only("ranges, batches, and a clock that can be moved")
+class SoakOneWorkerTest(Soak, OwnServerCase):
+    options = Options(workers=1, memory_mib=_LIMIT_MIB, settings=_CLOCK)
+
+
+@mxkv_only("ranges, batches, and a clock that can be moved")
+class SoakTwoWorkersTest(Soak, OwnServerCase):
+    options = Options(workers=2, memory_mib=_LIMIT_MIB, settings=_CLOCK)
+
+
+@mxkv_only("ranges, batches, and a clock that can be moved")
+class SoakFourWorkersTest(Soak, OwnServerCase):
+    options = Options(workers=4, memory_mib=_LIMIT_MIB, settings=_CLOCK)
