@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""By hand: sessions of the fuzzer, one after the other, until the time is up or an answer is wrong.
+
+usage: fuzz.py [--seconds 3600] [--seed N] [--session 10] [--plan WORDS] [--mxkvd PATH] [--keep-going]
+Exit code 1 if an answer was wrong; what is printed then has the seed and the plan, with which the same requests go again.
+"""
+
+import argparse
+import os
+import random
+import sys
+import time
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--seed", type=int, default=None, help="of the first session; each next one has one more")
+    parser.add_argument("--session", type=float, default=10, help="seconds of a session")
+    parser.add_argument("--plan", default="", help="only plans whose name has these words")
+    parser.add_argument("--mxkvd", default=None, help="path of the daemon")
+    parser.add_argument("--keep-going", action="store_true", help="other sessions after one that failed")
+    parser.add_argument("--exclude", default="", help="what is not to be sent, by commas: locked-pages, dependent-writes")
+    arguments = parser.parse_args()
+    if arguments.mxkvd:
+        os.environ["MXKVD"] = arguments.mxkvd
+    from fuzzer import PLANS
+    from runs import run_session
+
+    plans = [plan for plan in PLANS if arguments.plan in plan.name]
+    seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
+    begin, failures, requests = time.monotonic(), 0, 0
+    while time.monotonic() < begin + arguments.seconds:
+        plan = plans[seed % len(plans)]
+        left = begin + arguments.seconds - time.monotonic()
+        started = time.monotonic()
+        failure, counted = run_session(plan, seed, min(arguments.session, left), tuple(arguments.exclude.split(",")))
+        requests += counted
+        print(f"seed {seed}, {plan.name}: {counted} requests in {time.monotonic() - started:.1f} s"
+              + (", FAILED" if failure else ""), flush=True)
+        if failure:
+            failures += 1
+            print(failure, flush=True)
+            if not arguments.keep_going:
+                break
+        seed += 1
+    print(f"{requests} requests in {time.monotonic() - begin:.0f} s, {failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

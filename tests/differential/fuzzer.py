@@ -1,0 +1,218 @@
+"""Sessions against one daemon each: rounds of pipelines of several clients at once, with a clock that moves between them.
+
+Each round every client sends a pipeline over its own keys; then, while nobody asks, the time may pass, everything may be flushed
+now or later, or all that the server holds is compared with all models. What a session does follows from its seed, but for how
+the daemon's workers run.
+"""
+
+import dataclasses
+import random
+import time
+
+from client import Client, Failure, run_all
+from common import Connection, Options, Server
+from generator import Generator
+from keyspace import MINGLED, NOISE, KeySpace
+from meta import Flags
+from model import Limits, Store
+from pages import _END, _ITEM
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """One way to run the daemon, and how many clients there are."""
+    name: str
+    workers: int = 2
+    clients: int = 3
+    dense: int = 2500
+    noise: bool = False
+    length: int = 300
+    limits: tuple = ()
+    settings: tuple = ()
+
+    def options(self) -> Options:
+        limits = [(f"limits.{name}", value) for name, value in self.limits]
+        return Options(workers=self.workers, memory_mib=512, settings=(
+            ("server.debug_time", "true"), ("limits.scan_time", "10s"), ("memory.when_full", "error"), *limits, *self.settings))
+
+    def model_limits(self) -> Limits:
+        return Limits(**dict(self.limits))
+
+
+_SCHEDULED = (("index.leaves", "optimistic_scheduling"), ("index.inner", "optimistic_scheduling"))
+_SMALL = (("value_bytes", 50_000), ("scan_items", 50), ("locked_items", 2000))
+
+PLANS = [
+    Plan("one client, one worker", workers=1, clients=1),
+    Plan("three clients and a noisy one, two workers", noise=True),
+    Plan("one client, leaves by scheduling", clients=1, settings=_SCHEDULED),
+    Plan("five clients, small limits, one worker", workers=1, clients=5, dense=600, limits=_SMALL, length=150),
+    Plan("three clients and a noisy one, leaves by scheduling", noise=True, settings=_SCHEDULED[:1]),
+    Plan("two clients, few keys, two slots, three workers", workers=3, clients=2, dense=120, length=600, settings=(("toggle.slots", "2"),)),
+]
+
+
+class Session:
+    def __init__(self, plan: Plan, seed: int, server=None, excluded=()):
+        self.plan, self.seed = plan, seed
+        self.chance = random.Random(f"{seed} {plan.name}")
+        self.server = server or Server(plan.options()).start()
+        self.rounds = self.requests = self.answers = 0
+        self.control = Connection(self.server.port, timeout=60)
+        self._stop_the_clock()
+        self.clients, self.noise = [], None
+        for number in range(plan.clients):
+            space = KeySpace(b"abcdefgh"[number:number + 1], plan.dense)
+            alone = plan.clients == 1 and not plan.noise
+            store = Store(plan.model_limits(), self.now, None if alone else space.owns)
+            generator = Generator(random.Random(f"{seed} {plan.name} {number}"), store, space, self.version, alone=alone, excluded=excluded)
+            self.clients.append(Client(self.server.port, generator, space.letter.decode()))
+        if plan.noise:
+            self.noise = Client(self.server.port, None, "noise")
+
+    def _stop_the_clock(self) -> None:
+        self.version = self.control.ask(b"version") + b"\r\n"
+        assert self.control.ask(b"debugtime p") == b"OK"
+        self.control.set(b"clock", b"", exptime=4_000_000_000)
+        self.now = 4_000_000_000 - int(self.control.ask(b"mg clock t")[4:])
+        assert self.control.ask(b"delete clock") == b"DELETED"
+
+    def close(self) -> None:
+        for client in [*self.clients, *([self.noise] if self.noise else [])]:
+            client.close()
+        self.control.close()
+
+    def run(self, seconds: float, rounds: int = 1 << 60) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.rounds < rounds:
+            self.round()
+        self.audit()
+
+    def round(self) -> None:
+        self.rounds += 1
+        for client in self.clients:
+            client.plan(self.chance.randrange(1, 2 * self.plan.length))
+            self.requests += len(client.ops)
+        active = list(self.clients)
+        if self.noise:
+            self.noise.set_plan(_noise(self.chance), [])
+            active.append(self.noise)
+        run_all(active)
+        for client in self.clients:
+            client.check()
+            self.answers += len(client.received)
+        self.between()
+
+    # --- Between rounds nobody waits for an answer ---
+
+    def between(self) -> None:
+        kind = self.chance.random()
+        if kind < 0.10:
+            self.pass_time(self.chance.choice((1, 1, 2, 3, 60)))
+        elif kind < 0.12:
+            self.ask(b"flush_all")
+            for client in self.clients:
+                client.generator.store.clear()
+        elif kind < 0.13:
+            delay = self.chance.choice((2, 3, 5))
+            self.ask(b"flush_all %d" % delay)
+            for client in self.clients:
+                client.generator.store.flush_later(delay)
+        elif kind < 0.2:
+            self.audit()
+        elif kind < 0.24:
+            self.chance.choice(self.clients).reconnect()
+
+    def ask(self, command: bytes) -> None:
+        answer = self.control.ask(command)
+        if answer != b"OK":
+            raise Failure(f"{command!r} was answered {answer!r}")
+
+    def pass_time(self, seconds: int) -> None:
+        """Not into the second before a flush that is to come: whether what is stored there goes is a matter of its fractions."""
+        left = self.clients[0].generator.store.flush_at - self.now
+        if left - 2 < seconds:
+            seconds = max(seconds, left)
+        self.ask(b"debugtime %d" % seconds)
+        self.now += seconds
+        for client in self.clients:
+            client.generator.store.advance(seconds)
+
+    def audit(self) -> None:
+        """All that is there, page by page, is what the models hold, and nothing else."""
+        items, cursor = [], b""
+        while True:
+            self.control.send(b"mr -%s v f t\r\n" % cursor)
+            page, end = self._page()
+            items += page
+            if end[2] is None:
+                break
+            cursor = b" G" + end[2]
+        found = [item for item in items if not item[0].startswith((NOISE, b"m")) or item[0][6:7] not in (b"", NOISE)]
+        found = [item for item in items if NOISE not in (item[0][:1], item[0][6:7] if item[0][:1] == b"m" else b"")]
+        wanted = sorted((self._record(client.generator.store, key) for client in self.clients for key in client.generator.store.keys))
+        if found != wanted:
+            raise Failure("what the server holds is not what the models hold:\n" + _difference(found, wanted))
+        exact = b"HD A%d B" % len(items)
+        answer = self.control.ask(b"mc - X")
+        if not self.noise and len(items) <= self.clients[0].generator.store.limits.locked_items and not answer.startswith(exact):
+            raise Failure(f"mc - X answers {answer!r} where a scan finds {len(items)} items")
+
+    @staticmethod
+    def _record(store, key):
+        item = store.items[key]
+        return key, item.value, b"f%d t%s" % (item.flags, b"%d" % (item.expiry - store.now) if item.expiry else b"-1"), item.won, item.stale
+
+    def _page(self):
+        items = []
+        while True:
+            line = self.control.line() + b"\r\n"
+            if end := _END.fullmatch(line):
+                return items, end
+            item = _ITEM.fullmatch(line)
+            if item is None:
+                raise Failure(f"{line!r} in a page")
+            value = self.control.exactly(int(item[1]) + 2)[:-2]
+            key, words = item[2], item[3].split()
+            if words[0] == b"b":
+                import base64
+                key, words = base64.b64decode(key), words[1:]
+            items.append((key, value, b" ".join(words[:2]), b"Z" in words, b"X" in words))
+
+
+def _difference(found: list, wanted: list) -> str:
+    mine, other = ({item[0]: item for item in items} for items in (found, wanted))
+    lines = [f"{len(found)} items, {len(wanted)} expected"]
+    for key in sorted({*mine, *other}):
+        if mine.get(key) != other.get(key):
+            lines.append(f"  {key[:80]!r}: {str(mine.get(key))[:150]}, expected {str(other.get(key))[:150]}")
+    if [item[0] for item in found] != sorted(mine):
+        lines.append("  keys out of order, or twice")
+    return "\n".join(lines[:20])
+
+
+class _Raw:
+    """Requests that nobody checks."""
+    __slots__ = ("wire", "key")
+
+    def __init__(self, wire):
+        self.wire, self.key = wire, b""
+
+
+def _noise(chance) -> list:
+    """Runs of keys beside, and between, those of the clients: stored, ended, deleted one by one and by range."""
+    begin, count, ops = chance.randrange(3000), chance.choice((100, 500, 2000)), []
+    names = [b"z%05d" % number for number in range(begin, begin + count)]
+    if chance.random() < 0.5:
+        names = [b"m%05dz" % number for number in range(MINGLED)]
+    kind = chance.randrange(5)
+    if kind in (0, 1):
+        exptime = chance.choice((0, 0, 2))
+        ops = [b"set %s 0 %d 2 noreply\r\nno\r\n" % (name, exptime) for name in names]
+    elif kind == 2:
+        ops = [b"delete %s noreply\r\n" % name for name in names]
+    elif kind == 3:
+        ops = [b"mx z p q%s\r\n" % chance.choice((b"", b" X")), b"mr z p A50\r\n" * 0]
+    else:
+        ops = [b"set %s 0 0 2 noreply\r\nno\r\ndelete %s noreply\r\n" % (name, name) for name in names]
+    return [_Raw(b"".join(ops))]

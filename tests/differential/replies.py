@@ -1,0 +1,125 @@
+"""Expected replies, and how received bytes are compared with them.
+
+A reply that is known to the byte is bytes. One with parts that only the server knows is a list of bytes and of holes; a hole
+has match(received, at), which returns where it ends, or -1.
+"""
+
+import re
+
+_NUMBER = re.compile(rb"\d+")
+_CURSOR = re.compile(rb"[A-Za-z0-9+/]+=*")
+
+
+class Mismatch(Exception):
+    """`number`: of the request in its pipeline; `at`: where its reply begins."""
+
+    def __init__(self, number: int, at: int):
+        super().__init__(number, at)
+        self.number, self.at = number, at
+
+
+class UniqueHole:
+    """The unique of a version, which the store learns."""
+    __slots__ = ("store", "key", "version")
+
+    def __init__(self, store, key, version):
+        self.store, self.key, self.version = store, key, version
+
+    def match(self, received: bytes, at: int) -> int:
+        found = _NUMBER.match(received, at)
+        return found.end() if found and self.store.learn(self.key, self.version, int(found[0])) else -1
+
+    def __repr__(self):
+        return "<unique>" if self.version.number is None else f"<unique {self.version.number}>"
+
+
+class NumberHole:
+    """A number from `least` to `most`."""
+    __slots__ = ("least", "most")
+
+    def __init__(self, least=0, most=1 << 64):
+        self.least, self.most = least, most
+
+    def match(self, received: bytes, at: int) -> int:
+        found = _NUMBER.match(received, at)
+        return found.end() if found and self.least <= int(found[0]) <= self.most else -1
+
+    def __repr__(self):
+        return f"<{self.least}..{self.most}>"
+
+
+class EitherHole:
+    __slots__ = ("texts",)
+
+    def __init__(self, *texts):
+        self.texts = texts
+
+    def match(self, received: bytes, at: int) -> int:
+        return next((at + len(text) for text in self.texts if received.startswith(text, at)), -1)
+
+    def __repr__(self):
+        return f"<one of {self.texts}>"
+
+
+class CursorHole:
+    """A cursor, kept with the range that is left behind it."""
+    __slots__ = ("store", "rest")
+
+    def __init__(self, store, rest):
+        self.store, self.rest = store, rest
+
+    def match(self, received: bytes, at: int) -> int:
+        found = _CURSOR.match(received, at)
+        if not found:
+            return -1
+        if self.rest is not None:
+            keep_cursor(self.store, found[0], self.rest)
+        return found.end()
+
+    def __repr__(self):
+        return "<cursor>"
+
+
+def keep_cursor(store, text: bytes, rest) -> None:
+    store.cursors.append((text, rest))
+    del store.cursors[:-8]
+
+
+def age_hole(seconds: int) -> NumberHole:
+    """Times of accesses are kept to a second or a hundredth, and a flush lets uniques, from which they count, run ahead."""
+    return NumberHole(0, seconds + 2 + seconds // 50)
+
+
+def match_one(expected, received: bytes, at: int) -> int:
+    """Where the reply ends, or -1."""
+    if type(expected) is bytes:
+        return at + len(expected) if received.startswith(expected, at) else -1
+    for piece in expected:
+        if type(piece) is bytes:
+            if not received.startswith(piece, at):
+                return -1
+            at += len(piece)
+        else:
+            at = piece.match(received, at)
+            if at < 0:
+                return -1
+    return at
+
+
+def match_all(expected: list, received: bytes) -> None:
+    """All replies of a pipeline; raises Mismatch at the first that is not as expected."""
+    at = 0
+    for number, reply in enumerate(expected):
+        end = match_one(reply, received, at)
+        if end < 0:
+            raise Mismatch(number, at)
+        at = end
+    if at != len(received):
+        raise Mismatch(len(expected), at)
+
+
+def shown(expected) -> str:
+    """For people; long ones are cut."""
+    pieces = [expected] if type(expected) is bytes else expected
+    text = " ".join(repr(bytes(piece[:200])) if type(piece) is bytes else repr(piece) for piece in pieces[:12])
+    return text[:1200]
