@@ -1,10 +1,12 @@
 """One connection that is fuzzed: sends a whole pipeline, takes all its answers as bytes, and compares them with the model's."""
 
+import base64
+import collections
 import selectors
 import time
 
 from common import Closed, Connection, patience
-from replies import Mismatch, match_all, shown
+from replies import Mismatch, first_difference, match_all, shown
 
 ANSWER_TIME = 20              # seconds until a pipeline counts as hanging; only ever an upper bound
 
@@ -23,6 +25,7 @@ class Client:
         self.connection = Connection(port)
         self.socket = self.connection.socket
         self.ops, self.expected, self.before, self.now_before = [], [], {}, 0
+        self.history = collections.deque(maxlen=20_000)       # what was asked in rounds before, and answered
         self._rounds = 0
 
     def close(self) -> None:
@@ -38,12 +41,27 @@ class Client:
         self.before, self.now_before = (store.snapshot() if keep_state else {}), store.now
         self.set_plan(*self.generator.pipeline(length))
 
+    def weave(self, chance, requests) -> None:
+        """Requests for keys of all, in their order, somewhere among the others; some of them in one piece."""
+        begin = chance.randrange(len(self.ops) + 1)
+        last = begin if chance.random() < 0.5 else len(self.ops)
+        places = sorted(chance.randint(begin, last) for _ in requests)
+        for place, request in reversed(list(zip(places, requests))):
+            self.ops.insert(place, request.op)
+            self.expected.insert(place, [request.taken])
+        self._set_wire()
+
     def set_plan(self, ops, expected) -> None:
+        self.history.extend(zip(self.ops, self.expected))
         self.ops, self.expected = ops, expected
         self._rounds += 1
-        last = b"o%s%d" % (self.name.encode()[:8], self._rounds)
-        self.last = b"EN O%s\r\n" % last
-        self.outgoing = memoryview(b"".join(op.wire for op in ops) + b"mg no-such-key O%s\r\n" % last)
+        self._set_wire()
+
+    def _set_wire(self) -> None:
+        last = b"%s%d" % (self.name.encode(), self._rounds)
+        # The first of these waits for all before it, noreply or not; so what they did is there for others, too.
+        self.last = b"OK\r\nEN O%s\r\n" % last
+        self.outgoing = memoryview(b"".join(op.wire for op in self.ops) + b"verbosity 0\r\nmg no-such-key O%s\r\n" % last)
         self.received = bytearray()
 
     def done(self) -> bool:
@@ -68,14 +86,21 @@ class Client:
         except Mismatch as found:
             raise Failure(self._tell(found.number, received, found.at), self, found.number) from None
 
+    def asked_before(self, key: bytes, most: int) -> list:
+        """The last requests that name a key, and what was expected of them."""
+        names = (key, base64.b64encode(key))
+        asked = [pair for pair in [*self.history, *zip(self.ops, self.expected)] if key and any(name in pair[0].wire for name in names)]
+        return [f"  {op.wire[:160]!r} -> {shown(reply)[:160]}" for op, reply in asked[-most:]]
+
     def _tell(self, number: int, received: bytes, at: int) -> str:
         lines = [f"client {self.name}: request {number} of {len(self.ops)} was answered as no sequential server does"]
         if number < len(self.ops):
             op = self.ops[number]
-            same = [i for i in range(number) if self.ops[i].key == op.key][-8:]
+            same = [i for i in range(number) if op.key and op.key in self.ops[i].wire][-8:]
             for i in sorted({*same, *range(max(0, number - 12), number)}):
                 lines.append(f"  {i:5} {self.ops[i].wire[:160]!r} -> {shown(self.expected[i])[:160]}")
-            lines += [f"> {number:5} {op.wire[:400]!r}", f"  expected {shown(self.expected[number])}"]
+            lines += [f"> {number:5} {op.wire[:400]!r}", f"  expected {shown(self.expected[number])}",
+                      f"  differs {first_difference(self.expected[number], received, at)}"]
         lines.append(f"  got      {received[at:at + 400]!r}")
         return "\n".join(lines)
 

@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--plan", default="", help="only plans whose name has these words")
     parser.add_argument("--mxkvd", default=None, help="path of the daemon")
     parser.add_argument("--keep-going", action="store_true", help="other sessions after one that failed")
-    parser.add_argument("--exclude", default="", help="what is not to be sent, by commas: locked-pages, dependent-writes")
+    parser.add_argument("--exclude", default="", help="what is not to be sent, by commas: locked-pages, dependent-writes, batch-uniques, wins")
     arguments = parser.parse_args()
     if arguments.mxkvd:
         os.environ["MXKVD"] = arguments.mxkvd

@@ -12,10 +12,11 @@ import time
 from client import Client, Failure, run_all
 from common import Connection, Options, Server
 from generator import Generator
-from keyspace import MINGLED, NOISE, KeySpace
+from keyspace import MINGLED, KeySpace
 from meta import Flags
 from model import Limits, Store
 from pages import _END, _ITEM
+from shared import Group
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Session:
             store = Store(plan.model_limits(), self.now, None if alone else space.owns)
             generator = Generator(random.Random(f"{seed} {plan.name} {number}"), store, space, self.version, alone=alone, excluded=excluded)
             self.clients.append(Client(self.server.port, generator, space.letter.decode()))
+        self.groups = [Group(name, count, plan.model_limits(), self.now) for name, count in ((b"a", 1), (b"b", 2), (b"c", 3))]
         if plan.noise:
             self.noise = Client(self.server.port, None, "noise")
 
@@ -93,6 +95,7 @@ class Session:
         for client in self.clients:
             client.plan(self.chance.randrange(1, 2 * self.plan.length))
             self.requests += len(client.ops)
+        asked = self._share() if self.plan.clients > 1 and self.chance.random() < 0.7 else []
         active = list(self.clients)
         if self.noise:
             self.noise.set_plan(_noise(self.chance), [])
@@ -101,7 +104,28 @@ class Session:
         for client in self.clients:
             client.check()
             self.answers += len(client.received)
+        self._judge(asked)
         self.between()
+
+    def _share(self) -> list:
+        """Requests for keys of all go into the plans; pairs of a group and what each client asks of it."""
+        asked = []
+        for group in self.groups:
+            requests = [[group.request(self.chance) for _ in range(self.chance.randrange(5))] for _ in self.clients[:3]]
+            for client, mine in zip(self.clients, requests):
+                client.weave(self.chance, mine)
+            asked.append((group, requests))
+        return asked
+
+    def _judge(self, asked: list) -> None:
+        for group, requests in asked:
+            looks = group.look()
+            for look in looks:
+                self.control.send(look.op.wire)
+                line = self.control.line() + b"\r\n"
+                look.taken.reply = line if line[:2] != b"VA" else line + self.control.exactly(int(line.split()[1]) + 2)
+            if wrong := group.judge(requests, looks):
+                raise Failure(wrong)
 
     # --- Between rounds nobody waits for an answer ---
 
@@ -111,13 +135,13 @@ class Session:
             self.pass_time(self.chance.choice((1, 1, 2, 3, 60)))
         elif kind < 0.12:
             self.ask(b"flush_all")
-            for client in self.clients:
-                client.generator.store.clear()
+            for store in self.stores():
+                store.clear()
         elif kind < 0.13:
             delay = self.chance.choice((2, 3, 5))
             self.ask(b"flush_all %d" % delay)
-            for client in self.clients:
-                client.generator.store.flush_later(delay)
+            for store in self.stores():
+                store.flush_later(delay)
         elif kind < 0.2:
             self.audit()
         elif kind < 0.24:
@@ -135,8 +159,11 @@ class Session:
             seconds = max(seconds, left)
         self.ask(b"debugtime %d" % seconds)
         self.now += seconds
-        for client in self.clients:
-            client.generator.store.advance(seconds)
+        for store in self.stores():
+            store.advance(seconds)
+
+    def stores(self) -> list:
+        return [client.generator.store for client in self.clients] + [state for group in self.groups for state in group.states]
 
     def audit(self) -> None:
         """All that is there, page by page, is what the models hold, and nothing else."""
@@ -148,11 +175,11 @@ class Session:
             if end[2] is None:
                 break
             cursor = b" G" + end[2]
-        found = [item for item in items if not item[0].startswith((NOISE, b"m")) or item[0][6:7] not in (b"", NOISE)]
-        found = [item for item in items if NOISE not in (item[0][:1], item[0][6:7] if item[0][:1] == b"m" else b"")]
+        spaces = [client.generator.space for client in self.clients]
+        found = [item for item in items if any(space.owns(item[0]) for space in spaces) or len(spaces) == 1 and not self.noise]
         wanted = sorted((self._record(client.generator.store, key) for client in self.clients for key in client.generator.store.keys))
         if found != wanted:
-            raise Failure("what the server holds is not what the models hold:\n" + _difference(found, wanted))
+            raise Failure("what the server holds is not what the models hold:\n" + _difference(found, wanted, self.clients))
         exact = b"HD A%d B" % len(items)
         answer = self.control.ask(b"mc - X")
         if not self.noise and len(items) <= self.clients[0].generator.store.limits.locked_items and not answer.startswith(exact):
@@ -180,7 +207,7 @@ class Session:
             items.append((key, value, b" ".join(words[:2]), b"Z" in words, b"X" in words))
 
 
-def _difference(found: list, wanted: list) -> str:
+def _difference(found: list, wanted: list, clients) -> str:
     mine, other = ({item[0]: item for item in items} for items in (found, wanted))
     lines = [f"{len(found)} items, {len(wanted)} expected"]
     for key in sorted({*mine, *other}):
@@ -188,7 +215,9 @@ def _difference(found: list, wanted: list) -> str:
             lines.append(f"  {key[:80]!r}: {str(mine.get(key))[:150]}, expected {str(other.get(key))[:150]}")
     if [item[0] for item in found] != sorted(mine):
         lines.append("  keys out of order, or twice")
-    return "\n".join(lines[:20])
+    first = next((key for key in sorted({*mine, *other}) if mine.get(key) != other.get(key)), b"")
+    owner = next((client for client in clients if client.generator.space.owns(first)), clients[0])
+    return "\n".join([*lines[:20], f"what was asked of {first[:80]!r}:", *owner.asked_before(first, 12)])
 
 
 class _Raw:

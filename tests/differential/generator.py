@@ -25,6 +25,7 @@ class Generator:
     def __init__(self, chance, store, space, version_line, large=20_000, alone=False, excluded=()):
         self.chance, self.store, self.space, self.version_line = chance, store, space, version_line
         self.large, self.alone, self.excluded = large, alone, excluded
+        self.store.any_uniques = "batch-uniques" in excluded
         self.ops, self.expected = [], []
         self.counter = 0
         self.written = set()
@@ -44,8 +45,11 @@ class Generator:
     def emit(self, op) -> None:
         if "dependent-writes" in self.excluded:
             self._keep_apart(op)
+        wins = self.store.wins
         self.ops.append(op)
         self.expected.append(op.expect(self.store))
+        if "wins" in self.excluded and wins != self.store.wins and op.wire.startswith(b"mg"):
+            self.emit(classic.fixed(b"verbosity 0\r\n", b"OK\r\n"))
 
     def _keep_apart(self, op) -> None:
         """A barrier before a write of a key that was written since the last one."""
@@ -220,7 +224,15 @@ class Generator:
         pairs = [(b"X", b"")] * self.flip(0.4) + [(b"A", b"%d" % self.chance.choice((1, 7, 100, 1000)))] * self.flip(0.3)
         pairs += self.some(b"q") + [(b"O", b"r")] * self.flip(0.1)
         self.emit(ranges.remove(where, Flags(pairs)))
+        if self.flip(0.5):
+            self.look_out_of(keys)
         self.ask_between(keys)
+
+    def look_out_of(self, keys) -> None:
+        """Pages without a far bound, from where nothing is left."""
+        if "locked-pages" not in self.excluded:
+            pairs = [(b"X", b"")] * self.flip(0.8) + [(b"A", b"%d" % self.chance.choice((1, 2, 20)))]
+            self.emit(ranges.read(Range(self.chance.choice(keys), reverse=self.flip(0.5)), Flags(pairs)))
 
     def touch(self) -> None:
         where = Range(prefix=self.space.prefix(self.chance))

@@ -5,7 +5,6 @@ client. So each client knows its keys, and a prefix of them, from those of other
 """
 
 MINGLED = 400
-NOISE = b"z"                  # a client that nobody checks
 
 
 class KeySpace:

@@ -13,6 +13,7 @@ from replies import EitherHole, NumberHole, UniqueHole, age_hole
 
 LONGEST_IN_BASE64 = 186         # bytes of a key whose base64 is a word that may name a key
 
+SESSION_AT_MOST = 60             # seconds that a clock which is not stopped may have gone on
 GREATEST_MINTED = (1 << 53) - 1
 
 
@@ -47,8 +48,11 @@ def shown_key(key: bytes, binary: bool) -> bytes:
     return base64.b64encode(key) + b" b" if binary else key
 
 
-def _left(store, expiry: int) -> bytes:
-    return b"-1" if expiry == 0 else b"%d" % max(0, expiry - store.now)
+def _left(store, expiry: int):
+    if expiry == 0:
+        return b"-1"
+    left = max(0, expiry - store.now)
+    return NumberHole(left - SESSION_AT_MOST, left + 1) if store.ticks else b"%d" % left
 
 
 def tell(store, code: bytes, flags: Flags, facts: Facts, marks=b"") -> list:
@@ -70,19 +74,22 @@ def tell(store, code: bytes, flags: Flags, facts: Facts, marks=b"") -> list:
             text += b"%d" % facts.flags
         elif letter == b"s":
             text += b"%d" % facts.size
-        elif letter == b"t":
-            text += _left(store, expiry)
         else:
             pieces.append(text)
             text = b""
-            if letter == b"c":
+            if letter == b"t":
+                pieces.append(_left(store, expiry))
+            elif letter == b"c":
                 pieces.append(UniqueHole(store, facts.key, facts.version) if facts.version else b"0")
             elif letter == b"l":
                 pieces.append(age_hole(store.now - facts.used))
             else:  # h
                 pieces.append(EitherHole(b"0", b"1") if facts.accessed is None else b"1" if facts.accessed else b"0")
-    pieces.append(text + marks + b"\r\n")
-    return pieces
+    return _one_piece([*pieces, text + marks + b"\r\n"])
+
+
+def _one_piece(pieces: list) -> list:
+    return [b"".join(pieces)] if all(type(piece) is bytes for piece in pieces) else pieces
 
 
 def _after(store, flags: Flags, before: int, made: bool) -> int:
@@ -137,6 +144,7 @@ def run_get(store, key, flags, in_batch=False):
     facts.version, facts.made = item.version, made
     marks = (b" Z" if sent else b"") + (b" X" if item.stale else b"") + (b" W" if won else b"")
     shows = b"v" in flags and not same
+    store.wins += won
     pieces = tell(store, b"VA %d" % len(item.value) if shows else b"HD", flags, facts, marks)
     if shows:
         pieces.append(item.value + b"\r\n")
@@ -266,8 +274,8 @@ def _run_debug(store, key):
         return b"EN\r\n"
     name = base64.b64encode(key) if item.binary else key
     fetched = EitherHole(b"yes", b"no") if item.accessed is None else b"yes" if item.accessed else b"no"
-    return [b"ME %s exp=%s la=" % (name, _left(store, item.expiry)), age_hole(store.now - item.used), b" cas=",
-            UniqueHole(store, key, item.version), b" fetch=", fetched, b" cls=1 size=", NumberHole(1), b"\r\n"]
+    return [b"ME %s exp=" % name, _left(store, item.expiry), b" la=", age_hole(store.now - item.used), b" cas=",
+            UniqueHole(store, key, item.version), b" fetch=", fetched, b" cls=", NumberHole(1), b" size=", NumberHole(1), b"\r\n"]
 
 
 def debug(key, binary=False) -> Op:

@@ -66,6 +66,9 @@ class Store:
         self.greatest = {}            # greatest unique that the server told of a key
         self.flush_at = 0
         self.cursors = []             # that replies told: (text, the range that is left)
+        self.wins = 0                 # how often mg told its client to renew an item
+        self.ticks = False            # the server's clock goes on, and may be a minute ahead
+        self.any_uniques = False   # also right: the uniques of a key do not grow
 
     def expiry(self, exptime: int) -> int:
         """Second at which what is stored now ends; 0: never, 1: it has."""
@@ -114,7 +117,8 @@ class Store:
         """A reply told a unique. False: it cannot be."""
         if version.number is not None:
             return version.number == number
-        if number <= self.greatest.get(key, 0):
+        greatest = self.greatest.get(key, 0)
+        if number <= greatest and not self.any_uniques:
             return False
         version.number = self.greatest[key] = number
         return True

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from classic import Op, number_of, value_line
 from meta import Facts, shown_key, tell
 from pages import LoosePage
-from replies import CursorHole, UniqueHole
+from replies import CursorHole, EitherHole
 
 TOO_MANY = b"CLIENT_ERROR too many keys in the range\r\n"
 _UNPRINTABLE = b"\x00 \r\n"
@@ -162,11 +162,17 @@ def line_of(verb, where, flags, resumed=None) -> bytes:
 def item_line(store, key, item, flags) -> list:
     binary = item.binary or any(byte in _UNPRINTABLE for byte in key)
     facts = Facts(key, binary, b"Ocfhlst", len(item.value), item.version)
-    facts.flags, facts.accessed, facts.used, facts.expiry = item.flags, item.accessed, item.used, item.expiry
-    marks = (b" Z" if item.won else b"") + (b" X" if item.stale else b"")
+    # Whether it was read: the reads of a connection do not wait for its ranges, nor these for them.
+    facts.flags, facts.accessed, facts.used, facts.expiry = item.flags, None, item.used, item.expiry
     value = b"v" in flags
     code = (b"VA %d" % len(item.value) if value else b"HD") + b" k" + shown_key(key, binary)
-    return tell(store, code, flags, facts, marks) + ([item.value + b"\r\n"] if value else [])
+    pieces = tell(store, code, flags, facts, b" X" if item.stale else b"")
+    if item.stale or item.won or item.expiry:
+        # So it is with who may renew the item, which a read decides.
+        end = pieces.pop()
+        told = len(end) - (4 if item.stale else 2)
+        pieces += [end[:told], EitherHole(b" Z" + end[told:], end[told:])]
+    return pieces + ([item.value + b"\r\n"] if value else [])
 
 
 def _opaque(flags) -> bytes:

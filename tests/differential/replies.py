@@ -30,7 +30,9 @@ class UniqueHole:
         return found.end() if found and self.store.learn(self.key, self.version, int(found[0])) else -1
 
     def __repr__(self):
-        return "<unique>" if self.version.number is None else f"<unique {self.version.number}>"
+        if self.version.number is None:
+            return f"<unique above {self.store.greatest.get(self.key, 0)}>"
+        return f"<unique {self.version.number}>"
 
 
 class NumberHole:
@@ -123,3 +125,18 @@ def shown(expected) -> str:
     pieces = [expected] if type(expected) is bytes else expected
     text = " ".join(repr(bytes(piece[:200])) if type(piece) is bytes else repr(piece) for piece in pieces[:12])
     return text[:1200]
+
+
+def first_difference(expected, received: bytes, at: int) -> str:
+    """Where in a reply it is, and what stands there."""
+    begin = at
+    for piece in [expected] if type(expected) is bytes else expected:
+        end = match_one([piece], received, at)
+        if end < 0:
+            same = 0
+            while type(piece) is bytes and received[at + same:at + same + 1] == piece[same:same + 1]:
+                same += 1
+            what = repr(bytes(piece[max(0, same - 80):same + 120])) if type(piece) is bytes else repr(piece)
+            return f"after {at + same - begin} bytes: {received[max(begin, at + same - 80):at + same + 120]!r} where {what} was expected"
+        at = end
+    return "none"
