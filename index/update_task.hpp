@@ -142,6 +142,12 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       otherwise = visit_record(scratch.found.value, scratch.found.at);
       return false;
     }
+    if (waited_) [[unlikely]] {
+      otherwise = turn_came();
+      if (otherwise != runtime::step::now) {
+        return false;
+      }
+    }
     const Found& found = scratch.found;
     scratch.decision = this->self().decide(found.found, found.value, worker);
     switch (scratch.decision.action) {
@@ -149,6 +155,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
         otherwise = this->self().left(found.found, found.value, worker);
         return false;
       case Decision::what::wait:
+        waited_ = true;
         this->look_again();
         otherwise = runtime::step::parked;
         return false;
@@ -250,12 +257,19 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       next = this->conflict(worker);
       return true;
     }
+    if (waited_) [[unlikely]] {
+      next = turn_came();
+      if (next != runtime::step::now) {
+        return true;
+      }
+    }
     const Decision decision = this->self().decide(place.found, place.old, worker);
     switch (decision.action) {
       case Decision::what::leave:
         next = this->self().left(place.found, place.old, worker);
         return true;
       case Decision::what::wait:
+        waited_ = true;
         next = runtime::step::parked;  // and goes on from the same version, if that lasts
         return true;
       case Decision::what::refuse:
@@ -290,6 +304,17 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     return true;
   }
 
+  /// After a wait, at the leaf: now if the tree is still the one that the leaf is of. What it waited for may
+  /// have followed a clear, and what it finds must follow that.
+  runtime::step turn_came() noexcept {
+    waited_ = false;
+    const auto* const root = static_cast<const NodeT*>(this->tree().root().object());
+    if (this->here().life().generation() == root->life().generation()) [[likely]] {
+      return runtime::step::now;
+    }
+    return this->restart(false);
+  }
+
   runtime::step visit_record(std::uint64_t value, Position at) noexcept {
     if constexpr (!Traits::kExact) {
       visit_.leaf = this->object();
@@ -320,6 +345,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
 
   [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;
   Position at_;
+  bool waited_ = false;  ///< for its turn, at the leaf
 };
 
 }  // namespace mxkv::index

@@ -147,5 +147,31 @@ TYPED_TEST(UnlinkRuns, AnUpdateThatWaitedDecidesAtTheNodeThatHasTheKeyNow) {
   }
 }
 
+// The tree is cleared while the update waits, and the key comes back in the new one.
+TYPED_TEST(UnlinkRuns, AnUpdateThatWaitedDecidesInTheTreeThatThereIsNow) {
+  using Task = InTurnTask<TypeParam>;
+  for (const bool comes_back : {false, true}) {
+    for (std::uint64_t at = 1; at < 200; at += 20) {
+      SCOPED_TRACE(::testing::Message() << at << (comes_back ? " comes back" : ""));
+      typename TestFixture::Under tree;
+      this->fill(tree, 200);
+      typename Task::Turn turn;
+      turn.key = this->key(at);
+      tree.driver().on_worker(
+          0, [&](runtime::Worker& worker) { worker.create<Task>(tree.context(), turn)->start(worker); });
+      tree.driver().run_until([&turn] { return turn.parked != nullptr; });
+      tree.apply({}, verb::clear);
+      if (comes_back) {
+        tree.apply(this->key(at), verb::upsert, 4711);
+      }
+      turn.come = true;
+      tree.driver().on_worker(0, [&turn](runtime::Worker& worker) { worker.spawn(turn.parked); });
+      tree.driver().run_until([&turn] { return turn.done; });
+      EXPECT_EQ(turn.found, comes_back) << "what was cleared before its turn came is not there";
+      EXPECT_FALSE(tree.find(this->key(at)).found);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mxkv::index::testing
