@@ -1,10 +1,35 @@
 #include "config/findings.hpp"
 
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 namespace mxkv::config {
+
+namespace {
+
+/// A file may hold anything, and its keys and values are told on terminals: what such a one would obey is
+/// spelled out.
+std::string without_controls(const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto code = static_cast<unsigned char>(text[i]);
+    const bool c1 = code == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (code < 0x20 || code == 0x7F || c1) {
+      const auto told = c1 ? static_cast<unsigned char>(text[++i]) : code;  // by its number
+      out.append("\\x").push_back(kDigits[told / 16]);
+      out.push_back(kDigits[told % 16]);
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string to_string(const Finding& finding) {
   const std::string where = to_string(finding.origin);
@@ -15,7 +40,7 @@ std::string to_string(const Finding& finding) {
   if (!finding.path.empty() && !told) {
     text.append(text.empty() ? "" : ": ").append(finding.path);
   }
-  return text.append(text.empty() ? "" : ": ").append(finding.what);
+  return without_controls(text.append(text.empty() ? "" : ": ").append(finding.what));
 }
 
 void sort_by_place(Findings& findings) {

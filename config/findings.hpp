@@ -21,7 +21,8 @@ using Findings = std::vector<Finding>;
 /// So many are shown; of the rest only how many there are.
 inline constexpr std::size_t kMostFindingsShown = 50;
 
-/// "origin: path: what". A place that already ends in the path is not told it again.
+/// "origin: path: what", one line without control characters. A place that already ends in the path is not
+/// told it again.
 [[nodiscard]] std::string to_string(const Finding& finding);
 
 /// First what has a line, by place; then the rest, as found.

@@ -71,10 +71,16 @@ class Reader final : public SchemaVisitor {
     }
   }
 
-  // Reports the keys that no field asked for; called when the schema has shown them all.
+  // Reports the keys that no field asked for; called when the schema has shown them all. What comes after as
+  // many as are shown is only counted: a file may be something else altogether.
   void finish() {
+    std::size_t unknown = 0;
     for (const Member& member : value_.members) {
       if (std::ranges::find(known_, member.key) != known_.end()) {
+        continue;
+      }
+      if (++unknown > kMostFindingsShown) {
+        report(member.origin, "", "an unknown key");
         continue;
       }
       const std::string meant = nearest(member.key, known_);
@@ -115,6 +121,10 @@ class Reader final : public SchemaVisitor {
   }
 
   void read_item(const Value& item, const std::string& path, const ListField& field) {
+    if (item.kind == value_kind::nothing) {
+      report(item.origin, path, "has no value (allowed: an item)");
+      return;
+    }
     origins_[path] = item.origin;
     if (item.kind == value_kind::scalar && field.add_text) {
       report(item.origin, path, field.add_text(item.text));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/choose_topology.hpp"
+#include "config/collisions.hpp"
 #include "config/machine_names.hpp"
 #include "config/parse.hpp"
 #include "config/place.hpp"
@@ -46,6 +47,7 @@ class Resolver {
     result_.runtime.topology = std::make_shared<const Topology>(topology_);
     result_.runtime.workers = workers(*placement);
     check_listeners();
+    check_addresses();
     result_.runtime.memory = options_.memory;
     result_.runtime.memory.limit_bytes = memory_limit(*placement);
     result_.runtime.epoch = options_.epoch;
@@ -110,6 +112,15 @@ class Resolver {
                        " (available: " + format_cpu_list(all_cpus(topology_)) + ")");
     }
     return units;
+  }
+
+  // Two cannot listen at one place.
+  void check_addresses() {
+    for (const auto& [first, second] : collisions(options_.listeners)) {
+      report("listeners[" + std::to_string(second) + "]",
+             format_listen(options_.listeners[second]) + " is taken already (by listeners[" +
+                 std::to_string(first) + "], " + format_listen(options_.listeners[first]) + ")");
+    }
   }
 
   // A listener of a node needs workers there.

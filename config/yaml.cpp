@@ -6,8 +6,8 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include <algorithm>
 #include <sstream>
+#include <unordered_map>
 #include <utility>
 
 namespace mxkv::config {
@@ -72,6 +72,7 @@ class TreeBuilder final : public YAML::EventHandler {
   struct Open {
     Value value;
     Member pending;
+    std::unordered_map<std::string, std::uint32_t> lines;  // of a mapping's keys
     bool has_key = false;
     bool repeated = false;  // the pending key is there already: its value goes nowhere
   };
@@ -91,7 +92,8 @@ class TreeBuilder final : public YAML::EventHandler {
     if (expects_key()) {
       throw Rejected{origin(mark), "a key that is a list or a mapping (allowed: plain text)"};
     }
-    open_.push_back(Open{.value = make(mark, kind), .pending = {}, .has_key = false, .repeated = false});
+    open_.push_back(
+        Open{.value = make(mark, kind), .pending = {}, .lines = {}, .has_key = false, .repeated = false});
   }
 
   void close() {
@@ -109,14 +111,14 @@ class TreeBuilder final : public YAML::EventHandler {
     if (value.kind != value_kind::scalar) {
       throw Rejected{origin(mark), "an empty key (allowed: plain text)"};
     }
-    const auto same = std::ranges::find(mapping.value.members, value.text, &Member::key);
-    if (same != mapping.value.members.end()) {
-      const std::uint32_t line = same->origin.line;
+    const auto [same, first] = mapping.lines.try_emplace(value.text, value.origin.line);
+    if (!first) {
+      const std::uint32_t line = same->second;
       findings_.push_back({origin(mark), path() + value.text,
                            "a repeated key (allowed: once" +
                                (line == 0 ? "" : "; first in line " + std::to_string(line)) + ")"});
     }
-    mapping.repeated = same != mapping.value.members.end();
+    mapping.repeated = !first;
     mapping.pending = Member{.key = std::move(value.text), .origin = std::move(value.origin), .value = {}};
     mapping.has_key = true;
   }

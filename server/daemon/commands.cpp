@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "config/describe.hpp"
+#include "config/doubts.hpp"
 #include "config/resolve.hpp"
 #include "config/topology_text.hpp"
 #include "runtime/topology/build.hpp"
 #include "server/daemon/daemon.hpp"
 #include "server/daemon/startup_screen.hpp"
+#include "server/net/credentials.hpp"
 
 namespace mxkv::server {
 
@@ -50,6 +52,19 @@ Result<Machine> machine_of(const std::string& name) {
   return Machine{std::move(topology).value(), facts};
 }
 
+/// Files that the daemon reads at its start, where they are to be: on this machine.
+void add_missing_files(config::Loaded& loaded) {
+  const std::string& users = loaded.options.server.auth_file;
+  if (users.empty()) {
+    return;
+  }
+  if (const Result<Users> read = Users::read(users); !read) {
+    const config::Origin* origin = config::find_origin(loaded.options.origins, "server.auth_file");
+    loaded.findings.push_back(
+        {origin == nullptr ? config::Origin{} : *origin, "server.auth_file", read.error().message});
+  }
+}
+
 void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
@@ -86,10 +101,17 @@ int run_command(const CheckCommand& command) {
   config::Loaded loaded = config::read_options(command.file, {}, {});
   const config::Resolved resolved =
       config::add_misfits(loaded, machine.value().topology, machine.value().facts);
+  if (command.topology.empty()) {
+    add_missing_files(loaded);
+  }
   if (!loaded.findings.empty()) {
     // Without a name in front: editors jump to file:line:column.
     std::fprintf(stderr, "%s\n", config::to_error(std::move(loaded.findings)).message.c_str());
     return kExitWrongOptions;
+  }
+  for (config::Finding doubt : config::doubts(loaded.options, resolved, machine.value().facts)) {
+    doubt.path = "warning: " + doubt.path;
+    std::fprintf(stderr, "%s\n", to_string(doubt).c_str());
   }
   std::string text = command.file.string() + ": fits " +
                      (command.topology.empty() ? std::string{"this machine"} : command.topology) +

@@ -125,6 +125,34 @@ class CheckTest(ConfigCase):
         # The daemon says the same, and starts nothing.
         self.assertEqual(self.refused("--config", file), [f"mxkvd: {error}" for error in errors])
 
+    def test_a_file_of_many_unknown_keys_is_refused_while_one_waits(self):
+        file = self.file("".join(f"key{number}: 1\n" for number in range(300_000)))
+        errors = self.refused("check", file)
+        self.assertEqual(len(errors), 51)
+        self.assertEqual(errors[-1], "and 299950 more")
+
+    def test_an_unknown_key_says_nothing_to_the_terminal(self):
+        errors = self.refused("check", self.file("\"\\e[31mred\": 1\n"))
+        self.assertIn(": \\x1b[31mred: an unknown key", errors[0])
+
+    def test_a_file_of_users_that_is_not_there_is_named_with_its_place(self):
+        file = self.file("server:\n  auth_file: /nonexistent/users\n")
+        self.assertEqual(self.refused("check", file), [f"{file}:2:14: server.auth_file: /nonexistent/users: cannot be read: "
+                                                       "No such file or directory"])
+        self.assertIn("fits", self.told("check", file, "--topology", TWO_NODES), "another machine has files of its own")
+
+    def test_more_memory_than_there_is_is_a_warning_with_its_place(self):
+        file = self.file("memory:\n  limit: 64TiB\n")
+        done = run("check", file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, rf"^{file}:2:10: warning: memory.limit: 64TiB is more than the .* there are: .*\n$")
+
+    def test_one_address_for_two_listeners_is_refused(self):
+        file = self.file("listeners: [\"127.0.0.1:7\", \"127.0.0.1:7\"]\n")
+        refusal = f"{file}:1:28: listeners[1]: 127.0.0.1:7 is taken already (by listeners[0], 127.0.0.1:7)"
+        self.assertEqual(self.refused("check", file), [refusal])
+        self.assertEqual(self.refused("--config", file), [f"mxkvd: {refusal}"])
+
     def test_a_file_that_is_not_there(self):
         self.assertEqual(self.refused("check", "/nonexistent.yaml"),
                          ["/nonexistent.yaml: cannot be read: No such file or directory"])

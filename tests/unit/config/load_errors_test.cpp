@@ -98,6 +98,8 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
        "1:26: memory.numa_placement: \"maybe\" is unknown (allowed: false, true)"},
       {"malformed CPU list", "cpus: 3-1\n",
        "1:7: cpus: \"3-1\" is not a list of CPUs (allowed: CPU numbers and ranges such as 0-3,8, or all)"},
+      {"list item without a value", "listeners: [null]\n",
+       "1:13: listeners[0]: has no value (allowed: an item)"},
       {"malformed listener", "listeners:\n  - localhost:1\n",
        "2:5: listeners[0]: \"localhost:1\" is not an address and a port (allowed: an address in numbers and "
        "a port, "
@@ -167,6 +169,28 @@ TEST(LoadErrors, TooManyAreCounted) {
   const std::string error = error_of(text);
   EXPECT_EQ(std::ranges::count(error, '\n'), 50);
   EXPECT_THAT(error, ::testing::EndsWith("\nand 10 more"));
+}
+
+TEST(LoadErrors, OfAFileThatIsSomethingElseTheFirstKeysAreToldAndTheRestCounted) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) {
+    text += "key" + std::to_string(i) + ": 1\n";
+  }
+  const std::string error = error_of(text);
+  EXPECT_EQ(std::ranges::count(error, '\n'), 50);
+  EXPECT_THAT(error, ::testing::StartsWith("1:1: key0: an unknown key"));
+  EXPECT_THAT(error, ::testing::HasSubstr("\n50:1: key49: an unknown key (allowed: "));
+  EXPECT_THAT(error, ::testing::EndsWith("\nand 99950 more"));
+}
+
+TEST(LoadErrors, WhatATerminalWouldObeyIsSpelledOut) {
+  const std::string error = error_of("\"\\e[2J\\x07k\\u009b\": 1\nlimits: {pipeline: \"\\e]0;x\\n\"}\n");
+  EXPECT_EQ(std::ranges::count(error, '\n'), 1) << error;
+  EXPECT_THAT(error, ::testing::StartsWith("1:1: \\x1b[2J\\x07k\\x9b: an unknown key"));
+  EXPECT_THAT(error, ::testing::HasSubstr("\n2:20: limits.pipeline: \"\\x1b]0;x\\x0a\" is not a number"));
+  EXPECT_THAT(error_of("\"k\\u00e4se \\u20ac\": 1\n"),
+              ::testing::StartsWith("1:1: k\u00e4se \u20ac: an unknown key"))
+      << "what people write stays";
 }
 
 TEST(LoadErrors, BadSyntaxHasItsPlace) {

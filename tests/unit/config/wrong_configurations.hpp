@@ -13,7 +13,7 @@ struct WrongConfiguration {
       errors;  ///< without the file's name; {top} and {limits} stand for the keys that are allowed there
 };
 
-inline constexpr std::array<WrongConfiguration, 104> kWrongConfigurations{{
+inline constexpr std::array<WrongConfiguration, 108> kWrongConfigurations{{
     {"a key mistyped", "limts: {pipeline: 1}\n",
      "1:1: limts: an unknown key, did you mean limits? (allowed: {top})"},
     {"letters swapped", "memroy: {limit: 1GiB}\n",
@@ -33,6 +33,14 @@ inline constexpr std::array<WrongConfiguration, 104> kWrongConfigurations{{
      "nodes)"},
     {"a listener of a node that is not there", "listeners: [{port: 1, node: 2}]\n",
      "1:29: listeners[0].node: no worker runs on NUMA node 2 (available: 0, 1)"},
+    {"one port of one address twice", "listeners: [\"127.0.0.1:7\", {address: 127.0.0.1, port: 7}]\n",
+     "1:28: listeners[1]: 127.0.0.1:7 is taken already (by listeners[0], 127.0.0.1:7)"},
+    {"one address written in two ways", "listeners: [\"[::1]:7\", \"[0:0::1]:7\"]\n",
+     "1:24: listeners[1]: [0:0::1]:7 is taken already (by listeners[0], [::1]:7)"},
+    {"an address and all of them", "listeners:\n  - 127.0.0.1:7\n  - \"[::]:7\"\n  - 0.0.0.0:7\n",
+     "4:5: listeners[2]: 0.0.0.0:7 is taken already (by listeners[0], 127.0.0.1:7)"},
+    {"one socket file twice", "listeners: [\"unix:/run/s\", {path: /run/s}]\n",
+     "1:28: listeners[1]: unix:/run/s is taken already (by listeners[0], unix:/run/s)"},
     {"a listener of a node without workers", "listeners: [{port: 1, node: 1}]\nnodes: [{node: 0}]\n",
      "1:29: listeners[0].node: no worker runs on NUMA node 1 (available: 0, 1)"},
     {"a key of when mistyped", "topologies:\n  - {name: a, when: {node: 2}}\n",

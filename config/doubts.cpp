@@ -1,0 +1,20 @@
+#include "config/doubts.hpp"
+
+#include "config/parse.hpp"
+
+namespace mxkv::config {
+
+Findings doubts(const DaemonOptions& options, const Resolved& resolved, const MachineFacts& facts) {
+  Findings found;
+  const std::size_t limit = resolved.runtime.memory.limit_bytes;
+  const std::size_t available = available_memory(facts);
+  if (available != 0 && limit > available) {
+    const Origin* origin = find_origin(options.origins, "memory.limit");
+    found.push_back({origin == nullptr ? Origin{} : *origin, "memory.limit",
+                     format_size_rounded(limit) + " is more than the " + format_size_rounded(available) +
+                         " there are: the system will kill or swap the process before it is reached"});
+  }
+  return found;
+}
+
+}  // namespace mxkv::config
