@@ -1,5 +1,6 @@
 #include "server/store/estimate_task.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "protocol/reply.hpp"
@@ -38,11 +39,32 @@ bool EstimateTask::walked(const index::Entries& leaf, double weight, bool whole,
     walks_ = 0;
     return false;
   }
-  const double items = weight * static_cast<double>(found.items);
-  items_ += items;
-  squares_ += items * items;
-  bytes_ += weight * static_cast<double>(found.bytes);
-  return ++walks_ < kWalks && worker.local<WorkerContext>().replies->find(address_) != nullptr;
+  items_.add(weight * static_cast<double>(found.items));
+  bytes_.add(weight * static_cast<double>(found.bytes));
+  ++walks_;
+  if (walks_ % kWalks == 0 && (walks_ >= kMostWalks || bytes_.margin(walks_) * items_.sum <=
+                                                           1.5 * items_.margin(walks_) * bytes_.sum)) {
+    return false;
+  }
+  return worker.local<WorkerContext>().replies->find(address_) != nullptr;
+}
+
+void EstimateTask::Found::add(double number) noexcept {
+  sum += number;
+  squares += number * number;
+  cubes += number * number * number;
+}
+
+// The factor is Johnson's correction of Student's interval for a skewed population, at two standard errors.
+double EstimateTask::Found::margin(double walks) const noexcept {
+  const double mean = sum / walks;
+  const double variance = squares / walks - mean * mean;
+  if (variance <= 0) {
+    return 0;
+  }
+  const double third = cubes / walks - 3 * mean * squares / walks + 2 * mean * mean * mean;
+  const double skew = std::max(0.0, third / (variance * std::sqrt(variance)));
+  return 2 * std::sqrt(variance / walks) * (1 + 0.75 * skew / std::sqrt(walks));
 }
 
 // HD A<items> B<bytes> [~<percent>] [O<opaque>]
@@ -51,17 +73,16 @@ runtime::step EstimateTask::finished(runtime::Worker& worker) {
   context.counters.count(counter::cmd_range_count);
   if (ReplyQueue* queue = context.replies->find(address_)) {
     const double walks = walks_ == 0 ? 1 : walks_;
-    const double mean = walks_ == 0 ? 0 : items_ / walks;
-    const double variance = walks_ == 0 ? 0 : std::max(0.0, squares_ / walks - mean * mean);
-    const double total = static_cast<double>(counted_.items) + mean;
+    const double items = static_cast<double>(counted_.items) + items_.sum / walks;
+    const double bytes = static_cast<double>(counted_.bytes) + bytes_.sum / walks;
     char* out = queue->reserve(address_.ticket, kMostMetaLineBytes);
-    out = write_number(write_text(out, "HD A"), static_cast<std::uint64_t>(std::llround(total)));
-    out = write_number(
-        write_text(out, " B"),
-        static_cast<std::uint64_t>(std::llround(static_cast<double>(counted_.bytes) + bytes_ / walks)));
+    out = write_number(write_text(out, "HD A"), static_cast<std::uint64_t>(std::llround(items)));
+    out = write_number(write_text(out, " B"), static_cast<std::uint64_t>(std::llround(bytes)));
     if (walks_ > 0) {
-      // Twice the standard error of the mean.
-      const double off = total == 0 ? 0 : 200 * std::sqrt(variance / walks) / total;
+      const auto percent = [walks](const Found& found, double total) {
+        return total == 0 ? 0 : 100 * found.margin(walks) / total;
+      };
+      const double off = std::max(percent(items_, items), percent(bytes_, bytes));
       out = write_number(write_text(out, " ~"), static_cast<std::uint64_t>(std::ceil(off)));
     }
     queue->commit(address_.ticket, end_meta_line(out, *state_->meta));

@@ -1,6 +1,7 @@
 // mc without e: what a range of many leaves holds, by random walks (index/sample_task.hpp). It goes on where
 // a CountTask that counted the first leaves gave up, so that small ranges are exact and what is estimated is
-// wide.
+// wide. What is told of the error holds for items and bytes alike: where a few values make up most of the
+// bytes, those are much less sure.
 #pragma once
 
 #include "index/sample_task.hpp"
@@ -17,6 +18,8 @@ class EstimateTask final : public index::SampleTask<EstimateTask, ItemTraits>, p
  public:
   static constexpr const char* kName = "range estimate";
   static constexpr std::uint32_t kWalks = 256;
+  static constexpr std::uint32_t kMostWalks =
+      1024;  ///< where sizes differ so much that bytes are less sure than items
 
   /// Takes over `state`; the range goes on at `from`, what is before it is `counted`.
   EstimateTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view from,
@@ -30,10 +33,21 @@ class EstimateTask final : public index::SampleTask<EstimateTask, ItemTraits>, p
   void discard(runtime::Worker& worker) { release(worker); }
 
  private:
+  /// What walks found of one thing.
+  struct Found {
+    double sum = 0;
+    double squares = 0;
+    double cubes = 0;
+
+    void add(double number) noexcept;
+    /// Twice the standard error of the mean, wider where a few walks found far more than the others: of such,
+    /// more have yet to be met.
+    [[nodiscard]] double margin(double walks) const noexcept;
+  };
+
   RangeTally counted_;
-  double items_ = 0;  ///< sums over the walks
-  double squares_ = 0;
-  double bytes_ = 0;
+  Found items_;
+  Found bytes_;
   std::uint32_t walks_ = 0;
 };
 
