@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -35,7 +36,9 @@ PageRange::PageRange(std::size_t bytes, PageOptions options)
   void* mapping =
       mmap(nullptr, mapping_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) {
-    throw std::system_error(errno, std::generic_category(), "reserving address space for memory arenas");
+    throw std::system_error(
+        errno, std::generic_category(),
+        "reserving " + std::to_string(mapping_bytes_ >> 20U) + " MiB of address space for memory arenas");
   }
   mapping_ = static_cast<std::byte*>(mapping);
   const auto address = reinterpret_cast<std::uintptr_t>(mapping_);

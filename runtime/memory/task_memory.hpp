@@ -75,6 +75,8 @@ class alignas(kCacheLineBytes) ProcessorHeap {
 /// Thread-safety: any thread, except construction and destruction.
 class TaskMemory {
  public:
+  static constexpr std::size_t kDefaultReserveBytes = std::size_t{4} << 30U;
+
   /// Reserves `reserve_bytes` of address space for all nodes. Throws std::system_error when refused.
   TaskMemory(MemoryBudget& budget, PageOptions pages, std::size_t reserve_bytes = kDefaultReserveBytes);
   TaskMemory(const TaskMemory&) = delete;
@@ -87,7 +89,6 @@ class TaskMemory {
   [[nodiscard]] std::size_t taken_bytes() const noexcept { return range_.taken_bytes(); }
 
  private:
-  static constexpr std::size_t kDefaultReserveBytes = std::size_t{4} << 30U;
   PageRange range_;
   std::deque<ProcessorHeap> heaps_;
 };

@@ -10,15 +10,16 @@ namespace {
 using detail::Span;
 using detail::Superblock;
 
-std::size_t reserve_bytes_for(const ValueSpaceOptions& options, const MemoryBudget& budget) {
-  if (options.reserve_bytes != 0) {
-    return options.reserve_bytes;
-  }
+std::size_t default_reserve_bytes(std::size_t limit_bytes) noexcept {
   // Twice: runs of spans and sparse superblocks use more addresses than memory. Addresses are free.
   constexpr std::size_t kSlackBytes = std::size_t{256} << 20U;
   const std::size_t physical = physical_memory_bytes();
-  const std::size_t limit = std::min(budget.limit_bytes(), physical == 0 ? budget.limit_bytes() : physical);
+  const std::size_t limit = std::min(limit_bytes, physical == 0 ? limit_bytes : physical);
   return limit > SIZE_MAX / 4 ? std::size_t{1} << 40U : 2 * limit + kSlackBytes;
+}
+
+std::size_t reserve_bytes_for(const ValueSpaceOptions& options, const MemoryBudget& budget) {
+  return options.reserve_bytes != 0 ? options.reserve_bytes : default_reserve_bytes(budget.limit_bytes());
 }
 
 std::size_t table_bytes_for(std::size_t data_bytes) {
@@ -33,6 +34,11 @@ PageOptions table_pages() {
 }
 
 }  // namespace
+
+std::size_t ValueSpace::default_address_bytes(std::size_t limit_bytes) noexcept {
+  const std::size_t data = default_reserve_bytes(limit_bytes);
+  return data + table_bytes_for(data) + 2 * kHugePageBytes;  // each begins at a huge page
+}
 
 ValueSpace::ValueSpace(MemoryBudget& budget, const ValueSpaceOptions& options)
     : budget_(&budget),

@@ -37,6 +37,8 @@ struct ValueSpaceOptions {
 /// Lives longer than its heaps. Thread-safety: any thread, unless said otherwise.
 class ValueSpace {
  public:
+  /// Address space that one takes, of a budget with this limit and with the default options.
+  [[nodiscard]] static std::size_t default_address_bytes(std::size_t limit_bytes) noexcept;
   /// Throws std::system_error when the address space is refused. Start-up only.
   ValueSpace(MemoryBudget& budget, const ValueSpaceOptions& options);
   /// All memory goes back to the system and the budget, blocks still in use included. After the heaps.

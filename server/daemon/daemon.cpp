@@ -15,6 +15,7 @@
 #include "config/resolve.hpp"
 #include "runtime/base/clock.hpp"
 #include "runtime/topology/build.hpp"
+#include "server/daemon/address_space.hpp"
 #include "server/daemon/log.hpp"
 #include "server/daemon/parts.hpp"
 #include "server/daemon/pid_file.hpp"
@@ -80,6 +81,10 @@ int serve(const config::DaemonOptions& options, Settled settled, Start& start) {
   const bool steers = options.server.debug_time;
   const runtime::Clock& clock = steers ? static_cast<const runtime::Clock&>(steered) : system;
   log_machine(log, options, settled);
+  if (const std::string lack = lack_of_addresses(settled.resolved.runtime.memory.limit_bytes);
+      !lack.empty()) {
+    return complain(kExitFailed, lack.c_str());
+  }
   Parts parts{options, std::move(settled.resolved.runtime), clock, steers ? &steered : nullptr, log};
   if (settled.users) {
     log.info("clients authenticate: " + std::to_string(settled.users->size()) + " users of " +
