@@ -52,18 +52,26 @@ def cpu_ns(pid):
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
 
 
-@contextlib.contextmanager
 def running(build, *flags):
-    """Yields (process, port) of a fresh server."""
+    """Yields (process, port) of a fresh server of this build."""
+    return running_program(build / "server" / "mxkvd", *flags)
+
+
+@contextlib.contextmanager
+def running_program(program, *flags):
+    """Yields (process, port) of a fresh server. One that does not end in time when it is told to is killed."""
     port = free_port()
-    server = subprocess.Popen([build / "server" / "mxkvd", "--listen", f"127.0.0.1:{port}", *flags],
-                              stderr=subprocess.DEVNULL)
+    server = subprocess.Popen([program, "--listen", f"127.0.0.1:{port}", *flags], stderr=subprocess.DEVNULL)
     try:
         wait_ready(port, "mxkvd", server)
         yield server, port
     finally:
         server.terminate()
-        server.wait()
+        try:
+            server.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
 
 
 def load(build, port, records, connections=32, depth=64):
