@@ -13,7 +13,7 @@ import sys
 import time
 
 import soak
-from harness import LONG, SANITIZED, Options, OwnServerCase, Threads, mxkv_only, patience
+from harness import LONG, SANITIZED, Connection, Options, OwnServerCase, Threads, mxkv_only, patience
 
 _KIB = 1 << 10
 _MIB = 1 << 20
@@ -125,6 +125,26 @@ class Soak:
             client.close()
 
     def test_answers_go_on_and_memory_comes_back(self):
+        try:
+            self.go_through_all_parts()
+        except BaseException:
+            print(self.state(), file=sys.stderr, flush=True)
+            raise
+
+    def state(self) -> str:
+        """Of a server that did not answer: does it work, for whom, and at what."""
+        ticks = self.server.cpu_ticks()
+        time.sleep(1)
+        lines = [f"{self.server.cpu_ticks() - ticks} ticks of CPU in a second", self.server.log()[-2000:]]
+        for number in range(2 * self.options.workers):
+            try:
+                found = Connection(self.server.port, timeout=soak.ANSWER_S).stats(b"runtime")
+                lines.append(", ".join(f"{name} {value}" for name, value in found.items() if value not in ("0", "off")))
+            except OSError as error:
+                lines.append(f"client {number}: {error!r}")
+        return "\n".join(lines)
+
+    def go_through_all_parts(self) -> None:
         fresh = before = self.figures()
         parts = max(2, round(_SECONDS / _PART_S))
         for part in range(parts):
