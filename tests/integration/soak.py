@@ -1,7 +1,7 @@
 """The clients of the soak: each fills keys and makes them go, or reads slowly, until it is told to stop.
 
-Every answer is waited for as long as the connection's time-out, and no longer: one that does not come ends the soak.
-What was asked at once is bounded, so that memory is the tree's and the items', and not that of unread replies.
+An answer that takes ANSWER_S ends the soak. It is waited for until LOST_S all the same, to tell late from lost. What is
+asked at once is bounded, so that memory is the tree's and the items', and not that of unread replies.
 """
 
 import random
@@ -9,9 +9,10 @@ import re
 import threading
 import time
 
-from harness import Connection
+from harness import Connection, patience
 
 ANSWER_S = 5.0
+LOST_S = 20.0
 SWEEP_S = 41  # of the clock of items: no sweep begins sooner after the last one
 _LONGEST_TTL_S = 3 * SWEEP_S
 _BEYOND_BYTES = 80  # of an item: its key, its header, and its share of the node, about
@@ -28,6 +29,7 @@ class Tally:
         self.stored_bytes = 0
         self.ways: dict = {}
         self.longest_s = 0.0
+        self.pause_s = 0.0
 
     def filled(self, byte_count: int) -> None:
         with self._lock:
@@ -41,6 +43,14 @@ class Tally:
         if seconds > self.longest_s:
             with self._lock:
                 self.longest_s = max(self.longest_s, seconds)
+        assert seconds < patience(ANSWER_S), f"an answer came after {seconds:.1f} s; clients themselves paused {self.pause_s:.1f} s"
+
+    def watch_the_clients(self, stop: threading.Event) -> None:
+        """Who sleeps a little and wakes much later was kept from running: so were the clients, and perhaps the server."""
+        while not stop.is_set():
+            begun = time.monotonic()
+            time.sleep(0.05)
+            self.pause_s = max(self.pause_s, time.monotonic() - begun - 0.05)
 
 
 class Filler:
@@ -78,6 +88,14 @@ class Filler:
             assert line == b"MN", line
             self.tally.waited(time.monotonic() - begun)
 
+    def ask(self, line: bytes) -> bytes:
+        """A line that is answered by how many items it was done to."""
+        begun = time.monotonic()
+        reply = self.client.ask(line)
+        self.tally.waited(time.monotonic() - begun)
+        assert reply.startswith(b"HD A"), reply
+        return reply
+
     def fill(self, keys: list, value: bytes, ttl=lambda: 0) -> None:
         self.pipeline([b"set %s 0 %d %d noreply\r\n%s\r\n" % (key, ttl(), len(value), value) for key in keys])
         self.tally.filled(len(keys) * (len(value) + _BEYOND_BYTES))
@@ -93,7 +111,7 @@ class Filler:
     def touched(self, prefix: bytes, keys: list, value: bytes) -> None:
         """They get times to live later, of which some are short."""
         self.fill(keys, value, lambda: self.chance.randrange(1, _LONGEST_TTL_S))
-        assert self.client.ask(b"mt %s p T2" % prefix).startswith(b"HD A")
+        self.ask(b"mt %s p T2" % prefix)
 
     def deleted(self, _prefix: bytes, keys: list, value: bytes) -> None:
         """In their order, whatever the order was that they came in."""
@@ -104,16 +122,14 @@ class Filler:
         self.fill(keys, value)
         cursor = None
         while not self.stop.is_set():
-            line = self.client.ask(b"mx %s p" % prefix + (b" G" + cursor if cursor else b""))
-            assert line.startswith(b"HD A"), line
+            line = self.ask(b"mx %s p" % prefix + (b" G" + cursor if cursor else b""))
             cursor = next((token[1:] for token in line.split() if token.startswith(b"G")), None)
             if cursor is None:
                 return
 
     def deleted_at_once(self, prefix: bytes, keys: list, value: bytes) -> None:
         self.fill(keys, value)
-        line = self.client.ask(b"mx %s p X" % prefix)
-        assert line.startswith(b"HD A"), line
+        self.ask(b"mx %s p X" % prefix)
 
     def deleted_by_windows(self, _prefix: bytes, keys: list, value: bytes) -> None:
         self.fill(keys, value)
@@ -127,8 +143,10 @@ class Filler:
             if self.stop.is_set():
                 return
             batch = keys[at:at + _BATCH]
+            begun = time.monotonic()
             self.client.send(b"mb %d\r\n" % len(batch) + b"".join(b"md %s\r\n" % key for key in batch))
             answers = {self.client.line() for _ in range(len(batch) + 1)}
+            self.tally.waited(time.monotonic() - begun)
             assert answers <= {b"HD", b"NF"}, answers
 
 
@@ -175,7 +193,7 @@ def read_slowly(client: Connection, stop: threading.Event) -> None:
 def read_nothing(port: int, stop: threading.Event) -> None:
     """Asks once for some hundred kilobytes, and leaves them there; then it is gone, and the next one comes."""
     while not stop.is_set():
-        client = Connection(port, timeout=ANSWER_S, receive_buffer=4096)
+        client = Connection(port, timeout=LOST_S, receive_buffer=4096)
         try:
             client.send(b"mr - v A1000\r\nscan f 1000\r\n" + b"get f0-0-00000001\r\n" * 50)
             stop.wait(3)

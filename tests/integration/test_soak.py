@@ -8,16 +8,15 @@ Without either it is some seconds. In each part of the time several times the me
 is deleted or expires, and the memory of nodes, items, tasks and retired objects, and of the process, must come back.
 """
 
-import os
 import sys
 import time
 
 import soak
-from harness import LONG, SANITIZED, Connection, Options, OwnServerCase, Threads, mxkv_only, patience
+from harness import LONG, SANITIZED, Connection, Options, OwnServerCase, Threads, environment, mxkv_only, patience
 
 _KIB = 1 << 10
 _MIB = 1 << 20
-_SECONDS = float(os.environ.get("MXKV_SOAK_S", 90 if LONG else 6))
+_SECONDS = environment.SOAK_S or (90 if LONG else 6)
 _LIMIT_MIB = 32 if SANITIZED else 64
 _FILLERS = 3
 _PROBES = 2
@@ -28,7 +27,7 @@ _TIMES_THE_LIMIT = 3
 class Soak:
     def setUp(self):
         super().setUp()
-        self.client = self.connect(timeout=soak.ANSWER_S)
+        self.client = self.connect(timeout=soak.LOST_S)
 
     def figures(self) -> dict:
         found = {}
@@ -42,8 +41,8 @@ class Soak:
     def load(self, seconds: float) -> soak.Tally:
         """At least so long, until three times the limit was stored, in all ways. The first client's failure is raised."""
         tally = soak.Tally()
-        load = Threads(self.server.port, timeout=soak.ANSWER_S)
-        readers = Threads(self.server.port, timeout=soak.ANSWER_S, receive_buffer=4096)
+        load = Threads(self.server.port, timeout=soak.LOST_S)
+        readers = Threads(self.server.port, timeout=soak.LOST_S, receive_buffer=4096)
         readers.stop, readers.failures = load.stop, load.failures
         fillers = [soak.Filler(number, _LIMIT_MIB * _MIB // (2 * _FILLERS), tally, load.stop) for number in range(_FILLERS)]
         probes = [soak.Probe(number, _FILLERS, tally, load.stop) for number in range(_PROBES)]
@@ -51,11 +50,14 @@ class Soak:
         load.start(lambda client, number: probes[number].run(client), _PROBES)
         readers.start(lambda client, _: soak.read_slowly(client, load.stop), 2)
         readers.start(lambda _, __: soak.read_nothing(self.server.port, load.stop), 4)
+        readers.start(lambda _, __: tally.watch_the_clients(load.stop), 1)
         try:
             end, late = time.monotonic() + seconds, time.monotonic() + seconds + patience(120)
             while not load.stop.wait(0.5):
+                begun = time.monotonic()
                 self.assertEqual(self.client.ask(b"debugtime %d" % soak.SWEEP_S), b"OK")
                 now = time.monotonic()
+                tally.waited(now - begun)
                 enough = tally.stored_bytes >= _TIMES_THE_LIMIT * _LIMIT_MIB * _MIB and len(tally.ways) == len(fillers[0].ways)
                 if now >= end and enough:
                     break
@@ -154,10 +156,11 @@ class Soak:
             for name in ("leaves_unlinked", "inner_nodes_folded", "evictions", "crawler_reclaimed", "range_deleted_items"):
                 self.assertGreater(now[name], before[name], f"{name}: the load did not do what it is for")
             before = now
-            if "MXKV_SOAK_S" in os.environ:
-                print(f"part {part + 1} of {parts}: {tally.stored_bytes // _MIB} MiB stored, longest wait {tally.longest_s:.3f} s; "
-                      f"then RSS {now['rss'] // _MIB} MiB, tasks {now['tasks'] // _MIB} MiB, nodes {now['live_index'] // _KIB} KiB, "
-                      f"leaves unlinked {now['leaves_unlinked']}, waits {now['unlink_waits']}", file=sys.stderr, flush=True)
+            if environment.SOAK_S:
+                print(f"part {part + 1} of {parts}: {tally.stored_bytes // _MIB} MiB stored, longest wait {tally.longest_s:.3f} s, "
+                      f"clients' pause {tally.pause_s:.3f} s; then RSS {now['rss'] // _MIB} MiB, tasks {now['tasks'] // _MIB} MiB, "
+                      f"nodes {now['live_index'] // _KIB} KiB, leaves unlinked {now['leaves_unlinked']}, waits "
+                      f"{now['unlink_waits']}", file=sys.stderr, flush=True)
 
 
 _CLOCK = (("server.debug_time", "true"),)

@@ -8,6 +8,7 @@ MXKV_TEST_SCALE        factor on the amount of work, 1 by default (sanitizer bui
 MXKV_TEST_PATIENCE     factor on every time-out, 1 by default (sanitizer builds: more)
 MXKV_TEST_SANITIZED    "1": resident memory means nothing, so that its bounds are not asserted
 MXKV_TEST_LONG         "1": also what takes minutes
+MXKV_SOAK_S            how long each soak lasts, in seconds; then each part of it says what it found
 """
 
 import os
@@ -20,6 +21,7 @@ MXKVD = os.environ.get("MXKVD", "mxkvd")
 MEMCACHED = shutil.which("memcached")
 REDIS = shutil.which("redis-server")
 LONG = os.environ.get("MXKV_TEST_LONG", "") == "1"
+SOAK_S = float(os.environ.get("MXKV_SOAK_S", "0"))
 SANITIZED = os.environ.get("MXKV_TEST_SANITIZED", "") == "1"
 _SCALE = float(os.environ.get("MXKV_TEST_SCALE", "1"))
 _PATIENCE = float(os.environ.get("MXKV_TEST_PATIENCE", "1"))
