@@ -24,7 +24,7 @@ class Client:
         self.port, self.generator, self.name = port, generator, name
         self.connection = Connection(port)
         self.socket = self.connection.socket
-        self.ops, self.expected, self.before, self.now_before = [], [], {}, 0
+        self.ops, self.expected = [], []
         self.history = collections.deque(maxlen=20_000)       # what was asked in rounds before, and answered
         self._rounds = 0
 
@@ -36,9 +36,7 @@ class Client:
         self.connection = Connection(self.port)
         self.socket = self.connection.socket
 
-    def plan(self, length: int, keep_state: bool = True) -> None:
-        store = self.generator.store
-        self.before, self.now_before = (store.snapshot() if keep_state else {}), store.now
+    def plan(self, length: int) -> None:
         self.set_plan(*self.generator.pipeline(length))
 
     def weave(self, chance, requests) -> None:

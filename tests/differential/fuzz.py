@@ -20,11 +20,12 @@ def main() -> int:
     parser.add_argument("--plan", default="", help="only plans whose name has these words")
     parser.add_argument("--mxkvd", default=None, help="path of the daemon")
     parser.add_argument("--keep-going", action="store_true", help="other sessions after one that failed")
-    parser.add_argument("--exclude", default="", help="what is not to be sent, by commas: locked-pages, dependent-writes, batch-uniques, wins")
+    parser.add_argument("--ask-all", action="store_true", help="what is left out otherwise, too: UNASKED in fuzzer.py")
+    parser.add_argument("--exclude", default="")
     arguments = parser.parse_args()
     if arguments.mxkvd:
         os.environ["MXKVD"] = arguments.mxkvd
-    from fuzzer import PLANS
+    from fuzzer import PLANS, UNASKED
     from runs import run_session
 
     plans = [plan for plan in PLANS if arguments.plan in plan.name]
@@ -34,7 +35,7 @@ def main() -> int:
         plan = plans[seed % len(plans)]
         left = begin + arguments.seconds - time.monotonic()
         started = time.monotonic()
-        failure, counted = run_session(plan, seed, min(arguments.session, left), tuple(arguments.exclude.split(",")))
+        failure, counted = run_session(plan, seed, min(arguments.session, left), (() if arguments.ask_all else UNASKED) + tuple(arguments.exclude.split(",")))
         requests += counted
         print(f"seed {seed}, {plan.name}: {counted} requests in {time.monotonic() - started:.1f} s"
               + (", FAILED" if failure else ""), flush=True)

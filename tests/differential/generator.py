@@ -4,13 +4,17 @@ A scene looks at the model, so that what is sent meets what is there. It may emi
 model follows at once.
 """
 
+import batches
+import batches
 import classic
 import counts
 import meta
 import ranges
 from keyspace import is_text
-from meta import LONGEST_IN_BASE64, Flags
+from meta import Flags
+from model import LONG
 from ranges import Range
+from single_keys import SingleKeyRequests
 
 _FILLER = [(b"version\r\n", None), (b"verbosity 0\r\n", b"OK\r\n"), (b"mn\r\n", b"MN\r\n"), (b"mn x\r\n", b"MN\r\n"), (b"foo bar\r\n", b"ERROR\r\n"),
            (b"\r\n", classic.BAD), (b"get\r\n", classic.BAD), (b"mg\r\n", b"ERROR\r\n"), (b"get " + b"k" * 251 + b"\r\n", classic.BAD),
@@ -19,15 +23,14 @@ _FILLER = [(b"version\r\n", None), (b"verbosity 0\r\n", b"OK\r\n"), (b"mn\r\n", 
            (b"scan cursor=abc 5\r\n", b"CLIENT_ERROR bad cursor\r\n"), (b"mb 1\r\nget x\r\n", b"EX 1 CLIENT_ERROR not allowed in a batch\r\n")]
 
 
-class Generator:
-    """`only_shared`: nothing that memcached does not have; `alone`: no other client is there, so that flushes are known."""
+class Generator(SingleKeyRequests):
+    """`alone`: no other client is there, so that flushes are known; `runs`: how much longer than usual runs of neighbours are."""
 
-    def __init__(self, chance, store, space, version_line, large=20_000, alone=False, excluded=()):
-        self.chance, self.store, self.space, self.version_line = chance, store, space, version_line
-        self.large, self.alone, self.excluded = large, alone, excluded
+    def __init__(self, chance, store, space, version_line, alone=False, runs=1, excluded=()):
+        super().__init__(chance, store, space)
+        self.version_line, self.runs, self.excluded = version_line, runs, excluded
         self.store.any_uniques = "batch-uniques" in excluded
         self.ops, self.expected = [], []
-        self.counter = 0
         self.written = set()
         self.scenes = [(12, self.talk), (6, self.fill), (6, self.clear), (4, self.remove), (8, self.read), (4, self.count), (2, self.touch),
                        (5, self.batch), (3, self.get_many), (2, self.filler), (3, self.go_on), (1, self.too_large), (2, self.fill_again)]
@@ -60,19 +63,6 @@ class Generator:
                 self.emit(classic.fixed(b"verbosity 0\r\n", b"OK\r\n"))
             self.written.add(op.key)
 
-    def flip(self, share: float) -> bool:
-        return self.chance.random() < share
-
-    def value(self) -> bytes:
-        if self.flip(0.3):
-            return b"%d" % self.chance.choice((0, 1, 9, 10, 99, self.chance.randrange(10**6), 10**19, (1 << 64) - 1))
-        self.counter += 1
-        size = self.chance.choice((0, 8, 8, 8, 30, 100, 300, 2000) if self.flip(0.97) else (4096, 17_000, self.large))
-        return b"%s%d:" % (self.space.letter, self.counter) + b"x\r\nEND\r\nMN\r\n"[:size] + b"v" * max(0, size - 12)
-
-    def time(self) -> int:
-        return self.chance.choice((0, 0, 0, 0, 0, 1, 2, 3, 3, 50, 1000, 2592000, -1, self.store.now + 5000, self.store.now - 100))
-
     # --- One key ---
 
     def talk(self) -> None:
@@ -87,73 +77,10 @@ class Generator:
         else:
             self.emit(self.meta_op(key))
 
-    def classic_op(self, key):
-        chance, quiet = self.chance, self.flip(0.25)
-        kind = chance.randrange(20)
-        if kind < 6:
-            verb = chance.choice((b"set", b"set", b"add", b"replace", b"append", b"prepend"))
-            return classic.storage(verb, key, self.value(), chance.choice((0, 0, 7, (1 << 32) - 1)), self.time(), None, quiet)
-        if kind < 9:
-            return classic.delete(key, quiet)
-        if kind < 13:
-            return classic.get([key] * chance.choice((1, 1, 1, 2)), self.flip(0.4))
-        if kind < 15:
-            return classic.arithmetic(key, chance.choice((0, 1, 5, 10**12, (1 << 64) - 1)), self.flip(0.5), quiet)
-        if kind < 16:
-            return classic.touch(key, self.time(), quiet)
-        if kind < 17:
-            return classic.get([key], self.flip(0.5), self.time())
-        if kind < 19:
-            return classic.storage(b"cas", key, self.value(), 0, self.time(), self.unique_of(key), quiet)
-        return meta.debug(key)
-
-    def unique_of(self, key) -> int:
-        """The one it has, one it had, or one that was never there."""
-        item = self.store.items.get(key)
-        known = item.version.number if item is not None else None
-        return known if known is not None and self.flip(0.7) else self.chance.choice((1, self.store.greatest.get(key, 2), 1 << 60))
-
-    def some(self, letters: bytes, share=0.2) -> list:
-        return [(letter.to_bytes(1, "big"), b"") for letter in letters if self.flip(share)]
-
-    def meta_op(self, key, in_batch=False):
-        """h and l are left out of batches, whose accesses count at their end."""
-        chance = self.chance
-        verb = chance.choice((b"mg", b"mg", b"ms", b"ms", b"md", b"ma"))
-        pairs = self.some(b"kq")
-        if self.flip(0.2):
-            pairs.append((b"O", b"o%d" % chance.randrange(100)))
-        if not is_text(key) or len(key) <= LONGEST_IN_BASE64 and self.flip(0.1):
-            pairs.append((b"b", b""))
-        if self.flip(0.15):
-            pairs.append((b"C", b"%d" % self.unique_of(key)))
-        if self.flip(0.15):
-            self.counter += 1
-            pairs.append((b"E", b"%d" % self.counter))
-        if self.flip(0.2 if verb != b"mg" else 0.1):
-            pairs.append((b"T", b"%d" % self.time()))
-        value = None
-        if verb == b"mg":
-            pairs += self.some(b"cfstvv"[:5] if in_batch else b"cfhlstvu", 0.3)
-            pairs += [(letter, b"%d" % self.time()) for letter in (b"N", b"R") if self.flip(0.12)]
-        elif verb == b"ms":
-            value = self.value()
-            pairs += self.some(b"cs") + [(b"I", b"")] * self.flip(0.15) + [(b"F", b"%d" % chance.choice((0, 5)))] * self.flip(0.2)
-            pairs += [(b"M", chance.choice((b"E", b"A", b"P", b"R", b"S")))] * self.flip(0.5)
-            pairs += [(b"N", b"%d" % self.time())] * self.flip(0.3)
-        elif verb == b"md":
-            pairs += [(b"I", b"")] * self.flip(0.3) + [(b"x", b"")] * self.flip(0.1)
-        else:
-            pairs += self.some(b"ctv", 0.4)
-            pairs += [(b"D", b"%d" % chance.choice((0, 1, 7, 10**12)))] * self.flip(0.5) + [(b"J", b"%d" % chance.choice((0, 13)))] * self.flip(0.4)
-            pairs += [(b"N", b"%d" % self.time())] * self.flip(0.4) + [(b"M", chance.choice((b"I", b"+", b"D", b"-")))] * self.flip(0.5)
-        chance.shuffle(pairs)
-        return meta.meta(verb, key, pairs, value)
-
     def batch(self) -> None:
         keys = [self.space.any(self.chance) for _ in range(self.chance.choice((1, 2, 4, 4, 10)))]
         lines = [self.meta_op(self.chance.choice(keys), True) for _ in range(self.chance.choice((1, 2, 3, 5, 20)))]
-        self.emit(meta.batch(lines))
+        self.emit(batches.batch(lines))
         for key in keys[:3]:
             self.one(key)
 
@@ -172,7 +99,7 @@ class Generator:
     # --- Runs of neighbours ---
 
     def run_of_keys(self) -> list:
-        count = self.chance.choice((5, 20, 80, 80, 200, 400))
+        count = self.runs * self.chance.choice((5, 20, 80, 80, 200, 400))
         begin = self.chance.randrange(max(1, self.space.dense - count))
         return [self.space.at(number) for number in range(begin, min(begin + count, self.space.dense))]
 
@@ -236,7 +163,7 @@ class Generator:
 
     def touch(self) -> None:
         where = Range(prefix=self.space.prefix(self.chance))
-        time = self.chance.choice((0, 0, 1, 3, 100, -1)) if self.flip(0.3) else self.chance.choice((0, 100))
+        time = self.time() if self.flip(0.3) else self.chance.choice((0, LONG))
         self.emit(ranges.touch(where, Flags([(b"T", b"%d" % time)] + self.some(b"q") + [(b"A", b"50")] * self.flip(0.1))))
         self.one(self.space.any(self.chance))
 

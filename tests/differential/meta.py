@@ -1,4 +1,4 @@
-"""The meta commands mg ms md ma me, with their flags in the order sent, and batches of them.
+"""The meta commands mg ms md ma me, with their flags in the order sent.
 
 A function run_* of the model gives (what became of it, expected reply); what became of it is "" for success, or the code by
 which a batch tells why it failed.
@@ -8,12 +8,11 @@ import base64
 
 from classic import NON_NUMERIC, TOO_LARGE, Op, changed_number, joined, moved_number, note_access, number_of
 from model import Item, Version
-from replies import EitherHole, NumberHole, UniqueHole, age_hole
+from replies import SESSION_AT_MOST, EitherHole, NumberHole, UniqueHole, age_hole
 
 
 LONGEST_IN_BASE64 = 186         # bytes of a key whose base64 is a word that may name a key
 
-SESSION_AT_MOST = 60             # seconds that a clock which is not stopped may have gone on
 GREATEST_MINTED = (1 << 53) - 1
 
 
@@ -82,7 +81,7 @@ def tell(store, code: bytes, flags: Flags, facts: Facts, marks=b"") -> list:
             elif letter == b"c":
                 pieces.append(UniqueHole(store, facts.key, facts.version) if facts.version else b"0")
             elif letter == b"l":
-                pieces.append(age_hole(store.now - facts.used))
+                pieces.append(age_hole(store.now - facts.used, store.ticks))
             else:  # h
                 pieces.append(EitherHole(b"0", b"1") if facts.accessed is None else b"1" if facts.accessed else b"0")
     return _one_piece([*pieces, text + marks + b"\r\n"])
@@ -274,32 +273,10 @@ def _run_debug(store, key):
         return b"EN\r\n"
     name = base64.b64encode(key) if item.binary else key
     fetched = EitherHole(b"yes", b"no") if item.accessed is None else b"yes" if item.accessed else b"no"
-    return [b"ME %s exp=" % name, _left(store, item.expiry), b" la=", age_hole(store.now - item.used), b" cas=",
+    return [b"ME %s exp=" % name, _left(store, item.expiry), b" la=", age_hole(store.now - item.used, store.ticks), b" cas=",
             UniqueHole(store, key, item.version), b" fetch=", fetched, b" cls=", NumberHole(1), b" size=", NumberHole(1), b"\r\n"]
 
 
 def debug(key, binary=False) -> Op:
     name = base64.b64encode(key) + b" b" if binary else key
     return Op(b"me %s\r\n" % name, _run_debug, (key,), key)
-
-
-def _run_batch(store, lines):
-    before = {key: store.items[key].copy() for key in {line.key for line in lines} if key in store.items}
-    pieces = []
-    for number, line in enumerate(lines):
-        run, *args = line.args
-        failed, reply = run(store, *args, True)
-        if failed:
-            for key in {other.key for other in lines}:
-                store.remove(key)
-                if key in before:
-                    store.put(key, before[key])
-            return b"EX %d %s\r\n" % (number + 1, failed.encode())
-        pieces += [reply] if type(reply) is bytes else reply
-    return pieces + [b"HD\r\n"]
-
-
-def batch(lines) -> Op:
-    """`lines`: Ops of meta()."""
-    return Op(b"mb %d\r\n" % len(lines) + b"".join(line.wire for line in lines), _run_batch, (lines,),
-              lines[0].key if lines else b"")

@@ -7,6 +7,7 @@ server mints is a Version whose number is not known before a reply told it.
 from bisect import bisect_left, insort
 
 RELATIVE_AT_MOST = 60 * 60 * 24 * 30
+LONG = 400                    # seconds that no session takes
 _NEGATIVE_IN_32_BITS = (1 << 32) - RELATIVE_AT_MOST
 _LAST = 0xFFFFFFFF
 
@@ -122,6 +123,3 @@ class Store:
             return False
         version.number = self.greatest[key] = number
         return True
-
-    def snapshot(self) -> dict:
-        return {key: item.copy() for key, item in self.items.items()}

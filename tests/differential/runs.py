@@ -2,10 +2,11 @@
 
 from client import Failure
 from common import Server, ServerFailure
-from fuzzer import Session
+from fuzzer import UNASKED, Session
+from shrink import shrink
 
 
-def run_session(plan, seed: int, seconds: float, excluded=()) -> tuple:
+def run_session(plan, seed: int, seconds: float, excluded=UNASKED) -> tuple:
     """(what failed, or None; number of requests)."""
     server = Server(plan.options()).start()
     session = None
@@ -20,6 +21,8 @@ def run_session(plan, seed: int, seconds: float, excluded=()) -> tuple:
         rounds = session.rounds if session else 0
         text = (f"seed {seed}, plan {plan.name!r}, round {rounds}\n{failure}\n"
                 + "\n".join(line for line in log.splitlines()[-8:] if " info " not in line))
+        if isinstance(failure, Failure) and session:
+            text += "\n" + shrink(plan, failure)
         return text, session.requests if session else 0
     finally:
         if session:

@@ -6,16 +6,18 @@ Requests are few, values are told apart, and uniques are those that clients choo
 
 import re
 
+import batches
 import classic
 import meta
 import ranges
 from meta import Flags
-from model import Store
+from model import LONG, Store
 from ranges import Range
 from replies import match_one
 
 _LINE = re.compile(rb"[^\r\n]*\r\n")
 _DATA = re.compile(rb"(?:VALUE \S+ \d+|VA) (\d+)[^\r\n]*\r\n")
+_UNCHANGED = (b"NOT_", b"EXISTS", b"NS", b"NF", b"EX", b"EN", b"CLIENT_ERROR", b"SERVER_ERROR")
 MOST_STATES = 200_000         # tried in a round; beyond that nothing is said
 
 
@@ -44,25 +46,35 @@ class Taken:
 
 
 class Request:
-    """Of one client. `reads`: it changes nothing; `key`: the only one that it is about, or None."""
+    """Of one client. `reads`: it is not meant to change anything; `key`: the only one that it is about, or None."""
 
     def __init__(self, op, key, reads, ends=()):
         self.op, self.key, self.reads = op, key, reads
         self.taken = Taken(op, ends)
 
+    def writes(self) -> bool:
+        """Whether it is known to have changed something; what was not may be decided before earlier writes of other keys."""
+        if self.taken.ends is None:
+            return self.op.wire.startswith(b"set")
+        return not self.reads and not self.op.wire.startswith(b"mg") and not self.taken.reply.startswith(_UNCHANGED)
+
     def comes_before(self, other) -> bool:
-        """Of one client, where this was sent first."""
-        return not (self.reads and other.reads) if self.key is None or other.key is None else (
-            self.key == other.key or not (self.reads or other.reads))
+        """Of one client, where this was sent first. Who may renew an item is not settled among several mg at once."""
+        if self.key is None or other.key is None:
+            return not (self.reads and other.reads)
+        if self.key == other.key:
+            return not (self.op.wire.startswith(b"mg") and other.op.wire.startswith(b"mg"))
+        return self.writes() and other.writes()
 
 
 class Group:
     """Keys with one prefix, and the states that they may be in."""
 
-    def __init__(self, name: bytes, count: int, limits, now: int):
+    def __init__(self, name: bytes, count: int, limits, now: int, ticks: bool = False):
         self.prefix = b"s:%s" % name
         self.keys = [self.prefix + b"%d" % number for number in range(count)]
         self.states = [Store(limits, now)]
+        self.states[0].ticks = ticks
         self.counter = 1 << 40
 
     def request(self, chance) -> Request:
@@ -86,8 +98,8 @@ class Group:
         if kind < 8:
             return Request(classic.get([key]), key, True, (b"END",))
         if kind < 9:
-            pairs = [(b"v", b"")] + [(b"N", b"0")] * (chance.random() < 0.5) + [(b"R", b"30")] * (chance.random() < 0.3)
-            return Request(meta.meta(b"mg", key, pairs), key, False)
+            pairs = [(b"v", b"")] + [(b"N", b"0")] * (chance.random() < 0.5) + [(b"R", b"100")] * (chance.random() < 0.3)
+            return Request(meta.meta(b"mg", key, pairs), key, len(pairs) == 1 or pairs[1][0] != b"N")
         if kind < 11:
             pairs = [(b"E", b"%d" % unique)] + [(b"C", b"%d" % old)] * (chance.random() < 0.5) + [(b"I", b"")] * (chance.random() < 0.2)
             return Request(meta.meta(b"ms", key, pairs, value), key, False)
@@ -105,14 +117,14 @@ class Group:
         if kind < 3:
             return Request(ranges.remove(where, Flags([(b"X", b"")])), None, False)
         if kind < 4:
-            return Request(ranges.touch(where, Flags([(b"T", b"%d" % chance.choice((0, 100, -1)))])), None, False)
+            return Request(ranges.touch(where, Flags([(b"T", b"%d" % chance.choice((0, LONG, -1)))])), None, False)
         one, other = chance.choice(self.keys), chance.choice(self.keys)
         lines = chance.choice((
             [meta.meta(b"ma", one, [(b"q", b""), (b"D", b"3")]), meta.meta(b"ma", other, [(b"q", b""), (b"D", b"3"), (b"M", b"D")])],
             [meta.meta(b"ms", one, [(b"q", b"")], value), meta.meta(b"ms", other, [(b"q", b"")], value)],
             [meta.meta(b"md", one, [(b"q", b"")]), meta.meta(b"ms", other, [(b"q", b""), (b"M", b"E")], value)]))
         # An answer to the missing key of md comes before the last line.
-        return Request(meta.batch(lines), None, False, (b"HD", b"EX"))
+        return Request(batches.batch(lines), None, False, (b"HD", b"EX"))
 
     def look(self) -> list:
         return [Request(meta.meta(b"mg", key, [(letter, b"") for letter in (b"v", b"f", b"t", b"u")]), key, True) for key in self.keys]
@@ -148,7 +160,7 @@ def _story(clients, states) -> str:
 
 def _copy(store) -> Store:
     other = Store(store.limits, store.now)
-    other.flush_at = store.flush_at
+    other.flush_at, other.ticks = store.flush_at, store.ticks
     for key in store.keys:
         other.put(key, store.items[key].copy())
     return other
