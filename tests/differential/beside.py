@@ -85,7 +85,7 @@ class SharedGenerator(Generator):
 class BesideSession:
     """Clients in pairs: the first asks mxkvd, the second memcached."""
 
-    def __init__(self, seed: int, ours: Server, theirs: Server, clients: int = 2, excluded=("wins",)):
+    def __init__(self, seed: int, ours: Server, theirs: Server, clients: int = 2, excluded=("wins", "reads")):
         self.seed, self.chance = seed, random.Random(f"{seed} beside")
         self.requests, self.pairs = 0, []
         with_clock = Connection(ours.port)

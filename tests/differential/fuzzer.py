@@ -57,9 +57,11 @@ PLANS = [
 ]
 
 
-# Not asked as long as the daemon answers otherwise than a sequential server would: uniques of what a batch made and removed,
-# and who may renew an item right behind the request that was told to.
-UNASKED = ("batch-uniques", "wins")
+# Not asked as long as the daemon answers otherwise than a sequential server would:
+#   batch-uniques   that an item is given a greater unique than one that a batch made and removed before
+#   wins            that a reader right behind the one that is told to renew an item is told so
+#   reads           that several reads of a key in one pipeline happen one after the other
+UNASKED = ("batch-uniques", "wins", "reads")
 
 
 class Session:
@@ -79,7 +81,7 @@ class Session:
             chance = random.Random(f"{seed} {plan.name} {number}")
             generator = Generator(chance, store, space, self.version, alone, plan.runs, excluded)
             self.clients.append(Client(self.server.port, generator, space.letter.decode()))
-        self.groups = [Group(name, count, plan.model_limits(), self.now, plan.ticks) for name, count in ((b"a", 1), (b"b", 2), (b"c", 3))]
+        self.groups = [Group(name, count, plan.model_limits(), self.now, plan.ticks, "reads" not in excluded) for name, count in ((b"a", 1), (b"b", 2), (b"c", 3))]
         if plan.noise:
             self.noise = Client(self.server.port, None, "noise")
 

@@ -29,7 +29,7 @@ class Generator(SingleKeyRequests):
     def __init__(self, chance, store, space, version_line, alone=False, runs=1, excluded=()):
         super().__init__(chance, store, space)
         self.version_line, self.runs, self.excluded = version_line, runs, excluded
-        self.store.any_uniques = "batch-uniques" in excluded
+        self.store.any_uniques, self.store.any_reads = "batch-uniques" in excluded, "reads" in excluded
         self.ops, self.expected = [], []
         self.written = set()
         self.scenes = [(12, self.talk), (6, self.fill), (6, self.clear), (4, self.remove), (8, self.read), (4, self.count), (2, self.touch),

@@ -83,7 +83,7 @@ def tell(store, code: bytes, flags: Flags, facts: Facts, marks=b"") -> list:
             elif letter == b"l":
                 pieces.append(age_hole(store.now - facts.used, store.ticks))
             else:  # h
-                pieces.append(EitherHole(b"0", b"1") if facts.accessed is None else b"1" if facts.accessed else b"0")
+                pieces.append(EitherHole(b"0", b"1") if facts.accessed is None or store.any_reads else b"1" if facts.accessed else b"0")
     return _one_piece([*pieces, text + marks + b"\r\n"])
 
 
@@ -135,7 +135,8 @@ def run_get(store, key, flags, in_batch=False):
         won = _wins(store, item, flags)
         sent = item.won
         item.won = item.won or won
-        facts.accessed, facts.used, facts.expiry = item.accessed, item.used, item.expiry
+        facts.accessed, facts.expiry = item.accessed, item.expiry
+        facts.used = item.minted if store.any_reads else item.used
         if b"T" in flags:
             item.expiry = store.expiry(flags.number(b"T"))
     same = b"C" in flags and item.version.number == flags.number(b"C")
@@ -272,8 +273,8 @@ def _run_debug(store, key):
     if item is None:
         return b"EN\r\n"
     name = base64.b64encode(key) if item.binary else key
-    fetched = EitherHole(b"yes", b"no") if item.accessed is None else b"yes" if item.accessed else b"no"
-    return [b"ME %s exp=" % name, _left(store, item.expiry), b" la=", age_hole(store.now - item.used, store.ticks), b" cas=",
+    fetched = EitherHole(b"yes", b"no") if item.accessed is None or store.any_reads else b"yes" if item.accessed else b"no"
+    return [b"ME %s exp=" % name, _left(store, item.expiry), b" la=", age_hole(store.now - (item.minted if store.any_reads else item.used), store.ticks), b" cas=",
             UniqueHole(store, key, item.version), b" fetch=", fetched, b" cls=", NumberHole(1), b" size=", NumberHole(1), b"\r\n"]
 
 

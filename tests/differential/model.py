@@ -69,6 +69,7 @@ class Store:
         self.cursors = []             # that replies told: (text, the range that is left)
         self.wins = 0                 # how often mg told its client to renew an item
         self.ticks = False            # the server's clock goes on, and may be a minute ahead
+        self.any_reads = False        # also right: reads of a key in one pipeline happen in any order
         self.any_uniques = False   # also right: the uniques of a key do not grow
 
     def expiry(self, exptime: int) -> int:

@@ -162,8 +162,8 @@ def line_of(verb, where, flags, resumed=None) -> bytes:
 def item_line(store, key, item, flags) -> list:
     binary = item.binary or any(byte in _UNPRINTABLE for byte in key)
     facts = Facts(key, binary, b"Ocfhlst", len(item.value), item.version)
-    # Whether it was read: the reads of a connection do not wait for its ranges, nor these for them.
-    facts.flags, facts.accessed, facts.used, facts.expiry = item.flags, None, item.used, item.expiry
+    # Whether it was read, and when: the reads of a connection do not wait for its ranges, nor these for them.
+    facts.flags, facts.accessed, facts.used, facts.expiry = item.flags, None, item.minted, item.expiry
     value = b"v" in flags
     code = (b"VA %d" % len(item.value) if value else b"HD") + b" k" + shown_key(key, binary)
     pieces = tell(store, code, flags, facts, b" X" if item.stale else b"")

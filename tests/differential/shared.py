@@ -58,24 +58,25 @@ class Request:
             return self.op.wire.startswith(b"set")
         return not self.reads and not self.op.wire.startswith(b"mg") and not self.taken.reply.startswith(_UNCHANGED)
 
-    def comes_before(self, other) -> bool:
-        """Of one client, where this was sent first. Who may renew an item is not settled among several mg at once."""
+    def comes_before(self, other, ordered_reads: bool) -> bool:
+        """Of one client, where this was sent first."""
         if self.key is None or other.key is None:
             return not (self.reads and other.reads)
         if self.key == other.key:
-            return not (self.op.wire.startswith(b"mg") and other.op.wire.startswith(b"mg"))
+            return ordered_reads or not (self.reads and other.reads)
         return self.writes() and other.writes()
 
 
 class Group:
     """Keys with one prefix, and the states that they may be in."""
 
-    def __init__(self, name: bytes, count: int, limits, now: int, ticks: bool = False):
+    def __init__(self, name: bytes, count: int, limits, now: int, ticks: bool = False, ordered_reads: bool = True):
         self.prefix = b"s:%s" % name
         self.keys = [self.prefix + b"%d" % number for number in range(count)]
         self.states = [Store(limits, now)]
         self.states[0].ticks = ticks
         self.counter = 1 << 40
+        self.ordered_reads = ordered_reads
 
     def request(self, chance) -> Request:
         key, kind = chance.choice(self.keys), chance.randrange(16)
@@ -135,7 +136,7 @@ class Group:
 
     def judge(self, clients: list, looks: list):
         """`clients`: what each sent in a round; `looks`: what was asked when all of that was answered. What is wrong, or None."""
-        ends = _Search(clients).run(self.states)
+        ends = _Search(clients, self.ordered_reads).run(self.states)
         if ends is None:
             raise AssertionError("too many orders")
         if not ends:
@@ -169,10 +170,10 @@ def _copy(store) -> Store:
 class _Search:
     """All orders, depth first; what was done of each client and what is there then is looked at once."""
 
-    def __init__(self, clients):
+    def __init__(self, clients, ordered_reads: bool):
         self.clients = clients
-        self.needs = [[sum(1 << i for i in range(number) if requests[i].comes_before(requests[number])) for number in range(len(requests))]
-                      for requests in clients]
+        self.needs = [[sum(1 << i for i in range(number) if requests[i].comes_before(requests[number], ordered_reads))
+                       for number in range(len(requests))] for requests in clients]
         self.all = tuple((1 << len(requests)) - 1 for requests in clients)
 
     def run(self, states):
