@@ -55,7 +55,8 @@ class SingleKeyRequests:
         """The one it has, one it had, or one that was never there."""
         item = self.store.items.get(key)
         known = item.version.number if item is not None else None
-        return known if known is not None and self.flip(0.7) else self.chance.choice((1, self.store.greatest.get(key, 2), 1 << 60))
+        had = 2 if self.store.any_uniques else self.store.greatest.get(key, 2)
+        return known if known is not None and self.flip(0.7) else self.chance.choice((1, had, 1 << 60))
 
     def some(self, letters: bytes, share=0.2) -> list:
         return [(letter.to_bytes(1, "big"), b"") for letter in letters if self.flip(share)]
