@@ -25,25 +25,21 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.mxkvd:
         os.environ["MXKVD"] = arguments.mxkvd
-    from fuzzer import PLANS, UNASKED
-    from runs import run_session
+    from fuzzer import UNASKED  # reads MXKVD
+    from runs import NAMES, run
 
-    plans = [plan for plan in PLANS if arguments.plan in plan.name]
+    names = [name for name in NAMES if arguments.plan in name]
+    excluded = (() if arguments.ask_all else UNASKED) + tuple(arguments.exclude.split(","))
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
     begin, failures, requests = time.monotonic(), 0, 0
-    while time.monotonic() < begin + arguments.seconds:
-        plan = plans[seed % len(plans)]
-        left = begin + arguments.seconds - time.monotonic()
-        started = time.monotonic()
-        failure, counted = run_session(plan, seed, min(arguments.session, left), (() if arguments.ask_all else UNASKED) + tuple(arguments.exclude.split(",")))
-        requests += counted
-        print(f"seed {seed}, {plan.name}: {counted} requests in {time.monotonic() - started:.1f} s"
-              + (", FAILED" if failure else ""), flush=True)
-        if failure:
-            failures += 1
-            print(failure, flush=True)
-            if not arguments.keep_going:
-                break
+    while (passed := time.monotonic() - begin) < arguments.seconds and (failures == 0 or arguments.keep_going):
+        name = names[seed % len(names)]
+        outcome = run(name, seed, min(arguments.session, arguments.seconds - passed), excluded)
+        requests += outcome.requests
+        failures += outcome.failure is not None
+        print(f"seed {seed}, {name}: {outcome.requests} requests, {'FAILED' if outcome.failure else 'right'}", flush=True)
+        for line in [*outcome.log, *([outcome.failure] if outcome.failure else [])]:
+            print(line, flush=True)
         seed += 1
     print(f"{requests} requests in {time.monotonic() - begin:.0f} s, {failures} failures")
     return 1 if failures else 0

@@ -1,30 +1,93 @@
-"""One session from its start to the judgement of its daemon, and what is told of one that failed."""
+"""One session from its start to the judgement of its daemon, and what is told of one that failed.
 
+run(name, seed, seconds) is for all kinds of sessions: the plans of fuzzer.py by their names, EVICTING, and BESIDE.
+"""
+
+import contextlib
+import time
+
+import beside
+import evicting
 from client import Failure
 from common import Server, ServerFailure
-from fuzzer import UNASKED, Session
+from fuzzer import PLANS, UNASKED, Session
 from shrink import shrink
 
+EVICTING = "evicting"
+BESIDE = "beside memcached"
+NAMES = [plan.name for plan in PLANS] + [EVICTING, BESIDE]
+_FAILURES = (Failure, ServerFailure, TimeoutError, ConnectionError)
 
-def run_session(plan, seed: int, seconds: float, excluded=UNASKED) -> tuple:
-    """(what failed, or None; number of requests)."""
-    server = Server(plan.options()).start()
-    session = None
+
+class Outcome:
+    """`failure`: what was wrong, or None; `log`: what the daemon logged as an error; `left_out`: names of differences met."""
+
+    def __init__(self):
+        self.failure, self.requests, self.log, self.left_out = None, 0, [], set()
+
+
+def run(name: str, seed: int, seconds: float, excluded=UNASKED) -> Outcome:
+    plan = next((plan for plan in PLANS if plan.name == name), None)
+    outcome = Outcome()
+    with contextlib.ExitStack() as cleanup:
+        try:
+            if plan is not None:
+                _run_plan(plan, seed, seconds, excluded, outcome, cleanup)
+            else:
+                (_run_evicting if name == EVICTING else _run_beside)(seed, seconds, outcome, cleanup)
+        except _FAILURES as failure:
+            outcome.failure = f"seed {seed}, {name!r}\n{failure}"
+            if plan is not None and isinstance(failure, Failure):
+                outcome.failure += "\n" + shrink(plan, failure)
+    return outcome
+
+
+def _start(server: Server, outcome: Outcome, cleanup) -> Server:
+    cleanup.callback(server.kill)
+    cleanup.callback(lambda: server.process and _keep_errors(server, outcome))
+    return server
+
+
+def _keep_errors(server: Server, outcome: Outcome) -> None:
+    outcome.log += [line for line in server.log().splitlines() if " error " in line]
+
+
+def _stop(server: Server, outcome: Outcome) -> None:
+    _keep_errors(server, outcome)
+    server.stop()
+
+
+def _run_plan(plan, seed, seconds, excluded, outcome, cleanup) -> None:
+    server = _start(Server(plan.options()).start(), outcome, cleanup)
+    session = Session(plan, seed, server, excluded)
+    cleanup.callback(session.close)
     try:
-        session = Session(plan, seed, server, excluded)
         session.run(seconds)
-        session.close()
-        server.stop()
-        return None, session.requests
-    except (Failure, ServerFailure, TimeoutError, ConnectionError) as failure:
-        log = server.log() if server.process is not None else ""
-        rounds = session.rounds if session else 0
-        text = (f"seed {seed}, plan {plan.name!r}, round {rounds}\n{failure}\n"
-                + "\n".join(line for line in log.splitlines()[-8:] if " info " not in line))
-        if isinstance(failure, Failure) and session:
-            text += "\n" + shrink(plan, failure)
-        return text, session.requests if session else 0
     finally:
-        if session:
-            session.close()
-        server.kill()
+        outcome.requests = session.requests
+    session.close()
+    _stop(server, outcome)
+
+
+def _run_evicting(seed, seconds, outcome, cleanup) -> None:
+    server = _start(evicting.small_server(), outcome, cleanup)
+    _rounds(evicting.EvictingSession(seed, server), seconds, outcome, cleanup)
+    _stop(server, outcome)
+
+
+def _run_beside(seed, seconds, outcome, cleanup) -> None:
+    ours, theirs = (_start(server, outcome, cleanup) for server in beside.servers())
+    session = beside.BesideSession(seed, ours, theirs)
+    _rounds(session, seconds, outcome, cleanup)
+    outcome.left_out = {why for client, _, _ in session.pairs for why in client.generator.left_out}
+    _stop(ours, outcome)
+
+
+def _rounds(session, seconds, outcome, cleanup) -> None:
+    cleanup.callback(session.close)
+    end = time.monotonic() + seconds
+    try:
+        while time.monotonic() < end:
+            session.round()
+    finally:
+        outcome.requests = session.requests

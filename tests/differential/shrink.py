@@ -29,8 +29,9 @@ class _Bench:
     def fails(self, before, ops) -> bool:
         for _ in range(_TRIES):
             self.session.ask(b"flush_all")
+            like = self.client.generator.store
             store = Store(self.plan.model_limits(), self.session.now)
-            store.ticks, store.any_uniques = self.plan.ticks, self.client.generator.store.any_uniques
+            store.ticks, store.any_uniques, store.any_reads = self.plan.ticks, like.any_uniques, like.any_reads
             client = Client(self.server.port, None, "again")
             try:
                 for part in [*(before[at:at + _AT_ONCE] for at in range(0, len(before), _AT_ONCE)), ops]:

@@ -1,5 +1,5 @@
-"""Every answer of the daemon is that of a sequential model, in random pipelines of several clients; and what memcached knows,
-it answers alike.
+"""Every answer of the daemon is that of a sequential model, in random pipelines of several clients; with too little memory but
+for what is missing; and what memcached knows, it answers alike.
 
 About 20 seconds, with MXKV_TEST_LONG=1 twenty minutes; MXKV_TEST_FUZZ_SECONDS says otherwise. The seed is 1 or MXKV_TEST_SEED.
 """
@@ -7,49 +7,27 @@ About 20 seconds, with MXKV_TEST_LONG=1 twenty minutes; MXKV_TEST_FUZZ_SECONDS s
 import os
 import unittest
 
-from common import LONG, SANITIZED, Connection, environment
-from differences import NAMES
-from fuzzer import PLANS
-from runs import run_session
+import beside
+from common import LONG, environment, scaled
+from differences import NAMES as KNOWN_DIFFERENCES
+from runs import BESIDE, NAMES, run
 
 _SECONDS = float(os.environ.get("MXKV_TEST_FUZZ_SECONDS", 1200 if LONG else 18))
 _SEED = int(os.environ.get("MXKV_TEST_SEED", 1))
+_SESSION_AT_MOST = 20         # seconds; a new one has a new seed, and a daemon without a past
 
 
 class SessionsTest(unittest.TestCase):
     def test_every_answer_is_that_of_a_sequential_server(self):
-        count = len(PLANS) * max(1, int(_SECONDS / 60))
-        for number in range(count):
-            plan = PLANS[number % len(PLANS)]
-            with self.subTest(plan=plan.name, seed=_SEED + number):
-                failure, requests = run_session(plan, _SEED + number, 0.8 * _SECONDS / count)
-                self.assertIsNone(failure)
-                self.assertGreater(requests, 0)
-
-
-@unittest.skipIf(environment.MEMCACHED is None or SANITIZED, "memcached is not installed, or the daemon is slow")
-class BesideMemcachedTest(unittest.TestCase):
-    def test_both_answer_as_the_model(self):
-        import beside
-        ours, theirs = beside.servers()
-        self.addCleanup(ours.kill)
-        self.addCleanup(theirs.kill)
-        left_out, requests = set(), 0
-        for seed in range(_SEED, _SEED + max(3, int(_SECONDS / 6))):
-            for server in (ours, theirs):
-                connection = Connection(server.port)
-                connection.ask(b"flush_all")
-                connection.close()
-            session = beside.BesideSession(seed, ours, theirs)
-            for _ in range(25):
-                session.round()
-            session.close()
-            requests += session.requests
-            left_out |= {why for client, _, _ in session.pairs for why in client.generator.left_out}
-        self.assertGreater(requests, 1000)
-        self.assertLessEqual(left_out, {*NAMES, *beside.DIFFERENCES}, "what is not sent has a name")
-        ours.stop()
-        theirs.stop()
+        names = [name for name in NAMES if name != BESIDE or environment.MEMCACHED is not None]
+        rounds = 1 + int(_SECONDS / len(names) / _SESSION_AT_MOST)
+        for number in range(rounds * len(names)):
+            name, seed = names[number % len(names)], _SEED + number
+            with self.subTest(name, seed=seed):
+                outcome = run(name, seed, _SECONDS / rounds / len(names))
+                self.assertIsNone(outcome.failure)
+                self.assertGreater(outcome.requests, scaled(100))
+                self.assertLessEqual(outcome.left_out, {*KNOWN_DIFFERENCES, *beside.DIFFERENCES}, "what is not sent has a name")
 
 
 if __name__ == "__main__":
