@@ -12,7 +12,7 @@ import sys
 import time
 
 import soak
-from harness import LONG, SANITIZED, Connection, Options, OwnServerCase, Threads, environment, mxkv_only, patience
+from harness import LONG, SANITIZED, Options, OwnServerCase, Threads, environment, mxkv_only, patience, wait_for
 
 _KIB = 1 << 10
 _MIB = 1 << 20
@@ -72,7 +72,12 @@ class Soak:
 
     def empty(self) -> None:
         """What has a time to live expires; the rest is deleted, page by page."""
+        # A sweep comes behind all other work, and under load eviction may be first: there is something for it now.
+        self.client.send(b"".join(b"set last%d 0 2 1 noreply\r\n1\r\n" % i for i in range(1000)) + b"mn\r\n")
+        self.assertEqual(self.client.line(), b"MN")
+        swept = int(self.client.stats()["crawler_reclaimed"])
         self.client.ask(b"debugtime %d" % (1000 * soak.SWEEP_S))
+        wait_for(lambda: int(self.client.stats()["crawler_reclaimed"]) > swept, "a sweep for expired items", 60)
         cursor = b""
         while True:
             line = self.client.ask(b"mx -" + cursor)
@@ -140,7 +145,7 @@ class Soak:
         lines = [f"{self.server.cpu_ticks() - ticks} ticks of CPU in a second", self.server.log()[-2000:]]
         for number in range(2 * self.options.workers):
             try:
-                found = Connection(self.server.port, timeout=soak.ANSWER_S).stats(b"runtime")
+                found = self.connect(timeout=soak.ANSWER_S).stats(b"runtime")
                 lines.append(", ".join(f"{name} {value}" for name, value in found.items() if value not in ("0", "off")))
             except OSError as error:
                 lines.append(f"client {number}: {error!r}")
@@ -160,7 +165,7 @@ class Soak:
                 print(f"part {part + 1} of {parts}: {tally.stored_bytes // _MIB} MiB stored, longest wait {tally.longest_s:.3f} s, "
                       f"clients' pause {tally.pause_s:.3f} s; then RSS {now['rss'] // _MIB} MiB, tasks {now['tasks'] // _MIB} MiB, "
                       f"nodes {now['live_index'] // _KIB} KiB, leaves unlinked {now['leaves_unlinked']}, waits "
-                      f"{now['unlink_waits']}", file=sys.stderr, flush=True)
+                      f"{now['unlink_waits']}, expired {now['crawler_reclaimed']}, evicted {now['evictions']}", file=sys.stderr, flush=True)
 
 
 _CLOCK = (("server.debug_time", "true"),)
