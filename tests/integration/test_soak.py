@@ -10,6 +10,7 @@ is deleted or expires, and the memory of nodes, items, tasks and retired objects
 
 import sys
 import time
+import unittest
 
 import soak
 from harness import LONG, SANITIZED, Options, OwnServerCase, Threads, environment, mxkv_only, patience, wait_for
@@ -184,3 +185,11 @@ class SoakTwoWorkersTest(Soak, OwnServerCase):
 @mxkv_only("ranges, batches, and a clock that can be moved")
 class SoakFourWorkersTest(Soak, OwnServerCase):
     options = Options(workers=4, memory_mib=_LIMIT_MIB, settings=_CLOCK)
+
+
+@mxkv_only("ranges, batches, and a clock that can be moved")
+@unittest.skipUnless(environment.SOAK_S, "by hand: MXKV_SOAK_S")
+class SoakBoundTest(Soak, OwnServerCase):
+    """Where writers of a node run on one worker: many more tasks wait, which take memory."""
+    options = Options(workers=2, memory_mib=_LIMIT_MIB, settings=_CLOCK + (("index.leaves", "optimistic_scheduling"),
+                                                                          ("index.inner", "optimistic_scheduling")))
