@@ -1,6 +1,7 @@
 #include "runtime/scheduler/worker.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "runtime/scheduler/runtime.hpp"
 
@@ -377,7 +378,11 @@ void Worker::run() {
   std::uint32_t idle_rounds = 0;
   while (!runtime_.stopping()) {
     const std::uint64_t ended_before = ended_;
+    const std::uint64_t retries_before = counters_.retries.load(std::memory_order_relaxed);
     const bool busy = step();
+    if (ended_ == ended_before && counters_.retries.load(std::memory_order_relaxed) != retries_before) {
+      std::this_thread::yield();  // what they wait for may be with a worker that was preempted
+    }
     // Where nothing ends and tasks wait for later, there is time to sleep a little.
     if (busy && (later_.empty() || ended_ != ended_before)) {
       idle_rounds = 0;
