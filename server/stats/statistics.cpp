@@ -212,7 +212,7 @@ void Statistics::general(StatText& text) {
   text.add("expired_unfetched", now.store[static_cast<std::size_t>(counter::expired_unfetched)]);
   text.add("crawler_reclaimed", now.store[static_cast<std::size_t>(counter::swept_items)]);
   text.add("lru_crawler_starts", store_.sweep().sweeps());
-  const ExpirySweep::Present present = store_.sweep().estimate_present(runtime_.clock().steady_us());
+  const ExpiredPresent::Estimate present = store_.expired_present().estimate();
   text.add("expired_present_items", present.items);
   text.add("expired_present_bytes", present.bytes);
   text.add("log_watchers", store_.watch_hub().watchers());

@@ -40,6 +40,10 @@ class ExpirySweep {
   }
   /// When the next look may find something to do (us since the epoch); kNever while there is nothing.
   [[nodiscard]] std::uint64_t wake_at_us() const noexcept { return next_us_.load(std::memory_order_relaxed); }
+  /// Whether any item is to expire, as far as is known.
+  [[nodiscard]] bool expects() const noexcept {
+    return wake_at_us() != kNever || running_.load(std::memory_order_relaxed);
+  }
   /// There is something to look for from then on.
   void expect(std::uint64_t at_us) noexcept;
 

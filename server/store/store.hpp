@@ -14,6 +14,7 @@
 #include "protocol/request.hpp"
 #include "server/store/batch.hpp"
 #include "server/store/dump_progress.hpp"
+#include "server/store/expired_present.hpp"
 #include "server/store/expiry.hpp"
 #include "server/store/expiry_sweep.hpp"
 #include "server/store/item_builder.hpp"
@@ -72,6 +73,7 @@ class Store {
   void maintain(runtime::Worker& worker) {
     WorkerContext& own = context(worker.id());
     sweep_.look(worker);
+    expired_present_.look(worker);
     if (evacuates_) {
       own.evacuation.look(*this, worker);
     }
@@ -105,6 +107,7 @@ class Store {
   void discard_waiting(runtime::Runtime& runtime) noexcept;
   [[nodiscard]] ExpirySweep& sweep() noexcept { return sweep_; }
   [[nodiscard]] const ExpirySweep& sweep() const noexcept { return sweep_; }
+  [[nodiscard]] const ExpiredPresent& expired_present() const noexcept { return expired_present_; }
   [[nodiscard]] const FlushPoints& flush_points() const noexcept { return flush_points_; }
   /// When the first item expires (us) of those stored since the last call; ExpirySweep::kNever if none does.
   [[nodiscard]] std::uint64_t take_first_expiry() noexcept;
@@ -129,6 +132,7 @@ class Store {
   FlushPoints flush_points_;
   WatchHub watch_hub_;
   ExpirySweep sweep_{*this};
+  ExpiredPresent expired_present_{*this};
   bool evicts_;
   std::atomic<bool> giving_back_{false};
   std::atomic<std::uint64_t> last_eviction_ns_{0};
