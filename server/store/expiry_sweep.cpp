@@ -23,8 +23,6 @@ constexpr std::uint64_t kMostLateUs = 600 * kUsPerSecond;
 /// What one leaf holds.
 struct ExpiryOfLeaf {
   Due due;
-  std::uint64_t items = 0;  ///< expired
-  std::uint64_t bytes = 0;
 };
 
 /// Removes what has expired of one leaf, and notes when the next one will.
@@ -48,8 +46,6 @@ class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, 
                 runtime::Worker& worker) const {
     const Item& item = *ItemRecord::item(value);
     if (!is_live(item, worker)) {
-      ++leaf.items;
-      leaf.bytes += item.memory_bytes();
       return verdict::erase;
     }
     if (const std::uint32_t expiry = item.expiry(); expiry != 0) {
@@ -80,7 +76,6 @@ class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, 
   }
   void judged(const ExpiryOfLeaf& found, runtime::Worker& /*worker*/) noexcept { found_ = found; }
   step finished(runtime::Worker& worker) {
-    sweep_.removed(found_.items, found_.bytes);
     if (!found_.due.never()) {
       sweep_.expect(worker.now_us() + found_.due.seconds_left(worker.now_us() / kUsPerSecond) * kUsPerSecond);
     }
@@ -165,10 +160,7 @@ void ExpirySweep::begin(runtime::Worker& worker) {
   }
   const std::uint64_t planned_us = next_us_.exchange(kNever, std::memory_order_relaxed);
   if (!resumes_) {
-    before_us_.store(begun_us_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     begun_us_.store(now_us, std::memory_order_relaxed);
-    items_.store(0, std::memory_order_relaxed);
-    bytes_.store(0, std::memory_order_relaxed);
     sweeps_.fetch_add(1, std::memory_order_relaxed);
     soonest_ = {};
     first_us_ = store_.take_first_expiry();
@@ -180,11 +172,6 @@ void ExpirySweep::begin(runtime::Worker& worker) {
   auto* const task = worker.create<SweepTask>(store_.tree(), hand_, *this);
   task->annotate(runtime::priority::low);
   task->start(worker);
-}
-
-void ExpirySweep::removed(std::uint64_t items, std::uint64_t bytes) noexcept {
-  items_.fetch_add(items, std::memory_order_relaxed);
-  bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void ExpirySweep::ended(std::string_view key, bool exhausted, std::uint64_t now_us) noexcept {
@@ -204,20 +191,6 @@ void ExpirySweep::ended(std::string_view key, bool exhausted, std::uint64_t now_
   while (next_us < known && !next_us_.compare_exchange_weak(known, next_us, std::memory_order_relaxed)) {
   }
   running_.store(false, std::memory_order_release);
-}
-
-ExpirySweep::Present ExpirySweep::estimate_present(std::uint64_t now_us) const noexcept {
-  const std::uint64_t begun = begun_us_.load(std::memory_order_relaxed);
-  const std::uint64_t before = before_us_.load(std::memory_order_relaxed);
-  if (before == 0 || begun <= before || now_us <= begun) {
-    return {};
-  }
-  const double part =
-      std::min(1.0, static_cast<double>(now_us - begun) / static_cast<double>(begun - before));
-  const auto of = [part](const std::atomic<std::uint64_t>& found) {
-    return static_cast<std::uint64_t>(part * static_cast<double>(found.load(std::memory_order_relaxed)));
-  };
-  return {of(items_), of(bytes_)};
 }
 
 }  // namespace mxkv::server

@@ -47,12 +47,6 @@ class ExpirySweep {
   /// There is something to look for from then on.
   void expect(std::uint64_t at_us) noexcept;
 
-  /// What has expired and is still there, by what the last sweep found in the time before it: an estimate.
-  struct Present {
-    std::uint64_t items = 0;
-    std::uint64_t bytes = 0;
-  };
-  [[nodiscard]] Present estimate_present(std::uint64_t now_us) const noexcept;
   [[nodiscard]] std::uint64_t sweeps() const noexcept { return sweeps_.load(std::memory_order_relaxed); }
 
   // For the sweep's tasks.
@@ -61,7 +55,6 @@ class ExpirySweep {
   [[nodiscard]] bool wants(index::Due due) const noexcept { return all_ || due.reached(begun_us_ / kUsPerS); }
   void passed(index::Due due) noexcept { soonest_ = due.or_sooner(soonest_); }
   [[nodiscard]] bool slice_over(std::uint64_t now_ns) const noexcept { return now_ns >= slice_end_ns_; }
-  void removed(std::uint64_t items, std::uint64_t bytes) noexcept;
   /// The slice is over: at this key, or (`exhausted`) with the sweep.
   void ended(std::string_view key, bool exhausted, std::uint64_t now_us) noexcept;
 
@@ -83,10 +76,7 @@ class ExpirySweep {
   index::Due soonest_;               ///< of leaves that were passed
   std::uint64_t slice_end_ns_ = 0;
 
-  std::atomic<std::uint64_t> begun_us_{0};   // relaxed, as all below: for statistics, and the sweep's own
-  std::atomic<std::uint64_t> before_us_{0};  ///< begin of the sweep before
-  std::atomic<std::uint64_t> items_{0};      ///< removed by this sweep
-  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t> begun_us_{0};  // relaxed, as all below: for statistics, and the sweep's own
   std::atomic<std::uint64_t> sweeps_{0};
 };
 
