@@ -3,8 +3,9 @@ counted; and when descriptors are free again clients are served again.
 """
 
 import resource
+import unittest
 
-from harness import DaemonCase, mxkv_only, wait_for
+from harness import DaemonCase, SANITIZED, mxkv_only, wait_for
 
 _DESCRIPTORS = 40
 _CLIENTS = 60
@@ -13,6 +14,7 @@ _ENDS = "connections are accepted again"
 
 
 @mxkv_only("memcached leaves them waiting")
+@unittest.skipIf(SANITIZED, "a sanitizer needs descriptors of its own (pipes) to look at memory")
 class DescriptorsTest(DaemonCase):
     def start_short(self, *arguments, **options) -> None:
         def limit():
