@@ -20,7 +20,7 @@ DIFFERENCES = {
     "binary keys": "1.6.18 forgets that a key came in base64 when the item is appended to",
     "time of ma": "T of ma is given to the old item in 1.6.18 where the number gets longer",
     "compare of texts": "an item whose value is empty or long is no number to memcached before it looks at C",
-    "read marks": "incr and decr leave an item unread in 1.6.18",
+    "marks of numbers": "incr and decr leave an item unread, and neither stale nor owed, in 1.6.18",
     "errors": "some error lines were worded anew after 1.6.18",
 }
 _OWN = (b"mb ", b"mr ", b"mc ", b"mx ", b"mt ", b"scan", b"pscan")
@@ -54,7 +54,7 @@ class SharedGenerator(Generator):
         if not is_text(op.key) or b"b" in words[2:]:
             return "binary keys"
         if words[0] == b"me" or words[0] == b"mg" and b"h" in words[2:]:
-            return "read marks"
+            return "marks of numbers"
         if words[0] in (b"incr", b"decr", b"ma"):
             return self._difference_of_numbers(op, words)
         if op.wire in (b"\r\n", b"get\r\n", b"mg\r\n") or words[0] == b"version" or line.startswith((b"mg k q q", b"get kkk")):
@@ -69,6 +69,8 @@ class SharedGenerator(Generator):
         item = self.store.items.get(op.key)
         if item is not None and not 0 < len(item.value) <= 20 and any(word[:1] == b"C" for word in words[2:]):
             return "compare of texts"
+        if item is not None and (item.stale or item.won):
+            return "marks of numbers"
         number = classic.number_of(item) if item is not None else None
         if number is not None:
             delta = int(words[2]) if words[0] != b"ma" else next((int(word[1:]) for word in words[2:] if word[:1] == b"D"), 1)

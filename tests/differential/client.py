@@ -40,13 +40,13 @@ class Client:
         self.set_plan(*self.generator.pipeline(length))
 
     def weave(self, chance, requests) -> None:
-        """Requests for keys of all, in their order, somewhere among the others; some of them in one piece."""
+        """Pairs (Op, expected reply), in their order, somewhere among the others; some of them in one piece."""
         begin = chance.randrange(len(self.ops) + 1)
         last = begin if chance.random() < 0.5 else len(self.ops)
         places = sorted(chance.randint(begin, last) for _ in requests)
-        for place, request in reversed(list(zip(places, requests))):
-            self.ops.insert(place, request.op)
-            self.expected.insert(place, [request.taken])
+        for place, (op, expected) in reversed(list(zip(places, requests))):
+            self.ops.insert(place, op)
+            self.expected.insert(place, expected)
         self._set_wire()
 
     def set_plan(self, ops, expected) -> None:

@@ -7,7 +7,6 @@ INTEGRATION = Path(__file__).resolve().parents[1] / "integration"
 if str(INTEGRATION) not in sys.path:
     sys.path.insert(0, str(INTEGRATION))
 
-from harness import Closed, Connection, LONG, Options, SANITIZED, Server, ServerFailure, environment, patience, scaled  # noqa: E402
+from harness import Closed, Connection, LONG, Options, Server, ServerFailure, environment, patience  # noqa: E402
 
-__all__ = ["Closed", "Connection", "INTEGRATION", "LONG", "Options", "SANITIZED", "Server", "ServerFailure", "environment",
-           "patience", "scaled"]
+__all__ = ["Closed", "Connection", "LONG", "Options", "Server", "ServerFailure", "environment", "patience"]

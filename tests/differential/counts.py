@@ -3,17 +3,13 @@
 import re
 
 from classic import Op
+from keyspace import is_text
 from meta import shown_key
 from pages import Estimate
-from ranges import TOO_MANY, Range, line_of, tally
+from ranges import TOO_MANY, Range, line_of, opaque, tally
 from replies import CursorHole
 
-_UNPRINTABLE = b"\x00 \r\n"
 _LARGEST_KEY_BYTES = 250
-
-
-def _opaque(flags) -> bytes:
-    return b" O" + flags.by_letter[b"O"] if b"O" in flags else b""
 
 
 class Group:
@@ -43,8 +39,8 @@ def _run_count(store, where, flags):
         return TOO_MANY
     text = tally(store, keys, flags)
     if b"X" in flags or b"e" in flags or b"M" in flags:
-        return b"HD" + text + _opaque(flags) + b"\r\n"
-    return [Estimate(text, _opaque(flags))]
+        return b"HD" + text + opaque(flags) + b"\r\n"
+    return [Estimate(text, opaque(flags))]
 
 
 def _group_of(key, behind: int, delimiter: bytes) -> bytes:
@@ -73,15 +69,15 @@ def _prefixes(store, where, flags):
         else:
             singles, single_bytes, last = singles + 1, single_bytes + size, key
     for group, items, size in groups:
-        printable = not any(byte in _UNPRINTABLE for byte in group)
+        printable = is_text(group)
         pieces.append(b"HD k" + shown_key(group, not printable))
         if not names_only:
             pieces.append(Group(items, size, exact))
-        pieces.append(_opaque(flags) + b"\r\n")
+        pieces.append(opaque(flags) + b"\r\n")
     pieces.append(b"EN A%d K%d B%d" % (len(groups), singles, single_bytes))
     if more:
         pieces += [b" G", CursorHole(store, None)] if last is None else [b" G", CursorHole(store, where.behind(last))]
-    return pieces + [_opaque(flags) + b"\r\n"]
+    return pieces + [opaque(flags) + b"\r\n"]
 
 
 def count(where: Range, flags, resumed=None) -> Op:

@@ -12,7 +12,7 @@ from common import Options, Server
 from keyspace import KeySpace
 from meta import Flags
 from model import Limits, Store
-from pages import _END, _ITEM
+from pages import END_LINE, ITEM_LINE
 from ranges import Range, read
 from replies import match_one
 from single_keys import SingleKeyRequests
@@ -92,13 +92,13 @@ class _Follower:
 
     def _page(self, op) -> bool:
         where, shown = op.args[0], []
-        while item := _ITEM.match(self.received, self.at):
+        while item := ITEM_LINE.match(self.received, self.at):
             self.at = item.end() + int(item[1]) + 2
-            key = base64.b64decode(item[2]) if item[3] == b" b" else item[2]
+            key = base64.b64decode(item[2]) if item[3].startswith(b" b") else item[2]
             if key not in self.store.items or self.received[item.end():self.at - 2] != self.store.items[key].value:
                 return False
             shown.append(key)
-        end = _END.match(self.received, self.at)
+        end = END_LINE.match(self.received, self.at)
         if end is None or shown != sorted(set(shown)) or int(end[1]) != len(shown):
             return False
         self.at = end.end()

@@ -21,7 +21,6 @@ def main() -> int:
     parser.add_argument("--mxkvd", default=None, help="path of the daemon")
     parser.add_argument("--keep-going", action="store_true", help="other sessions after one that failed")
     parser.add_argument("--ask-all", action="store_true", help="what is left out otherwise, too: UNASKED in fuzzer.py")
-    parser.add_argument("--exclude", default="")
     arguments = parser.parse_args()
     if arguments.mxkvd:
         os.environ["MXKVD"] = arguments.mxkvd
@@ -29,7 +28,7 @@ def main() -> int:
     from runs import NAMES, run
 
     names = [name for name in NAMES if arguments.plan in name]
-    excluded = (() if arguments.ask_all else UNASKED) + tuple(arguments.exclude.split(","))
+    excluded = () if arguments.ask_all else UNASKED
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
     begin, failures, requests = time.monotonic(), 0, 0
     while (passed := time.monotonic() - begin) < arguments.seconds and (failures == 0 or arguments.keep_going):

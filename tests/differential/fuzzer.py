@@ -12,11 +12,11 @@ import time
 
 from client import Client, Failure, run_all
 from common import Connection, Options, Server
+from counters import Counter
 from generator import Generator
 from keyspace import MINGLED, KeySpace
-from meta import Flags
 from model import LONG, Limits, Store
-from pages import _END, _ITEM
+from pages import END_LINE, ITEM_LINE
 from shared import Group
 
 
@@ -69,7 +69,7 @@ class Session:
         self.plan, self.seed = plan, seed
         self.chance = random.Random(f"{seed} {plan.name}")
         self.server = server or Server(plan.options()).start()
-        self.rounds = self.requests = self.answers = 0
+        self.rounds = self.requests = 0
         self.control = Connection(self.server.port, timeout=60)
         self._stop_the_clock()
         self.clients, self.noise = [], None
@@ -81,7 +81,10 @@ class Session:
             chance = random.Random(f"{seed} {plan.name} {number}")
             generator = Generator(chance, store, space, self.version, alone, plan.runs, excluded)
             self.clients.append(Client(self.server.port, generator, space.letter.decode()))
-        self.groups = [Group(name, count, plan.model_limits(), self.now, plan.ticks, "reads" not in excluded) for name, count in ((b"a", 1), (b"b", 2), (b"c", 3))]
+        self.groups = [Group(name, count, plan.model_limits(), self.now, plan.ticks, "reads" not in excluded)
+                       for name, count in ((b"a", 1), (b"b", 2), (b"c", 3))]
+        self.counters = [Counter(client.generator.space.letter, "reads" not in excluded) for client in self.clients]
+        self._restore_counters()
         if plan.noise:
             self.noise = Client(self.server.port, None, "noise")
 
@@ -117,7 +120,6 @@ class Session:
         run_all(active)
         for client in self.clients:
             client.check()
-            self.answers += len(client.received)
         self._judge(asked)
         self.between()
 
@@ -127,8 +129,13 @@ class Session:
         for group in self.groups:
             requests = [[group.request(self.chance) for _ in range(self.chance.randrange(5))] for _ in self.clients[:3]]
             for client, mine in zip(self.clients, requests):
-                client.weave(self.chance, mine)
+                client.weave(self.chance, [(request.op, [request.taken]) for request in mine])
             asked.append((group, requests))
+        for counting, counter in zip(self.clients, self.counters):
+            counting.weave(self.chance, counter.count(self.chance))
+            for client in self.clients:
+                if client is not counting:
+                    client.weave(self.chance, counter.read(self.chance, {}))
         return asked
 
     def _judge(self, asked: list) -> None:
@@ -151,6 +158,7 @@ class Session:
             self.ask(b"flush_all")
             for store in self.stores():
                 store.clear()
+            self._restore_counters()
         elif kind < 0.13:
             delay = LONG if self.plan.ticks else self.chance.choice((2, 3, 5))
             self.ask(b"flush_all %d" % delay)
@@ -175,6 +183,12 @@ class Session:
         self.now += seconds
         for store in self.stores():
             store.advance(seconds)
+        self._restore_counters()
+
+    def _restore_counters(self) -> None:
+        if len(self.counters) > 1:
+            for counter in self.counters:
+                counter.restore(self.control)
 
     def stores(self) -> list:
         return [client.generator.store for client in self.clients] + [state for group in self.groups for state in group.states]
@@ -209,9 +223,9 @@ class Session:
         items = []
         while True:
             line = self.control.line() + b"\r\n"
-            if end := _END.fullmatch(line):
+            if end := END_LINE.fullmatch(line):
                 return items, end
-            item = _ITEM.fullmatch(line)
+            item = ITEM_LINE.fullmatch(line)
             if item is None:
                 raise Failure(f"{line!r} in a page")
             value = self.control.exactly(int(item[1]) + 2)[:-2]
@@ -257,7 +271,7 @@ def _noise(chance) -> list:
     elif kind == 2:
         ops = [b"delete %s noreply\r\n" % name for name in names]
     elif kind == 3:
-        ops = [b"mx z p q%s\r\n" % chance.choice((b"", b" X")), b"mr z p A50\r\n" * 0]
+        ops = [b"mx z p q%s\r\n" % chance.choice((b"", b" X"))]
     else:
         ops = [b"set %s 0 0 2 noreply\r\nno\r\ndelete %s noreply\r\n" % (name, name) for name in names]
     return [_Raw(b"".join(ops))]

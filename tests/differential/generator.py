@@ -16,11 +16,13 @@ from model import LONG
 from ranges import Range
 from single_keys import SingleKeyRequests
 
-_FILLER = [(b"version\r\n", None), (b"verbosity 0\r\n", b"OK\r\n"), (b"mn\r\n", b"MN\r\n"), (b"mn x\r\n", b"MN\r\n"), (b"foo bar\r\n", b"ERROR\r\n"),
-           (b"\r\n", classic.BAD), (b"get\r\n", classic.BAD), (b"mg\r\n", b"ERROR\r\n"), (b"get " + b"k" * 251 + b"\r\n", classic.BAD),
-           (b"set k x 0 3\r\nabc\r\n", classic.BAD), (b"mb 0\r\n", b"HD\r\n"), (b"mg k q q\r\n", b"CLIENT_ERROR duplicate flag\r\n"),
-           (b"mr a p Hb\r\n", b"CLIENT_ERROR p goes with none of H i o\r\n"), (b"mx a r\r\n", b"CLIENT_ERROR mx goes forward only\r\n"),
-           (b"scan cursor=abc 5\r\n", b"CLIENT_ERROR bad cursor\r\n"), (b"mb 1\r\nget x\r\n", b"EX 1 CLIENT_ERROR not allowed in a batch\r\n")]
+_FILLER = [
+    (b"version\r\n", None), (b"verbosity 0\r\n", b"OK\r\n"), (b"mn\r\n", b"MN\r\n"), (b"mn x\r\n", b"MN\r\n"), (b"mb 0\r\n", b"HD\r\n"),
+    (b"foo bar\r\n", b"ERROR\r\n"), (b"\r\n", classic.BAD), (b"get\r\n", classic.BAD), (b"mg\r\n", b"ERROR\r\n"),
+    (b"get " + b"k" * 251 + b"\r\n", classic.BAD), (b"set k x 0 3\r\nabc\r\n", classic.BAD),
+    (b"mg k q q\r\n", b"CLIENT_ERROR duplicate flag\r\n"), (b"mr a p Hb\r\n", b"CLIENT_ERROR p goes with none of H i o\r\n"),
+    (b"mx a r\r\n", b"CLIENT_ERROR mx goes forward only\r\n"), (b"scan cursor=abc 5\r\n", b"CLIENT_ERROR bad cursor\r\n"),
+    (b"mb 1\r\nget x\r\n", b"EX 1 CLIENT_ERROR not allowed in a batch\r\n")]
 
 
 class Generator(SingleKeyRequests):
@@ -31,7 +33,6 @@ class Generator(SingleKeyRequests):
         self.version_line, self.runs, self.excluded = version_line, runs, excluded
         self.store.any_uniques, self.store.any_reads = "batch-uniques" in excluded, "reads" in excluded
         self.ops, self.expected = [], []
-        self.written = set()
         self.scenes = [(12, self.talk), (6, self.fill), (6, self.clear), (4, self.remove), (8, self.read), (4, self.count), (2, self.touch),
                        (5, self.batch), (3, self.get_many), (2, self.filler), (3, self.go_on), (1, self.too_large), (2, self.fill_again)]
         if alone:
@@ -46,24 +47,11 @@ class Generator(SingleKeyRequests):
         return self.ops, self.expected
 
     def emit(self, op) -> None:
-        if "dependent-writes" in self.excluded:
-            self._keep_apart(op)
         wins = self.store.wins
         self.ops.append(op)
         self.expected.append(op.expect(self.store))
         if "wins" in self.excluded and wins != self.store.wins and op.wire.startswith(b"mg"):
             self.emit(classic.fixed(b"verbosity 0\r\n", b"OK\r\n"))
-
-    def _keep_apart(self, op) -> None:
-        """A barrier before a write of a key that was written since the last one."""
-        if op.wire.startswith((b"verbosity", b"mb", b"mx", b"mt", b"flush_all")):
-            self.written.clear()
-        elif not op.wire.startswith((b"get", b"me", b"mr", b"mc", b"scan", b"pscan")):
-            if op.key in self.written:
-                self.emit(classic.fixed(b"verbosity 0\r\n", b"OK\r\n"))
-            self.written.add(op.key)
-
-    # --- One key ---
 
     def talk(self) -> None:
         """A few keys, of which each request depends on the one before it."""
@@ -157,9 +145,8 @@ class Generator(SingleKeyRequests):
 
     def look_out_of(self, keys) -> None:
         """Pages without a far bound, from where nothing is left."""
-        if "locked-pages" not in self.excluded:
-            pairs = [(b"X", b"")] * self.flip(0.8) + [(b"A", b"%d" % self.chance.choice((1, 2, 20)))]
-            self.emit(ranges.read(Range(self.chance.choice(keys), reverse=self.flip(0.5)), Flags(pairs)))
+        pairs = [(b"X", b"")] * self.flip(0.8) + [(b"A", b"%d" % self.chance.choice((1, 2, 20)))]
+        self.emit(ranges.read(Range(self.chance.choice(keys), reverse=self.flip(0.5)), Flags(pairs)))
 
     def touch(self) -> None:
         where = Range(prefix=self.space.prefix(self.chance))
@@ -190,17 +177,22 @@ class Generator(SingleKeyRequests):
         bounds = [bound for bound in (where.start, where.far, where.prefix) if bound is not None]
         encoded = not all(is_text(bound) for bound in bounds) or self.flip(0.1) and where.is_own(self.store)
         if self.flip(0.4):
-            limit = self.chance.choice((1, 5, 100, 1000, 5000))
-            where.far_in = where.far_in and where.far is not None
-            self.emit(ranges.scan(where, limit, self.chance.choice((None, None, 300)), self.flip(0.3), self.flip(0.2), self.flip(0.4), encoded,
-                                  counted=where.prefix is None and where.far is None and where.start is not None and not where.reverse and self.flip(0.5)))
+            self.scan(where, encoded)
             return
-        locks = self.flip(0.25) and ("locked-pages" not in self.excluded or where.far is not None or where.prefix is not None)
+        locks = self.flip(0.25)
         loose = not where.is_own(self.store) or locks
         pairs = self.some(b"vfst", 0.4) + ([] if loose else self.some(b"clhkq", 0.1))
         pairs += [(b"X", b"")] * locks
-        pairs += [(b"A", b"%d" % self.chance.choice((1, 7, 100)))] * self.flip(0.4) + [(b"B", b"%d" % self.chance.choice((1, 200)))] * self.flip(0.1)
+        pairs += [(b"A", b"%d" % self.chance.choice((1, 7, 100)))] * self.flip(0.4)
+        pairs += [(b"B", b"%d" % self.chance.choice((1, 200)))] * self.flip(0.1)
         self.emit(ranges.read(where, Flags(pairs)))
+
+    def scan(self, where, encoded: bool) -> None:
+        limit, size = self.chance.choice((1, 5, 100, 1000, 5000)), self.chance.choice((None, None, 300))
+        open_ended = where.prefix is None and where.far is None and where.start is not None and not where.reverse
+        where.far_in = where.far_in and where.far is not None
+        self.emit(ranges.scan(where, limit, size, self.flip(0.3), self.flip(0.2), self.flip(0.4), encoded,
+                              counted=open_ended and self.flip(0.5)))
 
     def count(self) -> None:
         where = Range(prefix=self.space.prefix(self.chance))

@@ -274,7 +274,8 @@ def _run_debug(store, key):
         return b"EN\r\n"
     name = base64.b64encode(key) if item.binary else key
     fetched = EitherHole(b"yes", b"no") if item.accessed is None or store.any_reads else b"yes" if item.accessed else b"no"
-    return [b"ME %s exp=" % name, _left(store, item.expiry), b" la=", age_hole(store.now - (item.minted if store.any_reads else item.used), store.ticks), b" cas=",
+    used = item.minted if store.any_reads else item.used
+    return [b"ME %s exp=" % name, _left(store, item.expiry), b" la=", age_hole(store.now - used, store.ticks), b" cas=",
             UniqueHole(store, key, item.version), b" fetch=", fetched, b" cls=", NumberHole(1), b" size=", NumberHole(1), b"\r\n"]
 
 

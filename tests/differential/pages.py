@@ -5,8 +5,8 @@ end before their limit, and counts that may be estimates. One's own keys are exa
 import base64
 import re
 
-_ITEM = re.compile(rb"(?:VA (\d+)|HD) k([^ \r\n]+)([^\r\n]*)\r\n")
-_END = re.compile(rb"EN A(\d+)(?: G([A-Za-z0-9+/]+=*))?(?: O[^\r\n]*)?\r\n")
+ITEM_LINE = re.compile(rb"(?:VA (\d+)|HD) k([^ \r\n]+)([^\r\n]*)\r\n")
+END_LINE = re.compile(rb"EN A(\d+)(?: G([A-Za-z0-9+/]+=*))?(?: O[^\r\n]*)?\r\n")
 _VALUE = re.compile(rb"VALUE ([^ \r\n]+) \d+ (\d+)(?: \d+)?\r\n")
 _KEY = re.compile(rb"KEY ([^ \r\n]+)\r\n")
 _BINARY = b"SERVER_ERROR binary key, use mr\r\n"
@@ -34,7 +34,7 @@ class LoosePage:
 
     def _meta(self, received: bytes, at: int) -> int:
         seen = []
-        while item := _ITEM.match(received, at):
+        while item := ITEM_LINE.match(received, at):
             at = item.end()
             key = base64.b64decode(item[2]) if item[3].startswith(b" b") else item[2]
             value = None
@@ -42,13 +42,15 @@ class LoosePage:
                 value = received[at:at + int(item[1])]
                 at += int(item[1]) + 2
             seen.append((key, value))
-        end = _END.match(received, at)
+        end = END_LINE.match(received, at)
         if end is None:
             if b"q" not in self.flags:
-                return self._fail("no EN line")
+                self.why = "no EN line"
+                return -1
             return at if self._judge(seen, True) else -1
         if int(end[1]) != len(seen):
-            return self._fail(f"EN tells {end[1]} items of {len(seen)}")
+            self.why = f"EN tells {end[1]} items of {len(seen)}"
+            return -1
         return end.end() if self._judge(seen, end[2] is None) else -1
 
     def _classic(self, received: bytes, at: int) -> int:
@@ -67,30 +69,30 @@ class LoosePage:
         # Without a cursor a page tells nothing of what may follow its last key.
         return at + 5 if received.startswith(b"END\r\n", at) and self._judge(seen, False) else -1
 
-    def _fail(self, why: str) -> int:
+    def _fail(self, why: str) -> bool:
         self.why = why
-        return -1
+        return False
 
     def _judge(self, seen: list, complete: bool) -> bool:
         keys = [key for key, _ in seen]
         if any((a <= b) if self.where.reverse else (a >= b) for a, b in zip(keys, keys[1:])):
-            return self._fail("keys out of order") > 0
+            return self._fail("keys out of order")
         for key, value in seen:
             if not self.where.within(key):
-                return self._fail(f"{key!r} is not within bounds") > 0
+                return self._fail(f"{key!r} is not within bounds")
             if key in self.own:
                 if value is not None and len(value) != self.own[key][0] or self.own[key][1] not in (None, value):
-                    return self._fail(f"{key!r} has another value") > 0
+                    return self._fail(f"{key!r} has another value")
             elif self.store.owned is None or self.store.owned(key):
-                return self._fail(f"{key!r} is not there") > 0
+                return self._fail(f"{key!r} is not there")
         if not keys and not complete:
             # An empty classic page is a whole one, or ends before a key that it cannot tell.
-            return self._fail("an empty page") > 0 if not self.classic or self.own and self.encoded else True
+            return not (self.own and self.encoded) if self.classic else self._fail("an empty page with a cursor")
         shown = set(keys)
         for key in self.own:
             passed = complete or ((key >= keys[-1]) if self.where.reverse else (key <= keys[-1]))
             if passed and key not in shown:
-                return self._fail(f"{key!r} is missing") > 0
+                return self._fail(f"{key!r} is missing")
         return True
 
 

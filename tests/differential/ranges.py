@@ -8,12 +8,12 @@ import base64
 from bisect import bisect_left, bisect_right
 
 from classic import Op, number_of, value_line
+from keyspace import is_text
 from meta import Facts, shown_key, tell
 from pages import LoosePage
 from replies import CursorHole, EitherHole
 
 TOO_MANY = b"CLIENT_ERROR too many keys in the range\r\n"
-_UNPRINTABLE = b"\x00 \r\n"
 
 
 class Range:
@@ -97,7 +97,7 @@ def _run_scan(store, where, limit, bytes_, keys_only, unique, cursor, encoded):
         if not budget.takes(len(key) + (0 if keys_only else len(item.value))):
             more = True
             break
-        if not encoded and any(byte in _UNPRINTABLE for byte in key):
+        if not encoded and not is_text(key):
             return pieces + [b"SERVER_ERROR binary key, use mr\r\n"]
         told = base64.b64encode(key) if encoded else key
         pieces += [b"KEY %s\r\n" % told] if keys_only else value_line(store, key, item, told, unique)
@@ -129,7 +129,6 @@ def scan(where, limit, bytes_=None, keys_only=False, unique=False, cursor=False,
         near = _bound(where.start, not where.start_out, encoded) if where.start is not None else b"+" if where.reverse else b"-"
         far = _bound(where.far, where.far_in, encoded) if where.far is not None else b"-" if where.reverse else b"+"
         bounds = [near] if counted else [far, near] if where.reverse else [near, far]
-        # "+" and "-" in the place of a start and of an end mean "no bound" only there; elsewhere nothing is in the range.
     line = b" ".join([verb, *bounds, b"%d" % limit, *words])
     return Op(line + b"\r\n", _run_scan, (where, limit, bytes_, keys_only, unique, cursor, encoded), where.start or where.prefix or b"")
 
@@ -139,8 +138,7 @@ def scan(where, limit, bytes_=None, keys_only=False, unique=False, cursor=False,
 def line_of(verb, where, flags, resumed=None) -> bytes:
     """All bounds go as base64 where one of them must."""
     words = []
-    encoded = any(byte in _UNPRINTABLE for bound in (where.start, where.far, where.prefix) if bound for byte in bound) or (
-        where.start == b"-")
+    encoded = any(bound is not None and not is_text(bound) for bound in (where.start, where.far, where.prefix))
     text = (lambda key: base64.b64encode(key)) if encoded else (lambda key: key)
     if resumed:
         words = [b"-", b"G" + resumed]
@@ -160,7 +158,7 @@ def line_of(verb, where, flags, resumed=None) -> bytes:
 
 
 def item_line(store, key, item, flags) -> list:
-    binary = item.binary or any(byte in _UNPRINTABLE for byte in key)
+    binary = item.binary or not is_text(key)
     facts = Facts(key, binary, b"Ocfhlst", len(item.value), item.version)
     # Whether it was read, and when: the reads of a connection do not wait for its ranges, nor these for them.
     facts.flags, facts.accessed, facts.used, facts.expiry = item.flags, None, item.minted, item.expiry
@@ -175,7 +173,7 @@ def item_line(store, key, item, flags) -> list:
     return pieces + ([item.value + b"\r\n"] if value else [])
 
 
-def _opaque(flags) -> bytes:
+def opaque(flags) -> bytes:
     return b" O" + flags.by_letter[b"O"] if b"O" in flags else b""
 
 
@@ -195,7 +193,7 @@ def _run_read(store, where, flags):
         pieces.append(b"EN A%d" % budget.count)
         if goes_on:
             pieces += [b" G", CursorHole(store, where.behind(last))]
-        pieces.append(_opaque(flags) + b"\r\n")
+        pieces.append(opaque(flags) + b"\r\n")
     return b"".join(pieces) if all(type(piece) is bytes for piece in pieces) else pieces
 
 
@@ -229,7 +227,7 @@ def _run_remove(store, where, flags):
     pieces = [b"HD A%d" % min(len(keys), limit)]
     if more:
         pieces += [b" G", CursorHole(store, where.behind(keys[limit - 1]))]
-    return pieces + [_opaque(flags) + b"\r\n"]
+    return pieces + [opaque(flags) + b"\r\n"]
 
 
 def remove(where, flags, resumed=None) -> Op:
@@ -245,7 +243,7 @@ def _run_touch(store, where, flags):
         item = store.items[key]
         item.expiry = store.expiry(flags.number(b"T"))
         store.put(key, item)
-    return b"" if b"q" in flags else b"HD A%d%s\r\n" % (len(keys), _opaque(flags))
+    return b"" if b"q" in flags else b"HD A%d%s\r\n" % (len(keys), opaque(flags))
 
 
 def touch(where, flags) -> Op:

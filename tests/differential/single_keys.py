@@ -90,7 +90,9 @@ class SingleKeyRequests:
             pairs += [(b"I", b"")] * self.flip(0.3) + [(b"x", b"")] * self.flip(0.1)
         else:
             pairs += self.some(b"ctv", 0.4)
-            pairs += [(b"D", b"%d" % chance.choice((0, 1, 7, 10**12)))] * self.flip(0.5) + [(b"J", b"%d" % chance.choice((0, 13)))] * self.flip(0.4)
-            pairs += [(b"N", b"%d" % self.time())] * self.flip(0.4) + [(b"M", chance.choice((b"I", b"+", b"D", b"-")))] * self.flip(0.5)
+            pairs += [(b"D", b"%d" % chance.choice((0, 1, 7, 10**12)))] * self.flip(0.5)
+            pairs += [(b"J", b"%d" % chance.choice((0, 13)))] * self.flip(0.4)
+            pairs += [(b"N", b"%d" % self.time())] * self.flip(0.4)
+            pairs += [(b"M", chance.choice((b"I", b"+", b"D", b"-")))] * self.flip(0.5)
         chance.shuffle(pairs)
         return meta.meta(verb, key, pairs, value)

@@ -42,7 +42,7 @@ MISTAKES = {
     "time passes and nothing ends": (Store, "advance", lambda store, seconds: setattr(store, "now", store.now + seconds)),
     "a touch changes no time": (classic, "_run_touch", lambda store, key, exptime, noreply: classic._silent(
         noreply, b"TOUCHED\r\n" if key in store.items else b"NOT_FOUND\r\n")),
-    "decr goes below zero": (classic, "moved_number", lambda number, delta, down: (number - delta if down else number + delta) & classic.LARGEST),
+    "decr goes below zero": (classic, "moved_number", lambda number, delta, down: (number + (-delta if down else delta)) & classic.LARGEST),
     "C is not looked at": (meta, "_differs", lambda item, flags: False),
     "nobody wins": (meta, "_wins", lambda store, item, flags: False),
     "a range reaches too far": (ranges.Range, "reach", _reach_too_far),
