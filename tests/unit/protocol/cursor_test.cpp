@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "protocol/reply.hpp"
+#include "runtime/base/random.hpp"
 
 namespace mxkv::protocol {
 namespace {
@@ -131,6 +132,80 @@ TEST(Cursor, AnyShorterOrLongerTextIsRefused) {
   EXPECT_FALSE(read(good + "AAAA").good);
   EXPECT_FALSE(read(std::string(kMaxCursorBytes + 4, 'A')).good);
   EXPECT_FALSE(read(std::string(kMaxCursorBytes, 'A')).good);
+}
+
+/// All keys of one to three letters out of three.
+std::vector<std::string> small_keys() {
+  std::vector<std::string> keys{"a", "b", "c"};
+  for (std::size_t i = 0; keys[i].size() < 3; ++i) {
+    for (const char letter : {'a', 'b', 'c'}) {
+      keys.push_back(keys[i] + letter);
+    }
+  }
+  return keys;
+}
+
+bool holds(const RangeRequest& range, std::string_view key) {
+  const RangeBound& low = range.low;
+  const RangeBound& high = range.high;
+  return (!range.by_prefix || key.starts_with(range.prefix)) &&
+         (low.unbounded || key > low.key || (low.inclusive && key == low.key)) &&
+         (high.unbounded || key < high.key || (high.inclusive && key == high.key));
+}
+
+RangeBound any_bound(const std::vector<std::string>& keys, runtime::Random& random) {
+  return random.below(4) == 0 ? RangeBound{}
+                              : RangeBound{keys[random.below(keys.size())], false, random.below(2) == 0};
+}
+
+RangeRequest any_range(const std::vector<std::string>& keys, runtime::Random& random) {
+  RangeRequest range;
+  range.by_prefix = random.below(3) == 0;
+  if (range.by_prefix) {
+    range.prefix =
+        random.below(8) == 0 ? std::string_view{} : std::string_view{keys[random.below(keys.size())]};
+  } else {
+    range.low = any_bound(keys, random);
+    range.high = any_bound(keys, random);
+  }
+  return range;
+}
+
+/// What a cursor leaves of a range behind one of its keys.
+RangeRequest rest_behind(const RangeRequest& range, const std::string& last) {
+  RangeRequest rest = range;
+  rest.low = {last, false, false};
+  return rest;
+}
+
+TEST(Cursor, WhatLiesWithinARangeHoldsNoKeyThatTheRangeDoesNot) {
+  const std::vector<std::string> keys = small_keys();
+  runtime::Random random(7);
+  int within = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    const RangeRequest rest = rest_behind(any_range(keys, random), keys[random.below(keys.size())]);
+    const RangeRequest named = any_range(keys, random);
+    if ((rest.by_prefix && !rest.low.key.starts_with(rest.prefix)) || !lies_within(rest, named)) {
+      continue;  // no cursor is so
+    }
+    ++within;
+    for (const std::string& key : keys) {
+      ASSERT_TRUE(!holds(rest, key) || holds(named, key)) << key << " of case " << i;
+    }
+  }
+  EXPECT_GT(within, 10'000);
+}
+
+TEST(Cursor, WhatARangeLeavesBehindOneOfItsKeysLiesWithinIt) {
+  const std::vector<std::string> keys = small_keys();
+  runtime::Random random(8);
+  for (int i = 0; i < 100'000; ++i) {
+    const RangeRequest range = any_range(keys, random);
+    const std::string& last = keys[random.below(keys.size())];
+    if (holds(range, last)) {
+      ASSERT_TRUE(lies_within(rest_behind(range, last), range)) << i;
+    }
+  }
 }
 
 }  // namespace
