@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/findings.hpp"
 #include "config/parse.hpp"
 #include "config/resolve.hpp"
 #include "runtime/base/clock.hpp"
@@ -141,7 +142,11 @@ int run_daemon(const config::DaemonOptions& options, Start& start) {
   if (!options.server.auth_file.empty()) {
     Result<Users> read = Users::read(options.server.auth_file);
     if (!read) {
-      return complain(kExitWrongOptions, ("server.auth_file: " + read.error().message).c_str());
+      const config::Origin* origin = config::find_origin(options.origins, "server.auth_file");
+      return complain(kExitWrongOptions,
+                      to_string(config::Finding{origin == nullptr ? config::Origin{} : *origin,
+                                                "server.auth_file", read.error().message})
+                          .c_str());
     }
     users = std::move(read).value();
   }

@@ -106,7 +106,7 @@ class AuthTest(DaemonCase):
                 users.write_text(text)
             code, errors = self.run_to_end("--set", f"server.auth_file={users}")
             self.assertEqual(code, 2, errors)
-            self.assertIn(f"mxkvd: server.auth_file: {users}", errors)
+            self.assertIn(f"mxkvd: --set server.auth_file: {users}", errors)
             self.assertIn(expected, errors)
             self.assertNotIn("listening", errors)
 

@@ -140,6 +140,8 @@ class CheckTest(ConfigCase):
         self.assertEqual(self.refused("check", file), [f"{file}:2:14: server.auth_file: /nonexistent/users: cannot be read: "
                                                        "No such file or directory"])
         self.assertIn("fits", self.told("check", file, "--topology", TWO_NODES), "another machine has files of its own")
+        self.assertEqual(self.refused("--config", file),
+                         [f"mxkvd: {file}:2:14: server.auth_file: /nonexistent/users: cannot be read: No such file or directory"])
 
     def test_more_memory_than_there_is_is_a_warning_with_its_place(self):
         file = self.file("memory:\n  limit: 64TiB\n")
