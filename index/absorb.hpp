@@ -15,27 +15,22 @@ template <class Traits>
 struct Absorb {
   using NodeT = Node<typename Traits::Shape>;
 
-  /// Whether the inner node `left` may take over one more child.
-  [[nodiscard]] static bool has_room(NodeMeta left) noexcept {
-    return left.total() <= Traits::Shape::kFoldUpTo;
-  }
-
   /// Takes the entry at `at`, not the first one, out of an inner node. Returns its separator, which is the
   /// caller's from now on.
-  static std::uint64_t drop(NodeT& parent, Position at) noexcept {
+  static std::uint64_t drop(NodeT& parent, Position at, unsigned most_blocks) noexcept {
     const NodeMeta meta = parent.meta();
     const unsigned rank = NodeT::rank_of(meta, at);
     Entries entries;
     parent.copy_entries(meta, !Traits::kExact, entries);
     const std::uint64_t separator = entries.separators[rank];
     entries.erase(rank);
-    parent.layout(entries, 0, entries.count);
+    parent.layout(entries, 0, entries.count, most_blocks);
     return separator;
   }
 
   /// `left` takes over what is right of it from `gone`, a thin node. The high fence of `gone`, and of an
   /// inner node the low one, are the left node's from now on. Returns the left node's old high fence.
-  static std::uint64_t take_over(NodeT& left, const NodeT& gone) noexcept {
+  static std::uint64_t take_over(NodeT& left, const NodeT& gone, unsigned most_blocks) noexcept {
     const NodeMeta meta = left.meta();
     const bool leaf = meta.level() == 0;
     const bool infinite = gone.meta().high_infinite();
@@ -50,7 +45,7 @@ struct Absorb {
     if (!leaf || prefix.loose || prefix.bytes != meta.prefix_bytes()) {
       prefix.store(left);
       prefix.rehead(entries, 0, entries.count, leaf, left.low());
-      left.layout(entries, 0, entries.count);
+      left.layout(entries, 0, entries.count, most_blocks);
     }
     left.store_meta(left.meta().with_high_infinite(infinite));
     const std::uint64_t old_high = left.high();

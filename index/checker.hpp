@@ -42,7 +42,7 @@ class Checker {
   using Key = typename Traits::Key;
 
   static CheckReport check(const Tree<Traits>& tree) {
-    Checker checker;
+    Checker checker{tree};
     const auto* leftmost = static_cast<const NodeT*>(tree.root().object());
     unsigned level = leftmost->meta().level();
     checker.report_.levels = level + 1;
@@ -60,6 +60,8 @@ class Checker {
   }
 
  private:
+  explicit Checker(const Tree<Traits>& tree) : tree_(tree) {}
+
   static const NodeT* child(std::uint64_t word) {
     return static_cast<const NodeT*>(runtime::TaggedPointer{word}.object());
   }
@@ -112,7 +114,7 @@ class Checker {
       fail(node, "the parent does not know it");
     }
     const bool goes = meta.thin() && !first_.contains(&node) &&
-                      (meta.level() == 0 || left.meta().total() <= Traits::Shape::kFoldUpTo);
+                      (meta.level() == 0 || left.meta().total() <= tree_.fold_up_to());
     report_.left_over += goes ? 1 : 0;
   }
 
@@ -225,6 +227,7 @@ class Checker {
 
   using Nodes = std::unordered_set<const NodeT*>;
 
+  const Tree<Traits>& tree_;
   CheckReport report_;
   Nodes known_;  ///< nodes of the present level that their parents know
   Nodes first_;  ///< those of them that are first children

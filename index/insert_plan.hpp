@@ -31,20 +31,26 @@ class InsertPlan {
     const runtime::OptimisticRead read{node, version};
     const NodeMeta meta = node.meta();
     at_ = at;
-    const bool as_it_is = !PrefixT::outgrown(node, meta, key);
+    const bool leaf = meta.level() == 0;
+    most_blocks_ = tree.most_blocks(leaf);
+    const bool may_grow = meta.total() < tree.most_entries(leaf);
+    const bool as_it_is = may_grow && !PrefixT::outgrown(node, meta, key);
     if (as_it_is && node.fits(meta, at)) {
+      MXKV_PATH(insert_fits);
       kind_ = how::insert;
       return planned::ready;
     }
-    if (as_it_is && node.can_open_block(meta, at)) {
+    if (as_it_is && node.can_open_block(meta, at) && meta.blocks() < most_blocks_) {
+      MXKV_PATH(insert_block);
       kind_ = how::open_block;
       return planned::ready;
     }
-    const bool leaf = meta.level() == 0;
-    if (meta.total() <= Traits::Shape::split_above(leaf)) {
+    if (may_grow && meta.total() <= Traits::Shape::split_above(leaf)) {
+      MXKV_PATH(insert_spread);
       kind_ = how::spread;
       return planned::ready;
     }
+    MXKV_PATH(insert_split);
     kind_ = how::split;
     return plan_split(tree, node, meta, read, worker);
   }
@@ -66,7 +72,7 @@ class InsertPlan {
         if (!Traits::kExact && (meta.high_infinite() || node.low() == 0)) {
           lay_prefix_anew(node, meta, entries);
         }
-        node.layout(entries, 0, entries.count);
+        node.layout(entries, 0, entries.count, most_blocks_);
         return;
       }
       case how::split:
@@ -84,7 +90,18 @@ class InsertPlan {
     behind_ =
         left.life().claimed() ? static_cast<NodeT*>(runtime::TaggedPointer{left.right()}.object()) : nullptr;
     left_prefix_.store(left);
-    left.layout(entries_, 0, middle_);
+    switch (left.meta().level()) {
+      case 0:
+        MXKV_PATH(split_leaf);
+        break;
+      case 1:
+        MXKV_PATH(split_inner);
+        break;
+      default:
+        MXKV_PATH(split_above_inner);
+        break;
+    }
+    left.layout(entries_, 0, middle_, most_blocks_);
     left.store_high(left_high_, Traits::head(Traits::fence_key(left_high_), left_prefix_.bytes));
     left.store_meta(left.meta().with_high_infinite(false));
     left.store_right(TreeT::tag(right_).word());
@@ -136,6 +153,7 @@ class InsertPlan {
     middle_ = appends ? entries_.count - 1 : entries_.count / 2;
     if (!make_fences(worker, leaf) ||
         (right_ = tree.allocate_node(worker, meta.level(), node.life().generation())) == nullptr) {
+      MXKV_PATH(no_memory_to_split);
       free_split(worker);
       return planned::out_of_memory;
     }
@@ -157,7 +175,7 @@ class InsertPlan {
     if (!leaf) {
       entries_.separators[middle_] = 0;  // its record is the right node's low fence now
     }
-    right_->layout(entries_, middle_, entries_.count);
+    right_->layout(entries_, middle_, entries_.count, most_blocks_);
     return planned::ready;
   }
 
@@ -197,6 +215,7 @@ class InsertPlan {
 
   how kind_ = how::insert;
   Position at_;
+  unsigned most_blocks_ = ~0U;
   bool owns_right_low_ = false;
   NodeT* right_ = nullptr;
   NodeT* behind_ = nullptr;

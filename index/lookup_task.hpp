@@ -87,6 +87,7 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
     } else {
       next = visit_record(value);
     }
+    MXKV_PATH(usual_target);
     return true;
   }
 

@@ -18,6 +18,7 @@
 // Architecture sections 5, 6 and 10; [Mx 5.1].
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -181,12 +182,15 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
 
   // --- Writers ---
 
-  /// Lays out entries [first, last) evenly over the blocks, and sets the fences.
-  void layout(const Entries& entries, unsigned first, unsigned last) noexcept {
+  /// Lays out entries [first, last) evenly over the blocks, and sets the fences. `most_blocks`: as many as
+  /// there are, or fewer if the entries fit into them.
+  void layout(const Entries& entries, unsigned first, unsigned last, unsigned most_blocks = ~0U) noexcept {
     const bool is_leaf = leaf();
     const unsigned count = last - first;
     const unsigned most = Shape::blocks(is_leaf);
-    const unsigned blocks = count == 0 ? 1 : (count < most ? count : most);
+    const unsigned least = (count + Shape::kSlots - 1) / Shape::kSlots;
+    const unsigned wanted = std::clamp(most_blocks, least, most);
+    const unsigned blocks = count == 0 ? 1 : (count < wanted ? count : wanted);
     bool ties = false;
     for (unsigned i = first + 1; i < last; ++i) {
       ties |= entries.heads[i - 1] == entries.heads[i];

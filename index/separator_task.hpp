@@ -98,6 +98,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
 
   bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
     if (this->here().life().generation() != right_->life().generation()) {
+      MXKV_PATH(separator_of_cleared);
       give_up(worker);  // the tree was cleared: the node goes with the old one
       otherwise = runtime::step::done;
       return false;
@@ -111,6 +112,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       return false;
     }
     if (scratch.meta.frozen()) [[unlikely]] {
+      MXKV_PATH(wait_of_separator);
       otherwise = this->wait_for_unlink();
       return false;
     }
@@ -128,6 +130,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       otherwise = this->conflict(worker);
     } else if (plan == planned::out_of_memory) {
       // The tree stays correct without it: searches take the right link, and who does tries again.
+      MXKV_PATH(separator_lost);
       right_->life().mark_separator_lost();
       give_up(worker);
       otherwise = runtime::step::done;
@@ -162,6 +165,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
   /// The parent knows `right` now.
   static void posted(Tree<Traits>& tree, NodeT& right, const runtime::MxTask& poster,
                      runtime::Worker& worker) {
+    MXKV_PATH(separator_posted);
     unlink_if_thin(tree, right, poster, worker);
     if (!right.leaf()) {
       // A split may have made room for the last child of the next one.
@@ -202,6 +206,7 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
                     ? tree_->allocate_node(worker, parent_level_, old_root->life().generation())
                     : nullptr;
   if (root == nullptr) {
+    MXKV_PATH(separator_lost);
     right_->life().mark_separator_lost();
     tree_->retire_fence(worker, separator_);
     return runtime::step::done;
@@ -211,6 +216,11 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
   entries.insert(1, Traits::head(Traits::fence_key(separator_), 0), Tree<Traits>::tag(right_).word(),
                  separator_);
   root->layout(entries, 0, 2);
+  if (parent_level_ == 1) {
+    MXKV_PATH(grow_root);
+  } else {
+    MXKV_PATH(grow_root_above_inner);
+  }
   tree_->publish_root(root);
   right_->life().set_separator_pending(false);
   SeparatorTask<Traits>::posted(*tree_, *right_, *this, worker);
@@ -238,6 +248,7 @@ void spawn_separator(Tree<Traits>& tree, InsertPlan<Traits>& split, unsigned par
                      const runtime::MxTask& splitter, runtime::Worker& worker) {
   detail::post_separator(tree, split.take_separator(), *split.right(), parent_level, splitter, worker);
   if (split.behind() != nullptr) [[unlikely]] {
+    MXKV_PATH(split_of_claimed);
     resume_unlink(tree, *split.behind(), splitter, worker);
   }
 }
@@ -248,6 +259,7 @@ void retry_lost_separator(Tree<Traits>& tree, Node<typename Traits::Shape>& righ
   if (!right.life().claim_lost_separator()) {
     return;
   }
+  MXKV_PATH(separator_retried);
   std::uint64_t separator = 0;
   if (Traits::make_fence(worker, Traits::fence_key(right.low()), separator)) {
     detail::post_separator(tree, separator, right, parent_level, passer, worker);

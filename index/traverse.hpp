@@ -324,6 +324,7 @@ class TraverseTask : public runtime::MxTask {
       const unsigned above = node.bounds_above(rank);
       const unsigned level = meta.level();
       if (read.locked() || (above & NodeT::kHighAbove) == 0) [[unlikely]] {
+        MXKV_PATH(usual_left);
         break;
       }
       const unsigned block = NodeT::block_below(above);
@@ -331,6 +332,7 @@ class TraverseTask : public runtime::MxTask {
         if ((Derived::kWholeTarget && level <= target) || !read.valid()) [[unlikely]] {
           break;
         }
+        MXKV_PATH(usual_header);
         see_version(read.version());
         annotate_lines(at, NodeT::first_line_of(block, level == 0), 2);
         set_stage(stage::block);
@@ -341,6 +343,7 @@ class TraverseTask : public runtime::MxTask {
       if (level <= target || !SearchT::usual_child(node, rank, block, child) || !read.valid()) [[unlikely]] {
         break;
       }
+      MXKV_PATH(usual_near_node);
       at = runtime::TaggedPointer{child};
       if (level - 1 < near || level - 1 <= target) {
         enter(at);
@@ -370,6 +373,7 @@ class TraverseTask : public runtime::MxTask {
           [[unlikely]] {
         return false;
       }
+      MXKV_PATH(usual_block);
       enter(runtime::TaggedPointer{child});
       next = hop(level - 1);
       return next == runtime::step::again;

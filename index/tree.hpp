@@ -6,21 +6,32 @@
 // [Mx 5.1], architecture section 5.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <utility>
 
 #include "index/node.hpp"
 #include "index/traits.hpp"
+#include "runtime/base/paths.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::index {
+
+/// Nodes that hold less than their shape lets them, so that few keys make deep trees: for tests. Asked where
+/// an entry does not take the usual way; by that one a leaf may fill its blocks, which are as few as it
+/// needs.
+struct NodeLimits {
+  unsigned leaf = ~0U;   ///< entries, at least 2
+  unsigned inner = ~0U;  ///< at least 4: each half of a split has two children
+};
 
 /// How the nodes of a tree are synchronised [Mx 4.2: inner nodes by scheduling, leaves by latch]: by any
 /// primitive but none. A level that is serialized by scheduling is read in its nodes' pools, too.
 struct TreeOptions {
   runtime::primitive leaves = runtime::primitive::optimistic_latch;
   runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
+  NodeLimits limits{};
 };
 
 /// What became of nodes that deletes left with nothing, or little, in them. Relaxed; any worker counts.
@@ -86,6 +97,19 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   /// Nodes of this level and above are run through; those below are many, each a prefetch and a hop of its
   /// own, and so are leaves that are not right below the root. Any thread; a hint.
   [[nodiscard]] unsigned near_level() const noexcept { return near_level_.load(std::memory_order_relaxed); }
+
+  // How large nodes get. Any thread.
+  /// With so many entries a node splits before it takes in another one.
+  [[nodiscard]] unsigned most_entries(bool leaf) const noexcept {
+    return std::min(leaf ? options_.limits.leaf : options_.limits.inner, Traits::Shape::capacity(leaf));
+  }
+  [[nodiscard]] unsigned most_blocks(bool leaf) const noexcept {
+    return (most_entries(leaf) + Traits::Shape::kSlots - 1) / Traits::Shape::kSlots;
+  }
+  /// An inner node with at most so many entries takes over its right neighbour's last child.
+  [[nodiscard]] unsigned fold_up_to() const noexcept {
+    return std::min(options_.limits.inner / 2, Traits::Shape::kFoldUpTo);
+  }
 
   /// Replaces the root. In the tree's pool, or at start-up.
   void publish_root(const NodeT* root) noexcept {

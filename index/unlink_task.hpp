@@ -77,6 +77,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
     otherwise = runtime::step::done;
     if (this->here().life().generation() != node_->life().generation()) {
+      MXKV_PATH(unlink_of_cleared);
       this->tree().retire_fence(worker, std::exchange(separator_, 0));
       return false;
     }
@@ -107,15 +108,19 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
       case part::look:
         break;
       case part::freeze:
+        MXKV_PATH(unlink_freeze);
         node.store_meta(node.meta().with_frozen(true));
         break;
       case part::drop:
-        scratch.taken = Absorb<Traits>::drop(node, scratch.found.at);
+        MXKV_PATH(unlink_drop);
+        scratch.taken = Absorb<Traits>::drop(node, scratch.found.at, this->tree().most_blocks(false));
         break;
       case part::absorb:
-        scratch.taken = Absorb<Traits>::take_over(node, *node_);
+        MXKV_PATH(unlink_absorb);
+        scratch.taken = Absorb<Traits>::take_over(node, *node_, this->tree().most_blocks(node.leaf()));
         break;
       case part::leave:
+        MXKV_PATH(unlink_leave);
         if (dropped_) {
           node.life().set_separator_pending(true);  // before another task may freeze it
         }
@@ -164,6 +169,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
 
   // At the left neighbour. Nothing is changed there, whatever comes of it.
   runtime::step look(const Scratch& scratch) {
+    MXKV_PATH(unlink_look);
     NodeT& left = this->here();
     if (!is_node(scratch.right)) {
       return begin(part::leave);
@@ -171,7 +177,8 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     if (left.life().claimed()) {
       return wait_for(left, part::look);
     }
-    if (level_ > 0 && !Absorb<Traits>::has_room(scratch.meta)) {
+    if (level_ > 0 && !has_room(scratch.meta)) {
+      MXKV_PATH(unlink_no_room_at_first);
       return begin(part::leave);
     }
     return begin(part::freeze);
@@ -184,8 +191,10 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     const bool found =
         left.life().let_right_wait() && runtime::OptimisticRead{left, this->seen_version()}.valid();
     if (!found && node_->life().take_waiting()) {
+      MXKV_PATH(unlink_taken_back);
       return begin(otherwise);
     }
+    MXKV_PATH(unlink_handed_on);
     UnlinkCounters::count(this->tree().unlinks().handed_on);
     return runtime::step::done;
   }
@@ -195,16 +204,19 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     if (scratch.meta.thin() && !node_->life().separator_pending()) {
       return true;
     }
+    MXKV_PATH(unlink_not_thin);
     otherwise = begin(part::leave);
     return false;
   }
 
   bool may_drop(const Scratch& scratch, runtime::step& otherwise) {
     if (scratch.meta.frozen()) {
+      MXKV_PATH(wait_of_drop);
       otherwise = this->wait_for_unlink();
       return false;
     }
     if (Traits::order(key(), scratch.low) == 0) {  // the first child: perhaps its parent can go
+      MXKV_PATH(unlink_first_child);
       parent_ = &this->here();
       otherwise = begin(part::leave);
       return false;
@@ -218,10 +230,17 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     if (scratch.meta.frozen()) {
       // An inner node may have to be posted again, by the separator that this task holds: there is no handing
       // on.
-      otherwise = level_ == 0 ? wait_for(this->here(), part::absorb) : this->wait_for_unlink();
+      if (level_ == 0) {
+        MXKV_PATH(unlink_handed_on_frozen);
+        otherwise = wait_for(this->here(), part::absorb);
+      } else {
+        MXKV_PATH(wait_of_absorb);
+        otherwise = this->wait_for_unlink();
+      }
       return false;
     }
-    if (level_ > 0 && !Absorb<Traits>::has_room(scratch.meta)) {
+    if (level_ > 0 && !has_room(scratch.meta)) {
+      MXKV_PATH(unlink_no_room);
       otherwise = begin(part::leave);
       return false;
     }
@@ -237,7 +256,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     }
     NodeT& parent = this->here();
     unlink_if_thin(this->tree(), parent, *this, worker);
-    if (scratch.meta.total() == Traits::Shape::kFoldUpTo + 1) {
+    if (scratch.meta.total() == this->tree().fold_up_to() + 1) {
       unlink_right_of(this->tree(), parent, *this, worker);  // there is room for its child just now
     }
     return begin(part::absorb);
@@ -249,12 +268,14 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     tree.retire_fence(worker, scratch.taken);
     if (level_ == 0) {
       tree.retire_fence(worker, node_->low());
+      MXKV_PATH(unlink_leaf);
       UnlinkCounters::count(tree.unlinks().leaves);
     } else {
       tree.retire_fence(worker, std::exchange(separator_, 0));
       // It was a first child, which may not be unlinked, and is not any more.
       NodeT* const child = node_of(node_->value(false, Position{}));
       unlink_if_thin(tree, *child, *this, worker);
+      MXKV_PATH(unlink_inner);
       UnlinkCounters::count(tree.unlinks().branches);
     }
     const NodeLife::Missed missed = node_->life().release();
@@ -267,12 +288,14 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   void left(const Scratch& scratch, runtime::Worker& worker) {
     TreeT& tree = this->tree();
     if (dropped_) {
+      MXKV_PATH(unlink_undone);
       UnlinkCounters::count(tree.unlinks().undone);
       detail::post_separator(tree, std::exchange(separator_, 0), *node_, level_ + 1, *this, worker);
     } else if (parent_ != nullptr) {
       unlink_if_thin(tree, *parent_, *this, worker);
     }
     if (missed_.again) {
+      MXKV_PATH(unlink_again);
       unlink_if_thin(tree, *node_, *this, worker);
     }
     if (missed_.right_waits) {
@@ -282,6 +305,10 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
 
   [[nodiscard]] static NodeT* node_of(std::uint64_t word) noexcept {
     return static_cast<NodeT*>(runtime::TaggedPointer{word}.object());
+  }
+  /// Whether the left neighbour of an inner node may take over one more child.
+  [[nodiscard]] bool has_room(NodeMeta left) const noexcept {
+    return left.total() <= this->tree().fold_up_to();
   }
   [[nodiscard]] bool is_node(std::uint64_t word) const noexcept {
     return runtime::TaggedPointer{word}.object() == node_;
@@ -323,6 +350,7 @@ template <class Traits>
 void resume_unlink(Tree<Traits>& tree, Node<typename Traits::Shape>& node, const runtime::MxTask& holder,
                    runtime::Worker& worker) {
   if (node.life().take_waiting()) {
+    MXKV_PATH(unlink_resumed);
     detail::start_unlink(tree, node, holder, worker);
   } else {
     unlink_if_thin(tree, node, holder, worker);

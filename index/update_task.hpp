@@ -76,6 +76,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     const Position at = SearchT::position(block, slot);
     if (!node.holds_rank(true, block, slot, rank)) {
       // A new entry, if it finds room where it belongs.
+      MXKV_PATH(usual_insert);
       return !meta.frozen() && node.fits(meta, at) &&
              Prefix<Traits>::shares(node, meta, this->self().key()) && read.valid() &&
              commit_usual({at, false, 0, head_of_rank(static_cast<std::uint64_t>(rank))}, worker, next);
@@ -134,6 +135,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       otherwise = this->resume_node(scratch, worker);
       return false;
     } else if (scratch.meta.frozen()) [[unlikely]] {
+      MXKV_PATH(wait_of_write);
       // It may be dead, and the key elsewhere by now: nothing is decided here, not even that the key is
       // absent.
       otherwise = this->wait_for_unlink();
@@ -155,11 +157,13 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
         otherwise = this->self().left(found.found, found.value, worker);
         return false;
       case Decision::what::wait:
+        MXKV_PATH(guarded_wait);
         waited_ = true;
         this->look_again();
         otherwise = runtime::step::parked;
         return false;
       case Decision::what::refuse:
+        MXKV_PATH(guarded_refuse);
         otherwise = refuse(worker);
         return false;
       case Decision::what::put:
@@ -254,6 +258,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     }
     NodeT& leaf = this->here();
     if (!runtime::OptimisticRead{leaf, this->seen_version()}.valid()) [[unlikely]] {
+      MXKV_PATH(usual_conflict);
       next = this->conflict(worker);
       return true;
     }
@@ -266,13 +271,16 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     const Decision decision = this->self().decide(place.found, place.old, worker);
     switch (decision.action) {
       case Decision::what::leave:
+        MXKV_PATH(usual_leave);
         next = this->self().left(place.found, place.old, worker);
         return true;
       case Decision::what::wait:
+        MXKV_PATH(usual_wait);
         waited_ = true;
         next = runtime::step::parked;  // and goes on from the same version, if that lasts
         return true;
       case Decision::what::refuse:
+        MXKV_PATH(usual_refuse);
         next = refuse(worker);
         return true;
       case Decision::what::remove:
@@ -283,6 +291,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     }
     runtime::WriteLatch latch = runtime::WriteLatch::upgrade(leaf, this->seen_version());
     if (!latch) [[unlikely]] {
+      MXKV_PATH(usual_conflict);
       next = this->conflict(worker);
       return true;
     }
@@ -300,6 +309,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       }
     }
     latch.release();
+    MXKV_PATH(usual_commit);
     next = this->self().committed(place.found, place.old, worker);
     return true;
   }
@@ -312,6 +322,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     if (this->here().life().generation() == root->life().generation()) [[likely]] {
       return runtime::step::now;
     }
+    MXKV_PATH(waited_over_clear);
     return this->restart(false);
   }
 

@@ -93,7 +93,7 @@ MxTask* Worker::immediate_in_turn() noexcept {
 
 void Worker::refill_by_locality() noexcept {
   const auto has_few = [this] { return buffer_.size() < kFew && buffer_.room() > 0; };
-  if (!has_few() && ++crowded_looks_ % kFullLooks == 0 && buffer_.size() < kBufferedAtMost) {
+  if (!has_few() && ++crowded_looks_ % kFullLooks == 0 && buffer_.size() < buffered_at_most_) {
     // Tasks that respawn without end may fill the buffer for ever: one of each kind enters all the same.
     if (buffer_.room() == 0) {
       adopt(immediate_.take_oldest(), counters_.refills[0]);

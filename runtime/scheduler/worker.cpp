@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "runtime/base/paths.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::runtime {
@@ -40,6 +41,9 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
       leased_(runtime.pool_count(), 0),
       heat_(runtime.rebalancer().heat(id)),
       batch_tasks_(runtime.options().batch_tasks),
+      buffered_at_most_(buffered_at_most(runtime.options())),
+      filled_by_pools_(buffered_at_most_ - std::min(kPoolQuantum, buffered_at_most_ / 4)),
+      usual_way_(runtime.options().usual_way),
       epoch_mode_(runtime.options().epoch.mode),
       account_(runtime.budget().account(id)),
       items_(runtime.item_space(), account_, id, node),
@@ -83,9 +87,12 @@ void Worker::spawn_here(MxTask* task) noexcept {
     spawn_by_locality(task);
   } else if (task->annotations().priority == priority::low) {
     low_priority_.push_back(task);
-  } else if (task->annotations().priority == priority::high && buffer_.size() < kBufferedAtMost) {
+  } else if (task->annotations().priority == priority::high && buffer_.size() < buffered_at_most_) {
     buffer_.push(task);  // does not wait for the window
   } else {
+    if (task->annotations().priority == priority::high) {
+      MXKV_PATH(buffer_full_for_high);
+    }
     ready_.push_back(task);
   }
 }
@@ -164,7 +171,7 @@ void Worker::execute_bound(MxTask* task, TaskPool& pool) noexcept {
 void Worker::run_until(std::uint64_t executed) noexcept {
   while (executed_ < executed && !buffer_.empty()) {
     const auto run_stretch = buffer_.front().task->task_class().run_stretch;
-    if (run_stretch != nullptr) {
+    if (run_stretch != nullptr && usual_way_) {
       const std::uint64_t ran = run_stretch(*this, executed - executed_);
       executed_ += ran;
       if (ran > 0) {
@@ -229,9 +236,9 @@ bool Worker::lease(std::size_t slot, TaskPool& pool, bool& leased_one, bool& lef
 
 std::uint32_t Worker::fill_from(TaskPool& pool, std::size_t tag) noexcept {
   const std::uint32_t most = std::max(buffer_.room(), kPoolQuantum);
-  const bool samples = heat_ != nullptr && buffer_.size() < kFilledByPools;
+  const bool samples = heat_ != nullptr && buffer_.size() < filled_by_pools_;
   std::uint32_t taken = samples ? fill_sampled(pool, tag) : 0;
-  for (; taken < most && buffer_.size() < kFilledByPools; ++taken) {
+  for (; taken < most && buffer_.size() < filled_by_pools_; ++taken) {
     MxTask* task = pool.next_task();
     if (task == nullptr) {
       break;
@@ -275,7 +282,7 @@ void Worker::refill_from_pools() noexcept {
   // quantum, as a pool does: at once in the first case, now and then in the second.
   const bool by_pools = buffer_.size() > before;
   if (buffer_.room() == 0 && (by_pools || ++full_looks_ % kFullLooks == 0)) {
-    for (std::uint32_t taken = 0; taken < kPoolQuantum && buffer_.size() < kBufferedAtMost; ++taken) {
+    for (std::uint32_t taken = 0; taken < kPoolQuantum && buffer_.size() < buffered_at_most_; ++taken) {
       MxTask* task = ready_.pop_front();
       if (task == nullptr) {
         break;

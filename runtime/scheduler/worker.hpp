@@ -11,6 +11,7 @@
 // it is parked, looks once more, and blocks in its poller (see parking.hpp why no wake-up is lost).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -260,6 +261,23 @@ class Worker final : private RetireBlockSource {
   [[nodiscard]] bool prepare_to_park() noexcept;
   void unpark() noexcept { parking_.unpark(); }
 
+  /// Calls f(task) for each task that waits here, but for those in pools. Between two steps: for tests that
+  /// say what does not get on.
+  template <class F>
+  void for_each_waiting(const F& f) {
+    for (std::uint32_t left = buffer_.size(); left > 0; --left) {
+      const BufferedTask next = buffer_.pop();
+      f(*next.task);
+      buffer_.push(next.task, next.pool);
+    }
+    for (TaskList* const list : {&ready_, &low_priority_}) {
+      TaskList waiting = std::exchange(*list, {});
+      while (MxTask* const task = waiting.pop_front()) {
+        f(*task);
+        list->push_back(task);
+      }
+    }
+  }
   /// Drops all tasks that wait here; returns how many. Only when no worker runs any more.
   std::size_t discard_tasks() noexcept;
   /// Frees everything retired. Only when no worker runs any more and all tasks are dropped.
@@ -349,8 +367,9 @@ class Worker final : private RetireBlockSource {
   /// Looks at a full window until waiting free tasks get a quantum.
   static constexpr std::uint32_t kFullLooks = 16;
   static constexpr std::uint32_t kBufferedAtMost = PrefetchBuffer::kCapacity - kPoolQuantum;
-  /// Pools stop a quantum earlier, else the free tasks' quantum would never find a place.
-  static constexpr std::uint32_t kFilledByPools = kBufferedAtMost - kPoolQuantum;
+  [[nodiscard]] static std::uint32_t buffered_at_most(const RuntimeOptions& options) noexcept {
+    return options.buffered_tasks == 0 ? kBufferedAtMost : std::min(options.buffered_tasks, kBufferedAtMost);
+  }
   /// In the prefetch buffer: a task of the stolen pool.
   static constexpr std::size_t kStolenTag = PrefetchBuffer::kMaxPools;
 
@@ -377,6 +396,9 @@ class Worker final : private RetireBlockSource {
   std::size_t first_stolen_ = 0;    ///< which pool of a victim is looked at first
   std::size_t first_refilled_ = 0;  ///< which pool came first in the last refill
   std::uint32_t batch_tasks_;
+  std::uint32_t buffered_at_most_;
+  std::uint32_t filled_by_pools_;  ///< a quantum less, else the free tasks' quantum would never find a place
+  bool usual_way_;
   epoch_mode epoch_mode_;
   Poller* poller_ = nullptr;
   void* local_state_ = nullptr;

@@ -23,6 +23,7 @@
 #include <concepts>
 
 #include "runtime/base/cache_line.hpp"
+#include "runtime/base/paths.hpp"
 #include "runtime/synchronization/latched_execute.hpp"
 #include "runtime/synchronization/optimistic.hpp"
 #include "runtime/task/task.hpp"
@@ -110,13 +111,16 @@ step write_by_upgrade(T& task, DataObject& object, Worker& worker, primitive how
   if (latched && !latch) [[unlikely]] {
     return step::retry;
   }
+  MXKV_PATH(guarded_write);
   typename T::Scratch scratch;
   const HeldVersion held{latch.version()};
   switch (inspect_consistently(task, latched ? held.object() : object, scratch, false)) {
     case read_outcome::conflict:
+      MXKV_PATH(guarded_conflict);
       latch.release_unchanged();
       return task.conflict(worker);
     case read_outcome::busy:
+      MXKV_PATH(guarded_busy);
       return step::retry;
     case read_outcome::consistent:
       break;
@@ -133,6 +137,7 @@ step write_by_upgrade(T& task, DataObject& object, Worker& worker, primitive how
     return otherwise;
   }
   if (!latched && !latch.take_from(object, task.seen_version())) {
+    MXKV_PATH(guarded_conflict);
     task.abandon(scratch, worker);
     return task.conflict(worker);
   }
@@ -165,14 +170,17 @@ step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
           how == primitive::serialized_by_scheduling ||
           (how == primitive::optimistic_scheduling && leases_pool(task.object().pool_hint()) &&
            object.lives_in(task.object().pool_hint()));
+      MXKV_PATH(guarded_read);
       typename T::Scratch scratch;
       const detail::read_outcome outcome =
           detail::readers_latch(how) ? detail::inspect_latched(task, object, scratch)
                                      : detail::inspect_consistently(task, object, scratch, unvalidated);
       switch (outcome) {
         case detail::read_outcome::conflict:
+          MXKV_PATH(guarded_conflict);
           return task.conflict(worker);
         case detail::read_outcome::busy:
+          MXKV_PATH(guarded_busy);
           return step::retry;
         case detail::read_outcome::consistent:
           break;

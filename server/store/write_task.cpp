@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/paths.hpp"
 #include "server/store/derived_items.hpp"
 #include "server/store/expiry.hpp"
 #include "server/store/key_locks.hpp"
@@ -48,6 +49,7 @@ void WriteTask::wait_for_turn(runtime::Worker& worker) {
 
 Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   if (!is_turn(worker)) {
+    MXKV_PATH(write_not_its_turn);
     // It keeps its pin and its place at the leaf: it waits only for writes that run already, never for a
     // client, and one that waits for memory lets it go.
     annotate(runtime::priority::high);  // when its turn comes, others may wait for it already
@@ -80,6 +82,7 @@ bool WriteTask::admitted(runtime::Worker& worker) {
 
 // An operation has the key. It waits as one that waits for memory does: it and those behind it keep no pin.
 step WriteTask::refused(runtime::Worker& worker) {
+  MXKV_PATH(write_at_gate);
   drop_built(worker);
   KeyLocks& locks = *worker.local<WorkerContext>().locks;
   if (is_home(worker)) {
@@ -154,6 +157,7 @@ step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker
 }
 
 step WriteTask::out_of_memory(runtime::Worker& worker) {
+  MXKV_PATH(write_without_memory);
   pass_.leave(*worker.local<WorkerContext>().locks, worker);
   drop_built(worker);
   if (is_home(worker) && worker.local<WorkerContext>().store->makes_room(worker)) {
@@ -175,6 +179,7 @@ void WriteTask::let_others_go(runtime::Worker& worker) {
 
 // It is parked: when its turn comes it searches anew.
 void WriteTask::let_go(runtime::Worker& worker) {
+  MXKV_PATH(write_lets_go);
   leave_tree(*this);
   phase_ = phase::waiting;
   worker.unpin(*this);

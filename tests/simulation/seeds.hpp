@@ -1,6 +1,7 @@
 // Which seeds a run goes through, from the environment:
 //   MXKV_SIMULATION_SEEDS       how many (2000; with a sanitizer 40)
 //   MXKV_SIMULATION_FIRST_SEED  the first one (0)
+//   MXKV_SIMULATION_GO_ON       behind a seed that failed: each one is told by a line (0)
 // A seed that failed is printed as these two, which show it alone.
 #pragma once
 
@@ -25,13 +26,15 @@ inline constexpr std::uint64_t kUsualSeeds = 2000;
 struct Seeds {
   std::uint64_t first = 0;
   std::uint64_t count = kUsualSeeds;
+  bool go_on = false;
 
   [[nodiscard]] static Seeds from_environment() {
     const auto number = [](const char* variable, std::uint64_t otherwise) {
       const char* text = std::getenv(variable);
       return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
     };
-    return {number("MXKV_SIMULATION_FIRST_SEED", 0), number("MXKV_SIMULATION_SEEDS", kUsualSeeds)};
+    return {number("MXKV_SIMULATION_FIRST_SEED", 0), number("MXKV_SIMULATION_SEEDS", kUsualSeeds),
+            number("MXKV_SIMULATION_GO_ON", 0) != 0};
   }
   [[nodiscard]] static std::string alone(std::uint64_t seed) {
     return "MXKV_SIMULATION_SEEDS=1 MXKV_SIMULATION_FIRST_SEED=" + std::to_string(seed);

@@ -104,11 +104,12 @@ void check_items(server::Store& store, const StoreHistory& history, const StoreW
   complaints.unless(tree.frozen == 0 || world.ends_early, "a node was frozen and never unlinked");
   complaints.unless(tree.claimed == 0 || world.ends_early, "a node waits to be unlinked");
   complaints.unless(tree.left_over == 0 || world.ends_early, "a node was not unlinked");
-  const bool items_stay = !options.requests.expiry && !options.store.evict && !options.evicts;
+  const bool items_stay =
+      !options.requests.expiry && !options.requests.runs_expire && !options.store.evict && !options.evicts;
   if (items_stay && !world.ends_early && complaints.empty()) {
     complaints.unless(tree.entries == history.operations().back().items, "items are left that nobody sees");
   }
-  report.deep_trees = tree.levels > 1 ? 1 : 0;
+  report.deep_trees = tree.levels > 2 ? 1 : 0;
 }
 
 }  // namespace mxkv::simulation

@@ -1,6 +1,7 @@
 #include "tests/simulation/store_client.hpp"
 
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "protocol/parser.hpp"
@@ -53,7 +54,22 @@ StoreClient::StoreClient(runtime::Worker& worker, server::Store& store, server::
       replies_(replies),
       record_(record),
       entry_(&directory.open(this)),
-      entries_{entry_} {}
+      entries_{entry_},
+      session_(record.new_session()) {}
+
+void StoreClient::plan(std::vector<StoreRequest> requests) {
+  std::move(requests.begin(), requests.end(), std::back_inserter(planned_));
+}
+
+bool StoreClient::send_planned(std::size_t most) {
+  bool any = false;
+  while (!planned_.empty() && !waits() && in_flight() < most) {
+    any = true;
+    send(std::exchange(planned_.front(), {}));
+    planned_.pop_front();
+  }
+  return any;
+}
 
 void StoreClient::send(StoreRequest request) {
   if (!start(request)) {
@@ -78,6 +94,9 @@ bool StoreClient::start(StoreRequest& request) {
   if (!entry_->fence.try_start(claim)) {
     return false;
   }
+  request.op.kind = kind;
+  request.op.session = session_;
+  request.op.number = ++started_;
   record_.invoked(request.op);
   sent_.push_back(request);
   const std::string_view rest = std::string_view{request.text}.substr(line);
@@ -111,9 +130,10 @@ bool StoreClient::start(StoreRequest& request) {
   return true;
 }
 
+// Of the request that was sent last.
 server::ReplyAddress StoreClient::address(server::FenceClaim claim) {
   server::ReplyAddress address = directory_.address(*entry_);
-  address.ticket = entry_->replies.open();
+  address.ticket = sent_.back().silent ? server::ReplyAddress::kNoTicket : entry_->replies.open();
   address.fence = claim.stored();
   return address;
 }
@@ -170,28 +190,110 @@ void StoreClient::receive() {
     }
     output.consume(bytes);
   }
-  while (!sent_.empty() && !received_.empty()) {
-    const std::size_t bytes = replies_.read(received_, sent_.front());
+  read_replies();
+  if (entry_->fence.in_flight() == 0 && received_.empty()) {
+    all_unheard_ended();
+  }
+}
+
+// A silent request is behind as soon as it is met here; a quiet one when a later reply comes in its place.
+void StoreClient::read_replies() {
+  while (!sent_.empty()) {
+    StoreRequest& front = sent_.front();
+    if (!front.silent && received_.empty()) {
+      return;
+    }
+    const bool quiet = !front.opaque.empty();
+    if (quiet && received_.find("\r\n") == std::string::npos) {
+      return;
+    }
+    if (front.silent || (quiet && !StoreReplies::is_of(received_, front))) {
+      unheard(front);
+      sent_.pop_front();
+      continue;
+    }
+    const std::size_t bytes = replies_.read(received_, front);
     if (bytes == 0) {
       return;
     }
     received_.erase(0, bytes);
-    if (sent_.front().recorded) {
-      record_.responded(std::move(sent_.front().op));
-    }
+    heard(std::exchange(front, {}));
     sent_.pop_front();
   }
 }
 
+void StoreClient::unheard(StoreRequest& request) {
+  request.op.recorded = request.recorded;
+  if (!request.opaque.empty()) {
+    request.op.lines.front().reply = told::done;  // anything else is told
+  }
+  unheard_.push_back(std::move(request.op));
+}
+
+void StoreClient::heard(StoreRequest request) {
+  unheard_ended(request.op);
+  if (!request.paging.cursor.empty() && replies_.nonsense().empty()) {
+    planned_.push_front(StoreRequests::next_page(request));
+  }
+  if (request.recorded) {
+    record_.responded(std::move(request.op));
+  } else {
+    record_.ended_unrecorded();
+  }
+}
+
+/// Those that `later`, which was answered, must follow.
+void StoreClient::unheard_ended(const Operation& later) {
+  std::erase_if(unheard_, [&](Operation& op) {
+    const bool ended = must_follow(later, op);
+    if (ended && op.recorded) {
+      record_.ended_unheard(std::move(op));
+    } else if (ended) {
+      record_.ended_unrecorded();
+    }
+    return ended;
+  });
+}
+
+// Nothing of it is in flight.
+void StoreClient::all_unheard_ended() {
+  while (!sent_.empty() && !sent_.front().opaque.empty()) {
+    unheard(sent_.front());
+    sent_.pop_front();
+  }
+  for (Operation& op : unheard_) {
+    if (op.recorded) {
+      record_.ended_unheard(std::move(op));
+    } else {
+      record_.ended_unrecorded();
+    }
+  }
+  unheard_.clear();
+}
+
+std::string StoreClient::first_in_flight() const {
+  if (waiting_ && sent_.empty()) {
+    return "at the fence: " + waiting_->text;
+  }
+  return sent_.empty() ? "one that nobody is told of" : sent_.front().text;
+}
+
 void StoreClient::leave() {
   receive();
+  for (Operation& op : unheard_) {
+    if (op.recorded) {
+      record_.cut_off(std::move(op));
+    }
+  }
   for (StoreRequest& request : sent_) {
     if (request.recorded) {
       record_.cut_off(std::move(request.op));
     }
   }
+  unheard_.clear();
   sent_.clear();
   waiting_.reset();
+  planned_.clear();
   received_.clear();
   directory_.close(*entry_);
 }
@@ -200,6 +302,8 @@ void StoreClient::reconnect() {
   leave();
   entry_ = &directory_.open(this);
   entries_.push_back(entry_);
+  session_ = record_.new_session();
+  started_ = 0;
 }
 
 }  // namespace mxkv::simulation

@@ -23,7 +23,14 @@ class StoreRecord {
   StoreRecord(StoreHistory& history, const Stepper& stepper, const runtime::ManualClock& clock)
       : history_(history), stepper_(stepper), clock_(clock) {}
 
+  [[nodiscard]] std::uint64_t new_session() noexcept { return ++sessions_; }
+  /// Operations that ended.
+  [[nodiscard]] std::uint64_t ended() const noexcept { return ended_; }
+  /// What nobody is told of may have failed for want of memory.
+  void expect_failures() noexcept { may_fail_ = true; }
+
   void invoked(Operation& op) {
+    op.may_fail = may_fail_;
     op.invoked = ++ticks_;
     op.from_us = stepper_.earliest_now_us();
   }
@@ -36,8 +43,19 @@ class StoreRecord {
       op.end = ending::no_memory;
     }
     op.until_us = clock_.unix_us();
+    ++ended_;
     history_.add(std::move(op));
   }
+  /// It has ended, and nobody was told how.
+  void ended_unheard(Operation op) {
+    op.end = ending::unknown;
+    op.responded = ++ticks_;
+    op.until_us = clock_.unix_us();
+    ++ended_;
+    history_.add(std::move(op));
+  }
+  /// What is not recorded ended.
+  void ended_unrecorded() noexcept { ++ended_; }
   /// Nobody will know.
   void cut_off(Operation op) {
     op.end = ending::unknown;
@@ -49,7 +67,10 @@ class StoreRecord {
   const Stepper& stepper_;
   const runtime::ManualClock& clock_;
   std::uint64_t ticks_ = 0;
+  std::uint64_t sessions_ = 0;
+  std::uint64_t ended_ = 0;
   bool lies_ = false;
+  bool may_fail_ = false;
 };
 
 /// Thread-safety: owner worker only.
@@ -60,6 +81,11 @@ class StoreClient {
 
   /// Starts a request, or keeps it until the order fence lets it.
   void send(StoreRequest request);
+  /// Sends these, one after the other, as soon as it may; the next pages of a range before.
+  void plan(std::vector<StoreRequest> requests);
+  /// Sends more of what is planned; so many requests are in flight at most.
+  bool send_planned(std::size_t in_flight);
+  [[nodiscard]] bool has_plans() const noexcept { return !planned_.empty(); }
   /// Tries again what waits.
   void go_on();
   /// Reads what was answered.
@@ -70,11 +96,20 @@ class StoreClient {
   /// The entries that it ever had; others may have had them, too.
   [[nodiscard]] const std::vector<server::ReplyEntry*>& entries() const noexcept { return entries_; }
 
-  [[nodiscard]] std::size_t in_flight() const noexcept { return sent_.size() + (waiting_ ? 1 : 0); }
+  [[nodiscard]] std::size_t in_flight() const noexcept {
+    return sent_.size() + unheard_.size() + (waiting_ ? 1 : 0);
+  }
   [[nodiscard]] bool waits() const noexcept { return waiting_.has_value(); }
+  /// The request that it has waited for longest, for a failure's message.
+  [[nodiscard]] std::string first_in_flight() const;
 
  private:
   [[nodiscard]] bool start(StoreRequest& request);
+  void read_replies();
+  void heard(StoreRequest request);
+  void unheard(StoreRequest& request);
+  void unheard_ended(const Operation& later);
+  void all_unheard_ended();
   [[nodiscard]] server::ReplyAddress address(server::FenceClaim claim);
   [[nodiscard]] std::optional<server::ItemBuilder> receive_value(const protocol::Request& request,
                                                                  std::string_view rest);
@@ -89,7 +124,11 @@ class StoreClient {
   server::ReplyEntry* entry_;
   std::vector<server::ReplyEntry*> entries_;
   std::deque<StoreRequest> sent_;        ///< in order, unanswered
+  std::vector<Operation> unheard_;       ///< started, and nobody will tell of them
   std::optional<StoreRequest> waiting_;  ///< at the fence
+  std::deque<StoreRequest> planned_;
+  std::uint64_t session_;
+  std::uint64_t started_ = 0;  ///< in this session
   std::string received_;
 };
 

@@ -44,7 +44,7 @@ Outcome on_missing(const CommandLine& line, const KeyState& key) {
   if ((line.what == act::set && !line.compare) || line.what == act::add) {
     return {{true, line.expiry, line.operand, line.unique}};
   }
-  const bool mode_tells = line.what == act::replace && !line.compare;
+  const bool mode_tells = (line.what == act::replace && !line.compare) || line.what == act::append;
   return {line.what == act::remove ? KeyState{} : key, mode_tells ? told::not_stored : told::missing};
 }
 
@@ -68,6 +68,10 @@ Outcome on_live(const CommandLine& line, KeyState key) {
       break;
     case act::count_down:
       key.number -= std::min(line.operand, key.number);
+      key.unique = line.unique;
+      break;
+    case act::append:  // one digit
+      key.number = key.number * 10 + line.operand;
       key.unique = line.unique;
       break;
   }
@@ -138,6 +142,9 @@ class Effects {
     if (op_.did_nothing()) {
       after_.push_back(before_);
       return;
+    }
+    if (op_.end == ending::unknown && op_.may_fail) {
+      after_.push_back(before_);
     }
     switch (op_.what) {
       case operation::line:

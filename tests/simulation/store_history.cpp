@@ -27,8 +27,15 @@ class Search {
     }
     if (bit == open_.size()) {
       open_.push_back(kFree);
+      before_.push_back(0);
     }
     open_[bit] = entry;
+    before_[bit] = 0;
+    for (std::size_t n = 0; n < open_.size(); ++n) {
+      if (open_[n] != kFree && must_follow(operations_[entry], operations_[open_[n]])) {
+        before_[bit] |= std::uint64_t{1} << n;
+      }
+    }
     Configurations next;
     for (const Configuration& configuration : alive_) {
       next.insert(with_reads(configuration));
@@ -58,7 +65,8 @@ class Search {
       }
       for (std::size_t n = 0; n < open_.size(); ++n) {
         const std::uint64_t candidate = std::uint64_t{1} << n;
-        if ((candidates & ~configuration.applied & candidate) == 0) {
+        if ((candidates & ~configuration.applied & candidate) == 0 ||
+            (before_[n] & ~configuration.applied) != 0) {
           continue;
         }
         after.clear();
@@ -73,6 +81,9 @@ class Search {
     }
     too_many_ = !work.empty();
     open_[at] = kFree;
+    for (std::uint64_t& before : before_) {
+      before &= ~bit;
+    }
     if (next.empty()) {
       return false;
     }
@@ -121,6 +132,14 @@ class Search {
   };
   using Configurations = std::unordered_set<Configuration, Hash>;
 
+  /// Those that any of these, as bits, must follow.
+  [[nodiscard]] std::uint64_t before_of(std::uint64_t these) const {
+    std::uint64_t before = 0;
+    for (std::size_t n = 0; n < open_.size(); ++n) {
+      before |= (these >> n & 1U) != 0 ? before_[n] : 0;
+    }
+    return before;
+  }
   /// Open operations, as bits, that share keys with this one, or with another one that does.
   [[nodiscard]] std::uint64_t related_to(std::size_t entry) const {
     const auto self = std::find(open_.begin(), open_.end(), entry) - open_.begin();
@@ -130,7 +149,8 @@ class Search {
       grows = false;
       for (std::size_t n = 0; n < open_.size(); ++n) {
         const std::uint64_t bit = std::uint64_t{1} << n;
-        if (open_[n] != kFree && (related & bit) == 0 && (keys_of(operations_[open_[n]]) & keys) != 0) {
+        if (open_[n] != kFree && (related & bit) == 0 &&
+            ((keys_of(operations_[open_[n]]) & keys) != 0 || (before_of(related) & bit) != 0)) {
           related |= bit;
           keys |= keys_of(operations_[open_[n]]);
           grows = true;
@@ -144,7 +164,8 @@ class Search {
     std::vector<KeyStates> after;
     for (std::size_t n = 0; n < open_.size(); ++n) {
       const std::uint64_t candidate = std::uint64_t{1} << n;
-      if (open_[n] == kFree || (configuration.applied & candidate) != 0 || !is_idle(operations_[open_[n]])) {
+      if (open_[n] == kFree || (configuration.applied & candidate) != 0 ||
+          (before_[n] & ~configuration.applied) != 0 || !is_idle(operations_[open_[n]])) {
         continue;
       }
       after.clear();
@@ -158,7 +179,8 @@ class Search {
 
   const std::vector<Operation>& operations_;
   bool evicts_;
-  std::vector<std::size_t> open_;  ///< by bit; at most 64
+  std::vector<std::size_t> open_;      ///< by bit; at most 64
+  std::vector<std::uint64_t> before_;  ///< by bit: open ones that it must follow
   Configurations alive_;
   bool too_many_ = false;
 };

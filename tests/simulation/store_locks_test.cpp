@@ -1,26 +1,16 @@
 // Orders of events that a map of slots drawn anew makes possible, step by step.
 #include <gtest/gtest.h>
 
-#include <deque>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "tests/simulation/store_client.hpp"
-#include "tests/unit/scheduler/machine.hpp"
+#include "tests/simulation/store_yard.hpp"
 
 namespace mxkv::simulation {
 namespace {
 
 using runtime::MxTask;
 using runtime::Worker;
-
-server::StoreOptions one_bucket() {
-  server::StoreOptions options;
-  options.toggle = {.buckets = 1, .slots_per_bucket = 3};
-  return options;
-}
 
 /// Holds slots until it is told to give them back. Lives until the test ends.
 class Holder final : public MxTask {
@@ -42,79 +32,17 @@ class Holder final : public MxTask {
   server::KeyLock* lock_ = nullptr;
 };
 
-/// Two workers, of which the first hosts all slots, and a client of each.
-struct Yard {
-  Yard() {
-    for (std::size_t i = 0; i < 2; ++i) {
-      replies.emplace_back(machine[i], machine.runtime.budget());
-      store.context(machine[i].id()).replies = &replies[i].directory;
-      replies[i].directory.set_hooks({&machine[i],
-                                      [](void* to, MxTask* task) { static_cast<Worker*>(to)->spawn(task); },
-                                      [](void* /*client*/) {}});
-    }
-    machine.run_until_idle();
-    for (std::size_t i = 0; i < 2; ++i) {
-      clients.emplace_back(machine[i], store, replies[i].directory, reader, record);
-    }
-  }
-  ~Yard() {
-    receive();
-    for (StoreClient& client : clients) {
-      client.leave();
-    }
-    machine.runtime.drain_stopped();
-  }
-
-  void draw(std::vector<std::string> separators, std::uint64_t items) {
-    store.locks().slots.replace(std::make_unique<server::KeySlots::Map>(std::move(separators)), items,
-                                machine[0]);
-    store.locks().toggle.map_changed();
-  }
-  Holder& hold(runtime::SlotInterval slots) {
-    auto* const holder = machine[0].create<Holder>(slots);
-    server::KeyLock::create(machine[0], store.locks(), *holder, machine[0].id())->start(machine[0]);
-    return *holder;
-  }
-  void send(std::size_t client, const std::string& text, reply_shape shape, Operation op) {
-    clients[client].send({.text = text, .shape = shape, .op = std::move(op)});
-  }
-  void set(std::size_t client, const std::string& key) {
-    Operation op;
-    op.lines.push_back({.what = act::set});
-    send(client, "set " + key + " 0 0 1\r\n1\r\n", reply_shape::line, std::move(op));
-  }
-  void receive() {
-    for (StoreClient& client : clients) {
-      client.receive();
-    }
-    for (server::WorkerReplies& own : replies) {
-      while (own.directory.next_dirty() != nullptr) {
-      }
-    }
-  }
-  void run() {
-    machine.run_until_idle();
-    receive();
-  }
-
-  runtime::testing::Machine machine{2};
-  server::Store store{machine.runtime, one_bucket()};
-  StoreKeys keys{2, 0, 0};
-  StoreReplies reader{keys};
-  StoreHistory history{keys.begin(), false};
-  Complaints complaints;
-  Bells bells;
-  runtime::Random random{1};
-  Stepper stepper{machine.runtime, machine.clock, random, bells, complaints, 0, false};
-  StoreRecord record{history, stepper, machine.clock};
-  std::deque<server::WorkerReplies> replies;
-  std::deque<StoreClient> clients;
-};
+Holder& hold(Yard& yard, runtime::SlotInterval slots) {
+  auto* const holder = yard.machine[0].create<Holder>(slots);
+  server::KeyLock::create(yard.machine[0], yard.store.locks(), *holder, yard.machine[0].id())
+      ->start(yard.machine[0]);
+  return *holder;
+}
 
 TEST(StoreLocks, AWriteThatWaitedWhileTheMapWasDrawnMindsWhoHoldsItsKeyNow) {
   Yard yard;
   yard.draw({"m"}, 2);
-  Holder& redraw = yard.hold({0, 2});
+  Holder& redraw = hold(yard, {0, 2});
   yard.run();
   ASSERT_TRUE(redraw.holds());
   yard.set(1, "b");  // of the first slot
@@ -122,7 +50,7 @@ TEST(StoreLocks, AWriteThatWaitedWhileTheMapWasDrawnMindsWhoHoldsItsKeyNow) {
   ASSERT_EQ(yard.store.locks().gate.parked(), 1U);
 
   yard.draw({"a"}, 2);  // now it is of the second
-  Holder& next = yard.hold({1, 1});
+  Holder& next = hold(yard, {1, 1});
   redraw.give_back(yard.machine[0]);
   while (!next.holds()) {  // the write's worker does not get its turn
     yard.machine[0].step();
@@ -152,6 +80,33 @@ TEST(StoreLocks, APageWhosePartIsEmptyIsStillOneMoment) {
     if (op.what == operation::page) {  // the first of them all, if the batch was before it
       EXPECT_EQ(op.seen.size(), 1U) << "shows what a batch put behind the part, and not what it put there";
     }
+  }
+}
+
+TEST(StoreLocks, APageFromSomeKeyOnWhosePartIsEmptyShowsNothingFromBeforeIt) {
+  server::StoreOptions options = one_bucket();
+  options.tree.limits.leaf = 4;
+  options.toggle.slots_per_bucket = 4;
+  for (const bool backward : {false, true}) {
+    Yard yard{options};
+    for (std::size_t n = 100; n < 160; ++n) {
+      yard.set(0, "key0:" + std::to_string(n));
+      yard.run();
+    }
+    yard.set(0, "key1:");
+    yard.run();
+    yard.draw({"key0:105", "key0:130", "key0:150"},
+              300);  // a page of one item holds two slots, and they get empty
+    yard.ask(1, "mx key0:106 Hkey0:150\r\n", reply_shape::line);
+    yard.run();
+    StoreRequest page{.shape = reply_shape::meta_page, .backward = backward};
+    page.text = backward ? "mr key0:140 r A1 v c X\r\n" : "mr key0:110 A1 v c X\r\n";
+    page.paging.near = backward ? "key0:140" : "key0:110";
+    page.op.what = operation::page;
+    yard.clients[1].send(page);
+    yard.run();
+    EXPECT_EQ(yard.history.operations().back().items, 1U);
+    EXPECT_EQ(yard.reader.nonsense(), "");
   }
 }
 

@@ -7,7 +7,8 @@ namespace {
 constexpr std::uint64_t kSecondUs = 1'000'000;
 
 std::string describe_line(const CommandLine& line) {
-  constexpr std::array kNames{"get", "touch", "set", "add", "replace", "remove", "count up", "count down"};
+  constexpr std::array kNames{"get",    "touch",    "set",        "add",   "replace",
+                              "remove", "count up", "count down", "append"};
   constexpr std::array kReplies{"?", "done", "missing", "not stored", "exists"};
   std::string text = std::string{kNames[static_cast<std::size_t>(line.what)]} + " key " +
                      std::to_string(line.key) + " with " + std::to_string(line.operand);
@@ -44,6 +45,18 @@ bool only_reads(const Operation& op) {
          (op.what == operation::line && op.lines.front().what == act::get);
 }
 
+bool must_follow(const Operation& later, const Operation& earlier) {
+  if (later.session == 0 || later.session != earlier.session || later.number <= earlier.number ||
+      later.did_nothing() || earlier.did_nothing()) {  // it may have been refused before its turn
+    return false;
+  }
+  constexpr auto kWrite = server::operation_kind::write;
+  if (later.kind == kWrite && earlier.kind == kWrite) {
+    return true;
+  }
+  return !(only_reads(later) && only_reads(earlier)) && (keys_of(later) & keys_of(earlier)) != 0;
+}
+
 std::optional<Operation> projected(const Operation& op, std::size_t key) {
   if (op.did_nothing() || op.what == operation::count || (keys_of(op) >> key & 1U) == 0) {
     return std::nullopt;
@@ -67,11 +80,12 @@ std::optional<Operation> projected(const Operation& op, std::size_t key) {
 std::string describe(const Operation& op) {
   constexpr std::array kNames{"line", "batch", "page", "count", "erase", "touch"};
   constexpr std::array kEndings{"unknown", "done", "failed", "refused", "no memory"};
-  std::string text = std::string{op.locked ? "" : "unlocked "} + kNames[static_cast<std::size_t>(op.what)] +
-                     " (" + kEndings[static_cast<std::size_t>(op.end)] + ") during [" +
-                     std::to_string(op.invoked) + ", " + std::to_string(op.responded) + "], at " +
-                     std::to_string(op.from_us / kSecondUs % 100'000) + " to " +
-                     std::to_string(op.until_us / kSecondUs % 100'000);
+  std::string text =
+      op.session == 0 ? std::string{} : std::to_string(op.session) + "." + std::to_string(op.number) + ": ";
+  text += std::string{op.locked ? "" : "unlocked "} + kNames[static_cast<std::size_t>(op.what)] + " (" +
+          kEndings[static_cast<std::size_t>(op.end)] + ") during [" + std::to_string(op.invoked) + ", " +
+          std::to_string(op.responded) + "], at " + std::to_string(op.from_us / kSecondUs % 100'000) +
+          " to " + std::to_string(op.until_us / kSecondUs % 100'000);
   for (const CommandLine& line : op.lines) {
     text += "; " + describe_line(line);
   }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "server/reply/reply_address.hpp"
+
 namespace mxkv::simulation {
 
 inline constexpr std::size_t kMostHistoryKeys = 8;
@@ -22,7 +24,7 @@ struct KeyState {
 };
 using KeyStates = std::array<KeyState, kMostHistoryKeys>;
 
-enum class act : std::uint8_t { get, touch, set, add, replace, remove, count_up, count_down };
+enum class act : std::uint8_t { get, touch, set, add, replace, remove, count_up, count_down, append };
 
 /// How a command ended, as its client was told.
 enum class told : std::uint8_t { unknown, done, missing, not_stored, exists };
@@ -68,8 +70,10 @@ struct Operation {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   operation what = operation::line;
   ending end = ending::unknown;
-  bool locked = true;    ///< false: each key is a moment of its own
-  bool partial = false;  ///< unlocked: keys may have been left out
+  bool locked = true;     ///< false: each key is a moment of its own
+  bool partial = false;   ///< unlocked: keys may have been left out
+  bool recorded = true;   ///< in the history
+  bool may_fail = false;  ///< where nobody was told: perhaps there was no memory for it
   std::vector<CommandLine> lines{};
   std::size_t failed_line = 0;
 
@@ -82,6 +86,11 @@ struct Operation {
   std::uint64_t numbers = 0;
   std::uint64_t sum = 0;
   std::uint32_t expiry = 0;
+
+  // Which connection sent it, and in which order.
+  std::uint64_t session = 0;  ///< 0: none did
+  std::uint64_t number = 0;
+  server::operation_kind kind = server::operation_kind::read;
 
   std::uint64_t invoked = 0;
   std::uint64_t responded = kNever;
@@ -97,6 +106,9 @@ struct Operation {
 [[nodiscard]] std::uint32_t keys_of(const Operation& op);
 /// Whether it leaves every state alone.
 [[nodiscard]] bool only_reads(const Operation& op);
+/// Whether `later` takes effect after `earlier`, since one connection sent them in this order: writes do,
+/// whatever their keys are, and of one key whatever is not read twice.
+[[nodiscard]] bool must_follow(const Operation& later, const Operation& earlier);
 /// What an operation was to one key alone; empty: nothing that is known.
 [[nodiscard]] std::optional<Operation> projected(const Operation& op, std::size_t key);
 

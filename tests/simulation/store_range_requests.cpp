@@ -38,7 +38,8 @@ StoreRequest StoreRequests::draw_range(std::uint64_t now_s) {
   StoreRequest request;
   Operation& op = request.op;
   op.others = !keys_.others.empty();
-  const std::uint64_t kind = random_.below(options_.bank ? 5 : 7);
+  const bool erases = options_.erases && !options_.bank && one_in(2);
+  const std::uint64_t kind = erases ? 5 + random_.below(2) : random_.below(options_.bank ? 5 : 7);
   if (kind >= 2 && kind < 5) {
     draw_page(request);
     return request;

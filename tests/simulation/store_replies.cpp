@@ -47,12 +47,22 @@ told told_by(std::string_view word) {
   return word == "EX" || word == "EXISTS" ? told::exists : told::unknown;
 }
 
+/// Whether a key lies where the page begins, or behind that.
+bool is_behind(std::string_view key, const StoreRequest& page) {
+  const std::string_view near = page.paging.near;
+  return near.empty() || (page.paging.included && key == near) || (page.backward ? key < near : key > near);
+}
+
 }  // namespace
 
 void StoreReplies::expect(bool good, std::string_view text) {
   if (!good && nonsense_.empty()) {
     nonsense_ = text;
   }
+}
+
+bool StoreReplies::is_of(std::string_view received, const StoreRequest& quiet) {
+  return flag(received.substr(0, received.find(kCrLf)), "O") == quiet.opaque;
 }
 
 std::size_t StoreReplies::read(std::string_view received, StoreRequest& request) {
@@ -174,6 +184,7 @@ void StoreReplies::read_page(const std::vector<std::string_view>& lines, StoreRe
   for (std::size_t i = 0; i + 1 < lines.size(); i += 2) {
     const std::string_view key = flag(lines[i], "k");
     expect(last.empty() || (request.backward ? key < last : last < key), "a page is out of order");
+    expect(is_behind(key, request), "a page shows a key outside of its range");
     last = key;
     const std::uint8_t index = keys_.index_of(key);
     if (index == CommandLine::kOtherKey) {
@@ -188,6 +199,12 @@ void StoreReplies::read_page(const std::vector<std::string_view>& lines, StoreRe
   op.items = lines.size() / 2;
   const std::string_view end = lines.back();
   expect(number_in(flag(end, "A")) == op.items, end);
+  if (request.paging.wanted) {
+    request.paging.cursor = flag(end, "G");
+    request.paging.near = last;
+    expect(request.paging.cursor.empty() || request.paging.pages <= keys_.names.size() + keys_.others.size(),
+           "a range has more pages than there are keys");
+  }
   if (!flag(end, "G").empty()) {  // it ended with the last item that it shows
     const auto begin = keys_.names.begin();
     const auto at = request.backward ? std::lower_bound(begin, keys_.names.end(), last)

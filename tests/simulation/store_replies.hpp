@@ -17,6 +17,9 @@ class StoreReplies {
   /// Reads the reply at the front of what was received into request.op. Returns its bytes; 0: it is not
   /// whole.
   [[nodiscard]] std::size_t read(std::string_view received, StoreRequest& request);
+  /// Whether what was received begins with the reply of a quiet request, rather than with that of a later
+  /// one.
+  [[nodiscard]] static bool is_of(std::string_view received, const StoreRequest& quiet);
   /// The first reply that could not be understood; empty: all could be.
   [[nodiscard]] const std::string& nonsense() const noexcept { return nonsense_; }
 

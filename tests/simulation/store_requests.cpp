@@ -11,17 +11,19 @@ std::string with_value(std::string line, std::uint64_t number) {
   return std::move(line) + "\r\n" + std::to_string(number) + "\r\n";
 }
 
-std::string meta_text(const CommandLine& line, const StoreKeys& keys) {
+}  // namespace
+
+std::string meta_text(const CommandLine& line, const StoreKeys& keys, const std::string& more) {
   const std::string& key = keys.names[line.key];
-  std::string flags;
+  std::string flags = more;
   if (line.compare) {
     flags += " C" + std::to_string(*line.compare);
   }
   switch (line.what) {
     case act::get:
-      return "mg " + key + " v c\r\n";
+      return "mg " + key + " v c" + flags + "\r\n";
     case act::touch:
-      return "mg " + key + " v c T" + std::to_string(line.expiry) + "\r\n";
+      return "mg " + key + " v c T" + std::to_string(line.expiry) + flags + "\r\n";
     case act::remove:
       return "md " + key + flags + "\r\n";
     case act::count_up:
@@ -34,6 +36,8 @@ std::string meta_text(const CommandLine& line, const StoreKeys& keys) {
     case act::replace:
       flags += " MR";
       break;
+    case act::append:
+      return with_value("ms " + key + " 1 c MA" + flags, line.operand);
     case act::set:
       break;
   }
@@ -42,7 +46,7 @@ std::string meta_text(const CommandLine& line, const StoreKeys& keys) {
                     line.operand);
 }
 
-std::string classic_text(const CommandLine& line, const StoreKeys& keys) {
+std::string classic_text(const CommandLine& line, const StoreKeys& keys, const std::string& more) {
   const std::string& key = keys.names[line.key];
   const auto storage = [&](std::string_view verb) {
     std::string text = std::string{verb} + " " + key + " 0 " + std::to_string(line.expiry) + " " +
@@ -50,45 +54,46 @@ std::string classic_text(const CommandLine& line, const StoreKeys& keys) {
     if (line.compare) {
       text += " " + std::to_string(*line.compare);
     }
-    return with_value(text, line.operand);
+    return with_value(text + more, line.operand);
   };
   switch (line.what) {
     case act::get:
       return "gets " + key + "\r\n";
     case act::touch:
-      return "touch " + key + " " + std::to_string(line.expiry) + "\r\n";
+      return "touch " + key + " " + std::to_string(line.expiry) + more + "\r\n";
     case act::set:
       return storage(line.compare ? "cas" : "set");
     case act::add:
       return storage("add");
     case act::replace:
       return storage("replace");
+    case act::append:
+      return storage("append");
     case act::remove:
-      return "delete " + key + "\r\n";
+      return "delete " + key + more + "\r\n";
     case act::count_up:
-      return "incr " + key + " " + std::to_string(line.operand) + "\r\n";
+      return "incr " + key + " " + std::to_string(line.operand) + more + "\r\n";
     case act::count_down:
-      return "decr " + key + " " + std::to_string(line.operand) + "\r\n";
+      return "decr " + key + " " + std::to_string(line.operand) + more + "\r\n";
   }
   return {};
 }
 
-}  // namespace
-
 std::vector<StoreRequest> StoreRequests::first_requests() {
   std::vector<StoreRequest> all;
-  const auto add = [&all](const std::string& line, std::string_view value) {
+  const auto add = [&all](const std::string& line, std::string_view value, std::string_view flags) {
     StoreRequest request;
-    request.text = "ms " + line + " " + std::to_string(value.size()) + "\r\n" + std::string{value} + "\r\n";
+    request.text = "ms " + line + " " + std::to_string(value.size()) + std::string{flags} + "\r\n" +
+                   std::string{value} + "\r\n";
     request.recorded = false;
     request.op.lines.push_back({});
     all.push_back(std::move(request));
   };
   for (const std::string& key : keys_.names) {
-    add(key, std::to_string(keys_.begin_number));
+    add(key, std::to_string(keys_.begin_number), "");
   }
   for (const std::string& other : keys_.others) {
-    add(other, "x");
+    add(other, "x", options_.runs_expire ? " T20" : "");
   }
   return all;
 }
@@ -101,6 +106,9 @@ StoreRequest StoreRequests::last_request() {
 }
 
 StoreRequest StoreRequests::draw(std::uint64_t now_s) {
+  if (options_.pages && one_in(6)) {
+    return draw_open_page();
+  }
   if (!keys_.others.empty() && one_in(4)) {
     return draw_other();
   }
@@ -154,6 +162,9 @@ CommandLine StoreRequests::some_line(std::uint64_t now_s) {
     case act::count_up:
     case act::count_down:
       line.operand = 1 + random_.below(500);
+      break;
+    case act::append:
+      line.operand = 1 + random_.below(9);
       break;
   }
   const bool may_compare = line.what == act::set || line.what == act::remove || line.what == act::count_up;

@@ -1,6 +1,7 @@
 // What clients of a simulated store ask for: as text, and as what is recorded of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,11 @@ struct RequestOptions {
   bool expiry = false;     ///< items that expire soon are stored
   bool flushes = false;
   bool probes = false;           ///< some clients only ask whether keys are there
+  bool bursts = false;           ///< requests that depend on each other are sent at once
+  bool quiet = false;            ///< some of those want no answer to what went well
+  bool pages = false;            ///< ranges are paged to their end
+  bool erases = false;           ///< ranges are removed often
+  bool runs_expire = false;      ///< runs of other keys are stored that expire soon
   unsigned operations_in_8 = 4;  ///< of many keys
   std::uint64_t begin_number = 1000;
 };
@@ -25,11 +31,25 @@ struct RequestOptions {
 /// How the end of a reply is told.
 enum class reply_shape : std::uint8_t { classic_value, line, meta_page, batch };
 
+/// A page among those that a range is paged in.
+struct Paging {
+  bool wanted = false;
+  std::string flags{};    ///< of each page
+  std::string near{};     ///< what all keys lie behind; empty: nothing
+  bool included = false;  ///< or at
+  std::string cursor{};   ///< that was told; empty: this was the last page
+  std::uint8_t last = 0;  ///< key of the history that the range ends before, forward
+  std::size_t pages = 1;  ///< with this one
+};
+
 struct StoreRequest {
   std::string text{};
   reply_shape shape = reply_shape::line;
   bool recorded = true;   ///< in the history
   bool backward = false;  ///< a page
+  bool silent = false;    ///< noreply: nothing is ever told
+  std::string opaque{};   ///< quiet: what went well is not told; else a reply has this
+  Paging paging{};
   Operation op{};
 };
 
@@ -41,6 +61,10 @@ class StoreRequests {
 
   /// `now_s`: unix seconds.
   [[nodiscard]] StoreRequest draw(std::uint64_t now_s);
+  /// Several that a client sends at once, of which later ones mind what earlier ones do.
+  [[nodiscard]] std::vector<StoreRequest> draw_burst(std::uint64_t now_s);
+  /// The page behind one that was told a cursor.
+  [[nodiscard]] static StoreRequest next_page(const StoreRequest& page);
   /// Asks whether a key is there, as a write that never writes.
   [[nodiscard]] StoreRequest draw_probe();
   /// Stores each key and other that is there at the beginning.
@@ -66,6 +90,13 @@ class StoreRequests {
   [[nodiscard]] CommandLine some_line(std::uint64_t now_s);
   [[nodiscard]] StoreRequest draw_line(std::uint64_t now_s);
   [[nodiscard]] StoreRequest draw_other();
+  [[nodiscard]] StoreRequest of_line(const CommandLine& line, bool may_be_quiet);
+  [[nodiscard]] CommandLine dependent_line(std::uint8_t key, std::uint64_t now_s);
+  void add_dependent(std::vector<StoreRequest>& all, std::uint64_t now_s);
+  void add_run(std::vector<StoreRequest>& all, std::uint8_t key, std::uint64_t now_s);
+  void add_run_removed(std::vector<StoreRequest>& all, std::uint8_t key);
+  [[nodiscard]] StoreRequest other_request(std::string line, std::string_view value);
+  [[nodiscard]] StoreRequest draw_open_page();
   [[nodiscard]] StoreRequest draw_batch(std::uint64_t now_s);
   [[nodiscard]] StoreRequest draw_transfer();
   [[nodiscard]] StoreRequest draw_range(std::uint64_t now_s);
@@ -78,6 +109,15 @@ class StoreRequests {
   const RequestOptions& options_;
   const StoreKeys& keys_;
   std::uint64_t next_number_ = 1;
+  std::uint64_t next_opaque_ = 1;
+  static constexpr std::uint8_t kMostAppends = 8;  ///< of a key: its number gets no longer than 64 bits
+  std::array<std::uint8_t, kMostHistoryKeys> appends_{};
 };
+
+/// A command as meta or classic text. `more`: flags, or words, behind it.
+[[nodiscard]] std::string meta_text(const CommandLine& line, const StoreKeys& keys,
+                                    const std::string& more = {});
+[[nodiscard]] std::string classic_text(const CommandLine& line, const StoreKeys& keys,
+                                       const std::string& more = {});
 
 }  // namespace mxkv::simulation

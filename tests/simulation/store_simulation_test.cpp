@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iostream>
 #include <string>
+#include <vector>
 
+#include "runtime/base/paths.hpp"
 #include "tests/simulation/seeds.hpp"
 #include "tests/simulation/store_world.hpp"
 
@@ -11,6 +14,7 @@ namespace mxkv::simulation {
 namespace {
 
 constexpr std::uint64_t kParts = 4;
+constexpr std::size_t kTold = 200;  ///< of a complaint, where seeds are only counted
 
 /// A part of the seeds, so that parts can run at the same time.
 class StoreSimulation : public ::testing::TestWithParam<std::uint64_t> {};
@@ -18,13 +22,18 @@ class StoreSimulation : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(StoreSimulation, EverySeedIsLinearizableAndHoldsNothing) {
   const Seeds seeds = Seeds::from_environment();
   StoreReport sum;
-  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count && (seeds.go_on || !HasFailure());
+       ++seed) {
     if (seed % kParts != GetParam()) {
       continue;
     }
-    SCOPED_TRACE(Seeds::alone(seed));
     const StoreReport report = run_store_world(seed);
-    EXPECT_THAT(report.complaints, ::testing::IsEmpty());
+    if (seeds.go_on && !report.complaints.empty()) {
+      ADD_FAILURE() << "seed " << seed << ": " << report.complaints.front().substr(0, kTold);
+    } else {
+      SCOPED_TRACE(Seeds::alone(seed));
+      EXPECT_THAT(report.complaints, ::testing::IsEmpty());
+    }
     sum.add(report);
   }
   if (seeds.count < 2000 || HasFailure()) {
@@ -71,6 +80,38 @@ TEST(StoreSimulationItself, ASeedGivesTheSameWorldEachTime) {
       EXPECT_EQ(run_store_world(seed).fingerprint, report.fingerprint) << Seeds::alone(seed);
     }
   }
+}
+
+/// Paths that no world took, and how often the others were, as text.
+struct Paths {
+  explicit Paths(const runtime::paths::Counts& before) {
+    const runtime::paths::Counts now = runtime::paths::all();
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const std::string name{runtime::paths::kNames[i]};
+      (now[i] == before[i] ? never : often).push_back(name + " " + std::to_string(now[i] - before[i]));
+    }
+  }
+  std::vector<std::string> never;
+  std::vector<std::string> often;
+};
+
+TEST(StoreSimulationItself, TakesEveryPathWithinTheUsualSeeds) {
+  if (!runtime::paths::kCounted || kUsualSeeds < 2000) {
+    GTEST_SKIP() << "paths are not counted, or in too few worlds";
+  }
+  const runtime::paths::Counts before = runtime::paths::all();
+  const bool all = Seeds::from_environment().go_on;
+  for (std::uint64_t seed = 0; seed < kUsualSeeds && (all || !Paths{before}.never.empty()); ++seed) {
+    static_cast<void>(run_store_world(seed));
+  }
+  const Paths paths{before};
+  for (const std::string& path : paths.often) {
+    RecordProperty(path.substr(0, path.find(' ')), path.substr(path.find(' ') + 1));
+    if (all) {
+      std::cout << path << '\n';
+    }
+  }
+  EXPECT_THAT(paths.never, ::testing::IsEmpty());
 }
 
 struct Fault {

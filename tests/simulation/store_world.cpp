@@ -7,6 +7,7 @@
 #include "tests/simulation/interference.hpp"
 #include "tests/simulation/memory_check.hpp"
 #include "tests/simulation/store_checks.hpp"
+#include "tests/simulation/store_progress.hpp"
 #include "tests/simulation/worker_clients.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
@@ -41,10 +42,14 @@ class StoreWorld {
         stepper_(machine_.runtime, machine_.clock, random_, bells_, complaints_,
                  options_.world.interruptions_in_64, options_.world.uneven_speed),
         record_(history_, stepper_, machine_.clock),
+        progress_(machine_.runtime, store_),
         interference_(machine_.runtime, machine_.clock, store_.tree(), random_,
                       options_.world.short_of_memory) {
     whims_.set_world(store_, stepper_, record_);
     most_rounds_ = what == store_fault::none ? kMostRounds : kMostOfMistaken;
+    if (options_.world.short_of_memory) {
+      record_.expect_failures();
+    }
     if (what == store_fault::half_batch) {
       record_.lie();
     }
@@ -72,9 +77,10 @@ class StoreWorld {
   }
 
  private:
-  static constexpr std::uint64_t kMostRounds = 400'000;
+  static constexpr std::uint64_t kMostRounds = 2'000'000;
   static constexpr std::uint64_t kMostOfMistaken = 30'000;  ///< what hangs need not hang for long
   static constexpr std::uint64_t kUnrest = 6'000;
+  static constexpr std::uint64_t kMostTides = 6;
 
   [[nodiscard]] std::size_t workers() const noexcept { return options_.world.runtime.workers.size(); }
 
@@ -96,8 +102,12 @@ class StoreWorld {
   void run_rounds(std::uint64_t last) {
     bool moves = true;
     std::uint64_t round = 0;
+    progress_.begin_anew();
     while (moves && round < last && complaints_.empty()) {
       moves = stepper_.go_on();
+      if (stepper_.calm() && !progress_.look(record_.ended())) {
+        complain_of_standstill();
+      }
       if (++round < kUnrest && !finished()) {
         interfere();
       } else {
@@ -110,6 +120,14 @@ class StoreWorld {
     }
     complaints_.unless(round < last, "the workers never come to rest");
     complaints_.unless(finished(), "something waits though everybody sleeps");
+  }
+  void complain_of_standstill() {
+    std::string text = finished() ? "nothing is asked for, and tasks go on: " : "nothing gets on: ";
+    text += progress_.describe();
+    for (const WorkerClients& clients : pollers_) {
+      text += clients.describe_waiting();
+    }
+    complaints_.add(text);
   }
   [[nodiscard]] bool finished() const {
     return whims_.finished() && std::all_of(pollers_.begin(), pollers_.end(),
@@ -143,6 +161,13 @@ class StoreWorld {
       case 3:
       case 4:
         taken_.give_back();
+        break;
+      case 5:
+        // Behind the time of a sweep, so that there is one.
+        if (options_.tides && tides_ < kMostTides && one_in(random_, 4)) {
+          ++tides_;
+          machine_.clock.advance_us(50'000'000 + random_.below(60'000'000));
+        }
         break;
       default:
         break;
@@ -205,6 +230,7 @@ class StoreWorld {
     report.swept = store_.total(server::counter::swept_items);
     report.preempted = whims_.preempted();
     report.interruptions = stepper_.interruptions();
+    report.longest_standstill = progress_.longest();
   }
 
   void dismiss_clients() {
@@ -232,10 +258,12 @@ class StoreWorld {
   StoreHistory history_;
   Stepper stepper_;
   StoreRecord record_;
+  StoreProgress progress_;
   Interference<server::ItemTraits> interference_;
   index::testing::TakenBlocks taken_;
   std::deque<WorkerClients> pollers_;
   std::uint64_t most_rounds_ = 0;
+  std::uint64_t tides_ = 0;
 };
 
 }  // namespace
@@ -255,6 +283,7 @@ void StoreReport::add(const StoreReport& other) {
         &StoreReport::swept,          &StoreReport::preempted,       &StoreReport::interruptions}) {
     this->*member += other.*member;
   }
+  longest_standstill = std::max(longest_standstill, other.longest_standstill);
 }
 
 StoreReport run_store_world(std::uint64_t seed, store_fault what) {

@@ -55,6 +55,7 @@ struct StoreReport {
   std::uint64_t swept = 0;      ///< or found by a sweep
   std::uint64_t preempted = 0;  ///< writes under their latch
   std::uint64_t interruptions = 0;
+  std::uint64_t longest_standstill = 0;  ///< rounds of a calm world in which no operation ended; the longest
 
   void add(const StoreReport& other);
 };

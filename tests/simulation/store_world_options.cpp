@@ -26,14 +26,64 @@ server::StoreOptions draw_store(runtime::Random& random) {
   return options;
 }
 
+/// Nodes so small that few keys make three levels and more, and buffers that are soon full.
+void draw_depth(runtime::Random& random, StoreWorldOptions& world) {
+  if (!one_in(random, 4)) {
+    world.store.tree.limits = {.leaf = 2 + static_cast<unsigned>(random.below(7)),
+                               .inner = 4 + static_cast<unsigned>(random.below(5))};
+  }
+  world.world.runtime.usual_way = !one_in(random, 3);
+  if (one_in(random, 2)) {
+    // Free tasks fill a window, pools go beyond it, and urgent tasks beyond that: as with usual sizes.
+    const auto window = 1 + static_cast<std::uint32_t>(random.below(10));
+    world.world.runtime.prefetch.window = window;
+    world.world.runtime.workers.back().prefetch.reset();
+    world.world.runtime.buffered_tasks =
+        window + window / 2 + 4 + static_cast<std::uint32_t>(random.below(6));
+  }
+}
+
+void draw_adversaries(runtime::Random& random, StoreWorldOptions& world) {
+  RequestOptions& requests = world.requests;
+  requests.bursts = !requests.bank && !one_in(random, 3);
+  requests.quiet = !world.world.short_of_memory;
+  requests.pages = one_in(random, 2);
+  requests.runs_expire = requests.others > 0 && one_in(random, 2);
+  if (requests.runs_expire && one_in(random, 2)) {
+    requests.others += 80;  // leaves enough to fill a buffer with those that unlink them
+  }
+  world.tides = requests.runs_expire || (requests.expiry && one_in(random, 2));
+  // What is cut off is open in a history for ever.
+  world.burst_in_flight = world.clients_leave ? world.in_flight : 4 + random.below(28);
+}
+
+/// Hundreds of leaves that few workers empty at once.
+void draw_storm(runtime::Random& random, StoreWorldOptions& world) {
+  world.requests.others = 60 + random.below(100);
+  world.requests.runs_expire = true;
+  world.requests.erases = true;
+  world.tides = true;
+  world.store.tree.limits = {.leaf = 2 + static_cast<unsigned>(random.below(3)), .inner = 4};
+  world.store.tree.leaves = runtime::primitive::optimistic_latch;
+  world.store.tree.inner_nodes = runtime::primitive::optimistic_latch;
+  const auto window = 4 + static_cast<std::uint32_t>(random.below(8));
+  world.world.runtime.prefetch.window = window;
+  world.world.runtime.workers.back().prefetch.reset();
+  world.world.runtime.buffered_tasks = window + window / 2 + 4;
+}
+
 }  // namespace
 
 StoreWorldOptions draw_store_world(runtime::Random& random) {
   StoreWorldOptions world;
   world.world = draw_world(random);
   world.store = draw_store(random);
+  const bool storms = one_in(random, 6);
+  if (storms && world.world.runtime.workers.size() > 2) {
+    world.world.runtime.workers.resize(1 + random.below(2));
+  }
   world.requests.keys = 3 + random.below(kMostHistoryKeys - 2);
-  world.requests.others = one_in(random, 2) ? 0 : 1 + random.below(80);
+  world.requests.others = one_in(random, 3) ? 0 : 1 + random.below(80);
   world.requests.bank = one_in(random, 3);
   if (world.requests.bank) {
     world.requests.begin_number = 1'000'000;  // more than is ever taken
@@ -58,6 +108,11 @@ StoreWorldOptions draw_store_world(runtime::Random& random) {
   world.preempts = !world.requests.bank && world.world.interruptions_in_64 != 0;
   world.stalls = one_in(random, 2);
   world.clients_leave = one_in(random, 4);
+  draw_depth(random, world);
+  draw_adversaries(random, world);
+  if (storms) {
+    draw_storm(random, world);
+  }
   return world;
 }
 
@@ -70,6 +125,18 @@ std::string describe(const StoreWorldOptions& world) {
       std::to_string(world.requests.keys) + " keys with " + std::to_string(world.requests.others) +
       " others each, " + std::to_string(world.clients) + " clients of each worker";
   text += toggle.order == runtime::interval_order::queue ? ", one queue" : "";
+  const index::NodeLimits& limits = world.store.tree.limits;
+  if (limits.leaf != index::NodeLimits{}.leaf) {
+    text +=
+        ", leaves of " + std::to_string(limits.leaf) + " and inner nodes of " + std::to_string(limits.inner);
+  }
+  text += ", its inner nodes " + std::string{runtime::primitive_name(world.store.tree.inner_nodes)};
+  text += ", buffers of " + std::to_string(world.world.runtime.buffered_tasks);
+  text += world.world.runtime.usual_way ? "" : ", never the usual way";
+  text += world.requests.bursts ? ", bursts of " + std::to_string(world.burst_in_flight) : "";
+  text += world.requests.pages ? ", pages" : "";
+  text += world.requests.runs_expire ? ", runs expire" : "";
+  text += world.tides ? ", tides" : "";
   text += world.requests.probes ? ", probes" : "";
   text += toggle.hosts ? ", hosts" : "";
   text += toggle.inner ? ", inner" : "";

@@ -13,14 +13,16 @@ struct StoreWorldOptions {
   WorldOptions world;  ///< machine, switches of the runtime, how rough it gets
   server::StoreOptions store;
   RequestOptions requests;
-  std::size_t clients = 1;     ///< of each worker
-  std::size_t in_flight = 1;   ///< requests of a client
-  std::size_t operations = 0;  ///< of all clients
-  bool evicts = false;         ///< items are removed while operations run
-  bool moves = false;          ///< or get another address
-  bool redraws = false;        ///< the map of keys to slots changes
-  bool preempts = false;       ///< some writes are interrupted under their leaf's latch
-  bool stalls = false;         ///< some workers are left alone for long
+  std::size_t clients = 1;          ///< of each worker
+  std::size_t in_flight = 1;        ///< requests of a client
+  std::size_t burst_in_flight = 1;  ///< the same while it sends a burst
+  std::size_t operations = 0;       ///< of all clients
+  bool evicts = false;              ///< items are removed while operations run
+  bool moves = false;               ///< or get another address
+  bool redraws = false;             ///< the map of keys to slots changes
+  bool preempts = false;            ///< some writes are interrupted under their leaf's latch
+  bool tides = false;               ///< time leaps, and all that had a time to live is swept at once
+  bool stalls = false;              ///< some workers are left alone for long
   bool clients_leave = false;
 };
 

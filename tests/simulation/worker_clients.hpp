@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "tests/simulation/store_client.hpp"
@@ -42,8 +43,9 @@ class WorkerClients final : public runtime::Poller {
   void ask(StoreRequest request) { asked_.push_back(std::move(request)); }
   [[nodiscard]] bool idle() const noexcept {
     return left_ == 0 && asked_.empty() &&
-           std::all_of(clients_.begin(), clients_.end(),
-                       [](const StoreClient& client) { return client.in_flight() == 0; });
+           std::all_of(clients_.begin(), clients_.end(), [](const StoreClient& client) {
+             return client.in_flight() == 0 && !client.has_plans();
+           });
   }
   /// Drops the writes that wait for their turn to commit. When no worker runs any more.
   void discard_parked() {
@@ -74,7 +76,8 @@ class WorkerClients final : public runtime::Poller {
         probe(client);
         continue;
       }
-      if (client.waits() || client.in_flight() >= options_.in_flight) {
+      any = client.send_planned(options_.burst_in_flight) || any;
+      if (client.has_plans() || client.waits() || client.in_flight() >= options_.in_flight) {
         continue;
       }
       if (!asked_.empty()) {
@@ -84,7 +87,7 @@ class WorkerClients final : public runtime::Poller {
       } else if (left_ > 0 && random_.below(3) == 0) {
         any = true;
         --left_;
-        client.send(whims_.next_request(worker.runtime().clock().unix_us()));
+        ask_something(client, worker.runtime().clock().unix_us());
       }
       if (options_.clients_leave && left_ > 0 && client.in_flight() > 0 && random_.below(32) == 0) {
         client.reconnect();
@@ -107,7 +110,28 @@ class WorkerClients final : public runtime::Poller {
   void block(runtime::Worker& /*worker*/, std::uint64_t /*timeout_ns*/) override {}
   void wake() noexcept override { bells_.ring(worker_.id().index()); }
 
+  /// What its clients wait for, for a failure's message; empty: nothing.
+  [[nodiscard]] std::string describe_waiting() const {
+    std::string text;
+    for (const StoreClient& client : clients_) {
+      if (client.in_flight() > 0) {
+        text += "; a client of worker " + std::to_string(worker_.id().value()) + " has " +
+                std::to_string(client.in_flight()) + " requests in flight, the first is " +
+                client.first_in_flight();
+      }
+    }
+    return text;
+  }
+
  private:
+  void ask_something(StoreClient& client, std::uint64_t now_us) {
+    if (options_.requests.bursts && random_.below(3) == 0) {
+      client.plan(whims_.requests().draw_burst(now_us / 1'000'000));
+      static_cast<void>(client.send_planned(options_.burst_in_flight));
+    } else {
+      client.send(whims_.next_request(now_us));
+    }
+  }
   /// Of a client that does nothing else.
   void probe(StoreClient& client) {
     if (left_ > 0 && probes_left_ > 0 && client.in_flight() == 0 && random_.below(2) == 0) {

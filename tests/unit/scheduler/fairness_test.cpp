@@ -159,30 +159,6 @@ TEST(Fairness, TasksFromOutsideGetTheirTurnInABusyPool) {
   load.finish();
 }
 
-TEST(Fairness, WhatMuchWaitsForGetsItsTurnThoughWhatWaitsHasHighPriority) {
-  Load load;
-  bool come = false;
-  std::size_t ended = 0;
-  constexpr std::size_t kWaiting = 2 * PrefetchBuffer::kCapacity;  // more than ever find room at once
-  for (std::size_t i = 0; i < kWaiting; ++i) {
-    MxTask* const waiting = lambda_task(load.machine[0], [&come, &ended](MxTask&, Worker&) {
-      ended += come ? 1 : 0;
-      return come ? step::done : step::retry;
-    });
-    waiting->annotate(priority::high);
-    load.machine[0].spawn(waiting);
-  }
-  load.machine[0].spawn(lambda_task(load.machine[0], [&come](MxTask&, Worker&) {
-    come = true;
-    return step::done;
-  }));
-  load.step(100);
-  EXPECT_TRUE(come);
-  EXPECT_EQ(ended, kWaiting);
-  come = true;
-  load.finish();
-}
-
 TEST(Fairness, WhatWaitsForTheNextRoundRunsOnceARound) {
   Load load;
   int ran = 0;
@@ -194,6 +170,53 @@ TEST(Fairness, WhatWaitsForTheNextRoundRunsOnceARound) {
   }
   load.step(3);
   EXPECT_EQ(ran, 4);
+  load.finish();
+}
+
+/// More than a prefetch buffer holds.
+constexpr int kManyTasks = 600;
+
+TEST(Fairness, AWaitingTaskGetsItsTurnThoughMoreUrgentOnesTryAgainForItThanTheBufferHolds) {
+  Load load;
+  bool ran = false;
+  int ended = 0;
+  for (int i = 0; i < kManyTasks; ++i) {
+    MxTask* const urgent = lambda_task(load.machine[0], [&](MxTask&, Worker&) {
+      ended += ran ? 1 : 0;
+      return ran ? step::done : step::retry;
+    });
+    urgent->annotate(priority::high);
+    load.machine[0].spawn(urgent);
+  }
+  load.step(2);
+  load.machine[0].spawn(lambda_task(load.machine[0], [&ran](MxTask&, Worker&) {
+    ran = true;
+    return step::done;
+  }));
+  load.step(100);
+  EXPECT_TRUE(ran);
+  ran = true;
+  load.machine.run_until_idle();
+  EXPECT_EQ(ended, kManyTasks);
+}
+
+// Each gives up its place in the buffer after many hops, as one that walks far to find that it has to wait.
+TEST(Fairness, APoolGetsItsTurnThoughMoreFreeTasksThanTheBufferHoldsGoFarAndTryAgain) {
+  constexpr std::uint64_t kHops = 200;
+  Load load;
+  for (int i = 0; i < kManyTasks; ++i) {
+    load.machine[0].spawn(
+        lambda_task(load.machine[0], [&load, hops = std::uint64_t(i)](MxTask&, Worker&) mutable {
+          if (load.stop) {
+            return step::done;
+          }
+          return ++hops % kHops == 0 ? step::retry : step::again;
+        }));
+  }
+  load.step(2000);
+  load.keep_busy(1, 1);
+  load.step(2000);
+  EXPECT_GE(load.ran[1], 1U);
   load.finish();
 }
 

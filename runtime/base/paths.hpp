@@ -1,0 +1,79 @@
+// Which rare ways a build of tests went: MXKV_PATH(name) counts one. In all other builds it is nothing.
+//
+// A simulation that never takes a branch proves nothing about it, and nothing tells. So branches that matter
+// are named here, and tests demand that each of them ran.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#ifdef MXKV_COUNT_PATHS
+#define MXKV_PATH(name) ::mxkv::runtime::paths::count(::mxkv::runtime::path::name)
+#else
+#define MXKV_PATH(name) static_cast<void>(0)
+#endif
+
+// clang-format off
+#define MXKV_ALL_PATHS(X)                                                                                     \
+  /* a task takes the usual way: at a node's header, at its block, at the target, under its latch */          \
+  X(usual_header) X(usual_near_node) X(usual_block) X(usual_target) X(usual_insert) X(usual_commit)           \
+  X(usual_leave) X(usual_wait) X(usual_refuse) X(usual_conflict) X(usual_left)                                \
+  /* or guarded execution */                                                                                  \
+  X(guarded_read) X(guarded_write) X(guarded_busy) X(guarded_conflict) X(guarded_wait) X(guarded_refuse)      \
+  /* how a node takes in an entry */                                                                          \
+  X(insert_fits) X(insert_block) X(insert_spread) X(insert_split) X(split_leaf) X(split_inner)                \
+  X(split_above_inner) X(grow_root) X(grow_root_above_inner) X(no_memory_to_split)                            \
+  /* what becomes of a separator */                                                                           \
+  X(separator_posted) X(separator_lost) X(separator_retried) X(separator_of_cleared)       \
+  /* how a node goes */                                                                                       \
+  X(unlink_look) X(unlink_freeze) X(unlink_not_thin) X(unlink_drop) X(unlink_first_child) X(unlink_absorb)    \
+  X(unlink_leaf) X(unlink_inner) X(unlink_no_room) X(unlink_leave) X(unlink_undone) X(unlink_of_cleared)      \
+  X(unlink_no_room_at_first) X(unlink_handed_on) X(unlink_handed_on_frozen) X(unlink_taken_back)              \
+  X(unlink_resumed) X(unlink_again) X(split_of_claimed)                                                       \
+  /* who waits for a node on its way out */                                                                   \
+  X(wait_of_write) X(wait_of_separator) X(wait_of_drop) X(wait_of_absorb)                                  \
+  /* or has waited while the tree was cleared */                                                              \
+  X(waited_over_clear)                                                                                        \
+  /* how a write of the store waits */                                                                        \
+  X(write_not_its_turn) X(write_at_gate) X(write_without_memory) X(write_lets_go)                             \
+  /* a worker's buffer is full */                                                                             \
+  X(buffer_full_for_high)
+// clang-format on
+
+namespace mxkv::runtime {
+
+#define MXKV_PATH_NAME(name) name,
+enum class path : std::uint8_t { MXKV_ALL_PATHS(MXKV_PATH_NAME) };
+#undef MXKV_PATH_NAME
+
+namespace paths {
+
+#define MXKV_PATH_NAME(name) std::string_view{#name},
+inline constexpr std::array kNames{MXKV_ALL_PATHS(MXKV_PATH_NAME)};
+#undef MXKV_PATH_NAME
+
+using Counts = std::array<std::uint64_t, kNames.size()>;
+
+#ifdef MXKV_COUNT_PATHS
+inline constexpr bool kCounted = true;
+/// Of the calling thread: simulations have one.
+inline constinit thread_local Counts counts{};
+
+inline void count(path which) noexcept {
+  ++counts[static_cast<std::size_t>(which)];
+}
+/// Of the calling thread, since it began.
+[[nodiscard]] inline Counts all() noexcept {
+  return counts;
+}
+#else
+inline constexpr bool kCounted = false;
+[[nodiscard]] inline Counts all() noexcept {
+  return {};
+}
+#endif
+
+}  // namespace paths
+}  // namespace mxkv::runtime
