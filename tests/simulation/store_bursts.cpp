@@ -41,30 +41,12 @@ CommandLine StoreRequests::dependent_line(std::uint8_t key, std::uint64_t now_s)
                              act::count_up, act::append,   act::add,   act::replace,
                              act::append,   act::count_up, act::touch, act::count_down};
   CommandLine line{.what = kActs[random_.below(kActs.size())], .key = key};
-  switch (line.what) {
-    case act::set:
-    case act::add:
-    case act::replace:
-      line.operand = 10'000 * next_number_++;
-      line.expiry = one_in(4) ? some_expiry(now_s) : 0;
-      break;
-    case act::touch:
-      line.expiry = some_expiry(now_s);
-      break;
-    case act::count_up:
-    case act::count_down:
-      line.operand = 1 + random_.below(500);
-      break;
-    case act::append:
-      if (appends_[key] == kMostAppends) {
-        return {.what = act::get, .key = key};
-      }
-      ++appends_[key];
-      line.operand = 1 + random_.below(9);
-      break;
-    case act::get:
-    case act::remove:
-      break;
+  if (line.what == act::append && ++appends_[key] > kMostAppends) {
+    line.what = act::get;
+  }
+  fill_in(line, now_s);
+  if (line.what != act::touch && !one_in(4)) {
+    line.expiry = 0;
   }
   if (line.what == act::set && keys_.last_unique[key] != 0 && one_in(4)) {
     line.compare = keys_.last_unique[key];

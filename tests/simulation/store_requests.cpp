@@ -112,7 +112,7 @@ StoreRequest StoreRequests::draw(std::uint64_t now_s) {
   if (!keys_.others.empty() && one_in(4)) {
     return draw_other();
   }
-  if (options_.flushes && one_in(24)) {
+  if (options_.flushes && one_in(12)) {
     return draw_flush();
   }
   if (random_.below(8) < options_.operations_in_8) {
@@ -136,15 +136,7 @@ std::uint32_t StoreRequests::some_expiry(std::uint64_t now_s) {
   return one_in(2) ? 0 : now + kFarSeconds;
 }
 
-CommandLine StoreRequests::some_line(std::uint64_t now_s) {
-  CommandLine line;
-  line.key = some_key();
-  if (options_.bank) {
-    line.what = one_in(4) ? act::touch : act::get;
-    line.expiry = line.what == act::touch ? static_cast<std::uint32_t>(now_s) + kFarSeconds : 0;
-    return line;
-  }
-  line.what = one_in(4) ? act::set : static_cast<act>(random_.below(8));
+void StoreRequests::fill_in(CommandLine& line, std::uint64_t now_s) {
   switch (line.what) {
     case act::get:
       break;
@@ -167,6 +159,18 @@ CommandLine StoreRequests::some_line(std::uint64_t now_s) {
       line.operand = 1 + random_.below(9);
       break;
   }
+}
+
+CommandLine StoreRequests::some_line(std::uint64_t now_s) {
+  CommandLine line;
+  line.key = some_key();
+  if (options_.bank) {
+    line.what = one_in(4) ? act::touch : act::get;
+    line.expiry = line.what == act::touch ? static_cast<std::uint32_t>(now_s) + kFarSeconds : 0;
+    return line;
+  }
+  line.what = one_in(4) ? act::set : static_cast<act>(random_.below(8));
+  fill_in(line, now_s);
   const bool may_compare = line.what == act::set || line.what == act::remove || line.what == act::count_up;
   if (may_compare && keys_.last_unique[line.key] != 0 && one_in(2)) {
     line.compare = keys_.last_unique[line.key];

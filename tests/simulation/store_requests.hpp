@@ -87,6 +87,8 @@ class StoreRequests {
   }
   [[nodiscard]] std::string some_other();
   [[nodiscard]] std::uint32_t some_expiry(std::uint64_t now_s);
+  /// What a command on a key says besides.
+  void fill_in(CommandLine& line, std::uint64_t now_s);
   [[nodiscard]] CommandLine some_line(std::uint64_t now_s);
   [[nodiscard]] StoreRequest draw_line(std::uint64_t now_s);
   [[nodiscard]] StoreRequest draw_other();
@@ -110,8 +112,8 @@ class StoreRequests {
   const StoreKeys& keys_;
   std::uint64_t next_number_ = 1;
   std::uint64_t next_opaque_ = 1;
-  static constexpr std::uint8_t kMostAppends = 8;  ///< of a key: its number gets no longer than 64 bits
-  std::array<std::uint8_t, kMostHistoryKeys> appends_{};
+  static constexpr std::uint64_t kMostAppends = 8;  ///< of a key: its number gets no longer than 64 bits
+  std::array<std::uint64_t, kMostHistoryKeys> appends_{};
 };
 
 /// A command as meta or classic text. `more`: flags, or words, behind it.
