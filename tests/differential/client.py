@@ -12,11 +12,11 @@ ANSWER_TIME = 20              # seconds until a pipeline counts as hanging; only
 
 
 class Failure(AssertionError):
-    """An answer that no sequential server gives, or none. `ops`, `before`, `number`: for who wants to make it smaller."""
+    """An answer that no sequential server gives, to the request `number` of a client; `closed`: or the end of the connection."""
 
-    def __init__(self, text, client=None, number=0):
+    def __init__(self, text, client=None, number=0, closed=False):
         super().__init__(text)
-        self.client, self.number = client, number
+        self.client, self.number, self.closed = client, number, closed
 
 
 class Client:
@@ -118,7 +118,7 @@ def run_all(clients) -> None:
                     client.step(events & selectors.EVENT_READ, events & selectors.EVENT_WRITE)
                 except ConnectionError as error:
                     raise Failure(f"client {client.name}: {error!r}, {len(client.received)} bytes received, "
-                                  f"the last {bytes(client.received[-200:])!r}", client) from None
+                                  f"the last {bytes(client.received[-200:])!r}", client, -1, True) from None
                 if client.done():
                     selector.unregister(client.socket)
                     del waiting[client.socket]

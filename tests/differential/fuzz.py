@@ -37,8 +37,10 @@ def main() -> int:
         requests += outcome.requests
         failures += outcome.failure is not None
         print(f"seed {seed}, {name}: {outcome.requests} requests, {'FAILED' if outcome.failure else 'right'}", flush=True)
-        for line in [*outcome.log, *([outcome.failure] if outcome.failure else [])]:
-            print(line, flush=True)
+        if outcome.log:
+            print(f"{len(outcome.log)} errors in the log:", *outcome.log[:3], sep="\n  ", flush=True)
+        if outcome.failure:
+            print(outcome.failure, flush=True)
         seed += 1
     print(f"{requests} requests in {time.monotonic() - begin:.0f} s, {failures} failures")
     return 1 if failures else 0
