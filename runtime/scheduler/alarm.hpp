@@ -21,7 +21,7 @@ struct StuckTask {
 class Alarm {
  public:
   virtual ~Alarm() = default;
-  /// May take as long as a log line does: it comes once for each doubling of a task's retries.
+  /// May take as long as a log line does: it comes once for each doubling of a task's retries, after a while.
   virtual void stuck(const StuckTask& task) noexcept = 0;
 };
 

@@ -10,7 +10,7 @@ namespace mxkv::runtime {
 // would leave no room there for those that they wait for.
 void Worker::put_back(MxTask* task) noexcept {
   count(counters_.retries);
-  if (const std::uint32_t retries = retry_watch_.note(*task); retries != 0) [[unlikely]] {
+  if (const std::uint32_t retries = retry_watch_.note(*task, now_ns_); retries != 0) [[unlikely]] {
     tell_stuck(*task, retries);
   }
   const Annotations& notes = task->annotations();
@@ -26,7 +26,8 @@ void Worker::tell_stuck(const MxTask& task, std::uint32_t retries) noexcept {
   if (retries == RetryWatch::kMany) {
     count(counters_.stuck);
   }
-  if (Alarm* const alarm = runtime_.alarm(); alarm != nullptr) {
+  const bool long_enough = now_ns_ - retry_watch_.since_ns(task) >= RetryWatch::kPatienceNs;
+  if (Alarm* const alarm = runtime_.alarm(); alarm != nullptr && long_enough) {
     std::array<char, 160> state{};
     const auto describe = task.task_class().describe;
     const std::size_t bytes = describe == nullptr ? 0 : describe(task, state.data(), state.size());

@@ -1,9 +1,9 @@
 // Which tasks of one worker were put back so often that something is wrong.
 //
 // A task that meets a writer, or waits for a node to go, says step::retry and is put behind other work: a
-// matter of microseconds. One that has been put back kMany times waits for something that does not come.
-// Counted are the tasks that retried first and did not end yet, as many as there are slots: where all work
-// stands still they are among those that wait.
+// matter of microseconds, or of the milliseconds for which a worker is preempted. One that has been put back
+// kMany times waits for something that does not come. Counted are the tasks that retried first and did not
+// end yet, as many as there are slots: where all work stands still they are among those that wait.
 #pragma once
 
 #include <array>
@@ -18,13 +18,15 @@ namespace mxkv::runtime {
 class RetryWatch {
  public:
   static constexpr std::uint32_t kMany = 10'000;
+  /// For so long a preempted worker may keep others waiting without anything being wrong.
+  static constexpr std::uint64_t kPatienceNs = 100'000'000;
 
   /// The task was put back. Returns how often, if that is kMany, or twice, four times as many and so on; else
   /// 0.
-  [[nodiscard]] std::uint32_t note(const MxTask& task) noexcept {
+  [[nodiscard]] std::uint32_t note(const MxTask& task, std::uint64_t now_ns) noexcept {
     Entry& entry = entry_of(task);
     if (entry.task == nullptr) {
-      entry = {&task, 0};
+      entry = {&task, 0, now_ns};
       ++watched_;
     }
     if (entry.task != &task) {
@@ -34,6 +36,8 @@ class RetryWatch {
     const std::uint32_t times = entry.retries / kMany;
     return entry.retries % kMany == 0 && (times & (times - 1)) == 0 ? entry.retries : 0;
   }
+  /// When a task that is counted was first put back, by the same clock.
+  [[nodiscard]] std::uint64_t since_ns(const MxTask& task) noexcept { return entry_of(task).since_ns; }
   /// Whether any task is counted.
   [[nodiscard]] bool any() const noexcept { return watched_ != 0; }
   /// The task ends, or leaves the worker.
@@ -49,6 +53,7 @@ class RetryWatch {
   struct Entry {
     const MxTask* task = nullptr;
     std::uint32_t retries = 0;
+    std::uint64_t since_ns = 0;
   };
   static constexpr std::size_t kSlots = 64;
 

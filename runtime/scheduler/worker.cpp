@@ -43,6 +43,7 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
       batch_tasks_(runtime.options().batch_tasks),
       buffered_at_most_(buffered_at_most(runtime.options())),
       filled_by_pools_(buffered_at_most_ - std::min(kPoolQuantum, buffered_at_most_ / 4)),
+      free_at_most_(filled_by_pools_ - std::min(kPoolQuantum, buffered_at_most_ / 4)),
       usual_way_(runtime.options().usual_way),
       epoch_mode_(runtime.options().epoch.mode),
       account_(runtime.budget().account(id)),
@@ -87,7 +88,7 @@ void Worker::spawn_here(MxTask* task) noexcept {
     spawn_by_locality(task);
   } else if (task->annotations().priority == priority::low) {
     low_priority_.push_back(task);
-  } else if (task->annotations().priority == priority::high && buffer_.size() < buffered_at_most_) {
+  } else if (task->annotations().priority == priority::high && buffer_.size() < free_at_most_) {
     buffer_.push(task);  // does not wait for the window
   } else {
     if (task->annotations().priority == priority::high) {
@@ -195,100 +196,6 @@ void Worker::run_until(std::uint64_t executed) noexcept {
 void Worker::refill_if_waiting() noexcept {
   if (!ready_.empty() || !low_priority_.empty()) {
     refill();
-  }
-}
-
-// Whether an own pool may fill the buffer: it is leased, now or before.
-//
-// A pool that may be stolen is leased for a term: what was taken from it runs, then it is given back, and
-// what is left in it is for whoever looks first. One such pool is leased at each look, for fairness; further
-// ones only where the window has room, so that a busy worker leaves the rest to thieves.
-bool Worker::lease(std::size_t slot, TaskPool& pool, bool& leased_one, bool& left_one) noexcept {
-  std::uint8_t& leased = leased_[pool.id().value()];
-  if ((leased == 0 && pool.state() != pool_state::ready) || &pool == giving_ || &pool == stolen_) {
-    return false;
-  }
-  const bool shared = slot != 0 && !neighbours_.thieves.empty();
-  if (leased != 0) {
-    if (!shared) {
-      return true;
-    }
-    if (pool.in_buffer() != 0) {
-      return false;
-    }
-    pool.give();
-    leased = 0;
-  }
-  if (pool.state() != pool_state::ready) {
-    return false;
-  }
-  if (shared && leased_one && buffer_.room() == 0) {
-    left_one = true;
-    return false;
-  }
-  if (!pool.take()) {
-    return false;
-  }
-  leased = 1;
-  leased_one = leased_one || shared;
-  return true;
-}
-
-std::uint32_t Worker::fill_from(TaskPool& pool, std::size_t tag) noexcept {
-  const std::uint32_t most = std::max(buffer_.room(), kPoolQuantum);
-  const bool samples = heat_ != nullptr && buffer_.size() < filled_by_pools_;
-  std::uint32_t taken = samples ? fill_sampled(pool, tag) : 0;
-  for (; taken < most && buffer_.size() < filled_by_pools_; ++taken) {
-    MxTask* task = pool.next_task();
-    if (task == nullptr) {
-      break;
-    }
-    pool.entered_buffer();
-    buffer_.push(task, tag);
-  }
-  if (taken != 0) {
-    pool.count_taken(taken);
-    count(counters_.pool_tasks, taken);
-  }
-  return taken;
-}
-
-void Worker::refill_from_pools() noexcept {
-  if (stolen_ != nullptr && stolen_->in_buffer() == 0) {
-    return_stolen();
-  }
-  const std::uint32_t before = buffer_.size();
-  bool leased_one = false;
-  bool left_one = false;
-  // Begin with another pool each time: when all are busy, the buffer is full before the last one's turn.
-  const std::size_t slots = pools_.used();
-  first_refilled_ = first_refilled_ + 1 < slots ? first_refilled_ + 1 : 0;
-  for (std::size_t turn = 0; turn < slots; ++turn) {
-    const std::size_t shifted = first_refilled_ + turn;
-    const std::size_t slot = shifted < slots ? shifted : shifted - slots;
-    TaskPool* pool = pools_.at(slot);
-    if (pool != nullptr && lease(slot, *pool, leased_one, left_one)) {
-      fill_from(*pool, slot + 1);
-      if (pool->idle()) {
-        pool->give();
-        leased_[pool->id().value()] = 0;
-      }
-    }
-  }
-  if (left_one && rouse_thief()) {
-    count(counters_.wakes);
-  }
-  // Where pools, or tasks that respawn without end, fill the window by themselves, waiting free tasks get a
-  // quantum, as a pool does: at once in the first case, now and then in the second.
-  const bool by_pools = buffer_.size() > before;
-  if (buffer_.room() == 0 && (by_pools || ++full_looks_ % kFullLooks == 0)) {
-    for (std::uint32_t taken = 0; taken < kPoolQuantum && buffer_.size() < buffered_at_most_; ++taken) {
-      MxTask* task = ready_.pop_front();
-      if (task == nullptr) {
-        break;
-      }
-      buffer_.push(task);
-    }
   }
 }
 

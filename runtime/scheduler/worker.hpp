@@ -40,40 +40,13 @@
 #include "runtime/scheduler/prefetch_tuner.hpp"
 #include "runtime/scheduler/retry_watch.hpp"
 #include "runtime/scheduler/task_class.hpp"
+#include "runtime/scheduler/worker_counters.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/topology/order.hpp"
 
 namespace mxkv::runtime {
 
 class Runtime;
-
-/// Counters of one worker; each a relaxed atomic with one writer.
-struct WorkerCounters {
-  std::atomic<std::uint64_t> rounds{0};     ///< ended; one that stands still while not parked hangs in a task
-  std::atomic<std::uint64_t> tasks{0};      ///< executed; levels run through count as one
-  std::atomic<std::uint64_t> ended{0};      ///< tasks that came to their end
-  std::atomic<std::uint64_t> retries{0};    ///< times that a task met a writer and was put back
-  std::atomic<std::uint64_t> stuck{0};      ///< tasks that were put back RetryWatch::kMany times
-  std::atomic<std::uint64_t> forwarded{0};  ///< bound tasks that had to go to another pool
-  std::atomic<std::uint64_t> parks{0};
-  std::atomic<std::uint64_t> wakes{0};            ///< wake-ups that this worker sent to others
-  std::atomic<std::uint64_t> reclaimed{0};        ///< objects freed after their epoch
-  std::atomic<std::uint64_t> reclaims{0};         ///< reclaim tasks that ran
-  std::atomic<std::uint64_t> urgent_reclaims{0};  ///< those of them that had priority, since much was retired
-  std::atomic<std::uint64_t> retired_bytes{0};    ///< that wait to be freed now
-  std::atomic<std::uint64_t> pools_stolen{0};     ///< leases taken of other workers' pools
-  std::atomic<std::uint64_t> tasks_stolen{0};     ///< tasks taken from them
-  std::atomic<std::uint64_t> misplaced{0};        ///< tasks annotated with a place where nobody runs
-  std::atomic<std::uint64_t> pool_tasks{0};       ///< tasks that it took out of pools, for the rebalancer
-  std::atomic<std::uint64_t> pools_moved{0};      ///< pools that it took over from other workers
-  std::atomic<std::uint64_t> objects_moved{0};    ///< objects that it put into other pools
-  std::atomic<std::uint64_t> refills[5]{};  ///< immediate and deferred tasks taken, by rule (locality.cpp)
-};
-
-/// Adds to one of them. Its writer only.
-inline void count(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
-  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-}
 
 /// How a worker prefetches now.
 struct PrefetchInForce {
@@ -334,6 +307,7 @@ class Worker final : private RetireBlockSource {
   void refill() noexcept;
   void refill_if_waiting() noexcept;
   void refill_from_pools() noexcept;
+  [[nodiscard]] std::uint32_t pool_tasks_in_buffer() const noexcept;
   void refill_by_locality() noexcept;
   bool adopt(MxTask* task, std::atomic<std::uint64_t>& by_rule) noexcept;
   [[nodiscard]] MxTask* own_immediate() noexcept;
@@ -398,6 +372,7 @@ class Worker final : private RetireBlockSource {
   std::uint32_t batch_tasks_;
   std::uint32_t buffered_at_most_;
   std::uint32_t filled_by_pools_;  ///< a quantum less, else the free tasks' quantum would never find a place
+  std::uint32_t free_at_most_;     ///< another one less: free tasks, else pools would never find a place
   bool usual_way_;
   epoch_mode epoch_mode_;
   Poller* poller_ = nullptr;

@@ -218,5 +218,46 @@ TEST(StoreHistory, ABatchThatEndsAsItBeganIsStillInTheWay) {
                          during(set(0, 12), 4, 5), during(miss(0), 7, 8)}));
 }
 
+/// As the n-th of a connection.
+Operation nth(Operation op, std::uint64_t session, std::uint64_t n) {
+  op.session = session;
+  op.number = n;
+  op.kind = only_reads(op) ? server::operation_kind::read : server::operation_kind::write;
+  return op;
+}
+Operation remove_of_missing(std::uint8_t key) {
+  return line({.what = act::remove, .key = key, .reply = told::missing});
+}
+
+TEST(StoreHistory, WritesOfAConnectionTakeEffectInTheOrderSent) {
+  const Operation first = during(line({.what = act::remove, .key = 0, .reply = told::done}), 1, 2);
+  const Operation set_again = during(set(0, 11), 3, 10);
+  const Operation removed = during(remove_of_missing(0), 4, 9);
+  EXPECT_TRUE(explained({first, set_again, removed}));
+  EXPECT_TRUE(explained({first, nth(set_again, 1, 1), nth(removed, 2, 1)}));
+  EXPECT_FALSE(explained({first, nth(set_again, 1, 1), nth(removed, 1, 2)}));
+  // Also of other keys: who sees the second sees the first.
+  const Operation second = during(set(1, 21), 4, 9);
+  EXPECT_FALSE(
+      explained({nth(during(set(0, 11), 3, 10), 1, 1), nth(second, 1, 2), during(page(10, 21), 5, 6)}));
+  EXPECT_TRUE(explained({during(set(0, 11), 3, 10), second, during(page(10, 21), 5, 6)}));
+}
+
+TEST(StoreHistory, AReadOfAConnectionMindsItsWritesOfTheSameKeyAlone) {
+  const Operation written = nth(during(set(0, 11), 1, 10), 1, 1);
+  EXPECT_FALSE(explained({written, nth(during(get(0, 10), 2, 3), 1, 2)}));
+  EXPECT_TRUE(explained({written, nth(during(get(1, 20), 2, 3), 1, 2), during(get(0, 10), 4, 5)}));
+  EXPECT_FALSE(explained({nth(during(get(0, 11), 1, 10), 1, 1), nth(during(set(0, 11), 2, 9), 1, 2)}));
+}
+
+TEST(StoreHistory, WhatNobodyWasToldOfHasHappenedBeforeWhatFollowsIt) {
+  Operation silent = nth(during(line({.what = act::remove, .key = 0}), 1, 10), 1, 1);
+  silent.end = ending::unknown;
+  EXPECT_FALSE(explained({silent, nth(during(get(0, 10), 2, 3), 1, 2)}));
+  EXPECT_TRUE(explained({silent, nth(during(miss(0), 2, 3), 1, 2)}));
+  silent.may_fail = true;
+  EXPECT_TRUE(explained({silent, nth(during(get(0, 10), 2, 3), 1, 2)}));
+}
+
 }  // namespace
 }  // namespace mxkv::simulation

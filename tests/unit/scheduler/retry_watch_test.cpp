@@ -38,8 +38,9 @@ class Told final : public Alarm {
 
 struct Door {
   Door() : machine(1) { machine.runtime.set_alarm(told); }
-  void run_until_put_back(std::uint64_t times) {
+  void run_until_put_back(std::uint64_t times, std::uint64_t us_a_round = 100'000) {
     while (machine[0].counters().retries.load() < times) {
+      machine.clock.advance_us(us_a_round);
       machine[0].step();
     }
   }
@@ -55,6 +56,16 @@ TEST(RetryWatch, ATaskThatWaitsForVeryLongIsToldOfAtEachDoubling) {
   const std::vector<std::string> expected{"0 waits 10000 the door", "0 waits 20000 the door",
                                           "0 waits 40000 the door"};
   EXPECT_EQ(door.told.lines, expected);
+  EXPECT_EQ(door.machine[0].counters().stuck.load(), 1U);
+  door.open = true;
+  door.machine.run_until_idle();
+}
+
+TEST(RetryWatch, OneThatWaitsShortlyIsCountedButNotToldOf) {
+  Door door;
+  door.machine[0].spawn(door.machine[0].create<Waiting>(door.open));
+  door.run_until_put_back(25'000, 10);
+  EXPECT_TRUE(door.told.lines.empty());
   EXPECT_EQ(door.machine[0].counters().stuck.load(), 1U);
   door.open = true;
   door.machine.run_until_idle();
@@ -91,12 +102,13 @@ TEST(RetryWatch, AForgottenTaskBeginsAnew) {
   const TaskClass none{};
   const MxTask task{&none};
   for (std::uint32_t i = 1; i < RetryWatch::kMany; ++i) {
-    ASSERT_EQ(watch.note(task), 0U);
+    ASSERT_EQ(watch.note(task, i), 0U);
   }
   EXPECT_TRUE(watch.any());
+  EXPECT_EQ(watch.since_ns(task), 1U);
   watch.forget(task);
   EXPECT_FALSE(watch.any());
-  EXPECT_EQ(watch.note(task), 0U);
+  EXPECT_EQ(watch.note(task, 0), 0U);
 }
 
 }  // namespace
