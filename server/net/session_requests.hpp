@@ -58,8 +58,12 @@ bool BasicSession<Host>::dispatch(const protocol::Request& request) {
       meta_get(request);
       return true;
     case verb::meta_noop:
-      answer(protocol::kMetaNoop);
-      return true;
+      if (entry_->commits.in_flight() == 0 && first_waiting_ == nullptr) [[likely]] {
+        answer(protocol::kMetaNoop);
+        return true;
+      }
+      // Writes that say nothing have taken effect when it is answered.
+      return dispatch_alone(request, operation_kind::barrier);
     case verb::scan:
     case verb::scans:
     case verb::pscan:
@@ -117,6 +121,9 @@ bool BasicSession<Host>::dispatch_alone(const protocol::Request& request, operat
     host_->store.flush_all(host_->worker, request.exptime, where);
   } else if (protocol::is_range(request.op)) {
     host_->store.range(host_->worker, request, where);
+  } else if (request.op == protocol::verb::meta_noop) {
+    host_->directory.reply(where, protocol::kMetaNoop);
+    host_->directory.finished(where);
   } else {
     const std::string text = host_->admin.run(host_->admin.context, request);
     closing_ = text.empty();  // shutdown, which closes without an answer

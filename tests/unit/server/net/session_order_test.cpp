@@ -212,5 +212,20 @@ TEST(SessionOrder, meta_commands_that_wait_keep_their_flags) {
   }
 }
 
+TEST(SessionOrder, mn_is_answered_when_writes_that_say_nothing_have_taken_effect) {
+  Client client;
+  client.send("set k 0 0 1 noreply\r\n1\r\nset l 0 0 1 noreply\r\n2\r\nmn\r\nget k\r\n");
+  EXPECT_EQ(client.store.pending.size(), 2U);
+  EXPECT_EQ(client.settle(), "MN\r\nVALUE k 0 1\r\n1\r\nEND\r\n");
+  EXPECT_EQ(client.ask("mn\r\n"), "MN\r\n");
+}
+
+TEST(SessionOrder, mn_says_nothing_before_a_noreply_write_that_waits_has_ended) {
+  Client client;
+  client.send("set k 0 0 1 noreply\r\n1\r\nmn\r\n");
+  EXPECT_EQ(client.session->unsent_bytes(), 0U);
+  EXPECT_EQ(client.settle(), "MN\r\n");
+}
+
 }  // namespace
 }  // namespace mxkv::server::test
