@@ -4,12 +4,15 @@
 
 namespace mxkv::runtime {
 
-CoreHeap::~CoreHeap() {
+void CoreHeap::flush() noexcept {
   for (std::size_t i = 0; i < kTaskBlocks; ++i) {
-    for (const List& list : {magazines_[i].loaded, magazines_[i].spare}) {
-      if (list.count == kTaskBatchBlocks) {
-        processor_heap_->give_batch(static_cast<task_block>(i), list.top);
+    for (List* const list : {&magazines_[i].loaded, &magazines_[i].spare}) {
+      if (list->count == kTaskBatchBlocks) {
+        processor_heap_->give_batch(static_cast<task_block>(i), list->top);
+      } else if (list->count != 0) {
+        processor_heap_->give_loose(static_cast<task_block>(i), list->top, list->count);
       }
+      *list = {};
     }
   }
 }

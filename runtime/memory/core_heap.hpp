@@ -24,8 +24,8 @@ namespace mxkv::runtime {
 class alignas(kCacheLineBytes) CoreHeap {
  public:
   explicit CoreHeap(ProcessorHeap& processor_heap) noexcept : processor_heap_(&processor_heap) {}
-  /// Full batches go back to the processor heap; what is left of a batch stays unused until TaskMemory ends.
-  ~CoreHeap();
+  /// All blocks go back to the processor heap.
+  ~CoreHeap() { flush(); }
   CoreHeap(const CoreHeap&) = delete;
   CoreHeap& operator=(const CoreHeap&) = delete;
 
@@ -56,6 +56,17 @@ class alignas(kCacheLineBytes) CoreHeap {
     magazine.loaded.top = address;
     ++magazine.loaded.count;
   }
+
+  /// Gives all free blocks back to the processor heap.
+  void flush() noexcept;
+  /// Gives unused memory back to the system, if that is worth it. Takes time with the number of free blocks.
+  void trim() noexcept {
+    if (wants_trim()) {
+      flush();
+      processor_heap_->trim();
+    }
+  }
+  [[nodiscard]] bool wants_trim() const noexcept { return processor_heap_->wants_trim(); }
 
   /// Free blocks of a size that this heap holds.
   [[nodiscard]] std::size_t free_blocks(task_block block) const noexcept {

@@ -164,6 +164,7 @@ class Worker final : private RetireBlockSource {
   [[nodiscard]] ValueHeap& items() noexcept { return items_; }
   [[nodiscard]] ValueHeap& nodes() noexcept { return nodes_; }
   [[nodiscard]] const CoreHeap& task_heap() const noexcept { return tasks_; }
+  [[nodiscard]] CoreHeap& task_heap() noexcept { return tasks_; }
   [[nodiscard]] MemoryAccount& account() noexcept { return account_; }
 
   // --- Context of the application ---

@@ -132,7 +132,8 @@ TEST_F(CoreHeapTest, ExhaustedAddressSpaceGivesNullAndAReleaseHelpsAgain) {
     last = block;
     ++count;
   }
-  EXPECT_EQ(count, kHugePageBytes / (std::size_t{384} * kTaskBatchBlocks) * kTaskBatchBlocks);
+  const std::size_t batches_a_slab = kTaskSlabBytes / (std::size_t{384} * kTaskBatchBlocks);
+  EXPECT_EQ(count, kHugePageBytes / kTaskSlabBytes * batches_a_slab * kTaskBatchBlocks);
   EXPECT_EQ(heap.allocate(task_block::bytes_384), nullptr);
   heap.release(last, task_block::bytes_384);
   EXPECT_EQ(heap.allocate(task_block::bytes_384), last);
@@ -145,9 +146,67 @@ TEST(TaskMemory, IsChargedEvenPastTheLimitAndRefundedAtTheEnd) {
     CoreHeap heap(memory.processor_heap(NumaNodeId(0)));
     EXPECT_EQ(budget.used_bytes(), 0U);
     EXPECT_NE(heap.allocate(task_block::bytes_64), nullptr);
-    EXPECT_EQ(budget.category_bytes(memory_category::tasks), kHugePageBytes);
+    EXPECT_EQ(budget.category_bytes(memory_category::tasks), kTaskSlabBytes);
   }
   EXPECT_EQ(budget.used_bytes(), 0U);
+}
+
+TEST(TaskMemory, SlabsWithoutABlockInUseGoBackAndServeAgain) {
+  MemoryBudget budget(MemoryBudget::kUnlimited, 1);
+  TaskMemory memory(budget, small_pages(), 16 * kHugePageBytes);
+  CoreHeap heap(memory.processor_heap(NumaNodeId(0)));
+  const auto charged = [&budget] { return budget.category_bytes(memory_category::tasks); };
+  for (int round = 0; round < 3; ++round) {
+    std::vector<void*> first = allocate(heap, task_block::bytes_192, 20'000);
+    std::vector<void*> second = allocate(heap, task_block::bytes_640, 10'000);
+    const std::size_t most = charged();
+    EXPECT_GE(most, std::size_t{20'000} * 192 + std::size_t{10'000} * 640);
+    // All but one: its slab stays, and the ones that are carved just now.
+    void* const kept = first[10'000];
+    std::memset(kept, 0x5A, 192);
+    first.erase(first.begin() + 10'000);
+    for (void* block : first) {
+      heap.release(block, task_block::bytes_192);
+    }
+    for (void* block : second) {
+      heap.release(block, task_block::bytes_640);
+    }
+    ASSERT_TRUE(heap.wants_trim());
+    heap.trim();
+    EXPECT_LE(charged(), 3 * kTaskSlabBytes);
+    EXPECT_FALSE(heap.wants_trim()) << "what cannot go is not looked at again and again";
+    for (std::size_t i = 0; i < 192; ++i) {
+      ASSERT_EQ(static_cast<unsigned char*>(kept)[i], 0x5A) << "a block in use stays as it is";
+    }
+    heap.release(kept, task_block::bytes_192);
+    EXPECT_EQ(memory.blocks_out(task_block::bytes_192), heap.free_blocks(task_block::bytes_192));
+    EXPECT_LE(memory.taken_bytes(), most + kHugePageBytes) << "slabs are used again";
+  }
+}
+
+TEST(TaskMemory, TrimmingKeepsEveryBlockThatIsLeft) {
+  MemoryBudget budget(MemoryBudget::kUnlimited, 1);
+  TaskMemory memory(budget, small_pages(), 16 * kHugePageBytes);
+  CoreHeap heap(memory.processor_heap(NumaNodeId(0)));
+  std::vector<void*> used = allocate(heap, task_block::bytes_384, 30'000);
+  std::vector<void*> left;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (i % 97 == 0) {  // a block or more of each slab
+      left.push_back(used[i]);
+    } else {
+      heap.release(used[i], task_block::bytes_384);
+    }
+  }
+  const std::size_t charged = budget.category_bytes(memory_category::tasks);
+  heap.trim();
+  EXPECT_EQ(budget.category_bytes(memory_category::tasks), charged) << "each slab has a block in use";
+  const std::size_t taken = memory.taken_bytes();
+  std::set<void*> all(left.begin(), left.end());
+  for (void* const block :
+       allocate(heap, task_block::bytes_384, used.size() - left.size() - kTaskBatchBlocks)) {
+    EXPECT_TRUE(all.insert(block).second) << "no block is given out twice";
+  }
+  EXPECT_EQ(memory.taken_bytes(), taken);
 }
 
 TEST(TaskMemory, EachNodeCarvesItsOwnArena) {
