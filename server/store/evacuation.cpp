@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "server/store/later_task.hpp"
 #include "server/store/seen_items.hpp"
 #include "server/store/store.hpp"
 #include "server/store/store_task.hpp"
@@ -42,18 +43,33 @@ class WalkTask final : public index::ScanTask<WalkTask, ItemTraits> {
   [[nodiscard]] bool backward() const noexcept { return false; }
   bool visit(std::uint64_t /*head*/, std::uint64_t value, runtime::Worker& worker) {
     Item* const item = ItemRecord::item(value);
+    if (pace_.is_too_fast(worker)) [[unlikely]] {
+      set_key(item->key());
+      pauses_ = true;
+      return false;
+    }
     if (worker.items().in_sparse_span(item)) {
+      pace_.started();
       start_move(worker, value);
     }
     return true;
   }
   step finished(bool /*exhausted*/, runtime::Worker& worker) {
+    if (pauses_) {
+      auto* const rest = worker.create<WalkTask>(this->tree(), evacuation_);
+      rest->annotate(runtime::priority::low);
+      rest->set_key(key());
+      worker.spawn(worker.create<LaterTask<WalkTask>>(*rest));
+      return step::done;
+    }
     evacuation_.ended(worker);
     return step::done;
   }
 
  private:
   Evacuation& evacuation_;
+  WalkPace pace_;
+  bool pauses_ = false;
   HeldKey key_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/scheduler/runtime.hpp"
+#include "server/store/later_task.hpp"
 #include "server/store/seen_items.hpp"
 #include "server/store/store.hpp"
 #include "server/store/store_task.hpp"
@@ -58,6 +59,11 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
   void set_key(std::string_view key) noexcept { key_.set(key); }
   [[nodiscard]] bool backward() const noexcept { return false; }
   bool visit(std::uint64_t /*head*/, std::uint64_t value, runtime::Worker& worker) {
+    if (pace_.is_too_fast(worker)) [[unlikely]] {
+      set_key(ItemRecord::item(value)->key());
+      pauses_ = true;
+      return false;
+    }
     const Item& item = *ItemRecord::item(value);
     Eviction::verdict verdict = Eviction::verdict::goes;
     if (is_live(item, worker)) {
@@ -67,9 +73,11 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
       return true;
     }
     if (verdict == Eviction::verdict::moves) {
+      pace_.started();
       start_move(worker, value);
       return true;
     }
+    pace_.started();
     start_eviction(worker, value);
     const bool more = eviction_.started(item.memory_bytes());
     if (!more) {
@@ -78,12 +86,20 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
     return more;
   }
   step finished(bool exhausted, runtime::Worker& worker) {
+    if (pauses_) {
+      eviction_.pauses(key());
+      auto* const rest = worker.create<EvictionWalk>(this->tree(), eviction_);
+      worker.spawn(worker.create<LaterTask<EvictionWalk>>(*rest));
+      return step::done;
+    }
     eviction_.ended(exhausted ? std::string_view{} : key(), *worker.local<WorkerContext>().store, worker);
     return step::done;
   }
 
  private:
   Eviction& eviction_;
+  WalkPace pace_;
+  bool pauses_ = false;
   HeldKey key_;
 };
 
@@ -166,6 +182,10 @@ void Eviction::ended(std::string_view key, Store& store, runtime::Worker& worker
     next_give_back_ns_ = next_look_ns_ + kGiveBackEveryNs;
     store.giving_back().store(false, std::memory_order_relaxed);
   }
+}
+
+void Eviction::pauses(std::string_view key) noexcept {
+  hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
 }
 
 void Eviction::walk(purpose why, Store& store, runtime::Worker& worker) {

@@ -57,6 +57,8 @@ class Eviction {
   [[nodiscard]] bool started(std::size_t bytes) noexcept;
   /// The walk has come to an end, at this key or behind the last one (empty).
   void ended(std::string_view key, Store& store, runtime::Worker& worker) noexcept;
+  /// The walk goes on there in a while.
+  void pauses(std::string_view key) noexcept;
   /// Where the walk begins.
   [[nodiscard]] std::string_view hand() const noexcept { return {hand_.data(), hand_bytes_}; }
 

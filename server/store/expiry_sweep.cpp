@@ -60,6 +60,7 @@ class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, 
   /// An operation holds some of it: it stays due, for the next sweep.
   step refused(runtime::Worker& worker) {
     sweep_.expect(worker.now_us());
+    sweep_.leaf_ended();
     return step::done;
   }
   void erasing(ItemNode& leaf, std::uint64_t value) noexcept {
@@ -79,6 +80,7 @@ class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, 
     if (!found_.due.never()) {
       sweep_.expect(worker.now_us() + found_.due.seconds_left(worker.now_us() / kUsPerSecond) * kUsPerSecond);
     }
+    sweep_.leaf_ended();
     return step::done;
   }
 
@@ -112,10 +114,11 @@ class SweepTask final : public index::LeafWalkTask<SweepTask, ItemTraits> {
     return false;
   }
   void met(std::string_view low, runtime::Worker& worker) {
+    sweep_.leaf_begun();
     worker.create<ExpireLeafTask>(tree(), low, sweep_)->start(worker);
   }
   [[nodiscard]] bool may_go_on(runtime::Worker& worker) const noexcept {
-    return !sweep_.slice_over(worker.now_ns());
+    return !sweep_.slice_over(worker.now_ns()) && !sweep_.runs_ahead();
   }
   step finished(bool exhausted, runtime::Worker& worker) {
     sweep_.ended(exhausted ? std::string_view{} : key(), exhausted, worker.now_us());

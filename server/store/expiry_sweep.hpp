@@ -55,11 +55,18 @@ class ExpirySweep {
   [[nodiscard]] bool wants(index::Due due) const noexcept { return all_ || due.reached(begun_us_ / kUsPerS); }
   void passed(index::Due due) noexcept { soonest_ = due.or_sooner(soonest_); }
   [[nodiscard]] bool slice_over(std::uint64_t now_ns) const noexcept { return now_ns >= slice_end_ns_; }
+  /// A leaf is to be rid of what has expired; it was. A walk must not run far ahead, for each takes memory.
+  void leaf_begun() noexcept { leaves_.fetch_add(1, std::memory_order_relaxed); }
+  void leaf_ended() noexcept { leaves_.fetch_sub(1, std::memory_order_relaxed); }
+  [[nodiscard]] bool runs_ahead() const noexcept {
+    return leaves_.load(std::memory_order_relaxed) > kMostLeaves;
+  }
   /// The slice is over: at this key, or (`exhausted`) with the sweep.
   void ended(std::string_view key, bool exhausted, std::uint64_t now_us) noexcept;
 
  private:
   static constexpr std::uint64_t kUsPerS = 1'000'000;
+  static constexpr std::uint32_t kMostLeaves = 256;
 
   void begin(runtime::Worker& worker);
 
@@ -75,6 +82,8 @@ class ExpirySweep {
   std::uint64_t first_us_ = kNever;  ///< of what was stored before the sweep began
   index::Due soonest_;               ///< of leaves that were passed
   std::uint64_t slice_end_ns_ = 0;
+
+  std::atomic<std::uint32_t> leaves_{0};  ///< in flight; relaxed: a bound
 
   std::atomic<std::uint64_t> begun_us_{0};  // relaxed, as all below: for statistics, and the sweep's own
   std::atomic<std::uint64_t> sweeps_{0};

@@ -30,6 +30,7 @@ class SeenItemTask : public index::UpdateTask<Derived, ItemTraits> {
     auto* const task = worker.create_sized<Derived>(sizeof(Derived) + key.size(), tree, seen, args...);
     TrailingKey::store(task, key);
     task->key_bytes_ = static_cast<std::uint8_t>(key.size());
+    worker.local<WorkerContext>().counters.count(counter::seen_started);
     task->start(worker);
   }
 
@@ -41,13 +42,17 @@ class SeenItemTask : public index::UpdateTask<Derived, ItemTraits> {
   Decision decide(bool found, std::uint64_t old, runtime::Worker& worker) {
     return found && old == seen_ ? this->self().act(old, worker) : Decision{};
   }
-  step left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& /*worker*/) { return step::done; }
+  step left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& worker) { return ended(worker); }
   step out_of_memory(runtime::Worker& worker) { return this->self().left(false, 0, worker); }
 
  protected:
   SeenItemTask(const runtime::TaskClass* task_class, ItemTree& tree, std::uint64_t seen) noexcept
       : Base(task_class, tree), seen_(seen) {}
   [[nodiscard]] std::uint8_t key_bytes() const noexcept { return key_bytes_; }
+  static step ended(runtime::Worker& worker) noexcept {
+    worker.local<WorkerContext>().counters.count(counter::seen_ended);
+    return step::done;
+  }
 
  private:
   std::uint64_t seen_;
@@ -73,7 +78,7 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
   [[nodiscard]] bool admitted(runtime::Worker& worker) const noexcept {
     return !worker.local<WorkerContext>().locks->holds_off(key());
   }
-  step refused(runtime::Worker& /*worker*/) { return step::done; }
+  step refused(runtime::Worker& worker) { return ended(worker); }
   void commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
               runtime::Worker& /*worker*/) noexcept {
     leaf.raise_cas_floor(ItemRecord::item(old)->cas());
@@ -90,7 +95,7 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
       context.watch->evicted(worker, *item);
     }
     retire_item(worker, item);
-    return step::done;
+    return ended(worker);
   }
 
  private:
@@ -121,11 +126,11 @@ class MoveTask final : public SeenItemTask<MoveTask> {
     context.counters.count(counter::items_moved);
     copy_ = nullptr;
     worker.retire(item, context.store->item_kind(), item->block_bytes());
-    return step::done;
+    return ended(worker);
   }
   step left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& worker) {
     discard(worker);
-    return step::done;
+    return ended(worker);
   }
   void discard(runtime::Worker& worker) {
     if (copy_ != nullptr) {
@@ -149,6 +154,11 @@ void start_eviction(runtime::Worker& worker, std::uint64_t seen) {
 
 void start_move(runtime::Worker& worker, std::uint64_t seen) {
   MoveTask::start_on(worker, seen);
+}
+
+std::uint64_t seen_in_flight(const Store& store) noexcept {
+  const std::uint64_t ended = store.total(counter::seen_ended);  // first: never more than were started
+  return store.total(counter::seen_started) - ended;
 }
 
 void retire_item(runtime::Worker& worker, Item* item) {

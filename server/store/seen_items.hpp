@@ -13,6 +13,7 @@ class Worker;
 namespace mxkv::server {
 
 class Item;
+class Store;
 
 /// Starts to remove an item, unless it is live by then.
 void start_expiry(runtime::Worker& worker, std::uint64_t seen);
@@ -22,6 +23,11 @@ void start_eviction(runtime::Worker& worker, std::uint64_t seen);
 
 /// Starts to put a copy of an item in its place, in another block; out of memory it stays.
 void start_move(runtime::Worker& worker, std::uint64_t seen);
+
+/// How many of these were started and have not ended. A walk that meets many items must not run far ahead of
+/// them, for each takes memory. Any thread.
+[[nodiscard]] std::uint64_t seen_in_flight(const Store& store) noexcept;
+inline constexpr std::uint64_t kMostSeenInFlight = 1024;
 
 /// An item has left the tree: counts that, and frees it when nobody can read it any more.
 void retire_item(runtime::Worker& worker, Item* item);

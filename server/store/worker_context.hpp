@@ -63,7 +63,9 @@ enum class counter : std::uint8_t {
   idle_walks,         ///< for what is idle, see eviction.hpp
   span_walks,         ///< for whole spans
   items_moved,        ///< out of sparse spans, see evacuation.hpp
-  bytes_added,        ///< with bytes_removed: memory of items in the tree
+  seen_started,       ///< with seen_ended: writes to items that were met, see seen_items.hpp
+  seen_ended,
+  bytes_added,  ///< with bytes_removed: memory of items in the tree
   bytes_removed,
 };
 inline constexpr std::size_t kCounters = static_cast<std::size_t>(counter::bytes_removed) + 1;
