@@ -12,7 +12,7 @@ from .threads import Threads
 from .wall_clock import WallClock
 
 __all__ = [
-    "Closed", "Connection", "DaemonCase", "IS_MEMCACHED", "LONG", "NotifySocket", "Options", "OwnServerCase", "ProgramRun", "SANITIZED", "Server", "ServerCase",
-    "ServerFailure", "Threads", "WallClock", "environment", "free_port", "mxkv_only", "patience", "scaled",
+    "Closed", "Connection", "DaemonCase", "IS_MEMCACHED", "LONG", "NotifySocket", "Options", "OwnServerCase", "ProgramRun", "SANITIZED",
+    "Server", "ServerCase", "ServerFailure", "Threads", "WallClock", "environment", "free_port", "mxkv_only", "patience", "scaled",
     "wait_for",
 ]

@@ -1,0 +1,256 @@
+"""Clients that do not read their replies, or do not finish their requests, are no harm to others: the server keeps within
+its memory, the cache keeps its items, others are served without an error, and when they left the memory is back."""
+
+import os
+import time
+import unittest
+
+from harness import LONG, SANITIZED, DaemonCase, Options, OwnServerCase, ServerCase, mxkv_only, patience, scaled
+from harness.connection import Connection, block
+from hoarding import Hoarders, Regular, Watch, resident_bytes
+
+_MIB = 1 << 20
+
+
+class HoarderCase(OwnServerCase):
+    """Each case has a full server."""
+    limit_mib = 64
+    count = 30 if SANITIZED else 300
+
+    def setUp(self):
+        self.options = Options(memory_mib=self.limit_mib, settings=(("limits.connections", self.count + 100),))
+        super().setUp()
+        # More than there is room for: the cache is full, and an item less is an item lost.
+        self.keys = self.limit_mib * (200 if SANITIZED else 1000)
+        client = self.guest()
+        client.store_all((b"k%06d" % i for i in range(self.keys)), 1000)
+        client.set(b"large", b"L" * 1_000_000)
+        client.set(b"middle", b"M" * 8000)
+        # What was evicted last is freed, and the room that the server likes to have is there.
+        regular = Regular(self.server.port, self.keys, self.guest())
+        regular.start()
+        time.sleep(2)
+        regular.stop()
+        self.assertEqual(regular.errors, [])
+
+    def guest(self) -> Connection:
+        return self.connect(timeout=60)
+
+    def memory(self) -> dict:
+        return {name: int(value) for name, value in self.guest().stats(b"memory").items()}
+
+    def items(self) -> int:
+        return int(self.guest().stats()["curr_items"])
+
+    def hoard(self, kind: str, count: int = 0, stays: float = 0.9) -> None:
+        """`stays`: the part of the items that do, at least."""
+        count = count or self.count
+        before = self.items()
+        watch = Watch(self.server.process.pid)
+        watch.start()
+        regular = Regular(self.server.port, self.keys, self.guest())
+        regular.start()
+        hoarders = Hoarders(self.server.port, kind, count)
+        self.addCleanup(hoarders.leave)
+        hoarders.send(patience(6))
+        time.sleep(2.5)  # they do nothing, for longer than the server is patient
+        regular.stop()
+        with self.subTest(kind=kind):
+            self.assertEqual(regular.errors, [])
+            self.assertGreater(regular.requests, 10)
+            # Those that the regular client wrote are among them.
+            self.assertGreaterEqual(self.items(), stays * before, "items that stayed")
+        hoarders.leave()
+        with self.subTest(kind=kind, what="memory"):
+            self.await_memory()
+            most = watch.stop()
+            if not SANITIZED:
+                self.assertLessEqual(most / _MIB, 1.25 * self.limit_mib, "most resident MiB")
+                self.assertLessEqual(resident_bytes(self.server.process.pid) / _MIB, 1.25 * self.limit_mib)
+
+    def await_memory(self) -> None:
+        """What was held for those that left is back, but for a little that each worker keeps at hand."""
+        deadline = time.monotonic() + patience(30)
+        while True:
+            memory = self.memory()
+            held = {name: memory[name] for name in ("output", "buffers", "referenced")}
+            if sum(held.values()) <= max(2, self.limit_mib // 32) * _MIB:
+                return
+            self.assertLess(time.monotonic(), deadline, f"memory comes back: {held}")
+            time.sleep(0.1)
+
+
+@mxkv_only("of memory shares")
+class UnreadRepliesTest(HoarderCase):
+    def test_of_pipelined_large_values(self):
+        self.hoard("gets")
+
+    def test_of_pipelined_values_that_are_copied(self):
+        # One reply for each is more than the share already, and what does not fit takes the place of items.
+        self.hoard("middle", stays=0.7)
+
+    def test_of_batches(self):
+        self.hoard("batch")
+
+    def test_of_scans(self):
+        self.hoard("scan")
+
+    def test_of_dumps(self):
+        self.hoard("mgdump")
+        self.hoard("metadump")
+
+    def test_of_values_that_have_left_the_cache(self):
+        hoarders = Hoarders(self.server.port, "gets", 40)
+        self.addCleanup(hoarders.leave)
+        hoarders.send(patience(6))
+        client = self.guest()
+        for number in range(200):  # each of them leaves another one to those that read nothing
+            self.assertEqual(client.set(b"large", b"%d" % (number % 10) * 1_000_000), b"STORED")
+        self.assertLess(self.memory()["referenced"], self.limit_mib * _MIB // 2)
+        hoarders.leave()
+        self.await_memory()
+
+
+@mxkv_only("of memory shares")
+class UnfinishedInputTest(HoarderCase):
+    def test_of_long_lines(self):
+        self.hoard("line", 20 if SANITIZED else 60)
+        self.assertGreater(int(self.guest().stats()["input_full_connections"]), 0)
+
+    def test_of_batches(self):
+        self.hoard("unfinished batch")
+
+    def test_of_large_values(self):
+        # Those that may come take as much as a sixteenth, and it is given back in spans.
+        self.hoard("value", 10 if SANITIZED else 60, stays=0.7)
+
+    def test_a_line_as_long_as_the_limit_is_served_beside_nobody(self):
+        client = self.guest()
+        keys = [b"k%06d" % i + b"-" * 200 for i in range(4900)]
+        client.send(b"get " + b" ".join(keys) + b"\r\n")
+        self.assertEqual(client.records(), [])
+
+    def test_a_long_batch_is_served_beside_nobody(self):
+        client = self.guest()
+        client.send(b"mb 1000\r\n" + b"ms batch 2\r\nok\r\n" * 1000)
+        self.assertEqual({client.line() for _ in range(1001)}, {b"HD"})
+
+
+@mxkv_only("of memory shares")
+class StrangersTest(DaemonCase):
+    """Before login a connection has a few KiB."""
+
+    def setUp(self):
+        super().setUp()
+        users = self.directory / "users"
+        users.write_text("name:password\n")
+        self.start("--memory", "64MiB", "--set", f"server.auth_file={users}")
+
+    def guest(self) -> Connection:
+        client = self.client()
+        self.assertEqual(client.set(b"login", b"name password"), b"STORED")
+        return client
+
+    def test_that_never_log_in_take_no_items(self):
+        guest = self.guest()
+        guest.store_all((b"k%06d" % i for i in range(scaled(60_000, 10_000))), 1000)
+        before = int(guest.stats()["curr_items"])
+        hoarders = Hoarders(self.ports()[0], "line", 20 if SANITIZED else 70)
+        self.addCleanup(hoarders.leave)
+        hoarders.send(patience(5))
+        self.assertLess(int(guest.stats(b"memory")["buffers"]), _MIB)
+        self.assertGreaterEqual(int(guest.stats()["curr_items"]), 0.98 * before)
+
+    def test_are_told_why_they_are_closed(self):
+        stranger = self.client()
+        stranger.send(b"get " + b"k" * 8000)
+        self.assertEqual(stranger.rest(), b"SERVER_ERROR out of memory reading request\r\n")
+        self.wait_log("did not finish their requests")
+
+
+@mxkv_only("a limit on all memory")
+class ExpiredAtOnceTest(ServerCase):
+    """What the removal of very many items takes of memory for its tasks is little, and comes back."""
+    # So that expiry under pressure is looked at by itself.
+    options = Options(memory_mib=64, settings=(("index.leaves", "optimistic_scheduling"), ("index.inner", "optimistic_scheduling")))
+
+    def test_tasks_take_a_small_part_of_the_memory(self):
+        client = self.connect(timeout=60)
+        count = scaled(600_000, 50_000)
+        for turn in range(2):
+            for at in range(0, count, 2000):
+                client.send(b"".join(block(b"set", b"t%d-%d" % (turn, i * 7919 % count), b"v" * 100, exptime=2, tail=b"noreply")
+                                     for i in range(at, at + 2000)))
+                if at % 20_000 == 0:
+                    self.assertLess(int(client.stats(b"memory")["tasks"]), 8 * _MIB)
+            self.assertEqual(client.ask(b"mn"), b"MN")
+            time.sleep(3)
+        deadline = time.monotonic() + patience(60)
+        while (tasks := int(client.stats(b"memory")["tasks"])) > 4 * _MIB:
+            self.assertLess(time.monotonic(), deadline, f"{tasks} bytes of tasks")
+            time.sleep(0.1)
+        self.assertEqual(client.set(b"after", b"v"), b"STORED")
+        self.assertEqual(client.get(b"after"), b"v")
+
+
+def memory_group() -> str:
+    """A new control group for the memory of a process, by its folder; nothing where none can be made."""
+    for parent, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        folder = os.path.join(parent, f"mxkv-test-{os.getpid()}")
+        try:
+            os.mkdir(folder)
+            with open(os.path.join(folder, limit), "w", encoding="ascii") as file:
+                file.write(str(128 * _MIB))
+            return folder
+        except OSError:
+            if os.path.isdir(folder):
+                os.rmdir(folder)
+    return ""
+
+
+@unittest.skipIf(SANITIZED, "a sanitizer's shadow is memory of the group, too")
+@mxkv_only("of memory shares")
+class ControlGroupTest(DaemonCase):
+    """With the default limit, in a group of 128 MiB: it is never killed."""
+
+    def setUp(self):
+        self.group = memory_group()
+        if not self.group:
+            self.skipTest("no control group can be made here")
+        self.addCleanup(os.rmdir, self.group)
+        super().setUp()
+        self.config.write_text("workers: 2\n")  # the limit is a part of the group's
+        self.start(prefix=("/bin/sh", "-c", f'echo $$ > {self.group}/cgroup.procs; exec "$0" "$@"'))
+
+    def test_clients_that_read_nothing_do_not_get_it_killed(self):
+        client = self.client(timeout=60)
+        client.store_all((b"k%06d" % i for i in range(100_000)), 1000)
+        client.set(b"large", b"L" * 1_000_000)
+        client.set(b"middle", b"M" * 8000)
+        for kind in ("gets", "middle", "batch", "line", "scan"):
+            hoarders = Hoarders(self.ports()[0], kind, 30)
+            hoarders.send(5)
+            time.sleep(1)
+            self.assertEqual(client.set(b"after", kind.encode()), b"STORED")
+            self.assertEqual(client.get(b"after"), kind.encode())
+            hoarders.leave()
+
+
+@unittest.skipUnless(LONG, "a minute each")
+@mxkv_only("of memory shares")
+class ManyHoardersTest(HoarderCase):
+    limit_mib = 1024
+    count = 1000
+
+    def test_of_pipelined_large_values(self):
+        self.hoard("gets")
+
+    def test_of_pipelined_values_that_are_copied(self):
+        self.hoard("middle")
+
+    def test_of_batches_and_scans(self):
+        self.hoard("batch")
+        self.hoard("scan")
+
+    def test_of_long_lines(self):
+        self.hoard("line")
