@@ -37,6 +37,8 @@ inline constexpr std::string_view kNonNumeric =
     "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n";
 inline constexpr std::string_view kTooLarge = "SERVER_ERROR object too large for cache\r\n";
 inline constexpr std::string_view kOutOfMemory = "SERVER_ERROR out of memory storing object\r\n";
+inline constexpr std::string_view kNoInputMemory = "SERVER_ERROR out of memory reading request\r\n";
+inline constexpr std::string_view kNoReplyMemory = "SERVER_ERROR out of memory writing response\r\n";
 inline constexpr std::string_view kBinaryKey = "SERVER_ERROR binary key, use mr\r\n";
 inline constexpr std::string_view kShutdownOff = "ERROR: shutdown not enabled\r\n";
 inline constexpr std::string_view kBadShutdown = "CLIENT_ERROR invalid shutdown mode\r\n";

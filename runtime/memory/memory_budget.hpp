@@ -21,8 +21,17 @@
 namespace mxkv::runtime {
 
 /// What memory is used for.
-enum class memory_category : std::uint8_t { index, items, tasks, output, buffers, retired, other };
-inline constexpr std::size_t kMemoryCategories = 7;
+enum class memory_category : std::uint8_t {
+  index,
+  items,
+  tasks,
+  output,
+  buffers,
+  retired,
+  referenced,
+  other
+};
+inline constexpr std::size_t kMemoryCategories = 8;
 
 class MemoryAccount;
 

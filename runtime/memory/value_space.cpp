@@ -70,6 +70,13 @@ detail::SuperblockPool& ValueSpace::pool_of(const Span* span) noexcept {
   return pool(tables_.superblocks[index / detail::kSpansPerSuperblock].node);
 }
 
+std::size_t ValueSpace::left_to_others() const noexcept {
+  const std::size_t taken = budget_->category_bytes(memory_category::output) +
+                            budget_->category_bytes(memory_category::buffers) +
+                            budget_->category_bytes(memory_category::tasks);
+  return left_to_others_ - std::min(taken, left_to_others_ / 4 * 3);
+}
+
 std::size_t ValueSpace::span_bytes() const noexcept {
   std::size_t sum = 0;
   for (const auto& pool : pools_) {

@@ -56,8 +56,9 @@ class ValueSpace {
   /// Whether an address lies in the range of this space.
   [[nodiscard]] bool contains(const void* address) const noexcept { return range_.contains(address); }
 
-  /// Bytes at the end of the budget that this space leaves to what else needs memory.
-  [[nodiscard]] std::size_t left_to_others() const noexcept { return left_to_others_; }
+  /// Bytes at the end of the budget that this space leaves to what else needs memory. What replies, input
+  /// and tasks have taken of that is not asked for again: they give it back.
+  [[nodiscard]] std::size_t left_to_others() const noexcept;
   /// Bytes of spans in use by heaps and large blocks: what is charged to the budget.
   [[nodiscard]] std::size_t span_bytes() const noexcept;
   /// Bytes of free spans that may be resident (upper bound).
@@ -74,7 +75,9 @@ class ValueSpace {
     return &tables_.spans[tables_.span_index(block)];
   }
   [[nodiscard]] bool may_take(std::size_t bytes) const noexcept {
-    return left_to_others_ == 0 || budget_->used_bytes() + bytes + left_to_others_ <= budget_->limit_bytes();
+    const std::size_t wanted = budget_->used_bytes() + bytes;
+    return left_to_others_ == 0 || wanted + left_to_others_ <= budget_->limit_bytes() ||
+           wanted + left_to_others() <= budget_->limit_bytes();
   }
   [[nodiscard]] detail::SuperblockPool& pool_of(const detail::Span* span) noexcept;
   [[nodiscard]] detail::SuperblockPool& pool(NumaNodeId node) noexcept { return pools_[node.index()]; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "server/net/net_worker.hpp"
 
@@ -15,6 +16,10 @@ namespace {
 constexpr std::size_t kGatheredPieces = 64;
 /// Reads of a connection that is drained: a client that never stops sending must not hold up the end.
 constexpr std::uint32_t kDrainReads = 64;
+/// Bytes that one connection sends in a round, about.
+constexpr std::size_t kMostSent = std::size_t{512} << 10U;
+/// Where memory is short, a client that did nothing for so long has to go.
+constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 }  // namespace
 
 Connection::Connection(NetWorker& net, int socket)
@@ -27,6 +32,9 @@ Connection::Connection(NetWorker& net, int socket)
 }
 
 void Connection::take_turn() {
+  if (std::exchange(sends_more_, false)) [[unlikely]] {
+    net_.directory().mark_dirty(session_->entry());
+  }
   if (session_->paused() == pause::turn) {
     session_->resume();
   }
@@ -39,7 +47,7 @@ void Connection::take_turn() {
 }
 
 void Connection::read() {
-  const std::span<char> buffer = net_.read_buffer();
+  const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
   const std::span<char> space = session_->value_space();
   std::array<iovec, 2> into{iovec{space.data(), space.size()}, iovec{buffer.data(), buffer.size()}};
   const std::size_t most = space.size() + buffer.size();
@@ -59,6 +67,9 @@ void Connection::read() {
     }
     if (session_->finished()) {
       net_.directory().mark_dirty(session_->entry());
+    }
+    if (session_->refused()) [[unlikely]] {
+      net_.refused_input();
     }
     if (draining_ && --drain_reads_left_ == 0) {
       readable_ = false;
@@ -116,11 +127,14 @@ void Connection::arm_write() {
   write_armed_ = true;
   sent_ns_ = net_.now_ns();
   net_.sending_waits(true);
+  session_->entry().stuck = true;
+  session_->output().settle_down();
   socket_.async_wait(Descriptor::wait_write,
                      InPlaceHandler{&write_memory_, [this](const boost::system::error_code& /*error*/) {
                                       write_armed_ = false;
                                       net_.sending_waits(false);
                                       if (!closed_) {
+                                        session_->entry().stuck = false;
                                         net_.directory().mark_dirty(session_->entry());
                                       }
                                     }});
@@ -128,7 +142,13 @@ void Connection::arm_write() {
 
 void Connection::flush() {
   OutputBuffer& output = session_->output();
+  std::size_t sent_now = 0;
   while (output.unsent_bytes() > 0 && !write_armed_) {
+    if (sent_now >= kMostSent) {
+      sends_more_ = true;  // others have their turn first
+      net_.make_ready(*this);
+      return;
+    }
     std::array<iovec, kGatheredPieces> pieces;
     msghdr message{};
     message.msg_iov = pieces.data();
@@ -136,6 +156,7 @@ void Connection::flush() {
     const ssize_t sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
       output.consume(static_cast<std::size_t>(sent));
+      sent_now += static_cast<std::size_t>(sent);
       NetCounters::add(net_.counters().written_bytes, static_cast<std::uint64_t>(sent));
       sent_ns_ = net_.now_ns();
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -148,10 +169,15 @@ void Connection::flush() {
 }
 
 void Connection::settle() {
+  if (session_->entry().silenced) [[unlikely]] {
+    close_for_output();
+    return;
+  }
   flush();
   if (closed_) {
     return;
   }
+  session_->end_round();
   if (session_->paused() == pause::output) {
     session_->resume();
   }
@@ -164,6 +190,11 @@ void Connection::settle() {
 
 void Connection::resume() {
   session_->resume();
+  net_.directory().mark_dirty(session_->entry());
+}
+
+void Connection::resume_starved() {
+  session_->resume_starved();
   net_.directory().mark_dirty(session_->entry());
 }
 
@@ -189,6 +220,24 @@ void Connection::check_times(std::uint64_t now_ns) {
     NetCounters::add(net_.counters().idle_closed);
     close();
   }
+}
+
+bool Connection::takes_nothing(std::uint64_t now_ns) const noexcept {
+  return write_armed_ && now_ns - sent_ns_ >= kPatienceNs;
+}
+
+bool Connection::sends_nothing(std::uint64_t now_ns) const noexcept {
+  return now_ns - read_ns_ >= kPatienceNs;
+}
+
+void Connection::close_for_output() {
+  NetCounters::add(net_.counters().output_full);
+  close();
+}
+
+void Connection::close_for_input() {
+  session_->refuse_input();
+  net_.refused_input();
 }
 
 void Connection::close() {

@@ -32,10 +32,15 @@ class Connection {
   void settle();
   /// Operations ended that the session waited for.
   void resume();
+  /// There may be room for the page that the session waits for.
+  void resume_starved();
   /// Answers what had arrived, then closes.
   void drain();
   /// Closes it if it is over its times at `now_ns`.
   void check_times(std::uint64_t now_ns);
+  /// Its unread replies, or its unfinished input, have to go: counts that and closes it.
+  void close_for_output();
+  void close_for_input();
   /// Drops the connection; nothing more is sent.
   void close();
 
@@ -47,6 +52,10 @@ class Connection {
 
  private:
   friend class NetWorker;  // its lists
+
+  /// Whether the client has taken nothing, or sent nothing, for a while.
+  [[nodiscard]] bool takes_nothing(std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool sends_nothing(std::uint64_t now_ns) const noexcept;
 
   void read();
   void arm();
@@ -61,6 +70,7 @@ class Connection {
   bool readable_ = false;  ///< there may be bytes in the kernel
   bool read_armed_ = false;
   std::atomic<bool> write_armed_{false};  ///< relaxed will do: others only look
+  bool sends_more_ = false;               ///< in its next turn
   bool closed_ = false;
   bool draining_ = false;
   std::uint32_t drain_reads_left_ = 0;

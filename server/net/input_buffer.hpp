@@ -30,12 +30,22 @@ class InputBuffer {
       return;
     }
     if (block_ == nullptr) {
-      block_ = pool_->take_block(bytes);
+      block_ = pool_->take_snug_block(bytes);
     } else if (block_->room() < bytes) {
       grow(bytes);
     }
     std::memcpy(block_->end, data, bytes);
     block_->end += bytes;
+  }
+
+  /// Memory that append() of so many bytes would take; what it gives back for that not counted.
+  [[nodiscard]] std::size_t needs(std::size_t bytes) const noexcept {
+    if (bytes == 0 || (block_ != nullptr && (block_->room() >= bytes || moves_down(bytes)))) {
+      return 0;
+    }
+    const std::size_t room = block_ == nullptr ? bytes : grown(bytes);
+    return room <= BlockPool::kSmallBlockRoom ? BlockPool::kSmallBlockBytes
+                                              : std::max(BlockPool::kBlockBytes, room + sizeof(Segment));
   }
 
   /// Drops the first `bytes`.
@@ -56,16 +66,22 @@ class InputBuffer {
   }
 
  private:
+  /// Whether there is room enough once what is held begins at the block's begin.
+  [[nodiscard]] bool moves_down(std::size_t bytes) const noexcept {
+    return block_->unsent() + bytes <= static_cast<std::size_t>(block_->limit - block_->data()) / 2;
+  }
+  /// Room of the block that follows. Twice the size each time: a long line that arrives in pieces is copied a
+  /// constant number of times.
+  [[nodiscard]] std::size_t grown(std::size_t bytes) const noexcept { return 2 * (block_->unsent() + bytes); }
   void grow(std::size_t bytes) {
     const std::size_t held = block_->unsent();
-    if (held + bytes <= static_cast<std::size_t>(block_->limit - block_->data()) / 2) {
+    if (moves_down(bytes)) {
       std::memmove(block_->data(), block_->begin, held);
       block_->begin = block_->data();
       block_->end = block_->data() + held;
       return;
     }
-    // Twice the size each time: a long line that arrives in pieces is copied a constant number of times.
-    Segment* const larger = pool_->take_block(2 * (held + bytes));
+    Segment* const larger = pool_->take_snug_block(grown(bytes));
     std::memcpy(larger->data(), block_->begin, held);
     larger->end += held;
     pool_->give(std::exchange(block_, larger));

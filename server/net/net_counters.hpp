@@ -15,6 +15,9 @@ struct alignas(runtime::kCacheLineBytes) NetCounters {
   std::atomic<std::uint64_t> yields{0};       ///< a connection's share of a turn was used up
   std::atomic<std::uint64_t> stalled{0};      ///< closed, because they read nothing
   std::atomic<std::uint64_t> idle_closed{0};  ///< closed by the idle time-out
+  std::atomic<std::uint64_t> output_full{
+      0};                                    ///< closed, because unread replies used up their share of memory
+  std::atomic<std::uint64_t> input_full{0};  ///< closed, because unfinished input used up its share
 
   static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
     counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -41,6 +44,8 @@ struct NetStats {
   std::uint64_t yields = 0;
   std::uint64_t stalled = 0;
   std::uint64_t idle_closed = 0;
+  std::uint64_t output_full = 0;
+  std::uint64_t input_full = 0;
   std::uint64_t open_connections = 0;
   std::uint64_t total_connections = 0;
   std::uint64_t rejected_connections = 0;

@@ -21,6 +21,9 @@ namespace {
 /// libmemcached takes a major number of 0 for no answer at all), then our own.
 constexpr std::string_view kVersionLine = "VERSION 1.6.45 mxkv-" MXKV_VERSION "\r\n";
 
+/// Between two times that unused task memory goes back: a burst often has another one behind it.
+constexpr std::uint64_t kTrimEveryNs = 100'000'000;
+
 int make_eventfd() {
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (descriptor < 0) {
@@ -43,6 +46,10 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, R
       sweep_timer_(context_),
       shortage_(worker.runtime().clock(), shared.connections, shared.log) {
   host_.watch_hub = &store.watch_hub();
+  host_.relief = this;
+  host_.relieve = [](void* net, ReplyEntry& asking) {
+    return static_cast<NetWorker*>(net)->relieve_input(asking);
+  };
   host_.sampler.configure(stats, worker.runtime().clock(), shared.slow, worker.id().value());
   wait_for_wake();
 }
@@ -87,6 +94,8 @@ void NetWorker::wake() noexcept {
 
 bool NetWorker::poll(runtime::Worker& /*worker*/) {
   ++host_.turn;
+  host_.directory.share().look();
+  host_.input.share().look();
   for (std::size_t handlers = 0; handlers < kMostHandlers && context_.poll_one() > 0; ++handlers) {
   }
   for (Listener& listener : listeners_) {
@@ -116,6 +125,21 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     static_cast<Connection*>(entry->session)->settle();
     any = true;
   }
+  if (!host_.starved.empty() && host_.has_page_room()) [[unlikely]] {
+    resume_starved();
+    any = true;
+  }
+  if (!host_.value_waiters.empty()) [[unlikely]] {
+    any = resume_with_values() || any;
+  }
+  if (host_.input.share().is_short() || !host_.value_waiters.empty()) [[unlikely]] {
+    arm_timer();
+  }
+  tell_of_closed();
+  if (worker.task_heap().wants_trim() && now_ns() >= next_trim_ns_) [[unlikely]] {
+    next_trim_ns_ = now_ns() + kTrimEveryNs;
+    worker.task_heap().trim();
+  }
   host_.sampler.end_round();
   if (!buried_.empty()) [[unlikely]] {
     delete_buried();
@@ -124,11 +148,14 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
   return any;
 }
 
-void NetWorker::block(runtime::Worker& /*worker*/, std::uint64_t timeout_ns) {
+void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (first_ready_ != nullptr || !buried_.empty()) {
     return;
   }
   arm_sweep_timer();
+  if (worker.task_heap().wants_trim()) {
+    timeout_ns = std::min(timeout_ns, kTrimEveryNs);
+  }
   if (timeout_ns == kForever) {
     context_.run_one();
   } else {
@@ -242,7 +269,8 @@ void NetWorker::sending_waits(bool begins) {
 void NetWorker::arm_timer() {
   const config::LimitOptions& limits = limits_;
   const bool idle_matters = limits.idle_timeout_ms != 0 && connections_ != nullptr;
-  if (timer_armed_ || (!idle_matters && sending_waits_ == 0)) {
+  if (timer_armed_ || (!idle_matters && sending_waits_ == 0 && !host_.input.share().is_short() &&
+                       host_.value_waiters.empty())) {
     return;
   }
   std::uint32_t shortest_ms = limits.output_stall_ms;
@@ -280,6 +308,7 @@ void NetWorker::check_times() {
   for (Connection* connection = connections_; connection != nullptr;) {
     std::exchange(connection, connection->next_)->check_times(now_ns());
   }
+  make_room();
   arm_timer();
 }
 

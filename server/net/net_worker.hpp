@@ -13,6 +13,7 @@
 #include <deque>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "runtime/scheduler/poller.hpp"
@@ -37,6 +38,8 @@ struct NetShared {
 class NetWorker final : public runtime::Poller {
  public:
   static constexpr std::size_t kReadBytes = std::size_t{16} << 10U;
+  static constexpr std::size_t kLeastReadBytes =
+      BlockPool::kSmallBlockRoom;                     ///< if the rest of it must be held
   static constexpr std::size_t kReadHeadroom = 4096;  ///< for the beginning of a line, in front of the rest
 
   /// What sessions need, as in SessionHost. All outlive this.
@@ -82,6 +85,13 @@ class NetWorker final : public runtime::Poller {
   [[nodiscard]] std::span<char> read_buffer() noexcept {
     return std::span{read_buffer_}.subspan(kReadHeadroom, kReadBytes);
   }
+  /// Bytes that one read may take: fewer, where it is likely that they will have to be held.
+  [[nodiscard]] std::size_t most_read() noexcept {
+    const MemoryShare& share = host_.input.share();
+    return share.held() <= share.bytes() / 8 ? kReadBytes : kLeastReadBytes;
+  }
+  /// The input of a connection was refused.
+  void refused_input();
   /// Gives the connection a turn in this or the next round.
   void make_ready(Connection& connection) noexcept;
   /// A connection begins or ends to wait for its socket to take output.
@@ -98,6 +108,13 @@ class NetWorker final : public runtime::Poller {
   void arm_timer();
   void arm_sweep_timer();
   void check_times();
+  void resume_starved();
+  [[nodiscard]] bool resume_with_values();
+  void tell_of_closed();
+  [[nodiscard]] bool relieve_input(ReplyEntry& asking);
+  void make_room();
+  template <class Bytes>
+  [[nodiscard]] Connection* holder_of_most(const Bytes& bytes) const;
   void delete_buried();
 
   NetShared& shared_;
@@ -120,6 +137,10 @@ class NetWorker final : public runtime::Poller {
   Connection* connections_ = nullptr;
   std::vector<Connection*> buried_;
   std::size_t sending_waits_ = 0;
+  std::uint64_t next_trim_ns_ = 0;
+  std::uint64_t told_output_full_ = 0;  ///< of those in the counters
+  std::uint64_t told_input_full_ = 0;
+  std::uint64_t next_tell_ns_ = 0;
   bool timer_armed_ = false;
   bool times_due_ = false;
   bool sweep_timer_armed_ = false;

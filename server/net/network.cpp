@@ -148,7 +148,8 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
     runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
     ReplyDirectory& directory = replies[i]->directory;
     BlockPool& input = parts_->input_pools.emplace_back(runtime.budget(), worker.account(),
-                                                        runtime::memory_category::buffers);
+                                                        runtime::memory_category::buffers,
+                                                        kInputParts * runtime.worker_count());
     NetWorker& net = parts_->workers.emplace_back(parts_->shared, worker, store, directory, input, limits,
                                                   admin, credentials, stats);
     parts_->samplers.push_back(&net.host().sampler);
@@ -239,6 +240,8 @@ NetStats Network::stats() const noexcept {
     sum.yields += get(counters.yields);
     sum.stalled += get(counters.stalled);
     sum.idle_closed += get(counters.idle_closed);
+    sum.output_full += get(counters.output_full);
+    sum.input_full += get(counters.input_full);
   }
   const ConnectionCounters& connections = parts_->shared.connections;
   sum.open_connections = get(connections.open);

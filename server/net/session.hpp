@@ -4,7 +4,8 @@
 // lets it. It stops taking requests while
 //   turn       its share of this turn is used up; the worker calls resume() in the next one
 //   in_flight  as many as allowed are in flight, or wait at the fence
-//   output     the unsent replies are above the high-water mark (protocol.md rule 7)
+//   output     the unsent replies are above the high-water mark, or take too much of the worker's share
+//   share      a page of a range, or a large value, has to wait until the worker's share has room for it
 //   order      a range or barrier conflicts with what is in flight
 //   turn       also: there is no memory for a value, but room is being made
 // and then does not want input: what was read so far is held, the rest stays in the kernel.
@@ -25,7 +26,8 @@
 #include "server/net/admin_source.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/input_buffer.hpp"
-#include "server/net/request_sampler.hpp"
+#include "server/net/reply_estimate.hpp"
+#include "server/net/session_host.hpp"
 #include "server/net/waiting_requests.hpp"
 #include "server/reply/reply_directory.hpp"
 #include "server/store/dump_progress.hpp"
@@ -33,40 +35,8 @@
 
 namespace mxkv::server {
 
-/// What the sessions of one worker share. `turn` is the worker's count of rounds.
-template <class StoreT, class BuilderT, class BatchT, class WorkerT>
-struct SessionHost {
-  using Store = StoreT;
-  using Builder = BuilderT;
-  using Batch = BatchT;
-  using Worker = WorkerT;
-
-  WorkerT& worker;
-  StoreT& store;
-  ReplyDirectory& directory;
-  BlockPool& input;
-  const config::LimitOptions& limits;
-  std::string_view version_line;
-  AdminSource admin{};
-  Credentials* credentials = nullptr;   ///< null, or none required: whoever comes is served
-  WatchHub* watch_hub = nullptr;        ///< null: nothing can be watched
-  std::vector<ReplyEntry*> watching{};  ///< sessions that watch
-  RequestSampler sampler{};
-  WaitingPool<BuilderT> waiting{};
-  std::uint64_t turn = 0;
-  protocol::Parser parser = parser_for(limits);
-  protocol::Request request{};  ///< scratch: large, and only partly filled by most commands
-
-  /// `limits` changed.
-  void take_limits() noexcept { parser = parser_for(limits); }
-  static protocol::Parser parser_for(const config::LimitOptions& limits) noexcept {
-    return protocol::Parser{
-        protocol::ParserLimits{.value_bytes = limits.value_bytes, .get_line_bytes = limits.get_line_bytes}};
-  }
-};
-
 /// Why a session does not take requests.
-enum class pause : std::uint8_t { none, turn, in_flight, output, order };
+enum class pause : std::uint8_t { none, turn, in_flight, output, order, share };
 
 /// Thread-safety: owner worker only.
 template <class Host>
@@ -90,6 +60,30 @@ class BasicSession {
   /// Goes on with what is held: in a new turn, when output was sent, when operations ended.
   void resume();
 
+  /// The end of a round in which something was answered.
+  void end_round() noexcept {
+    if (promised_ != 0) {
+      settle_promise();
+    }
+  }
+  /// The share has room again.
+  void resume_starved() {
+    starved_ = waits_with_value_ = false;
+    if (pause_ == pause::share) {
+      resume();
+    }
+  }
+  /// There is no memory for what it began to send: says so, and takes nothing more.
+  void refuse_input();
+  /// Whether that was so.
+  [[nodiscard]] bool refused() const noexcept { return refused_; }
+  /// Whether it is in the middle of taking input.
+  [[nodiscard]] bool running() const noexcept { return running_; }
+  /// Bytes that are kept of a request that is not complete, but for values.
+  [[nodiscard]] std::size_t unfinished_bytes() const noexcept { return held_.view().size() + kept_; }
+  /// Bytes that a large value takes, or will, which is not complete.
+  [[nodiscard]] std::uint64_t admitted_bytes() const noexcept { return admitted_; }
+
   /// Whether bytes that can be read now could be used.
   [[nodiscard]] bool wants_input() const noexcept { return !closing_ && !eof_ && pause_ == pause::none; }
   [[nodiscard]] bool watches() const noexcept { return watcher_ != nullptr; }
@@ -100,11 +94,12 @@ class BasicSession {
            entry_->replies.all_closed();
   }
   [[nodiscard]] OutputBuffer& output() noexcept { return entry_->replies.output(); }
-  [[nodiscard]] ReplyEntry& entry() noexcept { return *entry_; }
+  [[nodiscard]] ReplyEntry& entry() const noexcept { return *entry_; }
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return entry_->replies.unsent_bytes(); }
 
-  static constexpr std::size_t kMostWaiting = 64;  ///< requests that wait at the fence
-  static constexpr std::size_t kMostRanges = 4;    ///< in flight; each may stage a whole page
+  static constexpr std::size_t kMostWaiting = 64;       ///< requests that wait at the fence
+  static constexpr std::size_t kMostRanges = 4;         ///< in flight; each may stage a whole page
+  static constexpr std::size_t kMostOfStranger = 4096;  ///< bytes that are held before login
 
  private:
   using Store = typename Host::Store;
@@ -147,12 +142,39 @@ class BasicSession {
   void watch(std::uint32_t kinds);
   void pull_watched();
   void stop_watching() noexcept;
-  [[nodiscard]] bool may_take() noexcept;
+  // Memory, see session_room.hpp.
+  /// Whether a request may be taken; then it is counted.
+  [[nodiscard]] bool may_take() noexcept {
+    if (turn_ != host_->turn) {
+      turn_ = host_->turn;
+      taken_ = allowance_ = 0;
+    }
+    if (taken_ >= allowance_ && !renew_allowance()) [[unlikely]] {
+      return false;
+    }
+    ++taken_;
+    return true;
+  }
+  [[nodiscard]] bool renew_allowance() noexcept;
+  void settle_promise() noexcept;
+  void wait_for_share();
+  void wait_with_value();
+  void hold(const char* data, std::size_t bytes);
+  void keep(std::size_t bytes) noexcept;
+  void keep_no_more() noexcept;
+  /// A value is complete, or will not be; those of a batch are kept on.
+  void end_value() noexcept {
+    if (batch_ == nullptr && (kept_ != 0 || admitted_ != 0)) [[unlikely]] {
+      keep_no_more();
+    }
+  }
+
   void swallow(std::uint64_t bytes, std::string_view error) noexcept;
 
   // Requests. False: it must be taken again later.
   [[nodiscard]] bool dispatch(const protocol::Request& request);
   [[nodiscard]] bool dispatch_alone(const protocol::Request& request, operation_kind kind);
+  void begin_page(protocol::Request& request) noexcept;
   void get(std::string_view key, protocol::verb op, std::int64_t exptime, bool end_line);
   void meta_get(const protocol::Request& request);
   void mutate(const protocol::Request& request);
@@ -191,6 +213,17 @@ class BasicSession {
   // This turn's share.
   std::uint64_t turn_ = ~std::uint64_t{0};
   std::uint32_t taken_ = 0;
+  std::uint32_t allowance_ = 0;  ///< how many may be taken before memory is asked for again
+
+  // Memory.
+  ReplyEstimate estimate_;
+  std::size_t promised_ = 0;       ///< of the worker's share, for what is in flight or allowed
+  std::size_t kept_ = 0;           ///< of a batch that is not complete
+  std::uint64_t admitted_ = 0;     ///< bytes of the large value that comes
+  bool waits_with_value_ = false;  ///< in the host's list
+  std::uint32_t resume_at_ = 0;    ///< when so few are in flight
+  bool starved_ = false;           ///< in the host's list
+  bool refused_ = false;
 
   // A line of many keys.
   protocol::verb keys_op_{};

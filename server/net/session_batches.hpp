@@ -13,6 +13,9 @@
 
 namespace mxkv::server {
 
+/// Memory of a line, but for its value.
+inline constexpr std::size_t kBatchLineBytes = 704;
+
 template <class Host>
 void BasicSession<Host>::begin_batch(std::uint32_t lines) {
   host_->sampler.cancel(*entry_);  // what the client takes to send its lines is none of ours
@@ -31,13 +34,23 @@ std::size_t BasicSession<Host>::take_batch_line(std::string_view data) {
   }
   const bool has_block = parsed.what == protocol::outcome::request && protocol::takes_value(request.op);
   const std::uint64_t block = has_block ? request.value_bytes + protocol::kCrLf.size() : parsed.swallow;
-  const std::string_view flaw = flaw_of(parsed, request);
+  std::string_view flaw = flaw_of(parsed, request);
+  if (flaw.empty() && !batch_->failed() &&
+      !host_->has_input_room(kBatchLineBytes, unfinished_bytes(), *entry_)) {
+    host_->store.count_no_memory(host_->worker);
+    flaw = protocol::kOutOfMemory;
+  }
   const bool wanted = flaw.empty() && !batch_->failed();
   if (wanted && has_block && !begin_value(request)) {
     pause_ = pause::turn;
     return 0;
   }
   ++batch_lines_;
+  if (wanted) {
+    keep(kBatchLineBytes);
+  } else if (!batch_->failed()) {
+    keep_no_more();
+  }
   batch_bytes_ += has_block ? request.value_bytes : 0;
   if (wanted && has_block) {
     return parsed.consumed +
@@ -105,6 +118,7 @@ bool BasicSession<Host>::batch_started() {
     host_->store.batch(host_->worker, std::move(batch_), address(claim, entry_->replies.open()));
   }
   batch_.reset();
+  keep_no_more();
   input_ = after_ = input::line;
   return true;
 }

@@ -38,6 +38,14 @@ BasicSession<Host>::~BasicSession() {
     dump_->leave();
   }
   stop_watching();
+  keep_no_more();
+  host_->directory.share().break_promise(promised_);
+  if (starved_) {
+    std::erase(host_->starved, entry_);
+  }
+  if (waits_with_value_) {
+    std::erase(host_->value_waiters, entry_);
+  }
   host_->directory.close(*entry_);
 }
 
@@ -56,7 +64,7 @@ void BasicSession<Host>::receive(char* data, std::size_t bytes, std::size_t head
     held_.clear();
     run({data - front, front + bytes}, false);
   } else {
-    held_.append(data, bytes);
+    hold(data, bytes);
     run(held_.view(), true);
   }
 }
@@ -118,10 +126,11 @@ void BasicSession<Host>::run(std::string_view data, bool held) {
   } else if (held) {
     held_.consume(used);
   } else {
-    held_.append(rest.data(), rest.size());
+    hold(rest.data(), rest.size());
   }
+  end_round();  // what else was allowed is not taken in this turn
   entry_->wants_resume = first_waiting_ != nullptr || pause_ == pause::in_flight || pause_ == pause::order;
-  entry_->resume_at = pause_ == pause::in_flight ? host_->limits.pipeline / 2 : 0;
+  entry_->resume_at = pause_ == pause::in_flight ? resume_at_ : 0;
   if (pause_ == pause::order && entry_->fence.ranges_in_flight() > 0) {
     entry_->resume_at = std::numeric_limits<std::uint32_t>::max();  // whenever one of them ended
   }
@@ -130,7 +139,7 @@ void BasicSession<Host>::run(std::string_view data, bool held) {
 
 template <class Host>
 std::size_t BasicSession<Host>::process(std::string_view data) {
-  if (pause_ == pause::order) {
+  if (pause_ == pause::order || pause_ == pause::share) {
     pause_ = pause::none;
   }
   std::size_t used = 0;
@@ -181,38 +190,11 @@ std::size_t BasicSession<Host>::process(std::string_view data) {
     }
     used += taken;
   }
-  if (used == data.size() && pause_ != pause::order && input_ != input::keys && input_ != input::dump) {
+  if (used == data.size() && pause_ != pause::order && pause_ != pause::share && input_ != input::keys &&
+      input_ != input::dump) {
     pause_ = pause::none;  // nothing is left that could be taken
   }
   return used;
-}
-
-template <class Host>
-bool BasicSession<Host>::may_take() noexcept {
-  const config::LimitOptions& limits = host_->limits;
-  if (turn_ != host_->turn) {
-    turn_ = host_->turn;
-    taken_ = 0;
-  }
-  // Once over a limit, half of it must be free again, so that it does not come and go with each request.
-  const auto below = [this](pause reason, std::size_t value, std::size_t limit) {
-    return value < (pause_ == reason ? (limit + 1) / 2 : limit);
-  };
-  pause reason = pause::none;
-  if (taken_ >= limits.requests_per_turn) {
-    reason = pause::turn;
-  } else if (waiting_count_ >= kMostWaiting ||
-             !below(pause::in_flight, entry_->fence.in_flight(), limits.pipeline)) {
-    reason = pause::in_flight;
-  } else if (!below(pause::output, unsent_bytes(), limits.output_high_water)) {
-    reason = pause::output;
-  }
-  pause_ = reason;
-  if (reason != pause::none) [[unlikely]] {
-    return false;
-  }
-  ++taken_;
-  return true;
 }
 
 template <class Host>
@@ -226,7 +208,9 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
       }
       if (!dispatch(request)) {
         host_->sampler.cancel(*entry_);
-        pause_ = protocol::takes_value(request.op) ? pause::turn : pause::order;
+        if (pause_ == pause::none) {
+          pause_ = protocol::takes_value(request.op) ? pause::turn : pause::order;
+        }
         return 0;
       }
       if (input_ == input::keys) {
@@ -307,5 +291,6 @@ std::size_t BasicSession<Host>::take_keys(std::string_view data) {
 #include "server/net/session_batches.hpp"
 #include "server/net/session_login.hpp"
 #include "server/net/session_requests.hpp"
+#include "server/net/session_room.hpp"
 #include "server/net/session_streams.hpp"
 #include "server/net/session_values.hpp"

@@ -112,6 +112,10 @@ bool BasicSession<Host>::dispatch(const protocol::Request& request) {
 template <class Host>
 bool BasicSession<Host>::dispatch_alone(const protocol::Request& request, operation_kind kind) {
   const FenceClaim claim{kind, 0};
+  if (kind == operation_kind::range && !host_->has_page_room()) {
+    wait_for_share();
+    return false;
+  }
   if ((kind == operation_kind::range && entry_->fence.ranges_in_flight() >= kMostRanges) ||
       !entry_->fence.try_start(claim)) {
     return false;
@@ -120,6 +124,9 @@ bool BasicSession<Host>::dispatch_alone(const protocol::Request& request, operat
   if (request.op == protocol::verb::flush_all) {
     host_->store.flush_all(host_->worker, request.exptime, where);
   } else if (protocol::is_range(request.op)) {
+    if (kind == operation_kind::range) {
+      begin_page(host_->request);
+    }
     host_->store.range(host_->worker, request, where);
   } else if (request.op == protocol::verb::meta_noop) {
     host_->directory.reply(where, protocol::kMetaNoop);
@@ -134,6 +141,16 @@ bool BasicSession<Host>::dispatch_alone(const protocol::Request& request, operat
     host_->directory.finished(where);
   }
   return true;
+}
+
+/// Where the share is small a page is shorter than it might be: it ends with a cursor.
+template <class Host>
+void BasicSession<Host>::begin_page(protocol::Request& request) noexcept {
+  const std::size_t most = host_->page_bytes();
+  if (most < host_->limits.scan_bytes && (request.range.byte_limit == 0 || request.range.byte_limit > most)) {
+    request.range.byte_limit = most;
+  }
+  host_->directory.began_range();
 }
 
 template <class Host>

@@ -21,8 +21,13 @@ bool BasicSession<Host>::dump_ended() {
   if (!dump_->running() && !may_take()) {
     return false;
   }
+  if (!dump_->running() && !host_->has_page_room()) {
+    wait_for_share();
+    return false;
+  }
   if (!dump_->running() && entry_->fence.try_start(claim)) {
     dump_->begin_page();
+    host_->directory.began_range();
     host_->store.dump(host_->worker, *dump_, address(claim, entry_->replies.open()));
   }
   pause_ = pause::order;

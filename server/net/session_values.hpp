@@ -11,10 +11,19 @@ namespace mxkv::server {
 
 template <class Host>
 bool BasicSession<Host>::begin_value(const protocol::Request& request) {
+  const bool large = request.value_bytes > kInlineValueBytes && batch_ == nullptr;
+  if (large && !host_->admits_value(request.value_bytes)) [[unlikely]] {
+    wait_with_value();
+    return false;
+  }
   value_.emplace(Builder::begin(host_->worker, request));
   if (value_->failed() && host_->store.makes_room(host_->worker)) [[unlikely]] {
     value_.reset();
     return false;
+  }
+  if (large) {
+    admitted_ = request.value_bytes;
+    host_->admitted += admitted_;
   }
   value_left_ = request.value_bytes;
   quiet_ = request.noreply;
@@ -37,6 +46,7 @@ std::size_t BasicSession<Host>::take_whole_value(std::string_view data) {
   }
   const std::size_t used = std::exchange(value_left_, 0) + 2;
   input_ = after_;
+  end_value();
   store_value();
   return used;
 }
@@ -55,6 +65,7 @@ std::size_t BasicSession<Host>::take_value(std::string_view data) {
     host_->store.count_no_memory(host_->worker);
     value_->abandon(host_->worker);
     value_.reset();
+    end_value();
     swallow(value_left_ + 2, quiet_ ? std::string_view{} : protocol::kOutOfMemory);
     return taken + take_swallowed(data.substr(taken));
   }
@@ -70,6 +81,7 @@ std::size_t BasicSession<Host>::take_terminator(std::string_view data) {
   const std::size_t used = value_end_.feed(data);
   if (value_end_.complete()) {
     input_ = after_;
+    end_value();
     if (value_end_.good()) {
       store_value();
     } else {
@@ -126,6 +138,7 @@ template <class Host>
 void BasicSession<Host>::refuse_value(std::string_view error) {
   if (batch_ != nullptr) [[unlikely]] {
     batch_->fail(host_->worker, error);
+    keep_no_more();
   } else {
     answer(error);
   }

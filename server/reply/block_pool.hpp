@@ -1,16 +1,19 @@
-// Memory of one worker's connections: blocks of 16 KiB for replies, or for input that waits, and the small
-// headers of values sent by reference.
+// Memory of one worker's connections: blocks for replies, or for input that waits, and the small headers of
+// values sent by reference.
 //
-// Blocks are recycled last in, first out, so that the one in use is in the core's cache; after warm-up there
-// is no malloc. Every block counts in the memory budget while it exists. A reply must be possible when the
-// budget is exhausted, too (it says so), so then the charge is made without asking; what bounds it is that a
-// connection with much unsent output is not read.
+// Blocks have 16 KiB, and those of connections that wait 1 KiB. Both are recycled last in, first out, so that
+// the one in use is in the core's cache; after warm-up there is no malloc. Every block and header counts in
+// the memory budget while it exists, and against the worker's share while it is given out. A reply must be
+// possible when both are exhausted, too (it says so), so the charge is made without asking; those who take
+// requests ask the share before. Where their estimates were wrong by far, `overflow` is told.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "runtime/memory/memory_budget.hpp"
+#include "server/reply/memory_share.hpp"
 
 namespace mxkv::server {
 
@@ -19,23 +22,31 @@ struct OwnerRef {
   void* object = nullptr;
   void* context = nullptr;
   void (*release)(void* context, void* object) noexcept = nullptr;
+  /// Of an object in pieces: one of them, which exists.
+  std::string_view (*piece)(const void* object, std::uint32_t index) noexcept = nullptr;
 };
 
-/// A piece of output, and header of the block that holds it; of an owned one, only the header exists.
+/// A part of the output, and header of the block that holds it; of an owned one, only the header exists.
 struct Segment {
   Segment* next = nullptr;
   const char* begin = nullptr;  ///< first unsent byte
-  char* end = nullptr;          ///< past the last filled byte
+  char* end = nullptr;          ///< past the last filled byte, or the end of the piece that `begin` is in
   char* limit = nullptr;        ///< past the last byte of room; a block only
   OwnerRef owner{};             ///< of an owned segment
   Segment* slice_of = nullptr;  ///< of an owned segment without owner: the block that its bytes are in
-  std::uint32_t users = 0;      ///< for the user of a block
-  bool charged = true;          ///< to the account, else directly to the budget
+  std::size_t behind = 0;       ///< of an owned segment in pieces: bytes of the pieces that follow
+  std::uint32_t next_piece = 0;
+  std::uint32_t users = 0;  ///< for the user of a block
+  bool charged = true;      ///< to the account, else directly to the budget
   bool owned = false;
 
   [[nodiscard]] char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
   [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(limit - end); }
-  [[nodiscard]] std::size_t unsent() const noexcept { return static_cast<std::size_t>(end - begin); }
+  [[nodiscard]] std::size_t unsent() const noexcept { return static_cast<std::size_t>(end - begin) + behind; }
+  /// Whether the bytes belong to an owner.
+  [[nodiscard]] bool refers() const noexcept { return owner.release != nullptr; }
+  /// Drops so many bytes of `unsent()`.
+  void consume(std::size_t bytes) noexcept;
 };
 
 /// Thread-safety: owner worker only.
@@ -43,62 +54,122 @@ class BlockPool {
  public:
   static constexpr std::size_t kBlockBytes = std::size_t{16} << 10U;
   static constexpr std::size_t kBlockRoom = kBlockBytes - sizeof(Segment);
-  static constexpr std::size_t kFreeBlocks = 128;  ///< most that are kept
+  static constexpr std::size_t kSmallBlockBytes = std::size_t{1} << 10U;
+  static constexpr std::size_t kSmallBlockRoom = kSmallBlockBytes - sizeof(Segment);
+  static constexpr std::size_t kFreeBlocks = 128;       ///< most that are kept, if the share is large enough
+  static constexpr std::size_t kFreeSmallBlocks = 256;  ///< most that are kept
+  static constexpr std::size_t kFreeSegments = 512;     ///< most headers that are kept
+  static constexpr std::size_t kOwnedBytes = sizeof(Segment) + 16;  ///< with what the system's heap adds
 
+  /// `parts`: the share is one part in so many of the budget's limit.
   BlockPool(runtime::MemoryBudget& budget, runtime::MemoryAccount& account,
-            runtime::memory_category category = runtime::memory_category::output) noexcept
-      : budget_(&budget), account_(&account), category_(category) {}
+            runtime::memory_category category = runtime::memory_category::output,
+            std::size_t parts = 1) noexcept
+      : budget_(&budget), account_(&account), category_(category), share_(budget, parts) {}
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
   /// An empty block with room for `bytes` at least. Throws std::bad_alloc when the system has no memory.
   [[nodiscard]] Segment* take_block(std::size_t bytes) {
-    if (bytes <= kBlockRoom && free_blocks_ != nullptr) [[likely]] {
-      Segment* const block = free_blocks_;
-      free_blocks_ = block->next;
-      --free_count_;
-      block->next = nullptr;
-      block->begin = block->end = block->data();
-      block->users = 0;
-      return block;
+    if (bytes <= kBlockRoom && blocks_.first != nullptr) [[likely]] {
+      return take_free(blocks_, kBlockBytes);
     }
-    return new_block(bytes);
+    return new_block(bytes <= kBlockRoom ? kBlockBytes : bytes + sizeof(Segment));
+  }
+  /// The smallest block with room for `bytes`: for what stays for long.
+  [[nodiscard]] Segment* take_snug_block(std::size_t bytes) {
+    if (bytes > kSmallBlockRoom) {
+      return share_.is_crowded() ? new_block(snug_bytes(bytes)) : take_block(bytes);
+    }
+    return small_blocks_.first != nullptr ? take_free(small_blocks_, kSmallBlockBytes)
+                                          : new_block(kSmallBlockBytes);
+  }
+
+  /// A block for replies: one that serves many, unless so many have one that small ones have to do.
+  [[nodiscard]] Segment* take_reply_block(std::size_t bytes) {
+    return share_.is_crowded() ? take_snug_block(bytes) : take_block(bytes);
   }
 
   /// A segment for `bytes` at `data`, kept by `owner`.
   [[nodiscard]] Segment* take_owned(const char* data, std::size_t bytes, OwnerRef owner);
+
+  /// A segment for all pieces of `owner`, of `bytes` together, more than none.
+  [[nodiscard]] Segment* take_owned_pieces(std::size_t bytes, OwnerRef owner);
 
   /// A segment for what is going to be filled in `block` from `begin` on. The caller counts the users.
   [[nodiscard]] Segment* take_slice(Segment& block, char* begin);
 
   /// Takes back a block, or an owned segment after releasing its owner.
   void give(Segment* segment) noexcept {
-    if (!segment->owned && free_count_ < kFreeBlocks && block_bytes(*segment) == kBlockBytes) [[likely]] {
-      segment->next = free_blocks_;
-      free_blocks_ = segment;
-      ++free_count_;
+    if (!segment->owned && blocks_.count < most_free() && block_bytes(*segment) == kBlockBytes) [[likely]] {
+      give_free(blocks_, segment, kBlockBytes);
       return;
     }
     give_rest(segment);
   }
 
-  [[nodiscard]] std::size_t free_blocks() const noexcept { return free_count_; }
+  [[nodiscard]] std::size_t free_blocks() const noexcept { return blocks_.count; }
+  [[nodiscard]] MemoryShare& share() noexcept { return share_; }
+
+  /// To be called when more is given out than twice the share; from the middle of whatever takes a block.
+  void set_overflow(void* context, void (*function)(void* context) noexcept) noexcept {
+    overflow_context_ = context;
+    overflow_ = function;
+  }
 
  private:
+  /// Blocks of one size that are free.
+  struct FreeList {
+    Segment* first = nullptr;
+    std::size_t count = 0;
+  };
+
   static std::size_t block_bytes(const Segment& block) noexcept {
     return static_cast<std::size_t>(block.limit - reinterpret_cast<const char*>(&block));
   }
-  [[nodiscard]] Segment* new_block(std::size_t bytes);
+  [[nodiscard]] Segment* take_free(FreeList& list, std::size_t whole) noexcept {
+    Segment* const block = list.first;
+    list.first = block->next;
+    --list.count;
+    share_.take(whole);
+    block->next = nullptr;
+    block->begin = block->end = block->data();
+    block->users = 0;
+    return block;
+  }
+  void give_free(FreeList& list, Segment* block, std::size_t whole) noexcept {
+    share_.give(whole);
+    block->next = list.first;
+    list.first = block;
+    ++list.count;
+  }
+  /// Blocks that are kept are no use to others.
+  [[nodiscard]] std::size_t most_free() const noexcept {
+    return std::min(kFreeBlocks, share_.bytes() / (8 * kBlockBytes));
+  }
+  /// In steps, so that the system's heap can use again what is given back.
+  [[nodiscard]] static constexpr std::size_t snug_bytes(std::size_t bytes) noexcept {
+    return (bytes + sizeof(Segment) + kSmallBlockBytes - 1) / kSmallBlockBytes * kSmallBlockBytes;
+  }
+  [[nodiscard]] Segment* new_block(std::size_t whole);
+  [[nodiscard]] Segment* new_header();
+  [[nodiscard]] bool charge(std::size_t bytes) noexcept;
+  void refund(bool charged, std::size_t bytes) noexcept;
   void give_rest(Segment* segment) noexcept;
+  void give_header(Segment* segment) noexcept;
   void free_block(Segment* block) noexcept;
+  void free_header(Segment* segment) noexcept;
 
   runtime::MemoryBudget* budget_;
   runtime::MemoryAccount* account_;
   runtime::memory_category category_;
-  Segment* free_blocks_ = nullptr;
-  Segment* free_owned_ = nullptr;
-  std::size_t free_count_ = 0;
+  MemoryShare share_;
+  FreeList blocks_;
+  FreeList small_blocks_;
+  FreeList headers_;
+  void* overflow_context_ = nullptr;
+  void (*overflow_)(void* context) noexcept = nullptr;
 };
 
 }  // namespace mxkv::server

@@ -20,7 +20,7 @@ void OutputBuffer::make_room(std::size_t most) {
     link(slice);
     return;
   }
-  block_ = pool_->take_block(most);
+  block_ = pool_->take_reply_block(most);
   block_->users = 1;
   filled_ = block_->data();
   link(block_);
@@ -28,7 +28,7 @@ void OutputBuffer::make_room(std::size_t most) {
 
 void OutputBuffer::drop_first() noexcept {
   Segment* const first = std::exchange(head_, head_->next);
-  Segment* const block = first->owned ? first->slice_of : first;
+  Segment* const block = block_of(*first);
   if (first->owned) {
     pool_->give(first);
   }
@@ -52,9 +52,18 @@ void OutputBuffer::append(std::string_view bytes) {
 
 std::size_t OutputBuffer::gather(std::span<iovec> pieces) const noexcept {
   std::size_t count = 0;
+  const auto add = [&](const char* begin, std::size_t bytes) {
+    if (bytes > 0) {
+      pieces[count++] = {const_cast<char*>(begin), bytes};
+    }
+  };
   for (const Segment* segment = head_; segment != nullptr && count < pieces.size(); segment = segment->next) {
-    if (segment->unsent() > 0) {
-      pieces[count++] = {const_cast<char*>(segment->begin), segment->unsent()};
+    add(segment->begin, static_cast<std::size_t>(segment->end - segment->begin));
+    std::size_t behind = segment->behind;
+    for (std::uint32_t i = segment->next_piece; behind > 0 && count < pieces.size(); ++i) {
+      const std::string_view piece = segment->owner.piece(segment->owner.object, i);
+      add(piece.data(), piece.size());
+      behind -= piece.size();
     }
   }
   return count;
@@ -63,9 +72,11 @@ std::size_t OutputBuffer::gather(std::span<iovec> pieces) const noexcept {
 void OutputBuffer::consume(std::size_t bytes) noexcept {
   MXKV_ASSERT(bytes <= unsent_, "no more was sent than there is");
   unsent_ -= bytes;
+  sent_ += bytes;
   while (head_ != nullptr) {
     const std::size_t part = std::min(bytes, head_->unsent());
-    head_->begin += part;
+    head_->consume(part);
+    referenced_ -= head_->refers() ? part : 0;
     bytes -= part;
     if (head_->unsent() > 0) {
       return;
@@ -76,12 +87,56 @@ void OutputBuffer::consume(std::size_t bytes) noexcept {
   tail_ = nullptr;
 }
 
+// Only what is in one block, as it is with a client that asks for large values: then it is worth the most.
+void OutputBuffer::settle_down() {
+  std::size_t bytes = 0;
+  for (Segment* segment = head_; segment != nullptr; segment = segment->next) {
+    if (Segment* const block = block_of(*segment); block != nullptr) {
+      bytes += segment->unsent();
+      if (block != block_) {
+        return;
+      }
+    }
+  }
+  if (block_ == nullptr || bytes > BlockPool::kSmallBlockRoom ||
+      static_cast<std::size_t>(block_->limit - block_->data()) <= BlockPool::kSmallBlockRoom) {
+    return;
+  }
+  Segment* const old = block_;
+  Segment* const snug = pool_->take_snug_block(bytes);
+  char* to = snug->data();
+  for (Segment** link = &head_; *link != nullptr; link = &(*link)->next) {
+    Segment* const segment = *link;
+    if (block_of(*segment) == nullptr) {
+      continue;
+    }
+    Segment* const moved = segment == old ? snug : segment;
+    char* const begin = to;
+    to = std::copy(segment->begin, static_cast<const char*>(segment->end), to);
+    moved->begin = begin;
+    moved->end = to;
+    moved->limit = snug->limit;
+    if (segment == old) {
+      snug->next = old->next;
+      *link = snug;
+      tail_ = tail_ == old ? snug : tail_;
+    } else {
+      moved->slice_of = snug;
+    }
+    ++snug->users;
+  }
+  block_ = snug;
+  filled_ = to;
+  pool_->give(old);
+}
+
 void OutputBuffer::clear() noexcept {
   while (head_ != nullptr) {
     drop_first();
   }
   tail_ = nullptr;
   unsent_ = 0;
+  referenced_ = 0;
 }
 
 }  // namespace mxkv::server

@@ -1,8 +1,9 @@
 // The unsent output of one connection: a list of segments, filled at its end, sent from its front.
 //
-// Small replies are written straight into the last block. A large value is a segment of its own that refers
-// to the item; what follows it goes on in the rest of the block before it, as a slice, so that replies of
-// large values do not take a block each. Nothing is ever moved.
+// Small replies are written straight into the last block. A large value is one segment that refers to the
+// item, whose pieces it visits one after the other; what follows it goes on in the rest of the block before
+// it, as a slice, so that replies of large values do not take a block each. Nothing is moved but the rest of
+// a client that does not read: settle_down() puts it into as little memory as will hold it.
 #pragma once
 
 #include <sys/uio.h>
@@ -45,24 +46,38 @@ class OutputBuffer {
   void append_owned(const char* data, std::size_t bytes, OwnerRef owner) {
     append_segment(pool_->take_owned(data, bytes, owner));
   }
+  /// The same of all pieces of `owner`, of `bytes` together, more than none.
+  void append_pieces(std::size_t bytes, OwnerRef owner) {
+    append_segment(pool_->take_owned_pieces(bytes, owner));
+  }
   /// Takes over an owned segment.
   void append_segment(Segment* segment) noexcept {
     link(segment);
     unsent_ += segment->unsent();
+    referenced_ += segment->unsent();
   }
 
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return unsent_; }
+  /// Of the unsent bytes, those that are somewhere else.
+  [[nodiscard]] std::size_t referenced_bytes() const noexcept { return referenced_; }
+  /// Bytes that were ever sent; wraps around.
+  [[nodiscard]] std::size_t sent_bytes() const noexcept { return sent_; }
   /// Fills `pieces` with the first unsent bytes. Returns how many pieces; 0: nothing to send.
   [[nodiscard]] std::size_t gather(std::span<iovec> pieces) const noexcept;
   /// The first `bytes` of what gather() gave were sent.
   void consume(std::size_t bytes) noexcept;
   /// Drops everything.
   void clear() noexcept;
+  /// The client does not take what there is: moves the bytes of a block that is mostly empty to a small one.
+  void settle_down();
 
  private:
   void link(Segment* segment) noexcept;
   void make_room(std::size_t most);
   void drop_first() noexcept;
+  [[nodiscard]] static Segment* block_of(Segment& segment) noexcept {
+    return segment.owned ? segment.slice_of : &segment;
+  }
 
   BlockPool* pool_;
   Segment* head_ = nullptr;
@@ -70,6 +85,8 @@ class OutputBuffer {
   Segment* block_ = nullptr;  ///< the last one; `users` counts it and its slices in the list
   char* filled_ = nullptr;    ///< up to where it is
   std::size_t unsent_ = 0;
+  std::size_t referenced_ = 0;
+  std::size_t sent_ = 0;
 };
 
 }  // namespace mxkv::server

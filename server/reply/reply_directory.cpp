@@ -1,5 +1,6 @@
 #include "server/reply/reply_directory.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/base/assert.hpp"
@@ -60,12 +61,16 @@ ReplyEntry& ReplyDirectory::open(void* session) {
   ReplyEntry& entry = *entries_[free_.back()];
   free_.pop_back();
   entry.session = session;
+  entry.deaf = false;
+  entry.stuck = false;
+  entry.silenced = false;
   return entry;
 }
 
 void ReplyDirectory::close(ReplyEntry& entry) noexcept {
   MXKV_ASSERT(entry.session != nullptr, "a connection is closed once");
   entry.session = nullptr;
+  entry.deaf = true;
   entry.wants_resume = false;
   entry.replies.clear();
   recycle(entry);
@@ -79,6 +84,37 @@ void ReplyDirectory::recycle(ReplyEntry& entry) noexcept {
   entry.fence.begin_pass();
   ++entry.generation;
   free_.push_back(entry.index);
+}
+
+// Called in the middle of a reply, maybe of the chosen connection's: so it is only marked.
+void ReplyDirectory::silence() noexcept {
+  if (drops_) {
+    return;  // first what goes already
+  }
+  ReplyEntry* most = nullptr;
+  std::size_t most_bytes = 0;
+  for (const std::unique_ptr<ReplyEntry>& entry : entries_) {
+    // A client that reads and has few will have none soon.
+    const std::size_t bytes = entry->replies.copied_bytes() + (entry->stuck ? BlockPool::kBlockBytes : 0);
+    if (!entry->deaf && bytes > std::max(most_bytes, BlockPool::kBlockBytes)) {
+      most = entry.get();
+      most_bytes = bytes;
+    }
+  }
+  if (most != nullptr) {
+    most->deaf = most->silenced = true;
+    drops_ = true;
+    mark_dirty(*most);
+  }
+}
+
+void ReplyDirectory::drop_silenced() noexcept {
+  drops_ = false;
+  for (const std::unique_ptr<ReplyEntry>& entry : entries_) {
+    if (entry->silenced && entry->session != nullptr) {
+      entry->replies.clear();
+    }
+  }
 }
 
 ReplyEntry* ReplyDirectory::next_dirty() noexcept {

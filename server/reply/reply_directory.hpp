@@ -9,6 +9,9 @@
 //                    return step::parked; } and the task is spawned again when its turn comes; once it has
 //                    come it stays until finished_write(address, seq), which every write ends with, also one
 //                    without effect (such a one may end before its turn).
+//
+// Where replies grow far beyond the pool's share, whatever estimates said before, the connection that has
+// most of them is silenced: what it has is dropped, what is to come is not written, and its owner closes it.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +46,9 @@ struct ReplyEntry {
   bool wants_resume = false;    ///< the session has requests that wait for operations to end
   bool resuming = false;        ///< inside the resume hook
   bool resume_again = false;    ///< an operation ended inside the resume hook
+  bool deaf = true;             ///< closed or silenced: no replies are written
+  bool stuck = false;           ///< the client does not take what there is
+  bool silenced = false;        ///< its replies had to go; to be closed
   std::uint32_t resume_at = 0;  ///< resume when so few are in flight, whatever ended
 };
 
@@ -56,7 +62,10 @@ struct DirectoryHooks {
 /// Thread-safety: owner worker only.
 class ReplyDirectory {
  public:
-  ReplyDirectory(std::uint16_t worker, BlockPool& output) noexcept : output_(&output), worker_(worker) {}
+  ReplyDirectory(std::uint16_t worker, BlockPool& output) noexcept : output_(&output), worker_(worker) {
+    output.set_overflow(this,
+                        [](void* directory) noexcept { static_cast<ReplyDirectory*>(directory)->silence(); });
+  }
   ReplyDirectory(const ReplyDirectory&) = delete;
   ReplyDirectory& operator=(const ReplyDirectory&) = delete;
 
@@ -66,7 +75,10 @@ class ReplyDirectory {
   [[nodiscard]] ReplyQueue* find(const ReplyAddress& address) noexcept {
     ReplyEntry& entry = *entries_[address.connection];
     MXKV_DCHECK(entry.generation == address.generation, "an entry outlives its operations");
-    if (!address.wants_reply() || entry.session == nullptr) [[unlikely]] {
+    if (drops_) [[unlikely]] {
+      drop_silenced();  // here no reply is being written
+    }
+    if (!address.wants_reply() || entry.deaf) [[unlikely]] {
       return nullptr;
     }
     mark_dirty(entry);
@@ -116,11 +128,19 @@ class ReplyDirectory {
   }
   /// Takes one connection off the list of those that a reply was written to; null: none is left.
   [[nodiscard]] ReplyEntry* next_dirty() noexcept;
+  /// What replies may take, and take.
+  [[nodiscard]] MemoryShare& share() noexcept { return output_->share(); }
+  /// Operations on ranges that are in flight: each may write a page of replies.
+  [[nodiscard]] std::size_t ranges_in_flight() const noexcept { return ranges_; }
+  void began_range() noexcept { ++ranges_; }
   /// Connections with operations in flight, closed ones included.
   [[nodiscard]] std::size_t entries() const noexcept { return entries_.size() - free_.size(); }
 
  private:
   void ended(ReplyEntry& entry, FenceClaim claim) {
+    if (claim.noted() && claim.kind() == operation_kind::range) [[unlikely]] {
+      --ranges_;
+    }
     const bool freed = entry.fence.finish(claim);
     ++entry.ended;
     if (entry.session == nullptr || entry.wants_resume) [[unlikely]] {
@@ -130,6 +150,8 @@ class ReplyDirectory {
   void follow_end(ReplyEntry& entry, bool freed);
   void resume(ReplyEntry& entry);
   void recycle(ReplyEntry& entry) noexcept;
+  void silence() noexcept;
+  void drop_silenced() noexcept;
 
   BlockPool* output_;
   DirectoryHooks hooks_;
@@ -137,7 +159,9 @@ class ReplyDirectory {
   std::vector<std::unique_ptr<ReplyEntry>> entries_;
   std::vector<std::uint32_t> free_;
   ReplyEntry* dirty_ = nullptr;
+  std::size_t ranges_ = 0;
   std::uint16_t worker_;
+  bool drops_ = false;  ///< some entries were silenced and have still their replies
 };
 
 }  // namespace mxkv::server

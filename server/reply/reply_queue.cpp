@@ -30,7 +30,7 @@ ReplyQueue::Piece* ReplyQueue::add_piece(std::uint32_t ticket, std::size_t room)
     if (stage_block_ != nullptr && --stage_block_->users == 0) {
       pool_->give(stage_block_);
     }
-    stage_block_ = pool_->take_block(whole);
+    stage_block_ = pool_->take_reply_block(whole);
     stage_block_->users = 1;
   }
   ++stage_block_->users;
@@ -76,15 +76,29 @@ void ReplyQueue::append_owned(std::uint32_t ticket, const char* data, std::size_
     output_.append_owned(data, bytes, owner);
     return;
   }
+  stage_owned(ticket, pool_->take_owned(data, bytes, owner));
+}
+
+void ReplyQueue::append_pieces(std::uint32_t ticket, std::size_t bytes, OwnerRef owner) {
+  if (ticket == oldest_) {
+    output_.append_pieces(bytes, owner);
+  } else {
+    stage_owned(ticket, pool_->take_owned_pieces(bytes, owner));
+  }
+}
+
+void ReplyQueue::stage_owned(std::uint32_t ticket, Segment* segment) {
   Piece* const piece = add_piece(ticket, 0);
-  piece->owned = pool_->take_owned(data, bytes, owner);
-  piece->bytes = bytes;
-  staged_bytes_ += bytes;
+  piece->owned = segment;
+  piece->bytes = segment->unsent();
+  staged_bytes_ += piece->bytes;
+  staged_referenced_ += piece->bytes;
 }
 
 void ReplyQueue::release(Piece* piece) noexcept {
   Segment* const block = piece->block;
   staged_bytes_ -= piece->bytes;
+  staged_referenced_ -= piece->owned != nullptr ? piece->bytes : 0;
   if (--block->users == 0) {
     pool_->give(block);
   }

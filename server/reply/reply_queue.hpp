@@ -60,6 +60,8 @@ class ReplyQueue {
   void append(std::uint32_t ticket, std::string_view bytes);
   /// Sends bytes from where they are; `owner` is released when they were sent, or never will be.
   void append_owned(std::uint32_t ticket, const char* data, std::size_t bytes, OwnerRef owner);
+  /// The same of all pieces of `owner`, of `bytes` together, more than none.
+  void append_pieces(std::uint32_t ticket, std::size_t bytes, OwnerRef owner);
   /// The reply is complete.
   void close(std::uint32_t ticket) {
     if (ticket == oldest_) [[likely]] {
@@ -84,6 +86,14 @@ class ReplyQueue {
   [[nodiscard]] bool all_closed() const noexcept { return oldest_ == next_; }
   /// Bytes that wait to be sent, staged ones included.
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return output_.unsent_bytes() + staged_bytes_; }
+  /// Of these, those that are somewhere else: large values.
+  [[nodiscard]] std::size_t referenced_bytes() const noexcept {
+    return output_.referenced_bytes() + staged_referenced_;
+  }
+  [[nodiscard]] std::size_t copied_bytes() const noexcept { return unsent_bytes() - referenced_bytes(); }
+  /// Bytes that were ever written, and replies that were completed with all before them; both wrap around.
+  [[nodiscard]] std::size_t written_bytes() const noexcept { return output_.sent_bytes() + unsent_bytes(); }
+  [[nodiscard]] std::uint32_t completed() const noexcept { return oldest_; }
   /// What may be sent now.
   [[nodiscard]] OutputBuffer& output() noexcept { return output_; }
   /// Drops all replies, open ones too.
@@ -117,6 +127,7 @@ class ReplyQueue {
   void commit_staged(std::uint32_t ticket, char* end) noexcept;
   void follow_up();
   void release(Piece* piece) noexcept;
+  void stage_owned(std::uint32_t ticket, Segment* segment);
 
   BlockPool* pool_;
   std::uint32_t oldest_ = 0;  ///< open, or next_ if none is
@@ -125,6 +136,7 @@ class ReplyQueue {
   SparseRing<Staged> staged_;       ///< tickets younger than the oldest that were written or closed
   Segment* stage_block_ = nullptr;  ///< where pieces are added
   std::size_t staged_bytes_ = 0;
+  std::size_t staged_referenced_ = 0;  ///< of these
 };
 
 }  // namespace mxkv::server

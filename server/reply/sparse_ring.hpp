@@ -61,13 +61,13 @@ class SparseRing {
   }
 
  private:
-  static constexpr std::uint32_t kLeastSpan = 64;
+  static constexpr std::uint32_t kLeastSpan = 32;
 
   [[nodiscard]] T* entries() noexcept { return reinterpret_cast<T*>(block_->data()); }
 
   void grow(std::uint32_t least, std::uint32_t base) {
     const std::uint32_t span = std::bit_ceil(least < kLeastSpan ? kLeastSpan : least);
-    Segment* const block = pool_->take_block(span * sizeof(T));
+    Segment* const block = pool_->take_reply_block(span * sizeof(T));
     T* const to = reinterpret_cast<T*>(block->data());
     for (std::uint32_t i = 0; i < span; ++i) {
       new (to + i) T{};

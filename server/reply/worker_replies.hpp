@@ -2,6 +2,7 @@
 // refer to it.
 #pragma once
 
+#include "runtime/scheduler/runtime.hpp"
 #include "runtime/scheduler/worker.hpp"
 #include "server/reply/reply_directory.hpp"
 
@@ -10,7 +11,9 @@ namespace mxkv::server {
 /// Thread-safety: owner worker only; made at start-up.
 struct WorkerReplies {
   explicit WorkerReplies(runtime::Worker& worker, runtime::MemoryBudget& budget)
-      : pool(budget, worker.account()), directory(worker.id().value(), pool) {}
+      : pool(budget, worker.account(), runtime::memory_category::output,
+             kOutputParts * worker.runtime().worker_count()),
+        directory(worker.id().value(), pool) {}
 
   BlockPool pool;
   ReplyDirectory directory;

@@ -18,10 +18,10 @@ using runtime::memory_category;
 using runtime::ValueHeapStats;
 
 constexpr std::array kCategoryNames{
-    std::pair{memory_category::index, "index"},     std::pair{memory_category::items, "items"},
-    std::pair{memory_category::tasks, "tasks"},     std::pair{memory_category::output, "output"},
-    std::pair{memory_category::buffers, "buffers"}, std::pair{memory_category::retired, "retired"},
-    std::pair{memory_category::other, "other"},
+    std::pair{memory_category::index, "index"},           std::pair{memory_category::items, "items"},
+    std::pair{memory_category::tasks, "tasks"},           std::pair{memory_category::output, "output"},
+    std::pair{memory_category::buffers, "buffers"},       std::pair{memory_category::retired, "retired"},
+    std::pair{memory_category::referenced, "referenced"}, std::pair{memory_category::other, "other"},
 };
 
 /// The heaps of all workers of one node.

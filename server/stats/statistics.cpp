@@ -191,6 +191,8 @@ void Statistics::general(StatText& text) {
   text.add("rejected_connections", now.net.rejected_connections + now.net.starved_connections);
   text.add("starved_connections", now.net.starved_connections);
   text.add("stalled_connections", now.net.stalled);
+  text.add("output_full_connections", now.net.output_full);
+  text.add("input_full_connections", now.net.input_full);
   text.add("idle_kicks", now.net.idle_closed);
   for (const auto& [which, name] : kStoreNames) {
     text.add(name, now.store[static_cast<std::size_t>(which)]);

@@ -97,6 +97,13 @@ bool BatchLine::failed() const noexcept {
   }
 }
 
+std::size_t BatchLine::reply_bytes() const noexcept {
+  constexpr std::size_t kWithoutValue = 192;
+  const Item* const item = shown_ != nullptr ? shown_ : met_;
+  const bool copies = meta_->flags.value && item != nullptr && !item->large();
+  return kWithoutValue + (copies ? item->value().size() : 0);
+}
+
 std::string_view BatchLine::failure() const noexcept {
   switch (result_) {
     case result::not_stored:
@@ -160,6 +167,14 @@ void Batch::note_failure(std::size_t line, std::string_view text) {
 void Batch::set_lacked_memory() noexcept {
   lacked_memory_ = true;
   note_failure(lines_.size(), protocol::kOutOfMemory);
+}
+
+std::size_t Batch::reply_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const BatchLine* const line : lines_) {
+    bytes += line->reply_bytes();
+  }
+  return bytes;
 }
 
 void Batch::abandon(runtime::Worker& worker) noexcept {

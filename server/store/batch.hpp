@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/reply.hpp"
 #include "server/store/item_builder.hpp"
 #include "server/store/key_slots.hpp"
 #include "server/store/write_operation.hpp"
@@ -45,6 +46,8 @@ class BatchLine final : public WriteOperation {
   /// What is said of a line that failed; with or without an end of line.
   [[nodiscard]] std::string_view failure() const noexcept;
   [[nodiscard]] bool may_make_item() const noexcept;
+  /// Memory of its reply, once it is decided: about, and not less.
+  [[nodiscard]] std::size_t reply_bytes() const noexcept;
   /// The item that it has made current.
   [[nodiscard]] Item* take() noexcept { return take_put(); }
   void forget(runtime::Worker& worker) noexcept { drop_built(worker); }
@@ -91,6 +94,10 @@ class Batch {
   void forget(runtime::Worker& worker) noexcept;
   [[nodiscard]] bool lacked_memory() const noexcept { return lacked_memory_; }
   void set_lacked_memory() noexcept;
+  /// Memory of the reply, once it is decided.
+  [[nodiscard]] std::size_t reply_bytes() const noexcept;
+  /// There is none for that.
+  void refuse_reply() { note_failure(lines_.size(), protocol::kNoReplyMemory); }
   /// Counts, tells those who watch, and writes the replies if there is a queue.
   void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker);
   /// The slots of its keys, by the map of now.

@@ -164,7 +164,10 @@ step BatchTask::after_look_up(runtime::Worker& worker) {
   if (lacks_memory_.load(std::memory_order_relaxed)) {
     batch_->set_lacked_memory();
   } else if (batch_->decide(Liveness{worker, moment_us_}, worker)) {
-    return start(batch_phase::apply, worker);
+    if (has_reply_room(worker)) {
+      return start(batch_phase::apply, worker);
+    }
+    batch_->refuse_reply();
   }
   if (batch_->lacked_memory() && worker.local<WorkerContext>().store->makes_room(worker)) {
     batch_->forget(worker);
@@ -174,6 +177,13 @@ step BatchTask::after_look_up(runtime::Worker& worker) {
     return step::later;
   }
   return start(batch_phase::undo, worker);
+}
+
+// Nothing has been done yet, so that a batch whose replies would not fit can still be refused.
+bool BatchTask::has_reply_room(runtime::Worker& worker) const {
+  constexpr std::size_t kAlways = std::size_t{16} << 10U;
+  const std::size_t bytes = batch_->reply_bytes();
+  return bytes <= kAlways || bytes <= worker.local<WorkerContext>().replies->share().free();
 }
 
 step BatchTask::answer(runtime::Worker& worker) {

@@ -87,6 +87,7 @@ class BatchTask final : public runtime::MxTask {
   runtime::step start(batch_phase phase, runtime::Worker& worker);
   runtime::step after_look_up(runtime::Worker& worker);
   runtime::step answer(runtime::Worker& worker);
+  [[nodiscard]] bool has_reply_room(runtime::Worker& worker) const;
 
   ItemTree* tree_;
   Batch* batch_;

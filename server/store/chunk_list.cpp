@@ -80,10 +80,19 @@ bool ChunkList::append(runtime::Worker& worker, ChunkList*& list, std::string_vi
   return true;
 }
 
-void ChunkList::drop(runtime::Worker& worker, ChunkList* list) noexcept {
+void ChunkList::drop(runtime::Worker& worker, ChunkList* list, std::uint64_t whose) noexcept {
+  using runtime::memory_category;
+  const std::size_t bytes = list->memory_bytes();  // while it is there for certain
   // acq_rel: the last dropper frees what others have finished reading.
-  if (list->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+  const std::uint64_t left = list->references_.fetch_sub(whose, std::memory_order_acq_rel) - whose;
+  if (left != 0) {
+    if (whose == kItem && left % kReply == 0) {
+      worker.account().move(memory_category::items, memory_category::referenced, bytes);
+    }
     return;
+  }
+  if (whose == kReply) {
+    worker.account().move(memory_category::referenced, memory_category::items, bytes);
   }
   for (Chunk* chunk : list->pieces()) {
     if (chunk->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {

@@ -2,8 +2,8 @@
 //
 // A value above kInlineValueBytes does not sit in its item but in chunks of up to 16 KiB, which are taken as
 // the data arrives. An append makes a new list that shares the old chunks. A reply that is being sent holds a
-// reference on the list, so the value may leave the tree meanwhile. A list is complete, and constant, before
-// anyone but its builder sees it.
+// reference on the list, so the value may leave the tree meanwhile; then it counts as referenced, no longer
+// as an item's. A list is complete, and constant, before anyone but its builder sees it.
 //
 // Thread-safety: the builder is its worker's alone; references may be taken while pinned and dropped on any
 // worker; whoever drops the last one frees.
@@ -71,10 +71,13 @@ class ChunkList {
     return bytes_ + std::size_t{count_} * (sizeof(Chunk*) + Chunk::kHeaderBytes) + sizeof(ChunkList);
   }
 
-  /// Takes a reference. Only while pinned, or by who holds one.
-  void reference(std::uint32_t n = 1) noexcept { references_.fetch_add(n, std::memory_order_relaxed); }
-  /// Drops a reference; the last frees list and chunks into `worker`'s heap.
-  static void drop(runtime::Worker& worker, ChunkList* list) noexcept;
+  /// Takes an item's reference. Only while pinned, or by who holds one.
+  void reference() noexcept { references_.fetch_add(kItem, std::memory_order_relaxed); }
+  /// Drops an item's reference; the last of all frees list and chunks into `worker`'s heap.
+  static void drop(runtime::Worker& worker, ChunkList* list) noexcept { drop(worker, list, kItem); }
+  /// The same for a reply.
+  void reference_by_reply() noexcept { references_.fetch_add(kReply, std::memory_order_relaxed); }
+  static void drop_by_reply(runtime::Worker& worker, ChunkList* list) noexcept { drop(worker, list, kReply); }
 
  private:
   explicit ChunkList(std::uint32_t capacity) noexcept : capacity_(capacity) {}
@@ -82,12 +85,17 @@ class ChunkList {
   [[nodiscard]] Chunk* const* chunks() const noexcept { return reinterpret_cast<Chunk* const*>(this + 1); }
   [[nodiscard]] static bool reserve(runtime::Worker& worker, ChunkList*& list, std::uint32_t more) noexcept;
 
-  std::atomic<std::uint32_t> references_{1};
+  // Of items in the lower half, of replies in the upper one.
+  static constexpr std::uint64_t kItem = 1;
+  static constexpr std::uint64_t kReply = std::uint64_t{1} << 32U;
+  static void drop(runtime::Worker& worker, ChunkList* list, std::uint64_t whose) noexcept;
+
+  std::atomic<std::uint64_t> references_{kItem};
   std::uint32_t count_ = 0;
   std::uint32_t capacity_;
   bool shared_tail_ = false;  ///< the last chunk belongs to another list, too
   std::uint64_t bytes_ = 0;
 };
-static_assert(sizeof(ChunkList) == 24);
+static_assert(sizeof(ChunkList) == 32);
 
 }  // namespace mxkv::server

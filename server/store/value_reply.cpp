@@ -7,7 +7,12 @@ namespace {
 constexpr std::string_view kCrLfEnd = "\r\nEND\r\n";
 
 void release_list(void* context, void* object) noexcept {
-  ChunkList::drop(*static_cast<runtime::Worker*>(context), static_cast<ChunkList*>(object));
+  ChunkList::drop_by_reply(*static_cast<runtime::Worker*>(context), static_cast<ChunkList*>(object));
+}
+
+std::string_view piece_of_list(const void* object, std::uint32_t index) noexcept {
+  const Chunk& chunk = *static_cast<const ChunkList*>(object)->pieces()[index];
+  return {chunk.data(), chunk.bytes};
 }
 
 }  // namespace
@@ -25,10 +30,8 @@ void write_data(ReplyQueue& queue, std::uint32_t ticket, const Item& item, std::
                 runtime::Worker& worker) {
   if (item.large()) {
     ChunkList* list = item.list();
-    for (Chunk* chunk : list->pieces()) {
-      list->reference();
-      queue.append_owned(ticket, chunk->data(), chunk->bytes, OwnerRef{list, &worker, &release_list});
-    }
+    list->reference_by_reply();
+    queue.append_pieces(ticket, list->bytes(), OwnerRef{list, &worker, &release_list, &piece_of_list});
   } else {
     queue.append(ticket, item.value());
   }

@@ -116,6 +116,11 @@ class Client final : public runtime::Poller {
     if (session_->paused() == pause::output) {
       session_->resume();
     }
+    session_->end_round();
+    if (session_->paused() == pause::share && host_.has_page_room()) {
+      host_.starved.clear();
+      session_->resume_starved();
+    }
     if (session_->finished() && session_->output().unsent_bytes() == 0) {
       session_.reset();
     }

@@ -78,6 +78,8 @@ class Client {
   bool reads_replies = true;
   std::mt19937 random{1};
   Memory memory;
+  BlockPool input{memory.budget, memory.budget.account(runtime::WorkerId{0}),
+                  runtime::memory_category::buffers};
   ReplyDirectory directory{0, memory.pool};
   FakeWorker worker;
   FakeStore store{directory};
@@ -85,7 +87,7 @@ class Client {
   FakeHost host{worker,
                 store,
                 directory,
-                memory.pool,
+                input,
                 limits_,
                 "VERSION 1.2.3\r\n",
                 {nullptr, [](void*, const protocol::Request& request) { return administer(request); }}};

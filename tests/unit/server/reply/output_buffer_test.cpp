@@ -56,11 +56,14 @@ TEST(OutputBuffer, replies_of_many_large_values_share_a_block) {
     output.append(" trailer");
     expected += "header " + owned.bytes + " trailer";
   }
-  EXPECT_EQ(memory.budget.category_bytes(runtime::memory_category::output), BlockPool::kBlockBytes);
+  const std::size_t headers = 200 * BlockPool::kOwnedBytes;  // of the values, and of what follows them
+  EXPECT_EQ(memory.budget.category_bytes(runtime::memory_category::output), BlockPool::kBlockBytes + headers);
+  EXPECT_EQ(memory.pool.share().held(), BlockPool::kBlockBytes + headers);
   EXPECT_EQ(drain(output, 11), expected);
   EXPECT_EQ(owned.released, 100);
   output.append("after");
   EXPECT_EQ(drain(output), "after");
+  EXPECT_EQ(memory.pool.share().held(), 0U);
   EXPECT_EQ(memory.pool.free_blocks(), 1U);
 }
 
@@ -97,6 +100,83 @@ TEST(BlockPool, gives_blocks_when_the_budget_is_exhausted) {
     EXPECT_GT(budget.category_bytes(runtime::memory_category::output), 0U);
   }
   EXPECT_EQ(budget.category_bytes(runtime::memory_category::output), 0U);
+}
+
+/// A value in pieces, as that of a large item.
+struct Pieces {
+  std::vector<std::string> all;
+  int released = 0;
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const std::string& piece : all) {
+      sum += piece.size();
+    }
+    return sum;
+  }
+  [[nodiscard]] OwnerRef ref() {
+    return {this, nullptr, [](void*, void* object) noexcept { ++static_cast<Pieces*>(object)->released; },
+            [](const void* object, std::uint32_t index) noexcept -> std::string_view {
+              return static_cast<const Pieces*>(object)->all[index];
+            }};
+  }
+};
+
+TEST(OutputBuffer, a_value_in_pieces_is_one_segment_and_leaves_in_parts_of_any_size) {
+  for (const std::size_t most : {1U, 3U, 7U, 1000U}) {
+    Memory memory;
+    Pieces value{{"abcd", "e", "fghijk", "lm"}};
+    OutputBuffer output{memory.pool};
+    output.append("<");
+    output.append_pieces(value.bytes(), value.ref());
+    output.append(">");
+    EXPECT_EQ(output.unsent_bytes(), 15U);
+    EXPECT_EQ(output.referenced_bytes(), 13U);
+    EXPECT_EQ(memory.pool.share().held(), BlockPool::kBlockBytes + 2 * BlockPool::kOwnedBytes)
+        << "its memory does not depend on the number of pieces";
+    EXPECT_EQ(drain(output, most), "<abcdefghijklm>");
+    EXPECT_EQ(value.released, 1);
+    EXPECT_EQ(output.referenced_bytes(), 0U);
+    EXPECT_EQ(output.sent_bytes(), 15U);
+    EXPECT_EQ(memory.pool.share().held(), 0U);
+  }
+}
+
+TEST(OutputBuffer, settles_down_in_a_small_block_and_goes_on_there) {
+  for (const std::size_t sent : {std::size_t{0}, std::size_t{3}, std::size_t{20}}) {
+    Memory memory;
+    Owned one{std::string(100, 'o')};
+    Owned other{std::string(50, 'p')};
+    OutputBuffer output{memory.pool};
+    std::string expected = "header " + one.bytes + " and " + other.bytes + " end";
+    output.append("header ");
+    output.append_owned(one.bytes.data(), one.bytes.size(), one.ref());
+    output.append(" and ");
+    output.append_owned(other.bytes.data(), other.bytes.size(), other.ref());
+    output.append(" end");
+    output.consume(sent);
+    output.settle_down();
+    EXPECT_LT(memory.pool.share().held(), BlockPool::kSmallBlockBytes + 5 * BlockPool::kOwnedBytes);
+    output.append(" of it");
+    EXPECT_EQ(drain(output, 9), (expected + " of it").substr(sent));
+    EXPECT_EQ(one.released + other.released, 2);
+    EXPECT_EQ(memory.pool.share().held(), 0U);
+  }
+}
+
+TEST(BlockPool, headers_of_values_are_charged_and_given_back) {
+  Memory memory;
+  const std::size_t count = BlockPool::kFreeSegments + 100;
+  Owned owned{"v"};
+  {
+    OutputBuffer output{memory.pool};
+    for (std::size_t i = 0; i < count; ++i) {
+      output.append_owned(owned.bytes.data(), 1, owned.ref());
+    }
+    EXPECT_EQ(memory.budget.category_bytes(runtime::memory_category::output), count * BlockPool::kOwnedBytes);
+  }
+  EXPECT_EQ(memory.budget.category_bytes(runtime::memory_category::output),
+            BlockPool::kFreeSegments * BlockPool::kOwnedBytes);
+  EXPECT_EQ(memory.pool.share().held(), 0U);
 }
 
 }  // namespace

@@ -155,5 +155,35 @@ TEST_F(Directory, a_connection_may_be_closed_by_its_hook) {
   EXPECT_EQ(directory.entries(), 0U);
 }
 
+TEST(SilencedConnections, the_one_with_most_replies_loses_them_and_others_keep_theirs) {
+  runtime::MemoryBudget budget{16 << 20U, 1};
+  BlockPool pool{budget, budget.account(runtime::WorkerId{0}), runtime::memory_category::output, 1024};
+  ReplyDirectory directory{0, pool};
+  int session = 0;
+  ReplyEntry& hoarder = directory.open(&session);
+  ReplyEntry& other = directory.open(&session);
+  const auto address = [&directory](ReplyEntry& entry) {
+    ReplyAddress result = directory.address(entry);
+    result.ticket = entry.replies.open();
+    return result;
+  };
+  const std::string text(8000, 'r');
+  directory.reply(address(other), "few");
+  for (std::size_t i = 0; i < 4 * pool.share().bytes() / text.size(); ++i) {
+    directory.reply(address(hoarder), text);
+  }
+  EXPECT_TRUE(hoarder.silenced);
+  EXPECT_FALSE(other.silenced);
+  EXPECT_EQ(directory.find(address(hoarder)), nullptr);
+  EXPECT_EQ(hoarder.replies.unsent_bytes(), 0U);
+  EXPECT_EQ(drain(other.replies.output()), "few");
+  EXPECT_LE(budget.category_bytes(runtime::memory_category::output), 2 * pool.share().bytes());
+  directory.close(hoarder);
+  directory.close(other);
+  while (directory.next_dirty() != nullptr) {
+  }
+  EXPECT_FALSE(directory.open(&session).silenced) << "the next one begins anew";
+}
+
 }  // namespace
 }  // namespace mxkv::server::test

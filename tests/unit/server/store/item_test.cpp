@@ -132,5 +132,25 @@ TEST_F(Items, TheVersionIsTakenWithTheAccess) {
   EXPECT_EQ(item->last_access_us(), old->last_access_us());
 }
 
+TEST_F(Items, ALargeValueCountsAsReferencedWhileOnlyRepliesHaveIt) {
+  const auto referenced = [this] {
+    return worker().account().used_bytes(runtime::memory_category::referenced);
+  };
+  Item* const item = Item::create(worker(), {.key = "k", .value_bytes = 20'000});
+  ChunkList* list = ChunkList::create(worker(), 2);
+  ASSERT_TRUE(ChunkList::append(worker(), list, std::string(20'000, 'v')));
+  item->set_list(list);
+  const auto bytes = static_cast<std::int64_t>(list->memory_bytes());
+  list->reference_by_reply();
+  list->reference_by_reply();
+  EXPECT_EQ(referenced(), 0);
+  Item::destroy(worker(), item);
+  EXPECT_EQ(referenced(), bytes);
+  ChunkList::drop_by_reply(worker(), list);
+  EXPECT_EQ(referenced(), bytes);
+  ChunkList::drop_by_reply(worker(), list);
+  EXPECT_EQ(referenced(), 0);
+}
+
 }  // namespace
 }  // namespace mxkv::server::test

@@ -1,0 +1,95 @@
+// What the sessions of one worker have in common: the store, limits, shares of memory, scratch.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "config/options.hpp"
+#include "protocol/parser.hpp"
+#include "server/net/admin_source.hpp"
+#include "server/net/credentials.hpp"
+#include "server/net/request_sampler.hpp"
+#include "server/net/waiting_requests.hpp"
+#include "server/reply/reply_directory.hpp"
+#include "server/store/watch_hub.hpp"
+
+namespace mxkv::server {
+
+/// What the sessions of one worker share. `turn` is the worker's count of rounds.
+template <class StoreT, class BuilderT, class BatchT, class WorkerT>
+struct SessionHost {
+  using Store = StoreT;
+  using Builder = BuilderT;
+  using Batch = BatchT;
+  using Worker = WorkerT;
+
+  WorkerT& worker;
+  StoreT& store;
+  ReplyDirectory& directory;
+  BlockPool& input;
+  const config::LimitOptions& limits;
+  std::string_view version_line;
+  AdminSource admin{};
+  Credentials* credentials = nullptr;   ///< null, or none required: whoever comes is served
+  WatchHub* watch_hub = nullptr;        ///< null: nothing can be watched
+  std::vector<ReplyEntry*> watching{};  ///< sessions that watch
+  std::vector<ReplyEntry*> starved{};   ///< sessions that pause for the share
+  RequestSampler sampler{};
+  WaitingPool<BuilderT> waiting{};
+  std::uint64_t turn = 0;
+  protocol::Parser parser = parser_for(limits);
+  protocol::Request request{};               ///< scratch: large, and only partly filled by most commands
+  std::vector<ReplyEntry*> value_waiters{};  ///< sessions whose large value may not begin yet
+  std::uint64_t admitted = 0;                ///< bytes of large values that began and are not complete
+  bool value_ended = false;                  ///< so that others may begin
+  /// Makes the session that holds the most input leave, if that is more than the one of `asking` has.
+  void* relief = nullptr;
+  bool (*relieve)(void* relief, ReplyEntry& asking) = nullptr;
+
+  /// Whether so many bytes more may be held of unfinished input, by a session that holds `own`. The one that
+  /// has more than it goes first; where the others have little, one may go beyond the share. So may those
+  /// that hold the beginning of a usual line.
+  [[nodiscard]] bool has_input_room(std::size_t bytes, std::size_t own, ReplyEntry& asking) {
+    const MemoryShare& share = input.share();
+    const std::size_t most =
+        own + bytes <= BlockPool::kSmallBlockBytes ? kSmallShares * share.bytes() : share.bytes();
+    while (bytes > 0 && share.held() + bytes > most) {
+      if (relieve == nullptr || !relieve(relief, asking)) {
+        return share.held() <= own + share.bytes() / 8 && own + bytes <= most_of_one();
+      }
+    }
+    return true;
+  }
+  /// A line of get may have so many bytes, and is held twice while it grows.
+  [[nodiscard]] std::size_t most_of_one() noexcept {
+    const std::size_t share = input.share().bytes();
+    return std::clamp(2 * limits.get_line_bytes, kSmallShares * share, kShareOfLongLine * share);
+  }
+  static constexpr std::size_t kSmallShares = 4;
+  static constexpr std::size_t kShareOfLongLine = 16;
+  /// Whether a large value may begin to come: there is room for all of it, or no other one comes.
+  [[nodiscard]] bool admits_value(std::uint64_t bytes) const noexcept {
+    return admitted == 0 || admitted + bytes <= kValueShares * input.share().bytes();
+  }
+  static constexpr std::size_t kValueShares = 4;
+  /// Most bytes of a page of a range: several have room in the share.
+  [[nodiscard]] std::size_t page_bytes() noexcept {
+    return std::min<std::size_t>(limits.scan_bytes, directory.share().bytes() / 4);
+  }
+  /// Whether the share has room for a page more.
+  [[nodiscard]] bool has_page_room() noexcept {
+    const MemoryShare& share = directory.share();
+    return share.used() + (directory.ranges_in_flight() + 1) * page_bytes() <= share.bytes() / 4 * 3;
+  }
+
+  /// `limits` changed.
+  void take_limits() noexcept { parser = parser_for(limits); }
+  static protocol::Parser parser_for(const config::LimitOptions& limits) noexcept {
+    return protocol::Parser{
+        protocol::ParserLimits{.value_bytes = limits.value_bytes, .get_line_bytes = limits.get_line_bytes}};
+  }
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,170 @@
+// What a session takes of its worker's shares of memory: replies to come, input that is not complete.
+#include <string>
+
+#include "tests/unit/server/net/session_fixture.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+std::string repeated(const std::string& line, int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) {
+    all += line;
+  }
+  return all;
+}
+
+/// Uses up a share, so that there is none for usual lines either.
+class UsedUp {
+ public:
+  UsedUp(Client& client, MemoryShare& share) : share_(share) {
+    client.memory.budget.set_limit_bytes(std::size_t{8} << 20U);
+    share.look();
+    bytes_ = 5 * share.bytes();
+    share.take(bytes_);
+  }
+  void end() { share_.give(std::exchange(bytes_, 0)); }
+
+ private:
+  MemoryShare& share_;
+  std::size_t bytes_;
+};
+
+TEST(ReplyEstimate, follows_long_replies_at_once_and_short_ones_slowly) {
+  ReplyEstimate estimate;
+  EXPECT_FALSE(estimate.known());
+  EXPECT_EQ(estimate.memory(), ReplyEstimate::kMostCopiedBytes) << "nothing is known: the worst";
+  estimate.look(10, 1000);
+  EXPECT_EQ(estimate.bytes(), 100U);
+  EXPECT_EQ(estimate.memory(), ReplyEstimate::kLeastBytes);
+  estimate.look(11, 1'001'000);
+  EXPECT_EQ(estimate.bytes(), 1'000'000U);
+  EXPECT_EQ(estimate.memory(), ReplyEstimate::kMostCopiedBytes) << "what is longer goes by reference";
+  estimate.look(12, 1'001'000);
+  EXPECT_EQ(estimate.bytes(), 750'000U);
+  estimate.look(12, 1'001'000);
+  EXPECT_EQ(estimate.bytes(), 750'000U) << "nothing new was completed";
+}
+
+TEST(SessionRoom, requests_with_long_replies_are_in_flight_one_or_two_and_short_ones_many) {
+  for (const std::size_t value : {std::size_t{10}, std::size_t{1'000'000}}) {
+    Client client;
+    client.ask("set k 0 0 " + std::to_string(value) + "\r\n" + std::string(value, 'v') + "\r\n");
+    client.ask("get k\r\nget k\r\n");  // learns how long they are
+    client.ask("get k\r\nget k\r\n");
+    client.store.most_pending = 0;
+    client.send(repeated("get k\r\n", 200));
+    if (value == 10) {
+      EXPECT_EQ(client.store.most_pending, 200U);
+    } else {
+      EXPECT_LE(client.store.most_pending, 2U);
+    }
+    EXPECT_EQ(client.settle().size(),
+              200 * (std::string("VALUE k 0 \r\n\r\nEND\r\n").size() + std::to_string(value).size() + value));
+  }
+}
+
+TEST(SessionRoom, what_is_promised_is_taken_back) {
+  Client client;
+  MemoryShare& share = client.directory.share();
+  client.ask("set k 0 0 1\r\nv\r\n" + repeated("get k\r\n", 100));
+  EXPECT_EQ(share.held(), 0U);
+  client.session->end_round();
+  EXPECT_EQ(share.used(), 0U) << "nothing is in flight";
+  client.send(repeated("get k\r\n", 10));
+  EXPECT_GE(share.used(), 10 * ReplyEstimate::kLeastBytes);
+  client.session.reset();
+  client.settle_store();
+  EXPECT_EQ(share.used(), 0U) << "a session that goes leaves nothing";
+}
+
+TEST(SessionRoom, one_request_is_taken_where_the_share_is_used_up) {
+  Client client;
+  client.ask("set k 0 0 1\r\nv\r\nget k\r\n");
+  UsedUp used_up{client, client.directory.share()};
+  client.store.most_pending = 0;
+  client.send(repeated("get k\r\n", 5));
+  EXPECT_EQ(client.store.most_pending, 1U);
+  EXPECT_EQ(client.settle(), repeated("VALUE k 0 1\r\nv\r\nEND\r\n", 5)) << "one after the other, all come";
+  used_up.end();
+}
+
+TEST(SessionRoom, a_page_waits_until_the_share_has_room) {
+  Client client;
+  UsedUp used_up{client, client.directory.share()};
+  client.send("scan a - 10\r\nmn\r\n");
+  EXPECT_EQ(client.settle(), "");
+  EXPECT_EQ(client.session->paused(), pause::share);
+  EXPECT_EQ(client.host.starved.size(), 1U);
+  used_up.end();
+  client.host.starved.clear();
+  client.session->resume_starved();
+  EXPECT_TRUE(client.settle().ends_with("MN\r\n"));
+  EXPECT_EQ(client.directory.ranges_in_flight(), 0U);
+}
+
+TEST(SessionRoom, unfinished_input_beyond_the_share_is_refused) {
+  Client client;
+  MemoryShare& share = client.host.input.share();
+  UsedUp used_up{client, share};
+  client.send("get " + std::string(100, 'k'));
+  EXPECT_EQ(client.settle(), "SERVER_ERROR out of memory reading request\r\n");
+  EXPECT_TRUE(client.session->refused());
+  EXPECT_TRUE(client.session->finished());
+  EXPECT_EQ(client.session->unfinished_bytes(), 0U);
+  used_up.end();
+}
+
+TEST(SessionRoom, the_one_who_holds_more_leaves_first) {
+  Client client;
+  UsedUp used_up{client, client.host.input.share()};
+  client.host.relief = &used_up;
+  client.host.relieve = [](void* used, ReplyEntry& /*asking*/) {
+    static_cast<UsedUp*>(used)->end();
+    return true;
+  };
+  client.send("get k");
+  EXPECT_FALSE(client.session->refused());
+  EXPECT_EQ(client.ask("\r\n"), "END\r\n");
+}
+
+TEST(SessionRoom, a_batch_without_room_does_nothing_and_the_stream_stays_in_step) {
+  Client client;
+  MemoryShare& share = client.host.input.share();
+  share.take(share.bytes());
+  EXPECT_EQ(client.ask("mb 2\r\nms a 1\r\n1\r\nms b 1\r\n2\r\nmn\r\n"),
+            "EX 2 SERVER_ERROR out of memory storing object\r\nMN\r\n");
+  share.give(share.bytes());
+  EXPECT_EQ(share.held(), 0U);
+  EXPECT_EQ(client.ask("get a b\r\n"), "END\r\n");
+}
+
+TEST(SessionRoom, what_was_kept_of_a_lost_client_is_given_back) {
+  Client client;
+  MemoryShare& share = client.host.input.share();
+  client.send("mb 3\r\nms a 1\r\n1\r\nmg a v\r\nms b 1000\r\nhalf");
+  EXPECT_GT(share.held(), 0U);
+  client.session.reset();
+  EXPECT_EQ(share.held(), 0U);
+}
+
+TEST(SessionRoom, a_large_value_waits_while_others_come_and_begins_when_they_ended) {
+  Client client;
+  client.memory.budget.set_limit_bytes(1 << 20U);
+  client.input.share().look();
+  client.host.admitted = client.host.kValueShares * client.input.share().bytes();
+  const std::string value(100'000, 'v');
+  client.send("set k 0 0 100000\r\n" + value + "\r\nmn\r\n", 16384);
+  EXPECT_EQ(client.settle(), "");
+  EXPECT_EQ(client.session->paused(), pause::share);
+  EXPECT_EQ(client.host.value_waiters.size(), 1U);
+  client.host.admitted = 0;
+  client.host.value_waiters.clear();
+  client.session->resume_starved();
+  EXPECT_EQ(client.settle(16384), "STORED\r\nMN\r\n");
+  EXPECT_EQ(client.host.admitted, 0U);
+  EXPECT_TRUE(client.host.value_ended);
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
