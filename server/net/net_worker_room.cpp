@@ -115,8 +115,8 @@ void NetWorker::tell_of_closed() {
   told_input_full_ += input;
   if (const LogHook& log = shared_.log; log.warn != nullptr) {
     log.warn(log.context, "out of memory for connections: closed " + std::to_string(output) +
-                                        " that did not read their replies, " + std::to_string(input) +
-                                        " that did not finish their requests");
+                              " that did not read their replies, " + std::to_string(input) +
+                              " that did not finish their requests");
   }
 }
 

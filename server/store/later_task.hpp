@@ -8,7 +8,7 @@
 
 namespace mxkv::server {
 
-/// Looks again in each round, behind all other work. `Walk`: a task with start(Worker&).
+/// Looks once a round, behind all other work. `Walk`: a task with start(Worker&).
 template <class Walk>
 class LaterTask final : public runtime::MxTask {
  public:
@@ -19,7 +19,7 @@ class LaterTask final : public runtime::MxTask {
   }
   runtime::step execute(runtime::Worker& worker) {
     if (seen_in_flight(*worker.local<WorkerContext>().store) > kMostSeenInFlight / 2) {
-      return runtime::step::retry;
+      return runtime::step::later;
     }
     walk_.start(worker);
     return runtime::step::done;
