@@ -1,8 +1,7 @@
 // Takes a node out of the tree that deletes left thin: an empty leaf, or an inner node with one child.
 //
-//   look     at the left neighbour: while a task of its own is about, this one ends, and that one's end
-//   starts
-//            another. Inner nodes: has it room for the child? If not, that is all
+//   look     at the left neighbour: while it has a task, this one ends, and that one's end starts another.
+//            Inner nodes: has it room for the child? If not, that is all
 //   freeze   from here on no other task changes the node. Not the leftmost one of its level, nor one that the
 //            parent does not know yet
 //   drop     the parent forgets the node. A parent's first child stays: leave
@@ -228,8 +227,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   bool may_absorb(const Scratch& scratch, runtime::step& otherwise) {
     MXKV_ASSERT(is_node(scratch.right), "who is left of a node has a link to it");
     if (scratch.meta.frozen()) {
-      // An inner node may have to be posted again, by the separator that this task holds: there is no handing
-      // on.
+      // An inner node may have to be posted again, by the separator that this task holds: not handed on.
       if (level_ == 0) {
         MXKV_PATH(unlink_handed_on_frozen);
         otherwise = wait_for(this->here(), part::absorb);
