@@ -56,8 +56,10 @@ class MemoryShare {
   [[nodiscard]] bool is_crowded() const noexcept { return held_ > bytes_ / 4; }
   /// Whether much of it is held, so that connections that hold the most and make no use of it have to go.
   [[nodiscard]] bool is_short() const noexcept { return held_ > bytes_ / 4 * 3; }
-  /// Whether more is held than estimates may be wrong by.
-  [[nodiscard]] bool overflows() const noexcept { return held_ > 2 * bytes_; }
+  /// Whether replies that were estimated too short have to wait for room.
+  [[nodiscard]] bool is_full() const noexcept { return held_ > bytes_ / 2 * 3; }
+  /// Whether more is held than that keeps off: somebody has to go at once.
+  [[nodiscard]] bool overflows() const noexcept { return held_ > 8 * bytes_; }
 
  private:
   const runtime::MemoryBudget* budget_;

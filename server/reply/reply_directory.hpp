@@ -130,6 +130,12 @@ class ReplyDirectory {
   [[nodiscard]] ReplyEntry* next_dirty() noexcept;
   /// What replies may take, and take.
   [[nodiscard]] MemoryShare& share() noexcept { return output_->share(); }
+  /// Whether a value should wait for the next round, since its worker's share is full. Where nothing else
+  /// waits to be sent and all before it have left it need not: so each client that reads gets on, and with it
+  /// the share.
+  [[nodiscard]] bool waits_for_room(ReplyQueue& queue, std::uint32_t ticket) noexcept {
+    return share().is_full() && (!queue.is_oldest(ticket) || queue.output().unsent_bytes() != 0);
+  }
   /// Operations on ranges that are in flight: each may write a page of replies.
   [[nodiscard]] std::size_t ranges_in_flight() const noexcept { return ranges_; }
   void began_range() noexcept { ++ranges_; }

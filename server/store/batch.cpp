@@ -98,10 +98,15 @@ bool BatchLine::failed() const noexcept {
 }
 
 std::size_t BatchLine::reply_bytes() const noexcept {
-  constexpr std::size_t kWithoutValue = 192;
+  constexpr std::size_t kCode = 16;
+  constexpr std::size_t kFlag = 24;  // what the longest but the key takes
+  constexpr std::size_t kKey = 4 * (protocol::kMaxKeyBytes + 2) / 3 + 4;
+  const std::size_t line = kCode + kFlag * meta_->flags.wants().size() +
+                           (meta_->flags.wants().find('k') == std::string_view::npos ? 0 : kKey) +
+                           meta_->flags.opaque().size();
   const Item* const item = shown_ != nullptr ? shown_ : met_;
   const bool copies = meta_->flags.value && item != nullptr && !item->large();
-  return kWithoutValue + (copies ? item->value().size() : 0);
+  return line + (copies ? item->value().size() : 0);
 }
 
 std::string_view BatchLine::failure() const noexcept {

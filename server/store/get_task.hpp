@@ -35,13 +35,19 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
       start_expiry(worker, value);
       return on_missing(worker);
     }
+    ReplyQueue* const queue = context.replies->find(address_);
+    if (queue != nullptr && context.replies->waits_for_room(*queue, address_.ticket)) [[unlikely]] {
+      worker.repin(*this);
+      static_cast<void>(restart(false));
+      return runtime::step::later;
+    }
     context.counters.count(counter::cmd_get);
     context.counters.count(counter::get_hits);
     found.note_access(worker.now_us());
     if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
       context.watch->fetched(worker, item.key(), true, item.value_bytes());
     }
-    if (ReplyQueue* queue = context.replies->find(address_)) {
+    if (queue != nullptr) {
       write_value(*queue, address_.ticket, item.key(), item, form_, worker);
       queue->close(address_.ticket);
     }

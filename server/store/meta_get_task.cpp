@@ -17,6 +17,12 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
     start_expiry(worker, value);
     return on_missing(worker);
   }
+  if (ReplyQueue* const queue = context.replies->find(address_);
+      queue != nullptr && context.replies->waits_for_room(*queue, address_.ticket)) [[unlikely]] {
+    worker.repin(*this);
+    static_cast<void>(restart(false));
+    return step::later;
+  }
   MetaFindings findings = findings_of(item);
   if (!flags_.no_bump && !debug_) {
     item.note_access(worker.now_us());  // at once: who reads the item next sees it
