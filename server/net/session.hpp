@@ -163,8 +163,8 @@ class BasicSession {
   void keep(std::size_t bytes) noexcept;
   void keep_no_more() noexcept;
   /// A value is complete, or will not be; those of a batch are kept on.
-  void end_value() noexcept {
-    if (batch_ == nullptr && (kept_ != 0 || admitted_ != 0)) [[unlikely]] {
+  [[gnu::always_inline]] void end_value() noexcept {
+    if ((kept_ | admitted_) != 0 && batch_ == nullptr) [[unlikely]] {
       keep_no_more();
     }
   }

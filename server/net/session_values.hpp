@@ -36,7 +36,8 @@ bool BasicSession<Host>::begin_value(const protocol::Request& request) {
 template <class Host>
 std::size_t BasicSession<Host>::take_whole_value(std::string_view data) {
   const std::string_view value = data.substr(0, static_cast<std::size_t>(value_left_));
-  if (data.substr(value.size(), 2) != protocol::kCrLf) {
+  const char* const end = value.data() + value.size();
+  if (data.size() - value.size() < 2 || end[0] != '\r' || end[1] != '\n') {
     return 0;
   }
   const std::size_t taken = value_->failed() ? 0 : value_->append(host_->worker, value.data(), value.size());
