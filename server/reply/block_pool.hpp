@@ -112,7 +112,8 @@ class BlockPool {
   [[nodiscard]] std::size_t free_blocks() const noexcept { return blocks_.count; }
   [[nodiscard]] MemoryShare& share() noexcept { return share_; }
 
-  /// To be called when much more is given out than the share (overflows()); from the middle of whatever takes a block.
+  /// To be called when much more is given out than the share (overflows()); from the middle of whatever takes
+  /// a block.
   void set_overflow(void* context, void (*function)(void* context) noexcept) noexcept {
     overflow_context_ = context;
     overflow_ = function;
