@@ -210,6 +210,9 @@ void Connection::drain() {
 void Connection::check_times(std::uint64_t now_ns) {
   constexpr std::uint64_t kNsPerMs = 1'000'000;
   const config::LimitOptions& limits = net_.limits();
+  if (!session_->wants_input()) {
+    unread_ns_ = now_ns;
+  }
   if (write_armed_ && session_->unsent_bytes() >= limits.output_high_water &&
       now_ns - sent_ns_ >= limits.output_stall_ms * kNsPerMs) {
     NetCounters::add(net_.counters().stalled);
@@ -227,7 +230,8 @@ bool Connection::takes_nothing(std::uint64_t now_ns) const noexcept {
 }
 
 bool Connection::sends_nothing(std::uint64_t now_ns) const noexcept {
-  return now_ns - read_ns_ >= kPatienceNs;
+  const std::uint64_t since = std::max(read_ns_.load(std::memory_order_relaxed), unread_ns_);
+  return session_->wants_input() && now_ns - since >= kPatienceNs;
 }
 
 void Connection::close_for_output() {

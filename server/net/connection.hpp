@@ -75,6 +75,7 @@ class Connection {
   bool draining_ = false;
   std::uint32_t drain_reads_left_ = 0;
   std::uint64_t sent_ns_ = 0;              ///< when the socket last took bytes, or was found full
+  std::uint64_t unread_ns_ = 0;            ///< when the session was last seen not to want any
   std::atomic<std::uint64_t> read_ns_{0};  ///< when bytes last came; relaxed: others only look
   Connection* next_ready_ = nullptr;
   Connection* next_ = nullptr;  ///< all connections of the worker
