@@ -155,14 +155,19 @@ TEST_F(Directory, a_connection_may_be_closed_by_its_hook) {
   EXPECT_EQ(directory.entries(), 0U);
 }
 
-TEST(SilencedConnections, the_one_with_most_replies_loses_them_and_others_keep_theirs) {
+/// A connection with most of the replies, and another one.
+class ReplyRoom : public ::testing::Test {
+ protected:
   runtime::MemoryBudget budget{16 << 20U, 1};
   BlockPool pool{budget, budget.account(runtime::WorkerId{0}), runtime::memory_category::output, 1024};
   ReplyDirectory directory{0, pool};
   int session = 0;
   ReplyEntry& hoarder = directory.open(&session);
   ReplyEntry& other = directory.open(&session);
-  const auto address = [&directory](ReplyEntry& entry) {
+};
+
+TEST_F(ReplyRoom, the_one_with_most_replies_loses_them_and_others_keep_theirs) {
+  const auto address = [this](ReplyEntry& entry) {
     ReplyAddress result = directory.address(entry);
     result.ticket = entry.replies.open();
     return result;
@@ -185,13 +190,7 @@ TEST(SilencedConnections, the_one_with_most_replies_loses_them_and_others_keep_t
   EXPECT_FALSE(directory.open(&session).silenced) << "the next one begins anew";
 }
 
-TEST(ReplyRoom, values_wait_while_the_share_is_full_but_for_who_has_nothing_unsent) {
-  runtime::MemoryBudget budget{16 << 20U, 1};
-  BlockPool pool{budget, budget.account(runtime::WorkerId{0}), runtime::memory_category::output, 1024};
-  ReplyDirectory directory{0, pool};
-  int session = 0;
-  ReplyEntry& hoarder = directory.open(&session);
-  ReplyEntry& other = directory.open(&session);
+TEST_F(ReplyRoom, values_wait_while_the_share_is_full_but_for_who_has_nothing_unsent) {
   const std::string text(8000, 'r');
   EXPECT_FALSE(directory.waits_for_room(hoarder.replies, hoarder.replies.next_ticket()));
   while (!pool.share().is_full()) {
