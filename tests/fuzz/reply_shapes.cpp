@@ -226,9 +226,15 @@ Places places_behind(const std::vector<Owed>& owed, std::string_view replies, st
 
 }  // namespace
 
-std::string settle(const std::vector<Owed>& owed, std::string_view replies) {
+std::string settle(const std::vector<Owed>& owed, std::string_view replies, bool may_refuse) {
+  const std::size_t refused_at = may_refuse && replies.ends_with(protocol::kNoInputMemory)
+                                     ? replies.size() - protocol::kNoInputMemory.size()
+                                     : std::string_view::npos;
   Places places{0};
   for (const Owed& one : owed) {
+    if (places.contains(refused_at)) {
+      return {};
+    }
     Places next;
     for (const std::size_t at : places) {
       for (const std::size_t end : ends_of(one, replies, at)) {
@@ -242,7 +248,7 @@ std::string settle(const std::vector<Owed>& owed, std::string_view replies) {
     }
     places = std::move(next);
   }
-  return places.contains(replies.size())
+  return places.contains(replies.size()) || places.contains(refused_at)
              ? std::string{}
              : "more than is owed, from byte " + std::to_string(*places.rbegin()) + " of\n" +
                    std::string{replies};
