@@ -89,7 +89,7 @@ void drop_shares(std::vector<NodeOptions>& nodes) {
 }
 
 // Takes out of `options` what a file said and the stronger `root` makes void.
-void put_aside(const Value& root, DaemonOptions& options) {
+void drop_overridden(const Value& root, DaemonOptions& options) {
   const auto says = [&root](std::string_view key) {
     return std::ranges::find(root.members, key, &Member::key) != root.members.end();
   };
@@ -136,12 +136,12 @@ Loaded read_options(const std::optional<std::filesystem::path>& file, std::span<
   }
   for (const std::string& argument : sets) {
     const Value root = parse_set(argument, loaded.findings);
-    put_aside(root, loaded.options);
+    drop_overridden(root, loaded.options);
     apply(root, loaded.options, loaded.findings);
   }
   for (const Flag& flag : flags) {
     const Value root = from_flag(flag);
-    put_aside(root, loaded.options);
+    drop_overridden(root, loaded.options);
     apply(root, loaded.options, loaded.findings);
   }
   return loaded;

@@ -253,7 +253,7 @@ void Connection::close() {
   session_.reset();
   boost::system::error_code ignored;
   socket_.close(ignored);  // ends the waits; their handlers run in a later round
-  net_.bury(*this);
+  net_.delete_later(*this);
 }
 
 }  // namespace mxkv::server

@@ -34,7 +34,7 @@ int make_eventfd() {
 
 }  // namespace
 
-NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ReplyDirectory& directory,
+NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ConnectionTable& directory,
                      BlockPool& input, const config::LimitOptions& limits, AdminSource admin,
                      Credentials& credentials, const config::StatsOptions& stats)
     : shared_(shared),
@@ -47,7 +47,7 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, R
       shortage_(worker.runtime().clock(), shared.connections, shared.log) {
   host_.watch_hub = &store.watch_hub();
   host_.relief = this;
-  host_.relieve = [](void* net, ReplyEntry& asking) {
+  host_.relieve = [](void* net, ConnectionState& asking) {
     return static_cast<NetWorker*>(net)->relieve_input(asking);
   };
   host_.sampler.configure(stats, worker.runtime().clock(), shared.slow, worker.id().value());
@@ -121,7 +121,7 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
 bool NetWorker::end_turn(runtime::Worker& worker) {
   bool any = false;
   host_.store.maintain(worker);
-  while (ReplyEntry* const entry = host_.directory.next_dirty()) {
+  while (ConnectionState* const entry = host_.directory.next_dirty()) {
     static_cast<Connection*>(entry->session)->settle();
     any = true;
   }
@@ -210,7 +210,7 @@ void NetWorker::unlist(Connection& connection) {
   }
 }
 
-void NetWorker::bury(Connection& connection) {
+void NetWorker::delete_later(Connection& connection) {
   load_.fetch_sub(1, std::memory_order_relaxed);
   shared_.connections.open.fetch_sub(1, std::memory_order_relaxed);
   buried_.push_back(&connection);
@@ -241,7 +241,7 @@ void NetWorker::delete_buried() {
 }
 
 void NetWorker::pull_watched() {
-  for (ReplyEntry* const entry : host_.watching) {
+  for (ConnectionState* const entry : host_.watching) {
     static_cast<Connection*>(entry->session)->resume();
   }
 }

@@ -43,7 +43,7 @@ class NetWorker final : public runtime::Poller {
   static constexpr std::size_t kReadHeadroom = 4096;  ///< for the beginning of a line, in front of the rest
 
   /// What sessions need, as in SessionHost. All outlive this.
-  NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ReplyDirectory& directory,
+  NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ConnectionTable& directory,
             BlockPool& input, const config::LimitOptions& limits, AdminSource admin, Credentials& credentials,
             const config::StatsOptions& stats);
   ~NetWorker() override;
@@ -77,7 +77,7 @@ class NetWorker final : public runtime::Poller {
 
   [[nodiscard]] Executor executor() noexcept { return context_.get_executor(); }
   [[nodiscard]] StoreSessionHost& host() noexcept { return host_; }
-  [[nodiscard]] ReplyDirectory& directory() noexcept { return host_.directory; }
+  [[nodiscard]] ConnectionTable& directory() noexcept { return host_.directory; }
   [[nodiscard]] const config::LimitOptions& limits() const noexcept { return limits_; }
   [[nodiscard]] NetCounters& counters() noexcept { return counters_; }
   [[nodiscard]] std::uint64_t now_ns() const noexcept { return host_.worker.now_ns(); }
@@ -99,7 +99,7 @@ class NetWorker final : public runtime::Poller {
   /// A connection is about to close its socket.
   void unlist(Connection& connection);
   /// A connection was closed.
-  void bury(Connection& connection);
+  void delete_later(Connection& connection);
 
  private:
   static constexpr std::size_t kMostHandlers = 1024;  ///< in a round: it must end whatever comes
@@ -111,7 +111,7 @@ class NetWorker final : public runtime::Poller {
   void resume_starved();
   [[nodiscard]] bool resume_with_values();
   void tell_of_closed();
-  [[nodiscard]] bool relieve_input(ReplyEntry& asking);
+  [[nodiscard]] bool relieve_input(ConnectionState& asking);
   void make_room();
   template <class Bytes>
   [[nodiscard]] Connection* holder_of_most(const Bytes& bytes) const;

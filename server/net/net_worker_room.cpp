@@ -9,7 +9,7 @@ namespace mxkv::server {
 
 // All of them: if there is room for one page only, the others come back.
 void NetWorker::resume_starved() {
-  for (ReplyEntry* const entry : std::exchange(host_.starved, {})) {
+  for (ConnectionState* const entry : std::exchange(host_.starved, {})) {
     static_cast<Connection*>(entry->session)->resume_starved();
   }
 }
@@ -19,7 +19,7 @@ bool NetWorker::resume_with_values() {
   if (!std::exchange(host_.value_ended, false)) {
     return false;
   }
-  for (ReplyEntry* const entry : std::exchange(host_.value_waiters, {})) {
+  for (ConnectionState* const entry : std::exchange(host_.value_waiters, {})) {
     static_cast<Connection*>(entry->session)->resume_starved();
   }
   return true;
@@ -39,7 +39,7 @@ Connection* NetWorker::holder_of_most(const Bytes& bytes) const {
   return holder;
 }
 
-bool NetWorker::relieve_input(ReplyEntry& asking) {
+bool NetWorker::relieve_input(ConnectionState& asking) {
   Connection* const holder = holder_of_most(
       [](const Connection& one) { return one.session_->running() ? 0 : one.session_->unfinished_bytes(); });
   const Connection& own = *static_cast<Connection*>(asking.session);

@@ -146,7 +146,7 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
     : parts_(std::make_unique<Parts>(runtime, limits)) {
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
-    ReplyDirectory& directory = replies[i]->directory;
+    ConnectionTable& directory = replies[i]->directory;
     BlockPool& input = parts_->input_pools.emplace_back(runtime.budget(), worker.account(),
                                                         runtime::memory_category::buffers,
                                                         kInputParts * runtime.worker_count());

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/store/item.hpp"
+#include "server/store/item/item.hpp"
 
 namespace mxkv::server {
 

@@ -82,7 +82,7 @@ void RequestSampler::configure(const config::StatsOptions& options, const runtim
   }
 }
 
-void RequestSampler::begin(ReplyEntry& entry, const protocol::Request& request) {
+void RequestSampler::begin(ConnectionState& entry, const protocol::Request& request) {
   if (one_in_ == 0) {
     return;
   }
@@ -111,7 +111,7 @@ void RequestSampler::begin(ReplyEntry& entry, const protocol::Request& request) 
   std::copy_n(request.key.begin(), sample.key_bytes, sample.key.begin());
 }
 
-void RequestSampler::cancel(const ReplyEntry& entry) noexcept {
+void RequestSampler::cancel(const ConnectionState& entry) noexcept {
   if (pending_ > 0 && samples_[pending_ - 1].entry == &entry &&
       samples_[pending_ - 1].ticket == entry.replies.next_ticket()) {
     --pending_;

@@ -20,7 +20,7 @@
 #include "runtime/base/clock.hpp"
 #include "server/net/hot_keys.hpp"
 #include "server/net/latency_histogram.hpp"
-#include "server/reply/reply_directory.hpp"
+#include "server/reply/connection_table.hpp"
 
 namespace mxkv::server {
 
@@ -84,9 +84,9 @@ class RequestSampler {
   /// Whether the next request is one of the sample.
   [[nodiscard]] bool due() noexcept { return --left_ == 0; }
   /// It is about to be started.
-  void begin(ReplyEntry& entry, const protocol::Request& request);
+  void begin(ConnectionState& entry, const protocol::Request& request);
   /// It was not started after all.
-  void cancel(const ReplyEntry& entry) noexcept;
+  void cancel(const ConnectionState& entry) noexcept;
   /// What was written so far has gone to the sockets.
   void end_round() {
     if (pending_ != 0) [[unlikely]] {
@@ -106,7 +106,7 @@ class RequestSampler {
 
  private:
   struct Sample {
-    ReplyEntry* entry;
+    ConnectionState* entry;
     std::uint32_t generation;
     std::uint32_t ticket;  ///< its last reply
     std::uint64_t begun_ns;

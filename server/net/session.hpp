@@ -29,9 +29,9 @@
 #include "server/net/reply_estimate.hpp"
 #include "server/net/session_host.hpp"
 #include "server/net/waiting_requests.hpp"
-#include "server/reply/reply_directory.hpp"
-#include "server/store/dump_progress.hpp"
-#include "server/store/watch_hub.hpp"
+#include "server/reply/connection_table.hpp"
+#include "server/store/range/dump_progress.hpp"
+#include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
@@ -42,7 +42,7 @@ enum class pause : std::uint8_t { none, turn, in_flight, output, order, share };
 template <class Host>
 class BasicSession {
  public:
-  /// `owner` is what ReplyEntry::session refers to.
+  /// `owner` is what ConnectionState::session refers to.
   BasicSession(Host& host, void* owner);
   /// What was started still runs; what waits is dropped.
   ~BasicSession();
@@ -94,7 +94,7 @@ class BasicSession {
            entry_->replies.all_closed();
   }
   [[nodiscard]] OutputBuffer& output() noexcept { return entry_->replies.output(); }
-  [[nodiscard]] ReplyEntry& entry() const noexcept { return *entry_; }
+  [[nodiscard]] ConnectionState& entry() const noexcept { return *entry_; }
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return entry_->replies.unsent_bytes(); }
 
   static constexpr std::size_t kMostWaiting = 64;       ///< requests that wait at the fence
@@ -201,7 +201,7 @@ class BasicSession {
   void refuse_value(std::string_view error);
 
   Host* host_;
-  ReplyEntry* entry_;
+  ConnectionState* entry_;
   protocol::LineState line_;
   InputBuffer held_;
   input input_ = input::line;

@@ -12,8 +12,8 @@
 #include "server/net/credentials.hpp"
 #include "server/net/request_sampler.hpp"
 #include "server/net/waiting_requests.hpp"
-#include "server/reply/reply_directory.hpp"
-#include "server/store/watch_hub.hpp"
+#include "server/reply/connection_table.hpp"
+#include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
@@ -27,31 +27,31 @@ struct SessionHost {
 
   WorkerT& worker;
   StoreT& store;
-  ReplyDirectory& directory;
+  ConnectionTable& directory;
   BlockPool& input;
   const config::LimitOptions& limits;
   std::string_view version_line;
   AdminSource admin{};
-  Credentials* credentials = nullptr;   ///< null, or none required: whoever comes is served
-  WatchHub* watch_hub = nullptr;        ///< null: nothing can be watched
-  std::vector<ReplyEntry*> watching{};  ///< sessions that watch
-  std::vector<ReplyEntry*> starved{};   ///< sessions that pause for the share
+  Credentials* credentials = nullptr;        ///< null, or none required: whoever comes is served
+  WatchHub* watch_hub = nullptr;             ///< null: nothing can be watched
+  std::vector<ConnectionState*> watching{};  ///< sessions that watch
+  std::vector<ConnectionState*> starved{};   ///< sessions that pause for the share
   RequestSampler sampler{};
   WaitingPool<BuilderT> waiting{};
   std::uint64_t turn = 0;
   protocol::Parser parser = parser_for(limits);
-  protocol::Request request{};               ///< scratch: large, and only partly filled by most commands
-  std::vector<ReplyEntry*> value_waiters{};  ///< sessions whose large value may not begin yet
-  std::uint64_t admitted = 0;                ///< bytes of large values that began and are not complete
-  bool value_ended = false;                  ///< so that others may begin
+  protocol::Request request{};                    ///< scratch: large, and only partly filled by most commands
+  std::vector<ConnectionState*> value_waiters{};  ///< sessions whose large value may not begin yet
+  std::uint64_t admitted = 0;                     ///< bytes of large values that began and are not complete
+  bool value_ended = false;                       ///< so that others may begin
   /// Makes the session that holds the most input leave, if that is more than the one of `asking` has.
   void* relief = nullptr;
-  bool (*relieve)(void* relief, ReplyEntry& asking) = nullptr;
+  bool (*relieve)(void* relief, ConnectionState& asking) = nullptr;
 
   /// Whether so many bytes more may be held of unfinished input, by a session that holds `own`. The one that
   /// has more than it goes first; where the others have little, one may go beyond the share. So may those
   /// that hold the beginning of a usual line.
-  [[nodiscard]] bool has_input_room(std::size_t bytes, std::size_t own, ReplyEntry& asking) {
+  [[nodiscard]] bool has_input_room(std::size_t bytes, std::size_t own, ConnectionState& asking) {
     const MemoryShare& share = input.share();
     const std::size_t most =
         own + bytes <= BlockPool::kSmallBlockBytes ? kSmallShares * share.bytes() : share.bytes();

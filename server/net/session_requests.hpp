@@ -155,8 +155,8 @@ void BasicSession<Host>::begin_page(protocol::Request& request) noexcept {
 
 template <class Host>
 bool BasicSession<Host>::pass_fence(operation_kind kind, std::string_view key, FenceClaim& claim) {
-  OrderFence& fence = entry_->fence;
-  if (fence.overlooks(kind)) [[likely]] {
+  RequestOrder& fence = entry_->fence;
+  if (fence.keys_untracked(kind)) [[likely]] {
     claim = fence.start_unnoted(kind);
     return true;
   }

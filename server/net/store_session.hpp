@@ -3,7 +3,7 @@
 
 #include "runtime/scheduler/worker.hpp"
 #include "server/net/session.hpp"
-#include "server/store/batch.hpp"
+#include "server/store/batch/batch.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {

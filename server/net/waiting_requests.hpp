@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "protocol/request.hpp"
-#include "server/reply/order_fence.hpp"
+#include "server/reply/request_order.hpp"
 
 namespace mxkv::server {
 

@@ -23,11 +23,11 @@ enum class operation_kind : std::uint8_t {
 struct ReplyAddress {
   static constexpr std::uint32_t kNoTicket = ~std::uint32_t{0};  ///< noreply: nobody waits for an answer
 
-  std::uint32_t connection = 0;  ///< index in the home worker's ReplyDirectory
+  std::uint32_t connection = 0;  ///< index in the home worker's ConnectionTable
   std::uint32_t generation = 0;
   std::uint32_t ticket = kNoTicket;  ///< position of the reply
   std::uint16_t worker = 0;          ///< home worker: replies are written and ended there, nowhere else
-  std::uint16_t fence = 0;           ///< what OrderFence::try_start() took
+  std::uint16_t fence = 0;           ///< what RequestOrder::try_start() took
 
   [[nodiscard]] bool wants_reply() const noexcept { return ticket != kNoTicket; }
 };

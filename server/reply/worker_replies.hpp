@@ -4,7 +4,7 @@
 
 #include "runtime/scheduler/runtime.hpp"
 #include "runtime/scheduler/worker.hpp"
-#include "server/reply/reply_directory.hpp"
+#include "server/reply/connection_table.hpp"
 
 namespace mxkv::server {
 
@@ -16,7 +16,7 @@ struct WorkerReplies {
         directory(worker.id().value(), pool) {}
 
   BlockPool pool;
-  ReplyDirectory directory;
+  ConnectionTable directory;
 };
 
 }  // namespace mxkv::server

@@ -3,7 +3,7 @@
 namespace mxkv::server {
 
 void add_lock_stats(StatText& text, Store& store) {
-  const KeyLocks& locks = store.locks();
+  const RangeLocks& locks = store.locks();
   const runtime::ToggleStats toggle = locks.toggle.stats();
   text.add("buckets", locks.toggle.buckets());
   text.add("slots", locks.toggle.slots());

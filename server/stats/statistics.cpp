@@ -12,6 +12,7 @@
 #include "server/stats/memory_stats.hpp"
 #include "server/stats/observed_stats.hpp"
 #include "server/stats/stat_text.hpp"
+#include "server/store/item/expiry.hpp"
 
 namespace mxkv::server {
 
@@ -174,7 +175,6 @@ std::uint64_t Statistics::item_bytes() const noexcept {
 
 void Statistics::general(StatText& text) {
   constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-  constexpr std::uint64_t kUsPerSecond = 1'000'000;
   const Counters now = since_reset();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

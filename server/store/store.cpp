@@ -3,15 +3,15 @@
 #include <algorithm>
 
 #include "protocol/reply.hpp"
-#include "server/store/batch_task.hpp"
-#include "server/store/count_task.hpp"
-#include "server/store/dump_task.hpp"
-#include "server/store/get_task.hpp"
-#include "server/store/meta_get_task.hpp"
-#include "server/store/range_delete_task.hpp"
-#include "server/store/range_touch_task.hpp"
-#include "server/store/redraw_task.hpp"
-#include "server/store/write_task.hpp"
+#include "server/store/batch/batch_task.hpp"
+#include "server/store/locks/repartition_task.hpp"
+#include "server/store/point/get_task.hpp"
+#include "server/store/point/meta_get_task.hpp"
+#include "server/store/point/write_task.hpp"
+#include "server/store/range/count_task.hpp"
+#include "server/store/range/dump_task.hpp"
+#include "server/store/range/range_delete_task.hpp"
+#include "server/store/range/range_touch_task.hpp"
 
 namespace mxkv::server {
 
@@ -30,12 +30,12 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
   FlushTask(const runtime::TaskClass* task_class, Store& store, const ReplyAddress& address) noexcept
       : ClearTask(task_class, store.tree(), 0), store_(store), address_(address) {}
 
-  // --- For KeyLock ---
-  [[nodiscard]] static runtime::SlotInterval held_slots(const KeySlots& slots) noexcept {
+  // --- For RangeLock ---
+  [[nodiscard]] static runtime::SlotInterval held_slots(const KeyPartition& slots) noexcept {
     return slots.all();
   }
   [[nodiscard]] static bool only_reads() noexcept { return false; }
-  void begin(KeyLock& lock, runtime::Worker& worker) {
+  void begin(RangeLock& lock, runtime::Worker& worker) {
     lock_ = &lock;
     set_cas_floor(store_.greatest_cas(worker.now_us()) + kMintSlack);
     start(worker);
@@ -68,16 +68,16 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
   }
 
   Store& store_;
-  KeyLock* lock_ = nullptr;
+  RangeLock* lock_ = nullptr;
   ReplyAddress address_;
   bool done_ = false;
 };
 
 /// At once, or when its range is held.
 template <class Task>
-void begin(Task* task, bool locked, KeyLocks& locks, runtime::Worker& worker) {
+void begin(Task* task, bool locked, RangeLocks& locks, runtime::Worker& worker) {
   if (locked) {
-    KeyLock::create(worker, locks, *task, worker.id())->start(worker);
+    RangeLock::create(worker, locks, *task, worker.id())->start(worker);
   } else {
     task->start(worker);
   }
@@ -195,7 +195,7 @@ void Store::look_at_slots(runtime::Worker& worker) {
   drawn_items_ = items;
   drawn_added_ = added;
   context(worker.id()).counters.count(counter::slot_maps);
-  worker.create<RedrawTask>(tree_, locks_, drawing_, items, worker.random()())->start(worker);
+  worker.create<RepartitionTask>(tree_, locks_, drawing_, items, worker.random()())->start(worker);
 }
 
 void Store::range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) {
@@ -246,7 +246,7 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<Batch> batch, const R
   }
   look_at_slots(worker);
   auto* const task = worker.create<BatchTask>(tree_, *batch.release(), address);
-  KeyLock::create(worker, locks_, *task, worker.id())->start(worker);
+  RangeLock::create(worker, locks_, *task, worker.id())->start(worker);
 }
 
 void Store::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) {

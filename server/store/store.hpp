@@ -1,7 +1,7 @@
 // The store: what memcached's commands, and ranges, mean over the tree of items. It parses nothing and knows
-// no sockets; requests come parsed, replies go to the ReplyDirectory of the worker.
+// no sockets; requests come parsed, replies go to the ConnectionTable of the worker.
 //
-// Every call ends in exactly one ReplyDirectory::finished (or finished_write) for its address and, if the
+// Every call ends in exactly one ConnectionTable::finished (or finished_write) for its address and, if the
 // client waits, in one closed reply, maybe before the call returns.
 #pragma once
 
@@ -12,16 +12,16 @@
 
 #include "index/clear_task.hpp"
 #include "protocol/request.hpp"
-#include "server/store/batch.hpp"
-#include "server/store/dump_progress.hpp"
-#include "server/store/expired_present.hpp"
-#include "server/store/expiry.hpp"
-#include "server/store/expiry_sweep.hpp"
-#include "server/store/item_builder.hpp"
-#include "server/store/key_locks.hpp"
-#include "server/store/range_task.hpp"
+#include "server/store/batch/batch.hpp"
+#include "server/store/item/expiry.hpp"
+#include "server/store/item/item_builder.hpp"
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/range/dump_progress.hpp"
+#include "server/store/range/range_task.hpp"
 #include "server/store/store_task.hpp"
-#include "server/store/watch_hub.hpp"
+#include "server/store/upkeep/expired_present.hpp"
+#include "server/store/upkeep/expiry_sweep.hpp"
+#include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
@@ -75,7 +75,7 @@ class Store {
     sweep_.look(worker);
     expired_present_.look(worker);
     if (evacuates_) {
-      own.evacuation.look(*this, worker);
+      own.defragmenter.look(*this, worker);
     }
     if (evicts_) {
       own.eviction.look(*this, worker);
@@ -100,7 +100,7 @@ class Store {
   [[nodiscard]] std::uint64_t total(counter which) const noexcept;
   [[nodiscard]] WatchHub& watch_hub() noexcept { return watch_hub_; }
   [[nodiscard]] ItemTree& tree() noexcept { return tree_; }
-  [[nodiscard]] KeyLocks& locks() noexcept { return locks_; }
+  [[nodiscard]] RangeLocks& locks() noexcept { return locks_; }
   /// Greatest of the cas uniques minted so far and the time.
   [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept;
   /// Drops what waits for keys. Only when no worker runs any more.
@@ -125,7 +125,7 @@ class Store {
 
   runtime::ReclaimKind item_kind_;
   ItemTree tree_;
-  KeyLocks locks_;
+  RangeLocks locks_;
   std::unique_ptr<WorkerContext[]> contexts_;
   std::size_t workers_;
   bool evacuates_;

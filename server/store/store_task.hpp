@@ -11,8 +11,8 @@
 #include "index/scan_task.hpp"
 #include "index/update_task.hpp"
 #include "server/reply/reply_address.hpp"
-#include "server/store/expiry.hpp"
-#include "server/store/item.hpp"
+#include "server/store/item/expiry.hpp"
+#include "server/store/item/item.hpp"
 #include "server/store/worker_context.hpp"
 
 namespace mxkv::server {

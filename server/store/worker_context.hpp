@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <limits>
 
-#include "server/store/evacuation.hpp"
-#include "server/store/eviction.hpp"
+#include "server/store/upkeep/defragmenter.hpp"
+#include "server/store/upkeep/eviction.hpp"
 
 namespace mxkv::server {
 
-struct KeyLocks;
-class ReplyDirectory;
+struct RangeLocks;
+class ConnectionTable;
 class Store;
 class WatchHub;
 
@@ -48,7 +48,7 @@ enum class counter : std::uint8_t {
   range_touched_items,
   cmd_batch,
   batch_failures,
-  slot_maps,  ///< of keys to slots that were drawn, see redraw_task.hpp
+  slot_maps,  ///< of keys to slots that were drawn, see repartition_task.hpp
   store_no_memory,
   store_too_large,
   cmd_meta,
@@ -62,8 +62,8 @@ enum class counter : std::uint8_t {
   expired_unfetched,  ///< of both, those that nobody had read
   idle_walks,         ///< for what is idle, see eviction.hpp
   span_walks,         ///< for whole spans
-  items_moved,        ///< out of sparse spans, see evacuation.hpp
-  seen_started,       ///< with seen_ended: writes to items that were met, see seen_items.hpp
+  items_moved,        ///< out of sparse spans, see defragmenter.hpp
+  seen_started,       ///< with seen_ended: writes to items that were met, see background_writes.hpp
   seen_ended,
   bytes_added,  ///< with bytes_removed: memory of items in the tree
   bytes_removed,
@@ -105,15 +105,15 @@ struct FlushPoints {
 /// One a worker. Owner worker only, but for reading the counters.
 struct WorkerContext {
   Store* store = nullptr;
-  KeyLocks* locks = nullptr;                  ///< the store's
+  RangeLocks* locks = nullptr;                ///< the store's
   const FlushPoints* flush_points = nullptr;  ///< the store's
-  ReplyDirectory* replies = nullptr;
+  ConnectionTable* replies = nullptr;
   WatchHub* watch = nullptr;  ///< the store's
   StoreCounters counters;
   std::atomic<std::uint64_t> greatest_cas{0};  ///< minted here so far; one writer
   /// The least expiry (unix s) stored here that no sweep has taken notice of. Relaxed, see expiry_sweep.cpp.
   std::atomic<std::uint32_t> first_expiry{std::numeric_limits<std::uint32_t>::max()};
-  Evacuation evacuation;
+  Defragmenter defragmenter;
   Eviction eviction;
 };
 

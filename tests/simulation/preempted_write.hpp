@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "server/store/seen_items.hpp"
+#include "server/store/point/write_operation.hpp"
 #include "server/store/store.hpp"
-#include "server/store/write_operation.hpp"
+#include "server/store/upkeep/background_writes.hpp"
 
 namespace mxkv::simulation {
 

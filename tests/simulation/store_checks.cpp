@@ -65,7 +65,7 @@ class Auditor {
 }  // namespace
 
 void check_locks(server::Store& store, runtime::Runtime& runtime, Complaints& complaints) {
-  server::KeyLocks& locks = store.locks();
+  server::RangeLocks& locks = store.locks();
   bool open = locks.gate.all_open();
   for (std::uint32_t slot = 0; slot < locks.toggle.slots(); ++slot) {
     open = open && locks.gate.is_open(slot);

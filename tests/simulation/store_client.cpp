@@ -46,7 +46,7 @@ std::size_t parse(std::string_view text, protocol::Request& request) {
 
 }  // namespace
 
-StoreClient::StoreClient(runtime::Worker& worker, server::Store& store, server::ReplyDirectory& directory,
+StoreClient::StoreClient(runtime::Worker& worker, server::Store& store, server::ConnectionTable& directory,
                          StoreReplies& replies, StoreRecord& record)
     : worker_(worker),
       store_(store),

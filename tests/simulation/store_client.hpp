@@ -1,4 +1,4 @@
-// A client of a simulated store: an entry of its worker's ReplyDirectory, without a session. It starts
+// A client of a simulated store: an entry of its worker's ConnectionTable, without a session. It starts
 // requests at the store as a session does: several at once where the order fence lets them, writes with their
 // place in the order of commits; and reads the replies, which come in the order of the requests.
 #pragma once
@@ -76,7 +76,7 @@ class StoreRecord {
 /// Thread-safety: owner worker only.
 class StoreClient {
  public:
-  StoreClient(runtime::Worker& worker, server::Store& store, server::ReplyDirectory& directory,
+  StoreClient(runtime::Worker& worker, server::Store& store, server::ConnectionTable& directory,
               StoreReplies& replies, StoreRecord& record);
 
   /// Starts a request, or keeps it until the order fence lets it.
@@ -94,7 +94,7 @@ class StoreClient {
   void reconnect();
   void leave();
   /// The entries that it ever had; others may have had them, too.
-  [[nodiscard]] const std::vector<server::ReplyEntry*>& entries() const noexcept { return entries_; }
+  [[nodiscard]] const std::vector<server::ConnectionState*>& entries() const noexcept { return entries_; }
 
   [[nodiscard]] std::size_t in_flight() const noexcept {
     return sent_.size() + unheard_.size() + (waiting_ ? 1 : 0);
@@ -118,11 +118,11 @@ class StoreClient {
 
   runtime::Worker& worker_;
   server::Store& store_;
-  server::ReplyDirectory& directory_;
+  server::ConnectionTable& directory_;
   StoreReplies& replies_;
   StoreRecord& record_;
-  server::ReplyEntry* entry_;
-  std::vector<server::ReplyEntry*> entries_;
+  server::ConnectionState* entry_;
+  std::vector<server::ConnectionState*> entries_;
   std::deque<StoreRequest> sent_;        ///< in order, unanswered
   std::vector<Operation> unheard_;       ///< started, and nobody will tell of them
   std::optional<StoreRequest> waiting_;  ///< at the fence

@@ -19,9 +19,11 @@ class Holder final : public MxTask {
   Holder(const runtime::TaskClass* task_class, runtime::SlotInterval slots) noexcept
       : MxTask(task_class), slots_(slots) {}
 
-  [[nodiscard]] runtime::SlotInterval held_slots(const server::KeySlots& /*slots*/) const { return slots_; }
+  [[nodiscard]] runtime::SlotInterval held_slots(const server::KeyPartition& /*slots*/) const {
+    return slots_;
+  }
   [[nodiscard]] static bool only_reads() noexcept { return false; }
-  void begin(server::KeyLock& lock, Worker& /*worker*/) { lock_ = &lock; }
+  void begin(server::RangeLock& lock, Worker& /*worker*/) { lock_ = &lock; }
   runtime::step execute(Worker& /*worker*/) { return runtime::step::done; }
 
   [[nodiscard]] bool holds() const noexcept { return lock_ != nullptr; }
@@ -29,12 +31,12 @@ class Holder final : public MxTask {
 
  private:
   runtime::SlotInterval slots_;
-  server::KeyLock* lock_ = nullptr;
+  server::RangeLock* lock_ = nullptr;
 };
 
 Holder& hold(Yard& yard, runtime::SlotInterval slots) {
   auto* const holder = yard.machine[0].create<Holder>(slots);
-  server::KeyLock::create(yard.machine[0], yard.store.locks(), *holder, yard.machine[0].id())
+  server::RangeLock::create(yard.machine[0], yard.store.locks(), *holder, yard.machine[0].id())
       ->start(yard.machine[0]);
   return *holder;
 }

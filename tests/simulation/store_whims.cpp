@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/store/redraw_task.hpp"
+#include "server/store/locks/repartition_task.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
 namespace mxkv::simulation {
@@ -35,7 +35,7 @@ void StoreWhims::have_whim(Worker& worker) {
         // Often more than there are, as when many have gone since: then a page's part ends before the page.
         const std::uint64_t items = (1 + random_.below(8)) * (store_->total(server::counter::items_added) -
                                                               store_->total(server::counter::items_removed));
-        worker.create<server::RedrawTask>(store_->tree(), store_->locks(), drawing_, items, random_())
+        worker.create<server::RepartitionTask>(store_->tree(), store_->locks(), drawing_, items, random_())
             ->start(worker);
       }
       break;

@@ -46,7 +46,7 @@ struct Yard {
   }
 
   void draw(std::vector<std::string> separators, std::uint64_t items) {
-    store.locks().slots.replace(std::make_unique<server::KeySlots::Map>(std::move(separators)), items,
+    store.locks().slots.replace(std::make_unique<server::KeyPartition::Map>(std::move(separators)), items,
                                 machine[0]);
     store.locks().toggle.map_changed();
   }

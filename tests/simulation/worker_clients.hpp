@@ -49,11 +49,11 @@ class WorkerClients final : public runtime::Poller {
   }
   /// Drops the writes that wait for their turn to commit. When no worker runs any more.
   void discard_parked() {
-    std::set<server::ReplyEntry*> entries;
+    std::set<server::ConnectionState*> entries;
     for (const StoreClient& client : clients_) {
       entries.insert(client.entries().begin(), client.entries().end());
     }
-    for (server::ReplyEntry* const entry : entries) {
+    for (server::ConnectionState* const entry : entries) {
       entry->commits.for_each_parked(
           [this](runtime::MxTask* task) { task->task_class().discard(*task, worker_); });
     }

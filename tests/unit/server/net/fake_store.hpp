@@ -19,7 +19,7 @@ namespace mxkv::server::test {
 
 class FakeStore {
  public:
-  explicit FakeStore(ReplyDirectory& replies) : directory(&replies) {}
+  explicit FakeStore(ConnectionTable& replies) : directory(&replies) {}
 
   void get(FakeWorker& /*worker*/, std::string_view key, protocol::verb /*op*/, std::int64_t /*exptime*/,
            bool end_line, ReplyAddress address) {
@@ -165,7 +165,7 @@ class FakeStore {
     return true;
   }
 
-  ReplyDirectory* directory;
+  ConnectionTable* directory;
   bool room_is_made = false;  ///< who finds no memory tries again
   bool immediate = false;     ///< operations end before their start returns
   std::map<std::string, std::string> items;

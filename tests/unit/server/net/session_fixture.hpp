@@ -80,7 +80,7 @@ class Client {
   Memory memory;
   BlockPool input{memory.budget, memory.budget.account(runtime::WorkerId{0}),
                   runtime::memory_category::buffers};
-  ReplyDirectory directory{0, memory.pool};
+  ConnectionTable directory{0, memory.pool};
   FakeWorker worker;
   FakeStore store{directory};
   config::LimitOptions limits_;

@@ -119,7 +119,7 @@ TEST(SessionRoom, the_one_who_holds_more_leaves_first) {
   Client client;
   UsedUp used_up{client, client.host.input.share()};
   client.host.relief = &used_up;
-  client.host.relieve = [](void* used, ReplyEntry& /*asking*/) {
+  client.host.relieve = [](void* used, ConnectionState& /*asking*/) {
     static_cast<UsedUp*>(used)->end();
     return true;
   };

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/store/item.hpp"
+#include "server/store/item/item.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
 namespace mxkv::server::test {

@@ -1,0 +1,121 @@
+#include "server/reply/request_order.hpp"
+
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::server {
+
+FenceTablePool::~FenceTablePool() {
+  while (free_ != nullptr) {
+    delete std::exchange(free_, free_->next);
+  }
+}
+
+RequestOrder::~RequestOrder() {
+  delete table_;  // not to the pool: its counters are not zero
+}
+
+// Called for each request whose key is noted: decides whether those that follow need that. They do not while
+// nothing that is in flight or waits can conflict with them; whatever can comes by here first.
+void RequestOrder::follow(operation_kind kind) noexcept {
+  if (kind == operation_kind::range && streak_kind_ == operation_kind::read) {
+    return;  // does not mind reads, nor they it
+  }
+  streak_ = kind == streak_kind_ ? streak_ + 1 : 1;
+  streak_kind_ = kind;
+  const bool possible = kind == operation_kind::read    ? changes_ == 0
+                        : kind == operation_kind::write ? keyed_ == 0 && ranges_ == 0
+                                                        : false;
+  const bool keys_untracked = possible && streak_ > kStreak && !barrier_ && waiting_.all == 0 &&
+                              (unnoted_ == 0 || unnoted_kind_ == kind);
+  overlooked_ = keys_untracked ? kind : operation_kind::barrier;
+  if (keys_untracked) {
+    unnoted_kind_ = kind;
+  }
+}
+
+bool RequestOrder::conflicts(FenceClaim claim) const noexcept {
+  if (barrier_) {
+    return true;
+  }
+  if (unnoted_ != 0 && claim.kind() != unnoted_kind_ &&
+      !(claim.kind() == operation_kind::range && unnoted_kind_ == operation_kind::read)) {
+    return true;
+  }
+  const FenceTable::Slot slot = table_ == nullptr ? FenceTable::Slot{} : table_->slots[claim.slot()];
+  // A full counter is a conflict, too: it comes down again.
+  switch (claim.kind()) {
+    case operation_kind::read:
+      return slot.writes != 0 || slot.reads == FenceTable::kMost || (waiting_.changes & bit(claim)) != 0;
+    case operation_kind::write:
+      return slot.reads != 0 || slot.writes == FenceTable::kMost || ranges_ != 0 || waiting_.writes != 0 ||
+             ((waiting_.reads | waiting_.changes) & bit(claim)) != 0;
+    case operation_kind::exclusive:
+      return slot.reads != 0 || slot.writes != 0 || ranges_ != 0 ||
+             ((waiting_.reads | waiting_.changes) & bit(claim)) != 0;
+    case operation_kind::range:
+      return changes_ != 0 || waiting_.changes != 0;
+    case operation_kind::barrier:
+      return in_flight_ != 0 || waiting_.all != 0;
+  }
+  return true;
+}
+
+void RequestOrder::take(FenceClaim claim) {
+  ++in_flight_;
+  if (claim.kind() == operation_kind::range) {
+    ++ranges_;
+    return;
+  }
+  if (claim.kind() == operation_kind::barrier) {
+    barrier_ = true;
+    return;
+  }
+  if (table_ == nullptr) {
+    table_ = pool_->take();
+  }
+  ++keyed_;
+  FenceTable::Slot& slot = table_->slots[claim.slot()];
+  if (claim.kind() != operation_kind::write) {
+    ++slot.reads;
+  }
+  if (claim.kind() != operation_kind::read) {
+    ++slot.writes;
+    ++changes_;
+  }
+}
+
+bool RequestOrder::finish_noted(FenceClaim claim) noexcept {
+  if (claim.kind() == operation_kind::range) {
+    return --ranges_ == 0;
+  }
+  if (claim.kind() == operation_kind::barrier) {
+    barrier_ = false;
+    return true;
+  }
+  FenceTable::Slot& slot = table_->slots[claim.slot()];
+  bool freed = false;
+  if (claim.kind() != operation_kind::write) {
+    freed = slot.reads == FenceTable::kMost || slot.reads == 1;
+    --slot.reads;
+  }
+  if (claim.kind() != operation_kind::read) {
+    freed = freed || slot.writes == FenceTable::kMost || slot.writes == 1 || changes_ == 1;
+    --slot.writes;
+    --changes_;
+  }
+  if (--keyed_ == 0) {
+    pool_->give(std::exchange(table_, nullptr));
+  }
+  return freed || in_flight_ == 0;
+}
+
+void RequestOrder::add_waiting(FenceClaim claim) noexcept {
+  MXKV_DCHECK(claim.kind() <= operation_kind::exclusive, "ranges and barriers are not overtaken");
+  ++waiting_.all;
+  (claim.kind() == operation_kind::read ? waiting_.reads : waiting_.changes) |= bit(claim);
+  waiting_.writes += static_cast<std::size_t>(claim.kind() == operation_kind::write);
+}
+
+}  // namespace mxkv::server

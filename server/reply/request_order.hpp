@@ -1,0 +1,168 @@
+// The order fence of one connection: which of its requests may run at the same time (architecture 4).
+//
+// A request starts if it conflicts with nothing in flight and with nothing that waits before it; else it
+// waits, in one queue that the caller keeps. Conflicts, by slots that keys are hashed to:
+//   a read       with a write of its key
+//   a write      with a read of its key, with ranges, and behind any waiting write; not with writes in
+//   flight,
+//                because those commit in the order sent anyway (CommitOrder)
+//   exclusive    with reads and writes of its key, and with ranges
+//   a range      with writes and exclusives
+//   a barrier    with everything
+// A false conflict of two keys in one slot costs a little parallelism, never correctness.
+//
+// Most connections only read, or only write, for long stretches. After kStreak requests of one of these kinds
+// their keys are not noted any more: nothing in flight conflicts with them, so they are only counted. The
+// first request of another kind that conflicts with some key waits for all of those; from then on keys count
+// again.
+//
+// Ranges and barriers that conflict are not put behind others: who finds one stops taking requests until it
+// may start.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/assert.hpp"
+#include "server/reply/reply_address.hpp"
+
+namespace mxkv::server {
+
+/// In-flight counters by slot. All zero while it is in the pool.
+struct FenceTable {
+  static constexpr std::size_t kSlots = 512;
+  static constexpr std::uint8_t kMost = 255;
+  struct Slot {
+    std::uint8_t reads = 0;
+    std::uint8_t writes = 0;
+  };
+  std::array<Slot, kSlots> slots{};
+  FenceTable* next = nullptr;
+};
+
+/// Tables of one worker: a connection has one only while it has requests in flight.
+/// Thread-safety: owner worker only.
+class FenceTablePool {
+ public:
+  FenceTablePool() = default;
+  ~FenceTablePool();
+  FenceTablePool(const FenceTablePool&) = delete;
+  FenceTablePool& operator=(const FenceTablePool&) = delete;
+
+  [[nodiscard]] FenceTable* take() {
+    if (FenceTable* const table = free_; table != nullptr) [[likely]] {
+      free_ = table->next;
+      return table;
+    }
+    return new FenceTable;
+  }
+  void give(FenceTable* table) noexcept {
+    table->next = free_;
+    free_ = table;
+  }
+
+ private:
+  FenceTable* free_ = nullptr;
+};
+
+/// What a request takes of the fence: its kind and the slot of its key, as kept in ReplyAddress::fence.
+class FenceClaim {
+ public:
+  constexpr FenceClaim(operation_kind kind, std::uint64_t key_hash) noexcept
+      : value_(static_cast<std::uint16_t>((key_hash % FenceTable::kSlots) << kKindBits |
+                                          static_cast<std::uint16_t>(kind))) {}
+  constexpr explicit FenceClaim(std::uint16_t stored) noexcept : value_(stored) {}
+  /// Of a request whose key was not noted.
+  [[nodiscard]] static constexpr FenceClaim unnoted(operation_kind kind) noexcept {
+    return FenceClaim{static_cast<std::uint16_t>(kUnnoted << kKindBits | static_cast<unsigned>(kind))};
+  }
+  [[nodiscard]] constexpr bool noted() const noexcept { return slot() != kUnnoted; }
+  [[nodiscard]] constexpr operation_kind kind() const noexcept {
+    return static_cast<operation_kind>(value_ & ((1U << kKindBits) - 1));
+  }
+  [[nodiscard]] constexpr std::size_t slot() const noexcept { return value_ >> kKindBits; }
+  [[nodiscard]] constexpr std::uint16_t stored() const noexcept { return value_; }
+
+ private:
+  static constexpr unsigned kKindBits = 3;
+  static constexpr unsigned kUnnoted = FenceTable::kSlots;
+  std::uint16_t value_;
+};
+
+/// Thread-safety: owner worker only.
+class RequestOrder {
+ public:
+  explicit RequestOrder(FenceTablePool& pool) noexcept : pool_(&pool) {}
+  ~RequestOrder();
+  RequestOrder(const RequestOrder&) = delete;
+  RequestOrder& operator=(const RequestOrder&) = delete;
+
+  /// How many requests of one kind in a row make it worthwhile not to note their keys.
+  static constexpr std::uint32_t kStreak = 32;
+
+  /// Starts a request if it may; then finish() must follow.
+  [[nodiscard]] bool try_start(FenceClaim claim) {
+    follow(claim.kind());
+    if (conflicts(claim)) [[unlikely]] {
+      return false;
+    }
+    take(claim);
+    return true;
+  }
+  /// Whether a read or write conflicts with nothing, whatever its key is: then start_unnoted() will do.
+  [[nodiscard]] bool keys_untracked(operation_kind kind) const noexcept { return kind == overlooked_; }
+  /// Starts a read or write of any key; finish() must follow.
+  [[nodiscard]] FenceClaim start_unnoted(operation_kind kind) noexcept {
+    ++in_flight_;
+    ++unnoted_;
+    return FenceClaim::unnoted(kind);
+  }
+  /// A started request ended. Returns whether that may let a waiting one start.
+  bool finish(FenceClaim claim) noexcept {
+    MXKV_ASSERT(in_flight_ > 0, "an operation ends once");
+    --in_flight_;
+    if (!claim.noted()) [[likely]] {
+      return --unnoted_ == 0;
+    }
+    return finish_noted(claim);
+  }
+
+  /// The waiting requests are looked at again, in their order: each is tried, then added if it must wait.
+  void begin_pass() noexcept { waiting_ = {}; }
+  /// A read, write or exclusive that did not start waits behind those added before.
+  void add_waiting(FenceClaim claim) noexcept;
+
+  [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
+  [[nodiscard]] std::size_t ranges_in_flight() const noexcept { return ranges_; }
+
+ private:
+  /// Who waits: bits by slot, so that a check is one load; a false bit only makes one wait longer.
+  struct Waiting {
+    std::uint64_t reads = 0;
+    std::uint64_t changes = 0;  ///< writes and exclusives
+    std::size_t writes = 0;
+    std::size_t all = 0;
+  };
+  static std::uint64_t bit(FenceClaim claim) noexcept { return std::uint64_t{1} << (claim.slot() % 64); }
+  void follow(operation_kind kind) noexcept;
+  [[nodiscard]] bool conflicts(FenceClaim claim) const noexcept;
+  void take(FenceClaim claim);
+  bool finish_noted(FenceClaim claim) noexcept;
+
+  FenceTablePool* pool_;
+  FenceTable* table_ = nullptr;  ///< null: no keys in flight
+  std::uint32_t in_flight_ = 0;
+  std::uint32_t keyed_ = 0;    ///< in flight with a slot
+  std::uint32_t changes_ = 0;  ///< writes and exclusives in flight
+  std::uint32_t ranges_ = 0;
+  bool barrier_ = false;
+  operation_kind streak_kind_ = operation_kind::barrier;  ///< of the last request
+  operation_kind overlooked_ = operation_kind::barrier;   ///< whose keys are not noted; barrier: none's
+  operation_kind unnoted_kind_ = operation_kind::read;    ///< of those in flight without a noted key
+  std::uint32_t streak_ = 0;                              ///< requests of streak_kind_ in a row
+  std::uint32_t unnoted_ = 0;                             ///< in flight, of unnoted_kind_
+  Waiting waiting_;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,262 @@
+#include "server/store/batch/batch.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "protocol/reply.hpp"
+#include "server/store/locks/key_partition.hpp"
+#include "server/store/point/derived_items.hpp"
+#include "server/store/watch/watch_hub.hpp"
+
+namespace mxkv::server {
+
+using index::Decision;
+using protocol::verb;
+
+BatchLine* BatchLine::create(runtime::Worker& worker, const protocol::Request& request) {
+  static_assert(sizeof(BatchLine) + sizeof(MetaWrite) + protocol::kMaxKeyBytes <= runtime::kLargestTaskBytes);
+  const std::size_t bytes = sizeof(BatchLine) + sizeof(MetaWrite) + request.key.size();
+  auto* const line = new (worker.allocate_block(runtime::task_block_for(bytes)))
+      BatchLine({.op = request.op, .in_order = false}, bytes);
+  line->meta_ = new (line + 1) MetaWrite{request.meta, {}};
+  line->set_key(
+      {static_cast<const char*>(std::memcpy(line->meta_ + 1, request.key.data(), request.key.size())),
+       request.key.size()});
+  return line;
+}
+
+BatchLine* BatchLine::create(runtime::Worker& worker, ItemBuilder&& builder) {
+  const std::size_t bytes = sizeof(BatchLine) + sizeof(MetaWrite);
+  auto* const line = new (worker.allocate_block(runtime::task_block_for(bytes)))
+      BatchLine({.operand = builder.cas_unique(), .op = builder.op(), .in_order = false}, bytes);
+  line->meta_ = new (line + 1) MetaWrite{builder.meta(), {}};
+  line->set_item(builder.take());
+  return line;
+}
+
+void BatchLine::destroy(runtime::Worker& worker, BatchLine* line) noexcept {
+  line->drop_items(worker);
+  worker.release_block(line, line->block_);
+}
+
+bool BatchLine::may_make_item() const noexcept {
+  return request_.op == verb::meta_set || meta_->flags.vivify;
+}
+
+bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& worker) {
+  drop_built(worker);
+  Item* const old = key.current;
+  met_ = old;
+  const Decision decision = decide_client(old != nullptr && live(Item::View{*old}), old, worker);
+  Item* made = nullptr;
+  switch (decision.action) {
+    case Decision::what::remove:
+      key.current = nullptr;
+      key.maker = nullptr;
+      key.removed = true;
+      return !failed();
+    case Decision::what::put:
+      made = ItemRecord::item(decision.value);
+      break;
+    case Decision::what::in_place:
+      // Not before it is known that all lines can be done: a changed copy until then.
+      made = built_ = with_expiry(worker, *old, old->expiry());
+      puts_item_ = false;
+      if (made == nullptr) {
+        result_ = result::no_memory;
+        return false;
+      }
+      change_in_place(*made, worker);
+      break;
+    default:
+      return !failed();
+  }
+  if (keeps_version(old)) {
+    made->take_version(*old);
+  } else {
+    key.cas = mint(*made, key.cas, worker);
+  }
+  shown_ = made;
+  key.current = made;
+  key.maker = this;
+  return !failed();
+}
+
+bool BatchLine::failed() const noexcept {
+  switch (result_) {
+    case result::not_stored:
+    case result::exists:
+    case result::non_numeric:
+    case result::no_memory:
+    case result::too_large:
+      return true;
+    case result::not_found:  // that nothing is there to be read or deleted is no failure
+      return request_.op != verb::meta_get && (request_.op != verb::meta_delete || meta_->flags.has_compare);
+    default:
+      return false;
+  }
+}
+
+std::size_t BatchLine::reply_bytes() const noexcept {
+  constexpr std::size_t kCode = 16;
+  constexpr std::size_t kFlag = 24;  // what the longest but the key takes
+  constexpr std::size_t kKey = 4 * (protocol::kMaxKeyBytes + 2) / 3 + 4;
+  const std::size_t line = kCode + kFlag * meta_->flags.wants().size() +
+                           (meta_->flags.wants().find('k') == std::string_view::npos ? 0 : kKey) +
+                           meta_->flags.opaque().size();
+  const Item* const item = shown_ != nullptr ? shown_ : met_;
+  const bool copies = meta_->flags.value && item != nullptr && !item->large();
+  return line + (copies ? item->value().size() : 0);
+}
+
+std::string_view BatchLine::failure() const noexcept {
+  switch (result_) {
+    case result::not_stored:
+      return "NS";
+    case result::exists:
+      return "EX";
+    case result::not_found:
+      return "NF";
+    case result::non_numeric:
+      return protocol::kNonNumeric;
+    case result::too_large:
+      return protocol::kTooLarge;
+    default:
+      return protocol::kOutOfMemory;
+  }
+}
+
+void BatchLine::answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) {
+  auto& context = worker.local<WorkerContext>();
+  context.counters.count(counter::cmd_meta);
+  count(worker, result_ != result::not_found);
+  if (puts_item_ && shown_ != nullptr && request_.op == verb::meta_set) {
+    context.counters.count(counter::total_items);
+  }
+  if (context.watch->wants(~0U)) [[unlikely]] {
+    tell_watchers(shown_ != nullptr ? shown_ : met_, worker);
+  }
+  if (queue != nullptr) {
+    address_.ticket = ticket;
+    write_reply(*queue, worker);
+  }
+}
+
+void Batch::keep(BatchLine* line) {
+  --lines_to_come_;
+  ++lines_come_;
+  lines_.push_back(line);
+}
+
+void Batch::add(runtime::Worker& worker, const protocol::Request& request) {
+  keep(BatchLine::create(worker, request));
+}
+
+void Batch::add(runtime::Worker& worker, ItemBuilder&& builder) {
+  keep(BatchLine::create(worker, std::move(builder)));
+}
+
+void Batch::fail(runtime::Worker& worker, std::string_view text) {
+  --lines_to_come_;
+  note_failure(++lines_come_, text);
+  abandon(worker);
+}
+
+void Batch::note_failure(std::size_t line, std::string_view text) {
+  if (!failed()) {
+    failed_line_ = line;
+    failure_ = text.substr(0, text.find('\r'));
+  }
+}
+
+void Batch::set_lacked_memory() noexcept {
+  lacked_memory_ = true;
+  note_failure(lines_.size(), protocol::kOutOfMemory);
+}
+
+std::size_t Batch::reply_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const BatchLine* const line : lines_) {
+    bytes += line->reply_bytes();
+  }
+  return bytes;
+}
+
+void Batch::abandon(runtime::Worker& worker) noexcept {
+  for (BatchLine* const line : lines_) {
+    BatchLine::destroy(worker, line);
+  }
+  lines_.clear();
+}
+
+void Batch::settle() {
+  std::vector<std::uint32_t> order(lines_.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [this](std::uint32_t one, std::uint32_t other) {
+    const int compared = lines_[one]->key().compare(lines_[other]->key());
+    return compared != 0 ? compared < 0 : one < other;
+  });
+  key_of_.resize(lines_.size());
+  for (const std::uint32_t line : order) {
+    if (keys_.empty() || keys_.back().name != lines_[line]->key()) {
+      keys_.emplace_back().name = lines_[line]->key();
+    }
+    keys_.back().may_be_made = keys_.back().may_be_made || lines_[line]->may_make_item();
+    key_of_[line] = static_cast<std::uint32_t>(keys_.size() - 1);
+  }
+}
+
+bool Batch::decide(const Liveness& live, runtime::Worker& worker) {
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    if (!lines_[i]->decide(keys_[key_of_[i]], live, worker)) {
+      lacked_memory_ = lines_[i]->lacked_memory();
+      note_failure(i + 1, lines_[i]->failure());
+      return false;
+    }
+  }
+  return true;
+}
+
+void Batch::forget(runtime::Worker& worker) noexcept {
+  for (BatchLine* const line : lines_) {
+    line->forget(worker);
+  }
+  for (BatchKey& key : keys_) {
+    key.current = nullptr;
+    key.maker = nullptr;
+    key.removed = false;
+  }
+  failed_line_ = 0;
+  lacked_memory_ = false;
+}
+
+void Batch::answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) {
+  auto& counters = worker.local<WorkerContext>().counters;
+  counters.count(counter::cmd_batch);
+  if (!failed()) {
+    for (BatchLine* const line : lines_) {
+      line->answer(queue, ticket, worker);
+    }
+    if (queue != nullptr) {
+      queue->append(ticket, protocol::kMetaDone);
+    }
+    return;
+  }
+  counters.count(counter::batch_failures);
+  if (queue != nullptr) {
+    queue->append(ticket, "EX " + std::to_string(failed_line_) + " " + failure_ + "\r\n");
+  }
+}
+
+runtime::SlotInterval Batch::place(const KeyPartition& slots) {
+  slots_.clear();
+  for (const BatchKey& key : keys_) {
+    const std::uint32_t slot = slots.slot_of(key.name);
+    if (slots_.empty() || slots_.back() != slot) {
+      slots_.push_back(slot);
+    }
+  }
+  return {slots_.front(), slots_.back()};
+}
+
+}  // namespace mxkv::server

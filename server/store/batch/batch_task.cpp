@@ -1,0 +1,216 @@
+#include "server/store/batch/batch_task.hpp"
+
+#include <utility>
+
+#include "server/reply/connection_table.hpp"
+#include "server/store/store.hpp"
+#include "server/store/upkeep/background_writes.hpp"
+
+namespace mxkv::server {
+
+using index::Decision;
+using runtime::step;
+
+namespace {
+
+/// Expired since 1970.
+constexpr std::uint32_t kLongAgo = 1;
+
+}  // namespace
+
+Decision BatchKeyTask::decide(bool found, std::uint64_t old, runtime::Worker& worker) {
+  if (phase_ == batch_phase::look_up) {
+    return look_up(found, old, worker);
+  }
+  if (phase_ == batch_phase::apply && key_->maker != nullptr) {
+    MXKV_DCHECK(found, "there is an entry for each key");
+    return {Decision::what::put, ItemRecord::word(key_->current)};
+  }
+  return found ? Decision{Decision::what::remove, 0} : Decision{};
+}
+
+Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& worker) {
+  drop_made(worker);
+  if (found) {
+    Item* const item = ItemRecord::item(old);
+    key_->current = key_->placed ? nullptr : item;
+    key_->cas = item->cas();
+    return {};
+  }
+  key_->cas = 0;
+  if (!key_->may_be_made) {
+    return {};
+  }
+  made_ = Item::create(worker, {.key = key_->name, .expiry = kLongAgo});
+  if (made_ == nullptr) {
+    batch_->lack_memory();
+    return {};
+  }
+  return {Decision::what::put, ItemRecord::word(made_)};
+}
+
+// Under the leaf's latch.
+void BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t value,
+                          runtime::Worker& worker) noexcept {
+  if (phase_ == batch_phase::look_up) {
+    Item* const item = ItemRecord::item(value);
+    key_->cas = WriteOperation::mint(*item, leaf.cas_floor(), worker);
+    return;
+  }
+  if (phase_ == batch_phase::undo || key_->maker == nullptr) {
+    leaf.raise_cas_floor(ItemRecord::item(old)->cas());
+    return;
+  }
+  if (const std::uint32_t expiry = key_->current->expiry(); expiry != 0) {
+    ExpirySweep::note(leaf, expiry, worker);
+  }
+}
+
+step BatchKeyTask::committed(bool found, std::uint64_t old, runtime::Worker& worker) {
+  auto& counters = worker.local<WorkerContext>().counters;
+  Item* added = nullptr;
+  if (phase_ == batch_phase::look_up) {
+    key_->placed = true;
+    added = std::exchange(made_, nullptr);
+  } else if (phase_ == batch_phase::apply && key_->maker != nullptr) {
+    added = key_->maker->take();
+  }
+  if (added != nullptr) {
+    counters.count(counter::items_added);
+    counters.count(counter::bytes_added, added->memory_bytes());
+  }
+  if (found) {
+    retire_item(worker, ItemRecord::item(old));
+  }
+  return ended(worker);
+}
+
+step BatchKeyTask::left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& worker) {
+  drop_made(worker);
+  return ended(worker);
+}
+
+step BatchKeyTask::out_of_memory(runtime::Worker& worker) {
+  batch_->lack_memory();
+  return left(false, 0, worker);
+}
+
+void BatchKeyTask::drop_made(runtime::Worker& worker) noexcept {
+  if (made_ != nullptr) {
+    Item::destroy(worker, std::exchange(made_, nullptr));
+  }
+}
+
+step BatchKeyTask::ended(runtime::Worker& worker) {
+  batch_->key_ended(worker);
+  return step::done;
+}
+
+void BatchKeyTask::discard(runtime::Worker& worker) {
+  drop_made(worker);
+  batch_->key_discarded(worker);
+}
+
+void BatchTask::begin(RangeLock& lock, runtime::Worker& worker) {
+  lock_ = &lock;
+  moment_us_ = worker.now_us();
+  worker.pin(*this);
+  static_cast<void>(start(batch_phase::look_up, worker));
+}
+
+// The task is parked from the first spawn on: the last key's end may be on another worker, at any time.
+step BatchTask::start(batch_phase phase, runtime::Worker& worker) {
+  phase_ = phase;
+  std::vector<BatchKey>& keys = batch_->keys();
+  const auto takes_part = [phase](const BatchKey& key) {
+    return phase == batch_phase::look_up || (phase == batch_phase::apply ? key.changed() : key.placed);
+  };
+  const auto count = static_cast<std::uint32_t>(std::count_if(keys.begin(), keys.end(), takes_part));
+  annotate(runtime::WorkerId{address_.worker});
+  if (count == 0) {
+    return step::again;
+  }
+  left_.store(count, std::memory_order_relaxed);
+  std::uint32_t started = 0;
+  for (auto key = keys.begin(); started < count; ++key) {
+    if (takes_part(*key)) {
+      ++started;
+      worker.create<BatchKeyTask>(*tree_, *this, *key, phase)->start(worker);
+    }
+  }
+  return step::parked;
+}
+
+void BatchTask::key_ended(runtime::Worker& worker) noexcept {
+  if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    worker.spawn(this);
+  }
+}
+
+void BatchTask::key_discarded(runtime::Worker& worker) noexcept {
+  if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    task_class().discard(*this, worker);
+  }
+}
+
+step BatchTask::execute(runtime::Worker& worker) {
+  if (std::exchange(waits_, false)) {
+    return start(batch_phase::look_up, worker);
+  }
+  return phase_ == batch_phase::look_up ? after_look_up(worker) : answer(worker);
+}
+
+step BatchTask::after_look_up(runtime::Worker& worker) {
+  if (lacks_memory_.load(std::memory_order_relaxed)) {
+    batch_->set_lacked_memory();
+  } else if (batch_->decide(Liveness{worker, moment_us_}, worker)) {
+    if (has_reply_room(worker)) {
+      return start(batch_phase::apply, worker);
+    }
+    batch_->refuse_reply();
+  }
+  if (batch_->lacked_memory() && worker.local<WorkerContext>().store->makes_room(worker)) {
+    batch_->forget(worker);
+    lacks_memory_.store(false, std::memory_order_relaxed);
+    worker.repin(*this);
+    waits_ = true;
+    return step::later;
+  }
+  return start(batch_phase::undo, worker);
+}
+
+// Nothing has been done yet, so that a batch whose replies would not fit can still be refused.
+bool BatchTask::has_reply_room(runtime::Worker& worker) const {
+  constexpr std::size_t kAlways = std::size_t{16} << 10U;
+  const std::size_t bytes = batch_->reply_bytes();
+  return bytes <= kAlways || bytes <= worker.local<WorkerContext>().replies->share().free();
+}
+
+step BatchTask::answer(runtime::Worker& worker) {
+  auto& replies = *worker.local<WorkerContext>().replies;
+  ReplyQueue* const queue = replies.find(address_);
+  batch_->answer(queue, address_.ticket, worker);
+  if (queue != nullptr) {
+    queue->close(address_.ticket);
+  }
+  batch_->abandon(worker);
+  worker.unpin(*this);
+  replies.finished(address_);
+  lock_->release(worker);
+  return step::parked;  // until it is released
+}
+
+void BatchTask::released(runtime::Worker& worker) {
+  delete batch_;
+  worker.finish(*this);
+}
+
+void BatchTask::discard(runtime::Worker& worker) {
+  batch_->abandon(worker);
+  delete batch_;
+  if (lock_ != nullptr) {
+    lock_->task_class().discard(*lock_, worker);
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,105 @@
+#include "server/store/item/chunk_list.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace mxkv::server {
+
+namespace {
+constexpr std::size_t list_bytes(std::size_t capacity) noexcept {
+  return sizeof(ChunkList) + capacity * sizeof(Chunk*);
+}
+}  // namespace
+
+ChunkList* ChunkList::create(runtime::Worker& worker, std::uint32_t capacity) noexcept {
+  void* memory = worker.items().allocate(list_bytes(capacity));
+  return memory == nullptr ? nullptr : new (memory) ChunkList(capacity);
+}
+
+bool ChunkList::reserve(runtime::Worker& worker, ChunkList*& list, std::uint32_t more) noexcept {
+  if (list->count_ + more <= list->capacity_) {
+    return true;
+  }
+  ChunkList* larger = create(worker, std::max(list->capacity_ * 2, list->count_ + more));
+  if (larger == nullptr) {
+    return false;
+  }
+  std::copy_n(list->chunks(), list->count_, larger->chunks());
+  larger->count_ = list->count_;
+  larger->bytes_ = list->bytes_;
+  larger->shared_tail_ = list->shared_tail_;
+  worker.items().release(list);
+  list = larger;
+  return true;
+}
+
+bool ChunkList::grow(runtime::Worker& worker, ChunkList*& list, std::size_t wanted) noexcept {
+  if (!reserve(worker, list, 1)) {
+    return false;
+  }
+  const std::size_t capacity = std::min(wanted, Chunk::kMaxBytes);
+  void* memory = worker.items().allocate(Chunk::kHeaderBytes + capacity);
+  if (memory == nullptr) {
+    return false;
+  }
+  auto* chunk = new (memory) Chunk;
+  chunk->capacity = static_cast<std::uint32_t>(capacity);
+  list->chunks()[list->count_++] = chunk;
+  list->shared_tail_ = false;
+  return true;
+}
+
+bool ChunkList::share(runtime::Worker& worker, ChunkList*& list, const ChunkList& other) noexcept {
+  if (!reserve(worker, list, other.count_)) {
+    return false;
+  }
+  for (Chunk* chunk : other.pieces()) {
+    if (chunk == other.chunks()[other.count_ - 1] && chunk->bytes < Chunk::kMaxBytes / 2) {
+      return grow(worker, list, Chunk::kMaxBytes) && append(worker, list, {chunk->data(), chunk->bytes});
+    }
+    chunk->references.fetch_add(1, std::memory_order_relaxed);  // pinned: somebody holds one already
+    list->chunks()[list->count_++] = chunk;
+    list->bytes_ += chunk->bytes;
+    list->shared_tail_ = true;
+  }
+  return true;
+}
+
+bool ChunkList::append(runtime::Worker& worker, ChunkList*& list, std::string_view bytes) noexcept {
+  while (!bytes.empty()) {
+    if (list->space().empty() && !grow(worker, list, bytes.size())) {
+      return false;
+    }
+    const std::span<char> room = list->space();
+    const std::size_t n = std::min(room.size(), bytes.size());
+    std::memcpy(room.data(), bytes.data(), n);
+    list->fill(n);
+    bytes.remove_prefix(n);
+  }
+  return true;
+}
+
+void ChunkList::drop(runtime::Worker& worker, ChunkList* list, std::uint64_t whose) noexcept {
+  using runtime::memory_category;
+  const std::size_t bytes = list->memory_bytes();  // while it is there for certain
+  // acq_rel: the last dropper frees what others have finished reading.
+  const std::uint64_t left = list->references_.fetch_sub(whose, std::memory_order_acq_rel) - whose;
+  if (left != 0) {
+    if (whose == kItem && left % kReply == 0) {
+      worker.account().move(memory_category::items, memory_category::referenced, bytes);
+    }
+    return;
+  }
+  if (whose == kReply) {
+    worker.account().move(memory_category::referenced, memory_category::items, bytes);
+  }
+  for (Chunk* chunk : list->pieces()) {
+    if (chunk->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      worker.items().release(chunk);
+    }
+  }
+  worker.items().release(list);
+}
+
+}  // namespace mxkv::server

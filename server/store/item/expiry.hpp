@@ -1,0 +1,56 @@
+// Times to live: what a client sends as exptime, and whether an item is past it.
+//
+// Items live by the steady time, which nobody sets (runtime/base/clock.hpp). A relative exptime counts from
+// there. An absolute one is the wall clock's: when it is received it is moved to the steady time, by as much
+// as the two differ then. So what is stored keeps its time to live whatever becomes of the wall clock later.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "runtime/base/clock.hpp"
+#include "runtime/scheduler/runtime.hpp"
+
+namespace mxkv::server {
+
+inline constexpr std::uint64_t kUsPerSecond = 1'000'000;
+
+/// Relative times end here; larger numbers are absolute unix seconds (protocol.md rule 13).
+inline constexpr std::int64_t kRelativeSecondsAtMost = std::int64_t{60} * 60 * 24 * 30;
+
+/// Some clients, libmemcached's among them, send a negative time as 32 bits without a sign. The last 30 days
+/// that those can hold, in the year 2106, are taken as that.
+inline constexpr std::int64_t kNegativeIn32Bits = 0x1'0000'0000 - kRelativeSecondsAtMost;
+
+/// What an exptime is reckoned from.
+struct Moment {
+  Moment(std::uint64_t steady_us, const runtime::Clock& at) noexcept : now_us(steady_us), clock(at) {}
+  explicit Moment(runtime::Worker& worker) noexcept : Moment(worker.now_us(), worker.runtime().clock()) {}
+
+  std::uint64_t now_us;         ///< steady
+  const runtime::Clock& clock;  ///< knows the wall's, which only absolute times ask for
+};
+
+/// Seconds of the steady time at which an item expires, 0 for never. Past times give 1: long ago. Far ones
+/// are cut to the last second that 32 bits hold (the year 2106).
+[[nodiscard]] inline std::uint32_t expiry_from(std::int64_t exptime, const Moment& moment) noexcept {
+  if (exptime == 0) {
+    return 0;
+  }
+  if (exptime < 0 || (exptime >= kNegativeIn32Bits && exptime <= 0xFFFF'FFFF)) {
+    return 1;
+  }
+  constexpr std::int64_t kLast = 0xFFFF'FFFF;
+  constexpr std::int64_t kFarthest = 4 * kLast;  // beyond this no clock makes a difference
+  const auto now = static_cast<std::int64_t>(moment.now_us / kUsPerSecond);
+  const std::int64_t at = exptime <= kRelativeSecondsAtMost
+                              ? now + exptime
+                              : std::min(exptime, kFarthest) - moment.clock.wall_ahead_s();
+  return at <= now ? 1 : static_cast<std::uint32_t>(std::min(at, kLast));
+}
+
+[[nodiscard]] constexpr bool is_expired(std::uint32_t expiry, std::uint64_t now_us) noexcept {
+  return expiry != 0 && expiry <= now_us / kUsPerSecond;
+}
+
+}  // namespace mxkv::server

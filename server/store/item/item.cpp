@@ -1,0 +1,74 @@
+#include "server/store/item/item.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "server/store/worker_context.hpp"
+
+namespace mxkv::server {
+
+Item::Item(const Shape& shape, Word state) noexcept
+    : word_(state | static_cast<Word>(shape.key.size()) |
+            (shape.large() ? 0U : static_cast<Word>(shape.value_bytes) << kValueShift)) {
+  char* out = reinterpret_cast<char*>(this) + kOptionalOffset;
+  if ((state & kHasFlags) != 0) {
+    std::memcpy(out, &shape.flags, sizeof shape.flags);
+    out += sizeof shape.flags;
+  }
+  if ((state & kHasExpiry) != 0) {
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.PlacementNew): create() allocates what follows the item, too
+    new (out) std::atomic<std::uint32_t>(shape.expiry);
+    out += sizeof(std::uint32_t);
+  }
+  if ((state & kHasUnique) != 0) {
+    std::memcpy(out, &shape.unique, sizeof shape.unique);
+    out += sizeof shape.unique;
+  }
+  std::memcpy(out, shape.key.data(), shape.key.size());
+  if (shape.large()) {
+    set_list(nullptr);
+  }
+}
+
+namespace {
+/// The next item is likely as long: its block comes into the cache while this one is filled.
+void prefetch_next(const runtime::ValueHeap& items, std::size_t bytes) noexcept {
+  constexpr std::size_t kMostLines = 4;
+  if (const auto* line = static_cast<const std::byte*>(items.next_block(bytes))) {
+    const std::size_t lines = std::min(kMostLines, bytes / runtime::kCacheLineBytes + 1);
+    for (std::size_t i = 0; i < lines; ++i) {
+      runtime::prefetch_read(line + i * runtime::kCacheLineBytes);
+    }
+  }
+}
+}  // namespace
+
+Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
+  const Word state =
+      (shape.flags != 0 ? kHasFlags : 0U) | (shape.expiry != 0 || shape.expiry_field ? kHasExpiry : 0U) |
+      (shape.large() ? kLarge : 0U) | (shape.unique_field ? kHasUnique : 0U) | shape.marks << kMarkShift;
+  std::size_t bytes = key_offset(state) + shape.key.size();
+  bytes = shape.large() ? ((bytes + 7) & ~std::size_t{7}) + sizeof(ChunkList*) : bytes + shape.value_bytes;
+  void* memory = worker.items().allocate(bytes);
+  prefetch_next(worker.items(), bytes);
+  return memory == nullptr ? nullptr : new (memory) Item(shape, state);
+}
+
+void Item::destroy(runtime::Worker& worker, Item* item) noexcept {
+  if (item->large()) {
+    if (ChunkList* list = item->list()) {
+      ChunkList::drop(worker, list);
+    }
+  }
+  worker.items().release(item);
+}
+
+void ItemRecord::release(runtime::Worker& worker, std::uint64_t word) noexcept {
+  Item* gone = item(word);
+  auto& counters = worker.local<WorkerContext>().counters;
+  counters.count(counter::items_removed);
+  counters.count(counter::bytes_removed, gone->memory_bytes());
+  Item::destroy(worker, gone);
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,278 @@
+// An item: key, value and what memcached keeps with them, in one block of the item heap.
+//
+//   0             8                               12        16         20         28
+//   +-------------+-------------------------------+---------+----------+----------+-----+---------------------+
+//   | access, cas | lengths and state             | [flags] | [expiry] | [unique] | key | value, or pointer |
+//   | u11, u53    | key u8, value u14, state u10  | u32     | atomic   | u64      |     | to ChunkList |
+//   +-------------+-------------------------------+---------+----------+----------+-----+---------------------+
+//
+// Flags, expiry and a unique that the client chose are there only if the state says so: most items have none.
+// The pointer is 8-byte aligned. Key, value and cas never change once the item is in the tree: an update
+// swaps the leaf's pointer. The expiry may be changed under the leaf's latch (touch), and so may the mark
+// that says that a client won the item; readers note their access. Architecture section 5.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "runtime/scheduler/worker.hpp"
+#include "server/store/item/chunk_list.hpp"
+
+namespace mxkv::server {
+
+/// Longest value that sits in the item itself.
+inline constexpr std::size_t kInlineValueBytes = 8192;
+
+class Item {
+ public:
+  static constexpr std::size_t kMostBeforeKey = 20;  ///< but for a unique of a client's
+
+  /// What meta commands keep with an item.
+  enum mark : std::uint32_t {
+    kStale = 1,   ///< X: invalidated, waiting for a new value
+    kWon = 2,     ///< Z: a client was told that the new value is its to make
+    kBinary = 4,  ///< the key was sent in base64
+  };
+
+  /// What an item to be made looks like.
+  struct Shape {
+    std::string_view key;
+    std::uint64_t value_bytes = 0;
+    std::uint32_t flags = 0;
+    std::uint32_t expiry = 0;   ///< unix seconds; 0: never
+    bool expiry_field = false;  ///< make room for an expiry even if it is 0
+    std::uint32_t marks = 0;
+    bool unique_field = false;  ///< the client chooses the unique
+    std::uint64_t unique = 0;
+    [[nodiscard]] bool large() const noexcept { return value_bytes > kInlineValueBytes; }
+  };
+
+  /// Makes an item whose value is still to be filled in; null: out of memory. A large one has no list yet.
+  [[nodiscard]] static Item* create(runtime::Worker& worker, const Shape& shape) noexcept;
+  /// Frees an item that is in no tree, with its reference on a large value. Any worker.
+  static void destroy(runtime::Worker& worker, Item* item) noexcept;
+
+  /// Orders the versions of a key; microseconds of the time of its commit, or a little later.
+  [[nodiscard]] std::uint64_t cas() const noexcept {
+    return (std::uint64_t{high_.load(std::memory_order_relaxed) & kHighCas} << 32U) | low_cas_;
+  }
+  /// Below 2^53. Before the item is in the tree.
+  void set_cas(std::uint64_t cas) noexcept {
+    low_cas_ = static_cast<std::uint32_t>(cas);
+    high_.store((high_.load(std::memory_order_relaxed) & ~kHighCas) | static_cast<std::uint32_t>(cas >> 32U),
+                std::memory_order_relaxed);
+  }
+  /// The version, and when it was read last, of another item of the same value. Before this one is in the
+  /// tree.
+  void take_version(const Item& other) noexcept {
+    low_cas_ = other.low_cas_;
+    high_.store(other.high_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  /// Counts as read if another item does, then as if just now. Before this one is in the tree.
+  void take_access(const Item& other) noexcept {
+    const std::uint32_t stamp = other.accessed() ? 1U : 0U;
+    high_.store((high_.load(std::memory_order_relaxed) & kHighCas) | stamp << kAccessShift,
+                std::memory_order_relaxed);
+  }
+  /// What clients compare: the cas, unless one chose another number.
+  [[nodiscard]] std::uint64_t unique() const noexcept {
+    if (!has_unique_field()) [[likely]] {
+      return cas();
+    }
+    std::uint64_t unique = 0;
+    std::memcpy(&unique, bytes() + unique_offset(word()), sizeof unique);
+    return unique;
+  }
+  [[nodiscard]] bool has_unique_field() const noexcept { return has(word(), kHasUnique); }
+
+  /// A client read the item. Any reader, at any time; stores only if it tells anything new.
+  void note_access(std::uint64_t now_us) noexcept {
+    const std::uint32_t high = high_.load(std::memory_order_relaxed);
+    const std::uint32_t stamp = access_stamp_for(now_us, cas());
+    if (high >> kAccessShift != stamp) {
+      high_.store((high & kHighCas) | stamp << kAccessShift, std::memory_order_relaxed);
+    }
+  }
+  /// Whether any client has read it.
+  [[nodiscard]] bool accessed() const noexcept {
+    return high_.load(std::memory_order_relaxed) >> kAccessShift != 0;
+  }
+  /// When it was read last, or made (unix microseconds), to 1 % of its age then; ages end at 48 days.
+  [[nodiscard]] std::uint64_t last_access_us() const noexcept {
+    return cas() + age_us_of(high_.load(std::memory_order_relaxed) >> kAccessShift);
+  }
+
+  [[nodiscard]] std::uint32_t marks() const noexcept { return word() >> kMarkShift & kAllMarks; }
+  [[nodiscard]] bool marked(mark which) const noexcept { return (marks() & which) != 0; }
+  /// Under the leaf's latch, or before the item is in the tree.
+  void set_mark(mark which) noexcept {
+    word_.store(word() | Word{which} << kMarkShift, std::memory_order_relaxed);
+  }
+
+  /// Lengths and state loaded once, for who asks for several parts. Refers to the item.
+  class View {
+   public:
+    explicit View(const Item& item) noexcept : item_(&item), word_(item.word()) {}
+    [[nodiscard]] const Item& item() const noexcept { return *item_; }
+    [[nodiscard]] std::string_view key() const noexcept {
+      return {item_->bytes() + key_offset(word_), key_bytes(word_)};
+    }
+    [[nodiscard]] std::uint32_t flags() const noexcept {
+      return has(word_, kHasFlags) ? item_->load32(kOptionalOffset) : 0;
+    }
+    /// Unix seconds; 0: never. Relaxed: a touch may change it at any time.
+    [[nodiscard]] std::uint32_t expiry() const noexcept {
+      return has(word_, kHasExpiry) ? item_->expiry_word(word_).load(std::memory_order_relaxed) : 0;
+    }
+    [[nodiscard]] bool large() const noexcept { return has(word_, kLarge); }
+    /// The value of an item that is not large.
+    [[nodiscard]] std::string_view value() const noexcept {
+      return {item_->bytes() + value_offset(word_), inline_bytes(word_)};
+    }
+    [[nodiscard]] std::uint64_t value_bytes() const noexcept {
+      return large() ? item_->list()->bytes() : inline_bytes(word_);
+    }
+
+   private:
+    const Item* item_;
+    std::uint32_t word_;
+  };
+
+  [[nodiscard]] std::string_view key() const noexcept { return View{*this}.key(); }
+  [[nodiscard]] std::uint32_t flags() const noexcept { return View{*this}.flags(); }
+  [[nodiscard]] bool has_expiry_field() const noexcept { return has(word(), kHasExpiry); }
+  [[nodiscard]] std::uint32_t expiry() const noexcept { return View{*this}.expiry(); }
+  /// Under the leaf's latch; the item must have the field.
+  void store_expiry(std::uint32_t seconds) noexcept {
+    expiry_word(word()).store(seconds, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool large() const noexcept { return has(word(), kLarge); }
+  [[nodiscard]] std::uint64_t value_bytes() const noexcept { return View{*this}.value_bytes(); }
+  [[nodiscard]] std::string_view value() const noexcept { return View{*this}.value(); }
+  [[nodiscard]] char* value_begin() noexcept { return reinterpret_cast<char*>(this) + value_offset(word()); }
+  /// The value of a large item; null while it is being built.
+  [[nodiscard]] ChunkList* list() const noexcept {
+    ChunkList* list = nullptr;
+    std::memcpy(&list, bytes() + value_offset(word()), sizeof list);
+    return list;
+  }
+  void set_list(ChunkList* list) noexcept { std::memcpy(value_begin(), &list, sizeof list); }
+
+  /// Bytes of the item's own block.
+  [[nodiscard]] std::size_t block_bytes() const noexcept {
+    const Word word = this->word();
+    return value_offset(word) + (has(word, kLarge) ? sizeof(ChunkList*) : inline_bytes(word));
+  }
+  /// Bytes of memory that go when the item goes.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    return block_bytes() + (large() && list() != nullptr ? list()->memory_bytes() : 0);
+  }
+
+ private:
+  /// Lengths and state, as loaded.
+  using Word = std::uint32_t;
+  static constexpr unsigned kValueShift = 8;
+  static constexpr unsigned kStateShift = 22;
+  static constexpr Word kHasFlags = Word{1} << kStateShift;
+  static constexpr Word kHasExpiry = Word{2} << kStateShift;
+  static constexpr Word kLarge = Word{4} << kStateShift;
+  static constexpr Word kHasUnique = Word{8} << kStateShift;
+  static constexpr unsigned kMarkShift = kStateShift + 4;
+  static constexpr std::uint32_t kAllMarks = 7;
+  static constexpr std::size_t kOptionalOffset = 12;
+  static constexpr unsigned kAccessShift = 21;  ///< in high_, above the cas' upper bits
+  static constexpr std::uint32_t kHighCas = (std::uint32_t{1} << kAccessShift) - 1;
+  static_assert(kInlineValueBytes < 1U << (kStateShift - kValueShift));
+
+  Item(const Shape& shape, Word state) noexcept;
+
+  [[nodiscard]] const char* bytes() const noexcept { return reinterpret_cast<const char*>(this); }
+  [[nodiscard]] Word word() const noexcept { return word_.load(std::memory_order_relaxed); }
+  [[nodiscard]] static bool has(Word word, Word bit) noexcept { return (word & bit) != 0; }
+  [[nodiscard]] static std::size_t key_bytes(Word word) noexcept { return word & 0xFFU; }
+  [[nodiscard]] static std::size_t inline_bytes(Word word) noexcept {
+    return (word >> kValueShift) & ((1U << (kStateShift - kValueShift)) - 1);
+  }
+  // A field's bit, moved to where it counts the field's bytes.
+  [[nodiscard]] static std::size_t expiry_offset(Word word) noexcept {
+    return kOptionalOffset + ((word >> (kStateShift - 2)) & 4U);
+  }
+  [[nodiscard]] static std::size_t unique_offset(Word word) noexcept {
+    return expiry_offset(word) + ((word >> (kStateShift - 1)) & 4U);
+  }
+  [[nodiscard]] static std::size_t key_offset(Word word) noexcept {
+    return unique_offset(word) + ((word >> kStateShift) & 8U);
+  }
+  [[nodiscard]] static std::size_t value_offset(Word word) noexcept {
+    const std::size_t end = key_offset(word) + key_bytes(word);
+    return has(word, kLarge) ? (end + 7) & ~std::size_t{7} : end;
+  }
+  [[nodiscard]] std::uint32_t load32(std::size_t offset) const noexcept {
+    std::uint32_t loaded = 0;
+    std::memcpy(&loaded, bytes() + offset, sizeof loaded);
+    return loaded;
+  }
+  [[nodiscard]] std::atomic<std::uint32_t>& expiry_word(Word word) const noexcept {
+    return *reinterpret_cast<std::atomic<std::uint32_t>*>(const_cast<char*>(bytes()) + expiry_offset(word));
+  }
+
+  /// The age at an access in 11 bits: seconds (of 2^20 us) plus one, of which the first eight binary digits
+  /// count. 0: never.
+  [[nodiscard]] static std::uint32_t access_stamp_for(std::uint64_t now_us, std::uint64_t made_us) noexcept {
+    const std::uint64_t age = now_us > made_us ? ((now_us - made_us) >> 20U) + 1 : 1;
+    if (age < 256) [[likely]] {
+      return static_cast<std::uint32_t>(age);
+    }
+    const auto dropped = static_cast<unsigned>(std::bit_width(age)) - 8;
+    return dropped > 14 ? 2047 : static_cast<std::uint32_t>((dropped << 7U) + (age >> dropped));
+  }
+  [[nodiscard]] static std::uint64_t age_us_of(std::uint32_t stamp) noexcept {
+    const unsigned dropped = stamp < 256 ? 0 : (stamp >> 7U) - 1;
+    const std::uint64_t age = std::uint64_t{stamp - (dropped << 7U)} << dropped;
+    return age == 0 ? 0 : (age - 1) << 20U;
+  }
+
+  std::uint32_t low_cas_ = 0;           ///< lower half of the cas, in two words so that there is no padding
+  std::atomic<std::uint32_t> high_{0};  ///< access stamp and upper bits of the cas
+  std::atomic<Word> word_;
+};
+static_assert(sizeof(Item) == 12);
+
+/// What the index knows of items: a leaf's value word is the item's address, with the number of cache lines
+/// that a reader will touch in the upper 16 bits.
+struct ItemRecord {
+  /// Lines beyond this are left to the hardware's own prefetching.
+  static constexpr std::uint64_t kMaxLines = 16;
+
+  [[nodiscard]] static std::uint64_t word(const Item* item) noexcept {
+    const auto address = reinterpret_cast<std::uint64_t>(item);
+    const std::uint64_t lines =
+        (address % runtime::kCacheLineBytes + item->block_bytes() + runtime::kCacheLineBytes - 1) /
+        runtime::kCacheLineBytes;
+    return address | ((lines < kMaxLines ? lines : kMaxLines) << 48U);
+  }
+  [[nodiscard]] static Item* item(std::uint64_t word) noexcept {
+    return reinterpret_cast<Item*>(word & ((std::uint64_t{1} << 48U) - 1));
+  }
+  [[nodiscard]] static std::string_view key(std::uint64_t word) noexcept { return item(word)->key(); }
+  /// The line-aligned address to prefetch from.
+  [[nodiscard]] static const void* address(std::uint64_t word) noexcept {
+    return reinterpret_cast<const void*>(word & ((std::uint64_t{1} << 48U) - runtime::kCacheLineBytes));
+  }
+  [[nodiscard]] static unsigned lines(std::uint64_t word) noexcept {
+    return static_cast<unsigned>(word >> 48U);
+  }
+  /// As lines(), of the part up to the end of a key of this length.
+  [[nodiscard]] static unsigned key_lines(std::uint64_t word, std::size_t key_bytes) noexcept {
+    const std::uint64_t end = word % runtime::kCacheLineBytes + Item::kMostBeforeKey + key_bytes;
+    return static_cast<unsigned>((end + runtime::kCacheLineBytes - 1) / runtime::kCacheLineBytes);
+  }
+  /// Frees an item of a tree that is being taken apart.
+  static void release(runtime::Worker& worker, std::uint64_t word) noexcept;
+};
+
+}  // namespace mxkv::server

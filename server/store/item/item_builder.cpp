@@ -1,0 +1,117 @@
+#include "server/store/item/item_builder.hpp"
+
+#include <algorithm>
+
+#include "server/store/item/expiry.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+/// Smallest part of a value that a chunk is taken for when no larger one is to be had.
+constexpr std::size_t kLeastChunkBytes = std::size_t{16} << 10U;
+
+/// What ms says beyond the classic commands. A value that is appended makes an item only with N.
+void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, const Moment& moment) noexcept {
+  if (flags.mode == 'A' || flags.mode == 'P') {
+    shape.expiry = expiry_from(flags.vivify_exptime, moment);
+  }
+  shape.marks = flags.binary_key ? std::uint32_t{Item::kBinary} : 0U;
+  shape.unique_field = flags.has_unique;
+  shape.unique = flags.unique;
+}
+
+}  // namespace
+
+ItemBuilder ItemBuilder::begin(runtime::Worker& worker, const protocol::Request& request) {
+  ItemBuilder builder;
+  builder.op_ = request.op;
+  builder.value_bytes_ = request.value_bytes;
+  builder.cas_unique_ = request.cas_unique;
+  Item::Shape shape{.key = request.key,
+                    .value_bytes = request.value_bytes,
+                    .flags = request.flags,
+                    .expiry = expiry_from(request.exptime, Moment{worker})};
+  if (request.op == protocol::verb::meta_set) {
+    builder.meta_ = request.meta;
+    shape_for_meta(shape, request.meta, Moment{worker});
+  }
+  builder.item_ = Item::create(worker, shape);
+  if (builder.item_ == nullptr && worker.retired_objects() > 0) {
+    worker.reclaim_now();
+    builder.item_ = Item::create(worker, shape);
+  }
+  if (builder.item_ != nullptr && shape.large()) {
+    ChunkList* list = ChunkList::create(worker, 4);
+    if (list == nullptr) {
+      builder.abandon(worker);
+    } else {
+      builder.item_->set_list(list);
+    }
+  }
+  return builder;
+}
+
+std::size_t ItemBuilder::append(runtime::Worker& worker, const char* data, std::size_t bytes) {
+  if (!item_->large()) {
+    std::copy_n(data, bytes, item_->value_begin() + filled_);  // of no bytes at nullptr, too
+    filled_ += bytes;
+    return bytes;
+  }
+  std::size_t taken = 0;
+  while (taken < bytes) {
+    const std::span<char> room = space(worker);
+    if (room.empty()) {
+      break;
+    }
+    const std::size_t n = std::min(room.size(), bytes - taken);
+    std::memcpy(room.data(), data + taken, n);
+    advance(n);
+    taken += n;
+  }
+  return taken;
+}
+
+std::span<char> ItemBuilder::space(runtime::Worker& worker) {
+  if (item_ == nullptr || missing() == 0) {
+    return {};
+  }
+  if (!item_->large()) {
+    return {item_->value_begin() + filled_, static_cast<std::size_t>(missing())};
+  }
+  if (item_->list()->space().empty() && !grow(worker)) {
+    return {};
+  }
+  return item_->list()->space();
+}
+
+// In full memory there are long runs of free spans least of all.
+bool ItemBuilder::grow(runtime::Worker& worker) {
+  ChunkList* list = item_->list();
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(missing(), Chunk::kMaxBytes));
+  bool grown = false;
+  for (std::size_t bytes = wanted; !grown && (bytes == wanted || bytes >= kLeastChunkBytes); bytes /= 2) {
+    grown = ChunkList::grow(worker, list, bytes);
+  }
+  if (!grown && worker.retired_objects() > 0) {
+    worker.reclaim_now();
+    grown = ChunkList::grow(worker, list, std::min(wanted, kLeastChunkBytes));
+  }
+  item_->set_list(list);
+  return grown;
+}
+
+void ItemBuilder::advance(std::size_t bytes) noexcept {
+  filled_ += bytes;
+  if (item_->large()) {
+    item_->list()->fill(bytes);
+  }
+}
+
+void ItemBuilder::abandon(runtime::Worker& worker) noexcept {
+  if (item_ != nullptr) {
+    Item::destroy(worker, std::exchange(item_, nullptr));
+  }
+}
+
+}  // namespace mxkv::server

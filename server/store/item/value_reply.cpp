@@ -1,0 +1,48 @@
+#include "server/store/item/value_reply.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+constexpr std::string_view kCrLfEnd = "\r\nEND\r\n";
+
+void release_list(void* context, void* object) noexcept {
+  ChunkList::drop_by_reply(*static_cast<runtime::Worker*>(context), static_cast<ChunkList*>(object));
+}
+
+std::string_view piece_of_list(const void* object, std::uint32_t index) noexcept {
+  const Chunk& chunk = *static_cast<const ChunkList*>(object)->pieces()[index];
+  return {chunk.data(), chunk.bytes};
+}
+
+}  // namespace
+
+void write_large_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view key, const Item::View& item,
+                       ReplyForm form, runtime::Worker& worker) {
+  const std::uint64_t unique = item.item().unique();
+  char* header = queue.reserve(ticket, kAroundValue);
+  queue.commit(ticket, protocol::write_value_header(header, key, item.flags(), item.value_bytes(),
+                                                    form.with_cas ? &unique : nullptr));
+  write_data(queue, ticket, item.item(), form.end_line ? kCrLfEnd : protocol::kCrLf, worker);
+}
+
+void write_data(ReplyQueue& queue, std::uint32_t ticket, const Item& item, std::string_view end,
+                runtime::Worker& worker) {
+  if (item.large()) {
+    ChunkList* list = item.list();
+    list->reference_by_reply();
+    queue.append_pieces(ticket, list->bytes(), OwnerRef{list, &worker, &release_list, &piece_of_list});
+  } else {
+    queue.append(ticket, item.value());
+  }
+  queue.append(ticket, end);
+}
+
+void write_miss(ReplyQueue& queue, std::uint32_t ticket, ReplyForm form) {
+  if (form.end_line) {
+    char* out = queue.reserve(ticket, protocol::kEnd.size());
+    queue.commit(ticket, protocol::write_text(out, protocol::kEnd));
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,52 @@
+// How an item goes to a client: small values are copied into the reply, large ones sent from their chunks.
+#pragma once
+
+#include "protocol/reply.hpp"
+#include "server/reply/reply_queue.hpp"
+#include "server/store/item/item.hpp"
+
+namespace mxkv::server {
+
+/// What a retrieval prints.
+struct ReplyForm {
+  bool with_cas = false;
+  bool end_line = false;  ///< END follows: a retrieval of one key is one reply
+};
+
+/// Most bytes of a reply around an inline value, or around a large one.
+inline constexpr std::size_t kAroundValue =
+    protocol::kMaxHeaderBytes + protocol::kCrLf.size() + protocol::kEnd.size();
+
+/// VALUE line, data and, if asked for, END of an item that is not large. Needs kAroundValue more than the
+/// value has.
+[[gnu::always_inline]] inline char* write_inline_value(char* out, std::string_view key,
+                                                       const Item::View& item, ReplyForm form) noexcept {
+  const std::string_view value = item.value();
+  const std::uint64_t unique = form.with_cas ? item.item().unique() : 0;
+  out = protocol::write_value_header(out, key, item.flags(), value.size(), form.with_cas ? &unique : nullptr);
+  out = protocol::write_text(protocol::write_short_text(out, value), protocol::kCrLf);
+  return form.end_line ? protocol::write_text(out, protocol::kEnd) : out;
+}
+
+/// write_value() of a large item.
+void write_large_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view key, const Item::View& item,
+                       ReplyForm form, runtime::Worker& worker);
+/// Writes an item of any kind. It must be safe to read; the ticket stays open. `key`: its own, or that
+/// encoded.
+[[gnu::always_inline]] inline void write_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view key,
+                                               const Item::View& item, ReplyForm form,
+                                               runtime::Worker& worker) {
+  if (item.large()) [[unlikely]] {
+    write_large_value(queue, ticket, key, item, form, worker);
+    return;
+  }
+  char* const out = queue.reserve(ticket, kAroundValue + item.value().size());
+  queue.commit(ticket, write_inline_value(out, key, item, form));
+}
+/// Writes the value of an item of any kind, and `end` behind it.
+void write_data(ReplyQueue& queue, std::uint32_t ticket, const Item& item, std::string_view end,
+                runtime::Worker& worker);
+/// Writes what a miss answers: END or nothing.
+void write_miss(ReplyQueue& queue, std::uint32_t ticket, ReplyForm form);
+
+}  // namespace mxkv::server

@@ -1,0 +1,62 @@
+#include "server/store/locks/range_locks.hpp"
+
+namespace mxkv::server {
+
+using runtime::step;
+
+bool RangeLock::close_slots() {
+  for (; slots().first + next_ <= slots().last; ++next_) {
+    const std::uint32_t slot = slots().first + next_;
+    if (user_->touches(*holder_, slot, locks_->slots) && !locks_->gate.close(slot, *this)) {
+      return false;
+    }
+  }
+  runtime::SlotGate::closed();
+  return true;
+}
+
+// The map is as it was: it changes only when all slots are held.
+void RangeLock::open_slots(runtime::Worker& worker) {
+  for (std::uint32_t slot = slots().first; slot <= slots().last; ++slot) {
+    if (user_->touches(*holder_, slot, locks_->slots)) {
+      locks_->gate.open(slot, worker);
+    }
+  }
+}
+
+step RangeLock::run(runtime::Worker& worker) {
+  switch (stage_) {
+    case stage::closing:
+      if (!close_slots()) {
+        return step::parked;  // somebody else's already
+      }
+      stage_ = stage::held;
+      if (worker.id() != home_) {
+        annotate(home_);
+        return step::again;
+      }
+      [[fallthrough]];
+    case stage::held:
+      stage_ = stage::begun;  // from now on the holder's
+      user_->begin(*holder_, *this, worker);
+      return step::parked;
+    case stage::begun:
+      break;
+    case stage::releasing:
+      open_slots(worker);
+      user_->released(*holder_, worker);
+      toggle().finished(*this, worker);
+      return step::done;
+  }
+  return step::done;
+}
+
+void RangeLock::discard(runtime::Worker& worker) {
+  if (stage_ == stage::releasing) {
+    user_->released(*holder_, worker);
+  } else if (stage_ != stage::begun) {
+    holder_->task_class().discard(*holder_, worker);
+  }
+}
+
+}  // namespace mxkv::server

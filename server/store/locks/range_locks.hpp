@@ -1,0 +1,140 @@
+// What operations on many keys take so that each is atomic: Toggle orders them among themselves, the gate
+// holds writes of single keys off what one of them holds (architecture section 8; [To]).
+//
+// A RangeLock is the operation in Toggle's eyes; what is to be done under it is a task of its own, its holder.
+// When the lock has all slots of its holder and has closed them, it begins the holder on its home worker; the
+// holder gives the lock back when it has ended. Nobody blocks meanwhile, and who waits holds keys only.
+#pragma once
+
+#include <utility>
+
+#include "runtime/hierarchy/gate.hpp"
+#include "runtime/hierarchy/toggle.hpp"
+#include "server/store/locks/key_partition.hpp"
+
+namespace mxkv::server {
+
+/// One a store. Thread-safety: any worker.
+struct RangeLocks {
+  RangeLocks(runtime::Runtime& runtime, const runtime::ToggleOptions& options)
+      : toggle(runtime, options), gate(toggle.slots()), slots(runtime, toggle.slots()) {}
+
+  /// Whether a write of `key` has to wait. To be asked under the latch of its leaf.
+  [[nodiscard]] bool holds_off(std::string_view key) const noexcept {
+    return !gate.all_open() && !gate.is_open(slots.slot_of(key));
+  }
+
+  runtime::Toggle toggle;
+  runtime::SlotGate gate;
+  KeyPartition slots;
+};
+
+/// A single write's place at the gate: the slot that it waits for, or was admitted to. Thread-safety: whoever
+/// runs the write.
+class GatePass {
+ public:
+  [[nodiscard]] bool held() const noexcept { return slot_ != kNone; }
+  [[nodiscard]] bool is_for(std::uint32_t slot) const noexcept { return slot == slot_; }
+  /// Parks `task`, which holds no latch and no pin; it has the pass when it runs again. False: the slot is
+  /// open, and it goes on as one that was never refused.
+  [[nodiscard]] bool await(RangeLocks& locks, std::uint32_t slot, runtime::MxTask& task) noexcept {
+    slot_ = static_cast<std::uint16_t>(slot);
+    if (locks.gate.park(slot, task)) {
+      return true;  // somebody else's already, and this pass with it
+    }
+    slot_ = kNone;
+    return false;
+  }
+  /// It has written, or will not yet; nothing without a pass.
+  void leave(RangeLocks& locks, runtime::Worker& worker) noexcept {
+    if (held()) [[unlikely]] {
+      locks.gate.leave(std::exchange(slot_, kNone), worker);
+    }
+  }
+
+ private:
+  static constexpr std::uint16_t kNone = 0xFFFF;
+  std::uint16_t slot_ = kNone;
+};
+
+class RangeLock final : public runtime::ToggleTask<RangeLock> {
+ public:
+  static constexpr const char* kName = "lock of keys";
+
+  /// `Holder` gives
+  ///   SlotInterval held_slots(const KeyPartition&) const     by the map of now
+  ///   bool only_reads() const
+  ///   void begin(RangeLock&, Worker&)                      on its home worker, when it holds them
+  /// and, if it leaves out some of the slots between the first and the last
+  ///   bool touches(slot, const KeyPartition&) const          whether it is to be closed
+  ///   void released(Worker&)                             all are open again: the holder must be there so
+  ///   long
+  /// If the lock is discarded before that, the holder is, too; afterwards the holder discards the lock.
+  template <class Holder>
+  [[nodiscard]] static RangeLock* create(runtime::Worker& worker, RangeLocks& locks, Holder& holder,
+                                         runtime::WorkerId home) {
+    return worker.create<RangeLock>(locks, holder, home, kUser<Holder>);
+  }
+
+  /// By the holder, once, when it has ended.
+  void release(runtime::Worker& worker) noexcept {
+    stage_ = stage::releasing;
+    annotate(runtime::WorkerId{runtime::Annotations::kAnyWorker});
+    worker.spawn(this);
+  }
+
+  // --- For Toggle ---
+  [[nodiscard]] runtime::SlotInterval place() const { return user_->slots(*holder_, locks_->slots); }
+  [[nodiscard]] bool shared() const noexcept { return user_->only_reads(*holder_); }
+  runtime::step run(runtime::Worker& worker);
+  void discard(runtime::Worker& worker);
+
+ private:
+  enum class stage : std::uint8_t { closing, held, begun, releasing };
+  /// The holder's functions.
+  struct User {
+    runtime::SlotInterval (*slots)(const runtime::MxTask& holder, const KeyPartition& slots);
+    bool (*touches)(const runtime::MxTask& holder, std::uint32_t slot, const KeyPartition& slots);
+    bool (*only_reads)(const runtime::MxTask& holder);
+    void (*begin)(runtime::MxTask& holder, RangeLock& lock, runtime::Worker& worker);
+    void (*released)(runtime::MxTask& holder, runtime::Worker& worker);
+  };
+  template <class Holder>
+  static constexpr User kUser{
+      [](const runtime::MxTask& holder, const KeyPartition& slots) {
+        return static_cast<const Holder&>(holder).held_slots(slots);
+      },
+      []([[maybe_unused]] const runtime::MxTask& holder, [[maybe_unused]] std::uint32_t slot,
+         [[maybe_unused]] const KeyPartition& slots) {
+        if constexpr (requires(const Holder& typed) { typed.touches(slot, slots); }) {
+          return static_cast<const Holder&>(holder).touches(slot, slots);
+        } else {
+          return true;  // the holder may be gone
+        }
+      },
+      [](const runtime::MxTask& holder) { return static_cast<const Holder&>(holder).only_reads(); },
+      [](runtime::MxTask& holder, RangeLock& lock, runtime::Worker& worker) {
+        static_cast<Holder&>(holder).begin(lock, worker);
+      },
+      []([[maybe_unused]] runtime::MxTask& holder, [[maybe_unused]] runtime::Worker& worker) {
+        if constexpr (requires(Holder& typed) { typed.released(worker); }) {
+          static_cast<Holder&>(holder).released(worker);
+        }
+      }};
+
+  friend class runtime::Worker;  // makes it
+  RangeLock(const runtime::TaskClass* task_class, RangeLocks& locks, runtime::MxTask& holder,
+            runtime::WorkerId home, const User& user) noexcept
+      : ToggleTask(task_class, locks.toggle), locks_(&locks), holder_(&holder), user_(&user), home_(home) {}
+  [[nodiscard]] bool close_slots();
+  void open_slots(runtime::Worker& worker);
+
+  RangeLocks* locks_;
+  runtime::MxTask* holder_;
+  const User* user_;
+  std::uint32_t next_ = 0;  ///< slot to close, from the first of slots()
+  runtime::WorkerId home_;
+  stage stage_ = stage::closing;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,66 @@
+// Draws the map of keys to slots anew: so that each slot holds about as many items as any other.
+//
+// Random walks to leaves (index/sample_task.hpp) find keys, each with the weight of what it stands for; the
+// separators are where equal parts of the weight end. Nothing stops meanwhile. Then the map is replaced by an
+// operation that holds all keys; what waits in Toggle is placed by the new one.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "index/sample_task.hpp"
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/store_task.hpp"
+
+namespace mxkv::server {
+
+/// Keys that were found, with their weights. Plain.
+class SlotSamples {
+ public:
+  void add(std::string_view key, double weight) { samples_.emplace_back(key, weight); }
+  [[nodiscard]] std::size_t count() const noexcept { return samples_.size(); }
+  /// A map of at most `most` slots.
+  [[nodiscard]] std::unique_ptr<KeyPartition::Map> draw(std::uint32_t most);
+
+ private:
+  std::vector<std::pair<std::string, double>> samples_;
+};
+
+class RepartitionTask final : public index::SampleTask<RepartitionTask, ItemTraits> {
+ public:
+  static constexpr const char* kName = "draw slots";
+  /// Walks for each slot that there may be.
+  static constexpr std::size_t kWalksPerSlot = 8;
+
+  /// Over about `items` items; `drawing` is false again when it is through.
+  RepartitionTask(const runtime::TaskClass* task_class, ItemTree& tree, RangeLocks& locks,
+                  std::atomic<bool>& drawing, std::uint64_t items, std::uint64_t seed)
+      : SampleTask(task_class, tree, seed), locks_(&locks), drawing_(&drawing), items_(items) {
+    samples_ = new SlotSamples;
+  }
+
+  // --- For SampleTask ---
+  [[nodiscard]] static std::string_view key() noexcept { return {}; }
+  [[nodiscard]] static bool ends_before(std::string_view /*key*/) noexcept { return false; }
+  bool walked(const index::Entries& leaf, double weight, bool whole, runtime::Worker& worker);
+  runtime::step finished(runtime::Worker& worker);
+  runtime::step resume_item(runtime::Worker& worker);
+  void discard(runtime::Worker& worker);
+
+  // --- For RangeLock ---
+  [[nodiscard]] static runtime::SlotInterval held_slots(const KeyPartition& slots) noexcept {
+    return slots.all();
+  }
+  [[nodiscard]] static bool only_reads() noexcept { return false; }
+  void begin(RangeLock& lock, runtime::Worker& worker);
+
+ private:
+  RangeLocks* locks_;
+  SlotSamples* samples_;
+  std::atomic<bool>* drawing_;
+  std::uint64_t items_;
+  std::size_t walks_ = 0;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,83 @@
+// get, gets: looks one key up and writes its VALUE to the client.
+#pragma once
+
+#include "server/reply/connection_table.hpp"
+#include "server/store/item/value_reply.hpp"
+#include "server/store/store_task.hpp"
+#include "server/store/upkeep/background_writes.hpp"
+#include "server/store/watch/watch_hub.hpp"
+
+namespace mxkv::server {
+
+class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
+  using Base = index::LookupTask<GetTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "get";
+
+  GetTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key, ReplyForm form,
+          const ReplyAddress& address) noexcept
+      : Base(task_class, tree),
+        address_(address),
+        form_(form),
+        key_bytes_(static_cast<std::uint8_t>(key.size())) {
+    TrailingKey::store(this, key);
+  }
+
+  [[nodiscard]] std::string_view key() const noexcept { return TrailingKey::load(this, key_bytes_); }
+
+  runtime::step on_found(std::uint64_t value, runtime::Worker& worker) {
+    auto& context = worker.local<WorkerContext>();
+    Item& found = *ItemRecord::item(value);
+    const Item::View item{found};
+    if (!Liveness{worker}(item)) [[unlikely]] {
+      context.counters.count(counter::get_expired);
+      start_expiry(worker, value);
+      return on_missing(worker);
+    }
+    ReplyQueue* const queue = context.replies->find(address_);
+    if (queue != nullptr && context.replies->waits_for_room(*queue, address_.ticket)) [[unlikely]] {
+      worker.repin(*this);
+      static_cast<void>(restart(false));
+      return runtime::step::later;
+    }
+    context.counters.count(counter::cmd_get);
+    context.counters.count(counter::get_hits);
+    found.note_access(worker.now_us());
+    if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
+      context.watch->fetched(worker, item.key(), true, item.value_bytes());
+    }
+    if (queue != nullptr) {
+      write_value(*queue, address_.ticket, item.key(), item, form_, worker);
+      queue->close(address_.ticket);
+    }
+    return ended(worker);
+  }
+
+  runtime::step on_missing(runtime::Worker& worker) {
+    auto& context = worker.local<WorkerContext>();
+    context.counters.count(counter::cmd_get);
+    context.counters.count(counter::get_misses);
+    if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
+      context.watch->fetched(worker, key(), false, 0);
+    }
+    if (ReplyQueue* queue = context.replies->find(address_)) {
+      write_miss(*queue, address_.ticket, form_);
+      queue->close(address_.ticket);
+    }
+    return ended(worker);
+  }
+
+ private:
+  runtime::step ended(runtime::Worker& worker) {
+    worker.unpin(*this);
+    worker.local<WorkerContext>().replies->finished(address_);
+    return runtime::step::done;
+  }
+
+  ReplyAddress address_;
+  ReplyForm form_;
+  std::uint8_t key_bytes_;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,47 @@
+// mg where it only reads, and me. What may change an item (T, N, and winning it) is a WriteTask's.
+#pragma once
+
+#include "protocol/reply.hpp"
+#include "server/reply/connection_table.hpp"
+#include "server/store/point/meta_reply.hpp"
+#include "server/store/point/write_task.hpp"
+
+namespace mxkv::server {
+
+class MetaGetTask final : public index::LookupTask<MetaGetTask, ItemTraits> {
+  using Base = index::LookupTask<MetaGetTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "meta get";
+
+  MetaGetTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key,
+              const protocol::MetaFlags& flags, bool debug, const ReplyAddress& address) noexcept
+      : Base(task_class, tree),
+        flags_(flags),
+        address_(address),
+        debug_(debug),
+        key_bytes_(static_cast<std::uint8_t>(key.size())) {
+    TrailingKey::store(this, key);
+  }
+
+  [[nodiscard]] std::string_view key() const noexcept { return TrailingKey::load(this, key_bytes_); }
+
+  runtime::step on_found(std::uint64_t value, runtime::Worker& worker);
+  runtime::step on_missing(runtime::Worker& worker);
+
+ private:
+  runtime::step ended(runtime::Worker& worker);
+  /// What the item is like, but for this command's own access if it waited before.
+  [[nodiscard]] MetaFindings findings_of(const Item& item) const noexcept;
+
+  std::uint64_t waited_for_ = 0;      ///< version that it waits to win, if `waits_`
+  std::uint64_t last_access_us_ = 0;  ///< of that version, before
+  protocol::MetaFlags flags_;
+  ReplyAddress address_;
+  bool debug_;
+  bool accessed_ = false;  ///< of that version, before
+  bool waits_ = false;
+  std::uint8_t key_bytes_;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,181 @@
+#include "server/store/point/meta_reply.hpp"
+
+#include "protocol/reply.hpp"
+#include "server/store/item/expiry.hpp"
+#include "server/store/item/value_reply.hpp"
+
+namespace mxkv::server {
+
+using protocol::meta_code;
+using protocol::write_number;
+using protocol::write_text;
+
+namespace {
+
+// Of the line: code, size, and each flag once with the longest token.
+constexpr std::size_t kMostBase64Bytes = 4 * ((protocol::kMaxKeyBytes + 2) / 3);
+static_assert(kMostMetaLineBytes >
+              kMostBase64Bytes + protocol::MetaFlags::kMostOpaqueBytes + std::size_t{10} * 24);
+
+std::string_view text_of(meta_code code) noexcept {
+  switch (code) {
+    case meta_code::value:
+      return "VA ";
+    case meta_code::done:
+      return "HD";
+    case meta_code::miss:
+      return "EN";
+    case meta_code::not_found:
+      return "NF";
+    case meta_code::not_stored:
+      return "NS";
+    case meta_code::exists:
+      return "EX";
+  }
+  return "";
+}
+
+char* write_key(char* out, std::string_view key, bool binary) noexcept {
+  return binary ? protocol::write_base64(out, key) : write_text(out, key);
+}
+
+/// Seconds that are left, "-1" for ever.
+char* write_ttl(char* out, std::uint32_t expiry, std::uint64_t now_us) noexcept {
+  if (expiry == 0) {
+    return write_text(out, "-1");
+  }
+  const std::uint64_t now = now_us / 1'000'000;
+  return write_number(out, expiry > now ? expiry - now : 0);
+}
+
+std::uint64_t seconds_since(std::uint64_t then_us, std::uint64_t now_us) noexcept {
+  return now_us > then_us ? (now_us - then_us) / 1'000'000 : 0;
+}
+
+/// The flags in the order sent: T and N change what a later t tells.
+char* write_flags(char* out, const MetaAnswer& answer, const protocol::MetaFlags& flags,
+                  const MetaFindings& findings, std::uint64_t now_us) noexcept {
+  std::uint32_t expiry = findings.expiry;
+  for (const char letter : flags.wants()) {
+    if (letter == 'T') {
+      expiry = findings.touched_expiry;
+    } else if (letter == 'N' && findings.made) {
+      expiry = findings.made_expiry;
+    }
+    if (answer.shows.find(letter) == std::string_view::npos) {
+      continue;
+    }
+    *out++ = ' ';
+    *out++ = letter;
+    switch (letter) {
+      case 'O':
+        out = write_text(out, flags.opaque());
+        break;
+      case 'k':
+        out = write_key(out, answer.key, answer.binary_key);
+        out = write_text(out, answer.binary_key ? " b" : "");
+        break;
+      case 'c':
+        out = write_number(out, answer.unique);
+        break;
+      case 'f':
+        out = write_number(out, answer.item == nullptr ? 0 : answer.item->flags());
+        break;
+      case 'h':
+        *out++ = findings.accessed ? '1' : '0';
+        break;
+      case 'l':
+        out = write_number(out, seconds_since(findings.last_access_us, now_us));
+        break;
+      case 's':
+        out = write_number(out, answer.size);
+        break;
+      default:  // t
+        out = write_ttl(out, expiry, now_us);
+        break;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+MetaFindings MetaFindings::of(const Item& item) noexcept {
+  MetaFindings findings;
+  findings.cas = item.cas();
+  findings.last_access_us = item.last_access_us();
+  findings.expiry = item.expiry();
+  findings.accessed = item.accessed();
+  findings.stale = item.marked(Item::kStale);
+  findings.sent = item.marked(Item::kWon);
+  return findings;
+}
+
+void write_meta(ReplyQueue& queue, std::uint32_t ticket, const MetaAnswer& answer,
+                const protocol::MetaFlags& flags, const MetaFindings& findings, runtime::Worker& worker) {
+  char* out = queue.reserve(ticket, kMostMetaLineBytes);
+  out = write_text(out, text_of(answer.code));
+  if (answer.code == meta_code::value) {
+    out = write_number(out, answer.number.empty() ? answer.size : answer.number.size());
+  }
+  out = write_flags(out, answer, flags, findings, worker.now_us());
+  if (answer.code == meta_code::value || answer.code == meta_code::done) {
+    out = write_text(out, findings.sent ? " Z" : "");
+    out = write_text(out, findings.stale ? " X" : "");
+    out = write_text(out, findings.won ? " W" : "");
+  }
+  out = write_text(out, protocol::kCrLf);
+  if (!answer.number.empty() && answer.code == meta_code::value) {
+    out = write_text(write_text(out, answer.number), protocol::kCrLf);
+  }
+  queue.commit(ticket, out);
+  if (answer.number.empty() && answer.code == meta_code::value) {
+    write_data(queue, ticket, *answer.item, protocol::kCrLf, worker);
+  }
+}
+
+char* write_meta_item_line(char* out, const Item::View& item, const protocol::MetaFlags& flags,
+                           std::uint64_t now_us) noexcept {
+  const std::string_view key = item.key();
+  const bool binary = item.item().marked(Item::kBinary) || !protocol::is_printable_key(key);
+  const MetaFindings findings = MetaFindings::of(item.item());
+  const MetaAnswer answer{.code = flags.value ? meta_code::value : meta_code::done,
+                          .shows = "Ocfhlst",
+                          .key = key,
+                          .item = &item.item(),
+                          .size = item.value_bytes(),
+                          .unique = item.item().unique()};
+  out = write_text(out, text_of(answer.code));
+  if (flags.value) {
+    out = write_number(out, answer.size);
+  }
+  out = write_key(write_text(out, " k"), key, binary);
+  out = write_text(out, binary ? " b" : "");
+  out = write_flags(out, answer, flags, findings, now_us);
+  out = write_text(out, findings.sent ? " Z" : "");
+  out = write_text(out, findings.stale ? " X" : "");
+  return write_text(out, protocol::kCrLf);
+}
+
+char* end_meta_line(char* out, const protocol::MetaFlags& flags) noexcept {
+  if (flags.wants().find('O') != std::string_view::npos) {
+    out = write_text(write_text(out, " O"), flags.opaque());
+  }
+  return write_text(out, protocol::kCrLf);
+}
+
+void write_meta_debug(ReplyQueue& queue, std::uint32_t ticket, const Item& item, runtime::Worker& worker) {
+  const std::uint64_t now_us = worker.now_us();
+  char* out = queue.reserve(ticket, kMostMetaLineBytes);
+  out = write_text(out, "ME ");
+  out = write_key(out, item.key(), item.marked(Item::kBinary));
+  out = write_ttl(write_text(out, " exp="), item.expiry(), now_us);
+  out = write_number(write_text(out, " la="), seconds_since(item.last_access_us(), now_us));
+  out = write_number(write_text(out, " cas="), item.unique());
+  out = write_text(write_text(out, " fetch="), item.accessed() ? "yes" : "no");
+  // Items are in no classes here; exporters and tools expect the field.
+  out = write_number(write_text(out, " cls=1 size="), item.memory_bytes());
+  queue.commit(ticket, write_text(out, protocol::kCrLf));
+}
+
+}  // namespace mxkv::server

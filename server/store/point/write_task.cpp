@@ -1,0 +1,230 @@
+#include "server/store/point/write_task.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/paths.hpp"
+#include "server/store/item/expiry.hpp"
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/point/derived_items.hpp"
+#include "server/store/store.hpp"
+#include "server/store/upkeep/background_writes.hpp"
+
+namespace mxkv::server {
+
+using index::Decision;
+using protocol::verb;
+using runtime::step;
+
+bool WriteTask::is_turn(runtime::Worker& worker) const noexcept {
+  return !request_.in_order || !is_home(worker) ||
+         worker.local<WorkerContext>().replies->commit_turn(address_, request_.seq);
+}
+
+unsigned WriteTask::record_lines(std::uint64_t word) const noexcept {
+  switch (request_.op) {
+    case verb::set:
+    case verb::add:
+    case verb::replace:
+    case verb::cas:
+    case verb::remove:
+      return ItemRecord::key_lines(word, key_bytes_);
+    default:
+      return ItemRecord::lines(word);
+  }
+}
+
+void WriteTask::begin(runtime::Worker& worker) {
+  if (tree().options().leaves == runtime::primitive::optimistic_scheduling && !is_turn(worker)) {
+    wait_for_turn(worker);
+    return;
+  }
+  start(worker);
+}
+
+void WriteTask::wait_for_turn(runtime::Worker& worker) {
+  leave_tree(*this);
+  phase_ = phase::waiting;
+  worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
+}
+
+Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& worker) {
+  if (!is_turn(worker)) {
+    MXKV_PATH(write_not_its_turn);
+    // It keeps its pin and its place at the leaf: it waits only for writes that run already, never for a
+    // client, and one that waits for memory lets it go.
+    annotate(runtime::priority::high);  // when its turn comes, others may wait for it already
+    worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
+    return {Decision::what::wait, 0};
+  }
+  RangeLocks& locks = *worker.local<WorkerContext>().locks;
+  if (pass_.held() && !pass_.is_for(locks.slots.slot_of(key()))) [[unlikely]] {
+    pass_.leave(locks, worker);  // the map was drawn anew while it waited: it was admitted to other keys
+  }
+  // Here, too, so that what it would only find, part of an operation's work, is not told.
+  if (!pass_.held() && locks.holds_off(key())) [[unlikely]] {
+    return {Decision::what::refuse, 0};
+  }
+  drop_built(worker);
+  Item* const old = found ? ItemRecord::item(old_word) : nullptr;
+  const Decision decision = decide_client(old != nullptr && is_live(*old, worker), old, worker);
+  decided_ = decision.action;
+  return decision;
+}
+
+bool WriteTask::admitted(runtime::Worker& worker) {
+  RangeLocks& locks = *worker.local<WorkerContext>().locks;
+  if (pass_.held()) [[unlikely]] {
+    pass_.leave(locks, worker);  // who closes the slot now finds the leaf latched
+    return true;
+  }
+  return !locks.holds_off(key());
+}
+
+// An operation has the key. It waits as one that waits for memory does: it and those behind it keep no pin.
+step WriteTask::refused(runtime::Worker& worker) {
+  MXKV_PATH(write_at_gate);
+  drop_built(worker);
+  RangeLocks& locks = *worker.local<WorkerContext>().locks;
+  if (is_home(worker)) {
+    let_others_go(worker);
+  }
+  unpin_and_park(worker);
+  annotate(runtime::WorkerId{address_.worker});
+  return pass_.await(locks, locks.slots.slot_of(key()), *this) ? step::parked : step::again;
+}
+
+// Under the leaf's latch: nothing here can fail, allocate or wait.
+void WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_word, std::uint64_t value,
+                       runtime::Worker& worker) noexcept {
+  Item* old = found ? ItemRecord::item(old_word) : nullptr;
+  switch (decided_) {
+    case Decision::what::remove:
+      leaf.raise_cas_floor(old->cas());
+      return;
+    case Decision::what::in_place:
+      change_in_place(*old, worker);
+      if (const std::uint32_t expiry = old->expiry(); expiry != 0) {
+        ExpirySweep::note(leaf, expiry, worker);
+      }
+      return;
+    default:
+      break;
+  }
+  Item* item = ItemRecord::item(value);
+  if (const std::uint32_t expiry = item->expiry(); expiry != 0) {
+    ExpirySweep::note(leaf, expiry, worker);
+  }
+  if (keeps_version(old)) {
+    item->take_version(*old);
+    return;
+  }
+  // The floor is for keys that were removed: what is found lies above it since it was inserted.
+  mint(*item, found ? old->cas() : leaf.cas_floor(), worker);
+}
+
+step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& worker) {
+  auto& counters = worker.local<WorkerContext>().counters;
+  Item* added = nullptr;
+  if (decided_ == Decision::what::put) {
+    added = take_put();
+    counters.count(counter::items_added);
+    counters.count(counter::bytes_added, added->memory_bytes());
+    if (puts_item_) {
+      counters.count(counter::total_items);
+    }
+    if (shown_ != nullptr || meta_ != nullptr) {
+      shown_ = added;
+    }
+  }
+  if (found && decided_ != Decision::what::in_place) {
+    retire_item(worker, ItemRecord::item(old_word));
+  }
+  if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
+    tell_watchers(added == nullptr && found ? ItemRecord::item(old_word) : added, worker);
+  }
+  count(worker, result_ != result::not_found);
+  return answer(worker);
+}
+
+step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker) {
+  pass_.leave(*worker.local<WorkerContext>().locks, worker);
+  drop_built(worker);
+  if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
+    tell_watchers(found ? ItemRecord::item(old_word) : nullptr, worker);
+  }
+  count(worker, result_ != result::not_found && result_ != result::not_stored);
+  return answer(worker);
+}
+
+step WriteTask::out_of_memory(runtime::Worker& worker) {
+  MXKV_PATH(write_without_memory);
+  pass_.leave(*worker.local<WorkerContext>().locks, worker);
+  drop_built(worker);
+  if (is_home(worker) && worker.local<WorkerContext>().store->makes_room(worker)) {
+    // What is freed meanwhile must not wait for this task, nor for those that wait for it.
+    let_others_go(worker);
+    unpin_and_park(worker);
+    return step::later;
+  }
+  result_ = result::no_memory;
+  worker.local<WorkerContext>().counters.count(counter::store_no_memory);
+  return answer(worker);
+}
+
+/// Those of its connection that wait for their turn.
+void WriteTask::let_others_go(runtime::Worker& worker) {
+  worker.local<WorkerContext>().replies->for_each_awaiting(
+      address_, [&worker](runtime::MxTask* task) { static_cast<WriteTask*>(task)->unpin_and_park(worker); });
+}
+
+// It is parked: when its turn comes it searches anew.
+void WriteTask::unpin_and_park(runtime::Worker& worker) {
+  MXKV_PATH(write_lets_go);
+  leave_tree(*this);
+  phase_ = phase::waiting;
+  worker.unpin(*this);
+}
+
+step WriteTask::resume_item(runtime::Worker& worker) {
+  switch (phase_) {
+    case phase::searching:
+      break;
+    case phase::waiting:
+      phase_ = phase::searching;
+      annotate(runtime::WorkerId{runtime::Annotations::kAnyWorker});
+      worker.pin(*this);
+      return restart(false);
+    case phase::answering:
+      return answer(worker);
+  }
+  return Base::resume_item(worker);
+}
+
+step WriteTask::answer(runtime::Worker& worker) {
+  if (!is_home(worker)) {
+    phase_ = phase::answering;
+    return go_home(*this, address_);
+  }
+  auto& replies = *worker.local<WorkerContext>().replies;
+  if (result_ == result::no_memory) {
+    (void)worker.local<WorkerContext>().store->makes_room(worker);  // for the next one
+  }
+  if (ReplyQueue* queue = replies.find(address_)) {
+    write_reply(*queue, worker);
+    queue->close(address_.ticket);
+  }
+  drop_items(worker);
+  worker.unpin(*this);
+  if (request_.in_order) {
+    replies.finished_write(address_, request_.seq);
+  } else {
+    replies.finished(address_);
+  }
+  return step::done;
+}
+
+void WriteTask::discard(runtime::Worker& worker) {
+  drop_items(worker);
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,96 @@
+// A WriteOperation's way through the tree: to the leaf, at its turn, under its latch, and home with the
+// answer.
+//
+// decide() knows what is there and says what to do; commit() mints the cas unique under the latch;
+// committed() and left() answer on the home worker. A decision may be taken again when the leaf changed
+// meanwhile.
+#pragma once
+
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/point/write_operation.hpp"
+
+namespace mxkv::server {
+
+class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public WriteOperation {
+  using Base = index::UpdateTask<WriteTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "write";
+
+  /// A storage command; owns `item`.
+  WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, Item* item, const WriteRequest& request,
+            const ReplyAddress& address) noexcept
+      : Base(task_class, tree), WriteOperation(request, address) {
+    set_item(item);
+  }
+  /// Any other command; needs key.size() bytes behind the task.
+  WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key,
+            const WriteRequest& request, const ReplyAddress& address) noexcept
+      : Base(task_class, tree), WriteOperation(request, address) {
+    TrailingKey::store(this, key);
+    set_key(TrailingKey::load(this, key.size()));
+  }
+
+  /// ms; owns `item`; needs sizeof(MetaWrite) bytes behind the task.
+  WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, Item* item,
+            const protocol::MetaFlags& flags, const WriteRequest& request,
+            const ReplyAddress& address) noexcept
+      : WriteTask(task_class, tree, item, request, address) {
+    meta_ = new (this + 1) MetaWrite{flags, {}};
+  }
+  /// Any other meta command; needs sizeof(MetaWrite) + key.size() bytes behind the task.
+  WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key,
+            const protocol::MetaFlags& flags, const WriteRequest& request,
+            const ReplyAddress& address) noexcept
+      : Base(task_class, tree), WriteOperation(request, address) {
+    meta_ = new (this + 1) MetaWrite{flags, {}};
+    set_key({static_cast<const char*>(std::memcpy(meta_ + 1, key.data(), key.size())), key.size()});
+  }
+
+  /// mg: what was seen before its access was noted.
+  void set_findings(const MetaFindings& findings) noexcept { meta_->findings = findings; }
+
+  /// Lines of the old item that the task reads: all only where the new one is made from it.
+  [[nodiscard]] unsigned record_lines(std::uint64_t word) const noexcept;
+
+  /// Starts, or waits for its turn first where its writes will run on other workers.
+  void begin(runtime::Worker& worker);
+
+  // --- For UpdateTask ---
+  index::Decision decide(bool found, std::uint64_t old, runtime::Worker& worker);
+  void commit(ItemNode& leaf, bool found, std::uint64_t old, std::uint64_t value,
+              runtime::Worker& worker) noexcept;
+  runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker);
+  runtime::step left(bool found, std::uint64_t old, runtime::Worker& worker);
+  runtime::step out_of_memory(runtime::Worker& worker);
+  [[nodiscard]] bool admitted(runtime::Worker& worker);
+  runtime::step refused(runtime::Worker& worker);
+  runtime::step resume_item(runtime::Worker& worker);
+  void discard(runtime::Worker& worker);
+
+ private:
+  enum class phase : std::uint8_t { searching, waiting, answering };
+  [[nodiscard]] bool is_home(const runtime::Worker& worker) const noexcept {
+    return worker.id().value() == address_.worker;
+  }
+  [[nodiscard]] bool is_turn(runtime::Worker& worker) const noexcept;
+  void wait_for_turn(runtime::Worker& worker);
+  void unpin_and_park(runtime::Worker& worker);
+  void let_others_go(runtime::Worker& worker);
+  runtime::step answer(runtime::Worker& worker);
+
+  phase phase_ = phase::searching;
+  index::Decision::what decided_ = index::Decision::what::leave;
+  GatePass pass_;
+};
+
+/// The task of a meta command on `key`, to begin().
+[[nodiscard]] inline WriteTask* create_meta_write(runtime::Worker& worker, ItemTree& tree,
+                                                  std::string_view key, const protocol::MetaFlags& flags,
+                                                  const WriteRequest& request, const ReplyAddress& address) {
+  static_assert(sizeof(WriteTask) + sizeof(MetaWrite) + protocol::kMaxKeyBytes <= runtime::kLargestTaskBytes);
+  return worker.create_sized<WriteTask>(sizeof(WriteTask) + sizeof(MetaWrite) + key.size(), tree, key, flags,
+                                        request, address);
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,100 @@
+// mc: counts a range by reading the header of each item; with a delimiter, prefix by prefix. Unless it must
+// be exact, it leaves what is behind the first leaves to an EstimateTask.
+//
+// With a delimiter and without e, leaves that lie in one prefix as a whole are counted by their entries, of
+// which two are looked at; and where only names are wanted, it goes from prefix to prefix.
+//
+// The whole range is one walk that yields between leaves, so it has no ceiling of its own. Prefixes are
+// listed in pages: one ends before a prefix, when the client's limit, the ceiling of items, or time is used
+// up.
+#pragma once
+
+#include "server/reply/connection_table.hpp"
+#include "server/store/range/range_tally.hpp"
+#include "server/store/range/range_walk.hpp"
+#include "server/store/store_task.hpp"
+
+namespace mxkv::server {
+
+class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public RangeWalk {
+  using Base = index::ScanTask<CountTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "range count";
+  /// Longest delimiter; the parser sees to it.
+  static constexpr std::size_t kDelimiterBytes = protocol::kMaxDelimiterBytes;
+  /// What is counted before the rest is estimated.
+  static constexpr std::uint32_t kLeavesCounted = 64;
+
+  CountTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::RangeRequest& request,
+            const RangeLimits& limits, RangeState& state, const ReplyAddress& address,
+            std::uint64_t now_ns) noexcept;
+
+  // --- For ScanTask ---
+  [[nodiscard]] bool backward() const noexcept { return false; }
+  class Leaf;
+  [[nodiscard]] Leaf leaf_visitor(runtime::Worker& worker) noexcept;
+  bool takes_whole(const index::Entries& entries, unsigned first, unsigned last, runtime::Worker& worker);
+  runtime::step finished(bool exhausted, runtime::Worker& worker);
+  void discard(runtime::Worker& worker) { release(worker); }
+
+  // --- For RangeLock ---
+  [[nodiscard]] bool only_reads() const noexcept { return true; }
+  void begin(RangeLock& lock, runtime::Worker& worker) {
+    hold(lock, worker);
+    start(worker);
+  }
+
+ private:
+  [[nodiscard]] std::string_view delimiter() const noexcept { return {delimiter_, delimiter_bytes_}; }
+  /// Bytes of a key up to the end of the first delimiter behind the range's prefix; 0: there is none.
+  [[nodiscard]] std::size_t group_bytes_of(std::string_view key) const noexcept;
+  /// The key counts into another group than the one before. False: the page ends before it.
+  bool change_group(std::size_t bytes, ReplyQueue& queue, runtime::Worker& worker);
+  void write_group(ReplyQueue& queue);
+  void write_total(ReplyQueue& queue);
+  void write_end_of_groups(ReplyQueue& queue);
+  runtime::step estimate_rest(runtime::Worker& worker);
+
+  RangeTally tally_;                ///< of the range, or of the group
+  std::uint64_t single_items_ = 0;  ///< keys without a delimiter
+  std::uint64_t single_bytes_ = 0;
+  std::uint32_t leaves_left_;  ///< before the rest is estimated
+  protocol::NumericModes numeric_;
+  bool by_item_;                  ///< reads each item
+  bool names_only_;               ///< of prefixes
+  bool estimated_ = false;        ///< the group: not all items were read
+  bool skips_ = false;            ///< goes on behind the group
+  std::uint8_t group_bytes_ = 0;  ///< of the last key that was counted; 0: none, or it has no delimiter
+  std::uint8_t delimiter_bytes_ = 0;
+  char delimiter_[kDelimiterBytes];
+};
+
+static_assert(sizeof(CountTask) <= runtime::kLargestTaskBytes);
+
+/// One leaf.
+class CountTask::Leaf {
+ public:
+  Leaf(CountTask& task, runtime::Worker& worker) noexcept
+      : task_(task),
+        state_(*task.state_),
+        worker_(worker),
+        live_(worker, task.state_->moment_us),
+        queue_(worker.local<WorkerContext>().replies->find(task.address_)) {}
+  /// Takes an entry, in order. False: enough.
+  bool visit(std::uint64_t head, std::uint64_t value);
+
+ private:
+  CountTask& task_;
+  RangeState& state_;
+  runtime::Worker& worker_;
+  Liveness live_;
+  ReplyQueue* queue_;  ///< null: the client is gone
+};
+
+inline CountTask::Leaf CountTask::leaf_visitor(runtime::Worker& worker) noexcept {
+  leaves_left_ -= leaves_left_ > 0 ? 1U : 0U;
+  return Leaf{*this, worker};
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,158 @@
+#include "server/store/range/range_delete_task.hpp"
+
+#include <utility>
+
+#include "protocol/cursor.hpp"
+#include "protocol/reply.hpp"
+#include "server/reply/connection_table.hpp"
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/point/meta_reply.hpp"
+#include "server/store/store.hpp"
+#include "server/store/upkeep/background_writes.hpp"
+
+namespace mxkv::server {
+
+using index::verdict;
+using runtime::step;
+
+RangeDeleteTask::RangeDeleteTask(const runtime::TaskClass* task_class, ItemTree& tree,
+                                 const protocol::RangeRequest& request, const RangeLimits& limits,
+                                 RangeState& state, const ReplyAddress& address,
+                                 std::uint64_t now_ns) noexcept
+    : Base(task_class, tree), RangeWalk(state, address) {
+  limit(request, limits, now_ns);
+  if (request.locked) {
+    limit_whole(request, limits);
+  }
+  set_bounds(request);
+}
+
+void RangeDeleteTask::begin(RangeLock& lock, runtime::Worker& worker) {
+  hold(lock, worker);
+  note_start();
+  counts_ = true;
+  start(worker);
+}
+
+verdict RangeDeleteTask::judge(std::uint64_t /*head*/, std::uint64_t value, RemovedOfLeaf& leaf,
+                               runtime::Worker& worker) const noexcept {
+  const Item& item = *ItemRecord::item(value);
+  const std::string_view found = item.key();
+  if (state_->beyond(found)) {
+    return verdict::stop;
+  }
+  if (state_->skip_start && found == key()) {
+    return verdict::keep;
+  }
+  if (!Liveness{worker, state_->moment_us}(Item::View{item})) {
+    return counts_ ? verdict::keep : verdict::erase;
+  }
+  const std::uint64_t removed = state_->items + leaf.live;
+  if (!leaf.timed && state_->items > 0 && state_->lock == nullptr) {
+    leaf.timed = true;
+    leaf.late = worker.runtime().clock().monotonic_ns() > state_->deadline_ns;
+  }
+  if (removed >= state_->item_limit || leaf.late) {
+    leaf.more = true;
+    return verdict::stop;
+  }
+  ++leaf.live;
+  leaf.last = state_->lock == nullptr ? &item : nullptr;
+  return counts_ ? verdict::keep : verdict::erase;
+}
+
+// An operation that holds the range minds nobody; who is admitted minds the other slots.
+bool RangeDeleteTask::refuses(std::uint64_t value, runtime::Worker& worker) noexcept {
+  const RangeLocks& locks = *worker.local<WorkerContext>().locks;
+  if (state_->lock != nullptr || locks.gate.all_open()) [[likely]] {
+    return false;
+  }
+  const std::uint32_t slot = locks.slots.slot_of(ItemRecord::item(value)->key());
+  if (pass_.is_for(slot) || locks.gate.is_open(slot)) {
+    return false;
+  }
+  refused_ = slot;
+  return true;
+}
+
+step RangeDeleteTask::refused(runtime::Worker& worker) {
+  RangeLocks& locks = *worker.local<WorkerContext>().locks;
+  pass_.leave(locks, worker);
+  state_->keep_last();
+  leave_tree(*this);
+  waiting_ = true;
+  worker.unpin(*this);
+  return pass_.await(locks, refused_, *this) ? step::parked : step::again;
+}
+
+void RangeDeleteTask::erasing(ItemNode& leaf, std::uint64_t value) noexcept {
+  leaf.raise_cas_floor(ItemRecord::item(value)->cas());
+}
+
+void RangeDeleteTask::erased(std::uint64_t value, runtime::Worker& worker) {
+  auto& context = worker.local<WorkerContext>();
+  Item* const item = ItemRecord::item(value);
+  if (context.watch->wants(watched::kDeletions) && is_live(*item, worker)) [[unlikely]] {
+    context.watch->deleted(worker, item->key(), "mx", item->value_bytes());
+  }
+  retire_item(worker, item);
+}
+
+void RangeDeleteTask::judged(const RemovedOfLeaf& leaf, runtime::Worker& worker) noexcept {
+  pass_.leave(*worker.local<WorkerContext>().locks, worker);
+  state_->items += leaf.live;
+  state_->more = leaf.more;
+  if (leaf.last != nullptr) {
+    state_->last = leaf.last;
+  }
+}
+
+step RangeDeleteTask::finished(runtime::Worker& worker) {
+  if (counts_ && !state_->more) {
+    counts_ = false;
+    state_->items = 0;
+    back_to_start();
+    return rescan(worker);
+  }
+  if (worker.id().value() != address_.worker) {
+    state_->keep_last();  // while the item is there
+    return go_home(*this, address_);
+  }
+  return answer(worker);
+}
+
+step RangeDeleteTask::resume_item(runtime::Worker& worker) {
+  if (std::exchange(waiting_, false)) {
+    worker.pin(*this);
+    return restart(false);
+  }
+  return answer(worker);
+}
+
+step RangeDeleteTask::answer(runtime::Worker& worker) {
+  if (counts_) {
+    return refuse(protocol::kTooManyKeys, *this, worker);
+  }
+  auto& context = worker.local<WorkerContext>();
+  context.counters.count(counter::cmd_range_delete);
+  context.counters.count(counter::range_deleted_items, state_->items);
+  if (ReplyQueue* queue = context.replies->find(address_)) {
+    if (state_->more || !state_->meta->quiet) {
+      write_reply(*queue);
+    }
+    queue->close(address_.ticket);
+  }
+  return end(*this, worker);
+}
+
+// HD A<removed> [G<cursor>] [O<opaque>]
+void RangeDeleteTask::write_reply(ReplyQueue& queue) {
+  char* out = queue.reserve(address_.ticket, kMostMetaLineBytes + protocol::kMaxCursorBytes);
+  out = protocol::write_number(protocol::write_text(out, "HD A"), state_->items);
+  if (state_->more) {
+    out = write_cursor(protocol::write_text(out, " G"));
+  }
+  queue.commit(address_.ticket, end_meta_line(out, *state_->meta));
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,98 @@
+// One leaf of a page: what is the same for all its entries is looked up once, and their replies go into one
+// piece of the output. Most entries are live, printable, small, and within all limits: visit() decides that
+// in a row of comparisons and writes; whatever else there is has a function of its own.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "server/reply/connection_table.hpp"
+#include "server/reply/reply_writer.hpp"
+#include "server/store/item/value_reply.hpp"
+#include "server/store/range/range_state.hpp"
+#include "server/store/store_task.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: owner worker only, while pinned; the reply of `address` is written by nobody else
+/// meanwhile.
+class RangeLeaf {
+ public:
+  /// `start`: the first key of the page, if state.skip_start.
+  RangeLeaf(RangeState& state, const ReplyAddress& address, std::string_view start,
+            runtime::Worker& worker) noexcept
+      : state_(state),
+        worker_(worker),
+        live_(worker, state.moment_us),
+        queue_(worker.local<WorkerContext>().replies->find(address)),
+        writer_(queue_, address.ticket),
+        ticket_(address.ticket),
+        time_is_up_(state.items > 0 && worker.runtime().clock().monotonic_ns() > state.deadline_ns),
+        start_(start) {}
+
+  /// Takes an entry, in order. False: the page is at its end.
+  [[gnu::always_inline]] bool visit(std::uint64_t /*head*/, std::uint64_t value) {
+    const Item::View item{*ItemRecord::item(value)};
+    const std::string_view key = item.key();
+    if (state_.beyond(key)) {
+      return false;
+    }
+    if (skips(key) || !live_(item)) {
+      return true;
+    }
+    const std::uint64_t bytes = key.size() + (state_.keys_only ? 0 : item.value_bytes());
+    if (!within_limits(bytes) || !can_write(key)) [[unlikely]] {
+      return false;
+    }
+    if (state_.keys_only || state_.base64 || item.large()) [[unlikely]] {
+      write_unusual(key, item);
+    } else {
+      char* const out = writer_.reserve(kAroundValue + item.value().size());
+      writer_.commit(write_inline_value(out, key, item, ReplyForm{.with_cas = state_.with_cas}));
+    }
+    ++state_.items;
+    state_.bytes += bytes;
+    state_.last = &item.item();
+    // Without a cursor to print nobody needs to know whether there is more.
+    return state_.items < state_.item_limit || state_.ceiling || state_.want_cursor;
+  }
+
+ private:
+  [[nodiscard]] bool skips(std::string_view key) noexcept {
+    if (!state_.skip_start) [[likely]] {
+      return false;
+    }
+    state_.skip_start = false;  // only the first entry can be it
+    return key == start_;
+  }
+  [[nodiscard]] bool within_limits(std::uint64_t bytes) noexcept {
+    const bool within = state_.items < state_.item_limit && !time_is_up_ &&
+                        (state_.bytes + bytes <= state_.byte_limit || state_.items == 0);
+    if (!within) [[unlikely]] {
+      state_.more = true;
+      state_.ceiling = state_.ceiling || state_.items < state_.item_limit;
+    }
+    return within;
+  }
+  /// Whether the client is there, and could read the key.
+  [[nodiscard]] bool can_write(std::string_view key) noexcept {
+    if (!protocol::is_printable_key(key) && !state_.base64) [[unlikely]] {
+      state_.binary_key = true;
+      return false;
+    }
+    return queue_ != nullptr;
+  }
+  void write_unusual(std::string_view key, const Item::View& item);
+  void write_meta_item(const Item::View& item);
+
+  RangeState& state_;
+  runtime::Worker& worker_;
+  Liveness live_;
+  ReplyQueue* queue_;  ///< null: the client is gone
+  ReplyWriter writer_;
+  std::uint32_t ticket_;
+  bool time_is_up_;  ///< for entries that are not the first
+  std::string_view start_;
+};
+
+}  // namespace mxkv::server

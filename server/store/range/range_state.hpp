@@ -1,0 +1,82 @@
+// What a page of a range needs besides its task: limits, far bound, what was found so far.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "index/key.hpp"
+#include "protocol/meta.hpp"
+#include "server/store/item/item.hpp"
+
+namespace mxkv::server {
+
+class RangeLock;
+
+/// Ceilings of a page.
+struct RangeLimits {
+  std::uint64_t items = 1000;
+  std::uint64_t bytes = std::uint64_t{1} << 20U;
+  std::uint64_t time_ns = 5'000'000;
+  std::uint64_t locked_items = 1'000'000;  ///< of an operation that holds its range, but for a page
+};
+
+struct RangeState {
+  enum class far_bound : std::uint8_t { none, inclusive, exclusive, prefix };
+
+  std::uint64_t item_limit = 0;  ///< of this page
+  std::uint64_t byte_limit = 0;
+  std::uint64_t created_ns = 0;
+  std::uint64_t deadline_ns = 0;
+  std::uint64_t items = 0;
+  std::uint64_t bytes = 0;
+  protocol::MetaFlags* meta = nullptr;  ///< of a meta command
+  RangeLock* lock = nullptr;            ///< that holds the range; null: nothing does
+  std::uint64_t moment_us = 0;          ///< at which items are judged; 0: when they are met
+  const Item* last = nullptr;           ///< the last one that was written, unless last_key has its key
+  far_bound far = far_bound::none;
+  std::uint8_t far_bytes = 0;
+  bool reverse = false;
+  bool keys_only = false;
+  bool with_cas = false;
+  bool base64 = false;
+  bool want_cursor = false;     ///< even if only the client's limit ends the page
+  bool ceiling = false;         ///< a ceiling, not the client, would end the page
+  bool holds_part = false;      ///< a page without a far bound: only of some slots is held
+  bool skip_start = false;      ///< the first key itself is not wanted
+  bool more = false;            ///< the page ended before the range did
+  bool too_many = false;        ///< more items than an operation may hold
+  bool binary_key = false;      ///< met a key that the classic form cannot carry
+  std::uint8_t last_bytes = 0;  ///< length of last_key
+  char far_key[index::kMaxKeyBytes];
+  char last_key[index::kMaxKeyBytes + 1];  ///< one more for a start that is noted here
+
+  /// Whether a key lies behind the far bound.
+  [[nodiscard]] bool beyond(std::string_view key) const noexcept {
+    return far != far_bound::none && beyond_bound(key);
+  }
+  /// The key that was written last: where a cursor goes on. While the task has the pin under which it was
+  /// met.
+  [[nodiscard]] std::string_view last_written() noexcept {
+    keep_last();
+    return {last_key, last_bytes};
+  }
+  /// The same, without a copy. Good until keep_last().
+  [[nodiscard]] std::string_view last_seen() const noexcept {
+    return last != nullptr ? last->key() : std::string_view{last_key, last_bytes};
+  }
+  /// Copies the key that was written last: for when the pin goes.
+  void keep_last() noexcept {
+    if (last != nullptr) {
+      const std::string_view key = last->key();
+      std::memcpy(last_key, key.data(), key.size());
+      last_bytes = static_cast<std::uint8_t>(key.size());
+      last = nullptr;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool beyond_bound(std::string_view key) const noexcept;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,139 @@
+#include "server/store/range/range_task.hpp"
+
+#include <utility>
+
+#include "protocol/cursor.hpp"
+#include "protocol/reply.hpp"
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/point/meta_reply.hpp"
+
+namespace mxkv::server {
+
+void RangeLeaf::write_unusual(std::string_view key, const Item::View& item) {
+  if (state_.meta != nullptr) {
+    write_meta_item(item);
+    return;
+  }
+  char encoded[4 * ((index::kMaxKeyBytes + 2) / 3)];
+  if (state_.base64) {
+    key = {encoded, static_cast<std::size_t>(protocol::write_base64(encoded, key) - encoded)};
+  }
+  if (state_.keys_only) {
+    writer_.commit(protocol::write_key_line(writer_.reserve(protocol::kMaxHeaderBytes), key));
+  } else {
+    writer_.flush();
+    write_value(*queue_, ticket_, key, item, ReplyForm{.with_cas = state_.with_cas}, worker_);
+  }
+}
+
+RangeTask::RangeTask(const runtime::TaskClass* task_class, ItemTree& tree,
+                     const protocol::RangeRequest& request, const RangeLimits& limits, RangeState& state,
+                     const ReplyAddress& address, std::uint64_t now_ns) noexcept
+    : Base(task_class, tree), RangeWalk(state, address) {
+  limit(request, limits, now_ns);
+  state.keys_only = request.keys_only;
+  state.with_cas = request.with_cas;
+  state.base64 = request.base64 || state.meta != nullptr;  // then no key is refused
+  state.want_cursor = request.want_cursor;
+  set_bounds(request);
+  state.holds_part = request.locked && state.far == RangeState::far_bound::none;
+}
+
+void RangeLeaf::write_meta_item(const Item::View& item) {
+  const bool inlines = state_.meta->value && !item.large();
+  char* out =
+      writer_.reserve(kMostMetaLineBytes + (inlines ? item.value().size() + protocol::kCrLf.size() : 0));
+  out = write_meta_item_line(out, item, *state_.meta, worker_.now_us());
+  if (inlines) {
+    out = protocol::write_text(protocol::write_text(out, item.value()), protocol::kCrLf);
+  }
+  writer_.commit(out);
+  if (state_.meta->value && !inlines) {
+    writer_.flush();
+    write_data(*queue_, ticket_, item.item(), protocol::kCrLf, worker_);
+  }
+}
+
+void RangeTask::write_end(ReplyQueue& queue) {
+  RangeState& state = *state_;
+  const bool goes_on = state.more && state.items > 0;
+  if (state.meta != nullptr) {
+    if (goes_on || !state.meta->quiet) {
+      write_meta_end(queue, goes_on);
+    }
+    return;
+  }
+  if (state.binary_key) {
+    queue.append(address_.ticket, protocol::kBinaryKey);
+    return;
+  }
+  if (goes_on && (state.want_cursor || state.ceiling)) {
+    write_cursor_line(queue);
+  }
+  queue.append(address_.ticket, protocol::kEnd);
+}
+
+// EN A<returned> [G<cursor>] [O<opaque>]
+void RangeTask::write_meta_end(ReplyQueue& queue, bool goes_on) {
+  constexpr std::size_t kMost = 2 + 2 + protocol::kMaxDigits + 2 + protocol::kMaxCursorBytes + 2 +
+                                protocol::MetaFlags::kMostOpaqueBytes + protocol::kCrLf.size();
+  char* out = queue.reserve(address_.ticket, kMost);
+  out = protocol::write_number(protocol::write_text(out, "EN A"), state_->items);
+  if (goes_on) {
+    out = write_cursor(protocol::write_text(out, " G"));
+  }
+  queue.commit(address_.ticket, end_meta_line(out, *state_->meta));
+}
+
+void RangeTask::write_cursor_line(ReplyQueue& queue) {
+  constexpr std::string_view kWord = "CURSOR ";
+  char* out =
+      queue.reserve(address_.ticket, kWord.size() + protocol::kMaxCursorBytes + protocol::kCrLf.size());
+  out = protocol::write_text(out, kWord);
+  out = write_cursor(out);
+  queue.commit(address_.ticket, protocol::write_text(out, protocol::kCrLf));
+}
+
+void RangeTask::begin(RangeLock& lock, runtime::Worker& worker) {
+  hold(lock, worker);
+  end_with_part(lock.slots(), worker.local<WorkerContext>().locks->slots);
+  if (state_->holds_part) {
+    note_start();
+  }
+  start(worker);
+}
+
+// Nothing was in that part. What is behind it belongs to another moment, at which there may be something
+// here: so all of it is held then, from the start.
+runtime::step RangeTask::hold_more(runtime::Worker& worker) {
+  back_to_start();
+  leave_tree(*this);
+  worker.unpin(*this);
+  std::exchange(state_->lock, nullptr)->release(worker);
+  RangeLock::create(worker, *worker.local<WorkerContext>().locks, *this, worker.id())->start(worker);
+  return runtime::step::parked;
+}
+
+runtime::step RangeTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
+  if (std::exchange(state_->holds_part, false)) {
+    state_->far = RangeState::far_bound::none;
+    if (state_->items == 0 && !state_->more) {
+      return hold_more(worker);
+    }
+    state_->more = true;
+  }
+  auto& context = worker.local<WorkerContext>();
+  context.counters.count(counter::cmd_scan);
+  context.counters.count(counter::scan_items, state_->items);
+  if (ReplyQueue* queue = context.replies->find(address_)) {
+    write_end(*queue);
+    queue->close(address_.ticket);
+  }
+  return end(*this, worker);
+}
+
+void RangeTask::discard(runtime::Worker& worker) {
+  release(worker);
+}
+
+}  // namespace mxkv::server

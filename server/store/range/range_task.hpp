@@ -1,0 +1,45 @@
+// scan, scans, pscan, pscans, mr: one page of a range, written to the client as it is found.
+//
+// A page ends at the client's limit, at the far bound, or at one of the server's ceilings (items, bytes,
+// time), which leave a cursor. Nothing is allocated an item.
+//
+// With X the range is held while the page is read. One without a far bound is not held to its end, which may
+// be far away: only as much as should do for a page, which ends there.
+#pragma once
+
+#include "server/store/range/range_leaf.hpp"
+#include "server/store/range/range_walk.hpp"
+
+namespace mxkv::server {
+
+class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public RangeWalk {
+  using Base = index::ScanTask<RangeTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "range";
+
+  RangeTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::RangeRequest& request,
+            const RangeLimits& limits, RangeState& state, const ReplyAddress& address,
+            std::uint64_t now_ns) noexcept;
+
+  [[nodiscard]] bool backward() const noexcept { return state_->reverse; }
+  [[nodiscard]] RangeLeaf leaf_visitor(runtime::Worker& worker) noexcept {
+    return {*state_, address_, key(), worker};
+  }
+  runtime::step finished(bool exhausted, runtime::Worker& worker);
+  void discard(runtime::Worker& worker);
+
+  // --- For RangeLock ---
+  [[nodiscard]] bool only_reads() const noexcept { return true; }
+  void begin(RangeLock& lock, runtime::Worker& worker);
+
+ private:
+  runtime::step hold_more(runtime::Worker& worker);
+  void write_end(ReplyQueue& queue);
+  void write_meta_end(ReplyQueue& queue, bool goes_on);
+  void write_cursor_line(ReplyQueue& queue);
+};
+
+static_assert(sizeof(RangeTask) <= runtime::kLargestTaskBytes);
+
+}  // namespace mxkv::server

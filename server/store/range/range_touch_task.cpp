@@ -1,0 +1,126 @@
+#include "server/store/range/range_touch_task.hpp"
+
+#include "protocol/reply.hpp"
+#include "server/reply/connection_table.hpp"
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/point/derived_items.hpp"
+#include "server/store/point/meta_reply.hpp"
+#include "server/store/store.hpp"
+#include "server/store/upkeep/background_writes.hpp"
+
+namespace mxkv::server {
+
+using index::verdict;
+using runtime::step;
+
+RangeTouchTask::RangeTouchTask(const runtime::TaskClass* task_class, ItemTree& tree,
+                               const protocol::Request& request, const RangeLimits& limits, RangeState& state,
+                               const ReplyAddress& address, std::uint64_t now_ns) noexcept
+    : Base(task_class, tree), RangeWalk(state, address), exptime_(request.exptime) {
+  limit(request.range, limits, now_ns);
+  limit_whole(request.range, limits);
+  set_bounds(request.range);
+}
+
+void RangeTouchTask::begin(RangeLock& lock, runtime::Worker& worker) {
+  hold(lock, worker);
+  note_start();
+  expiry_ = expiry_from(exptime_, {state_->moment_us, worker.runtime().clock()});
+  start(worker);
+}
+
+verdict RangeTouchTask::judge(std::uint64_t /*head*/, std::uint64_t value, TouchedOfLeaf& leaf,
+                              runtime::Worker& worker) const noexcept {
+  const Item& item = *ItemRecord::item(value);
+  const std::string_view found = item.key();
+  if (state_->beyond(found)) {
+    return verdict::stop;
+  }
+  if ((state_->skip_start && found == key()) || !Liveness{worker, state_->moment_us}(Item::View{item})) {
+    return verdict::keep;
+  }
+  if (state_->items + leaf.live == state_->item_limit) {
+    leaf.more = true;
+    return verdict::stop;
+  }
+  ++leaf.live;
+  if (prepares_) {
+    return expiry_ == 0 || item.has_expiry_field() ? verdict::keep : verdict::replace;
+  }
+  return item.has_expiry_field() ? verdict::change : verdict::keep;
+}
+
+std::uint64_t RangeTouchTask::replacement(std::uint64_t value, runtime::Worker& worker) noexcept {
+  const Item& item = *ItemRecord::item(value);
+  Item* const copy = with_expiry(worker, item, item.expiry());
+  return copy == nullptr ? 0 : ItemRecord::word(copy);
+}
+
+void RangeTouchTask::replacing(std::uint64_t value, std::uint64_t by) noexcept {
+  ItemRecord::item(by)->take_version(*ItemRecord::item(value));
+}
+
+void RangeTouchTask::replaced(std::uint64_t value, std::uint64_t by, runtime::Worker& worker) {
+  auto& counters = worker.local<WorkerContext>().counters;
+  counters.count(counter::items_added);
+  counters.count(counter::bytes_added, ItemRecord::item(by)->memory_bytes());
+  retire_item(worker, ItemRecord::item(value));
+}
+
+void RangeTouchTask::unmade(std::uint64_t by, runtime::Worker& worker) noexcept {
+  Item::destroy(worker, ItemRecord::item(by));
+}
+
+void RangeTouchTask::changing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept {
+  ItemRecord::item(value)->store_expiry(expiry_);
+  if (expiry_ != 0) {
+    ExpirySweep::note(leaf, expiry_, worker);
+  }
+}
+
+void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& /*worker*/) noexcept {
+  state_->items += leaf.live;
+  state_->too_many = leaf.more;
+}
+
+step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
+  if (worker.local<WorkerContext>().store->makes_room(worker)) {
+    worker.repin(*this);  // what is freed meanwhile does not wait for this task
+    aim_at_root();
+    return step::later;
+  }
+  no_memory_ = true;
+  worker.local<WorkerContext>().counters.count(counter::store_no_memory);
+  return finished(worker);
+}
+
+step RangeTouchTask::finished(runtime::Worker& worker) {
+  if (prepares_ && !state_->too_many && !no_memory_) {
+    prepares_ = false;
+    state_->items = 0;
+    back_to_start();
+    return rescan(worker);
+  }
+  return worker.id().value() == address_.worker ? resume_item(worker) : go_home(*this, address_);
+}
+
+// HD A<touched> [O<opaque>]
+step RangeTouchTask::resume_item(runtime::Worker& worker) {
+  if (state_->too_many || no_memory_) {
+    return refuse(no_memory_ ? protocol::kOutOfMemory : protocol::kTooManyKeys, *this, worker);
+  }
+  auto& context = worker.local<WorkerContext>();
+  context.counters.count(counter::cmd_range_touch);
+  context.counters.count(counter::range_touched_items, state_->items);
+  if (ReplyQueue* const queue = context.replies->find(address_)) {
+    if (!state_->meta->quiet) {
+      char* out = queue->reserve(address_.ticket, kMostMetaLineBytes);
+      out = protocol::write_number(protocol::write_text(out, "HD A"), state_->items);
+      queue->commit(address_.ticket, end_meta_line(out, *state_->meta));
+    }
+    queue->close(address_.ticket);
+  }
+  return end(*this, worker);
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,61 @@
+// mt: gives all items of a range a new exptime, or none of them.
+//
+// The range is held, and gone over twice. First all live items get room for an exptime where they have none,
+// by a copy that is otherwise the same; here memory may run out, and nothing that anybody could tell has
+// changed. Then the exptimes are stored in place, which cannot fail. Cas uniques stay.
+#pragma once
+
+#include "index/edit_task.hpp"
+#include "server/reply/reply_queue.hpp"
+#include "server/store/range/range_walk.hpp"
+#include "server/store/store_task.hpp"
+
+namespace mxkv::server {
+
+/// Live items of a leaf.
+struct TouchedOfLeaf {
+  std::uint64_t live = 0;
+  bool more = false;  ///< than may be
+};
+
+class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, TouchedOfLeaf, true>,
+                             public RangeWalk {
+  using Base = index::EditTask<RangeTouchTask, ItemTraits, TouchedOfLeaf, true>;
+
+ public:
+  static constexpr const char* kName = "range touch";
+
+  RangeTouchTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::Request& request,
+                 const RangeLimits& limits, RangeState& state, const ReplyAddress& address,
+                 std::uint64_t now_ns) noexcept;
+
+  // --- For RangeLock ---
+  [[nodiscard]] bool only_reads() const noexcept { return false; }
+  void begin(RangeLock& lock, runtime::Worker& worker);
+
+  // --- For EditTask ---
+  index::verdict judge(std::uint64_t head, std::uint64_t value, TouchedOfLeaf& leaf,
+                       runtime::Worker& worker) const noexcept;
+  void erasing(ItemNode& /*leaf*/, std::uint64_t /*value*/) noexcept {}
+  void erased(std::uint64_t /*value*/, runtime::Worker& /*worker*/) noexcept {}
+  std::uint64_t replacement(std::uint64_t value, runtime::Worker& worker) noexcept;
+  void replacing(std::uint64_t value, std::uint64_t by) noexcept;
+  void replaced(std::uint64_t value, std::uint64_t by, runtime::Worker& worker);
+  void unmade(std::uint64_t by, runtime::Worker& worker) noexcept;
+  void changing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept;
+  void judged(const TouchedOfLeaf& leaf, runtime::Worker& worker) noexcept;
+  runtime::step out_of_memory(runtime::Worker& worker);
+  runtime::step finished(runtime::Worker& worker);
+  runtime::step resume_item(runtime::Worker& worker);
+  void discard(runtime::Worker& worker) { release(worker); }
+
+ private:
+  std::int64_t exptime_;
+  std::uint32_t expiry_ = 0;
+  bool prepares_ = true;  ///< goes over its range for the first time
+  bool no_memory_ = false;
+};
+
+static_assert(sizeof(RangeTouchTask) <= runtime::kLargestTaskBytes);
+
+}  // namespace mxkv::server

@@ -1,0 +1,204 @@
+#include "server/store/range/range_walk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/cursor.hpp"
+#include "protocol/reply.hpp"
+#include "server/reply/connection_table.hpp"
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/worker_context.hpp"
+
+namespace mxkv::server {
+
+bool RangeState::beyond_bound(std::string_view key) const noexcept {
+  const std::string_view bound{far_key, far_bytes};
+  switch (far) {
+    case far_bound::none:
+      return false;
+    case far_bound::prefix:
+      return !key.starts_with(bound);
+    case far_bound::inclusive:
+      return reverse ? key < bound : key > bound;
+    case far_bound::exclusive:
+      return reverse ? key <= bound : key >= bound;
+  }
+  return true;
+}
+
+RangeState* RangeWalk::make_state(runtime::Worker& worker, const protocol::MetaFlags* meta) {
+  auto* state = new (worker.allocate_block(runtime::task_block_for(sizeof(RangeState)))) RangeState;
+  if (meta != nullptr) {
+    state->meta = new (worker.allocate_block(runtime::task_block_for(sizeof(protocol::MetaFlags))))
+        protocol::MetaFlags(*meta);
+  }
+  return state;
+}
+
+void RangeWalk::release(runtime::Worker& worker) noexcept {
+  if (state_->meta != nullptr) {
+    worker.release_block(state_->meta, runtime::task_block_for(sizeof(protocol::MetaFlags)));
+  }
+  if (state_->lock != nullptr) {
+    state_->lock->task_class().discard(*state_->lock, worker);
+  }
+  worker.release_block(std::exchange(state_, nullptr), runtime::task_block_for(sizeof(RangeState)));
+}
+
+runtime::step RangeWalk::end(runtime::MxTask& task, runtime::Worker& worker) {
+  worker.unpin(task);
+  if (RangeLock* const lock = std::exchange(state_->lock, nullptr)) {
+    lock->release(worker);
+  }
+  release(worker);
+  worker.local<WorkerContext>().replies->finished(address_);
+  return runtime::step::done;
+}
+
+void RangeWalk::limit(const protocol::RangeRequest& request, const RangeLimits& limits,
+                      std::uint64_t now_ns) noexcept {
+  state_->item_limit = std::min(request.limit, limits.items);
+  state_->ceiling = request.limit > limits.items;
+  state_->byte_limit = request.byte_limit == 0 ? limits.bytes : std::min(request.byte_limit, limits.bytes);
+  state_->created_ns = now_ns;
+  state_->deadline_ns = now_ns + limits.time_ns;
+  if (request.time_limit_us != 0 && request.time_limit_us < limits.time_ns / 1000) {
+    state_->deadline_ns = now_ns + request.time_limit_us * 1000;
+  }
+}
+
+void RangeWalk::hold(RangeLock& lock, runtime::Worker& worker) noexcept {
+  state_->lock = &lock;
+  state_->moment_us = worker.now_us();
+  state_->deadline_ns += worker.now_ns() - std::exchange(state_->created_ns, worker.now_ns());
+}
+
+/// Of slots in walking order, those that should do for a page.
+runtime::SlotInterval RangeWalk::part_of(const runtime::SlotInterval& all,
+                                         const KeyPartition& slots) const noexcept {
+  const std::uint64_t items = slots.items_a_slot();
+  const std::uint64_t behind = items == 0 ? slots.most() : 1 + 2 * state_->item_limit / items;
+  const auto more = static_cast<std::uint32_t>(std::min<std::uint64_t>(behind, all.last - all.first));
+  return state_->reverse ? runtime::SlotInterval{all.last - more, all.last}
+                         : runtime::SlotInterval{all.first, all.first + more};
+}
+
+void RangeWalk::end_with_part(const runtime::SlotInterval& held, const KeyPartition& slots) noexcept {
+  state_->holds_part =
+      state_->holds_part && (state_->reverse ? held.first > 0 : held.last + 1 < slots.count());
+  if (!state_->holds_part) {
+    return;
+  }
+  const std::string_view end = slots.begin_of(state_->reverse ? held.first : held.last + 1);
+  state_->far = state_->reverse ? RangeState::far_bound::inclusive : RangeState::far_bound::exclusive;
+  std::copy(end.begin(), end.end(), state_->far_key);
+  state_->far_bytes = static_cast<std::uint8_t>(end.size());
+}
+
+runtime::SlotInterval RangeWalk::held_slots(const KeyPartition& slots) const noexcept {
+  const std::string_view far{state_->far_key, state_->far_bytes};
+  const bool by_prefix = state_->far == RangeState::far_bound::prefix;
+  if (state_->far == RangeState::far_bound::none) {
+    const runtime::SlotInterval all = state_->reverse ? slots.slots_of({}, key()) : slots.from(key());
+    return state_->holds_part ? part_of(all, slots) : all;
+  }
+  if (state_->reverse) {
+    return slots.slots_of(far, key());
+  }
+  if (!by_prefix) {
+    return slots.slots_of(key(), far);
+  }
+  char last[index::kMaxKeyBytes];
+  std::memset(last, 0xFF, sizeof last);
+  std::copy(far.begin(), far.end(), last);
+  return slots.slots_of(key(), {last, sizeof last});
+}
+
+void RangeWalk::note_start() noexcept {
+  start_skipped_ = state_->skip_start;
+  std::copy_n(key_, key_bytes_, state_->last_key);
+  state_->last_bytes = key_bytes_;
+}
+
+void RangeWalk::back_to_start() noexcept {
+  set_key({state_->last_key, state_->last_bytes});
+  state_->skip_start = start_skipped_;
+}
+
+runtime::step RangeWalk::refuse(std::string_view text, runtime::MxTask& task, runtime::Worker& worker) {
+  if (ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_)) {
+    queue->append(address_.ticket, text);
+    queue->close(address_.ticket);
+  }
+  return end(task, worker);
+}
+
+void RangeWalk::set_key(std::string_view key) noexcept {
+  std::copy(key.begin(), key.end(), key_);
+  key_bytes_ = static_cast<std::uint8_t>(key.size());
+  state_->skip_start = false;
+  state_->keep_last();
+}
+
+void RangeWalk::set_bounds(const protocol::RangeRequest& request) noexcept {
+  state_->reverse = request.reverse;
+  const protocol::RangeBound& near = request.reverse ? request.high : request.low;
+  const protocol::RangeBound& far = request.reverse ? request.low : request.high;
+  std::string_view far_key;
+  if (request.by_prefix) {
+    state_->far = RangeState::far_bound::prefix;
+    far_key = request.prefix;
+  } else if (!far.unbounded) {
+    state_->far = far.inclusive ? RangeState::far_bound::inclusive : RangeState::far_bound::exclusive;
+    far_key = far.key;
+  }
+  std::copy(far_key.begin(), far_key.end(), state_->far_key);  // may be empty, without an address
+  state_->far_bytes = static_cast<std::uint8_t>(far_key.size());
+  if (!near.unbounded) {
+    set_start(near);
+  } else if (!request.reverse) {
+    set_key(request.by_prefix ? request.prefix : std::string_view{});
+  } else {
+    start_behind_prefix(request.by_prefix ? request.prefix : std::string_view{});
+  }
+}
+
+void RangeWalk::set_start(const protocol::RangeBound& bound) noexcept {
+  set_key(bound.key);
+  if (!state_->reverse) {
+    state_->skip_start = !bound.inclusive;
+  } else if (bound.inclusive) {
+    key_[key_bytes_++] = '\0';  // the least key above it: what lies below that includes it
+  }
+}
+
+// The least key above all that begin with `prefix`; nothing but 0xFF, longer than any key, is above all.
+void RangeWalk::start_behind_prefix(std::string_view prefix) noexcept {
+  while (!prefix.empty() && prefix.back() == '\xFF') {
+    prefix.remove_suffix(1);
+  }
+  if (prefix.empty()) {
+    std::memset(key_, 0xFF, sizeof key_);
+    key_bytes_ = sizeof key_;
+    return;
+  }
+  set_key(prefix);
+  ++key_[key_bytes_ - 1];
+}
+
+char* RangeWalk::write_cursor(char* out) noexcept {
+  RangeState& state = *state_;
+  protocol::CursorState cursor;
+  cursor.last_key = state.last_written();
+  cursor.reverse = state.reverse;
+  const std::string_view far{state.far_key, state.far_bytes};
+  if (state.far == RangeState::far_bound::prefix) {
+    cursor.by_prefix = true;
+    cursor.prefix = far;
+  } else if (state.far != RangeState::far_bound::none) {
+    cursor.far = {far, false, state.far == RangeState::far_bound::inclusive};
+  }
+  return protocol::write_cursor(out, cursor);
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,71 @@
+// What tasks that walk a range share: where they are in it, its far bound and limits, and the cursor from
+// which another page goes on. What does not fit a task's block sits in a second one, RangeState.
+#pragma once
+
+#include <algorithm>
+
+#include "protocol/request.hpp"
+#include "runtime/hierarchy/slots.hpp"
+#include "server/reply/reply_address.hpp"
+#include "server/store/range/range_state.hpp"
+
+namespace mxkv::server {
+
+class KeyPartition;
+
+/// Thread-safety: whoever runs the task.
+class RangeWalk {
+ public:
+  /// The state of a task to be made; with a copy of the flags of a meta command.
+  [[nodiscard]] static RangeState* make_state(runtime::Worker& worker, const protocol::MetaFlags* meta);
+
+  [[nodiscard]] std::string_view key() const noexcept { return {key_, key_bytes_}; }
+  /// For RangeLock: what may hold keys of the range, from the start to the far bound.
+  [[nodiscard]] runtime::SlotInterval held_slots(const KeyPartition& slots) const noexcept;
+  /// Where to go on, for when the pin goes.
+  void set_key(std::string_view key) noexcept;
+
+ protected:
+  RangeWalk(RangeState& state, const ReplyAddress& address) noexcept : state_(&state), address_(address) {}
+
+  /// Limits of the page that begins now.
+  void limit(const protocol::RangeRequest& request, const RangeLimits& limits, std::uint64_t now_ns) noexcept;
+  /// Limits of what holds its range and does all of it or nothing: items alone.
+  void limit_whole(const protocol::RangeRequest& request, const RangeLimits& limits) noexcept {
+    state_->item_limit = std::min(request.limit, limits.locked_items);
+  }
+  void set_bounds(const protocol::RangeRequest& request) noexcept;
+  /// Writes where the next page begins; needs protocol::kMaxCursorBytes.
+  char* write_cursor(char* out) noexcept;
+  /// Goes to the least key above all that begin with `prefix`.
+  void start_behind_prefix(std::string_view prefix) noexcept;
+  /// The range is held from now on: this is the moment of the operation, and its time begins.
+  void hold(RangeLock& lock, runtime::Worker& worker) noexcept;
+  /// Of a page that holds a part: it ends where that ends.
+  void end_with_part(const runtime::SlotInterval& held, const KeyPartition& slots) noexcept;
+  /// Of an operation that may go over its range twice, and shows nothing of it the first time.
+  void note_start() noexcept;
+  void back_to_start() noexcept;
+  /// Writes `text` in place of the reply.
+  runtime::step refuse(std::string_view text, runtime::MxTask& task, runtime::Worker& worker);
+  void release(runtime::Worker& worker) noexcept;
+  /// The reply is closed: gives back what the task holds.
+  runtime::step end(runtime::MxTask& task, runtime::Worker& worker);
+
+  RangeState* state_;
+  ReplyAddress address_;
+
+ private:
+  [[nodiscard]] runtime::SlotInterval part_of(const runtime::SlotInterval& all,
+                                              const KeyPartition& slots) const noexcept;
+  void set_start(const protocol::RangeBound& bound) noexcept;
+
+  bool start_skipped_ = false;  ///< of note_start()
+  std::uint8_t key_bytes_ = 0;
+  char key_[index::kMaxKeyBytes + 1];  ///< one more for "just above a key"
+  static_assert(index::kMaxKeyBytes + 1 <= 255);
+};
+
+static_assert(sizeof(RangeState) <= runtime::kLargestTaskBytes);
+
+}  // namespace mxkv::server

@@ -1,0 +1,172 @@
+#include "server/store/upkeep/background_writes.hpp"
+
+#include <utility>
+
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/point/derived_items.hpp"
+#include "server/store/store.hpp"
+#include "server/store/store_task.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+using index::Decision;
+using runtime::step;
+
+/// A write to an item that is still the one that was seen. Derived (CRTP) gives
+///   Decision act(std::uint64_t old, Worker&)     as decide() of index::UpdateTask
+///   void commit(..); step committed(..)          as there
+template <class Derived>
+class SeenItemTask : public index::UpdateTask<Derived, ItemTraits> {
+  using Base = index::UpdateTask<Derived, ItemTraits>;
+
+ public:
+  template <class... Args>
+  static void start_on(runtime::Worker& worker, std::uint64_t seen, Args... args) {
+    static_assert(sizeof(Derived) + index::kMaxKeyBytes <= runtime::kLargestTaskBytes);
+    const std::string_view key = ItemRecord::item(seen)->key();
+    ItemTree& tree = worker.local<WorkerContext>().store->tree();
+    auto* const task = worker.create_sized<Derived>(sizeof(Derived) + key.size(), tree, seen, args...);
+    TrailingKey::store(task, key);
+    task->key_bytes_ = static_cast<std::uint8_t>(key.size());
+    worker.local<WorkerContext>().counters.count(counter::seen_started);
+    task->start(worker);
+  }
+
+  [[nodiscard]] std::string_view key() const noexcept {
+    return TrailingKey::load(static_cast<const Derived*>(this), key_bytes_);
+  }
+
+  // --- For UpdateTask ---
+  Decision decide(bool found, std::uint64_t old, runtime::Worker& worker) {
+    return found && old == seen_ ? this->self().act(old, worker) : Decision{};
+  }
+  step left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& worker) { return ended(worker); }
+  step out_of_memory(runtime::Worker& worker) { return this->self().left(false, 0, worker); }
+
+ protected:
+  SeenItemTask(const runtime::TaskClass* task_class, ItemTree& tree, std::uint64_t seen) noexcept
+      : Base(task_class, tree), seen_(seen) {}
+  [[nodiscard]] std::uint8_t key_bytes() const noexcept { return key_bytes_; }
+  static step ended(runtime::Worker& worker) noexcept {
+    worker.local<WorkerContext>().counters.count(counter::seen_ended);
+    return step::done;
+  }
+
+ private:
+  std::uint64_t seen_;
+  std::uint8_t key_bytes_ = 0;
+};
+
+class RemoveTask final : public SeenItemTask<RemoveTask> {
+ public:
+  static constexpr const char* kName = "remove item";
+
+  RemoveTask(const runtime::TaskClass* task_class, ItemTree& tree, std::uint64_t seen,
+             bool even_live) noexcept
+      : SeenItemTask(task_class, tree, seen), even_live_(even_live) {}
+
+  [[nodiscard]] unsigned record_lines(std::uint64_t word) const noexcept {
+    return ItemRecord::key_lines(word, key_bytes());
+  }
+  Decision act(std::uint64_t old, runtime::Worker& worker) {
+    return even_live_ || !is_live(*ItemRecord::item(old), worker) ? Decision{Decision::what::remove, 0}
+                                                                  : Decision{};
+  }
+  // Where an operation holds the key nothing is removed; what has expired is met again.
+  [[nodiscard]] bool admitted(runtime::Worker& worker) const noexcept {
+    return !worker.local<WorkerContext>().locks->holds_off(key());
+  }
+  step refused(runtime::Worker& worker) { return ended(worker); }
+  void commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
+              runtime::Worker& /*worker*/) noexcept {
+    leaf.raise_cas_floor(ItemRecord::item(old)->cas());
+  }
+  step committed(bool /*found*/, std::uint64_t old, runtime::Worker& worker) {
+    auto& context = worker.local<WorkerContext>();
+    Item* const item = ItemRecord::item(old);
+    const bool live = is_live(*item, worker);
+    context.counters.count(live ? counter::evictions : counter::reclaimed);
+    if (!item->accessed()) {
+      context.counters.count(live ? counter::evicted_unfetched : counter::expired_unfetched);
+    }
+    if (live && context.watch->wants(watched::kEvictions)) [[unlikely]] {
+      context.watch->evicted(worker, *item);
+    }
+    retire_item(worker, item);
+    return ended(worker);
+  }
+
+ private:
+  bool even_live_;
+};
+
+/// The same item at another address: no operation on it minds.
+class MoveTask final : public SeenItemTask<MoveTask> {
+ public:
+  static constexpr const char* kName = "move item";
+
+  MoveTask(const runtime::TaskClass* task_class, ItemTree& tree, std::uint64_t seen) noexcept
+      : SeenItemTask(task_class, tree, seen) {}
+
+  Decision act(std::uint64_t old, runtime::Worker& worker) {
+    discard(worker);
+    copy_ = copy_of(worker, *ItemRecord::item(old));
+    return copy_ == nullptr ? Decision{} : Decision{Decision::what::put, ItemRecord::word(copy_)};
+  }
+  // What a touch changes of an item it changes under the latch, so the copy is as the old one is now.
+  void commit(ItemNode& /*leaf*/, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
+              runtime::Worker& /*worker*/) noexcept {
+    copy_->take_version(*ItemRecord::item(old));
+  }
+  step committed(bool /*found*/, std::uint64_t old, runtime::Worker& worker) {
+    auto& context = worker.local<WorkerContext>();
+    Item* const item = ItemRecord::item(old);
+    context.counters.count(counter::items_moved);
+    copy_ = nullptr;
+    worker.retire(item, context.store->item_kind(), item->block_bytes());
+    return ended(worker);
+  }
+  step left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& worker) {
+    discard(worker);
+    return ended(worker);
+  }
+  void discard(runtime::Worker& worker) {
+    if (copy_ != nullptr) {
+      Item::destroy(worker, std::exchange(copy_, nullptr));
+    }
+  }
+
+ private:
+  Item* copy_ = nullptr;
+};
+
+}  // namespace
+
+void start_expiry(runtime::Worker& worker, std::uint64_t seen) {
+  RemoveTask::start_on(worker, seen, false);
+}
+
+void start_eviction(runtime::Worker& worker, std::uint64_t seen) {
+  RemoveTask::start_on(worker, seen, true);
+}
+
+void start_move(runtime::Worker& worker, std::uint64_t seen) {
+  MoveTask::start_on(worker, seen);
+}
+
+std::uint64_t seen_in_flight(const Store& store) noexcept {
+  const std::uint64_t ended = store.total(counter::seen_ended);  // first: never more than were started
+  return store.total(counter::seen_started) - ended;
+}
+
+void retire_item(runtime::Worker& worker, Item* item) {
+  auto& context = worker.local<WorkerContext>();
+  const std::size_t bytes = item->memory_bytes();
+  context.counters.count(counter::items_removed);
+  context.counters.count(counter::bytes_removed, bytes);
+  worker.retire(item, context.store->item_kind(), bytes);
+}
+
+}  // namespace mxkv::server

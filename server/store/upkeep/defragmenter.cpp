@@ -1,0 +1,108 @@
+#include "server/store/upkeep/defragmenter.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "server/store/store.hpp"
+#include "server/store/store_task.hpp"
+#include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/later_task.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+using runtime::step;
+
+constexpr std::uint64_t kLookEveryNs = 100'000'000;
+constexpr std::uint64_t kLeastPauseNs = 500'000'000;
+constexpr std::uint64_t kMostPauseNs = 60'000'000'000;
+constexpr std::uint64_t kPausePerWalk = 10;
+/// Spare memory that is let be: this, and one part in kSparePart of what is live.
+constexpr std::size_t kSpareBytes = std::size_t{1} << 20U;
+constexpr std::size_t kSparePart = 8;
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+/// Bytes of the heap's spans that hold no live block.
+std::size_t spare_bytes(const runtime::ValueHeapStats& heap) noexcept {
+  return heap.span_bytes - std::min(heap.live_bytes, heap.span_bytes);
+}
+
+/// Walks the leaves once, for the items of its worker's own sparse spans.
+class WalkTask final : public index::ScanTask<WalkTask, ItemTraits> {
+  using Base = index::ScanTask<WalkTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "walk for evacuation";
+
+  WalkTask(const runtime::TaskClass* task_class, ItemTree& tree, Defragmenter& defragmenter) noexcept
+      : Base(task_class, tree), defragmenter_(defragmenter) {}
+
+  [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
+  void set_key(std::string_view key) noexcept { key_.set(key); }
+  [[nodiscard]] bool backward() const noexcept { return false; }
+  bool visit(std::uint64_t /*head*/, std::uint64_t value, runtime::Worker& worker) {
+    Item* const item = ItemRecord::item(value);
+    if (pace_.is_too_fast(worker)) [[unlikely]] {
+      set_key(item->key());
+      pauses_ = true;
+      return false;
+    }
+    if (worker.items().in_sparse_span(item)) {
+      pace_.started();
+      start_move(worker, value);
+    }
+    return true;
+  }
+  step finished(bool /*exhausted*/, runtime::Worker& worker) {
+    if (pauses_) {
+      auto* const rest = worker.create<WalkTask>(this->tree(), defragmenter_);
+      rest->annotate(runtime::priority::low);
+      rest->set_key(key());
+      worker.spawn(worker.create<LaterTask<WalkTask>>(*rest));
+      return step::done;
+    }
+    defragmenter_.ended(worker);
+    return step::done;
+  }
+
+ private:
+  Defragmenter& defragmenter_;
+  WalkPace pace_;
+  bool pauses_ = false;
+  HeldKey key_;
+};
+
+static_assert(sizeof(WalkTask) <= runtime::kLargestTaskBytes);
+
+}  // namespace
+
+std::uint64_t Defragmenter::now_ns(const runtime::Worker& worker) noexcept {
+  return worker.now_ns();
+}
+
+void Defragmenter::begin(Store& store, runtime::Worker& worker) {
+  const runtime::ValueHeapStats heap = worker.items().stats();
+  const std::size_t spare = spare_bytes(heap);
+  if (spare <= kSpareBytes + heap.live_bytes / kSparePart) {
+    next_look_ns_ = worker.now_ns() + kLookEveryNs;
+    pause_ns_ = 0;
+    return;
+  }
+  begun_ns_ = worker.now_ns();
+  next_look_ns_ = kNever;
+  spare_before_ = spare;
+  auto* const walk = worker.create<WalkTask>(store.tree(), *this);
+  walk->annotate(runtime::priority::low);
+  walk->start(worker);
+}
+
+void Defragmenter::ended(runtime::Worker& worker) {
+  const std::uint64_t now_ns = worker.now_ns();
+  // Moves that this walk started may still be under way: what they free is seen by the next look.
+  const bool helped = spare_bytes(worker.items().stats()) < spare_before_ - spare_before_ / kSparePart;
+  pause_ns_ = helped ? kLeastPauseNs : std::clamp(2 * pause_ns_, kLeastPauseNs, kMostPauseNs);
+  next_look_ns_ = now_ns + std::max(pause_ns_, kPausePerWalk * (now_ns - begun_ns_));
+}
+
+}  // namespace mxkv::server

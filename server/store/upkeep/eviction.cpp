@@ -1,0 +1,298 @@
+#include "server/store/upkeep/eviction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "runtime/scheduler/runtime.hpp"
+#include "server/store/store.hpp"
+#include "server/store/store_task.hpp"
+#include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/later_task.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+using runtime::step;
+
+constexpr std::uint64_t kLookAgainNs = 1'000'000;
+constexpr std::uint64_t kUntilWalkEnds = std::numeric_limits<std::uint64_t>::max();
+/// Headroom of all workers: what is written while retired items wait for their epoch must fit into it.
+constexpr std::size_t kHeadroomPart = 32;
+constexpr std::size_t kLeastHeadroom = std::size_t{1} << 20U;
+constexpr std::size_t kMostHeadroom = std::size_t{1} << 28U;
+/// Between two walks for spans: what the last one removed has to pass its epoch first.
+constexpr std::uint64_t kGiveBackEveryNs = 60'000'000;
+/// Multiplier that spreads spans over groups.
+constexpr std::uint64_t kScatter = 0x9E3779B97F4A7C15U;
+/// Most groups of spans, of 256, that one walk empties.
+constexpr std::size_t kMostMarked = 64;
+/// A request waits no longer than this for memory when nothing is removed, but to the end of a walk.
+constexpr std::uint64_t kPatienceNs = 2'000'000'000;
+/// Who waits asks in every round: a refusal after so long is of another request.
+constexpr std::uint64_t kAnotherTimeNs = 100'000'000;
+/// When no walk has looked at the items for so long, another census is taken before some go.
+constexpr std::uint64_t kTimesHoldNs = 2'000'000'000;
+/// The census begins when so many headrooms are left.
+constexpr std::size_t kCensusHeadrooms = 4;
+/// Part of the items met that goes, usually and when less than a quarter of the headroom is left.
+constexpr double kUsualPart = 0.1;
+constexpr double kLargePart = 0.5;
+/// Twice as much goes after each walk over all leaves that found too little; after so many, everything.
+constexpr int kMostFruitless = 4;
+
+/// Walks over leaves until enough removals were started, or to the end.
+class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
+  using Base = index::ScanTask<EvictionWalk, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "walk for eviction";
+
+  EvictionWalk(const runtime::TaskClass* task_class, ItemTree& tree, Eviction& eviction) noexcept
+      : Base(task_class, tree), eviction_(eviction) {
+    set_key(eviction.hand());
+  }
+
+  [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
+  void set_key(std::string_view key) noexcept { key_.set(key); }
+  [[nodiscard]] bool backward() const noexcept { return false; }
+  bool visit(std::uint64_t /*head*/, std::uint64_t value, runtime::Worker& worker) {
+    if (pace_.is_too_fast(worker)) [[unlikely]] {
+      set_key(ItemRecord::item(value)->key());
+      pauses_ = true;
+      return false;
+    }
+    const Item& item = *ItemRecord::item(value);
+    Eviction::verdict verdict = Eviction::verdict::goes;
+    if (is_live(item, worker)) {
+      verdict = eviction_.judge(item, worker.now_us());
+    }
+    if (verdict == Eviction::verdict::stays) {
+      return true;
+    }
+    if (verdict == Eviction::verdict::moves) {
+      pace_.started();
+      start_move(worker, value);
+      return true;
+    }
+    pace_.started();
+    start_eviction(worker, value);
+    const bool more = eviction_.started(item.memory_bytes());
+    if (!more) {
+      set_key(item.key());
+    }
+    return more;
+  }
+  step finished(bool exhausted, runtime::Worker& worker) {
+    if (pauses_) {
+      eviction_.pauses(key());
+      auto* const rest = worker.create<EvictionWalk>(this->tree(), eviction_);
+      worker.spawn(worker.create<LaterTask<EvictionWalk>>(*rest));
+      return step::done;
+    }
+    eviction_.ended(exhausted ? std::string_view{} : key(), *worker.local<WorkerContext>().store, worker);
+    return step::done;
+  }
+
+ private:
+  Eviction& eviction_;
+  WalkPace pace_;
+  bool pauses_ = false;
+  HeldKey key_;
+};
+
+static_assert(sizeof(EvictionWalk) <= runtime::kLargestTaskBytes);
+
+std::size_t retired_bytes(runtime::Runtime& runtime) {
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    const runtime::WorkerId id(static_cast<runtime::WorkerId::rep>(i));
+    sum += runtime.worker(id).counters().retired_bytes.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::uint64_t Eviction::now_ns(const runtime::Worker& worker) noexcept {
+  return worker.now_ns();
+}
+
+bool Eviction::refused(runtime::Worker& worker) noexcept {
+  const std::uint64_t now = now_ns(worker);
+  if (short_since_ns_ == 0 || now - last_refusal_ns_ > kAnotherTimeNs) {
+    short_since_ns_ = now;
+  }
+  last_refusal_ns_ = now;
+  if (next_look_ns_ != kUntilWalkEnds) {
+    next_look_ns_ = now;
+  }
+  Store& store = *worker.local<WorkerContext>().store;
+  const bool walks = purpose_ != purpose::none || store.giving_back().load(std::memory_order_relaxed);
+  const std::uint64_t since =
+      std::max(short_since_ns_, store.last_eviction_ns().load(std::memory_order_relaxed));
+  return walks || now < since + kPatienceNs;
+}
+
+Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexcept {
+  const std::uint64_t then_us = item.last_access_us();
+  const IdleTimes::Seen seen{now_us > then_us ? now_us - then_us : 0, item.accessed()};
+  times_.note(seen, now_us);
+  if (purpose_ == purpose::census) {
+    return verdict::stays;
+  }
+  if (times_.is_idlest(seen)) {
+    return verdict::goes;
+  }
+  if (purpose_ == purpose::idle) {
+    return verdict::stays;
+  }
+  const std::uint64_t span = reinterpret_cast<std::uint64_t>(&item) / runtime::kSpanBytes;
+  const auto group = static_cast<std::uint8_t>(span * kScatter >> 56U);
+  return static_cast<std::uint8_t>(group - first_marked_) < marked_ ? verdict::moves : verdict::stays;
+}
+
+bool Eviction::started(std::size_t bytes) noexcept {
+  removed_ = true;
+  missing_ -= std::min<std::uint64_t>(missing_, bytes);
+  return purpose_ != purpose::idle || missing_ > 0;
+}
+
+void Eviction::ended(std::string_view key, Store& store, runtime::Worker& worker) noexcept {
+  hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
+  next_look_ns_ = last_walk_ns_ = now_ns(worker);
+  if (purpose_ == purpose::idle) {
+    if (!removed_) {
+      next_look_ns_ += kLookAgainNs;  // nothing is idle: without a pause nobody would ever park
+    }
+    if (missing_ == 0) {
+      fruitless_laps_ = 0;
+    } else if (whole_lap_ && fruitless_laps_ < kMostFruitless) {
+      ++fruitless_laps_;
+    }
+  }
+  if (removed_) {
+    removed_ = false;
+    store.last_eviction_ns().store(next_look_ns_,
+                                   std::memory_order_relaxed);  // those who wait have a reason to
+  }
+  if (std::exchange(purpose_, purpose::none) == purpose::spans) {
+    next_give_back_ns_ = next_look_ns_ + kGiveBackEveryNs;
+    store.giving_back().store(false, std::memory_order_relaxed);
+  }
+}
+
+void Eviction::pauses(std::string_view key) noexcept {
+  hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
+}
+
+void Eviction::walk(purpose why, Store& store, runtime::Worker& worker) {
+  purpose_ = why;
+  next_look_ns_ = kUntilWalkEnds;
+  if (why != purpose::idle) {
+    hand_bytes_ = 0;  // over all
+  }
+  whole_lap_ = hand_bytes_ == 0;
+  worker.local<WorkerContext>().counters.count(why == purpose::spans ? counter::span_walks
+                                                                     : counter::idle_walks);
+  worker.create<EvictionWalk>(store.tree(), *this)->start(worker);
+}
+
+void Eviction::begin(Store& store, runtime::Worker& worker) {
+  next_look_ns_ = now_ns(worker) + kLookAgainNs;
+  if (begin_giving_back(store, worker)) {
+    return;
+  }
+  runtime::Runtime& runtime = worker.runtime();
+  const runtime::MemoryBudget& budget = runtime.budget();
+  const std::size_t limit = budget.limit_bytes();
+  const runtime::ValueHeapStats heap = worker.items().stats();
+  // What is removed frees blocks of all heaps, by what they hold; so each wants headroom by what it holds.
+  const double share = static_cast<double>(heap.span_bytes) /
+                       static_cast<double>(std::max(runtime.item_space().span_bytes(), runtime::kSpanBytes));
+  const auto own = [share](std::size_t bytes) {
+    return static_cast<std::size_t>(static_cast<double>(bytes) * std::min(share, 1.0));
+  };
+  const std::size_t headroom = own(std::clamp(limit / kHeadroomPart, kLeastHeadroom, kMostHeadroom));
+  const std::size_t used = budget.used_bytes() + runtime.item_space().left_to_others();
+  const std::size_t unused = own(limit - std::min(limit, used));
+  const std::size_t spare = heap.span_bytes - std::min(heap.live_bytes, heap.span_bytes);
+  const std::size_t coming = worker.retired_bytes();
+  const std::size_t free = unused + spare + coming;
+  const bool is_short = free < headroom;
+  if (free < kCensusHeadrooms * headroom && begin_census(is_short, store, worker)) {
+    return;
+  }
+  if (!is_short) {
+    return;
+  }
+  missing_ = headroom - free + headroom / 4;
+  const double part = unused + spare < headroom / 4 ? kLargePart : kUsualPart;
+  times_.set_part(fruitless_laps_ == kMostFruitless ? 1 : std::min(1.0, std::ldexp(part, fruitless_laps_)),
+                  worker.now_us());
+  walk(purpose::idle, store, worker);
+}
+
+// What was learnt of other items, or long ago, says nothing of these.
+bool Eviction::begin_census(bool is_short, Store& store, runtime::Worker& worker) {
+  const std::uint64_t added = store.total(counter::items_added);
+  const std::uint64_t items = added - store.total(counter::items_removed);
+  const std::uint64_t flushes = store.total(counter::cmd_flush);
+  const bool still_true =
+      is_short ? now_ns(worker) - last_walk_ns_ < kTimesHoldNs : added - added_ <= items / 4;
+  if (flushes == flushes_ && still_true) {
+    times_.remember(items);
+    return false;
+  }
+  flushes_ = flushes;
+  added_ = added;
+  times_ = IdleTimes{};
+  times_.remember(items);
+  walk(purpose::census, store, worker);
+  return true;
+}
+
+bool Eviction::begin_giving_back(Store& store, runtime::Worker& worker) {
+  runtime::Runtime& runtime = worker.runtime();
+  const runtime::MemoryBudget& budget = runtime.budget();
+  const std::size_t limit = budget.limit_bytes();
+  const std::size_t unused = limit - std::min(limit, budget.used_bytes());
+  const std::size_t wanted = runtime.item_space().left_to_others();
+  if (short_since_ns_ == 0 && unused >= wanted / 4 * 3) {
+    return false;
+  }
+  if (now_ns(worker) < next_give_back_ns_) {
+    return false;
+  }
+  if (unused >= wanted + wanted / 2) {
+    short_since_ns_ = 0;
+    return false;
+  }
+  if (begin_census(true, store, worker)) {
+    return true;
+  }
+  if (retired_bytes(runtime) >= wanted) {
+    next_give_back_ns_ = now_ns(worker) + kGiveBackEveryNs;
+    return false;  // enough has gone, and waits for those who may still read it
+  }
+  if (store.giving_back().exchange(true, std::memory_order_relaxed)) {
+    return false;  // another worker sees to it
+  }
+  const std::size_t goal = 2 * wanted - unused;
+  const std::size_t spans = std::max<std::size_t>(runtime.item_space().span_bytes(), 1);
+  if (second_walk_) {
+    second_walk_ = false;
+  } else {
+    first_marked_ = static_cast<std::uint8_t>(first_marked_ + marked_);
+    marked_ = static_cast<std::uint8_t>(std::clamp<std::size_t>(goal * 256 / spans + 1, 1, kMostMarked));
+    second_walk_ = true;
+  }
+  // Room for what is moved, and as much again that goes back; over two walks.
+  times_.set_part(marked_ / 256.0, worker.now_us());
+  walk(purpose::spans, store, worker);
+  return true;
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,199 @@
+#include "server/store/upkeep/expiry_sweep.hpp"
+
+#include <algorithm>
+
+#include "index/edit_task.hpp"
+#include "index/leaf_walk_task.hpp"
+#include "server/store/item/expiry.hpp"
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/store.hpp"
+#include "server/store/upkeep/background_writes.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+using index::Due;
+using index::verdict;
+using runtime::step;
+
+constexpr std::uint64_t kNsPerUs = 1000;
+constexpr std::uint64_t kMostLateUs = 600 * kUsPerSecond;
+
+/// What one leaf holds.
+struct ExpiryOfLeaf {
+  Due due;
+};
+
+/// Removes what has expired of one leaf, and notes when the next one will.
+class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, ExpiryOfLeaf> {
+  using Base = index::EditTask<ExpireLeafTask, ItemTraits, ExpiryOfLeaf>;
+
+ public:
+  static constexpr const char* kName = "expire items";
+  static constexpr bool kOneLeaf = true;
+
+  ExpireLeafTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key,
+                 ExpirySweep& sweep) noexcept
+      : Base(task_class, tree), sweep_(sweep) {
+    key_.set(key);
+  }
+
+  [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
+  void set_key(std::string_view key) noexcept { key_.set(key); }
+
+  verdict judge(std::uint64_t /*head*/, std::uint64_t value, ExpiryOfLeaf& leaf,
+                runtime::Worker& worker) const {
+    const Item& item = *ItemRecord::item(value);
+    if (!is_live(item, worker)) {
+      return verdict::erase;
+    }
+    if (const std::uint32_t expiry = item.expiry(); expiry != 0) {
+      leaf.due = leaf.due.or_sooner(Due::at(expiry, worker.now_us() / kUsPerSecond));
+    }
+    return verdict::keep;
+  }
+  void rewrite(ItemNode& leaf, const ExpiryOfLeaf& found) noexcept { leaf.store_due(found.due); }
+  [[nodiscard]] bool refuses(std::uint64_t value, runtime::Worker& worker) const noexcept {
+    return worker.local<WorkerContext>().locks->holds_off(ItemRecord::item(value)->key());
+  }
+  /// An operation holds some of it: it stays due, for the next sweep.
+  step refused(runtime::Worker& worker) {
+    sweep_.expect(worker.now_us());
+    sweep_.leaf_ended();
+    return step::done;
+  }
+  void erasing(ItemNode& leaf, std::uint64_t value) noexcept {
+    leaf.raise_cas_floor(ItemRecord::item(value)->cas());
+  }
+  void erased(std::uint64_t value, runtime::Worker& worker) {
+    auto& counters = worker.local<WorkerContext>().counters;
+    Item* const item = ItemRecord::item(value);
+    counters.count(counter::swept_items);
+    if (!item->accessed()) {
+      counters.count(counter::expired_unfetched);
+    }
+    retire_item(worker, item);
+  }
+  void judged(const ExpiryOfLeaf& found, runtime::Worker& /*worker*/) noexcept { found_ = found; }
+  step finished(runtime::Worker& worker) {
+    if (!found_.due.never()) {
+      sweep_.expect(worker.now_us() + found_.due.seconds_left(worker.now_us() / kUsPerSecond) * kUsPerSecond);
+    }
+    sweep_.leaf_ended();
+    return step::done;
+  }
+
+ private:
+  ExpirySweep& sweep_;
+  ExpiryOfLeaf found_;
+  HeldKey key_;
+};
+
+/// A slice of a sweep.
+class SweepTask final : public index::LeafWalkTask<SweepTask, ItemTraits> {
+  using Base = index::LeafWalkTask<SweepTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "sweep for expired items";
+
+  SweepTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key,
+            ExpirySweep& sweep) noexcept
+      : Base(task_class, tree), sweep_(sweep) {
+    key_.set(key);
+  }
+
+  [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
+  void set_key(std::string_view key) noexcept { key_.set(key); }
+  [[nodiscard]] bool wants(const ItemNode& leaf) const noexcept {
+    const Due due = leaf.due();
+    if (sweep_.wants(due)) {
+      return true;
+    }
+    sweep_.passed(due);
+    return false;
+  }
+  void met(std::string_view low, runtime::Worker& worker) {
+    sweep_.leaf_begun();
+    worker.create<ExpireLeafTask>(tree(), low, sweep_)->start(worker);
+  }
+  [[nodiscard]] bool may_go_on(runtime::Worker& worker) const noexcept {
+    return !sweep_.slice_over(worker.now_ns()) && !sweep_.runs_ahead();
+  }
+  step finished(bool exhausted, runtime::Worker& worker) {
+    sweep_.ended(exhausted ? std::string_view{} : key(), exhausted, worker.now_us());
+    return step::done;
+  }
+
+ private:
+  ExpirySweep& sweep_;
+  HeldKey key_;
+};
+
+static_assert(sizeof(ExpireLeafTask) <= runtime::kLargestTaskBytes);
+static_assert(sizeof(SweepTask) <= runtime::kLargestTaskBytes);
+
+}  // namespace
+
+void ExpirySweep::note(ItemNode& leaf, std::uint32_t expiry, runtime::Worker& worker) noexcept {
+  const Due due = Due::at(expiry, worker.now_us() / kUsPerSecond);
+  leaf.store_due(due.or_sooner(leaf.due()));
+  auto& context = worker.local<WorkerContext>();
+  if (expiry < context.first_expiry.load(std::memory_order_relaxed)) {
+    context.first_expiry.store(expiry, std::memory_order_relaxed);
+    context.store->sweep().expect((expiry + Due::kSecondsAStep) * kUsPerSecond);
+  }
+}
+
+void ExpirySweep::expect(std::uint64_t at_us) noexcept {
+  at_us = std::max(at_us, begun_us_.load(std::memory_order_relaxed) + kEveryUs);
+  std::uint64_t next = next_us_.load(std::memory_order_relaxed);
+  while (at_us < next && !next_us_.compare_exchange_weak(next, at_us, std::memory_order_relaxed)) {
+  }
+}
+
+void ExpirySweep::begin(runtime::Worker& worker) {
+  if (running_.exchange(true, std::memory_order_acquire)) {
+    return;  // another worker sweeps
+  }
+  const std::uint64_t now_us = worker.now_us();
+  if (next_us_.load(std::memory_order_relaxed) > now_us) {
+    running_.store(false, std::memory_order_release);  // it has just ended
+    return;
+  }
+  const std::uint64_t planned_us = next_us_.exchange(kNever, std::memory_order_relaxed);
+  if (!resumes_) {
+    begun_us_.store(now_us, std::memory_order_relaxed);
+    sweeps_.fetch_add(1, std::memory_order_relaxed);
+    soonest_ = {};
+    first_us_ = store_.take_first_expiry();
+    flushing_us_ = store_.flush_points().at(now_us);
+    // What a leaf says can be told apart from times to come only for so long.
+    all_ = flushing_us_ > flushed_us_ || now_us - planned_us > kMostLateUs;
+  }
+  slice_end_ns_ = worker.now_ns() + kSliceNs;
+  auto* const task = worker.create<SweepTask>(store_.tree(), hand_, *this);
+  task->annotate(runtime::priority::low);
+  task->start(worker);
+}
+
+void ExpirySweep::ended(std::string_view key, bool exhausted, std::uint64_t now_us) noexcept {
+  hand_ = key;
+  resumes_ = !exhausted;
+  std::uint64_t next_us = now_us + kSliceNs / kNsPerUs;
+  if (exhausted) {
+    flushed_us_ = flushing_us_;
+    next_us = soonest_.never() ? kNever : now_us + soonest_.seconds_left(now_us / kUsPerS) * kUsPerS;
+    // Who stored while the sweep began may have seen only that there was an earlier one.
+    next_us = std::min(next_us, first_us_);
+    if (next_us != kNever) {
+      next_us = std::max(next_us, begun_us_.load(std::memory_order_relaxed) + kEveryUs);
+    }
+  }
+  std::uint64_t known = next_us_.load(std::memory_order_relaxed);
+  while (next_us < known && !next_us_.compare_exchange_weak(known, next_us, std::memory_order_relaxed)) {
+  }
+  running_.store(false, std::memory_order_release);
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,51 @@
+// Starts a walk's next part when most writes to items that the part before has started are done: a walk that
+// meets many items would else have a task in flight for each of them.
+#pragma once
+
+#include "runtime/scheduler/worker.hpp"
+#include "server/store/upkeep/background_writes.hpp"
+#include "server/store/worker_context.hpp"
+
+namespace mxkv::server {
+
+/// Looks once a round, behind all other work. `Walk`: a task with start(Worker&).
+template <class Walk>
+class LaterTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "walk on later";
+
+  LaterTask(const runtime::TaskClass* task_class, Walk& walk) noexcept : MxTask(task_class), walk_(walk) {
+    annotate(runtime::priority::low);
+  }
+  runtime::step execute(runtime::Worker& worker) {
+    if (seen_in_flight(*worker.local<WorkerContext>().store) > kMostSeenInFlight / 2) {
+      return runtime::step::later;
+    }
+    walk_.start(worker);
+    return runtime::step::done;
+  }
+  void discard(runtime::Worker& worker) { walk_.task_class().discard(walk_, worker); }
+
+ private:
+  Walk& walk_;
+};
+
+/// Counts what a walk starts. Part of the walk.
+class WalkPace {
+ public:
+  /// To be asked for each item; whether the walk should end here for now.
+  [[nodiscard]] bool is_too_fast(runtime::Worker& worker) noexcept {
+    if (started_ < kLookEvery) {
+      return false;
+    }
+    started_ = 0;
+    return seen_in_flight(*worker.local<WorkerContext>().store) > kMostSeenInFlight;
+  }
+  void started() noexcept { ++started_; }
+
+ private:
+  static constexpr unsigned kLookEvery = 64;
+  unsigned started_ = 0;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,139 @@
+#include "server/store/watch/watch_hub.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/scheduler/runtime.hpp"
+#include "server/store/item/expiry.hpp"
+#include "server/store/item/item.hpp"
+#include "server/store/watch/uri_key.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+std::string in_uri(std::string_view key) {
+  std::string text(3 * key.size(), '\0');
+  text.resize(static_cast<std::size_t>(write_in_uri(text.data(), key) - text.data()));
+  return text;
+}
+
+std::string seconds_left(std::uint32_t expiry, std::uint64_t now_us) {
+  if (expiry == 0) {
+    return "0";
+  }
+  const std::uint64_t now = now_us / kUsPerSecond;
+  return std::to_string(expiry > now ? expiry - now : 0);
+}
+
+}  // namespace
+
+Watcher::offered Watcher::offer(std::string_view line) {
+  const std::scoped_lock lock{mutex_};
+  if (lines_.size() + line.size() > kMostBytes) {
+    ++lost_;
+    return offered::lost;
+  }
+  if (lost_ > 0) {
+    lines_.append("skipped=").append(std::to_string(std::exchange(lost_, 0))).append("\n");
+  }
+  lines_.append(line);
+  return std::exchange(woken_, true) ? offered::kept : offered::kept_wake;
+}
+
+std::string Watcher::take() {
+  const std::scoped_lock lock{mutex_};
+  woken_ = false;
+  return std::exchange(lines_, {});
+}
+
+std::shared_ptr<Watcher> WatchHub::add(std::uint32_t kinds, std::uint16_t worker) {
+  const std::scoped_lock lock{mutex_};
+  if (watchers_.size() >= kMostWatchers) {
+    return nullptr;
+  }
+  watchers_.push_back(std::make_shared<Watcher>(kinds, worker));
+  settle_wanted();
+  return watchers_.back();
+}
+
+void WatchHub::remove(const std::shared_ptr<Watcher>& watcher) {
+  const std::scoped_lock lock{mutex_};
+  std::erase(watchers_, watcher);
+  settle_wanted();
+}
+
+void WatchHub::settle_wanted() noexcept {
+  std::uint32_t wanted = 0;
+  for (const std::shared_ptr<Watcher>& watcher : watchers_) {
+    wanted |= watcher->kinds();
+  }
+  wanted_.store(wanted, std::memory_order_relaxed);
+}
+
+std::size_t WatchHub::watchers() const {
+  const std::scoped_lock lock{mutex_};
+  return watchers_.size();
+}
+
+void WatchHub::tell(runtime::Worker& worker, std::uint32_t kind, const std::string& what) {
+  const std::uint64_t now_us = worker.runtime().clock().unix_us();
+  const std::string line =
+      "ts=" + std::to_string(now_us / kUsPerSecond) + "." + std::to_string(now_us % kUsPerSecond) +
+      " gid=" + std::to_string(number_.fetch_add(1, std::memory_order_relaxed) + 1) + " type=" + what + "\n";
+  std::uint64_t wake = 0;  // by watcher; there are fewer than bits
+  const std::scoped_lock lock{mutex_};
+  for (std::size_t i = 0; i < watchers_.size(); ++i) {
+    if ((watchers_[i]->kinds() & kind) == 0) {
+      continue;
+    }
+    const Watcher::offered how = watchers_[i]->offer(line);
+    (how == Watcher::offered::lost ? lost_ : sent_).fetch_add(1, std::memory_order_relaxed);
+    wake |= how == Watcher::offered::kept_wake ? std::uint64_t{1} << i : 0;
+  }
+  for (std::size_t i = 0; wake != 0; ++i, wake >>= 1U) {
+    if ((wake & 1U) != 0 && watchers_[i]->worker() < wakers_.size()) {
+      const Waker& waker = wakers_[watchers_[i]->worker()];
+      waker.wake(waker.context, worker);
+    }
+  }
+}
+
+void WatchHub::fetched(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes) {
+  if (wants(watched::kFetchers)) {
+    tell(worker, watched::kFetchers,
+         "item_get key=" + in_uri(key) + " status=" + (found ? "found" : "not_found") +
+             " clsid=1 cfd=0 size=" + std::to_string(bytes));
+  }
+}
+
+void WatchHub::stored(runtime::Worker& worker, std::string_view key, std::string_view status,
+                      std::string_view command, std::uint32_t expiry, std::uint64_t bytes) {
+  if (wants(watched::kMutations)) {
+    tell(worker, watched::kMutations,
+         "item_store key=" + in_uri(key) + " status=" + std::string{status} + " cmd=" + std::string{command} +
+             " ttl=" + seconds_left(expiry, worker.now_us()) +
+             " clsid=1 cfd=0 size=" + std::to_string(bytes));
+  }
+}
+
+void WatchHub::deleted(runtime::Worker& worker, std::string_view key, std::string_view command,
+                       std::uint64_t bytes) {
+  if (wants(watched::kDeletions)) {
+    tell(worker, watched::kDeletions,
+         "deleted key=" + in_uri(key) + " cmd=" + std::string{command} +
+             " clsid=1 size=" + std::to_string(bytes));
+  }
+}
+
+void WatchHub::evicted(runtime::Worker& worker, const Item& item) {
+  if (wants(watched::kEvictions)) {
+    const std::uint64_t idle_us = worker.now_us() - std::min(worker.now_us(), item.last_access_us());
+    tell(worker, watched::kEvictions,
+         "eviction key=" + in_uri(item.key()) + " fetch=" + (item.accessed() ? "yes" : "no") +
+             " ttl=" + (item.expiry() == 0 ? "-1" : seconds_left(item.expiry(), worker.now_us())) + " la=" +
+             std::to_string(idle_us / kUsPerSecond) + " clsid=1 size=" + std::to_string(item.value_bytes()));
+  }
+}
+
+}  // namespace mxkv::server

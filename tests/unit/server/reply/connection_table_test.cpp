@@ -1,0 +1,217 @@
+// Addresses stay good until the last operation ended; sessions are resumed when they should be.
+#include "server/reply/connection_table.hpp"
+
+#include <vector>
+
+#include "tests/unit/server/reply/fixture.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+class Directory : public testing::Test {
+ public:
+  Directory() {
+    directory.set_hooks(
+        {this,
+         [](void* test, runtime::MxTask* task) { static_cast<Directory*>(test)->spawned.push_back(task); },
+         [](void* session) { static_cast<Session*>(session)->resume(); }});
+  }
+
+  /// What connections belong to.
+  struct Session {
+    Directory& test;
+    void resume() {
+      test.resumed.push_back(this);
+      if (test.on_resume != nullptr) {
+        test.on_resume(test);
+      }
+    }
+  };
+
+  /// Starts an operation of a kind on key 1, as a session does.
+  ReplyAddress start(ConnectionState& entry, operation_kind kind = operation_kind::read) {
+    ReplyAddress address = directory.address(entry);
+    const FenceClaim claim{kind, 1};
+    EXPECT_TRUE(entry.fence.try_start(claim));
+    address.fence = claim.stored();
+    address.ticket = entry.replies.open();
+    return address;
+  }
+
+  Memory memory;
+  std::vector<runtime::MxTask*> spawned;
+  std::vector<void*> resumed;
+  void (*on_resume)(Directory&) = nullptr;
+  ConnectionTable directory{3, memory.pool};
+  Session a{*this};
+  Session b{*this};
+};
+
+TEST_F(Directory, lists_each_connection_with_new_output_once) {
+  ConnectionState& first = directory.open(&a);
+  ConnectionState& second = directory.open(&b);
+  for (ConnectionState* entry : {&first, &second, &first}) {
+    const ReplyAddress address = start(*entry);
+    directory.reply(address, "x");
+    directory.finished(address);
+  }
+  ConnectionState* one = directory.next_dirty();
+  ConnectionState* other = directory.next_dirty();
+  ASSERT_NE(one, nullptr);
+  ASSERT_NE(other, nullptr);
+  EXPECT_NE(one, other);
+  EXPECT_EQ(directory.next_dirty(), nullptr);
+  EXPECT_EQ(drain(first.replies.output()), "xx");
+  EXPECT_EQ(drain(second.replies.output()), "x");
+}
+
+TEST_F(Directory, noreply_finds_nobody) {
+  ConnectionState& entry = directory.open(&a);
+  ReplyAddress address = directory.address(entry);
+  EXPECT_EQ(directory.find(address), nullptr);
+  directory.reply(address, "x");
+  EXPECT_EQ(entry.replies.unsent_bytes(), 0U);
+}
+
+TEST_F(Directory, a_late_reply_to_a_closed_connection_is_dropped_and_its_entry_then_reused) {
+  ConnectionState& entry = directory.open(&a);
+  const ReplyAddress address = start(entry);
+  directory.close(entry);
+  EXPECT_EQ(directory.entries(), 1U);
+  ConnectionState& other = directory.open(&b);
+  EXPECT_NE(&other, &entry);
+  EXPECT_EQ(directory.find(address), nullptr);
+  directory.reply(address, "late");
+  directory.finished(address);
+  EXPECT_EQ(directory.entries(), 1U);
+  ConnectionState& again = directory.open(&a);
+  EXPECT_EQ(&again, &entry);
+  EXPECT_NE(directory.address(again).generation, address.generation);
+  EXPECT_EQ(again.replies.unsent_bytes(), 0U);
+}
+
+TEST_F(Directory, writes_of_a_closed_connection_still_commit_in_order) {
+  ConnectionState& entry = directory.open(&a);
+  const ReplyAddress first = start(entry, operation_kind::write);
+  const ReplyAddress second = start(entry, operation_kind::write);
+  const CommitSeq first_seq = entry.commits.start();
+  const CommitSeq second_seq = entry.commits.start();
+  auto* const task = reinterpret_cast<runtime::MxTask*>(&b);
+  EXPECT_FALSE(directory.commit_turn(second, second_seq));
+  directory.await_commit(second, second_seq, task);
+  directory.close(entry);
+  EXPECT_TRUE(directory.commit_turn(first, first_seq));
+  directory.finished_write(first, first_seq);
+  EXPECT_EQ(spawned, std::vector<runtime::MxTask*>{task});
+  EXPECT_TRUE(directory.commit_turn(second, second_seq));
+  directory.finished_write(second, second_seq);
+  EXPECT_EQ(directory.entries(), 0U);
+}
+
+TEST_F(Directory, resumes_a_session_only_if_it_asked_and_something_was_freed) {
+  ConnectionState& entry = directory.open(&a);
+  const ReplyAddress first = start(entry);
+  const ReplyAddress second = start(entry);
+  const ReplyAddress third = start(entry);
+  directory.finished(first);
+  EXPECT_TRUE(resumed.empty());
+  entry.wants_resume = true;
+  entry.resume_at = 0;
+  directory.finished(second);
+  directory.finished(third);
+  EXPECT_EQ(resumed, std::vector<void*>{&a});
+}
+
+TEST_F(Directory, does_not_run_the_hook_inside_itself) {
+  ConnectionState& entry = directory.open(&a);
+  entry.wants_resume = true;
+  static int left;
+  static int depth;
+  left = 1000;
+  depth = 0;
+  on_resume = [](Directory& test) {
+    EXPECT_EQ(++depth, 1);
+    ConnectionState& same = *test.directory.next_dirty();
+    if (left-- > 0) {
+      const ReplyAddress address = test.start(same);
+      test.directory.reply(address, "x");
+      test.directory.finished(address);
+    }
+    --depth;
+  };
+  const ReplyAddress address = start(entry);
+  directory.reply(address, "x");
+  directory.finished(address);
+  EXPECT_EQ(drain(entry.replies.output()).size(), 1001U);
+}
+
+TEST_F(Directory, a_connection_may_be_closed_by_its_hook) {
+  ConnectionState& entry = directory.open(&a);
+  entry.wants_resume = true;
+  on_resume = [](Directory& test) { test.directory.close(*test.directory.next_dirty()); };
+  const ReplyAddress address = start(entry);
+  directory.reply(address, "x");
+  directory.finished(address);
+  EXPECT_EQ(directory.entries(), 0U);
+}
+
+/// A connection with most of the replies, and another one.
+class ReplyRoom : public ::testing::Test {
+ protected:
+  runtime::MemoryBudget budget{16 << 20U, 1};
+  BlockPool pool{budget, budget.account(runtime::WorkerId{0}), runtime::memory_category::output, 1024};
+  ConnectionTable directory{0, pool};
+  int session = 0;
+  ConnectionState& hoarder = directory.open(&session);
+  ConnectionState& other = directory.open(&session);
+};
+
+TEST_F(ReplyRoom, the_one_with_most_replies_loses_them_and_others_keep_theirs) {
+  const auto address = [this](ConnectionState& entry) {
+    ReplyAddress result = directory.address(entry);
+    result.ticket = entry.replies.open();
+    return result;
+  };
+  const std::string text(8000, 'r');
+  directory.reply(address(other), "few");
+  for (std::size_t i = 0; i < 12 * pool.share().bytes() / text.size(); ++i) {
+    directory.reply(address(hoarder), text);
+  }
+  EXPECT_TRUE(hoarder.silenced);
+  EXPECT_FALSE(other.silenced);
+  EXPECT_EQ(directory.find(address(hoarder)), nullptr);
+  EXPECT_EQ(hoarder.replies.unsent_bytes(), 0U);
+  EXPECT_EQ(drain(other.replies.output()), "few");
+  EXPECT_LE(budget.category_bytes(runtime::memory_category::output), 8 * pool.share().bytes());
+  directory.close(hoarder);
+  directory.close(other);
+  while (directory.next_dirty() != nullptr) {
+  }
+  EXPECT_FALSE(directory.open(&session).silenced) << "the next one begins anew";
+}
+
+TEST_F(ReplyRoom, values_wait_while_the_share_is_full_but_for_who_has_nothing_unsent) {
+  const std::string text(8000, 'r');
+  EXPECT_FALSE(directory.waits_for_room(hoarder.replies, hoarder.replies.next_ticket()));
+  while (!pool.share().is_full()) {
+    ReplyAddress address = directory.address(hoarder);
+    address.ticket = hoarder.replies.open();
+    directory.reply(address, text);
+  }
+  EXPECT_FALSE(hoarder.silenced);
+  const std::uint32_t next = hoarder.replies.open();
+  EXPECT_TRUE(directory.waits_for_room(hoarder.replies, next)) << "much of it is unsent";
+  const std::uint32_t first = other.replies.open();
+  const std::uint32_t second = other.replies.open();
+  EXPECT_FALSE(directory.waits_for_room(other.replies, first));
+  EXPECT_TRUE(directory.waits_for_room(other.replies, second)) << "the first one goes before it";
+  drain(hoarder.replies.output());
+  EXPECT_FALSE(directory.waits_for_room(hoarder.replies, next));
+  directory.close(hoarder);
+  directory.close(other);
+  while (directory.next_dirty() != nullptr) {
+  }
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
