@@ -35,7 +35,7 @@ void Connection::take_turn() {
   if (std::exchange(sends_more_, false)) [[unlikely]] {
     net_.directory().mark_dirty(session_->entry());
   }
-  if (session_->paused() == pause::turn) {
+  if (session_->paused() == pause::turn || session_->paused() == pause::memory) {
     session_->resume();
   }
   if (readable_ && session_->wants_input()) {
@@ -92,6 +92,8 @@ void Connection::arm() {
   if (session_->paused() == pause::turn) {
     NetCounters::add(net_.counters().yields);
     net_.make_ready(*this);
+  } else if (session_->paused() == pause::memory) {
+    net_.wait_for_memory(*this);
   } else if (session_->wants_input()) {
     if (readable_) {
       net_.make_ready(*this);

@@ -21,6 +21,9 @@ namespace {
 /// libmemcached takes a major number of 0 for no answer at all), then our own.
 constexpr std::string_view kVersionLine = "VERSION 1.6.45 mxkv-" MXKV_VERSION "\r\n";
 
+/// Between two times that those who wait for memory ask for it, where nothing else happens.
+constexpr std::uint64_t kMemoryAgainNs = 200'000;
+
 /// Between two times that unused task memory goes back: a burst often has another one behind it.
 constexpr std::uint64_t kTrimEveryNs = 100'000'000;
 
@@ -107,7 +110,7 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   // Only those that are ready now: who wants another turn has it in the next round.
   Connection* next = std::exchange(first_ready_, nullptr);
   last_ready_ = nullptr;
-  const bool any = next != nullptr;
+  const bool any = std::exchange(ready_act_, false);
   while (next != nullptr) {
     Connection& connection = *std::exchange(next, next->next_ready_);
     connection.ready_ = false;
@@ -149,8 +152,11 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
 }
 
 void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
-  if (first_ready_ != nullptr || !buried_.empty()) {
+  if (ready_act_ || !buried_.empty()) {
     return;
+  }
+  if (first_ready_ != nullptr) {
+    timeout_ns = std::min(timeout_ns, kMemoryAgainNs);
   }
   arm_sweep_timer();
   if (worker.task_heap().wants_trim()) {
@@ -164,6 +170,12 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
 }
 
 void NetWorker::make_ready(Connection& connection) noexcept {
+  ready_act_ = true;
+  wait_for_memory(connection);
+}
+
+// A worker whose ready connections all wait for memory may sleep between two rounds.
+void NetWorker::wait_for_memory(Connection& connection) noexcept {
   if (connection.ready_) {
     return;
   }

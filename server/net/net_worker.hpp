@@ -94,6 +94,8 @@ class NetWorker final : public runtime::Poller {
   void refused_input();
   /// Gives the connection a turn in this or the next round.
   void make_ready(Connection& connection) noexcept;
+  /// The same, but the round may be a while away.
+  void wait_for_memory(Connection& connection) noexcept;
   /// A connection begins or ends to wait for its socket to take output.
   void sending_waits(bool begins);
   /// A connection is about to close its socket.
@@ -132,6 +134,7 @@ class NetWorker final : public runtime::Poller {
   DescriptorShortage shortage_;         ///< of its listeners
   std::deque<Listener> listeners_;
   Connection* first_ready_ = nullptr;
+  bool ready_act_ = false;  ///< not all of those that are ready only wait for memory
   Connection* last_ready_ = nullptr;
   mutable std::mutex connections_mutex_;  ///< guards changes of the list, and others' looks at it
   Connection* connections_ = nullptr;

@@ -31,12 +31,21 @@
 #include "server/net/waiting_requests.hpp"
 #include "server/reply/connection_table.hpp"
 #include "server/store/range/dump_progress.hpp"
+#include "server/store/upkeep/shortage.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
 /// Why a session does not take requests.
-enum class pause : std::uint8_t { none, turn, in_flight, output, order, share };
+enum class pause : std::uint8_t {
+  none,
+  turn,       ///< others have theirs first
+  in_flight,  ///< until requests that were started have ended
+  output,     ///< until replies were sent
+  order,      ///< until what must come before has ended
+  share,      ///< until its worker's share of memory has room
+  memory,     ///< until room was made for a value: it asks again in each round
+};
 
 /// Thread-safety: owner worker only.
 template <class Host>

@@ -42,7 +42,7 @@ std::size_t BasicSession<Host>::take_batch_line(std::string_view data) {
   }
   const bool wanted = flaw.empty() && !batch_->failed();
   if (wanted && has_block && !begin_value(request)) {
-    pause_ = pause::turn;
+    pause_ = pause::memory;
     return 0;
   }
   ++batch_lines_;

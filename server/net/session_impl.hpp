@@ -139,7 +139,7 @@ void BasicSession<Host>::run(std::string_view data, bool held) {
 
 template <class Host>
 std::size_t BasicSession<Host>::process(std::string_view data) {
-  if (pause_ == pause::order || pause_ == pause::share) {
+  if (pause_ == pause::order || pause_ == pause::share || pause_ == pause::memory) {
     pause_ = pause::none;
   }
   std::size_t used = 0;
@@ -190,8 +190,8 @@ std::size_t BasicSession<Host>::process(std::string_view data) {
     }
     used += taken;
   }
-  if (used == data.size() && pause_ != pause::order && pause_ != pause::share && input_ != input::keys &&
-      input_ != input::dump) {
+  if (used == data.size() && pause_ != pause::order && pause_ != pause::share && pause_ != pause::memory &&
+      input_ != input::keys && input_ != input::dump) {
     pause_ = pause::none;  // nothing is left that could be taken
   }
   return used;
@@ -209,7 +209,7 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
       if (!dispatch(request)) {
         host_->sampler.cancel(*entry_);
         if (pause_ == pause::none) {
-          pause_ = protocol::takes_value(request.op) ? pause::turn : pause::order;
+          pause_ = protocol::takes_value(request.op) ? pause::memory : pause::order;
         }
         return 0;
       }

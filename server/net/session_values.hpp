@@ -59,8 +59,8 @@ std::size_t BasicSession<Host>::take_value(std::string_view data) {
   const std::size_t taken = value_->failed() ? 0 : value_->append(host_->worker, part.data(), part.size());
   value_left_ -= taken;
   if (taken < part.size()) [[unlikely]] {
-    if (!value_->failed() && host_->store.makes_room(host_->worker)) {
-      pause_ = pause::turn;
+    if (!value_->failed() && host_->store.makes_room(host_->worker, shortage::chunk)) {
+      pause_ = pause::memory;
       return taken;
     }
     host_->store.count_no_memory(host_->worker);

@@ -83,8 +83,8 @@ class Store {
   }
   /// Memory was refused to something of this worker's. True: room is being made, and it is worth to try again
   /// in the next round.
-  [[nodiscard]] bool makes_room(runtime::Worker& worker) noexcept {
-    return evicts_ && context(worker.id()).eviction.refused(worker);
+  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what = shortage::block) noexcept {
+    return evicts_ && context(worker.id()).eviction.refused(worker, what);
   }
 
   // Any thread.

@@ -92,7 +92,7 @@ class Client final : public runtime::Poller {
     if (!session_) {
       return false;
     }
-    const bool had_turn = session_->paused() == pause::turn;
+    const bool had_turn = session_->paused() == pause::turn || session_->paused() == pause::memory;
     if (had_turn) {
       session_->resume();
     }

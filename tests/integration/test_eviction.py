@@ -4,7 +4,8 @@ import random
 import unittest
 
 from harness import SANITIZED, Options, ServerCase, mxkv_only, scaled
-from harness.connection import block, padded
+from harness.connection import Connection, block, padded
+from harness.threads import Threads
 
 _MIB = 1 << 20
 _POLICY = unittest.skipIf(SANITIZED, "what is chosen is the same with a sanitizer, and takes long to tell")
@@ -89,3 +90,25 @@ class EvictionTest(FullCase):
         self.assertGreater(len(self.present(large[-8:], 500000)), 6)
         self.client.store_all(small, 100)
         self.assertGreater(len(self.present(small[-1000:], 100)), 900)
+
+
+@mxkv_only("the counters are mxkv's")
+class WaitingForMemoryTest(FullCase):
+    """Values of all sizes in a small cache that is full: each waits for room, and is not in the way meanwhile."""
+
+    def test_a_value_that_waits_for_room_asks_for_it_now_and_then(self):
+        count, most = scaled(400), 500_000
+
+        def work(client: Connection, number: int) -> None:
+            chance = random.Random(number)
+            for _ in range(count):
+                self.assertEqual(client.set(b"key%d" % chance.randrange(100_000), b"x" * chance.randint(100, most)), b"STORED")
+
+        clients = Threads(self.server.port)
+        clients.start(work, 4)
+        clients.join()
+        self.assertGreater(int(self.client.stats()["evictions"]), count, "it was full")
+        # A worker that asks in a closed loop is refused some thirty thousand times a value.
+        refused = sum(int(value) for name, value in self.client.stats(b"memory").items() if name.endswith("items:refused"))
+        self.assertGreater(refused, 0)
+        self.assertLess(refused, 4 * count * 200)

@@ -8,9 +8,6 @@ namespace mxkv::server {
 
 namespace {
 
-/// Smallest part of a value that a chunk is taken for when no larger one is to be had.
-constexpr std::size_t kLeastChunkBytes = std::size_t{16} << 10U;
-
 /// What ms says beyond the classic commands. A value that is appended makes an item only with N.
 void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, const Moment& moment) noexcept {
   if (flags.mode == 'A' || flags.mode == 'P') {
@@ -82,20 +79,19 @@ std::span<char> ItemBuilder::space(runtime::Worker& worker) {
   if (item_->list()->space().empty() && !grow(worker)) {
     return {};
   }
-  return item_->list()->space();
+  const std::span<char> room = item_->list()->space();
+  return room.first(static_cast<std::size_t>(std::min<std::uint64_t>(missing(), room.size())));
 }
 
-// In full memory there are long runs of free spans least of all.
+// In full memory the blocks of other large values are what becomes free: the end of a value takes a whole one
+// of them rather than wait for a block of its own size.
 bool ItemBuilder::grow(runtime::Worker& worker) {
   ChunkList* list = item_->list();
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(missing(), Chunk::kMaxBytes));
-  bool grown = false;
-  for (std::size_t bytes = wanted; !grown && (bytes == wanted || bytes >= kLeastChunkBytes); bytes /= 2) {
-    grown = ChunkList::grow(worker, list, bytes);
-  }
+  bool grown = ChunkList::grow(worker, list, wanted) || ChunkList::grow(worker, list, Chunk::kMaxBytes);
   if (!grown && worker.retired_objects() > 0) {
     worker.reclaim_now();
-    grown = ChunkList::grow(worker, list, std::min(wanted, kLeastChunkBytes));
+    grown = ChunkList::grow(worker, list, Chunk::kMaxBytes);
   }
   item_->set_list(list);
   return grown;

@@ -120,7 +120,8 @@ std::uint64_t Eviction::now_ns(const runtime::Worker& worker) noexcept {
   return worker.now_ns();
 }
 
-bool Eviction::refused(runtime::Worker& worker) noexcept {
+bool Eviction::refused(runtime::Worker& worker, shortage what) noexcept {
+  (what == shortage::chunk ? wants_chunks_ : wants_spans_) = true;
   const std::uint64_t now = now_ns(worker);
   if (short_since_ns_ == 0 || now - last_refusal_ns_ > kAnotherTimeNs) {
     short_since_ns_ = now;
@@ -143,10 +144,13 @@ Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexce
   if (purpose_ == purpose::census) {
     return verdict::stays;
   }
+  if (purpose_ == purpose::chunks && !item.large()) {
+    return verdict::stays;
+  }
   if (times_.is_idlest(seen)) {
     return verdict::goes;
   }
-  if (purpose_ == purpose::idle) {
+  if (is_for_some()) {
     return verdict::stays;
   }
   const std::uint64_t span = reinterpret_cast<std::uint64_t>(&item) / runtime::kSpanBytes;
@@ -157,13 +161,18 @@ Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexce
 bool Eviction::started(std::size_t bytes) noexcept {
   removed_ = true;
   missing_ -= std::min<std::uint64_t>(missing_, bytes);
-  return purpose_ != purpose::idle || missing_ > 0;
+  return !is_for_some() || missing_ > 0;
+}
+
+/// Whether the walk ends when enough was removed.
+bool Eviction::is_for_some() const noexcept {
+  return purpose_ == purpose::idle || purpose_ == purpose::chunks;
 }
 
 void Eviction::ended(std::string_view key, Store& store, runtime::Worker& worker) noexcept {
   hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
   next_look_ns_ = last_walk_ns_ = now_ns(worker);
-  if (purpose_ == purpose::idle) {
+  if (is_for_some()) {
     if (!removed_) {
       next_look_ns_ += kLookAgainNs;  // nothing is idle: without a pause nobody would ever park
     }
@@ -171,6 +180,7 @@ void Eviction::ended(std::string_view key, Store& store, runtime::Worker& worker
       fruitless_laps_ = 0;
     } else if (whole_lap_ && fruitless_laps_ < kMostFruitless) {
       ++fruitless_laps_;
+      wants_spans_ = wants_spans_ || purpose_ == purpose::chunks;  // there are hardly any large values
     }
   }
   if (removed_) {
@@ -191,7 +201,7 @@ void Eviction::pauses(std::string_view key) noexcept {
 void Eviction::walk(purpose why, Store& store, runtime::Worker& worker) {
   purpose_ = why;
   next_look_ns_ = kUntilWalkEnds;
-  if (why != purpose::idle) {
+  if (!is_for_some()) {
     hand_bytes_ = 0;  // over all
   }
   whole_lap_ = hand_bytes_ == 0;
@@ -216,6 +226,9 @@ void Eviction::begin(Store& store, runtime::Worker& worker) {
     return static_cast<std::size_t>(static_cast<double>(bytes) * std::min(share, 1.0));
   };
   const std::size_t headroom = own(std::clamp(limit / kHeadroomPart, kLeastHeadroom, kMostHeadroom));
+  if (std::exchange(wants_chunks_, false) && begin_chunks(headroom, store, worker)) {
+    return;
+  }
   const std::size_t used = budget.used_bytes() + runtime.item_space().left_to_others();
   const std::size_t unused = own(limit - std::min(limit, used));
   const std::size_t spare = heap.span_bytes - std::min(heap.live_bytes, heap.span_bytes);
@@ -233,6 +246,24 @@ void Eviction::begin(Store& store, runtime::Worker& worker) {
   times_.set_part(fruitless_laps_ == kMostFruitless ? 1 : std::min(1.0, std::ldexp(part, fruitless_laps_)),
                   worker.now_us());
   walk(purpose::idle, store, worker);
+}
+
+// What is being removed, and what is retired already, is not asked for again.
+bool Eviction::begin_chunks(std::size_t headroom, Store& store, runtime::Worker& worker) {
+  const std::size_t coming = worker.retired_bytes();
+  if (coming >= headroom || seen_in_flight(store) > 0) {
+    return false;
+  }
+  if (begin_census(true, store, worker)) {
+    wants_chunks_ = true;
+    return true;
+  }
+  missing_ = headroom - coming;
+  times_.set_part(
+      fruitless_laps_ == kMostFruitless ? 1 : std::min(1.0, std::ldexp(kUsualPart, fruitless_laps_)),
+      worker.now_us());
+  walk(purpose::chunks, store, worker);
+  return true;
 }
 
 // What was learnt of other items, or long ago, says nothing of these.
@@ -260,14 +291,14 @@ bool Eviction::begin_giving_back(Store& store, runtime::Worker& worker) {
   const std::size_t limit = budget.limit_bytes();
   const std::size_t unused = limit - std::min(limit, budget.used_bytes());
   const std::size_t wanted = runtime.item_space().left_to_others();
-  if (short_since_ns_ == 0 && unused >= wanted / 4 * 3) {
+  if (!wants_spans_ && unused >= wanted / 4 * 3) {
     return false;
   }
   if (now_ns(worker) < next_give_back_ns_) {
     return false;
   }
   if (unused >= wanted + wanted / 2) {
-    short_since_ns_ = 0;
+    wants_spans_ = false;
     return false;
   }
   if (begin_census(true, store, worker)) {

@@ -16,7 +16,8 @@
 // That makes room for items of the sizes that there are. When the tree, the buffers or items of other sizes
 // need memory, whole spans have to go back: then one worker walks over all leaves, removes what is idlest,
 // and moves the rest of what lies in some of the spans to others. Two walks see to the same spans: what the
-// first one removes makes room for what the second one moves.
+// first one removes makes room for what the second one moves. Chunks of large values are all of one size, so
+// when one is refused it is enough that the idlest large values go.
 #pragma once
 
 #include <array>
@@ -25,6 +26,7 @@
 
 #include "protocol/request.hpp"
 #include "server/store/upkeep/idle_times.hpp"
+#include "server/store/upkeep/shortage.hpp"
 
 namespace mxkv::runtime {
 class Worker;
@@ -44,9 +46,10 @@ class Eviction {
       begin(store, worker);
     }
   }
-  /// An allocation was refused: what is free does not fit it, so spans have to go back. False: that was so
-  /// for too long already, and no walk is under way that may change it.
-  [[nodiscard]] bool refused(runtime::Worker& worker) noexcept;
+  /// An allocation was refused: what is free does not fit it. So spans have to go back, or, for a chunk of a
+  /// large value, other large values have to go. False: that was so for too long already, and no walk is
+  /// under way that may change it.
+  [[nodiscard]] bool refused(runtime::Worker& worker, shortage what) noexcept;
 
   // For the walk.
 
@@ -63,18 +66,22 @@ class Eviction {
   [[nodiscard]] std::string_view hand() const noexcept { return {hand_.data(), hand_bytes_}; }
 
  private:
-  enum class purpose : std::uint8_t { none, census, idle, spans };
+  enum class purpose : std::uint8_t { none, census, idle, chunks, spans };
 
   static std::uint64_t now_ns(const runtime::Worker& worker) noexcept;
   void begin(Store& store, runtime::Worker& worker);
   [[nodiscard]] bool begin_census(bool is_short, Store& store, runtime::Worker& worker);
+  [[nodiscard]] bool begin_chunks(std::size_t headroom, Store& store, runtime::Worker& worker);
   [[nodiscard]] bool begin_giving_back(Store& store, runtime::Worker& worker);
+  [[nodiscard]] bool is_for_some() const noexcept;
   void walk(purpose why, Store& store, runtime::Worker& worker);
 
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t last_walk_ns_ = 0;
   std::uint64_t next_give_back_ns_ = 0;
-  std::uint64_t short_since_ns_ = 0;  ///< the first refusal; 0: all is well
+  std::uint64_t short_since_ns_ = 0;  ///< the first refusal of those that followed each other; 0: none
+  bool wants_spans_ = false;          ///< a block was refused
+  bool wants_chunks_ = false;         ///< a chunk was refused
   std::uint64_t last_refusal_ns_ = 0;
   std::uint64_t missing_ = 0;  ///< bytes that the walk has still to see to
   IdleTimes times_;

@@ -38,7 +38,9 @@ class FakeStore {
     });
   }
 
-  [[nodiscard]] bool makes_room(FakeWorker& /*worker*/) const { return room_is_made; }
+  [[nodiscard]] bool makes_room(FakeWorker& /*worker*/, shortage /*what*/ = shortage::block) const {
+    return room_is_made;
+  }
   /// Tells the value, and the opaque to see whose flags came along.
   void meta_get(FakeWorker& /*worker*/, std::string_view key, protocol::verb /*op*/,
                 const protocol::MetaFlags& flags, ReplyAddress address) {

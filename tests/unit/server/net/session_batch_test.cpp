@@ -175,7 +175,7 @@ TEST(SessionBatch, memory_that_is_being_made_is_waited_for) {
   client.worker.memory_left = 3;
   client.store.room_is_made = true;
   client.send("mb 2\r\nms a 5\r\nvalue\r\nmg a v\r\n");
-  EXPECT_EQ(client.session->paused(), pause::turn);
+  EXPECT_EQ(client.session->paused(), pause::memory);
   client.worker.memory_left = 100;
   EXPECT_EQ(client.settle(), "HD\r\nVA 5\r\nvalue\r\nHD\r\n");
 }

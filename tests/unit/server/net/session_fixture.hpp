@@ -42,7 +42,7 @@ class Client {
   bool round(std::size_t part = 1 << 20) {
     ++host.turn;
     bool busy = false;
-    if (session->paused() == pause::turn) {
+    if (session->paused() == pause::turn || session->paused() == pause::memory) {
       session->resume();
       busy = true;
     }
