@@ -94,10 +94,15 @@ Parsed parse_stats(CommandLine line) noexcept {
     line.tokens = ahead;
     return parse_cachedump(line);
   }
+  // What follows the name of a group means nothing, but for detail.
   std::string_view& argument = line.request.argument;
-  argument = line.tokens.rest();
-  while (argument.ends_with(' ')) {
-    argument.remove_suffix(1);
+  const std::string_view all = line.tokens.rest();
+  argument = line.tokens.next().text;
+  if (argument == "detail") {
+    argument = all;
+    while (argument.ends_with(' ')) {
+      argument.remove_suffix(1);
+    }
   }
   return accepted();
 }
@@ -106,8 +111,14 @@ Parsed parse_verbosity(CommandLine line) noexcept {
   const Token level = line.tokens.next();
   std::uint32_t number = 0;
   line.request.argument = level.text;
-  if (!read_u32(level.text, number) || !take_noreply(line.tokens, line.request)) {
+  if (level.empty()) {
+    return refused(kError);
+  }
+  if (!read_u32(level.text, number)) {
     return refused_aloud_or_not(line.tokens, {}, kBadFormat);
+  }
+  if (!take_last_word(line.tokens, line.request)) {
+    return refused(kError);
   }
   line.request.delta = number;
   return accepted();
@@ -208,7 +219,15 @@ Parsed parse_slabs(CommandLine line) noexcept {
   if (words.word[0] == "reassign" && words.count == 3) {
     return told(line, kNoSlabs);
   }
-  return words.word[0] == "automove" && words.count >= 2 ? agreed(line) : told(line, kError);
+  if (words.word[0] != "automove" || words.count < 2) {
+    return told(line, kError);
+  }
+  constexpr std::uint32_t kMostEager = 2;
+  std::uint32_t mode = 0;
+  if (words.word[1] != "ratio" && !read_u32(words.word[1], mode)) {
+    return told(line, kBadFormat);
+  }
+  return mode <= kMostEager ? agreed(line) : told(line, kError);
 }
 
 }  // namespace mxkv::protocol

@@ -39,6 +39,9 @@ struct CommandLine {
   return parsed;
 }
 
+/// Lengths beyond this count as unparsable, as in memcached: nobody waits for so long a block to be swallowed.
+inline constexpr std::uint64_t kLongestValue = 0x7FFF'FFFF - kCrLf.size();
+
 inline constexpr std::string_view kNoreply = "noreply";
 
 /// Refuses a command that knows noreply: in silence if that is the line's last word (rule 23), unless it is
@@ -59,6 +62,12 @@ inline constexpr std::string_view kNoreply = "noreply";
   return request.noreply && tokens.done();
 }
 
+/// The same for commands without keys: one word that is not noreply means nothing, two are an error, aloud.
+[[nodiscard]] inline bool take_last_word(Tokens& tokens, Request& request) noexcept {
+  request.noreply = !tokens.done() && tokens.next().text == kNoreply;
+  return tokens.done();
+}
+
 [[nodiscard]] Parsed parse_retrieval(CommandLine line) noexcept;      // get, gets
 [[nodiscard]] Parsed parse_get_and_touch(CommandLine line) noexcept;  // gat, gats
 [[nodiscard]] Parsed parse_storage(CommandLine line) noexcept;        // set .. cas
@@ -77,7 +86,7 @@ inline constexpr std::string_view kNoreply = "noreply";
 [[nodiscard]] Parsed parse_slabs(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_flush_all(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_version(CommandLine line) noexcept;     // whatever follows
-[[nodiscard]] Parsed parse_bare(CommandLine line) noexcept;        // quit
+[[nodiscard]] Parsed parse_quit(CommandLine line) noexcept;        // the same
 [[nodiscard]] Parsed parse_meta(CommandLine line) noexcept;        // mg md ma me
 [[nodiscard]] Parsed parse_meta_set(CommandLine line) noexcept;    // ms
 [[nodiscard]] Parsed parse_meta_range(CommandLine line) noexcept;  // mr mc mx mt

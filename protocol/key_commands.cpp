@@ -72,10 +72,7 @@ Parsed parse_flush_all(CommandLine line) noexcept {
   if (!read_i64(delay.text, line.request.exptime)) {
     return refused_aloud_or_not(tokens, {}, kBadExptime);
   }
-  if (!take_noreply(tokens, line.request)) {
-    return refused_aloud_or_not(tokens, {}, kBadFormat);
-  }
-  return accepted();
+  return take_last_word(tokens, line.request) ? accepted() : refused(kError);
 }
 
 // As memcached since 1.6 does; libmemcached's memccapable insists.
@@ -83,8 +80,8 @@ Parsed parse_version(CommandLine /*line*/) noexcept {
   return accepted();
 }
 
-Parsed parse_bare(CommandLine line) noexcept {
-  return line.tokens.done() ? accepted() : refused(kBadFormat);
+Parsed parse_quit(CommandLine /*line*/) noexcept {
+  return accepted();
 }
 
 }  // namespace mxkv::protocol

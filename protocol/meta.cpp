@@ -1,7 +1,6 @@
 // mg ms md ma me: a key, for ms a length, then flags of one letter, some with a token behind the letter
 // (rules 31-33). As memcached does it, every flag is legal in every command, a duplicate or unknown one ends
 // the parsing, and of several bad tokens the last one is reported.
-#include <limits>
 
 #include "protocol/commands.hpp"
 #include "protocol/numbers.hpp"
@@ -204,8 +203,7 @@ Parsed parse_meta_set(CommandLine line) noexcept {
     return refused_length(kError);
   }
   const Token length = tokens.next();
-  constexpr auto longest = static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max());
-  if (!read_u64(length.text, request.value_bytes) || request.value_bytes > longest - kCrLf.size()) {
+  if (!read_u64(length.text, request.value_bytes) || request.value_bytes > kLongestValue) {
     return refused_length(kBadFormat);
   }
   const std::uint64_t block = request.value_bytes + kCrLf.size();

@@ -3,6 +3,7 @@
 
 #include "protocol/commands.hpp"
 #include "protocol/line_scan.hpp"
+#include "protocol/numbers.hpp"
 
 namespace mxkv::protocol {
 namespace {
@@ -132,16 +133,31 @@ Parsed parse_line(CommandLine line) noexcept {
     case word_of("version"):
       return run(line, verb::version, parse_version);
     case word_of("quit"):
-      return run(line, verb::quit, parse_bare);
+      return run(line, verb::quit, parse_quit);
     default:
       return unknown_command(line.tokens);
   }
 }
 
-}  // namespace
+Parsed parse_login_line(CommandLine line) noexcept {
+  Tokens ahead = line.tokens;
+  if (ahead.next().text == "set") {
+    for (int ignored = 0; ignored < 3; ++ignored) {
+      (void)ahead.next();
+    }
+    std::uint64_t& bytes = line.request.value_bytes;
+    if (read_u64(ahead.next().text, bytes) && bytes <= kLongestValue) {
+      line.request.op = verb::set;
+      line.request.noreply = false;
+      return accepted();
+    }
+  }
+  return parse_line(line);
+}
 
-Parsed Parser::parse_any_line(const char* data, std::size_t size, LineState& line,
-                              Request& request) const noexcept {
+/// Finds the line and has `family` parse what it holds.
+Parsed parse_framed(const char* data, std::size_t size, const ParserLimits& limits, LineState& line,
+                    Request& request, Parsed (*family)(CommandLine) noexcept) noexcept {
   if (size == 0) {
     return {};
   }
@@ -150,7 +166,7 @@ Parsed Parser::parse_any_line(const char* data, std::size_t size, LineState& lin
     return closed();
   }
   std::size_t end = 0;
-  switch (find_line_end(data, size, limits_, line, end)) {
+  switch (find_line_end(data, size, limits, line, end)) {
     case line_end::missing:
       return {};
     case line_end::too_long:
@@ -160,9 +176,21 @@ Parsed Parser::parse_any_line(const char* data, std::size_t size, LineState& lin
   }
   const std::size_t bytes = end - (end > 0 && data[end - 1] == '\r' ? 1 : 0);
   Tokens tokens(data, data + bytes);
-  Parsed parsed = parse_line({tokens, request, limits_});
+  Parsed parsed = family({tokens, request, limits});
   parsed.consumed = end + 1;
   return parsed;
+}
+
+}  // namespace
+
+Parsed Parser::parse_any_line(const char* data, std::size_t size, LineState& line,
+                              Request& request) const noexcept {
+  return parse_framed(data, size, limits_, line, request, parse_line);
+}
+
+Parsed Parser::parse_login(const char* data, std::size_t size, LineState& line,
+                           Request& request) const noexcept {
+  return parse_framed(data, size, limits_, line, request, parse_login_line);
 }
 
 }  // namespace mxkv::protocol

@@ -54,6 +54,10 @@ class Parser {
     parsed.what = outcome::request;
     return parsed;
   }
+  /// The same for a client that has to log in: of a set only the length counts, whatever stands in place of the
+  /// key, the flags and the time.
+  [[nodiscard]] Parsed parse_login(const char* data, std::size_t size, LineState& line,
+                                   Request& request) const noexcept;
   [[nodiscard]] const ParserLimits& limits() const noexcept { return limits_; }
 
  private:

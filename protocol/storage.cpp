@@ -2,8 +2,6 @@
 //
 // The length is read before anything else is judged: once it is known every error swallows the data block,
 // so that the stream stays in step; while it is not, nothing can be swallowed.
-#include <limits>
-
 #include "protocol/commands.hpp"
 #include "protocol/numbers.hpp"
 
@@ -16,9 +14,7 @@ Parsed parse_storage(CommandLine line) noexcept {
   const Token flags = tokens.next();
   const Token exptime = tokens.next();
   const Token length = tokens.next();
-  // Lengths beyond the signed range count as unparsable: adding the CR LF must not overflow anywhere.
-  constexpr auto longest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (!read_u64(length.text, request.value_bytes) || request.value_bytes > longest - kCrLf.size()) {
+  if (!read_u64(length.text, request.value_bytes) || request.value_bytes > kLongestValue) {
     return refused_length(refused_aloud_or_not(tokens, key.text, kBadFormat).error);
   }
   const std::uint64_t block = request.value_bytes + kCrLf.size();

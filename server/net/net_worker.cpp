@@ -12,14 +12,11 @@
 
 #include "runtime/base/assert.hpp"
 #include "server/net/keepalive.hpp"
+#include "server/net/version.hpp"
 
 namespace mxkv::server {
 
 namespace {
-
-/// First the memcached whose protocol this is, since clients look there for what they may send (and
-/// libmemcached takes a major number of 0 for no answer at all), then our own.
-constexpr std::string_view kVersionLine = "VERSION 1.6.45 mxkv-" MXKV_VERSION "\r\n";
 
 /// Between two times that those who wait for memory ask for it, where nothing else happens.
 constexpr std::uint64_t kMemoryAgainNs = 200'000;

@@ -140,7 +140,7 @@ class BasicSession {
   std::size_t take_swallowed(std::string_view data);
   std::size_t take_login(std::string_view data);
   std::size_t take_credentials(std::string_view data);
-  [[nodiscard]] bool next_line(std::string_view data, protocol::Parsed& parsed);
+  [[nodiscard]] bool is_line(const protocol::Parsed& parsed);
   std::size_t take_batch_line(std::string_view data);
   void begin_batch(std::uint32_t lines);
   [[nodiscard]] std::string_view flaw_of(const protocol::Parsed& parsed,

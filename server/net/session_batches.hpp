@@ -28,8 +28,8 @@ void BasicSession<Host>::begin_batch(std::uint32_t lines) {
 template <class Host>
 std::size_t BasicSession<Host>::take_batch_line(std::string_view data) {
   const protocol::Request& request = host_->request;
-  protocol::Parsed parsed;
-  if (!next_line(data, parsed)) {
+  const protocol::Parsed parsed = host_->parser.parse(data.data(), data.size(), line_, host_->request);
+  if (!is_line(parsed)) {
     return 0;
   }
   const bool has_block = parsed.what == protocol::outcome::request && protocol::takes_value(request.op);

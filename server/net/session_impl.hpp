@@ -249,11 +249,10 @@ std::size_t BasicSession<Host>::take_line(std::string_view data) {
   return 0;
 }
 
-/// Parses a line that is not simply run: of a client that is being let in, or of a batch. False: there is
-/// none yet, and the bytes wait, or none will come, and the connection closes.
+/// What became of a line that is not simply run: of a client that is being let in, or of a batch. False: there
+/// is none yet, and the bytes wait, or none will come, and the connection closes.
 template <class Host>
-bool BasicSession<Host>::next_line(std::string_view data, protocol::Parsed& parsed) {
-  parsed = host_->parser.parse(data.data(), data.size(), line_, host_->request);
+bool BasicSession<Host>::is_line(const protocol::Parsed& parsed) {
   if (parsed.what == protocol::outcome::need_more) {
     --taken_;
   }

@@ -11,8 +11,8 @@ namespace mxkv::server {
 template <class Host>
 std::size_t BasicSession<Host>::take_login(std::string_view data) {
   const protocol::Request& request = host_->request;
-  protocol::Parsed parsed;
-  if (!next_line(data, parsed)) {
+  const protocol::Parsed parsed = host_->parser.parse_login(data.data(), data.size(), line_, host_->request);
+  if (!is_line(parsed)) {
     return 0;
   }
   const bool accepted = parsed.what == protocol::outcome::request;

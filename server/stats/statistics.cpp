@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "protocol/reply.hpp"
+#include "server/net/version.hpp"
 #include "server/stats/class_stats.hpp"
 #include "server/stats/lock_stats.hpp"
 #include "server/stats/memory_stats.hpp"
@@ -181,7 +182,8 @@ void Statistics::general(StatText& text) {
   text.add("pid", getpid());
   text.add("uptime", (runtime_.clock().monotonic_ns() - started_ns_) / kNsPerSecond);
   text.add("time", runtime_.clock().unix_us() / kUsPerSecond);
-  text.add("version", MXKV_VERSION);
+  text.add("version", kSpokenVersion);
+  text.add("mxkv_version", MXKV_VERSION);
   text.add("pointer_size", 8 * sizeof(void*));
   text.add_seconds("rusage_user", usage.ru_utime.tv_sec, usage.ru_utime.tv_usec);
   text.add_seconds("rusage_system", usage.ru_stime.tv_sec, usage.ru_stime.tv_usec);

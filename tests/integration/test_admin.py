@@ -11,7 +11,14 @@ _SAME_AS_MEMCACHED = (
     b"lru_crawler", b"lru_crawler tocrawl 5", b"lru_crawler sleep 100", b"lru_crawler sleep 1000001",
     b"lru_crawler tocrawl x", b"lru_crawler metadump", b"lru_crawler x y", b"lru mode flat", b"lru mode segmented",
     b"lru mode x", b"lru temp_ttl 60", b"lru tune 20 40 0.2 2.0", b"lru x", b"slabs automove 0", b"slabs x", b"slabs",
-    b"flush_all 0", b"flush_all -1", b"flush_all x")
+    b"slabs automove", b"slabs automove x", b"slabs automove invalid", b"slabs automove -1", b"slabs automove 2", b"slabs automove 3",
+    b"slabs automove 1 x", b"slabs automove ratio 0.5", b"slabs automove invalid noreply\r\nmn",
+    b"flush_all 0", b"flush_all -1", b"flush_all x", b"flush_all 0 x", b"flush_all 0 1", b"flush_all 0 x y",
+    b"flush_all 0 1 noreply\r\nmn", b"flush_all 0 noreply x", b"flush_all noreply x", b"flush_all x noreply\r\nmn",
+    b"verbosity", b"verbosity x", b"verbosity 1 2", b"verbosity 1 2 3", b"verbosity 1 x noreply\r\nmn",
+    b"verbosity noreply\r\nmn", b"stats reset now", b"stats items x", b"stats foo bar")
+# Lengths that nobody can mean: answered at once, and nothing is swallowed. (1.6.18 reads them modulo 2^32.)
+_LONGEST = 0x7FFF_FFFF - 2
 
 
 class AdminTest(ServerCase):
@@ -33,6 +40,21 @@ class AdminTest(ServerCase):
         self.assertEqual(self.client.stats(b"settings")["verbosity"], "1")
         self.assertEqual(self.client.ask(b"verbosity 0"), b"OK")
         self.assertEqual(self.client.stats(b"settings")["verbosity"], "0")
+
+    def test_a_length_that_is_too_long_for_any_item_is_an_error_at_once(self):
+        for length in (_LONGEST + 1, _LONGEST + 2, 1 << 31, (1 << 32) - 2, 10 ** 20):
+            for line in (b"set k 0 0 %d\r\nmn\r\n", b"cas k 0 0 %d 1\r\nmn\r\n", b"append k 0 0 %d\r\nmn\r\n",
+                         b"ms k %d\r\nmn\r\n"):
+                self.client.send(line % length)
+                self.assertEqual(self.client.line(), b"CLIENT_ERROR bad command line format", line % length)
+                self.assertEqual(self.client.line(), b"MN", line % length)
+
+    def test_the_version_is_one_word_and_the_same_in_stats(self):
+        words = self.client.ask(b"version").split(b" ")
+        self.assertEqual(words, [b"VERSION", self.client.stats()["version"].encode()])
+
+    def test_words_behind_the_name_of_a_group_mean_nothing(self):
+        self.assertEqual(self.client.stats(b"settings items").keys(), self.client.stats(b"settings").keys())
 
     @mxkv_only("classes")
     def test_what_cannot_be_done_is_said(self):

@@ -68,6 +68,20 @@ class AuthTest(DaemonCase):
         self.assertEqual([at_once.line(), at_once.line()], [_UNAUTHENTICATED, b"STORED"])
         self.assertEqual(at_once.records(), [(b"k", b"v", [0])])
 
+    def test_key_flags_and_time_of_the_login_mean_nothing(self):
+        self.serve()
+        for line in (b"set _ _ _ 10", b"set - x y 10", b"set " + b"k" * 300 + b" 0 0 10", b"set k 0 0 10 noreply"):
+            client = self.client()
+            client.send(line + b"\r\nann secret\r\n")
+            self.assertEqual(client.line(), b"STORED", line)
+            self.assertEqual(client.set(b"k", b"v"), b"STORED")
+
+    def test_before_a_login_a_length_that_nobody_can_mean_is_not_waited_for(self):
+        self.serve()
+        client = self.client()
+        client.send(b"set k 0 0 4294967294\r\nset k 0 0 10\r\nann secret\r\n")
+        self.assertEqual([client.line(), client.line()], [_UNAUTHENTICATED, b"STORED"])
+
     def test_every_listener_asks(self):
         path = str(self.directory / "socket")
         self.serve(listen=("127.0.0.1:0", "127.0.0.1:0", f"unix:{path}"))

@@ -7,10 +7,11 @@
 namespace mxkv::protocol {
 namespace {
 
-TEST(Stats, TheGroupIsGivenAsSent) {
+TEST(Stats, TheGroupIsGivenWithoutWhatFollowsIt) {
   EXPECT_EQ(ParsedLine("stats\r\n")->argument, "");
   EXPECT_EQ(ParsedLine("stats  items \r\n")->argument, "items");
-  EXPECT_EQ(ParsedLine("stats detail on\r\n")->argument, "detail on");
+  EXPECT_EQ(ParsedLine("stats reset now then\r\n")->argument, "reset");
+  EXPECT_EQ(ParsedLine("stats detail on \r\n")->argument, "detail on");
   EXPECT_EQ(ParsedLine("stats\r\n")->op, verb::stats);
 }
 
@@ -20,10 +21,13 @@ TEST(Verbosity, NeedsALevel) {
   EXPECT_EQ(line->op, verb::verbosity);
   EXPECT_EQ(line->delta, 1U);
   EXPECT_TRUE(ParsedLine("verbosity 1 noreply\r\n")->noreply);
-  for (const std::string_view text : {"verbosity", "verbosity x", "verbosity 1 2", "verbosity -1"}) {
+  for (const std::string_view text : {"verbosity x", "verbosity -1"}) {
     expect_refused(text, kBadFormat);
   }
   expect_refused("verbosity noreply", kSilence);
+  EXPECT_TRUE(ParsedLine("verbosity 1 2\r\n").accepted()) << "one word means nothing";
+  expect_refused("verbosity", kError);
+  expect_refused("verbosity 1 2 3", kError);
 }
 
 TEST(CacheMemlimit, NeedsANumberOfMebibytes) {

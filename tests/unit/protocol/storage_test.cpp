@@ -133,9 +133,10 @@ TEST(Storage, AMalformedLineDeletesNothingHoweverLarge) {
 }
 
 TEST(Storage, TheLongestLengthCanBeSwallowed) {
-  const ParsedLine line("set k 0 0 9223372036854775805\r\n");
+  const ParsedLine line("set k 0 0 2147483645\r\n");
   EXPECT_EQ(line.parsed().error, kTooLarge);
-  EXPECT_EQ(line.parsed().swallow, 9223372036854775807U);
+  EXPECT_EQ(line.parsed().swallow, 2147483647U);
+  expect_refused("set k 0 0 2147483646", kBadFormat, 0);
 }
 
 }  // namespace
