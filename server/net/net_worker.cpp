@@ -232,7 +232,7 @@ std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) c
   for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
     ConnectionFacts& facts = found.emplace_back(facts_of_socket(connection->socket_.native_handle()));
     const std::uint64_t read_ns = connection->read_ns_;
-    facts.sends = connection->write_armed_;
+    facts.state = connection->write_armed_ ? ConnectionFacts::doing::sends : ConnectionFacts::doing::reads;
     facts.idle_seconds = now_ns > read_ns ? (now_ns - read_ns) / kNsPerSecond : 0;
     facts.worker = host_.worker.id().value();
   }

@@ -133,6 +133,7 @@ struct Network::Parts {
   std::deque<NetWorker> workers;
   std::vector<const RequestSampler*> samplers;  ///< theirs
   std::vector<ListenSocket> sockets;            ///< their descriptors are the acceptor's
+  std::vector<ConnectionFacts> listening;       ///< of the same
   std::deque<Servers> servers;                  ///< of each socket; the listeners point here
   mutable std::mutex mutex;                     ///< guards limits; they are rarely looked at here
   config::LimitOptions limits;
@@ -183,6 +184,9 @@ void Network::listen(std::vector<ListenSocket> sockets) {
   for (ListenSocket& socket : sockets) {
     Parts::Servers& servers = parts_->servers.emplace_back(parts_->servers_of(socket.address().node));
     MXKV_ASSERT(!servers.workers.empty(), "a listener's node has workers");
+    ConnectionFacts& facts = parts_->listening.emplace_back();
+    facts.descriptor = socket.descriptor();
+    facts.own = facts_of_socket(socket.descriptor()).own;
     parts_->workers.front().listen(socket.release(), {&servers, [](void* context, int accepted) {
                                                         auto& to = *static_cast<Parts::Servers*>(context);
                                                         to.parts->accepted(to, accepted);
@@ -263,7 +267,7 @@ const SlowLog& Network::slow_log() const noexcept {
 }
 
 std::vector<ConnectionFacts> Network::connections() const {
-  std::vector<ConnectionFacts> all;
+  std::vector<ConnectionFacts> all = parts_->listening;
   const std::uint64_t now_ns = parts_->runtime.clock().monotonic_ns();
   for (const NetWorker& net : parts_->workers) {
     std::vector<ConnectionFacts> some = net.connection_facts(now_ns);

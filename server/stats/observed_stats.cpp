@@ -114,9 +114,14 @@ void add_hot_stats(StatText& text, const Network& network) {
 void add_connection_stats(StatText& text, const Network& network) {
   for (const ConnectionFacts& one : network.connections()) {
     const std::string prefix = std::to_string(one.descriptor) + ":";
+    if (one.state == ConnectionFacts::doing::listens) {
+      text.add(prefix + "addr", one.own);
+      text.add(prefix + "state", "conn_listening");
+      continue;
+    }
     text.add(prefix + "addr", one.peer);
     text.add(prefix + "listen_addr", one.own);
-    text.add(prefix + "state", one.sends ? "conn_mwrite" : "conn_read");
+    text.add(prefix + "state", one.state == ConnectionFacts::doing::sends ? "conn_mwrite" : "conn_read");
     text.add(prefix + "secs_since_last_cmd", one.idle_seconds);
     text.add(prefix + "worker", one.worker);
   }

@@ -54,6 +54,38 @@ constexpr std::array kStoreNames{
     std::pair{counter::cmd_meta, "cmd_meta"},
 };
 
+/// Of memcached's hash table, LRU lists, slabs and pools of buffers, which there are none of. Exporters and
+/// tools ask for them by name.
+constexpr std::array kNamesOfOthers{"hash_power_level",
+                                    "hash_bytes",
+                                    "hash_is_expanding",
+                                    "slab_reassign_rescues",
+                                    "slab_reassign_chunk_rescues",
+                                    "slab_reassign_evictions_nomem",
+                                    "slab_reassign_inline_reclaim",
+                                    "slab_reassign_busy_items",
+                                    "slab_reassign_busy_deletes",
+                                    "slab_reassign_running",
+                                    "slabs_moved",
+                                    "slab_global_page_pool",
+                                    "lru_crawler_running",
+                                    "lru_maintainer_juggles",
+                                    "evicted_active",
+                                    "crawler_items_checked",
+                                    "lrutail_reflocked",
+                                    "lru_bumps_dropped",
+                                    "moves_to_cold",
+                                    "moves_to_warm",
+                                    "moves_within_lru",
+                                    "direct_reclaims",
+                                    "response_obj_oom",
+                                    "response_obj_count",
+                                    "response_obj_bytes",
+                                    "read_buf_count",
+                                    "read_buf_bytes",
+                                    "read_buf_bytes_free",
+                                    "read_buf_oom"};
+
 // What a worker's prefetching is set to, and the distance that is in force.
 void add_prefetch(StatText& text, const std::string& prefix, const runtime::Worker& worker) {
   const runtime::PrefetchInForce now = worker.prefetch_in_force();
@@ -225,10 +257,9 @@ void Statistics::general(StatText& text) {
   text.add("listen_disabled_num", now.net.rejected_connections + now.net.shortages);
   text.add("time_in_listen_disabled_us", now.net.shortage_us);
   text.add("total_malloced", runtime_.budget().category_bytes(runtime::memory_category::items));
-  // Of memcached's LRU lists and slabs, which there are none of.
-  for (const char* name :
-       {"hash_is_expanding", "slab_reassign_running", "slabs_moved", "lru_crawler_running", "evicted_active",
-        "crawler_items_checked", "moves_to_cold", "moves_to_warm", "moves_within_lru", "direct_reclaims"}) {
+  text.add("connection_structures", now.net.open_connections);
+  text.add("malloc_fails", now.store[static_cast<std::size_t>(counter::store_no_memory)]);
+  for (const char* name : kNamesOfOthers) {
     text.add(name, 0);
   }
 }

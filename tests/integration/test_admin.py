@@ -113,6 +113,15 @@ class DebugTimeTest(ServerCase):
         self.assertIsNone(self.client.get(b"k"))
         self.move(b"r")
 
+    def test_a_second_after_its_last_access_an_item_tells_one_also_right_behind_a_flush(self):
+        self.move(b"p")
+        self.assertEqual(self.client.ask(b"flush_all"), b"OK")
+        self.client.set(b"k", b"v")
+        self.assertEqual(self.client.ask(b"mg k l"), b"HD l0")
+        self.move(b"1")
+        self.assertEqual(self.client.ask(b"mg k l"), b"HD l1")
+        self.move(b"r")
+
     def test_all_workers_see_the_time(self):
         clients = [self.connect() for _ in range(6)]
         self.client.set(b"k", b"v", exptime=1000)

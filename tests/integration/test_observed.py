@@ -11,6 +11,9 @@ cas_hits cas_misses touch_hits touch_misses cas_badval cmd_flush cmd_set rusage_
 curr_items total_items bytes_read bytes_written curr_connections total_connections rejected_connections conn_yields
 listen_disabled_num evictions reclaimed store_too_large store_no_memory lru_crawler_starts direct_reclaims
 crawler_items_checked crawler_reclaimed moves_to_cold moves_to_warm moves_within_lru accepting_conns""".split()
+# What other tools ask for.
+_OF_TOOLS = """malloc_fails hash_power_level hash_bytes lrutail_reflocked lru_bumps_dropped response_obj_oom response_obj_count
+response_obj_bytes read_buf_count read_buf_bytes read_buf_bytes_free read_buf_oom connection_structures slabs_moved""".split()
 _ITEMS = """number age hits_to_hot hits_to_warm hits_to_cold hits_to_temp crawler_reclaimed evicted evicted_nonzero
 evicted_time evicted_unfetched expired_unfetched outofmemory reclaimed tailrepairs mem_requested moves_to_cold
 moves_to_warm moves_within_lru number_hot number_warm number_cold age_hot age_warm""".split()
@@ -30,7 +33,7 @@ class ExporterTest(ServerCase):
                 float(stats[name])
 
     def test_every_general_name_is_there_and_a_number(self):
-        self.numbers(self.client.stats(), _GENERAL)
+        self.numbers(self.client.stats(), _GENERAL + _OF_TOOLS)
 
     def test_total_malloced_is_there(self):
         self.assertGreater(int(self.client.stats(b"slabs")["total_malloced"]), 0)
@@ -101,7 +104,12 @@ class ConnectionsTest(ServerCase):
         self.assertIn(f"tcp:127.0.0.1:{self.server.port}",
                       [value for name, value in stats.items() if name.endswith(":listen_addr")])
 
-    @mxkv_only("no line of the listening socket")
+    def test_the_listening_socket_is_listed(self):
+        stats = self.connect().stats(b"conns")
+        listening = [name.split(":")[0] for name, value in stats.items() if value == "conn_listening"]
+        self.assertEqual([stats[f"{number}:addr"] for number in listening], [f"tcp:127.0.0.1:{self.server.port}"])
+
+    @mxkv_only("a connection is gone when its client is")
     def test_who_left_is_no_more_listed(self):
         client, other = self.connect(), self.connect()
         other.ask(b"version")

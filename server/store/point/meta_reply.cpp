@@ -48,8 +48,11 @@ char* write_ttl(char* out, std::uint32_t expiry, std::uint64_t now_us) noexcept 
   return write_number(out, expiry > now ? expiry - now : 0);
 }
 
+// Items that were stored right behind a flush_all have uniques, from which the access is reckoned, some
+// hundredths of a second ahead of the clock.
 std::uint64_t seconds_since(std::uint64_t then_us, std::uint64_t now_us) noexcept {
-  return now_us > then_us ? (now_us - then_us) / 1'000'000 : 0;
+  constexpr std::uint64_t kAheadUs = 100'000;
+  return now_us + kAheadUs > then_us ? (now_us + kAheadUs - then_us) / kUsPerSecond : 0;
 }
 
 /// The flags in the order sent: T and N change what a later t tells.
