@@ -101,7 +101,12 @@ Parsed parse_range(CommandLine line) noexcept {
     end = limit;
     limit = tokens.next();
   }
-  if (!read_u64(limit.text, range.limit) || range.limit == 0 || !take_words(tokens, range)) {
+  if (!read_u64(limit.text, range.limit)) {
+    // In the place of the limit stands a word, and a number behind it: an end that lacks its sign.
+    const bool ends_bare = !range.by_prefix && !resumed && read_u64(tokens.next().text, range.limit);
+    return refused(ends_bare ? kBareEnd : kBadFormat);
+  }
+  if (range.limit == 0 || !take_words(tokens, range)) {
     return refused(kBadFormat);
   }
   if (resumed) {

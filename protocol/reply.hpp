@@ -32,6 +32,8 @@ inline constexpr std::string_view kBadDelete =
     "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n";
 inline constexpr std::string_view kBadEncoding = "CLIENT_ERROR error decoding key\r\n";
 inline constexpr std::string_view kBadCursor = "CLIENT_ERROR bad cursor\r\n";
+inline constexpr std::string_view kBareEnd =
+    "CLIENT_ERROR the end of a range begins with [ or (, or is - or +\r\n";
 inline constexpr std::string_view kForeignCursor = "CLIENT_ERROR the cursor leads out of the range\r\n";
 inline constexpr std::string_view kNonNumeric =
     "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n";

@@ -67,10 +67,12 @@ TEST(Ranges, FromTheMaximumOrUpToTheMinimumIsARangeOfNoKeys) {
 }
 
 TEST(Ranges, ASecondWordWithoutASignIsACount) {
-  expect_refused("scan a b 10", kBadFormat);
+  expect_refused("scan a b 10", kBareEnd);
+  expect_refused("scan - +b 10", kBareEnd);
+  expect_refused("scan a b", kBadFormat);
+  expect_refused("pscan a b 10", kBadFormat);
   expect_refused("scan a x", kBadFormat);
   expect_refused("scan a 5 10", kBadFormat);
-  expect_refused("scan a +b 10", kBadFormat);
 }
 
 TEST(Ranges, WordsComeInAnyOrder) {
