@@ -19,7 +19,7 @@ constexpr std::uint32_t kDrainReads = 64;
 /// Bytes that one connection sends in a round, about.
 constexpr std::size_t kMostSent = std::size_t{512} << 10U;
 /// Where memory is short, a client that did nothing for so long has to go.
-constexpr std::uint64_t kPatienceNs = 1'000'000'000;
+constexpr std::uint64_t kIdleWhereShortNs = 1'000'000'000;
 }  // namespace
 
 Connection::Connection(NetWorker& net, int socket)
@@ -228,12 +228,12 @@ void Connection::check_times(std::uint64_t now_ns) {
 }
 
 bool Connection::takes_nothing(std::uint64_t now_ns) const noexcept {
-  return write_armed_ && now_ns - sent_ns_ >= kPatienceNs;
+  return write_armed_ && now_ns - sent_ns_ >= kIdleWhereShortNs;
 }
 
 bool Connection::sends_nothing(std::uint64_t now_ns) const noexcept {
   const std::uint64_t since = std::max(read_ns_.load(std::memory_order_relaxed), unread_ns_);
-  return session_->wants_input() && now_ns - since >= kPatienceNs;
+  return session_->wants_input() && now_ns - since >= kIdleWhereShortNs;
 }
 
 void Connection::close_for_output() {

@@ -8,14 +8,13 @@
 #include <cstdint>
 #include <limits>
 
-#include "server/store/upkeep/defragmenter.hpp"
-#include "server/store/upkeep/eviction.hpp"
-
 namespace mxkv::server {
 
 struct RangeLocks;
 class ConnectionTable;
-class Store;
+class ExpirySweep;
+class StoreState;
+class Upkeep;
 class WatchHub;
 
 /// Counters of the store, named after memcached's statistics where it has them.
@@ -104,17 +103,17 @@ struct FlushPoints {
 
 /// One a worker. Owner worker only, but for reading the counters.
 struct WorkerContext {
-  Store* store = nullptr;
+  StoreState* store = nullptr;
   RangeLocks* locks = nullptr;                ///< the store's
   const FlushPoints* flush_points = nullptr;  ///< the store's
   ConnectionTable* replies = nullptr;
   WatchHub* watch = nullptr;  ///< the store's
+  Upkeep* upkeep = nullptr;   ///< the store's
+  ExpirySweep* sweep = nullptr;
   StoreCounters counters;
   std::atomic<std::uint64_t> greatest_cas{0};  ///< minted here so far; one writer
   /// The least expiry (unix s) stored here that no sweep has taken notice of. Relaxed, see expiry_sweep.cpp.
   std::atomic<std::uint32_t> first_expiry{std::numeric_limits<std::uint32_t>::max()};
-  Defragmenter defragmenter;
-  Eviction eviction;
 };
 
 }  // namespace mxkv::server

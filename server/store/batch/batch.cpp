@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "protocol/reply.hpp"
+#include "server/store/item/derived_items.hpp"
 #include "server/store/locks/key_partition.hpp"
-#include "server/store/point/derived_items.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {

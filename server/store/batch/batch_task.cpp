@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "server/reply/connection_table.hpp"
-#include "server/store/store.hpp"
 #include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/upkeep.hpp"
 
 namespace mxkv::server {
 
@@ -169,7 +169,7 @@ step BatchTask::after_look_up(runtime::Worker& worker) {
     }
     batch_->refuse_reply();
   }
-  if (batch_->lacked_memory() && worker.local<WorkerContext>().store->makes_room(worker)) {
+  if (batch_->lacked_memory() && worker.local<WorkerContext>().upkeep->makes_room(worker)) {
     batch_->forget(worker);
     lacks_memory_.store(false, std::memory_order_relaxed);
     worker.repin(*this);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
-#include "server/store/point/derived_items.hpp"
-#include "server/store/store.hpp"
+#include "server/store/store_state.hpp"
 
 namespace mxkv::server {
 

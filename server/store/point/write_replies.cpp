@@ -2,7 +2,7 @@
 #include "protocol/reply.hpp"
 #include "server/store/item/value_reply.hpp"
 #include "server/store/point/write_operation.hpp"
-#include "server/store/store.hpp"
+#include "server/store/store_state.hpp"
 
 namespace mxkv::server {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "runtime/base/paths.hpp"
+#include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/point/derived_items.hpp"
-#include "server/store/store.hpp"
 #include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/upkeep.hpp"
 
 namespace mxkv::server {
 
@@ -160,7 +160,7 @@ step WriteTask::out_of_memory(runtime::Worker& worker) {
   MXKV_PATH(write_without_memory);
   pass_.leave(*worker.local<WorkerContext>().locks, worker);
   drop_built(worker);
-  if (is_home(worker) && worker.local<WorkerContext>().store->makes_room(worker)) {
+  if (is_home(worker) && worker.local<WorkerContext>().upkeep->makes_room(worker)) {
     // What is freed meanwhile must not wait for this task, nor for those that wait for it.
     let_others_go(worker);
     unpin_and_park(worker);
@@ -207,7 +207,7 @@ step WriteTask::answer(runtime::Worker& worker) {
   }
   auto& replies = *worker.local<WorkerContext>().replies;
   if (result_ == result::no_memory) {
-    (void)worker.local<WorkerContext>().store->makes_room(worker);  // for the next one
+    (void)worker.local<WorkerContext>().upkeep->makes_room(worker);  // for the next one
   }
   if (ReplyQueue* queue = replies.find(address_)) {
     write_reply(*queue, worker);

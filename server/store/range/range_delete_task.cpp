@@ -7,8 +7,9 @@
 #include "server/reply/connection_table.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/meta_reply.hpp"
-#include "server/store/store.hpp"
+#include "server/store/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
+#include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "server/store/point/derived_items.hpp"
+#include "server/store/item/derived_items.hpp"
 
 namespace mxkv::server {
 

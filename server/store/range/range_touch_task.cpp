@@ -2,11 +2,11 @@
 
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/item/derived_items.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/point/derived_items.hpp"
 #include "server/store/point/meta_reply.hpp"
-#include "server/store/store.hpp"
 #include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/upkeep.hpp"
 
 namespace mxkv::server {
 
@@ -84,7 +84,7 @@ void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& /*worker
 }
 
 step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
-  if (worker.local<WorkerContext>().store->makes_room(worker)) {
+  if (worker.local<WorkerContext>().upkeep->makes_room(worker)) {
     worker.repin(*this);  // what is freed meanwhile does not wait for this task
     aim_at_root();
     return step::later;

@@ -2,10 +2,11 @@
 
 #include <utility>
 
+#include "server/store/item/derived_items.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/point/derived_items.hpp"
-#include "server/store/store.hpp"
+#include "server/store/store_state.hpp"
 #include "server/store/store_task.hpp"
+#include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
@@ -156,7 +157,7 @@ void start_move(runtime::Worker& worker, std::uint64_t seen) {
   MoveTask::start_on(worker, seen);
 }
 
-std::uint64_t seen_in_flight(const Store& store) noexcept {
+std::uint64_t seen_in_flight(const StoreState& store) noexcept {
   const std::uint64_t ended = store.total(counter::seen_ended);  // first: never more than were started
   return store.total(counter::seen_started) - ended;
 }

@@ -13,7 +13,7 @@ class Worker;
 namespace mxkv::server {
 
 class Item;
-class Store;
+class StoreState;
 
 /// Starts to remove an item, unless it is live by then.
 void start_expiry(runtime::Worker& worker, std::uint64_t seen);
@@ -26,7 +26,7 @@ void start_move(runtime::Worker& worker, std::uint64_t seen);
 
 /// How many of these were started and have not ended. A walk that meets many items must not run far ahead of
 /// them, for each takes memory. Any thread.
-[[nodiscard]] std::uint64_t seen_in_flight(const Store& store) noexcept;
+[[nodiscard]] std::uint64_t seen_in_flight(const StoreState& store) noexcept;
 inline constexpr std::uint64_t kMostSeenInFlight = 1024;
 
 /// An item has left the tree: counts that, and frees it when nobody can read it any more.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "server/store/store.hpp"
+#include "server/store/store_state.hpp"
 #include "server/store/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/later_task.hpp"
@@ -81,7 +81,7 @@ std::uint64_t Defragmenter::now_ns(const runtime::Worker& worker) noexcept {
   return worker.now_ns();
 }
 
-void Defragmenter::begin(Store& store, runtime::Worker& worker) {
+void Defragmenter::begin(StoreState& store, runtime::Worker& worker) {
   const runtime::ValueHeapStats heap = worker.items().stats();
   const std::size_t spare = spare_bytes(heap);
   if (spare <= kSpareBytes + heap.live_bytes / kSparePart) {

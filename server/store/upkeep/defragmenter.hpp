@@ -16,13 +16,13 @@ class Worker;
 
 namespace mxkv::server {
 
-class Store;
+class StoreState;
 
 /// One a worker. Thread-safety: owner worker only.
 class Defragmenter {
  public:
   /// To be called often; looks at the heap every tenth of a second.
-  void look(Store& store, runtime::Worker& worker) {
+  void tick(StoreState& store, runtime::Worker& worker) {
     if (now_ns(worker) >= next_look_ns_) [[unlikely]] {
       begin(store, worker);
     }
@@ -33,7 +33,7 @@ class Defragmenter {
 
  private:
   static std::uint64_t now_ns(const runtime::Worker& worker) noexcept;
-  void begin(Store& store, runtime::Worker& worker);
+  void begin(StoreState& store, runtime::Worker& worker);
 
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t begun_ns_ = 0;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/scheduler/runtime.hpp"
-#include "server/store/store.hpp"
+#include "server/store/store_state.hpp"
 #include "server/store/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/later_task.hpp"
@@ -92,7 +92,7 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
       worker.spawn(worker.create<LaterTask<EvictionWalk>>(*rest));
       return step::done;
     }
-    eviction_.ended(exhausted ? std::string_view{} : key(), *worker.local<WorkerContext>().store, worker);
+    eviction_.ended(exhausted ? std::string_view{} : key(), worker);
     return step::done;
   }
 
@@ -130,10 +130,9 @@ bool Eviction::refused(runtime::Worker& worker, shortage what) noexcept {
   if (next_look_ns_ != kUntilWalkEnds) {
     next_look_ns_ = now;
   }
-  Store& store = *worker.local<WorkerContext>().store;
-  const bool walks = purpose_ != purpose::none || store.giving_back().load(std::memory_order_relaxed);
+  const bool walks = purpose_ != purpose::none || shared_.giving_back.load(std::memory_order_relaxed);
   const std::uint64_t since =
-      std::max(short_since_ns_, store.last_eviction_ns().load(std::memory_order_relaxed));
+      std::max(short_since_ns_, shared_.last_removal_ns.load(std::memory_order_relaxed));
   return walks || now < since + kPatienceNs;
 }
 
@@ -169,7 +168,7 @@ bool Eviction::is_for_some() const noexcept {
   return purpose_ == purpose::idle || purpose_ == purpose::chunks;
 }
 
-void Eviction::ended(std::string_view key, Store& store, runtime::Worker& worker) noexcept {
+void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
   hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
   next_look_ns_ = last_walk_ns_ = now_ns(worker);
   if (is_for_some()) {
@@ -185,12 +184,12 @@ void Eviction::ended(std::string_view key, Store& store, runtime::Worker& worker
   }
   if (removed_) {
     removed_ = false;
-    store.last_eviction_ns().store(next_look_ns_,
-                                   std::memory_order_relaxed);  // those who wait have a reason to
+    // Requests that wait have a reason to.
+    shared_.last_removal_ns.store(next_look_ns_, std::memory_order_relaxed);
   }
   if (std::exchange(purpose_, purpose::none) == purpose::spans) {
     next_give_back_ns_ = next_look_ns_ + kGiveBackEveryNs;
-    store.giving_back().store(false, std::memory_order_relaxed);
+    shared_.giving_back.store(false, std::memory_order_relaxed);
   }
 }
 
@@ -198,7 +197,7 @@ void Eviction::pauses(std::string_view key) noexcept {
   hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
 }
 
-void Eviction::walk(purpose why, Store& store, runtime::Worker& worker) {
+void Eviction::walk(purpose why, StoreState& store, runtime::Worker& worker) {
   purpose_ = why;
   next_look_ns_ = kUntilWalkEnds;
   if (!is_for_some()) {
@@ -210,7 +209,7 @@ void Eviction::walk(purpose why, Store& store, runtime::Worker& worker) {
   worker.create<EvictionWalk>(store.tree(), *this)->start(worker);
 }
 
-void Eviction::begin(Store& store, runtime::Worker& worker) {
+void Eviction::begin(StoreState& store, runtime::Worker& worker) {
   next_look_ns_ = now_ns(worker) + kLookAgainNs;
   if (begin_giving_back(store, worker)) {
     return;
@@ -249,7 +248,7 @@ void Eviction::begin(Store& store, runtime::Worker& worker) {
 }
 
 // What is being removed, and what is retired already, is not asked for again.
-bool Eviction::begin_chunks(std::size_t headroom, Store& store, runtime::Worker& worker) {
+bool Eviction::begin_chunks(std::size_t headroom, StoreState& store, runtime::Worker& worker) {
   const std::size_t coming = worker.retired_bytes();
   if (coming >= headroom || seen_in_flight(store) > 0) {
     return false;
@@ -267,7 +266,7 @@ bool Eviction::begin_chunks(std::size_t headroom, Store& store, runtime::Worker&
 }
 
 // What was learnt of other items, or long ago, says nothing of these.
-bool Eviction::begin_census(bool is_short, Store& store, runtime::Worker& worker) {
+bool Eviction::begin_census(bool is_short, StoreState& store, runtime::Worker& worker) {
   const std::uint64_t added = store.total(counter::items_added);
   const std::uint64_t items = added - store.total(counter::items_removed);
   const std::uint64_t flushes = store.total(counter::cmd_flush);
@@ -285,7 +284,7 @@ bool Eviction::begin_census(bool is_short, Store& store, runtime::Worker& worker
   return true;
 }
 
-bool Eviction::begin_giving_back(Store& store, runtime::Worker& worker) {
+bool Eviction::begin_giving_back(StoreState& store, runtime::Worker& worker) {
   runtime::Runtime& runtime = worker.runtime();
   const runtime::MemoryBudget& budget = runtime.budget();
   const std::size_t limit = budget.limit_bytes();
@@ -308,7 +307,7 @@ bool Eviction::begin_giving_back(Store& store, runtime::Worker& worker) {
     next_give_back_ns_ = now_ns(worker) + kGiveBackEveryNs;
     return false;  // enough has gone, and waits for those who may still read it
   }
-  if (store.giving_back().exchange(true, std::memory_order_relaxed)) {
+  if (shared_.giving_back.exchange(true, std::memory_order_relaxed)) {
     return false;  // another worker sees to it
   }
   const std::size_t goal = 2 * wanted - unused;

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -35,13 +36,21 @@ class Worker;
 namespace mxkv::server {
 
 class Item;
-class Store;
+class StoreState;
+
+/// What the workers tell each other. Relaxed: it orders nothing.
+struct EvictionShared {
+  std::atomic<bool> giving_back{false};           ///< some worker walks for spans
+  std::atomic<std::uint64_t> last_removal_ns{0};  ///< when a walk last ended that had removed something
+};
 
 /// One a worker. Thread-safety: owner worker only.
 class Eviction {
  public:
+  explicit Eviction(EvictionShared& shared) noexcept : shared_(shared) {}
+
   /// To be called often; looks at the heap every millisecond.
-  void look(Store& store, runtime::Worker& worker) {
+  void tick(StoreState& store, runtime::Worker& worker) {
     if (now_ns(worker) >= next_look_ns_) [[unlikely]] {
       begin(store, worker);
     }
@@ -59,7 +68,7 @@ class Eviction {
   /// A removal was started of so many bytes. False: that is enough.
   [[nodiscard]] bool started(std::size_t bytes) noexcept;
   /// The walk has come to an end, at this key or behind the last one (empty).
-  void ended(std::string_view key, Store& store, runtime::Worker& worker) noexcept;
+  void ended(std::string_view key, runtime::Worker& worker) noexcept;
   /// The walk goes on there in a while.
   void pauses(std::string_view key) noexcept;
   /// Where the walk begins.
@@ -69,13 +78,14 @@ class Eviction {
   enum class purpose : std::uint8_t { none, census, idle, chunks, spans };
 
   static std::uint64_t now_ns(const runtime::Worker& worker) noexcept;
-  void begin(Store& store, runtime::Worker& worker);
-  [[nodiscard]] bool begin_census(bool is_short, Store& store, runtime::Worker& worker);
-  [[nodiscard]] bool begin_chunks(std::size_t headroom, Store& store, runtime::Worker& worker);
-  [[nodiscard]] bool begin_giving_back(Store& store, runtime::Worker& worker);
+  void begin(StoreState& store, runtime::Worker& worker);
+  [[nodiscard]] bool begin_census(bool is_short, StoreState& store, runtime::Worker& worker);
+  [[nodiscard]] bool begin_chunks(std::size_t headroom, StoreState& store, runtime::Worker& worker);
+  [[nodiscard]] bool begin_giving_back(StoreState& store, runtime::Worker& worker);
   [[nodiscard]] bool is_for_some() const noexcept;
-  void walk(purpose why, Store& store, runtime::Worker& worker);
+  void walk(purpose why, StoreState& store, runtime::Worker& worker);
 
+  EvictionShared& shared_;
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t last_walk_ns_ = 0;
   std::uint64_t next_give_back_ns_ = 0;

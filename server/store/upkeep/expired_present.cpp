@@ -3,8 +3,9 @@
 #include <cmath>
 
 #include "index/sample_task.hpp"
-#include "server/store/store.hpp"
+#include "server/store/store_state.hpp"
 #include "server/store/store_task.hpp"
+#include "server/store/upkeep/expiry_sweep.hpp"
 
 namespace mxkv::server {
 
@@ -54,13 +55,13 @@ static_assert(sizeof(LookTask) <= runtime::kLargestTaskBytes);
 
 }  // namespace
 
-void ExpiredPresent::look(runtime::Worker& worker) {
+void ExpiredPresent::tick(runtime::Worker& worker) {
   std::uint64_t next = next_us_.load(std::memory_order_relaxed);
   if (next - worker.now_us() <= kEveryUs) [[likely]] {
     return;  // anything else is past, or of a clock that was moved back
   }
   if (!next_us_.compare_exchange_strong(next, worker.now_us() + kEveryUs, std::memory_order_relaxed) ||
-      !store_.sweep().expects()) {
+      !sweep_.expects()) {
     return;  // another worker looks, or nothing is to expire
   }
   auto* const task = worker.create<LookTask>(store_.tree(), *this, worker.now_ns());
@@ -81,7 +82,7 @@ void ExpiredPresent::found(double items, double bytes) noexcept {
 ExpiredPresent::Estimate ExpiredPresent::estimate() const noexcept {
   const std::uint64_t items = items_.load(std::memory_order_relaxed);
   const std::uint64_t gone = removed() - removed_.load(std::memory_order_relaxed);
-  if (items <= gone || !store_.sweep().expects()) {
+  if (items <= gone || !sweep_.expects()) {
     return {};
   }
   const double left = static_cast<double>(items - gone) / static_cast<double>(items);

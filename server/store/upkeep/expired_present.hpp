@@ -12,7 +12,8 @@ class Worker;
 
 namespace mxkv::server {
 
-class Store;
+class ExpirySweep;
+class StoreState;
 
 /// One a store. Thread-safety: any worker.
 class ExpiredPresent {
@@ -20,10 +21,10 @@ class ExpiredPresent {
   static constexpr std::uint64_t kEveryUs = 5'000'000;
   static constexpr std::uint32_t kWalks = 256;
 
-  explicit ExpiredPresent(Store& store) noexcept : store_(store) {}
+  ExpiredPresent(StoreState& store, const ExpirySweep& sweep) noexcept : store_(store), sweep_(sweep) {}
 
   /// To be called often: looks if it is time.
-  void look(runtime::Worker& worker);
+  void tick(runtime::Worker& worker);
 
   struct Estimate {
     std::uint64_t items = 0;
@@ -38,7 +39,8 @@ class ExpiredPresent {
  private:
   [[nodiscard]] std::uint64_t removed() const noexcept;
 
-  Store& store_;
+  StoreState& store_;
+  const ExpirySweep& sweep_;
   // Relaxed, all of them: for statistics, which may show one without the other for a moment.
   std::atomic<std::uint64_t> next_us_{0};
   std::atomic<std::uint64_t> items_{0};    ///< that the last look found

@@ -6,7 +6,7 @@
 #include "index/leaf_walk_task.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/store.hpp"
+#include "server/store/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 
 namespace mxkv::server {
@@ -141,7 +141,7 @@ void ExpirySweep::note(ItemNode& leaf, std::uint32_t expiry, runtime::Worker& wo
   auto& context = worker.local<WorkerContext>();
   if (expiry < context.first_expiry.load(std::memory_order_relaxed)) {
     context.first_expiry.store(expiry, std::memory_order_relaxed);
-    context.store->sweep().expect((expiry + Due::kSecondsAStep) * kUsPerSecond);
+    context.sweep->expect((expiry + Due::kSecondsAStep) * kUsPerSecond);
   }
 }
 
@@ -166,7 +166,8 @@ void ExpirySweep::begin(runtime::Worker& worker) {
     begun_us_.store(now_us, std::memory_order_relaxed);
     sweeps_.fetch_add(1, std::memory_order_relaxed);
     soonest_ = {};
-    first_us_ = store_.take_first_expiry();
+    const std::uint32_t first = store_.take_first_expiry();
+    first_us_ = first == std::numeric_limits<std::uint32_t>::max() ? kNever : first * kUsPerSecond;
     flushing_us_ = store_.flush_points().at(now_us);
     // What a leaf says can be told apart from times to come only for so long.
     all_ = flushing_us_ > flushed_us_ || now_us - planned_us > kMostLateUs;

@@ -27,13 +27,13 @@ class ExpirySweep {
   static constexpr std::uint64_t kSliceNs = 5'000'000;
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-  explicit ExpirySweep(Store& store) noexcept : store_(store) {}
+  explicit ExpirySweep(StoreState& store) noexcept : store_(store) {}
 
   /// The leaf is to hold an item that expires then. Under its latch.
   static void note(ItemNode& leaf, std::uint32_t expiry, runtime::Worker& worker) noexcept;
 
   /// To be called often, and at the time that wake_at_us() tells.
-  void look(runtime::Worker& worker) {
+  void tick(runtime::Worker& worker) {
     if (worker.now_us() >= next_us_.load(std::memory_order_relaxed)) [[unlikely]] {
       begin(worker);
     }
@@ -70,7 +70,7 @@ class ExpirySweep {
 
   void begin(runtime::Worker& worker);
 
-  Store& store_;
+  StoreState& store_;
   std::atomic<std::uint64_t> next_us_{kNever};  // relaxed: a hint, lowered by whoever knows better
   std::atomic<bool> running_{false};            // acquire and release: hands over what follows
 

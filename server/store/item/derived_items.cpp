@@ -1,4 +1,4 @@
-#include "server/store/point/derived_items.hpp"
+#include "server/store/item/derived_items.hpp"
 
 #include <charconv>
 

@@ -1,5 +1,5 @@
 // What becomes of marks and uniques in items that are made from others.
-#include "server/store/point/derived_items.hpp"
+#include "server/store/item/derived_items.hpp"
 
 #include "tests/unit/server/store/item_maker.hpp"
 

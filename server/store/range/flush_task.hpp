@@ -1,0 +1,65 @@
+// flush_all: the tree is replaced by an empty one, while all keys are held.
+#pragma once
+
+#include "index/clear_task.hpp"
+#include "protocol/reply.hpp"
+#include "server/reply/connection_table.hpp"
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/store_state.hpp"
+
+namespace mxkv::server {
+
+/// Clears the tree for a client that waits. Holds all keys meanwhile.
+class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
+ public:
+  /// Room above the greatest cas unique known, for those that other workers mint while the tree is cleared.
+  static constexpr std::uint64_t kMintSlack = 1U << 16U;
+  static constexpr const char* kName = "flush_all";
+
+  FlushTask(const runtime::TaskClass* task_class, StoreState& store, const ReplyAddress& address) noexcept
+      : ClearTask(task_class, store.tree(), 0), store_(store), address_(address) {}
+
+  // --- For RangeLock ---
+  [[nodiscard]] static runtime::SlotInterval held_slots(const KeyPartition& slots) noexcept {
+    return slots.all();
+  }
+  [[nodiscard]] static bool only_reads() noexcept { return false; }
+  void begin(RangeLock& lock, runtime::Worker& worker) {
+    lock_ = &lock;
+    set_cas_floor(store_.greatest_cas(worker.now_us()) + kMintSlack);
+    start(worker);
+  }
+
+  runtime::step cleared(bool done, runtime::Worker& worker) {
+    done_ = done;
+    if (worker.id().value() != address_.worker) {
+      return go_home(*this, address_);
+    }
+    return answer(worker);
+  }
+  runtime::step execute(runtime::Worker& worker) {
+    return object() ? ClearTask::execute(worker) : answer(worker);
+  }
+  void discard(runtime::Worker& worker) {
+    if (lock_ != nullptr) {
+      lock_->task_class().discard(*lock_, worker);
+    }
+  }
+
+ private:
+  runtime::step answer(runtime::Worker& worker) {
+    auto& replies = *worker.local<WorkerContext>().replies;
+    replies.reply(address_, done_ ? protocol::kOk : protocol::kOutOfMemory);
+    worker.unpin(*this);
+    lock_->release(worker);
+    replies.finished(address_);
+    return runtime::step::done;
+  }
+
+  StoreState& store_;
+  RangeLock* lock_ = nullptr;
+  ReplyAddress address_;
+  bool done_ = false;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,53 @@
+// What tasks of the store find of it, whatever wing they belong to: the tree, how items are freed, what is in
+// force, and sums over the workers. It starts nothing; the store is the facade above (store.hpp).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "server/store/store_task.hpp"
+#include "server/store/worker_context.hpp"
+
+namespace mxkv::server {
+
+/// One a store. Thread-safety: any worker; set_value_limit() and total() any thread.
+class StoreState {
+ public:
+  /// Start-up only. Each worker gets a context, which is its Worker::local() from then on. Throws
+  /// std::bad_alloc.
+  StoreState(runtime::Runtime& runtime, const index::TreeOptions& tree);
+  StoreState(const StoreState&) = delete;
+  StoreState& operator=(const StoreState&) = delete;
+
+  [[nodiscard]] ItemTree& tree() noexcept { return tree_; }
+  [[nodiscard]] runtime::ReclaimKind item_kind() const noexcept { return item_kind_; }
+  [[nodiscard]] FlushPoints& flush_points() noexcept { return flush_points_; }
+  [[nodiscard]] const FlushPoints& flush_points() const noexcept { return flush_points_; }
+  /// Longest value; an append may not exceed it either. Relaxed: it bounds by itself, and orders nothing.
+  [[nodiscard]] std::uint64_t value_limit() const noexcept {
+    return value_limit_.load(std::memory_order_relaxed);
+  }
+  void set_value_limit(std::uint64_t bytes) noexcept { value_limit_.store(bytes, std::memory_order_relaxed); }
+
+  [[nodiscard]] WorkerContext& context(runtime::WorkerId worker) noexcept {
+    return contexts_[worker.index()];
+  }
+  /// Sum of a counter over all workers.
+  [[nodiscard]] std::uint64_t total(counter which) const noexcept;
+  /// Greatest of the cas uniques minted so far and the time.
+  [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept;
+  /// When the first item expires (unix s) of those stored since the last call; the greatest number if none
+  /// does.
+  [[nodiscard]] std::uint32_t take_first_expiry() noexcept;
+
+ private:
+  runtime::ReclaimKind item_kind_;
+  ItemTree tree_;
+  FlushPoints flush_points_;
+  std::atomic<std::uint64_t> value_limit_{0};
+  std::unique_ptr<WorkerContext[]> contexts_;
+  std::size_t workers_;
+};
+
+}  // namespace mxkv::server

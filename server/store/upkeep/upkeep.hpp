@@ -1,0 +1,65 @@
+// What the store does of its own: expired items are swept and counted, sparse spans are emptied, and room is
+// made where memory runs short.
+#pragma once
+
+#include <deque>
+
+#include "runtime/scheduler/worker.hpp"
+#include "server/store/upkeep/defragmenter.hpp"
+#include "server/store/upkeep/eviction.hpp"
+#include "server/store/upkeep/expired_present.hpp"
+#include "server/store/upkeep/expiry_sweep.hpp"
+
+namespace mxkv::server {
+
+struct UpkeepOptions {
+  bool defragments = true;  ///< moves items out of sparse spans
+  bool evicts = false;      ///< makes room when memory runs short
+};
+
+/// One a store. Thread-safety: any worker; the reading functions of its parts any thread.
+class Upkeep {
+ public:
+  /// Start-up only: the workers' contexts refer to it from then on.
+  Upkeep(StoreState& store, std::size_t workers, const UpkeepOptions& options);
+  Upkeep(const Upkeep&) = delete;
+  Upkeep& operator=(const Upkeep&) = delete;
+
+  /// To be called by each worker in every round.
+  void tick(runtime::Worker& worker) {
+    sweep_.tick(worker);
+    expired_present_.tick(worker);
+    PerWorker& own = workers_[worker.id().index()];
+    if (options_.defragments) {
+      own.defragmenter.tick(store_, worker);
+    }
+    if (options_.evicts) {
+      own.eviction.tick(store_, worker);
+    }
+  }
+  /// Memory was refused to something of this worker's. True: room is being made, and it is worth to try again
+  /// in the next round.
+  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what = shortage::block) noexcept {
+    return options_.evicts && workers_[worker.id().index()].eviction.refused(worker, what);
+  }
+
+  [[nodiscard]] ExpirySweep& sweep() noexcept { return sweep_; }
+  [[nodiscard]] const ExpirySweep& sweep() const noexcept { return sweep_; }
+  [[nodiscard]] const ExpiredPresent& expired_present() const noexcept { return expired_present_; }
+
+ private:
+  struct PerWorker {
+    explicit PerWorker(EvictionShared& shared) noexcept : eviction(shared) {}
+    Defragmenter defragmenter;
+    Eviction eviction;
+  };
+
+  StoreState& store_;
+  UpkeepOptions options_;
+  ExpirySweep sweep_{store_};
+  ExpiredPresent expired_present_{store_, sweep_};
+  EvictionShared eviction_;
+  std::deque<PerWorker> workers_;
+};
+
+}  // namespace mxkv::server
