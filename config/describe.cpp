@@ -1,6 +1,8 @@
 // The visitor that writes: options as flat text for comparing them, and as a file that says who set what.
 #include "config/describe.hpp"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "config/schema.hpp"
@@ -54,6 +56,27 @@ std::vector<Line> lines_of(const DaemonOptions& options) {
   return lines;
 }
 
+// The sections around a key from the outermost, then the key's own name.
+std::vector<std::string> names_of(const std::string& path) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin != std::string::npos;) {
+    const std::size_t dot = path.find('.', begin);
+    names.push_back(path.substr(begin, dot - begin));
+    begin = dot == std::string::npos ? dot : dot + 1;
+  }
+  return names;
+}
+
+// Leaves the sections that are open for `wanted`, with a line for each that it opens.
+void enter(std::string& text, std::vector<std::string>& open, std::vector<std::string> wanted) {
+  const auto [kept, other] = std::ranges::mismatch(wanted, open);
+  for (auto section = kept; section != wanted.end(); ++section) {
+    const std::string indent(2 * static_cast<std::size_t>(section - wanted.begin()), ' ');
+    text.append(indent).append(*section).append(":\n");
+  }
+  open = std::move(wanted);
+}
+
 // The value with who set it behind it, aligned where it is short.
 void add(std::string& text, std::string line, const Origin* origin) {
   constexpr std::size_t kOriginColumn = 40;
@@ -73,16 +96,14 @@ std::string describe(const DaemonOptions& options) {
 
 std::string print_yaml(const DaemonOptions& options) {
   std::string text;
-  std::string section;
+  std::vector<std::string> open;
   for (const Line& line : lines_of(options)) {
-    const std::size_t dot = line.path.find('.');
-    const std::string inside = dot == std::string::npos ? "" : line.path.substr(0, dot);
-    if (inside != section && !inside.empty()) {
-      text.append(inside).append(":\n");
-    }
-    section = inside;
-    const std::string indent(inside.empty() ? 0 : 2, ' ');
-    const std::string key = indent + line.path.substr(inside.empty() ? 0 : dot + 1) + ":";
+    std::vector<std::string> names = names_of(line.path);
+    const std::string name = std::move(names.back());
+    names.pop_back();
+    enter(text, open, std::move(names));
+    const std::string indent(2 * open.size(), ' ');
+    const std::string key = indent + name + ":";
     const Origin* origin = find_origin(options.origins, line.path);
     if (line.items.empty()) {
       add(text, key + " " + (line.list ? line.text : to_yaml(line.text)), origin);

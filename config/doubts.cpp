@@ -1,6 +1,7 @@
 #include "config/doubts.hpp"
 
 #include "config/parse.hpp"
+#include "config/without_effect.hpp"
 
 namespace mxkv::config {
 
@@ -14,6 +15,8 @@ Findings doubts(const DaemonOptions& options, const Resolved& resolved, const Ma
                      format_size_rounded(limit) + " is more than the " + format_size_rounded(available) +
                          " there are: the system will kill or swap the process before it is reached"});
   }
+  Findings idle = switches_without_effect(options, resolved.runtime.workers.size());
+  found.insert(found.end(), idle.begin(), idle.end());
   return found;
 }
 

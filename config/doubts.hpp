@@ -8,8 +8,8 @@
 
 namespace mxkv::config {
 
-/// A memory limit that is more than the machine has. Each at the place of the value. Thread-safety: any
-/// thread.
+/// A memory limit that is more than the machine has, and switches without effect. Each at the place of the
+/// value. Thread-safety: any thread.
 [[nodiscard]] Findings doubts(const DaemonOptions& options, const Resolved& resolved,
                               const MachineFacts& facts);
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/former_places.hpp"
 #include "config/nearest.hpp"
 
 namespace mxkv::config {
@@ -71,12 +72,19 @@ class Reader final : public SchemaVisitor {
     }
   }
 
+  void moved(std::string_view section, const std::function<void(SchemaVisitor&)>& body) override {
+    FormerPlaces former{value_, path_, path_of(section), findings_};
+    body(former);
+    former_ = former.found();
+  }
+
   // Reports the keys that no field asked for; called when the schema has shown them all. What comes after as
   // many as are shown is only counted: a file may be something else altogether.
   void finish() {
     std::size_t unknown = 0;
     for (const Member& member : value_.members) {
-      if (std::ranges::find(known_, member.key) != known_.end()) {
+      if (std::ranges::find(known_, member.key) != known_.end() ||
+          std::ranges::find(former_, member.key) != former_.end()) {
         continue;
       }
       if (++unknown > kMostFindingsShown) {
@@ -159,6 +167,7 @@ class Reader final : public SchemaVisitor {
   Origins& origins_;
   Findings& findings_;
   std::vector<std::string> known_;
+  std::vector<std::string> former_;  // keys that are told already, at their old place
 };
 
 }  // namespace

@@ -162,26 +162,14 @@ void limits(SchemaVisitor& visitor, LimitOptions& options) {
   ranged(visitor, "batch_bytes", options.batch_bytes, kSize, {1_KiB, 1_GiB});
 }
 
-}  // namespace
-
-void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
-  listeners(visitor, options.listeners);
-  show_placement(visitor, options);
-  show_topologies(visitor, options.topologies);
+// Switches of the research that the server is built on: mechanisms to compare, no tuning that a server needs.
+void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
   ranged(visitor, "pools", options.pools, kCount, {1, kMostPools});
   choice(visitor, "stealing", options.stealing, kStealingWords);
   choice(visitor, "order", options.order, kOrderWords);
-  ranged(visitor, "spin_rounds", options.spin_rounds, kCount, {0, 1'000'000});
   visitor.section("rebalance", [&](SchemaVisitor& section) {
     choice(section, "strategy", options.rebalance.strategy, kRebalanceWords);
     ranged(section, "period", options.rebalance.period_ms, kDuration, {10, 600_s});
-  });
-  visitor.section("memory", [&](SchemaVisitor& section) {
-    memory_amount(section, "limit", options.memory.limit_bytes, options.memory_limit_percent);
-    choice(section, "when_full", options.when_full, kWhenFullWords);
-    choice(section, "huge_pages", options.memory.huge_pages, kHugePagesWords);
-    choice(section, "numa_placement", options.memory.numa_placement, kBoolWords);
-    choice(section, "evacuation", options.evacuation, kBoolWords);
   });
   visitor.section("prefetch", [&](SchemaVisitor& section) {
     choice(section, "mode", options.prefetch.mode, kPrefetchWords);
@@ -205,6 +193,22 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     choice(section, "inner", options.toggle.inner, kBoolWords);
     choice(section, "stealing", options.toggle.stealing, kBoolWords);
   });
+}
+
+}  // namespace
+
+void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
+  listeners(visitor, options.listeners);
+  show_placement(visitor, options);
+  show_topologies(visitor, options.topologies);
+  ranged(visitor, "spin_rounds", options.spin_rounds, kCount, {0, 1'000'000});
+  visitor.section("memory", [&](SchemaVisitor& section) {
+    memory_amount(section, "limit", options.memory.limit_bytes, options.memory_limit_percent);
+    choice(section, "when_full", options.when_full, kWhenFullWords);
+    choice(section, "huge_pages", options.memory.huge_pages, kHugePagesWords);
+    choice(section, "numa_placement", options.memory.numa_placement, kBoolWords);
+    choice(section, "evacuation", options.evacuation, kBoolWords);
+  });
   visitor.section("limits", [&](SchemaVisitor& section) { limits(section, options.limits); });
   visitor.section("stats", [&](SchemaVisitor& section) {
     ranged(section, "sample", options.stats.sample, kCount, {1, 1'000'000, "off"});
@@ -226,6 +230,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     ranged(section, "rotate_files", options.log.rotate_files, kCount, {1, 1000});
     ranged(section, "rate", options.log.rate, kCount, {1, 1'000'000, "unlimited"});
   });
+  show_experimental(visitor, [&](SchemaVisitor& section) { experiments(section, options); });
 }
 
 }  // namespace mxkv::config

@@ -42,6 +42,8 @@ class SchemaVisitor {
   virtual void section(std::string_view name, const std::function<void(SchemaVisitor&)>& body) = 0;
   virtual void scalar(std::string_view name, const ScalarField& field) = 0;
   virtual void list(std::string_view name, const ListField& field) = 0;
+  /// The keys that `body` shows stood here until they went into `section`. Shown after all others.
+  virtual void moved(std::string_view /*section*/, const std::function<void(SchemaVisitor&)>& /*body*/) {}
 };
 
 /// Shows `visitor` all keys of `options`. Thread-safety: owner of `options` only.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -170,6 +171,12 @@ std::vector<std::string> format_items(const std::vector<T>& items, Format format
     texts.push_back(format(item));
   }
   return texts;
+}
+
+// The section of switches for research. Its keys once stood beside it.
+inline void show_experimental(SchemaVisitor& visitor, const std::function<void(SchemaVisitor&)>& body) {
+  visitor.section("experimental", body);
+  visitor.moved("experimental", body);
 }
 
 // Keys of placement: schema_placement.cpp.

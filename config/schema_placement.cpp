@@ -46,11 +46,15 @@ std::string format_node(const NodeOptions& node) {
   if (node.memory_bytes != 0 || node.memory_percent != 0) {
     members.emplace_back("memory", format_memory({node.memory_bytes, node.memory_percent}));
   }
+  std::vector<std::pair<std::string_view, std::string>> experimental;
   if (node.prefetch != PrefetchChanges{}) {
-    members.emplace_back("prefetch", format_prefetch(node.prefetch));
+    experimental.emplace_back("prefetch", format_prefetch(node.prefetch));
   }
   if (node.pools != 0) {
-    members.emplace_back("pools", std::to_string(node.pools));
+    experimental.emplace_back("pools", std::to_string(node.pools));
+  }
+  if (!experimental.empty()) {
+    members.emplace_back("experimental", in_braces(experimental));
   }
   return in_braces(members);
 }
@@ -82,8 +86,11 @@ void show_nodes(SchemaVisitor& visitor, std::vector<NodeOptions>& target) {
     ranged(item, "workers", node.workers, kCount, {1, kMostWorkers, "auto"});
     cpu_list(item, "cpus", node.cpus);
     memory_amount(item, "memory", node.memory_bytes, node.memory_percent);
-    item.section("prefetch", [&node](SchemaVisitor& inner) { show_prefetch_changes(inner, node.prefetch); });
-    ranged(item, "pools", node.pools, kCount, {1, kMostPools, "inherit"});
+    show_experimental(item, [&node](SchemaVisitor& section) {
+      section.section("prefetch",
+                      [&node](SchemaVisitor& inner) { show_prefetch_changes(inner, node.prefetch); });
+      ranged(section, "pools", node.pools, kCount, {1, kMostPools, "inherit"});
+    });
     if (node.node == kMissing) {
       return Error{"lacks its key node (allowed: the number of a NUMA node)"};
     }

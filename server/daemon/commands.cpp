@@ -7,6 +7,7 @@
 #include "config/doubts.hpp"
 #include "config/resolve.hpp"
 #include "config/topology_text.hpp"
+#include "config/without_effect.hpp"
 #include "runtime/topology/build.hpp"
 #include "server/daemon/daemon.hpp"
 #include "server/daemon/startup_screen.hpp"
@@ -65,6 +66,13 @@ void add_missing_files(config::Loaded& loaded) {
   }
 }
 
+void warn_of(const config::Findings& doubts) {
+  for (config::Finding doubt : doubts) {
+    doubt.path = "warning: " + doubt.path;
+    std::fprintf(stderr, "%s\n", to_string(doubt).c_str());
+  }
+}
+
 void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
@@ -109,10 +117,7 @@ int run_command(const CheckCommand& command) {
     std::fprintf(stderr, "%s\n", config::to_error(std::move(loaded.findings)).message.c_str());
     return kExitWrongOptions;
   }
-  for (config::Finding doubt : config::doubts(loaded.options, resolved, machine.value().facts)) {
-    doubt.path = "warning: " + doubt.path;
-    std::fprintf(stderr, "%s\n", to_string(doubt).c_str());
-  }
+  warn_of(config::doubts(loaded.options, resolved, machine.value().facts));
   std::string text = command.file.string() + ": fits " +
                      (command.topology.empty() ? std::string{"this machine"} : command.topology) +
                      (resolved.topology.empty() ? "" : ", topology " + resolved.topology) + "\n";
@@ -129,6 +134,7 @@ int run_command(const PrintConfigCommand& command) {
     return kExitOk;
   }
   if (command.values == PrintConfigCommand::which::given) {
+    warn_of(config::switches_without_effect(command.options, command.options.workers));
     print(config::print_yaml(command.options));
     return kExitOk;
   }
@@ -141,6 +147,7 @@ int run_command(const PrintConfigCommand& command) {
   if (!resolved) {
     return complain(kExitWrongOptions, resolved.error().message.c_str());
   }
+  warn_of(config::doubts(command.options, resolved.value(), machine.value().facts));
   print(config::print_yaml(config::effective(command.options, resolved.value())));
   return kExitOk;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "config/parse.hpp"
+#include "config/without_effect.hpp"
 
 namespace mxkv::server {
 
@@ -120,6 +121,10 @@ std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
     warnings.push_back(std::to_string(resolved.runtime.workers.size()) +
                        " workers, but the control group pays for " + count_of(facts.cgroup_cpus, "CPU") +
                        ": all workers stop when its time is used up");
+  }
+  for (const config::Finding& idle :
+       config::switches_without_effect(options, resolved.runtime.workers.size())) {
+    warnings.push_back(to_string(idle));
   }
   return warnings;
 }

@@ -192,12 +192,48 @@ class PrintConfigTest(ConfigCase):
         self.assertEqual(len(self.refused("print-config", "--effective", "--defaults")), 1)
 
 
+@mxkv_only("its switches")
+class ExperimentalTest(ConfigCase):
+    WARNING = "experimental.rebalance.strategy: has no effect: no pool holds work while "
+
+    def test_a_switch_without_effect_is_a_warning_of_check_and_print_config_and_at_start(self):
+        file = self.file("workers: 2\nexperimental:\n  rebalance: {strategy: objects}\n")
+        for command in (("check", file), ("print-config", "--config", file), ("print-config", "--effective", "--config", file)):
+            with self.subTest(command):
+                done = run(*command)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stderr, rf"^{file}:3:25: warning: {self.WARNING}.*\n$")
+        self.assertIn(f"{file}:3:25: {self.WARNING}", self.served(lambda client: None, "--config", file))
+
+    def test_with_the_others_that_it_needs_it_is_none(self):
+        file = self.file("workers: 2\nexperimental:\n  rebalance: {strategy: objects}\n"
+                         "  index: {leaves: optimistic_scheduling}\n")
+        self.told("check", file)
+        self.told("print-config", "--config", file)
+        self.assertNotIn("has no effect", self.served(lambda client: None, "--config", file))
+
+    def test_a_former_place_is_an_error_of_every_command_that_names_the_new_one(self):
+        file = self.file("workers: 2\nprefetch:\n  distance: 4\n")
+        error = f"{file}:3:3: prefetch.distance: is now experimental.prefetch.distance"
+        self.assertEqual(self.refused("check", file), [error])
+        self.assertEqual(self.refused("--config", file), ["mxkvd: " + error])
+        self.assertEqual(self.refused("print-config", "--set", "order=nls"),
+                         ["mxkvd: --set order: is now experimental.order"])
+
+    def test_print_config_shows_the_section_and_takes_what_it_shows(self):
+        shown = self.told("print-config", "--set", "experimental.toggle.slots=3")
+        self.assertRegex(shown, r"(?m)^experimental:\n  pools: 4 +# default\n")
+        self.assertRegex(shown, r"(?m)^  toggle:\n    order: toggle +# default\n    buckets: auto .*\n"
+                                r"    slots: 3 +# --set experimental.toggle.slots$")
+        self.assertIn("\n    slots: 3 ", self.told("print-config", "--config", self.file(shown)))
+
+
 @mxkv_only("its log")
 class NodeOptionsTest(ConfigCase):
     def test_a_server_with_options_of_its_node_serves(self):
         """Prefetching, pools and a share of memory of the node that every machine has."""
-        file = self.file("nodes:\n  - node: 0\n    workers: 2\n    memory: 64MiB\n    pools: 7\n"
-                         "    prefetch: {mode: distance, distance: 3, window: 5}\n")
+        file = self.file("nodes:\n  - node: 0\n    workers: 2\n    memory: 64MiB\n    experimental:\n"
+                         "      pools: 7\n      prefetch: {mode: distance, distance: 3, window: 5}\n")
 
         def use(client):
             for number in range(2000):
@@ -210,7 +246,8 @@ class NodeOptionsTest(ConfigCase):
         self.assertRegex(log, r"node 0: 2 workers .*, 64MiB of memory")
 
     def test_a_nodes_workers_may_tune_their_prefetching(self):
-        file = self.file("prefetch: {mode: off}\nnodes:\n  - {node: 0, workers: 1, prefetch: {mode: auto}}\n")
+        file = self.file("experimental: {prefetch: {mode: off}}\n"
+                         "nodes:\n  - {node: 0, workers: 1, experimental: {prefetch: {mode: auto}}}\n")
 
         def use(client):
             self.assertEqual(client.stats(b"runtime")["worker:0:prefetch"], "auto")

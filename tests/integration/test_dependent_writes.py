@@ -133,7 +133,7 @@ class Sequence:
         self.expected.clear()
 
 
-_BOUND = (("index.leaves", "optimistic_scheduling"), ("index.inner", "optimistic_scheduling"))
+_BOUND = (("experimental.index.leaves", "optimistic_scheduling"), ("experimental.index.inner", "optimistic_scheduling"))
 
 
 class DependentWritesOneWorkerTest(DependentWrites, ServerCase):

@@ -175,7 +175,7 @@ class StrangersTest(DaemonCase):
 class ExpiredAtOnceTest(ServerCase):
     """What the removal of very many items takes of memory for its tasks is little, and comes back."""
     # So that expiry under pressure is looked at by itself.
-    options = Options(memory_mib=64, settings=(("index.leaves", "optimistic_scheduling"), ("index.inner", "optimistic_scheduling")))
+    options = Options(memory_mib=64, settings=(("experimental.index.leaves", "optimistic_scheduling"), ("experimental.index.inner", "optimistic_scheduling")))
 
     def test_tasks_take_a_small_part_of_the_memory(self):
         client = self.connect(timeout=60)

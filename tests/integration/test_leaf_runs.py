@@ -105,7 +105,7 @@ class ExpiringRuns:
 
 
 _CLOCK = (("server.debug_time", "true"),)
-_BOUND = (("index.leaves", "optimistic_scheduling"), ("index.inner", "optimistic_scheduling"))
+_BOUND = (("experimental.index.leaves", "optimistic_scheduling"), ("experimental.index.inner", "optimistic_scheduling"))
 
 
 @mxkv_only("sweeps, and a clock that can be moved")

@@ -125,7 +125,7 @@ class WrongStartTest(unittest.TestCase):
                 self.expect_one_line(error, arguments[0].lstrip("-"))
 
     def test_wrong_settings_name_their_path(self):
-        for setting in ("limits.bogus=1", "limits.value_bytes=much", "prefetch.distance=1000", "nonsense"):
+        for setting in ("limits.bogus=1", "limits.value_bytes=much", "experimental.prefetch.distance=1000", "nonsense"):
             with self.subTest(setting):
                 code, error = self.run_wrong("--set", setting)
                 self.assertEqual(code, 2, error)
@@ -135,7 +135,7 @@ class WrongStartTest(unittest.TestCase):
         cases = {
             "limits:\n  value_bytes: 1MiB\n  bogus: 1\n": ":3:3:",
             "limits:\n  value_bytes: much\n": ":2:16:",
-            "prefetch: {mode: sometimes}\n": ":1:18:",
+            "experimental: {prefetch: {mode: sometimes}}\n": ":1:33:",
             "log:\n  level: [1\n": ":",
             "workers: -1\n": ":1:10:",
         }

@@ -203,8 +203,8 @@ class RangeTouchTest(LockedCase):
 
 class BoundLockedPageTest(LockedPageTest):
     """Where writers of a leaf run on one worker, which need not be the connection's."""
-    options = Options(workers=2, settings=(UNHURRIED, ("index.leaves", "optimistic_scheduling"),
-                                           ("index.inner", "optimistic_scheduling"), ("toggle.slots", "2")))
+    options = Options(workers=2, settings=(UNHURRIED, ("experimental.index.leaves", "optimistic_scheduling"),
+                                           ("experimental.index.inner", "optimistic_scheduling"), ("experimental.toggle.slots", "2")))
 
 
 class BoundEmptySlotsTest(EmptySlotsTest):

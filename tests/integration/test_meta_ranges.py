@@ -176,8 +176,8 @@ class DeleteTest(MetaCase):
 @mxkv_only("mx")
 class BoundDeleteTest(DeleteTest):
     """Where writers of a leaf run on one worker, which need not be the connection's."""
-    options = Options(workers=2, settings=(UNHURRIED, ("index.leaves", "optimistic_scheduling"),
-                                           ("index.inner", "optimistic_scheduling")))
+    options = Options(workers=2, settings=(UNHURRIED, ("experimental.index.leaves", "optimistic_scheduling"),
+                                           ("experimental.index.inner", "optimistic_scheduling")))
 
 
 @mxkv_only("mr, mx")

@@ -161,28 +161,28 @@ class TwoWorkersTest(PipelineProperties, ServerCase):
 
 @mxkv_only("prefetching")
 class PrefetchOffTest(PipelineProperties, ServerCase):
-    options = Options(workers=2, settings=(UNHURRIED, ("prefetch.mode", "off")))
+    options = Options(workers=2, settings=(UNHURRIED, ("experimental.prefetch.mode", "off")))
 
 
 @mxkv_only("prefetching")
 class PrefetchTunedTest(PipelineProperties, ServerCase):
-    options = Options(workers=2, settings=(UNHURRIED, ("prefetch.mode", "auto")))
+    options = Options(workers=2, settings=(UNHURRIED, ("experimental.prefetch.mode", "auto")))
 
 
 @mxkv_only("prefetching")
 class PrefetchDistanceTest(PipelineProperties, ServerCase):
-    options = Options(workers=2, settings=(UNHURRIED, ("prefetch.mode", "distance"), ("prefetch.distance", "8")))
+    options = Options(workers=2, settings=(UNHURRIED, ("experimental.prefetch.mode", "distance"), ("experimental.prefetch.distance", "8")))
 
 
 @mxkv_only("how nodes are synchronised")
 class ScheduledNodesTest(PipelineProperties, ServerCase):
-    options = Options(workers=2, settings=(UNHURRIED, ("index.leaves", "optimistic_scheduling"),
-                                           ("index.inner", "optimistic_scheduling")))
+    options = Options(workers=2, settings=(UNHURRIED, ("experimental.index.leaves", "optimistic_scheduling"),
+                                           ("experimental.index.inner", "optimistic_scheduling")))
 
 
 @mxkv_only("epochs")
 class EpochATaskTest(PipelineProperties, ServerCase):
-    options = Options(workers=2, settings=(UNHURRIED, ("epoch.mode", "task")))
+    options = Options(workers=2, settings=(UNHURRIED, ("experimental.epoch.mode", "task")))
 
 
 @mxkv_only("limits")

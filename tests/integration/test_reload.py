@@ -88,10 +88,10 @@ class ReloadTest(ReloadCase):
 
     def test_what_cannot_change_is_refused_whole_and_each_key_named(self):
         self.start_with("limits: {pipeline: 50}\n")
-        self.reload("limits: {pipeline: 60}\nprefetch: {mode: off}\nserver:\n  pid_file: other.pid\n",
+        self.reload("limits: {pipeline: 60}\nexperimental: {prefetch: {mode: off}}\nserver:\n  pid_file: other.pid\n",
                     "server.pid_file: cannot change while the daemon runs, from none to other.pid")
         log = self.log()
-        self.assertIn(f"error reload refused: {self.config}:4:18: prefetch.mode: cannot change while the daemon runs, "
+        self.assertIn(f"error reload refused: {self.config}:4:33: experimental.prefetch.mode: cannot change while the daemon runs, "
                       "from at_spawn to off\n", log)
         self.assertIn(f"error reload refused: {self.config}:6:13: server.pid_file: ", log)
         self.assertEqual(self.client().stats(b"settings")["pipeline"], "50", "nothing of it was taken")

@@ -196,5 +196,5 @@ class SoakFourWorkersTest(Soak, OwnServerCase):
 @unittest.skipUnless(environment.SOAK_S, "by hand: MXKV_SOAK_S")
 class SoakBoundTest(Soak, OwnServerCase):
     """Where writers of a node run on one worker: many more tasks wait, which take memory."""
-    options = Options(workers=2, memory_mib=_LIMIT_MIB, settings=_CLOCK + (("index.leaves", "optimistic_scheduling"),
-                                                                          ("index.inner", "optimistic_scheduling")))
+    options = Options(workers=2, memory_mib=_LIMIT_MIB, settings=_CLOCK + (("experimental.index.leaves", "optimistic_scheduling"),
+                                                                          ("experimental.index.inner", "optimistic_scheduling")))

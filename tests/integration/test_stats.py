@@ -146,7 +146,7 @@ class StatsTest(ServerCase):
 
 @mxkv_only("own groups")
 class RuntimeModesTest(ServerCase):
-    options = Options(workers=1, settings=(("index.leaves", "optimistic_scheduling"), ("epoch.mode", "task")))
+    options = Options(workers=1, settings=(("experimental.index.leaves", "optimistic_scheduling"), ("experimental.epoch.mode", "task")))
 
     def test_runtime_tells_how_nodes_are_synchronised_and_epochs_published(self):
         stats = self.connect().stats(b"runtime")
@@ -176,7 +176,7 @@ class UnlinkTest(ServerCase):
 @mxkv_only("task order")
 class TaskOrderTest(ServerCase):
     order = "las"
-    options = Options(workers=2, settings=(("order", order), ("epoch.interval", "5ms")))
+    options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms")))
 
     def test_taking_a_tree_apart_is_deferred_work_for_all(self):
         client = self.connect()
@@ -193,12 +193,12 @@ class TaskOrderTest(ServerCase):
 
 class BaselineOrderTest(TaskOrderTest):
     order = "nls"
-    options = Options(workers=2, settings=(("order", order), ("epoch.interval", "5ms")))
+    options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms")))
 
 
 @mxkv_only("reclamation")
 class ReclamationTest(ServerCase):
-    options = Options(workers=1, settings=(("epoch.interval", "5ms"), ("epoch.bytes", "64KiB")))
+    options = Options(workers=1, settings=(("experimental.epoch.interval", "5ms"), ("experimental.epoch.bytes", "64KiB")))
 
     def test_old_values_are_freed_by_tasks(self):
         client = self.connect()
@@ -213,7 +213,7 @@ class ReclamationTest(ServerCase):
 
 @mxkv_only("prefetching")
 class TunedPrefetchTest(ServerCase):
-    options = Options(workers=1, settings=(("prefetch.mode", "auto"),))
+    options = Options(workers=1, settings=(("experimental.prefetch.mode", "auto"),))
 
     def test_runtime_tells_what_is_in_force_where_it_is_tuned(self):
         client = self.connect()
@@ -226,9 +226,9 @@ class TunedPrefetchTest(ServerCase):
 
 @mxkv_only("rebalancing")
 class RebalancedTest(ServerCase):
-    options = Options(workers=2, settings=(("rebalance.strategy", "objects"), ("rebalance.period", "10ms"),
-                                           ("index.leaves", "optimistic_scheduling"),
-                                           ("index.inner", "optimistic_scheduling")))
+    options = Options(workers=2, settings=(("experimental.rebalance.strategy", "objects"), ("experimental.rebalance.period", "10ms"),
+                                           ("experimental.index.leaves", "optimistic_scheduling"),
+                                           ("experimental.index.inner", "optimistic_scheduling")))
 
     def test_every_write_is_done_once_and_in_order_while_pools_and_nodes_may_move(self):
         clients = [self.connect() for _ in range(4)]

@@ -13,8 +13,8 @@ _KEYS = 150
 @mxkv_only("stealing")
 class StealingTest(ServerCase):
     # Writers of a leaf run in its pool. A small window, so that a worker with many writers leaves pools to others.
-    options = Options(workers=2, settings=(("stealing", "machine"), ("index.leaves", "optimistic_scheduling"),
-                                           ("prefetch.window", "2")))
+    options = Options(workers=2, settings=(("experimental.stealing", "machine"), ("experimental.index.leaves", "optimistic_scheduling"),
+                                           ("experimental.prefetch.window", "2")))
 
     def counters(self, client, name: str) -> list:
         stats = client.stats(b"runtime")

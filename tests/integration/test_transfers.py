@@ -192,11 +192,11 @@ class TransferTest(MetaCase):
 
 class BoundTransferTest(TransferTest):
     """Where writers of a leaf run on one worker, which need not be the connection's."""
-    options = Options(workers=2, settings=(*TransferTest.options.settings, ("index.leaves", "optimistic_scheduling"),
-                                           ("index.inner", "optimistic_scheduling"), ("toggle.slots", "3")))
+    options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.index.leaves", "optimistic_scheduling"),
+                                           ("experimental.index.inner", "optimistic_scheduling"), ("experimental.toggle.slots", "3")))
 
 
 class PlainTransferTest(TransferTest):
     """Without inner mode and stealing."""
-    options = Options(workers=3, settings=(*TransferTest.options.settings, ("toggle.inner", "false"), ("toggle.buckets", "4"),
-                                           ("toggle.stealing", "false")))
+    options = Options(workers=3, settings=(*TransferTest.options.settings, ("experimental.toggle.inner", "false"), ("experimental.toggle.buckets", "4"),
+                                           ("experimental.toggle.stealing", "false")))

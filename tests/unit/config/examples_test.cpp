@@ -108,7 +108,6 @@ TEST(Examples, TwoNodesSaysWhatTheWorkersOfNodeOneDoOtherwise) {
   ASSERT_TRUE(resolved.ok()) << resolved.error().message;
   for (const runtime::WorkerPlacement& worker : resolved.value().runtime.workers) {
     EXPECT_EQ(worker.prefetch.has_value(), worker.node == runtime::NumaNodeId{1});
-    EXPECT_EQ(worker.pools, worker.node == runtime::NumaNodeId{1} ? 8U : 0U);
     if (worker.prefetch) {
       EXPECT_EQ(worker.prefetch->mode, runtime::prefetch_mode::distance);
       EXPECT_EQ(worker.prefetch->distance, 24U);

@@ -80,20 +80,21 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
        "1:17: memory.limit: \"1MiB\" is out of range (allowed: 16MiB to 64TiB, 1% to 100%, or auto)"},
       {"zero where auto is meant", "workers: 0\n",
        "1:10: workers: \"0\" is out of range (allowed: 1 to 1024, or auto)"},
-      {"count out of range", "prefetch:\n  distance: 65\n",
-       "2:13: prefetch.distance: \"65\" is out of range (allowed: 1 to 64)"},
-      {"count beyond its type", "prefetch: {window: 4294967297}\n",
-       "1:20: prefetch.window: \"4294967297\" is out of range (allowed: 1 to 256)"},
+      {"count out of range", "experimental:\n  prefetch:\n    distance: 65\n",
+       "3:15: experimental.prefetch.distance: \"65\" is out of range (allowed: 1 to 64)"},
+      {"count beyond its type", "experimental: {prefetch: {window: 4294967297}}\n",
+       "1:35: experimental.prefetch.window: \"4294967297\" is out of range (allowed: 1 to 256)"},
       {"no count", "limits: {pipeline: many}\n",
        "1:20: limits.pipeline: \"many\" is not a number (allowed: decimal digits)"},
       {"negative count", "workers: -1\n", "1:10: workers: \"-1\" is not a number (allowed: decimal digits)"},
-      {"duration without a unit", "epoch: {interval: 50}\n",
-       "1:19: epoch.interval: \"50\" is not a duration (allowed: a whole number of ms, s, min or h, such as "
+      {"duration without a unit", "experimental: {epoch: {interval: 50}}\n",
+       "1:34: experimental.epoch.interval: \"50\" is not a duration (allowed: a whole number of ms, s, min "
+       "or h, such as "
        "50ms)"},
       {"duration out of range", "limits: {scan_time: 1h}\n",
        "1:21: limits.scan_time: \"1h\" is out of range (allowed: 1ms to 10s)"},
-      {"unknown word", "prefetch:\n  mode: sometimes\n",
-       "2:9: prefetch.mode: \"sometimes\" is unknown (allowed: off, distance, at_spawn, auto)"},
+      {"unknown word", "experimental:\n  prefetch:\n    mode: sometimes\n",
+       "3:11: experimental.prefetch.mode: \"sometimes\" is unknown (allowed: off, distance, at_spawn, auto)"},
       {"no boolean", "memory: {numa_placement: maybe}\n",
        "1:26: memory.numa_placement: \"maybe\" is unknown (allowed: false, true)"},
       {"malformed CPU list", "cpus: 3-1\n",
@@ -153,11 +154,11 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
 }
 
 TEST(LoadErrors, OfSeveralAllAreToldInTheOrderOfTheText) {
-  EXPECT_EQ(error_of("workers: 0\nnonsense: 1\nprefetch: {window: 0, window: 1}\nlisteners: []\n"),
+  EXPECT_EQ(error_of("workers: 0\nnonsense: 1\nlimits: {pipeline: 0, pipeline: 1}\nlisteners: []\n"),
             with_keys("1:10: workers: \"0\" is out of range (allowed: 1 to 1024, or auto)\n"
                       "2:1: nonsense: an unknown key (allowed: {top})\n"
-                      "3:20: prefetch.window: \"0\" is out of range (allowed: 1 to 256)\n"
-                      "3:23: prefetch.window: a repeated key (allowed: once; first in line 3)\n"
+                      "3:20: limits.pipeline: \"0\" is out of range (allowed: 1 to 65536)\n"
+                      "3:23: limits.pipeline: a repeated key (allowed: once; first in line 3)\n"
                       "4:1: listeners: is an empty list (allowed: at least one item)"));
 }
 
@@ -218,7 +219,9 @@ TEST(LoadErrors, OfSetNameTheArgument) {
        "output_stall, idle_timeout, keepalive, requests_per_turn, pipeline, locked_items, scan_items, "
        "scan_bytes, "
        "scan_time, batch_lines, batch_bytes)"},
-      {"prefetch={window: 0}", "--set prefetch: prefetch.window: \"0\" is out of range (allowed: 1 to 256)"},
+      {"experimental.prefetch={window: 0}",
+       "--set experimental.prefetch: experimental.prefetch.window: \"0\" is out of range (allowed: 1 to "
+       "256)"},
       {"listeners=[{port: x}]",
        "--set listeners: listeners[0].port: \"x\" is not a number (allowed: decimal digits)"},
       {"workers=", "--set workers: has no value (allowed: one value)"},

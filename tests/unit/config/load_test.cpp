@@ -56,7 +56,7 @@ TEST(Load, TheExampleFileHasEveryKeyUnderAComment) {
   for (std::string line; std::getline(keys, line); ++count) {
     const std::string path = line.substr(0, line.find(" ="));
     const std::string key = path.substr(path.rfind('.') + 1);
-    const std::string indent = path.find('.') == std::string::npos ? "" : "  ";
+    const std::string indent(2 * static_cast<std::size_t>(std::ranges::count(path, '.')), ' ');
     EXPECT_THAT(example, HasSubstr("\n" + indent + key + ": ")) << path;
   }
   EXPECT_GT(count, 20);
@@ -65,8 +65,8 @@ TEST(Load, TheExampleFileHasEveryKeyUnderAComment) {
 TEST(Load, TheDescriptionOfOptionsLoadsAsTheSameOptions) {
   const DaemonOptions options =
       load_sets({"listeners=[\"[::1]:5\", \"10.0.0.1:6\"]", "cpus=4-6,1", "memory.limit=3GiB",
-                 "memory.numa_placement=false", "prefetch.mode=off", "limits.idle_timeout=7s", "pools=3",
-                 "log.level=trace", "log.file=/tmp/x.log", "spin_rounds=0"});
+                 "memory.numa_placement=false", "experimental.prefetch.mode=off", "limits.idle_timeout=7s",
+                 "experimental.pools=3", "log.level=trace", "log.file=/tmp/x.log", "spin_rounds=0"});
   std::vector<std::string> sets;
   std::istringstream lines{describe(options)};
   for (std::string line; std::getline(lines, line);) {
@@ -80,12 +80,7 @@ TEST(Load, AFileSetsEveryKindOfKey) {
 workers: 3
 cpus: "0-2"
 spin_rounds: 9
-stealing: machine
-order: nls
-rebalance: {strategy: objects, period: 2s}
 memory: {limit: 1GiB, huge_pages: off, numa_placement: false}
-prefetch: {mode: distance, distance: 24, window: 128}
-epoch: {interval: 20ms, bytes: 1MiB}
 listeners:
   - "[::]:7"
   - {address: 0.0.0.0, port: 8}
@@ -106,10 +101,20 @@ limits:
   batch_lines: 17
   batch_bytes: 2MiB
 log: {level: error, file: /var/log/mxkv.log}
+experimental:
+  pools: 5
+  stealing: machine
+  order: nls
+  rebalance: {strategy: objects, period: 2s}
+  prefetch: {mode: distance, distance: 24, window: 128}
+  epoch: {mode: task, interval: 20ms, bytes: 1MiB}
+  index: {leaves: optimistic_scheduling, inner: optimistic_scheduling}
+  toggle: {order: queue, buckets: 6, slots: 7, hosts: true, inner: false, stealing: false}
 )");
   EXPECT_EQ(options.workers, 3U);
   EXPECT_THAT(options.cpus, ElementsAre(PuId{0}, PuId{1}, PuId{2}));
   EXPECT_EQ(options.spin_rounds, 9U);
+  EXPECT_EQ(options.pools, 5U);
   EXPECT_EQ(options.stealing, runtime::stealing_scope::machine);
   EXPECT_EQ(options.order, runtime::task_order::nls);
   EXPECT_EQ(options.rebalance.strategy, runtime::rebalance_strategy::objects);
@@ -120,8 +125,17 @@ log: {level: error, file: /var/log/mxkv.log}
   EXPECT_EQ(options.prefetch.mode, runtime::prefetch_mode::distance);
   EXPECT_EQ(options.prefetch.distance, 24U);
   EXPECT_EQ(options.prefetch.window, 128U);
+  EXPECT_EQ(options.epoch.mode, runtime::epoch_mode::task);
   EXPECT_EQ(options.epoch.interval_ms, 20U);
   EXPECT_EQ(options.epoch.advance_bytes, 1U << 20U);
+  EXPECT_EQ(options.index.leaves, node_primitive::optimistic_scheduling);
+  EXPECT_EQ(options.index.inner, node_primitive::optimistic_scheduling);
+  EXPECT_EQ(options.toggle.order, runtime::interval_order::queue);
+  EXPECT_EQ(options.toggle.buckets, 6U);
+  EXPECT_EQ(options.toggle.slots_per_bucket, 7U);
+  EXPECT_TRUE(options.toggle.hosts);
+  EXPECT_FALSE(options.toggle.inner);
+  EXPECT_FALSE(options.toggle.stealing);
   EXPECT_THAT(options.listeners, ElementsAre(ListenAddress{"::", 7}, ListenAddress{"0.0.0.0", 8},
                                              ListenAddress{"127.0.0.1", 9}));
   EXPECT_EQ(options.limits.connections, 10U);
@@ -179,7 +193,7 @@ TEST(Load, SetReplacesAListWhole) {
 }
 
 TEST(Load, SetTakesASectionAtOnce) {
-  const DaemonOptions options = load_sets({"prefetch={mode: off, window: 32}"});
+  const DaemonOptions options = load_sets({"experimental={prefetch: {mode: off, window: 32}}"});
   EXPECT_EQ(options.prefetch.mode, runtime::prefetch_mode::off);
   EXPECT_EQ(options.prefetch.window, 32U);
 }
@@ -209,7 +223,7 @@ TEST(LoadFlags, WinOverWhatTheFileSaysOfPlacement) {
 
 TEST(LoadOrigins, NameFileLineSetAndFlag) {
   const TemporaryFile file{"limits:\n  pipeline: 3\nnodes:\n  - {node: 1, cpus: \"2\"}\nlog: {level: off}\n"};
-  const std::vector<std::string> sets{"log.level=debug", "epoch={interval: 7ms}"};
+  const std::vector<std::string> sets{"log.level=debug", "experimental.epoch={interval: 7ms}"};
   const std::vector<Flag> flags{
       {.name = "--listen", .key = "listeners", .texts = {"127.0.0.1:1"}, .list = true}};
   const DaemonOptions options = load(file.path(), sets, flags).value();
@@ -223,18 +237,19 @@ TEST(LoadOrigins, NameFileLineSetAndFlag) {
   EXPECT_EQ(who("nodes[0].cpus"), name + ":4:21");
   EXPECT_EQ(who("nodes[0].memory"), name + ":4:5") << "the entry that leaves it out";
   EXPECT_EQ(who("log.level"), "--set log.level");
-  EXPECT_EQ(who("epoch.interval"), "--set epoch");
+  EXPECT_EQ(who("experimental.epoch.interval"), "--set experimental.epoch");
   EXPECT_EQ(who("listeners[0]"), "--listen");
 }
 
 TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
   const DaemonOptions options = load_text(
-      "pools: 9\n"
+      "workers: auto\n"
+      "experimental: {pools: 9, epoch: {mode: task}, toggle: {slots: 3}}\n"
       "topologies:\n"
       "  - {name: a, when: {nodes: 2-3, cpus: 8+, memory: 1GiB}, cpus: 0-3, workers: 2}\n"
-      "  - {name: b, nodes: [{node: 1, cpus: \"4-5\", memory: 20%, pools: 3, prefetch: {mode: off, window: "
-      "9}},\n"
-      "                      {node: 0, workers: 2, memory: 1GiB, prefetch: {mode: auto}}]}\n",
+      "  - {name: b, nodes: [{node: 1, cpus: \"4-5\", memory: 20%,\n"
+      "                       experimental: {pools: 3, prefetch: {mode: off, window: 9}}},\n"
+      "                      {node: 0, workers: 2, memory: 1GiB, experimental: {prefetch: {mode: auto}}}]}\n",
       {"listeners=[\"[::1]:7\", {path: /run/a.sock, mode: \"0600\", node: 1}, \"unix:/run/b.sock\", "
        "{address: \"::1\", port: 9, node: 0}]",
        "memory.limit=auto"});
@@ -242,7 +257,9 @@ TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
   EXPECT_EQ(describe(load_text(text)), describe(options)) << text;
   EXPECT_THAT(text, HasSubstr("\nspin_rounds: 64                         # default\n"));
   EXPECT_THAT(text, HasSubstr("# --set listeners\n"));
-  EXPECT_THAT(text, HasSubstr(".yaml:1:8\n"));
+  EXPECT_THAT(text, HasSubstr(".yaml:1:10\n"));
+  EXPECT_THAT(text, HasSubstr("\nexperimental:\n  pools: 9 "));
+  EXPECT_THAT(text, HasSubstr("\n  toggle:\n    order: toggle "));
 }
 
 TEST(Load, NamesOfFilesSurviveBeingPrinted) {

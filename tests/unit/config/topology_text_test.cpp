@@ -96,8 +96,8 @@ TEST(TopologyText, TheFileStaysBelowTheControlGroupsLimit) {
 TEST(Effective, SaysTheSameOnTheSameMachine) {
   for (const char* text :
        {"", "workers: 3\n", "cpus: 5,1\n", "workers: 40\n", "memory: {limit: 30%}\n",
-        "nodes: [{node: 1, workers: 2, memory: 50%, pools: 7}, {node: 0, cpus: \"1\", memory: 1GiB, "
-        "prefetch: {mode: off}}]\n",
+        "nodes: [{node: 1, workers: 2, memory: 50%, experimental: {pools: 7}}, {node: 0, cpus: \"1\", "
+        "memory: 1GiB, experimental: {prefetch: {mode: off}}}]\n",
         "topologies: [{name: a, when: {nodes: 2}, nodes: [{node: 0, workers: 40}]}]\n"}) {
     const runtime::Topology topology = machine(kSynthetic[2]);
     const MachineFacts facts = facts_of(topology);

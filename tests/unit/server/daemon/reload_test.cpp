@@ -38,8 +38,8 @@ TEST(ChangesWhileRunning, AreLimitsTimeOutsAndWhatIsLogged) {
         "server.drain_timeout", "log.level", "log.rate", "log.rotate_bytes"}) {
     EXPECT_TRUE(changes_while_running(path)) << path;
   }
-  for (const char* path : {"listeners", "workers", "memory.limit", "prefetch.mode", "server.pid_file",
-                           "server.daemonize", "log.file", "log.format", "limits"}) {
+  for (const char* path : {"listeners", "workers", "memory.limit", "experimental.prefetch.mode",
+                           "server.pid_file", "server.daemonize", "log.file", "log.format", "limits"}) {
     EXPECT_FALSE(changes_while_running(path)) << path;
   }
 }

@@ -113,6 +113,16 @@ TEST_F(StartupScreen, WarnsOfMoreMemoryThanThereIs) {
               ElementsAre(StartsWith("the memory limit of 17GiB is more than the 16GiB there are")));
 }
 
+TEST_F(StartupScreen, WarnsOfSwitchesWithoutEffectAtTheirPlace) {
+  options.rebalance.strategy = runtime::rebalance_strategy::objects;
+  options.origins["experimental.rebalance.strategy"] = {.source = "mxkv.yaml", .line = 3, .column = 5};
+  EXPECT_THAT(
+      warnings(),
+      ElementsAre(StartsWith("mxkv.yaml:3:5: experimental.rebalance.strategy: has no effect: no pool")));
+  options.index.leaves = config::node_primitive::optimistic_scheduling;
+  EXPECT_THAT(warnings(), IsEmpty());
+}
+
 TEST_F(StartupScreen, WarnsOfSwapWhereTheLimitIsHigh) {
   host.swap_bytes = 2ULL << 30U;
   EXPECT_THAT(warnings(), IsEmpty());

@@ -1,0 +1,72 @@
+// The visitor that looks for keys where they stood before they went into a section, and tells of each that is
+// there where it is now. Used by the reader only.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/findings.hpp"
+#include "config/schema.hpp"
+#include "config/value.hpp"
+
+namespace mxkv::config {
+
+/// `before` and `now` are the paths of the mapping `value` and of the section that its keys went into.
+class FormerPlaces final : public SchemaVisitor {
+ public:
+  FormerPlaces(const Value& value, std::string before, std::string now, Findings& findings)
+      : value_(value), before_(std::move(before)), now_(std::move(now)), findings_(findings) {}
+
+  // Names its keys that are there one by one; where none is, the section itself.
+  void section(std::string_view name, const std::function<void(SchemaVisitor&)>& body) override {
+    const Member* member = take(name);
+    if (member == nullptr) {
+      return;
+    }
+    FormerPlaces inner{member->value, path(before_, name), path(now_, name), findings_};
+    body(inner);
+    if (inner.found_.empty()) {
+      report(*member);
+    }
+  }
+  void scalar(std::string_view name, const ScalarField& /*field*/) override { report_if(take(name)); }
+  void list(std::string_view name, const ListField& /*field*/) override { report_if(take(name)); }
+
+  /// The keys of the old place that were there.
+  [[nodiscard]] const std::vector<std::string>& found() const { return found_; }
+
+ private:
+  static std::string path(const std::string& outer, std::string_view name) {
+    return outer.empty() ? std::string{name} : outer + "." + std::string{name};
+  }
+  const Member* take(std::string_view name) {
+    const auto at = std::ranges::find(value_.members, name, &Member::key);
+    if (at == value_.members.end()) {
+      return nullptr;
+    }
+    found_.emplace_back(name);
+    return &*at;
+  }
+  void report_if(const Member* member) {
+    if (member != nullptr) {
+      report(*member);
+    }
+  }
+  void report(const Member& member) {
+    findings_.push_back(Finding{.origin = member.origin,
+                                .path = path(before_, member.key),
+                                .what = "is now " + path(now_, member.key)});
+  }
+
+  const Value& value_;
+  std::string before_;
+  std::string now_;
+  Findings& findings_;
+  std::vector<std::string> found_;
+};
+
+}  // namespace mxkv::config

@@ -1,0 +1,128 @@
+#include "config/without_effect.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace mxkv::config {
+namespace {
+
+constexpr const char* kNoBoundWork =
+    "no pool holds work while experimental.index.leaves and experimental.index.inner are optimistic_latch";
+constexpr const char* kOneWorker = "there is only one worker";
+
+// The options beside their defaults, and what was found.
+class Search {
+ public:
+  Search(const DaemonOptions& options, std::size_t workers) : options_(options), alone_(workers == 1) {}
+
+  Findings run() {
+    pools();
+    rebalance();
+    prefetch();
+    toggle();
+    requests();
+    return std::move(found_);
+  }
+
+ private:
+  void note(bool changed, const std::string& path, std::string what) {
+    if (changed) {
+      const Origin* origin = find_origin(options_.origins, path);
+      found_.push_back({origin == nullptr ? Origin{} : *origin, path, std::move(what)});
+    }
+  }
+  void without_effect(bool changed, const std::string& path, const std::string& why) {
+    note(changed, path, "has no effect: " + why);
+  }
+
+  [[nodiscard]] bool binds_work() const {
+    return options_.index.leaves == node_primitive::optimistic_scheduling ||
+           options_.index.inner == node_primitive::optimistic_scheduling;
+  }
+
+  void pools() {
+    const bool scope = options_.stealing != defaults_.stealing;
+    if (!binds_work()) {
+      without_effect(options_.pools != defaults_.pools, "experimental.pools", kNoBoundWork);
+      for_nodes([this](const NodeOptions& node, const std::string& path) {
+        without_effect(node.pools != 0, path + ".pools", kNoBoundWork);
+      });
+    }
+    if (alone_) {
+      without_effect(scope, "experimental.stealing", kOneWorker);
+    } else if (!binds_work()) {
+      note(scope, "experimental.stealing",
+           "concerns only operations that hold keys and what flush_all leaves: " + std::string{kNoBoundWork});
+    }
+  }
+
+  void rebalance() {
+    const runtime::RebalanceOptions& mine = options_.rebalance;
+    const bool on = mine.strategy != runtime::rebalance_strategy::off;
+    if (on && (alone_ || !binds_work())) {
+      without_effect(true, "experimental.rebalance.strategy", alone_ ? kOneWorker : kNoBoundWork);
+    }
+    without_effect(!on && mine.period_ms != defaults_.rebalance.period_ms, "experimental.rebalance.period",
+                   "experimental.rebalance.strategy is off");
+  }
+
+  void prefetch() {
+    bool used = options_.prefetch.mode == runtime::prefetch_mode::distance;
+    for_nodes([this, &used](const NodeOptions& node, const std::string& path) {
+      const bool by_distance =
+          node.prefetch.mode.value_or(options_.prefetch.mode) == runtime::prefetch_mode::distance;
+      used = used || (by_distance && !node.prefetch.distance);
+      without_effect(node.prefetch.distance && !by_distance, path + ".prefetch.distance",
+                     "the mode of its prefetching is not distance");
+    });
+    without_effect(!used && options_.prefetch.distance != defaults_.prefetch.distance,
+                   "experimental.prefetch.distance", "experimental.prefetch.mode is not distance");
+  }
+
+  void toggle() {
+    if (options_.toggle.order != runtime::interval_order::queue) {
+      return;
+    }
+    constexpr const char* kQueue = "experimental.toggle.order is queue, which has no buckets with workers";
+    without_effect(options_.toggle.hosts != defaults_.toggle.hosts, "experimental.toggle.hosts", kQueue);
+    without_effect(options_.toggle.inner != defaults_.toggle.inner, "experimental.toggle.inner", kQueue);
+    without_effect(options_.toggle.stealing != defaults_.toggle.stealing, "experimental.toggle.stealing",
+                   kQueue);
+  }
+
+  // Not for research, but of the same kind.
+  void requests() {
+    without_effect(options_.stats.sample == 0 && options_.stats.slow_ms != defaults_.stats.slow_ms,
+                   "stats.slow", "stats.sample is off, so that no request is timed");
+    without_effect(options_.log.rotate_bytes == 0 && options_.log.rotate_files != defaults_.log.rotate_files,
+                   "log.rotate_files", "log.rotate_bytes is off");
+  }
+
+  // All entries of `nodes`, at the top and of topologies, with the path of their section of switches.
+  template <class Each>
+  void for_nodes(const Each& each) {
+    const auto visit = [&each](const std::vector<NodeOptions>& nodes, const std::string& prefix) {
+      for (std::size_t i = 0; i < nodes.size(); ++i) {
+        each(nodes[i], prefix + "nodes[" + std::to_string(i) + "].experimental");
+      }
+    };
+    visit(options_.nodes, "");
+    for (std::size_t i = 0; i < options_.topologies.size(); ++i) {
+      visit(options_.topologies[i].nodes, "topologies[" + std::to_string(i) + "].");
+    }
+  }
+
+  const DaemonOptions& options_;
+  const DaemonOptions defaults_;
+  bool alone_;
+  Findings found_;
+};
+
+}  // namespace
+
+Findings switches_without_effect(const DaemonOptions& options, std::size_t workers) {
+  return Search{options, workers}.run();
+}
+
+}  // namespace mxkv::config

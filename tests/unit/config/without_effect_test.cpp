@@ -1,0 +1,120 @@
+// Which switches are told to change nothing, and why.
+#include "config/without_effect.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "config/load.hpp"
+#include "tests/unit/config/fixture.hpp"
+
+namespace mxkv::config {
+namespace {
+
+constexpr const char* kNoBoundWork =
+    "has no effect: no pool holds work while experimental.index.leaves and experimental.index.inner are "
+    "optimistic_latch";
+
+// "path what", a line each.
+std::string told(const std::string& text, std::size_t workers = 2) {
+  const TemporaryFile file{text};
+  const runtime::Result<DaemonOptions> options = load(file.path(), {});
+  if (!options.ok()) {
+    return options.error().message;
+  }
+  std::string all;
+  for (const Finding& finding : switches_without_effect(options.value(), workers)) {
+    all.append(finding.path).append(" ").append(finding.what).append("\n");
+  }
+  return all;
+}
+
+std::string experimental(const std::string& switches) {
+  return "experimental: {" + switches + "}\n";
+}
+
+TEST(WithoutEffect, NothingOfTheDefaultsIsTold) {
+  EXPECT_EQ(told(""), "");
+  const runtime::Result<DaemonOptions> example = load(MXKV_EXAMPLE_CONFIG, {});
+  ASSERT_TRUE(example.ok());
+  EXPECT_TRUE(switches_without_effect(example.value(), 2).empty()) << "a file that says the defaults";
+  EXPECT_TRUE(switches_without_effect(example.value(), 1).empty());
+}
+
+TEST(WithoutEffect, PoolsAndRebalancingNeedNodesThatBelongToPools) {
+  const std::string text = "pools: 8, rebalance: {strategy: objects}";
+  EXPECT_EQ(told(experimental(text)), std::string{"experimental.pools "} + kNoBoundWork +
+                                          "\nexperimental.rebalance.strategy " + kNoBoundWork + "\n");
+  EXPECT_EQ(told(experimental(text + ", index: {leaves: optimistic_scheduling}")), "");
+  EXPECT_EQ(told(experimental(text + ", index: {inner: optimistic_scheduling}")), "");
+  EXPECT_EQ(told("nodes: [{node: 0, experimental: {pools: 3}}]\n"),
+            std::string{"nodes[0].experimental.pools "} + kNoBoundWork + "\n");
+}
+
+TEST(WithoutEffect, StealingConcernsLittleWithoutThem) {
+  EXPECT_EQ(
+      told(experimental("stealing: machine")),
+      "experimental.stealing concerns only operations that hold keys and what flush_all leaves: no pool "
+      "holds work while experimental.index.leaves and experimental.index.inner are optimistic_latch\n");
+  EXPECT_EQ(told(experimental("stealing: off, index: {leaves: optimistic_scheduling}")), "");
+}
+
+TEST(WithoutEffect, OneWorkerSharesWithNobody) {
+  const std::string text =
+      experimental("stealing: machine, rebalance: {strategy: pools}, index: {leaves: optimistic_scheduling}");
+  EXPECT_EQ(told(text, 1),
+            "experimental.stealing has no effect: there is only one worker\n"
+            "experimental.rebalance.strategy has no effect: there is only one worker\n");
+  EXPECT_EQ(told(text, 0), "") << "how many there will be is not known";
+}
+
+TEST(WithoutEffect, ThePeriodOfRebalancingNeedsRebalancing) {
+  EXPECT_EQ(told(experimental("rebalance: {period: 1s}")),
+            "experimental.rebalance.period has no effect: experimental.rebalance.strategy is off\n");
+}
+
+TEST(WithoutEffect, ADistanceNeedsItsMode) {
+  const std::string idle =
+      "experimental.prefetch.distance has no effect: experimental.prefetch.mode is not distance\n";
+  EXPECT_EQ(told(experimental("prefetch: {distance: 9}")), idle);
+  EXPECT_EQ(told(experimental("prefetch: {mode: auto, distance: 9}")), idle);
+  EXPECT_EQ(told(experimental("prefetch: {mode: distance, distance: 9}")), "");
+  const std::string global = experimental("prefetch: {distance: 9}");
+  EXPECT_EQ(told(global + "nodes: [{node: 0, experimental: {prefetch: {mode: distance}}}]\n"), "");
+  EXPECT_EQ(told(global + "nodes: [{node: 0, experimental: {prefetch: {mode: distance, distance: 3}}}]\n"),
+            idle);
+  EXPECT_EQ(
+      told("topologies: [{name: a, nodes: [{node: 0, experimental: {prefetch: {distance: 3}}}]}]\n"),
+      "topologies[0].nodes[0].experimental.prefetch.distance has no effect: the mode of its prefetching "
+      "is not distance\n");
+}
+
+TEST(WithoutEffect, OneQueueHasNoBucketsWithWorkers) {
+  const std::string why =
+      " has no effect: experimental.toggle.order is queue, which has no buckets with workers\n";
+  const std::string text = "hosts: true, inner: false, stealing: false, buckets: 1, slots: 1";
+  EXPECT_EQ(told(experimental("toggle: {order: queue, " + text + "}")),
+            "experimental.toggle.hosts" + why + "experimental.toggle.inner" + why +
+                "experimental.toggle.stealing" + why);
+  EXPECT_EQ(told(experimental("toggle: {" + text + "}")), "");
+}
+
+TEST(WithoutEffect, WhatIsLoggedAndTimedIsOfTheSameKind) {
+  EXPECT_EQ(told("stats: {sample: off, slow: 5ms}\nlog: {rotate_files: 3}\n"),
+            "stats.slow has no effect: stats.sample is off, so that no request is timed\n"
+            "log.rotate_files has no effect: log.rotate_bytes is off\n");
+  EXPECT_EQ(told("stats: {slow: 5ms}\nlog: {rotate_files: 3, rotate_bytes: 1MiB}\n"), "");
+}
+
+TEST(WithoutEffect, IsToldAtThePlaceOfTheValue) {
+  const TemporaryFile file{"workers: 2\nexperimental:\n  pools: 9\n"};
+  const DaemonOptions options = load(file.path(), std::vector<std::string>{"log.rotate_files=2"}).value();
+  const Findings findings = switches_without_effect(options, 2);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(to_string(findings[0]), file.path().string() + ":3:10: experimental.pools: " + kNoBoundWork);
+  EXPECT_EQ(to_string(findings[1]), "--set log.rotate_files: has no effect: log.rotate_bytes is off");
+}
+
+}  // namespace
+}  // namespace mxkv::config
