@@ -10,8 +10,8 @@
 #include "config/without_effect.hpp"
 #include "runtime/topology/build.hpp"
 #include "server/daemon/daemon.hpp"
+#include "server/daemon/start_files.hpp"
 #include "server/daemon/startup_screen.hpp"
-#include "server/net/credentials.hpp"
 
 namespace mxkv::server {
 
@@ -51,19 +51,6 @@ Result<Machine> machine_of(const std::string& name) {
   }
   const config::MachineFacts facts = config::facts_of(topology.value());
   return Machine{std::move(topology).value(), facts};
-}
-
-/// Files that the daemon reads at its start, where they are to be: on this machine.
-void add_missing_files(config::Loaded& loaded) {
-  const std::string& users = loaded.options.server.auth_file;
-  if (users.empty()) {
-    return;
-  }
-  if (const Result<Users> read = Users::read(users); !read) {
-    const config::Origin* origin = config::find_origin(loaded.options.origins, "server.auth_file");
-    loaded.findings.push_back(
-        {origin == nullptr ? config::Origin{} : *origin, "server.auth_file", read.error().message});
-  }
 }
 
 void warn_of(const config::Findings& doubts) {
@@ -110,7 +97,7 @@ int run_command(const CheckCommand& command) {
   const config::Resolved resolved =
       config::add_misfits(loaded, machine.value().topology, machine.value().facts);
   if (command.topology.empty()) {
-    add_missing_files(loaded);
+    static_cast<void>(read_start_files(loaded.options, loaded.findings));
   }
   if (!loaded.findings.empty()) {
     // Without a name in front: editors jump to file:line:column.

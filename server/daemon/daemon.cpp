@@ -20,6 +20,7 @@
 #include "server/daemon/log.hpp"
 #include "server/daemon/parts.hpp"
 #include "server/daemon/pid_file.hpp"
+#include "server/daemon/start_files.hpp"
 #include "server/daemon/startup_screen.hpp"
 #include "server/daemon/supervisor.hpp"
 
@@ -138,17 +139,10 @@ int run_daemon(const config::DaemonOptions& options, Start& start) {
   if (!resolved) {
     return complain(kExitWrongOptions, resolved.error().message.c_str());
   }
-  std::optional<Users> users;
-  if (!options.server.auth_file.empty()) {
-    Result<Users> read = Users::read(options.server.auth_file);
-    if (!read) {
-      const config::Origin* origin = config::find_origin(options.origins, "server.auth_file");
-      return complain(kExitWrongOptions,
-                      to_string(config::Finding{origin == nullptr ? config::Origin{} : *origin,
-                                                "server.auth_file", read.error().message})
-                          .c_str());
-    }
-    users = std::move(read).value();
+  config::Findings findings;
+  std::optional<Users> users = read_start_files(options, findings);
+  if (!findings.empty()) {
+    return complain(kExitWrongOptions, config::to_error(std::move(findings)).message.c_str());
   }
   try {
     return serve(options,

@@ -6,6 +6,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <chrono>
+#include <filesystem>
 #include <mutex>
 #include <string>
 
@@ -36,16 +37,27 @@ level_enum level_of(config::log_level level) {
   return spdlog::level::info;
 }
 
+/// spdlog would make the folders that a file lacks.
+spdlog::file_event_handlers without_new_folders() {
+  spdlog::file_event_handlers handlers;
+  handlers.before_open = [](const std::string& file) {
+    if (const std::string lack = lack_of_folder(file); !lack.empty()) {
+      throw spdlog::spdlog_ex{lack};
+    }
+  };
+  return handlers;
+}
+
 // Sinks without locks of their own: State's is held around them.
 spdlog::sink_ptr make_sink(const config::LogOptions& options) {
   if (options.file.empty()) {
     return std::make_shared<spdlog::sinks::stderr_sink_st>();
   }
   if (options.rotate_bytes == 0) {
-    return std::make_shared<spdlog::sinks::basic_file_sink_st>(options.file);
+    return std::make_shared<spdlog::sinks::basic_file_sink_st>(options.file, false, without_new_folders());
   }
-  return std::make_shared<spdlog::sinks::rotating_file_sink_st>(options.file, options.rotate_bytes,
-                                                                options.rotate_files);
+  return std::make_shared<spdlog::sinks::rotating_file_sink_st>(
+      options.file, options.rotate_bytes, options.rotate_files, false, without_new_folders());
 }
 
 std::uint64_t this_second() {
@@ -54,6 +66,18 @@ std::uint64_t this_second() {
 }
 
 }  // namespace
+
+std::string lack_of_folder(const std::string& file) {
+  std::filesystem::path folder = std::filesystem::path{file}.parent_path();
+  if (folder.empty()) {
+    folder = ".";
+  }
+  std::error_code unknown;  // what cannot be looked at is left to opening the file
+  const std::filesystem::file_status status = std::filesystem::status(folder, unknown);
+  const bool missing = status.type() == std::filesystem::file_type::not_found ||
+                       (std::filesystem::exists(status) && !std::filesystem::is_directory(status));
+  return missing ? "the folder " + folder.string() + " is not there" : "";
+}
 
 struct Log::State {
   explicit State(const config::LogOptions& options)

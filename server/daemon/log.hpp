@@ -4,16 +4,21 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "config/options.hpp"
 
 namespace mxkv::server {
 
+/// Why `file` cannot be a log, or nothing: the folder that it is in is not there. Nobody makes one for it, as
+/// a wrong name would be found only where the log is looked for. Thread-safety: any thread.
+[[nodiscard]] std::string lack_of_folder(const std::string& file);
+
 /// Thread-safety: any thread.
 class Log {
  public:
-  /// Writes to the configured file, else to standard error. Throws std::runtime_error if the file cannot be
+  /// Writes to the configured file, else to standard error. Throws std::exception if the file cannot be
   /// opened.
   explicit Log(const config::LogOptions& options);
   ~Log();

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "protocol/reply.hpp"
@@ -25,14 +25,14 @@ Error wrong(const std::string& file, std::size_t line, const std::string& what) 
 Result<Users> Users::read(const std::string& file) {
   errno = 0;
   std::ifstream in(file, std::ios::binary);
-  std::string text;
+  std::ostringstream text;
   if (in) {
-    text.assign(std::istreambuf_iterator<char>(in), {});
+    text << in.rdbuf();  // an iterator would throw where reading fails, as it does of a folder
   }
-  if (!in || in.bad()) {
+  if (!in || in.bad() || errno == EISDIR) {
     return Error{file + ": cannot be read" + (errno == 0 ? "" : std::string(": ") + std::strerror(errno))};
   }
-  return parse(text, file);
+  return parse(text.str(), file);
 }
 
 Result<Users> Users::parse(std::string_view text, const std::string& file) {

@@ -27,6 +27,12 @@ class ConfigCase(unittest.TestCase):
             file.write(text)
         return file.name
 
+    def folder(self) -> str:
+        """An empty one that is gone after the test."""
+        folder = tempfile.TemporaryDirectory(prefix="mxkv-config-")
+        self.addCleanup(folder.cleanup)
+        return folder.name
+
     def told(self, *arguments, **options) -> str:
         done = run(*arguments, **options)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -89,7 +95,7 @@ class TopologyTest(ConfigCase):
         self.assertEqual(len(ring["nodes"]), 4)
         self.assertNotEqual(ring["distances"][0][1], ring["distances"][0][2], "a ring has near and far nodes")
         self.assertTrue(self.told("topology", "--topology", TWO_NODES).startswith("2 NUMA nodes, "))
-        for name in ("/nonexistent.xml", "Nonsense:2"):
+        for name in (f"{self.folder()}/none.xml", "Nonsense:2"):
             self.assertEqual(len(self.refused("topology", "--topology", name)), 1)
 
 
@@ -136,12 +142,25 @@ class CheckTest(ConfigCase):
         self.assertIn(": \\x1b[31mred: an unknown key", errors[0])
 
     def test_a_file_of_users_that_is_not_there_is_named_with_its_place(self):
-        file = self.file("server:\n  auth_file: /nonexistent/users\n")
-        self.assertEqual(self.refused("check", file), [f"{file}:2:14: server.auth_file: /nonexistent/users: cannot be read: "
-                                                       "No such file or directory"])
+        users = f"{self.folder()}/users"
+        file = self.file(f"server:\n  auth_file: {users}\n")
+        error = f"{file}:2:14: server.auth_file: {users}: cannot be read: No such file or directory"
+        self.assertEqual(self.refused("check", file), [error])
         self.assertIn("fits", self.told("check", file, "--topology", TWO_NODES), "another machine has files of its own")
-        self.assertEqual(self.refused("--config", file),
-                         [f"mxkvd: {file}:2:14: server.auth_file: /nonexistent/users: cannot be read: No such file or directory"])
+        self.assertEqual(self.refused("--config", file), [f"mxkvd: {error}"])
+        folder = self.folder()
+        self.assertEqual(self.refused("--set", f"server.auth_file={folder}"),
+                         [f"mxkvd: --set server.auth_file: {folder}: cannot be read: Is a directory"])
+
+    def test_a_folder_of_the_log_that_is_not_there_is_named_with_its_place_and_not_made(self):
+        folder = f"{self.folder()}/none"
+        file = self.file(f"log:\n  file: {folder}/mxkv.log\n")
+        error = f"{file}:2:9: log.file: the folder {folder} is not there (allowed: a file in a folder that exists)"
+        self.assertEqual(self.refused("check", file), [error])
+        self.assertIn("fits", self.told("check", file, "--topology", TWO_NODES), "another machine has folders of its own")
+        for arguments in ((), ("--daemonize",), ("--set", "log.rotate_bytes=1MiB")):
+            self.assertEqual(self.refused("--config", file, "--listen", "127.0.0.1:0", *arguments), [f"mxkvd: {error}"])
+        self.assertFalse(os.path.exists(folder))
 
     def test_more_memory_than_there_is_is_a_warning_with_its_place(self):
         file = self.file("memory:\n  limit: 64TiB\n")
@@ -156,8 +175,8 @@ class CheckTest(ConfigCase):
         self.assertEqual(self.refused("--config", file), [f"mxkvd: {refusal}"])
 
     def test_a_file_that_is_not_there(self):
-        self.assertEqual(self.refused("check", "/nonexistent.yaml"),
-                         ["/nonexistent.yaml: cannot be read: No such file or directory"])
+        file = f"{self.folder()}/none.yaml"
+        self.assertEqual(self.refused("check", file), [f"{file}: cannot be read: No such file or directory"])
         self.assertEqual(len(self.refused("check")), 1, "the file is required")
 
 

@@ -148,9 +148,10 @@ class WrongStartTest(unittest.TestCase):
                 self.expect_one_line(error, file.name + place)
 
     def test_missing_file(self):
-        code, error = self.run_wrong("--config", "/nonexistent/mxkv.yaml")
-        self.assertEqual(code, 2, error)
-        self.expect_one_line(error, "/nonexistent/mxkv.yaml")
+        with tempfile.TemporaryDirectory(prefix="mxkv-lifecycle-") as folder:
+            code, error = self.run_wrong("--config", f"{folder}/mxkv.yaml")
+            self.assertEqual(code, 2, error)
+            self.expect_one_line(error, f"{folder}/mxkv.yaml")
 
     def test_port_in_use(self):
         server = Server().start()

@@ -201,9 +201,14 @@ TEST(LoadErrors, BadSyntaxHasItsPlace) {
 }
 
 TEST(LoadErrors, AMissingFileAndADirectoryAreNamed) {
-  const runtime::Result<DaemonOptions> missing = load("/nonexistent/mxkv.yaml", {});
+  std::filesystem::path gone;
+  {
+    const TemporaryFile file{""};
+    gone = file.path();
+  }
+  const runtime::Result<DaemonOptions> missing = load(gone, {});
   ASSERT_FALSE(missing.ok());
-  EXPECT_EQ(missing.error().message, "/nonexistent/mxkv.yaml: cannot be read: No such file or directory");
+  EXPECT_EQ(missing.error().message, gone.string() + ": cannot be read: No such file or directory");
   const runtime::Result<DaemonOptions> directory = load(::testing::TempDir(), {});
   ASSERT_FALSE(directory.ok());
   EXPECT_EQ(directory.error().message, ::testing::TempDir() + ": cannot be read: Is a directory");

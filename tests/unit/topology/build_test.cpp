@@ -121,9 +121,11 @@ TEST(TopologyBuild, XmlBringsTheFirmwareDistances) {
 }
 
 TEST(TopologyBuild, AMissingXmlFileIsAnErrorThatNamesIt) {
-  const Result<Topology> topology = topology_from_xml("/nonexistent/machine.xml");
+  const std::string file = std::filesystem::path{::testing::TempDir()} / "mxkv_no_machine.xml";
+  std::filesystem::remove(file);
+  const Result<Topology> topology = topology_from_xml(file);
   ASSERT_FALSE(topology.ok());
-  EXPECT_THAT(topology.error().message, HasSubstr("/nonexistent/machine.xml"));
+  EXPECT_THAT(topology.error().message, HasSubstr(file));
 }
 
 TEST(TopologyBuild, AFileThatIsNoTopologyIsAnError) {

@@ -117,11 +117,32 @@ TEST_F(LogTest, ReopenBeginsAFileThatWasRenamedAnew) {
   EXPECT_THAT(text(), ContainsRegex("^20[0-9-]+ [0-9:.]+ info after\n$"));
 }
 
+TEST_F(LogTest, AFolderThatIsNotThereIsAnErrorAndIsNotMade) {
+  const std::filesystem::path missing = directory_ / "missing";
+  options_.file = missing / "mxkv.log";
+  EXPECT_THROW(Log{options_}, std::exception);
+  options_.rotate_bytes = 4096;
+  EXPECT_THROW(Log{options_}, std::exception);
+  EXPECT_FALSE(std::filesystem::exists(missing));
+}
+
+TEST_F(LogTest, AFolderThatGoesIsMadeNeitherByReopeningNorByRotation) {
+  options_.rotate_bytes = 4096;
+  options_.rate = 0;
+  Log log{options_};
+  std::filesystem::remove_all(directory_);
+  EXPECT_EQ(log.reopen(options_), "the folder " + directory_.string() + " is not there");
+  for (int i = 0; i < 100; ++i) {
+    log.info(std::string(100, 'x'));
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory_));
+}
+
 TEST_F(LogTest, ReopenThatFailsKeepsTheOldFile) {
   Log log{options_};
   std::filesystem::rename(directory_, directory_.string() + "-moved");
   std::ofstream{directory_}.put('x');
-  EXPECT_THAT(log.reopen(options_), HasSubstr("mxkv.log"));
+  EXPECT_EQ(log.reopen(options_), "the folder " + directory_.string() + " is not there");
   log.info("still here");
   std::filesystem::remove(directory_);
   std::filesystem::rename(directory_.string() + "-moved", directory_);

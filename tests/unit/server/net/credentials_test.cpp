@@ -58,7 +58,8 @@ TEST(Users, a_wrong_file_is_said_with_its_line) {
   EXPECT_EQ(error_of("a:" + std::string(254, 'x')), "f:1: is longer than 255 bytes");
   EXPECT_EQ(error_of("a:" + std::string(253, 'x')), "");
   EXPECT_EQ(error_of("1:\n2:\n3:\n4:\n5:\n6:\n7:\n8:\n9:\n"), "f:9: is one user too many (allowed: 8)");
-  EXPECT_FALSE(Users::read("/no/such/file"));
+  const std::string folder = ::testing::TempDir();
+  EXPECT_EQ(Users::read(folder).error().message, folder + ": cannot be read: Is a directory");
 }
 
 TEST(Credentials, are_required_once_there_are_users_and_count_who_tries) {
