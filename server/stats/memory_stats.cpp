@@ -18,10 +18,9 @@ using runtime::memory_category;
 using runtime::ValueHeapStats;
 
 constexpr std::array kCategoryNames{
-    std::pair{memory_category::index, "index"},           std::pair{memory_category::items, "items"},
-    std::pair{memory_category::tasks, "tasks"},           std::pair{memory_category::output, "output"},
-    std::pair{memory_category::buffers, "buffers"},       std::pair{memory_category::retired, "retired"},
-    std::pair{memory_category::referenced, "referenced"}, std::pair{memory_category::other, "other"},
+    std::pair{memory_category::index, "index"},     std::pair{memory_category::items, "items"},
+    std::pair{memory_category::tasks, "tasks"},     std::pair{memory_category::output, "output"},
+    std::pair{memory_category::buffers, "buffers"}, std::pair{memory_category::referenced, "referenced"},
 };
 
 /// The heaps of all workers of one node.
@@ -48,6 +47,16 @@ std::map<std::uint32_t, NodeSum> sums_by_node(runtime::Runtime& runtime) {
     add(sum.nodes, worker.nodes().stats());
   }
   return sums;
+}
+
+/// What waits for its epoch. It is charged as items and index until it is freed.
+std::uint64_t retired_bytes(runtime::Runtime& runtime) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    const runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+    sum += worker.counters().retired_bytes.load(std::memory_order_relaxed);
+  }
+  return sum;
 }
 
 /// Blocks on their way home from other workers' frees count as live.
@@ -91,6 +100,7 @@ void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& st
   for (const auto& [category, name] : kCategoryNames) {
     text.add(name, budget.category_bytes(category));
   }
+  text.add("retired", retired_bytes(runtime));
   text.add("moved_items", store.total(counter::items_moved));
   text.add("idle_walks", store.total(counter::idle_walks));
   text.add("span_walks", store.total(counter::span_walks));

@@ -1,8 +1,11 @@
 """The names and meanings of `stats` that exporters and people rely on."""
 
+import json
+import random
+import subprocess
 import time
 
-from harness import Options, ServerCase, mxkv_only, patience
+from harness import Options, ServerCase, environment, mxkv_only, patience
 from harness.connection import block
 from harness.daemon import wait_for
 
@@ -176,7 +179,14 @@ class UnlinkTest(ServerCase):
 @mxkv_only("task order")
 class TaskOrderTest(ServerCase):
     order = "las"
+    taken = "immediate_group"     # the rule by which a worker takes what another one in its group spawned
+    not_taken = "immediate_node"  # and the one for workers of other groups
     options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms")))
+
+    def sum(self, client, name: str) -> int:
+        stats = client.stats(b"runtime")
+        self.assertEqual(stats["order"], self.order)
+        return sum(int(stats[f"worker:{worker}:{name}"]) for worker in (0, 1))
 
     def test_taking_a_tree_apart_is_deferred_work_for_all(self):
         client = self.connect()
@@ -185,14 +195,34 @@ class TaskOrderTest(ServerCase):
         client.send(b"flush_all\r\n")
         self.assertEqual(client.line(), b"OK")
         wait_for(lambda: client.stats(b"memory")["node:0:items:live"] == "0", "the old tree's items are freed")
-        stats = client.stats(b"runtime")
-        self.assertEqual(stats["order"], self.order)
-        taken = sum(int(stats[f"worker:{worker}:deferred_group"]) for worker in (0, 1))
-        self.assertGreater(taken, 3, "the inner nodes, and the leaves below each of some")
+        self.assertGreater(self.sum(client, "deferred_group"), 3, "the inner nodes, and the leaves below each of some")
+
+    def test_work_of_others_is_taken_by_the_rule_of_the_order(self):
+        """Operations on held keys spawn immediate tasks: las knows groups of workers, to nls all are one."""
+        machine = json.loads(subprocess.run([environment.MXKVD, "topology", "--json"], capture_output=True, text=True,
+                                            timeout=patience(60), check=True).stdout)
+        if len(machine["core_groups"]) > 1:
+            self.skipTest("the workers are in groups of their own")
+        clients = [self.connect() for _ in range(6)]
+        client = clients[0]
+        client.send(b"".join(block(b"set", b"o%05d" % i, b"v") for i in range(5000)))
+        self.assertEqual({client.line() for _ in range(5000)}, {b"STORED"})
+        self.assertTrue(client.ask(b"mc o p X").startswith(b"HD A5000 "))
+        chance = random.Random(1)
+
+        def some_was_taken() -> bool:
+            for each in clients:
+                each.send(b"".join(b"mt o%05d Ho%05dz T0\r\n" % (n, n + 1) for n in (chance.randrange(4999) for _ in range(200))))
+            for each in clients:
+                self.assertEqual({each.line() for _ in range(200)}, {b"HD A2"})
+            return self.sum(client, self.taken) > 0
+        wait_for(some_was_taken, self.taken, 60)
+        self.assertEqual(self.sum(client, self.not_taken), 0)
 
 
 class BaselineOrderTest(TaskOrderTest):
     order = "nls"
+    taken, not_taken = TaskOrderTest.not_taken, TaskOrderTest.taken
     options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms")))
 
 
@@ -206,46 +236,93 @@ class ReclamationTest(ServerCase):
             client.send(b"".join(block(b"set", b"r%02d" % i, b"x" * 1000) for i in range(100)))
             self.assertEqual({client.line() for _ in range(100)}, {b"STORED"})
         wait_for(lambda: client.stats(b"runtime")["worker:0:retired_bytes"] == "0", "all that was retired is freed")
+        self.assertEqual(client.stats(b"memory")["retired"], "0")
         stats = client.stats(b"runtime")
         self.assertGreaterEqual(int(stats["worker:0:reclaimed"]), 4900)
         self.assertGreater(int(stats["worker:0:reclaims"]), 0)
+
+
+@mxkv_only("reclamation")
+class RetiredTest(ServerCase):
+    options = Options(workers=2, settings=(("experimental.epoch.interval", "10s"), ("experimental.epoch.bytes", "1GiB")))
+
+    def test_values_that_wait_for_their_epoch_are_told_and_count_as_items(self):
+        client = self.connect()
+
+        def all_wait() -> bool:
+            """Of 100 values that others replaced; false where a step of reclamation came in between."""
+            before = client.stats(b"memory")
+            client.send(b"".join(block(b"set", b"w%02d" % i, b"x" * 10_000) for i in range(100)) * 2)
+            self.assertEqual({client.line() for _ in range(200)}, {b"STORED"})
+            after = client.stats(b"memory")
+            return (int(after["retired"]) - int(before["retired"]) >= 1_000_000 and
+                    int(after["node:0:items:live"]) >= int(after["retired"]) + 1_000_000)
+        wait_for(all_wait, "what was replaced is retired", 60)
 
 
 @mxkv_only("prefetching")
 class TunedPrefetchTest(ServerCase):
     options = Options(workers=1, settings=(("experimental.prefetch.mode", "auto"),))
 
-    def test_runtime_tells_what_is_in_force_where_it_is_tuned(self):
+    def test_a_worker_that_tunes_tries_distances_and_at_spawn(self):
         client = self.connect()
         client.send(b"".join(block(b"set", b"t%04d" % i, b"v") for i in range(2000)))
         self.assertEqual({client.line() for _ in range(2000)}, {b"STORED"})
-        stats = client.stats(b"runtime")
-        self.assertEqual(stats["worker:0:prefetch"], "auto")
-        self.assertIn(stats["worker:0:prefetch_in_force"], ("at_spawn", *map(str, range(1, 65))))
+        tried = set()
+
+        def both_were_tried() -> bool:
+            client.send(b"get t0001\r\n" * 1000)
+            for _ in range(1000):
+                self.assertEqual(client.records(), [(b"t0001", b"v", [0])])
+            stats = client.stats(b"runtime")
+            self.assertEqual(stats["worker:0:prefetch"], "auto")
+            tried.add(stats["worker:0:prefetch_in_force"])
+            return "at_spawn" in tried and len(tried) > 1
+        wait_for(both_were_tried, "a survey", 60)
+        self.assertLessEqual(tried, {"at_spawn", *map(str, range(1, 65))})
 
 
 @mxkv_only("rebalancing")
 class RebalancedTest(ServerCase):
+    # Writers of a node run in its pool, and no thief helps: what one connection loaded belongs to one worker's pools.
     options = Options(workers=2, settings=(("experimental.rebalance.strategy", "objects"), ("experimental.rebalance.period", "10ms"),
+                                           ("experimental.stealing", "off"),
                                            ("experimental.index.leaves", "optimistic_scheduling"),
                                            ("experimental.index.inner", "optimistic_scheduling")))
+    COUNTERS = 2000
 
-    def test_every_write_is_done_once_and_in_order_while_pools_and_nodes_may_move(self):
-        clients = [self.connect() for _ in range(4)]
-        clients[0].send(block(b"set", b"counter", b"0"))
-        self.assertEqual(clients[0].line(), b"STORED")
-        rounds, depth = 200, 20
-        for _ in range(rounds):
-            for client in clients:
-                client.send(b"incr counter 1\r\n" * depth)
-            for client in clients:
-                values = [int(client.line()) for _ in range(depth)]
-                self.assertEqual(values, sorted(set(values)))
-        clients[0].send(b"incr counter 0\r\n")
-        self.assertEqual(int(clients[0].line()), rounds * depth * len(clients))
-        stats = clients[0].stats(b"runtime")
+    def moved(self, client) -> int:
+        stats = client.stats(b"runtime")
         self.assertEqual(stats["rebalance"], "objects")
-        self.assertLessEqual({"worker:0:pools_moved", "worker:1:objects_moved"}, stats.keys())
+        return sum(int(stats[f"worker:{worker}:{what}"]) for worker in (0, 1) for what in ("pools_moved", "objects_moved"))
+
+    def test_pools_or_nodes_move_and_every_write_is_done_once_and_in_order(self):
+        clients = [self.connect() for _ in range(4)]
+        clients[0].send(b"".join(block(b"set", b"counter%04d" % i, b"0") for i in range(self.COUNTERS)))
+        self.assertEqual({clients[0].line() for _ in range(self.COUNTERS)}, {b"STORED"})
+        chance = random.Random(1)
+        self.rounds, depth = 0, 20
+
+        def some_moved() -> bool:
+            for _ in range(20):
+                others = [b"counter%04d" % chance.randrange(1, self.COUNTERS) for _ in range(10 * depth)]
+                burst = b"incr counter0000 1\r\n" * depth + b"".join(b"incr %s 1\r\n" % key for key in others)
+                for client in clients:
+                    client.send(burst)
+                for client in clients:
+                    values = [int(client.line()) for _ in range(depth)]
+                    self.assertEqual(values, sorted(set(values)))
+                    for _ in others:
+                        self.assertGreater(int(client.line()), 0)
+                self.rounds += 1
+            return self.moved(clients[0]) > 0
+        wait_for(some_moved, "a move", 60)
+        some_moved()  # and writes go on after it
+        total = 0
+        for i in range(self.COUNTERS):
+            total += int(clients[0].ask(b"incr counter%04d 0" % i))
+        self.assertEqual(int(clients[0].ask(b"incr counter0000 0")), self.rounds * depth * len(clients))
+        self.assertEqual(total, self.rounds * 11 * depth * len(clients))
 
 
 class ThreadsTest(ServerCase):
