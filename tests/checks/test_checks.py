@@ -4,6 +4,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import cmake_lines
 import duplicates
 import include_rules
 import scripts
@@ -23,6 +24,29 @@ class Invented(unittest.TestCase):
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+class CMakeLinesTest(Invented):
+    LIST = "add_library(a STATIC\n  " + " ".join(f"source{i}.cpp" for i in range(20)) + " LIBS b)\n"
+
+    def test_a_long_line_is_caught_in_all_files_of_cmake(self):
+        for name in ("CMakeLists.txt", "server/CMakeLists.txt", "server/package.cmake", "CMakePresets.json"):
+            self.write(name, "x\n" + "y" * 120 + "\n" + "z" * 119 + "\n")
+        self.write("notes.txt", "y" * 200)
+        self.assertEqual([text.split(" has ")[0] for text in cmake_lines.check(self.root)],
+                         ["CMakeLists.txt:2:", "CMakePresets.json:2:", "server/CMakeLists.txt:2:", "server/package.cmake:2:"])
+
+    def test_it_is_broken_between_words_and_a_keyword_stays_with_its_first(self):
+        self.write("CMakeLists.txt", self.LIST)
+        self.assertEqual(cmake_lines.check(self.root, fix=True), [])
+        fixed = (self.root / "CMakeLists.txt").read_text()
+        self.assertEqual(cmake_lines.check(self.root), [])
+        self.assertEqual(fixed.split(), self.LIST.split(), "the same words")
+        self.assertEqual(cmake_lines.broken("x" * 118 + " LIBS b)"), ["x" * 118, "LIBS b)"])
+
+    def test_what_is_in_quotes_stays_whole(self):
+        quoted = '"' + "a b " * 29 + '"'
+        self.assertEqual(cmake_lines.broken("  set(name " + quoted + ")"), ["  set(name", "    " + quoted + ")"])
 
 
 class IncludeRulesTest(Invented):
