@@ -2,8 +2,7 @@
 // of oneTBB. All run the same task classes over the same nodes; what differs is who drives them.
 //
 //   MxTasks   workers as in the product: many operations in flight, lines prefetched.
-//   threads   a thread takes one operation and drives it from the root to its end: guarded execution without
-//   a
+//   threads   a thread takes one operation and drives it from the root to its end: guarded execution without a
 //             scheduler. Its worker gives it heaps and an epoch, and executes what operations spawn
 //             (separators of splits) every kHopsBetweenSteps hops.
 //   oneTBB    the same inside TBB's tasks, of one or more operations each.

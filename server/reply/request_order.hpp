@@ -3,8 +3,7 @@
 // A request starts if it conflicts with nothing in flight and with nothing that waits before it; else it
 // waits, in one queue that the caller keeps. Conflicts, by slots that keys are hashed to:
 //   a read       with a write of its key
-//   a write      with a read of its key, with ranges, and behind any waiting write; not with writes in
-//   flight,
+//   a write      with a read of its key, with ranges, and behind any waiting write; not with writes in flight,
 //                because those commit in the order sent anyway (CommitOrder)
 //   exclusive    with reads and writes of its key, and with ranges
 //   a range      with writes and exclusives
