@@ -270,7 +270,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App app{
       "mxkv-ycsb: loads records into a key-value server and runs YCSB's workloads on it.\n"
       "Every reply is verified; the exit code is 1 if any was missing, wrong or an error.\n"
-      "Results written by --json: `mxkv-ycsb merge` puts them together, `mxkv-ycsb plot` draws them."};
+      "Results written by --json: `mxkv-ycsb merge` puts them together, bench/plot/plot draws them."};
   Flags flags;
   CLI::App* load = app.add_subcommand("load", "insert the records");
   CLI::App* run = app.add_subcommand("run", "run a workload on loaded records");

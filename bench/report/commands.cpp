@@ -10,7 +10,6 @@
 #include "bench/client/options.hpp"
 #include "bench/client/report.hpp"
 #include "bench/report/outputs.hpp"
-#include "bench/report/plot_page.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -36,16 +35,18 @@ int merge(const std::vector<RunResult>& results, const OutputFiles& outputs) {
 
 std::optional<int> run_report_command(int argc, const char* const* argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
-  if (command != "merge" && command != "plot") {
+  if (command == "plot") {
+    fail("results are drawn by bench/plot/plot of the sources: plot ycsb FILES -o PAGE");
+    return kUsageError;
+  }
+  if (command != "merge") {
     return std::nullopt;
   }
   CLI::App app{"mxkv-ycsb: results of `load` and `run` that were written by --json."};
   std::vector<std::string> files;
   OutputFiles outputs;
-  std::string page;
   CLI::App* const merging =
       app.add_subcommand("merge", "puts the results of clients that ran side by side together");
-  CLI::App* const plotting = app.add_subcommand("plot", "draws results into one HTML page");
   merging->add_option("FILES", files, "results")->required();
   merging->add_option("--json", outputs.json, "write the whole result there")->option_text("FILE");
   merging->add_option("--csv", outputs.csv, "write a table of the run and of its seconds")
@@ -54,8 +55,6 @@ std::optional<int> run_report_command(int argc, const char* const* argv) {
       ->add_option("--hgrm", outputs.hgrm_prefix,
                    "write HdrHistogram's percentiles to PREFIX-<OPERATION>.hgrm")
       ->option_text("PREFIX");
-  plotting->add_option("FILES", files, "results")->required();
-  plotting->add_option("-o,--output", page, "the page")->required()->option_text("FILE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -69,11 +68,7 @@ std::optional<int> run_report_command(int argc, const char* const* argv) {
     }
     results.push_back(std::move(result).value());
   }
-  if (command == "merge") {
-    return merge(results, outputs);
-  }
-  const std::string problem = write_file(page, plot_page(name_results(files, std::move(results))));
-  return problem.empty() ? 0 : fail(problem);
+  return merge(results, outputs);
 }
 
 }  // namespace mxkv::bench

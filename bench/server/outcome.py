@@ -4,8 +4,11 @@ import os
 import pathlib
 import platform
 import statistics
-import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "plot"))
+
+import drawing  # noqa: E402: found by the line above
 
 FIGURES = {  # figure of a round -> (unit on the page, how it is printed)
     "cpu_us": ("us of server CPU a request", "{:.3f}"),
@@ -120,7 +123,7 @@ class Outcome:
         return found
 
     def description(self):
-        """The page without its points, as figures-page reads it."""
+        """The page without its points, as bench/plot reads it."""
         return {"title": "mxkv: servers side by side", "heading": "Servers side by side, one worker each",
                 "reference": "sought", "figures": [
                     {"figure": name, "title": name, "source": "server CPU a request as a multiple of the floor's",
@@ -159,18 +162,13 @@ class Outcome:
                         yield {"figure": row.name, "series": name, "x": x, "y": value, "unit": FIGURES[figure][0],
                                "parameters": {"rounds": len(self.values(name, row))}, "machine": machine, "commit": commit}
 
-    def draw(self, figures_page, folder, commit):
-        """Writes the page, and what it is drawn from; its path, or what kept it from being drawn."""
+    def draw(self, folder, commit):
+        """Writes what the page is drawn from, and the page."""
         description, points = folder / "page.json", folder / "points.jsonl"
         description.write_text(json.dumps(self.description(), indent=1) + "\n")
         points.write_text("".join(json.dumps(point) + "\n" for point in self.points(commit)))
-        if not figures_page.exists():
-            return f"{figures_page} is not built: no page is drawn"
-        page = subprocess.run([figures_page, description, points], stdout=subprocess.PIPE, check=False)
-        if page.returncode != 0:
-            sys.exit("the page could not be drawn")
-        (folder / "index.html").write_bytes(page.stdout)
-        return folder / "index.html"
+        if problem := drawing.draw("figures", [description, points], folder / "index.html"):
+            sys.exit(problem)
 
 
 def cpu_model():

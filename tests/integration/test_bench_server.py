@@ -55,13 +55,12 @@ class ServerComparisonTest(ProgramRun):
             self.assertGreater(rounds[0]["ops"], 0)
             self.assertGreaterEqual(rounds[0]["p99.9_us"], rounds[0]["p50_us"])
 
-    def test_the_page_shows_every_row_with_the_floor_as_a_line(self) -> None:
+    def test_the_page_shows_every_row(self) -> None:
         page = (self.output / "index.html").read_text(encoding="utf-8")
         xml.etree.ElementTree.fromstring(page.replace("<!DOCTYPE html>", ""))
         for row in self.ROWS:
             self.assertIn(f"<h2>{row}</h2>", page)
-        self.assertIn("<title>echo: ", page)
-        self.assertNotRegex(page, "<title>echo: [^<]*</title></rect>")
+        self.assertEqual(page.count("<svg"), page.count("<figure"), "each chart was drawn")
 
     def test_rows_that_are_not_there_are_refused(self) -> None:
         done = self.run_program("--rows", "nothing of the kind")

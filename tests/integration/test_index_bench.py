@@ -83,7 +83,7 @@ class IndexBenchTest(ProgramRun):
     def test_the_page_is_well_formed_and_draws_throughput_against_operations_in_flight(self) -> None:
         text = (self.output / "index.html").read_text(encoding="utf-8")
         page = xml.etree.ElementTree.fromstring(text.split("\n", 1)[1])
-        drawn = {svg.get("aria-label") for svg in page.iter("{http://www.w3.org/2000/svg}svg")}
+        drawn = {figure.get("aria-label") for figure in page.iter("figure")}
         for title in ("Look-ups, uniform: 64-bit keys, 1 worker", "Random lines of memory: 64-bit keys, 1 worker",
                       "Workloads, zipfian: 24-byte keys, 2 workers", "Scans of 100: 250-byte keys, 1 worker",
                       "mxkv by operations in flight: 64-bit keys, 2 workers"):

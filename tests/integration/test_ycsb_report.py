@@ -1,10 +1,13 @@
 """What the load client reports of runs against a real server: its files are well-formed and agree with each other."""
 
 import csv
+import importlib
 import json
 import os
+import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import xml.etree.ElementTree
 
@@ -13,6 +16,7 @@ from harness.case import ServerCase, mxkv_only
 from harness.environment import patience
 
 RECORDS = 500
+PLOT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "plot" / "plot"
 
 
 @mxkv_only("the load client's statistics are those of mxkvd here")
@@ -142,53 +146,56 @@ class ReportTest(ServerCase):
         self.ycsb("merge", "part0.json", "--json", "again.json")
         self.assertEqual(self.result("again.json"), self.result("part0.json"))
 
+    def plot(self, *files: str, code: int = 0) -> subprocess.CompletedProcess:
+        done = subprocess.run([PLOT, "ycsb", *files, "-o", "page.html"], capture_output=True, text=True, timeout=patience(60),
+                              check=False, cwd=self.folder.name)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
     def test_plot_is_one_well_formed_page_with_every_result(self) -> None:
         self.client("run", "--workload", "a", "--operationcount", "2000", "--json", "left.json", "-l", "left <&>")
         self.client("run", "--workload", "e", "--maxscanlength", "10", "--operationcount", "300", "-target", "1000",
                     "--connections", "2", "--json", "right.json", "-l", "right")
-        self.ycsb("plot", "left.json", "right.json", "-o", "page.html")
+        self.plot("left.json", "right.json")
         page = xml.etree.ElementTree.parse(self.path("page.html")).getroot()
-        charts = {element.get("aria-label"): element for element in page.iter("{http://www.w3.org/2000/svg}svg")}
-        for kind in ("READ", "UPDATE", "SCAN", "INSERT"):
-            self.assertIn(f"{kind}: latency by percentile", charts)
-
-        def lines_of(title: str) -> dict:
-            found = {}
-            for line in charts[title].iter("{http://www.w3.org/2000/svg}polyline"):
-                name = line.find("{http://www.w3.org/2000/svg}title").text
-                found[name] = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
-            return found
-
-        self.assertEqual(set(lines_of("Throughput over time")), {"left <&>", "right"})
-        self.assertEqual(set(lines_of("READ: latency by percentile")), {"left <&>"})
-        self.assertEqual(set(lines_of("SCAN: latency by percentile")),
-                         {"right, from the due time", "right, from the sending"})
-        for title, chart in charts.items():
-            _, _, width, height = map(float, chart.get("viewBox").split())
-            for line in chart.iter("{http://www.w3.org/2000/svg}polyline"):
-                for point in line.get("points").split():
-                    x, y = map(float, point.split(","))
-                    self.assertTrue(0 <= x <= width and 0 <= y <= height, f"{title}: {point}")
+        charts = [figure.get("aria-label") for figure in page.iter("figure")]
+        self.assertEqual(charts, [*(f"{kind}: latency by percentile" for kind in ("READ", "UPDATE", "INSERT", "SCAN")),
+                                  "Throughput over time", "99th percentile of all operations over time", "Throughput",
+                                  "Latency (of paced runs from the due time)", "CPU time an operation"])
+        rows = {row[0].text: [cell.text for cell in row] for row in page.iter("tr")}
+        for name, target, operations in (("left <&>", "closed loop", "2000"), ("right", "1k", "300")):
+            self.assertEqual(rows[name][2:4], [target, operations])
         with open(self.path("page.html"), encoding="utf-8") as file:
             text = file.read()
         self.assertNotIn("<script", text)
-        self.assertEqual(re.findall(r"(?:src|href)=|url\(|@import", text), [])
+        self.assertEqual(re.findall(r'(?:src|href)="(?!#)|@import', text), [])
+
+    def test_percentiles_of_the_plot_are_those_of_the_report(self) -> None:
+        self.client("run", "--workload", "a", "--operationcount", "3000", "--json", "p.json")
+        sys.path.insert(0, str(PLOT.parent))
+        ycsb_page = importlib.import_module("ycsb_page")
+        drawn, told = ycsb_page.Result(self.path("p.json")), self.result("p.json")["results"]
+        for kind in ("READ", "UPDATE"):
+            histogram = drawn.histogram([kind])
+            self.assertEqual(histogram.count, told[kind]["latency"]["count"])
+            for percent, name in ((50, "p50_us"), (99, "p99_us"), (99.9, "p99.9_us")):
+                self.assertAlmostEqual(histogram.percentile_us(percent), told[kind]["latency"][name], places=3)
+            nines, latencies = zip(*histogram.steps(), strict=True)
+            self.assertEqual((list(nines), list(latencies)), (sorted(nines), sorted(latencies)), "a percentile curve")
+            self.assertAlmostEqual(latencies[-1], told[kind]["latency"]["max_ns"] / 1000, places=3)
 
     def test_files_that_are_no_results_are_named(self) -> None:
         with open(self.path("bad.json"), "w", encoding="ascii") as file:
             file.write("{}")
-        done = self.ycsb("merge", "bad.json", "--json", "never.json", code=1)
-        self.assertEqual(done.stderr, "mxkv-ycsb: bad.json: no result of mxkv-ycsb\n")
-        done = self.ycsb("plot", "none.json", "-o", "never.html", code=1)
-        self.assertEqual(done.stderr, "mxkv-ycsb: none.json: cannot be read: No such file or directory\n")
         with open(self.path("empty.json"), "w", encoding="ascii"):
             pass
-        done = self.ycsb("plot", "empty.json", "-o", "never.html", code=1)
-        self.assertEqual(done.stderr, "mxkv-ycsb: empty.json: is empty: no result of mxkv-ycsb\n")
-        done = self.ycsb("plot", ".", "-o", "never.html", code=1)
-        self.assertEqual(done.stderr, "mxkv-ycsb: .: cannot be read: Is a directory\n")
-        self.ycsb("plot", "bad.json", code=2)
-        self.assertFalse(os.path.exists(self.path("never.html")))
+        for name, told in (("bad.json", "no result of mxkv-ycsb"), ("empty.json", "is empty: no result of mxkv-ycsb"),
+                           ("none.json", "cannot be read: No such file or directory"), (".", "cannot be read: Is a directory")):
+            done = self.ycsb("merge", name, "--json", "never.json", code=1)
+            self.assertEqual(done.stderr, f"mxkv-ycsb: {name}: {told}\n")
+            self.assertEqual(self.plot(name, code=1).stderr, f"plot: {name}: {told}\n")
+        self.assertFalse(os.path.exists(self.path("never.json")))
+        self.assertIn("bench/plot/plot", self.ycsb("plot", "bad.json", code=2).stderr)
 
     def test_file_that_cannot_be_written_is_found_before_the_run(self) -> None:
         for flag, name in (("--json", "none/x.json"), ("--csv", "none/x.csv"), ("--hgrm", "none/x")):

@@ -1,13 +1,9 @@
-// What index_bench measures with: keys and values, sessions in turn, what is wrong with a container, the
-// page.
+// What index_bench measures with: keys and values, sessions in turn, what is wrong with a container.
 #include <gtest/gtest.h>
 
 #include <set>
-#include <sstream>
-#include <stdexcept>
 
 #include "bench/index/keys.hpp"
-#include "bench/index/points.hpp"
 #include "bench/index/random_lines.hpp"
 #include "bench/index/session.hpp"
 
@@ -160,33 +156,6 @@ TEST(RandomLines, EveryLineIsWhatItHasToBe) {
   std::vector<Stream> streams{Stream{10, 1}};
   static_cast<void>(lines.run({workload::read, &streams, 1, 10'000, 7, 0}));
   EXPECT_EQ(lines.wrong(), 0U);
-}
-
-constexpr const char* kPoint =
-    R"({"records": "64-bit", "what": "read", "by": "uniform", "workers": 1, "container": "mxkv", )"
-    R"("in_flight": 16, "median": 12.5, "least": 12, "most": 13, "rounds": 3, "unit": "million/s"})";
-
-TEST(IndexPage, APointIsDrawnAndListed) {
-  std::istringstream lines{std::string(R"({"keys": 5, "machine": {}, "commit": "abc"})") + "\n" + kPoint};
-  IndexResults results;
-  read_points(lines, results);
-  const std::string page = index_page(results);
-  EXPECT_NE(page.find("Look-ups, uniform: 64-bit keys, 1 worker"), std::string::npos);
-  EXPECT_NE(page.find("<td>mxkv</td><td>16</td><td>12.5</td>"), std::string::npos) << page;
-  EXPECT_NE(page.find("&quot;abc&quot;"), std::string::npos) << page;
-}
-
-TEST(IndexPage, ALineThatIsNoPointIsRefusedWithItsNumber) {
-  for (const char* bad : {"{", "{}", R"({"records": 5})"}) {
-    std::istringstream lines{std::string(kPoint) + "\n" + bad};
-    IndexResults results;
-    try {
-      read_points(lines, results);
-      FAIL() << bad;
-    } catch (const std::runtime_error& error) {
-      EXPECT_EQ(std::string(error.what()).rfind("line 2: ", 0), 0U) << error.what();
-    }
-  }
 }
 
 }  // namespace
