@@ -27,7 +27,7 @@ enum class memory_category : std::uint8_t {
   tasks,
   output,
   buffers,
-  retired,
+  retired,  ///< of items and index, in which it is counted as well: unlinked, waits for its epoch
   referenced,
   other
 };
@@ -109,6 +109,12 @@ class alignas(kCacheLineBytes) MemoryAccount {
   void move(memory_category from, memory_category to, std::size_t bytes) noexcept {
     add(from, -static_cast<std::int64_t>(bytes));
     add(to, static_cast<std::int64_t>(bytes));
+  }
+
+  /// Shows that this worker's retired bytes, a part of what items and nodes are charged for, are `now` after
+  /// they were `before`; the budget does not change.
+  void note_retired(std::size_t before, std::size_t now) noexcept {
+    add(memory_category::retired, static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before));
   }
 
   /// Returns all unused credit: before parking, so that an idle worker holds nothing back.

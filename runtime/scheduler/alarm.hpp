@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/base/ids.hpp"
+#include "runtime/task/task.hpp"
 
 namespace mxkv::runtime {
 
@@ -24,5 +25,9 @@ class Alarm {
   /// May take as long as a log line does: it comes once for each doubling of a task's retries, after a while.
   virtual void stuck(const StuckTask& task) noexcept = 0;
 };
+
+/// Tells `alarm` of a task of `worker` that was put back for the `retries`th time, with what the task's class
+/// says it waits at. Right after its step::retry; the task's holder.
+void report_stuck(Alarm& alarm, WorkerId worker, const MxTask& task, std::uint32_t retries) noexcept;
 
 }  // namespace mxkv::runtime

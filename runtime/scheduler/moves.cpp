@@ -3,7 +3,7 @@
 // A pool travels by two tasks: one in the giver's pinned pool, which waits until no task of the pool is in
 // the giver's buffer, gives the lease back and takes the pool out of the giver's slots; one in the taker's,
 // which puts it into the taker's slots and names the new owner. In between nobody looks at the pool, but no
-// task is lost: whoever makes it ready reads the owner afterwards, and the taker looks at the pool after it
+// task is lost: the spawner that makes it ready reads the owner afterwards, and the taker looks at the pool after it
 // stored the owner (both seq_cst). So the spawner tells the new owner, or that one sees the pool ready by
 // itself. The taker cannot sleep meanwhile, since its pinned pool has a task.
 //
@@ -18,27 +18,57 @@ namespace mxkv::runtime {
 
 namespace {
 
+/// Takes over a pool that was given away to this worker.
+void take_over(Worker& worker, TaskPool& pool) noexcept {
+  worker.pool_leases().owned().add(pool);
+  pool.set_owner(
+      worker.id());  // pairs with Runtime::announce(); the next refill, or look before parking, follows
+  count(worker.counters().pools_moved);
+}
+
 class TakeOverTask final : public MxTask {
  public:
   static constexpr const char* kName = "take over pool";
   TakeOverTask(const TaskClass* task_class, TaskPool& pool) noexcept : MxTask(task_class), pool_(&pool) {}
   step execute(Worker& worker) {
-    worker.take_over(*pool_);
+    take_over(worker, *pool_);
     return step::done;
   }
   /// The pool's tasks are to be dropped as well.
-  void discard(Worker& worker) { worker.take_over(*pool_); }
+  void discard(Worker& worker) { take_over(worker, *pool_); }
 
  private:
   TaskPool* pool_;
 };
+
+/// Hands `pool` over to worker `to`, by a task in that one's pinned pool. False: not yet, tasks of it are in
+/// the buffer; none enter it from now on, so ask again soon. A pool that is not here any more stays where it
+/// is, and so does one for which `to` has no room.
+[[nodiscard]] bool give_away(Worker& worker, TaskPool& pool, WorkerId to) noexcept {
+  if (to == worker.id()) {
+    return true;
+  }
+  OwnedPools& taker = worker.runtime().worker(to).pool_leases().owned();
+  switch (worker.pool_leases().depart(pool, [&taker] { return taker.reserve(); })) {
+    case PoolLeases::departure::waits:
+      return false;
+    case PoolLeases::departure::stays:
+      return true;
+    case PoolLeases::departure::left:
+      break;
+  }
+  MxTask* const task = worker.create<TakeOverTask>(pool);
+  task->annotate(to);
+  worker.spawn(task);
+  return true;
+}
 
 class HandOverTask final : public MxTask {
  public:
   static constexpr const char* kName = "hand over pool";
   HandOverTask(const TaskClass* task_class, TaskPool& pool, WorkerId to) noexcept
       : MxTask(task_class), pool_(&pool), to_(to) {}
-  step execute(Worker& worker) { return worker.give_away(*pool_, to_) ? step::done : step::again; }
+  step execute(Worker& worker) { return give_away(worker, *pool_, to_) ? step::done : step::again; }
 
  private:
   TaskPool* pool_;
@@ -54,7 +84,7 @@ class MoveObjectTask final : public MxTask {
     annotate_lines(TaggedPointer::unsynchronized(&object), 0, 1);
   }
   step execute(Worker& worker) {
-    worker.move_object(*object_, from_, to_);
+    move_object(worker, *object_, from_, to_);
     return step::done;
   }
 
@@ -72,43 +102,8 @@ void send_pool(Worker& by, TaskPool& pool, WorkerId from, WorkerId to) noexcept 
   by.spawn(task);
 }
 
-bool Worker::give_away(TaskPool& pool, WorkerId to) noexcept {
-  const std::size_t slot = pools_.find(pool);
-  if (slot == 0 || slot == pools_.used() || to == id_) {
-    return true;
-  }
-  if (leases(pool.id())) {
-    if (giving_ == nullptr) {
-      giving_ = &pool;
-    }
-    if (giving_ != &pool || stolen_ == &pool || pool.in_buffer() != 0) {
-      return false;
-    }
-    pool.give();
-    leased_[pool.id().value()] = 0;
-  }
-  if (giving_ == &pool) {
-    giving_ = nullptr;
-  }
-  Worker& taker = runtime_.worker(to);
-  if (!taker.pools_.reserve()) {
-    return true;
-  }
-  pools_.remove(slot);
-  MxTask* task = create<TakeOverTask>(pool);
-  task->annotate(to);
-  spawn(task);
-  return true;
-}
-
-void Worker::take_over(TaskPool& pool) noexcept {
-  pools_.add(pool);
-  pool.set_owner(id_);  // pairs with Runtime::announce(); the next refill, or look before parking, follows
-  count(counters_.pools_moved);
-}
-
-bool Worker::move_object(DataObject& object, PoolId from, PoolId to) noexcept {
-  MXKV_DCHECK(leases(from), "a move is a task in the old pool");
+bool move_object(Worker& worker, DataObject& object, PoolId from, PoolId to) noexcept {
+  MXKV_ASSERT(worker.leases(from), "a move is a task in the old pool");
   if (object.pool() != from || from == to) {
     return false;
   }
@@ -118,26 +113,26 @@ bool Worker::move_object(DataObject& object, PoolId from, PoolId to) noexcept {
     return false;
   }
   object.move_to(to);
-  count(counters_.objects_moved);
+  count(worker.counters().objects_moved);
   return true;
 }
 
 // The first task of a fill stands for those that the pool gave since the last one that was looked at.
-std::uint32_t Worker::fill_sampled(TaskPool& pool, std::size_t tag) noexcept {
-  MxTask* task = pool.next_task();
+std::uint32_t fill_sampled(Worker& worker, TaskWindow& window, ObjectHeat& heat, TaskPool& pool,
+                           std::size_t tag) noexcept {
+  MXKV_DCHECK(worker.leases(pool.id()), "tasks are taken under the lease");
+  MxTask* const task = pool.next_task();
   if (task == nullptr) {
     return 0;
   }
   if (is_bound(*task)) {
-    DataObject* object = task->object().object();
-    heat_->count(object, pool.id(), pool.taken_since_sample());
-    if (const std::optional<PoolId> to = runtime_.rebalancer().claim(object, pool.id())) {
-      pool.entered_buffer();
-      buffer_.push(create<MoveObjectTask>(*object, pool.id(), *to), tag);
+    DataObject* const object = task->object().object();
+    heat.count(object, pool.id(), pool.taken_since_sample());
+    if (const std::optional<PoolId> to = worker.runtime().rebalancer().claim(object, pool.id())) {
+      window.add_from(pool, tag, worker.create<MoveObjectTask>(*object, pool.id(), *to));
     }
   }
-  pool.entered_buffer();
-  buffer_.push(task, tag);
+  window.add_from(pool, tag, task);
   return 1;
 }
 

@@ -1,7 +1,7 @@
-// Spawning of tasks that are annotated with a place, by workers and from outside.
+// Spawning of tasks along their route, by workers and from outside.
 //
 // A task bound to an object runs in that object's pool, wherever that is; of its places only a worker counts
-// on the way. A place where nobody runs is an error at spawn that the caller is told of; the task is not
+// on the way. A place where no worker runs is an error at spawn that the caller is told of; the task is not
 // lost: it runs where it would run without the annotation, and `misplaced` counts it.
 #include <algorithm>
 #include <string>
@@ -11,42 +11,88 @@
 
 namespace mxkv::runtime {
 
-void Worker::spawn_placed(MxTask* task, Target target) noexcept {
-  const Places& places = runtime_.places();
-  if (!places.exists(target)) [[unlikely]] {
-    counters_.misplaced.store(counters_.misplaced.load(std::memory_order_relaxed) + 1,
-                              std::memory_order_relaxed);
-    spawn_here(task);
+void Worker::spawn_unusual(MxTask* task) noexcept {
+  spawn_by(route_of(*task, id_), task);
+}
+
+void Worker::spawn_by(task_route route, MxTask* task) noexcept {
+  switch (route) {
+    case task_route::to_place:
+      spawn_at_place(task);
+      return;
+    case task_route::to_pool:
+      spawn_to(runtime_.pool(task->object().pool_hint()), task);
+      return;
+    case task_route::to_immediate:
+      locality_.add_immediate(task);
+      count(counters_.wakes, rouse_first_of(neighbours_.wake_immediate) ? 1 : 0);
+      return;
+    case task_route::to_deferred:
+      locality_.add_deferred(task);
+      count(counters_.wakes, rouse_first_of(neighbours_.wake_deferred) ? 1 : 0);
+      return;
+    case task_route::to_low:
+      window_.add_low(task);
+      return;
+    case task_route::to_urgent:
+      window_.add_urgent(task);
+      return;
+    case task_route::to_ready:
+      window_.add_ready(task);
+      return;
+  }
+  MXKV_ASSERT(false, "a task goes one of the routes");
+}
+
+void Worker::spawn_to(TaskPool& pool, MxTask* task) noexcept {
+  if (leases_.holds(pool.id())) {
+    pool.spawn_locally(task);
+    return;
+  }
+  if (retry_watch_.any()) [[unlikely]] {
+    retry_watch_.forget(*task);  // from the push on it may run, and end, elsewhere
+  }
+  if (pool.spawn(task) && runtime_.announce(pool, this)) {
+    count(counters_.wakes);
+  }
+}
+
+void Worker::spawn_at_place(MxTask* task) noexcept {
+  const Target target{task->annotations().target};
+  MXKV_DCHECK(target != Target{id_}, "this worker is no place to go to");
+  if (!runtime_.places().exists(target)) [[unlikely]] {
+    count(counters_.misplaced);
+    spawn_by(route_here(*task), task);
     return;
   }
   if (target.kind() == target_kind::worker) {
-    spawn_to(runtime_.worker(WorkerId{target.id()}).pools_.pinned(), task);
+    spawn_to(runtime_.worker(WorkerId{target.id()}).leases_.owned().pinned(), task);
     return;
   }
   if (is_bound(*task)) {
-    spawn_bound(task);
+    spawn_by(task_route::to_pool, task);
     return;
   }
   if (target.kind() == target_kind::pool) {
-    TaskPool& pool = runtime_.pool(PoolId{target.id()});
-    if (leases(pool.id())) {
-      pool.spawn_locally(task);
-    } else {
-      spawn_to(pool, task);
-    }
+    spawn_to(runtime_.pool(PoolId{target.id()}), task);
     return;
   }
   const WorkerId worker = runtime_.choose(target, id_, random_());
   if (worker == id_) {
-    spawn_here(task);
+    spawn_by(route_here(*task), task);
   } else {
-    spawn_to(runtime_.worker(worker).pools_.pinned(), task);
+    spawn_to(runtime_.worker(worker).leases_.owned().pinned(), task);
   }
+}
+
+bool Worker::offer_deferred(MxTask* task) noexcept {
+  locality_.add_deferred(task);
+  return rouse() || rouse_first_of(neighbours_.wake_deferred);
 }
 
 WorkerId Runtime::choose(Target target, std::optional<WorkerId> self, std::uint64_t random) noexcept {
   const std::span<const WorkerId> candidates = places_.workers(target);
-  // Who is there already keeps the task: its lines, and the task's own, are near.
+  // A worker of the place keeps the task: its lines, and the task's own, are near.
   if (self && std::binary_search(candidates.begin(), candidates.end(), *self)) {
     return *self;
   }

@@ -11,7 +11,7 @@ namespace mxkv::runtime {
 namespace {
 
 /// Periods without moves after some, until the averages show what these brought.
-constexpr std::uint32_t kSettle = 8;
+constexpr std::uint32_t kQuiet = 8;
 /// Periods that a pool stays where it came to.
 constexpr std::uint32_t kRest = 16;
 /// Periods over which objects are sampled for one decision: a fill tells of one object only.
@@ -83,7 +83,7 @@ void Rebalancer::rebalance(Worker& worker, std::uint64_t now_ns) {
       sampled_ns_ += elapsed_ns;
       ++sampled_periods_;
     }
-    if (counted && settle_ == 0) {
+    if (counted && quiet_periods_ == 0) {
       const std::vector<PoolMove> pool_moves = choose_pool_moves({}, workers_, pools_);
       move_pools(worker, pool_moves);
       // Objects are looked at when no pool helps: what a pool's move brings is to be seen first.
@@ -92,7 +92,7 @@ void Rebalancer::rebalance(Worker& worker, std::uint64_t now_ns) {
         forget_objects();
       }
     } else {
-      settle_ -= std::min(settle_, 1U);
+      quiet_periods_ -= std::min(quiet_periods_, 1U);
     }
     if (sampled_periods_ > 2 * kSampled) {
       forget_objects();  // pools moved all the while
@@ -106,12 +106,12 @@ void Rebalancer::measure(std::uint64_t elapsed_ns) {
     elapsed_ns = 0;  // since when is not known yet
   }
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    const Worker& worker = runtime_.worker(WorkerId{static_cast<WorkerId::rep>(i)});
+    Worker& worker = runtime_.worker(WorkerId{static_cast<WorkerId::rep>(i)});
     const std::uint64_t tasks = worker.counters().tasks.load(std::memory_order_relaxed);
     const std::uint64_t of_pools = worker.counters().pool_tasks.load(std::memory_order_relaxed);
     const std::uint64_t fixed = grown(workers_fixed_[i], tasks > of_pools ? tasks - of_pools : 0);
     workers_[i].fixed = averaged(workers_[i].fixed, a_second(fixed, elapsed_ns));
-    workers_[i].room = worker.room_for_pools();
+    workers_[i].room = worker.pool_leases().owned().room();
   }
   for (std::size_t i = 0; i < pools_.size(); ++i) {
     const TaskPool& pool = runtime_.pool(PoolId{static_cast<PoolId::rep>(i)});
@@ -125,7 +125,7 @@ void Rebalancer::measure(std::uint64_t elapsed_ns) {
 
 void Rebalancer::move_pools(Worker& worker, const std::vector<PoolMove>& moves) {
   for (const PoolMove& move : moves) {
-    settle_ = kSettle;
+    quiet_periods_ = kQuiet;
     pools_rest_[move.pool.index()] = kRest;
     send_pool(worker, runtime_.pool(move.pool), move.from, move.to);
   }
@@ -139,7 +139,7 @@ void Rebalancer::move_objects(const std::vector<ObjectMove>& moves) noexcept {
       wanted.move.store((std::uint32_t{moves[i].from.value()} << 16U) | moves[i].to.value(),
                         std::memory_order_release);  // pairs with claim()
       wanted.object.store(moves[i].object, std::memory_order_release);
-      settle_ = kSettle;
+      quiet_periods_ = kQuiet;
     }
   }
 }

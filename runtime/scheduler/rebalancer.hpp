@@ -31,7 +31,7 @@ class Rebalancer {
   explicit Rebalancer(Runtime& runtime);
 
   /// Looks at the clock, and at the loads if a period is over. Any worker, outside of tasks.
-  void look(Worker& worker, std::uint64_t now_ns) {
+  void tick(Worker& worker, std::uint64_t now_ns) {
     if (now_ns >= due_ns_.load(std::memory_order_relaxed)) [[unlikely]] {
       rebalance(worker, now_ns);
     }
@@ -70,7 +70,7 @@ class Rebalancer {
   std::uint64_t last_ns_ = 0;
   std::uint32_t sampled_periods_ = 0;         ///< since samples of objects were forgotten
   std::uint64_t sampled_ns_ = 0;              ///< the same in time
-  std::uint32_t settle_ = 0;                  ///< periods without moves that are left
+  std::uint32_t quiet_periods_ = 0;           ///< periods without moves that are left
   std::vector<WorkerLoad> workers_;           ///< averages
   std::vector<PoolLoad> pools_;               ///< averages
   std::vector<std::uint64_t> workers_fixed_;  ///< counters at the last look

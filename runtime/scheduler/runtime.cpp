@@ -112,12 +112,9 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
     Worker& worker = workers_.emplace_back(*this, id, options_.workers[i].node,
                                            std::span<TaskPool>{&pools_[first], end - first});
     worker.set_poller(event_pollers_.emplace_back());
-    const auto near = [&](auto order) {
-      return within(options_.stealing, order(*options_.topology, options_.workers, id), options_.workers, id);
-    };
-    worker.set_locality_order(
-        locality_order(*options_.topology, options_.workers, id, options_.order, options_.stealing));
-    worker.set_neighbours({.victims = near(steal_order), .thieves = near(wake_order)});
+  }
+  for (Worker& worker : workers_) {
+    connect(worker);
   }
   // Without a look at parked(): the owner may be between its last collect() and its parking, nobody else
   // tells it again, and one wake too many for each 256 KiB of foreign frees is cheap.
@@ -126,6 +123,31 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
       this};
   item_space_.set_bin_wake(wake);
   node_space_.set_bin_wake(wake);
+}
+
+void Runtime::connect(Worker& worker) {
+  const WorkerId id = worker.id();
+  const auto near = [&](auto order) {
+    return within(options_.stealing, order(*options_.topology, options_.workers, id), options_.workers, id);
+  };
+  LocalityOrder order =
+      locality_order(*options_.topology, options_.workers, id, options_.order, options_.stealing);
+  LocalityPeers peers;
+  peers.own_group = &deferred_queue(order.group);
+  for (const WorkerId mate : order.group_mates) {
+    peers.group_mates.push_back(&this->worker(mate).locality_queues().immediate());
+  }
+  for (const std::size_t group : order.far_groups) {
+    peers.far_groups.push_back(&deferred_queue(group));
+  }
+  for (const WorkerId mate : order.node_mates) {
+    peers.node_mates.push_back(&this->worker(mate).locality_queues().immediate());
+  }
+  worker.connect({.victims = near(steal_order),
+                  .thieves = near(wake_order),
+                  .wake_immediate = std::move(order.wake_immediate),
+                  .wake_deferred = std::move(order.wake_deferred)},
+                 std::move(peers));
 }
 
 Runtime::~Runtime() {

@@ -130,6 +130,9 @@ class Runtime {
   void drain_stopped() noexcept;
 
  private:
+  /// Tells a worker of the others. Start-up only, when all exist.
+  void connect(Worker& worker);
+
   RuntimeOptions options_;
   const Clock& clock_;
   Alarm* alarm_ = nullptr;

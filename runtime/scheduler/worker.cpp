@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "runtime/base/paths.hpp"
+#include "runtime/scheduler/moves.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::runtime {
@@ -12,10 +12,38 @@ namespace {
 
 thread_local Worker* current_worker = nullptr;  // the context that `tasking::` functions spawn into
 
-/// Tasks between two looks at the pools, and at the global epoch, inside a batch.
-constexpr std::uint64_t kLookEvery = 64;
-/// How long a worker that has nothing else sleeps until its next round when tasks wait for that.
-constexpr std::uint64_t kLaterAfterNs = 200'000;
+/// Makes a worker the calling thread's current one, for as long as it lives.
+class CurrentWorker {
+ public:
+  explicit CurrentWorker(Worker* worker) noexcept : before_(std::exchange(current_worker, worker)) {}
+  CurrentWorker(const CurrentWorker&) = delete;
+  CurrentWorker& operator=(const CurrentWorker&) = delete;
+  ~CurrentWorker() { current_worker = before_; }
+
+ private:
+  Worker* before_;
+};
+
+/// Tasks between two refills from pools, and looks at the global epoch, inside a batch.
+constexpr std::uint64_t kTasksBetweenRefills = 64;
+
+/// Frees what its worker retired. Free and without a place, so it runs where it was spawned.
+class ReclaimTask final : public MxTask {
+ public:
+  static constexpr const char* kName = "reclaim";
+
+  ReclaimTask(const TaskClass* task_class, Reclaimer::run kind) noexcept : MxTask(task_class), kind_(kind) {
+    annotate(kind == Reclaimer::run::urgent ? priority::high : priority::low);
+  }
+  runtime::step execute(Worker& worker) {
+    worker.reclaimer().begin(kind_, worker.runtime().reclaim_functions(), worker);
+    return runtime::step::done;
+  }
+  void discard(Worker& worker) noexcept { worker.reclaimer().withdraw(kind_); }
+
+ private:
+  Reclaimer::run kind_;
+};
 
 }  // namespace
 
@@ -33,23 +61,21 @@ Worker* Worker::current() noexcept {
 Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPool> pools)
     : runtime_(runtime),
       epochs_(runtime.epochs()),
-      tasks_(runtime.task_memory().processor_heap(node)),
-      buffer_(PrefetchOptions{}),
       id_(id),
       node_(node),
-      pools_(pools),
-      leased_(runtime.pool_count(), 0),
+      tasks_(runtime.task_memory().processor_heap(node)),
+      window_(runtime.options().buffered_tasks),
+      locality_(runtime.options().order, counters_.refills),
+      leases_(pools, runtime.pool_count()),
       heat_(runtime.rebalancer().heat(id)),
       batch_tasks_(runtime.options().batch_tasks),
-      buffered_at_most_(buffered_at_most(runtime.options())),
-      filled_by_pools_(buffered_at_most_ - std::min(kPoolQuantum, buffered_at_most_ / 4)),
-      free_at_most_(filled_by_pools_ - std::min(kPoolQuantum, buffered_at_most_ / 4)),
       usual_way_(runtime.options().usual_way),
       epoch_mode_(runtime.options().epoch.mode),
       account_(runtime.budget().account(id)),
       items_(runtime.item_space(), account_, id, node),
       nodes_(runtime.node_space(), account_, id, node),
-      retired_(*this),
+      retire_blocks_(tasks_),
+      reclaimer_(epochs_, id, runtime.options().epoch, retire_blocks_, account_, counters_),
       random_(0x6D786B76U + id.value()),
       parking_(runtime.parked_flags()) {
   set_prefetch(runtime.options().workers[id.index()].prefetch.value_or(runtime.options().prefetch));
@@ -57,64 +83,247 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
 
 Worker::~Worker() = default;
 
-void* Worker::allocate_retire_block() {
-  return allocate_block(task_block::bytes_384);
+void Worker::connect(Neighbours neighbours, LocalityPeers peers) noexcept {
+  neighbours_ = std::move(neighbours);
+  locality_.connect(std::move(peers));
 }
 
-void Worker::release_retire_block(void* block) noexcept {
-  tasks_.release(block, task_block::bytes_384);
-}
+// --- Executing ---
 
-bool Worker::is_bound(const MxTask& task) const noexcept {
-  const primitive how = task.object().synchronization();
-  return how == primitive::serialized_by_scheduling ||
-         (how == primitive::optimistic_scheduling && task.annotations().access == access::write);
-}
-
-// The scheduler side of [Mx fig. 5]: placement first, then the object's pool, else here.
-void Worker::spawn_unusual(MxTask* task) noexcept {
-  const std::uint16_t target = task->annotations().target;
-  if (target != Annotations::kAnyWorker && target != id_.value()) [[unlikely]] {
-    spawn_placed(task, Target{target});
-  } else {
-    spawn_here(task);
+void Worker::apply_step(MxTask* task, runtime::step wanted) noexcept {
+  switch (wanted) {
+    case step::done:
+      finish(*task);
+      return;
+    case step::again:
+    case step::now:
+      if (task->annotations().target == Annotations::kAnyWorker && !is_bound(*task)) {
+        window_.keep_place(task);
+      } else {
+        spawn(task);
+      }
+      return;
+    case step::retry:
+      put_back(task);
+      return;
+    case step::later:
+      window_.add_later(task);
+      return;
+    case step::parked:
+      return;
   }
+  MXKV_ASSERT(false, "a task returns one of the steps");
 }
 
-void Worker::spawn_here(MxTask* task) noexcept {
-  if (is_bound(*task)) {
-    spawn_bound(task);
-  } else if (task->annotations().locality != locality::here) [[unlikely]] {
-    spawn_by_locality(task);
-  } else if (task->annotations().priority == priority::low) {
-    low_priority_.push_back(task);
-  } else if (task->annotations().priority == priority::high && buffer_.size() < free_at_most_) {
-    buffer_.push(task);  // does not wait for the window
-  } else {
-    if (task->annotations().priority == priority::high) {
-      MXKV_PATH(buffer_full_for_high);
+// Behind other work, whatever its priority: many tasks of high priority that wait, put back into the buffer,
+// would leave no room there for those that they wait for.
+void Worker::put_back(MxTask* task) noexcept {
+  count(counters_.retries);
+  if (const std::uint32_t retries = retry_watch_.note(*task, now_ns_); retries != 0) [[unlikely]] {
+    count(counters_.stuck, retries == RetryWatch::kMany ? 1 : 0);
+    const bool long_enough = now_ns_ - retry_watch_.since_ns(*task) >= RetryWatch::kPatienceNs;
+    if (Alarm* const alarm = runtime_.alarm(); alarm != nullptr && long_enough) {
+      report_stuck(*alarm, id_, *task, retries);
     }
-    ready_.push_back(task);
   }
+  const task_route route = route_of(*task, id_);
+  const bool urgent = route == task_route::to_urgent && task->annotations().target == Annotations::kAnyWorker;
+  spawn_by(urgent ? task_route::to_ready : route, task);
 }
 
-void Worker::spawn_bound(MxTask* task) noexcept {
-  TaskPool& pool = runtime_.pool(task->object().pool_hint());
-  if (leases(pool.id())) {
-    pool.spawn_locally(task);
+void Worker::execute(const BufferedTask& next) noexcept {
+  MxTask* const task = next.task;
+  if (next.pool == 0) {
+    apply_step(task, task->task_class().run(*task, *this));
+    return;
+  }
+  TaskPool& pool = leases_.tagged(next.pool);
+  MXKV_ASSERT(leases_.holds(pool.id()), "a pool's tasks run under its lease");
+  // The pool in the tagged pointer was a hint; the object's header decides.
+  if (is_bound(*task) && !task->object().object()->lives_in(pool.id())) [[unlikely]] {
+    const Annotations& notes = task->annotations();
+    task->annotate_lines(TaggedPointer{task->object().object(), task->object().marks()}, notes.first_line,
+                         notes.line_count);
+    count(counters_.forwarded);
+    spawn(task);
   } else {
-    spawn_to(pool, task);
+    apply_step(task, task->task_class().run(*task, *this));
+  }
+  pool.left_buffer();
+}
+
+void Worker::run_until(std::uint64_t executed) noexcept {
+  PrefetchBuffer& buffer = window_.buffer();
+  while (executed_ < executed && !buffer.empty()) {
+    const auto run_stretch = buffer.front().task->task_class().run_stretch;
+    std::uint64_t ran = 0;
+    if (run_stretch != nullptr && usual_way_) {
+      ran = run_stretch(*this, executed - executed_);
+    }
+    if (ran == 0) {
+      execute(buffer.pop());
+      ran = 1;
+    }
+    executed_ += ran;
+    if (window_.any_waits()) {
+      refill();
+    }
   }
 }
 
-void Worker::spawn_to(TaskPool& pool, MxTask* task) noexcept {
-  if (retry_watch_.any()) [[unlikely]] {
-    retry_watch_.forget(*task);  // from the push on it may run, and end, elsewhere
+// Each task in an epoch of its own; what is not a task, such as a poller's turn, is in an epoch, too.
+void Worker::run_in_epochs(std::uint64_t executed) noexcept {
+  while (executed_ < executed && !window_.buffer().empty()) {
+    epochs_.enter(id_);
+    run_until(executed_ + 1);
+    epochs_.leave(id_);
   }
-  if (pool.spawn(task) && runtime_.announce(pool, this)) {
+  epochs_.enter(id_);
+}
+
+bool Worker::run_batch() {
+  const std::uint64_t start = executed_;
+  PrefetchBuffer& buffer = window_.buffer();
+  while (executed_ - start < batch_tasks_) {
+    epochs_.enter(id_);
+    refill_from_pools();
+    refill();
+    locality_.refill(window_);
+    if (buffer.empty() && !steal()) {
+      break;
+    }
+    load_.store(buffer.size(), std::memory_order_relaxed);
+    const auto run = [this, until = std::min(executed_ + kTasksBetweenRefills, start + batch_tasks_)] {
+      const std::uint64_t before = executed_;
+      if (epoch_mode_ == epoch_mode::task) [[unlikely]] {
+        run_in_epochs(until);
+      } else {
+        run_until(until);
+      }
+      return executed_ - before;
+    };
+    if (prefetching_.tunes()) [[unlikely]] {
+      prefetching_.observe(buffer, runtime_.clock(), run);
+    } else {
+      run();
+    }
+  }
+  if (leases_.stolen_ran()) {
+    return_stolen();  // sockets may take a while
+  }
+  load_.store(buffer.size(), std::memory_order_relaxed);
+  count(counters_.tasks, executed_ - start);
+  counters_.ended.store(ended_, std::memory_order_relaxed);
+  return executed_ != start;
+}
+
+bool Worker::step() {
+  const CurrentWorker current{this};
+  epochs_.enter(id_);
+  now_ns_ = runtime_.clock().monotonic_ns();
+  now_us_ = runtime_.clock().steady_us(now_ns_);
+  window_.begin_round([this](MxTask* task) { spawn(task); });
+  bool busy = poller_->poll(*this);
+  busy = run_batch() || busy;
+  busy = poller_->end_turn(*this) || busy;
+  busy = maintain() || busy;
+  count(counters_.rounds);
+  return busy;
+}
+
+// --- Memory ---
+
+// Returns whether there is a task to run now.
+bool Worker::maintain() {
+  runtime_.rebalancer().tick(*this, now_ns_);
+  items_.collect();
+  nodes_.collect();
+  if (!reclaimer_.tick(now_ns_)) {
+    return false;
+  }
+  const Reclaimer::run kind = reclaimer_.due();
+  // A usual run that finds no room now comes in a later round: a list that is never empty costs every task a
+  // look.
+  const bool crowded = window_.any_ready() || window_.buffer().room() == 0 || locality_.own_wait();
+  if (reclaimer_.announced(kind) || (kind == Reclaimer::run::usual && crowded)) {
+    return false;
+  }
+  reclaimer_.announce(kind);
+  spawn(create<ReclaimTask>(kind));
+  return true;
+}
+
+void Worker::reclaim_now() {
+  reclaimer_.run_now(runtime_.reclaim_functions(), *this);
+  items_.collect();
+  nodes_.collect();
+}
+
+void Worker::reclaim_all_stopped() {
+  const CurrentWorker current{this};
+  reclaimer_.drain_stopped(runtime_.reclaim_functions(), *this);
+}
+
+// --- Pools ---
+
+// What enters the buffer from the worker's own pools, and the free tasks' quantum beside them.
+void Worker::refill_from_pools() noexcept {
+  if (leases_.stolen_ran()) {
+    return_stolen();
+  }
+  const PrefetchBuffer& buffer = window_.buffer();
+  const std::uint32_t before = buffer.size();
+  const PoolLeases::Look seen = leases_.look(
+      !neighbours_.thieves.empty(), [&buffer] { return buffer.room() != 0; },
+      [this](std::size_t slot, TaskPool& pool) { fill_from(pool, slot + 1); });
+  if (seen.left_one && rouse_thief()) {
     count(counters_.wakes);
   }
+  window_.admit_quantum(buffer.size() > before, [this] { return leases_.tasks_in_buffer(); });
 }
+
+std::uint32_t Worker::fill_from(TaskPool& pool, std::size_t tag) noexcept {
+  const std::uint32_t most = window_.share_of_a_pool();
+  std::uint32_t taken = 0;
+  if (heat_ != nullptr && window_.pools_may_enter()) [[unlikely]] {
+    taken = fill_sampled(*this, window_, *heat_, pool, tag);
+  }
+  taken += window_.fill_from(pool, tag, most - taken);
+  if (taken != 0) {
+    pool.count_taken(taken);
+    count(counters_.pool_tasks, taken);
+  }
+  return taken;
+}
+
+// A worker that has nothing to run takes the lease of one ready pool of the nearest worker that has one, as
+// many tasks as its window holds, and gives the lease back when the last of them ran.
+bool Worker::steal() noexcept {
+  leases_.next_theft();  // thieves, and one thief at its next visit, begin with another pool
+  const auto fill = [this](TaskPool& pool) {
+    const std::uint32_t taken = fill_from(pool, PoolLeases::kStolenTag);
+    if (taken == 0) {
+      return_stolen();  // its only task is still being linked, or there was none
+      return false;
+    }
+    count(counters_.pools_stolen);
+    count(counters_.tasks_stolen, taken);
+    return true;
+  };
+  return std::ranges::any_of(neighbours_.victims, [this, &fill](WorkerId victim) {
+    return leases_.steal_from(runtime_.worker(victim).leases_.owned(), fill);
+  });
+}
+
+void Worker::return_stolen() noexcept {
+  const PoolLeases::Returned returned = leases_.return_stolen();
+  // Tasks that came while it was leased were announced to nobody.
+  if (returned.ready) {
+    runtime_.worker(returned.pool->owner()).rouse();
+  }
+}
+
+// --- Idling ---
 
 void Worker::wake() noexcept {
   if (poller_ != nullptr) {
@@ -130,228 +339,88 @@ bool Worker::rouse() noexcept {
   return true;
 }
 
-void Worker::settle(MxTask* task, runtime::step wanted) noexcept {
-  switch (wanted) {
-    case step::done:
-      finish(*task);
-      return;
-    case step::again:
-    case step::now:
-      if (task->annotations().target == Annotations::kAnyWorker && !is_bound(*task)) {
-        buffer_.push(task);  // it keeps the place that it just left
-      } else {
-        spawn(task);
-      }
-      return;
-    case step::retry:
-      put_back(task);
-      return;
-    case step::later:
-      later_.push_back(task);
-      return;
-    case step::parked:
-      return;
-  }
+bool Worker::rouse_first_of(const std::vector<WorkerId>& others) noexcept {
+  return !others.empty() && runtime_.parked_workers() != 0 &&
+         std::ranges::any_of(others, [this](WorkerId other) { return runtime_.worker(other).rouse(); });
 }
 
-void Worker::execute_bound(MxTask* task, TaskPool& pool) noexcept {
-  if (is_bound(*task)) {
-    // The pool in the tagged pointer was a hint; the object's header decides.
-    if (!task->object().object()->lives_in(pool.id())) [[unlikely]] {
-      const Annotations& notes = task->annotations();
-      task->annotate_lines(TaggedPointer{task->object().object(), task->object().marks()}, notes.first_line,
-                           notes.line_count);
-      count(counters_.forwarded);
-      spawn(task);
-      return;
-    }
-  }
-  settle(task, task->task_class().run(*task, *this));
-}
-
-void Worker::run_until(std::uint64_t executed) noexcept {
-  while (executed_ < executed && !buffer_.empty()) {
-    const auto run_stretch = buffer_.front().task->task_class().run_stretch;
-    if (run_stretch != nullptr && usual_way_) {
-      const std::uint64_t ran = run_stretch(*this, executed - executed_);
-      executed_ += ran;
-      if (ran > 0) {
-        refill_if_waiting();
-        continue;
-      }
-    }
-    const auto [task, pool] = buffer_.pop();
-    ++executed_;
-    if (pool == 0) {
-      settle(task, task->task_class().run(*task, *this));
-    } else {
-      TaskPool& source = tagged_pool(pool);
-      execute_bound(task, source);
-      source.left_buffer();
-    }
-    refill_if_waiting();
-  }
-}
-
-void Worker::refill_if_waiting() noexcept {
-  if (!ready_.empty() || !low_priority_.empty()) {
-    refill();
-  }
-}
-
-void Worker::refill() noexcept {
-  while (buffer_.room() > 0) {
-    MxTask* task = ready_.pop_front();
-    if (task == nullptr) {
-      if (low_priority_.empty() || own_locality_waits()) {
-        return;
-      }
-      task = low_priority_.pop_front();
-    }
-    buffer_.push(task);
-  }
-}
-
-bool Worker::run_batch() {
-  const std::uint64_t start = executed_;
-  while (executed_ - start < batch_tasks_) {
-    epochs_.enter(id_);
-    refill_from_pools();
-    refill();
-    refill_by_locality();
-    if (buffer_.empty() && !steal()) {
-      break;
-    }
-    load_.store(buffer_.size(), std::memory_order_relaxed);
-    const std::uint64_t most = std::min(executed_ + kLookEvery, start + batch_tasks_);
-    if (tuner_ != nullptr) [[unlikely]] {
-      run_tuned(most);
-    } else {
-      run_look(most);
-    }
-  }
-  if (stolen_ != nullptr && stolen_->in_buffer() == 0) {
-    return_stolen();  // sockets may take a while
-  }
-  load_.store(buffer_.size(), std::memory_order_relaxed);
-  count(counters_.tasks, executed_ - start);
-  counters_.ended.store(ended_, std::memory_order_relaxed);
-  return executed_ != start;
-}
-
-bool Worker::step() {
-  Worker* const before = std::exchange(current_worker, this);
-  epochs_.enter(id_);
-  now_ns_ = runtime_.clock().monotonic_ns();
-  now_us_ = runtime_.clock().steady_us(now_ns_);
-  while (MxTask* const task = later_.pop_front()) {
-    spawn(task);  // what says so once more waits for the round after this one
-  }
-  bool busy = poller_->poll(*this);
-  busy = run_batch() || busy;
-  busy = poller_->end_turn(*this) || busy;
-  busy = maintain() || busy;
-  count(counters_.rounds);
-  current_worker = before;
-  return busy;
-}
-
-void Worker::reclaim_all_stopped() {
-  Worker* const before = std::exchange(current_worker, this);
-  while (!retired_.empty()) {
-    retired_.reclaim(EpochManager::kInfinity, ~std::size_t{0}, runtime_.reclaim_functions(), *this);
-  }
-  current_worker = before;
-}
-
-bool Worker::pools_ready() const noexcept {
-  for (std::size_t slot = 0; slot < pools_.used(); ++slot) {
-    const TaskPool* pool = pools_.at(slot);
-    // What a thief leases is not ours to wait for: it tells us if tasks are left.
-    if (pool != nullptr && (leases(pool->id()) || pool->state() == pool_state::ready)) {
-      return true;
-    }
-  }
-  return false;
+bool Worker::anything_to_run() noexcept {
+  return leases_.any_to_run() ||
+         std::ranges::any_of(neighbours_.victims,
+                             [this](WorkerId victim) {
+                               return PoolLeases::has_ready(runtime_.worker(victim).leases_.owned());
+                             }) ||
+         locality_.any_wait();
 }
 
 bool Worker::prepare_to_park() noexcept {
-  if (!buffer_.empty() || !ready_.empty() || !low_priority_.empty() || stolen_ != nullptr) {
+  if (!window_.idle() || leases_.stolen() != nullptr) {
     return false;
   }
   epochs_.leave(id_);
   items_.flush_foreign();
   nodes_.flush_foreign();
   account_.flush();
-  return parking_.try_park(
-      [this] { return pools_ready() || victims_ready() || locality_waiting() || runtime_.stopping(); });
+  return parking_.try_park([this] { return anything_to_run() || runtime_.stopping(); });
 }
 
 void Worker::run() {
-  const std::uint32_t spin_rounds = runtime_.options().spin_rounds;
-  std::uint32_t idle_rounds = 0;
+  Idling idling{runtime_.options().spin_rounds};
+  const std::uint64_t interval_ns = std::uint64_t{runtime_.options().epoch.interval_ms} * 1'000'000;
   while (!runtime_.stopping()) {
     const std::uint64_t ended_before = ended_;
     const std::uint64_t retries_before = counters_.retries.load(std::memory_order_relaxed);
-    const bool busy = step();
-    if (ended_ == ended_before && counters_.retries.load(std::memory_order_relaxed) != retries_before) {
-      std::this_thread::yield();  // what they wait for may be with a worker that was preempted
+    RoundOutcome round{.busy = step()};
+    round.any_ended = ended_ != ended_before;
+    round.any_retried = counters_.retries.load(std::memory_order_relaxed) != retries_before;
+    round.any_later = window_.any_later();
+    if (Idling::yields(round)) {
+      std::this_thread::yield();
     }
-    // Where nothing ends and tasks wait for later, there is time to sleep a little.
-    if (busy && (later_.empty() || ended_ != ended_before)) {
-      idle_rounds = 0;
-      continue;
-    }
-    if (++idle_rounds < spin_rounds) {
-      cpu_relax();
-      continue;
-    }
-    idle_rounds = 0;
-    if (prepare_to_park()) {
-      count(counters_.parks);
-      const std::uint64_t interval_ns = std::uint64_t{runtime_.options().epoch.interval_ms} * 1'000'000;
-      poller_->block(*this, !later_.empty()    ? kLaterAfterNs
-                            : retired_.empty() ? Poller::kForever
-                                               : interval_ns);
-      unpark();
+    switch (idling.after(round)) {
+      case Idling::action::go_on:
+        break;
+      case Idling::action::pause:
+        cpu_relax();
+        break;
+      case Idling::action::block:
+        if (prepare_to_park()) {
+          count(counters_.parks);
+          poller_->block(*this, Idling::block_ns(window_.any_later(), !reclaimer_.empty(), interval_ns));
+          unpark();
+        }
+        break;
     }
   }
   epochs_.leave(id_);
 }
 
 std::size_t Worker::discard_tasks() noexcept {
-  Worker* const before = std::exchange(current_worker, this);
+  const CurrentWorker current{this};
   std::size_t discarded = 0;
   const auto discard = [this, &discarded](MxTask* task) {
     task->task_class().discard(*task, *this);
     ++discarded;
   };
-  while (!buffer_.empty()) {
-    const BufferedTask next = buffer_.pop();
+  while (!window_.buffer().empty()) {
+    const BufferedTask next = window_.buffer().pop();
     if (next.pool != 0) {
-      tagged_pool(next.pool).left_buffer();
+      leases_.tagged(next.pool).left_buffer();
     }
     discard(next.task);
   }
-  for (TaskList* list : {&ready_, &low_priority_, &later_}) {
-    while (MxTask* task = list->pop_front()) {
+  while (MxTask* const task = window_.take_waiting()) {
+    discard(task);
+  }
+  while (MxTask* const task = locality_.take_waiting()) {
+    discard(task);
+  }
+  for (std::size_t slot = 0; slot < leases_.owned().used(); ++slot) {
+    TaskPool* const pool = leases_.owned().at(slot);
+    while (MxTask* const task = pool != nullptr ? pool->next_task() : nullptr) {
       discard(task);
     }
   }
-  while (MxTask* task = immediate_.take_oldest()) {
-    discard(task);
-  }
-  DeferredQueue& deferred = runtime_.deferred_queue(locality_order_.group);
-  while (MxTask* task = deferred.take(DeferredQueue::pick::oldest_spawned)) {
-    discard(task);
-  }
-  for (std::size_t slot = 0; slot < pools_.used(); ++slot) {
-    TaskPool* pool = pools_.at(slot);
-    while (MxTask* task = pool != nullptr ? pool->next_task() : nullptr) {
-      discard(task);
-    }
-  }
-  current_worker = before;
   return discarded;
 }
 

@@ -1,6 +1,7 @@
 // What each worker counts, for statistics, the rebalancer and the watchdog.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -26,7 +27,8 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> pool_tasks{0};       ///< tasks that it took out of pools, for the rebalancer
   std::atomic<std::uint64_t> pools_moved{0};      ///< pools that it took over from other workers
   std::atomic<std::uint64_t> objects_moved{0};    ///< objects that it put into other pools
-  std::atomic<std::uint64_t> refills[5]{};  ///< immediate and deferred tasks taken, by rule (locality.cpp)
+  /// Immediate and deferred tasks taken, by rule (locality_queues.hpp).
+  std::array<std::atomic<std::uint64_t>, 5> refills{};
 };
 
 /// Adds to one of them. Its writer only.

@@ -82,7 +82,8 @@ class Traveller final : public MxTask {
       world_->plain_writes.fetch_add(1, std::memory_order_relaxed);
       if (worker.random().below(16) == 0) {  // to wherever another object is
         const std::size_t other = worker.random().below(kObjects);
-        worker.move_object(*object().object(), object().object()->pool(), world_->serialized[other].pool());
+        runtime::move_object(worker, *object().object(), object().object()->pool(),
+                             world_->serialized[other].pool());
       }
     } else {
       world_->optimistic_writes.fetch_add(1, std::memory_order_relaxed);

@@ -208,7 +208,7 @@ TEST(RebalancerTest, AnObjectMovesUnderTheLeaseOfItsPoolAndTasksFollow) {
       wrote.push_back(on.id());
       EXPECT_TRUE(on.leases(data.pool()));
       if (moves) {
-        EXPECT_FALSE(on.move_object(data, data.pool(), there)) << "this task holds its latch";
+        EXPECT_FALSE(move_object(on, data, data.pool(), there)) << "this task holds its latch";
       }
       return step::done;
     });
@@ -220,8 +220,8 @@ TEST(RebalancerTest, AnObjectMovesUnderTheLeaseOfItsPoolAndTasksFollow) {
   world.machine.run_until_idle();
   const PoolId here = object.pool();
   MxTask* mover = lambda_task(world.machine[0], [&object, here, there](MxTask&, Worker& on) {
-    EXPECT_TRUE(on.move_object(object, here, there));
-    EXPECT_FALSE(on.move_object(object, here, there)) << "it is not here any more";
+    EXPECT_TRUE(move_object(on, object, here, there));
+    EXPECT_FALSE(move_object(on, object, here, there)) << "it is not here any more";
     return step::done;
   });
   spawn(false);  // before the move

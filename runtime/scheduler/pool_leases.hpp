@@ -1,0 +1,204 @@
+// The pools that a worker looks after, and the leases that it holds, on its own pools and on a stolen one
+// [MK 5].
+//
+//             take                            steal
+//   none ───────────────> own      none ───────────────> stolen
+//   own ─── give back ──> none     stolen ─ give back ─> none
+//
+// Who holds the lease executes from the pool; who owns it looks at it and is told of it. A pool that may be
+// stolen is leased for a term: what was taken from it runs, then it is given back, and what is left in it is
+// for whoever looks first. One such pool is leased at each look, for fairness; further ones only where the
+// window has room, so that a busy worker leaves the rest to thieves.
+//
+// At most one pool is stolen at a time, and at most one is leaving for another owner: no more of its tasks
+// enter the buffer. The part wakes nobody and moves no task: the worker does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/base/ids.hpp"
+#include "runtime/pool/owned_pools.hpp"
+#include "runtime/pool/prefetch_buffer.hpp"
+#include "runtime/pool/task_pool.hpp"
+
+namespace mxkv::runtime {
+
+/// How a worker stands to one pool.
+enum class lease_state : std::uint8_t {
+  none,    ///< not held
+  own,     ///< held since a look at the worker's own pools
+  stolen,  ///< held since it was another worker's
+};
+
+/// Thread-safety: owner worker only; at owned() see OwnedPools.
+class PoolLeases {
+ public:
+  /// In the prefetch buffer: the tag of the stolen pool's tasks. Those of slot i have the tag i + 1.
+  static constexpr std::size_t kStolenTag = PrefetchBuffer::kMaxPools;
+
+  /// What one look at the worker's pools came to.
+  struct Look {
+    bool leased_one = false;  ///< a pool that may be stolen was leased
+    bool left_one = false;    ///< a pool that may be stolen was left ready, for thieves
+  };
+
+  /// `pool_count`: of all workers.
+  PoolLeases(std::span<TaskPool> pools, std::size_t pool_count)
+      : owned_(pools), states_(pool_count, lease_state::none) {}
+  PoolLeases(const PoolLeases&) = delete;
+  PoolLeases& operator=(const PoolLeases&) = delete;
+  ~PoolLeases() = default;
+
+  [[nodiscard]] OwnedPools& owned() noexcept { return owned_; }
+  [[nodiscard]] const OwnedPools& owned() const noexcept { return owned_; }
+  [[nodiscard]] bool holds(PoolId pool) const noexcept { return state(pool) != lease_state::none; }
+  [[nodiscard]] lease_state state(PoolId pool) const noexcept { return states_[pool.value()]; }
+  [[nodiscard]] const TaskPool* stolen() const noexcept { return stolen_; }
+  [[nodiscard]] const TaskPool* leaving() const noexcept { return leaving_; }
+  /// The pool that a task of the buffer is tagged with.
+  [[nodiscard]] TaskPool& tagged(std::size_t tag) noexcept {
+    MXKV_DCHECK(tag != 0 && (tag != kStolenTag || stolen_ != nullptr), "a tag names a pool that is here");
+    return tag == kStolenTag ? *stolen_ : *owned_.at(tag - 1);
+  }
+
+  /// Calls fill(slot, pool) for each own pool that may enter the buffer now, whose lease it holds or takes,
+  /// and gives back those that are through. `may_be_stolen`: whether thieves look at this worker's pools.
+  /// `has_room()`: whether the window has room.
+  template <class HasRoom, class Fill>
+  Look look(bool may_be_stolen, const HasRoom& has_room, const Fill& fill) noexcept {
+    Look seen;
+    // Begin with another pool each time: when all are busy, the buffer is full before the last one's turn.
+    const std::size_t slots = owned_.used();
+    first_ = first_ + 1 < slots ? first_ + 1 : 0;
+    for (std::size_t turn = 0; turn < slots; ++turn) {
+      const std::size_t shifted = first_ + turn;
+      const std::size_t slot = shifted < slots ? shifted : shifted - slots;
+      TaskPool* const pool = owned_.at(slot);
+      if (pool != nullptr && lease(*pool, slot != 0 && may_be_stolen, has_room, seen)) {
+        fill(slot, *pool);
+        if (pool->idle()) {
+          end(*pool, lease_state::own);
+        }
+      }
+    }
+    return seen;
+  }
+
+  /// Takes the lease of a ready pool of another worker and calls fill(pool), until that says true, and so on
+  /// with the next one; where it says false, it has given the pool back. Returns whether a pool was stolen.
+  template <class Fill>
+  [[nodiscard]] bool steal_from(const OwnedPools& victim, const Fill& fill) noexcept {
+    const std::size_t stealable = victim.used() - 1;  // the pinned pool is never taken
+    for (std::size_t turn = 0; turn < stealable; ++turn) {
+      TaskPool* const pool = victim.at(1 + (first_stolen_ + turn) % stealable);
+      if (pool == nullptr || pool->state() != pool_state::ready || !pool->take()) {
+        continue;
+      }
+      take_stolen(*pool);
+      if (fill(*pool)) {
+        MXKV_DCHECK(stolen_ == pool, "what was filled from is still held");
+        return true;
+      }
+      MXKV_ASSERT(stolen_ == nullptr, "what gave nothing was given back");
+    }
+    return false;
+  }
+  /// Steals from another pool first the next time.
+  void next_theft() noexcept { ++first_stolen_; }
+  /// Gives the stolen pool back. What it returns as `ready` has tasks left that nobody was told of.
+  struct Returned {
+    TaskPool* pool;
+    bool ready;
+  };
+  Returned return_stolen() noexcept {
+    MXKV_ASSERT(stolen_ != nullptr, "a stolen pool is given back once");
+    TaskPool& pool = *std::exchange(stolen_, nullptr);
+    return {&pool, end(pool, lease_state::stolen)};
+  }
+  /// Whether no task of the stolen pool is left in the buffer; false where none is stolen.
+  [[nodiscard]] bool stolen_ran() const noexcept { return stolen_ != nullptr && stolen_->in_buffer() == 0; }
+  /// Whether a pool of another worker could be stolen.
+  [[nodiscard]] static bool has_ready(const OwnedPools& victim) noexcept;
+
+  /// An own pool is to get another owner. True: it is out of the slots, as is its lease, and may travel.
+  /// False: not yet; no more of its tasks enter the buffer. `reserve()` finds a slot where it goes, or says
+  /// that there is none: then it stays, and this is done with it.
+  enum class departure : std::uint8_t { waits, left, stays };
+  template <class Reserve>
+  [[nodiscard]] departure depart(TaskPool& pool, const Reserve& reserve) noexcept {
+    const std::size_t slot = owned_.find(pool);
+    if (slot == 0 || slot == owned_.used()) {
+      return departure::stays;
+    }
+    if (!end_last_term(pool)) {
+      return departure::waits;
+    }
+    if (!reserve()) {
+      return departure::stays;
+    }
+    owned_.remove(slot);
+    return departure::left;
+  }
+
+  /// Whether the worker has to look at its own pools before it may park. What a thief leases does not count:
+  /// it tells the owner if tasks are left.
+  [[nodiscard]] bool any_to_run() const noexcept;
+  /// How many tasks of the pools that it leases are in the buffer.
+  [[nodiscard]] std::uint32_t tasks_in_buffer() const noexcept;
+
+ private:
+  /// Whether an own pool may fill the buffer: its lease is held, from now or before.
+  template <class HasRoom>
+  [[nodiscard]] bool lease(TaskPool& pool, bool shared, const HasRoom& has_room, Look& seen) noexcept {
+    lease_state& leased = states_[pool.id().value()];
+    if ((leased == lease_state::none && pool.state() != pool_state::ready) || &pool == leaving_ ||
+        &pool == stolen_) {
+      return false;
+    }
+    if (leased != lease_state::none) {
+      if (!shared) {
+        return true;
+      }
+      if (pool.in_buffer() != 0) {
+        return false;
+      }
+      end(pool, lease_state::own);  // its term is over
+    }
+    if (pool.state() != pool_state::ready) {
+      return false;
+    }
+    if (shared && seen.leased_one && !has_room()) {
+      seen.left_one = true;
+      return false;
+    }
+    if (!pool.take()) {
+      return false;
+    }
+    leased = lease_state::own;
+    seen.leased_one = seen.leased_one || shared;
+    return true;
+  }
+  /// Gives a lease back that was taken so. Returns whether tasks are left that nobody was told of.
+  bool end(TaskPool& pool, lease_state taken_as) noexcept {
+    lease_state& leased = states_[pool.id().value()];
+    MXKV_ASSERT(leased == taken_as, "a lease is given back by its holder, as it was taken");
+    leased = lease_state::none;
+    return pool.give();
+  }
+  void take_stolen(TaskPool& pool) noexcept;
+  [[nodiscard]] bool end_last_term(TaskPool& pool) noexcept;
+
+  OwnedPools owned_;
+  std::vector<lease_state> states_;  ///< by PoolId
+  TaskPool* stolen_ = nullptr;       ///< leased when it was another worker's
+  TaskPool* leaving_ = nullptr;      ///< to be given away: nothing is executed from it any more
+  std::size_t first_ = 0;            ///< which own pool came first in the last look
+  std::size_t first_stolen_ = 0;     ///< which pool of a victim is looked at first
+};
+
+}  // namespace mxkv::runtime
