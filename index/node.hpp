@@ -161,7 +161,8 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   }
 
   /// Whether a slot holds a head of this rank; any number is a slot.
-  [[nodiscard]] bool holds_rank(bool leaf, unsigned block, unsigned slot, Rank rank) const noexcept {
+  [[nodiscard, gnu::always_inline]] bool holds_rank(bool leaf, unsigned block, unsigned slot,
+                                                    Rank rank) const noexcept {
     return slot < NodeMeta::kMaxSlots &&
            line(leaf, block, 0)[slot].load() == static_cast<std::uint64_t>(rank);
   }
