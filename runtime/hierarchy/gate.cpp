@@ -7,7 +7,7 @@
 namespace mxkv::runtime {
 
 /// All but `closed` under the latch; `closed` is written there.
-struct alignas(kCacheLineBytes) SlotGate::Slot {
+struct alignas(kCacheLineBytes) WriteGate::Slot {
   detail::ShortLatch latch;
   std::atomic<std::uint32_t> closed{0};  ///< operations that hold it
   std::uint32_t admitted = 0;            ///< writes that were woken and have not left
@@ -25,14 +25,14 @@ void spawn_all(TaskList& tasks, Worker& worker) noexcept {
 
 }  // namespace
 
-SlotGate::SlotGate(std::uint32_t slots) : count_(slots), slots_(std::make_unique<Slot[]>(slots)) {}
-SlotGate::~SlotGate() = default;
+WriteGate::WriteGate(std::uint32_t slots) : count_(slots), slots_(std::make_unique<Slot[]>(slots)) {}
+WriteGate::~WriteGate() = default;
 
-bool SlotGate::is_open(std::uint32_t slot) const noexcept {
+bool WriteGate::is_open(std::uint32_t slot) const noexcept {
   return slots_[slot].closed.load(std::memory_order_seq_cst) == 0;  // pairs with close()
 }
 
-bool SlotGate::park(std::uint32_t slot, MxTask& task) noexcept {
+bool WriteGate::park(std::uint32_t slot, MxTask& task) noexcept {
   Slot& at = slots_[slot];
   const std::lock_guard guard{at.latch};
   if (at.closed.load(std::memory_order_relaxed) == 0) {
@@ -43,7 +43,7 @@ bool SlotGate::park(std::uint32_t slot, MxTask& task) noexcept {
   return true;
 }
 
-void SlotGate::leave(std::uint32_t slot, Worker& worker) noexcept {
+void WriteGate::leave(std::uint32_t slot, Worker& worker) noexcept {
   Slot& at = slots_[slot];
   TaskList next;
   {
@@ -56,7 +56,7 @@ void SlotGate::leave(std::uint32_t slot, Worker& worker) noexcept {
   spawn_all(next, worker);
 }
 
-bool SlotGate::close(std::uint32_t slot, MxTask& operation) noexcept {
+bool WriteGate::close(std::uint32_t slot, MxTask& operation) noexcept {
   Slot& at = slots_[slot];
   const std::lock_guard guard{at.latch};
   if (at.admitted > 0 || !at.writes.empty()) {
@@ -70,7 +70,7 @@ bool SlotGate::close(std::uint32_t slot, MxTask& operation) noexcept {
   return true;
 }
 
-void SlotGate::open(std::uint32_t slot, Worker& worker) noexcept {
+void WriteGate::open(std::uint32_t slot, Worker& worker) noexcept {
   Slot& at = slots_[slot];
   TaskList next;
   {
@@ -88,7 +88,7 @@ void SlotGate::open(std::uint32_t slot, Worker& worker) noexcept {
   spawn_all(next, worker);
 }
 
-std::size_t SlotGate::discard_waiting(Worker& worker) noexcept {
+std::size_t WriteGate::discard_waiting(Worker& worker) noexcept {
   std::size_t discarded = 0;
   for (std::uint32_t slot = 0; slot < count_; ++slot) {
     while (MxTask* const task = slots_[slot].writes.pop_front()) {

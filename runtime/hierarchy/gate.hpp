@@ -23,13 +23,13 @@
 namespace mxkv::runtime {
 
 /// Thread-safety: any worker.
-class SlotGate {
+class WriteGate {
  public:
   /// Throws std::bad_alloc.
-  explicit SlotGate(std::uint32_t slots);
-  ~SlotGate();
-  SlotGate(const SlotGate&) = delete;
-  SlotGate& operator=(const SlotGate&) = delete;
+  explicit WriteGate(std::uint32_t slots);
+  ~WriteGate();
+  WriteGate(const WriteGate&) = delete;
+  WriteGate& operator=(const WriteGate&) = delete;
 
   // --- For writes ---
 

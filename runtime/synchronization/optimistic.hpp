@@ -57,7 +57,7 @@ class [[nodiscard]] WriteLatch {
   static WriteLatch upgrade(DataObject& object, std::uint64_t version) noexcept {
     MXKV_DCHECK((version & 1U) == 0, "upgrade from a version that a writer held");
     std::uint64_t expected = version;
-    // Pairs with ~WriteLatch, and is ordered with SlotGate::all_open(); on x86 no more than an acquire costs.
+    // Pairs with ~WriteLatch, and is ordered with WriteGate::all_open(); on x86 no more than an acquire costs.
     if (!object.version().compare_exchange_strong(expected, version | 1U, std::memory_order_seq_cst,
                                                   std::memory_order_relaxed)) {
       return WriteLatch{};

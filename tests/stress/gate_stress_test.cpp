@@ -31,7 +31,7 @@ struct GateWorld {
         done(chains) {}
 
   Toggle toggle;
-  SlotGate gate;
+  WriteGate gate;
   Number numbers[kGateSlots];
   std::latch done;
   std::atomic<std::uint64_t> torn{0};
@@ -93,7 +93,7 @@ class PairReader final : public ToggleTask<PairReader> {
         return step::parked;
       }
     }
-    SlotGate::closed();
+    WriteGate::closed();
     const std::uint64_t first = read(pair_);
     const std::uint64_t second = read(pair_ + kPairs);
     world_->torn.fetch_add(first - second <= 1 ? 0 : 1, std::memory_order_relaxed);

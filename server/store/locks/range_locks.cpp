@@ -11,7 +11,7 @@ bool RangeLock::close_slots() {
       return false;
     }
   }
-  runtime::SlotGate::closed();
+  runtime::WriteGate::closed();
   return true;
 }
 

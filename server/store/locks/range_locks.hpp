@@ -25,13 +25,13 @@ struct RangeLocks {
   }
 
   runtime::Toggle toggle;
-  runtime::SlotGate gate;
+  runtime::WriteGate gate;
   KeyPartition slots;
 };
 
 /// A single write's place at the gate: the slot that it waits for, or was admitted to. Thread-safety: whoever
 /// runs the write.
-class GatePass {
+class WriteGateTicket {
  public:
   [[nodiscard]] bool held() const noexcept { return slot_ != kNone; }
   [[nodiscard]] bool is_for(std::uint32_t slot) const noexcept { return slot == slot_; }

@@ -81,7 +81,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
 
   phase phase_ = phase::searching;
   index::Decision::what decided_ = index::Decision::what::leave;
-  GatePass pass_;
+  WriteGateTicket pass_;
 };
 
 /// The task of a meta command on `key`, to begin().

@@ -56,7 +56,7 @@ class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits
   runtime::step answer(runtime::Worker& worker);
   void write_reply(ReplyQueue& queue);
 
-  GatePass pass_;
+  WriteGateTicket pass_;
   std::uint32_t refused_ = 0;  ///< slot that an operation holds
   bool waiting_ = false;       ///< at the gate
   bool counts_ = false;        ///< goes over its range for the first time

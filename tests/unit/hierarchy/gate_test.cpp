@@ -19,7 +19,7 @@ using testing::Machine;
 struct Field {
   explicit Field(std::uint32_t slots) : gate(slots), values(slots, 0) {}
 
-  SlotGate gate;
+  WriteGate gate;
   std::vector<std::uint64_t> values;  ///< by slot: writes
   bool hold = false;                  ///< operations do not end
   bool linger = false;                ///< writes that were admitted do not leave
@@ -75,7 +75,7 @@ class HeldSlots final : public MxTask {
     }
     if (!held_) {
       held_ = true;
-      SlotGate::closed();
+      WriteGate::closed();
       sum_ = sum();
     }
     if (field_->hold || steps_-- > 0) {
@@ -111,7 +111,7 @@ void start(Worker& worker, Args&&... args) {
   worker.spawn(worker.create<Task>(std::forward<Args>(args)...));
 }
 
-TEST(SlotGate, AWriteWaitsForTheOperationAndTheNextOperationForTheWrite) {
+TEST(WriteGate, AWriteWaitsForTheOperationAndTheNextOperationForTheWrite) {
   Machine machine{1};
   Field field{2};
   field.hold = field.linger = true;
@@ -145,9 +145,9 @@ TEST(SlotGate, AWriteWaitsForTheOperationAndTheNextOperationForTheWrite) {
   EXPECT_TRUE(field.gate.all_open());
 }
 
-TEST(SlotGate, WhoIsNotKeptMayWriteAtOnce) {
+TEST(WriteGate, WhoIsNotKeptMayWriteAtOnce) {
   Machine machine{1};
-  SlotGate gate{1};
+  WriteGate gate{1};
   Field field{1};
   auto* const write = machine[0].create<HeldSlots>(field, SlotInterval{0, 0}, 0U);
   EXPECT_FALSE(gate.park(0, *write));
@@ -161,7 +161,7 @@ TEST(SlotGate, WhoIsNotKeptMayWriteAtOnce) {
 }
 
 // Two operations take turns so that the slot is hardly ever open.
-TEST(SlotGate, OperationsThatShareStarveNoWrite) {
+TEST(WriteGate, OperationsThatShareStarveNoWrite) {
   Machine machine{2};
   Field field{1};
   field.hold = true;
@@ -187,7 +187,7 @@ TEST(SlotGate, OperationsThatShareStarveNoWrite) {
   EXPECT_EQ(field.changed_while_held, 0U);
 }
 
-TEST(SlotGate, WhatIsHeldStaysAsItIsAndAllEnd) {
+TEST(WriteGate, WhatIsHeldStaysAsItIsAndAllEnd) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
     Random random{seed};
@@ -222,7 +222,7 @@ TEST(SlotGate, WhatIsHeldStaysAsItIsAndAllEnd) {
   }
 }
 
-TEST(SlotGate, WhatWaitsIsDroppedInTheEnd) {
+TEST(WriteGate, WhatWaitsIsDroppedInTheEnd) {
   Machine machine{1};
   Field field{1};
   field.hold = true;
