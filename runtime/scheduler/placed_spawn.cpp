@@ -25,11 +25,11 @@ void Worker::spawn_by(task_route route, MxTask* task) noexcept {
       return;
     case task_route::to_immediate:
       locality_.add_immediate(task);
-      count(counters_.wakes, rouse_first_of(neighbours_.wake_immediate) ? 1 : 0);
+      count(counters_.wakes, wake_first_of(neighbours_.wake_immediate) ? 1 : 0);
       return;
     case task_route::to_deferred:
       locality_.add_deferred(task);
-      count(counters_.wakes, rouse_first_of(neighbours_.wake_deferred) ? 1 : 0);
+      count(counters_.wakes, wake_first_of(neighbours_.wake_deferred) ? 1 : 0);
       return;
     case task_route::to_low:
       window_.add_low(task);
@@ -87,7 +87,7 @@ void Worker::spawn_at_place(MxTask* task) noexcept {
 
 bool Worker::offer_deferred(MxTask* task) noexcept {
   locality_.add_deferred(task);
-  return rouse() || rouse_first_of(neighbours_.wake_deferred);
+  return wake_if_parked() || wake_first_of(neighbours_.wake_deferred);
 }
 
 WorkerId Runtime::choose(Target target, std::optional<WorkerId> self, std::uint64_t random) noexcept {

@@ -276,7 +276,7 @@ void Worker::refill_from_pools() noexcept {
   const PoolLeases::Look seen = leases_.look(
       !neighbours_.thieves.empty(), [&buffer] { return buffer.room() != 0; },
       [this](std::size_t slot, TaskPool& pool) { fill_from(pool, slot + 1); });
-  if (seen.left_one && rouse_thief()) {
+  if (seen.left_one && wake_thief()) {
     count(counters_.wakes);
   }
   window_.admit_quantum(buffer.size() > before, [this] { return leases_.tasks_in_buffer(); });
@@ -319,7 +319,7 @@ void Worker::return_stolen() noexcept {
   const PoolLeases::Returned returned = leases_.return_stolen();
   // Tasks that came while it was leased were announced to nobody.
   if (returned.ready) {
-    runtime_.worker(returned.pool->owner()).rouse();
+    runtime_.worker(returned.pool->owner()).wake_if_parked();
   }
 }
 
@@ -331,7 +331,7 @@ void Worker::wake() noexcept {
   }
 }
 
-bool Worker::rouse() noexcept {
+bool Worker::wake_if_parked() noexcept {
   if (!parking_.parked() || !parking_.claim()) {  // pairs with prepare_to_park()
     return false;
   }
@@ -339,9 +339,10 @@ bool Worker::rouse() noexcept {
   return true;
 }
 
-bool Worker::rouse_first_of(const std::vector<WorkerId>& others) noexcept {
+bool Worker::wake_first_of(const std::vector<WorkerId>& others) noexcept {
   return !others.empty() && runtime_.parked_workers() != 0 &&
-         std::ranges::any_of(others, [this](WorkerId other) { return runtime_.worker(other).rouse(); });
+         std::ranges::any_of(others,
+                             [this](WorkerId other) { return runtime_.worker(other).wake_if_parked(); });
 }
 
 bool Worker::anything_to_run() noexcept {

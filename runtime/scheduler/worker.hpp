@@ -195,10 +195,10 @@ class Worker final {
   void wake() noexcept;
   /// Wakes it if it is parked; says whether it was. Of several callers one does. Any thread, after it made a
   /// pool ready.
-  bool rouse() noexcept;
+  bool wake_if_parked() noexcept;
   /// Wakes the nearest parked worker that may steal from this one, if there is one. Any thread, after it made
   /// a pool ready.
-  bool rouse_thief() noexcept { return rouse_first_of(neighbours_.thieves); }
+  bool wake_thief() noexcept { return wake_first_of(neighbours_.thieves); }
   /// Whether it is parked. Any thread.
   [[nodiscard]] bool parked() const noexcept { return parking_.parked(); }
   /// Tasks in its buffer when it last refilled it: a cheap measure of how busy it is. Any thread.
@@ -249,7 +249,7 @@ class Worker final {
   void spawn_by(task_route route, MxTask* task) noexcept;
   void spawn_at_place(MxTask* task) noexcept;
   void spawn_to(TaskPool& pool, MxTask* task) noexcept;
-  [[nodiscard]] bool rouse_first_of(const std::vector<WorkerId>& others) noexcept;
+  [[nodiscard]] bool wake_first_of(const std::vector<WorkerId>& others) noexcept;
 
   void apply_step(MxTask* task, runtime::step wanted) noexcept;
   void put_back(MxTask* task) noexcept;

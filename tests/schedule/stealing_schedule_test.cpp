@@ -22,7 +22,7 @@ struct StealingRun {
   /// As in Worker: a flag, and a poller that keeps a wake-up until the next block.
   struct Sleeper {
     explicit Sleeper(std::atomic<std::uint32_t>& parked_workers) : flag(parked_workers) {}
-    bool rouse() {
+    bool wake_if_parked() {
       if (!flag.parked() || !flag.claim()) {
         return false;
       }
@@ -41,9 +41,9 @@ struct StealingRun {
       bodies.emplace_back([this, &task] {
         const bool ready = pool.spawn(&task);
         Interleaving::point();
-        if (ready && !owner.rouse() && parked_workers.load() != 0) {
+        if (ready && !owner.wake_if_parked() && parked_workers.load() != 0) {
           Interleaving::point();
-          thief.rouse();
+          thief.wake_if_parked();
         }
       });
     }
@@ -77,7 +77,7 @@ struct StealingRun {
     }
     --holders;
     if (pool.give() && &self != &owner) {
-      owner.rouse();
+      owner.wake_if_parked();
     }
   }
   [[nodiscard]] bool sleeps_over_tasks(const Sleeper& sleeper) const {
