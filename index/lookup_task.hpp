@@ -69,9 +69,9 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
                                   scratch);
   }
 
-  [[nodiscard, gnu::always_inline]] bool usual_target(const NodeT& node, NodeMeta meta, Rank rank,
-                                                      unsigned block, const runtime::OptimisticRead& read,
-                                                      runtime::Worker& worker, runtime::step& next) {
+  [[nodiscard, gnu::always_inline]] bool fast_target(const NodeT& node, NodeMeta meta, Rank rank,
+                                                     unsigned block, const runtime::OptimisticRead& read,
+                                                     runtime::Worker& worker, runtime::step& next) {
     const unsigned slot = node.count_below(true, block, rank);
     const bool hit = node.holds_rank(true, block, slot, rank);
     // A byte key that is not there, or shares its head with others, takes a second look.
@@ -87,7 +87,7 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
     } else {
       next = visit_record(value);
     }
-    MXKV_PATH(usual_target);
+    MXKV_PATH(fast_target);
     return true;
   }
 

@@ -91,8 +91,8 @@ struct Search {
 
   /// The child that leads to a head of this rank, below the high fence; false where the head alone does not
   /// tell, or the node is torn.
-  [[gnu::always_inline]] static bool usual_child(const NodeT& node, Rank rank, unsigned block,
-                                                 std::uint64_t& out) noexcept {
+  [[gnu::always_inline]] static bool fast_child(const NodeT& node, Rank rank, unsigned block,
+                                                std::uint64_t& out) noexcept {
     unsigned below = 0;
     if constexpr (kExact) {
       below = node.count_up_to(false, block, rank);

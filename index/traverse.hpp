@@ -9,7 +9,7 @@
 //
 // Derived (CRTP) gives: Key key() const; inspect_target(node, meta, head, block, read, scratch) const, called
 // inside the optimistic read; step resume_target(scratch, worker); and may shadow the constants below. It may
-// give bool usual_target(node, meta, rank, block, read, worker, next), the target's part of run_usual().
+// give bool fast_target(node, meta, rank, block, read, worker, next), the target's part of run_fast().
 #pragma once
 
 #include <algorithm>
@@ -142,16 +142,16 @@ class TraverseTask : public runtime::MxTask {
     return resume_node(scratch, worker);
   }
 
-  /// The usual way: nodes that nobody writes meanwhile and that hold the key by its head. Does what inspect()
+  /// The fast path: nodes that nobody writes meanwhile and that hold the key by its head. Does what inspect()
   /// and resume() would, under the same optimistic reads, with less between them; false: at something
   /// unusual, where guarded execution goes on.
-  [[nodiscard, gnu::always_inline]] bool run_usual(runtime::Worker& worker, runtime::step& next) {
+  [[nodiscard, gnu::always_inline]] bool run_fast(runtime::Worker& worker, runtime::step& next) {
     const runtime::primitive how = object().synchronization();
     const auto at = static_cast<stage>(annotations().stage);
     if (at == stage::item) {
       next = self().resume_item(worker);
-      if constexpr (requires { self().usual_commit(worker, next); }) {
-        return next != runtime::step::now || self().usual_commit(worker, next);
+      if constexpr (requires { self().fast_commit(worker, next); }) {
+        return next != runtime::step::now || self().fast_commit(worker, next);
       }
       return next != runtime::step::now;
     }
@@ -165,8 +165,8 @@ class TraverseTask : public runtime::MxTask {
     if (at == stage::block) {
       return run_block(worker, next);
     }
-    if constexpr (requires { self().usual_commit(worker, next); }) {
-      return self().usual_commit(worker, next);
+    if constexpr (requires { self().fast_commit(worker, next); }) {
+      return self().fast_commit(worker, next);
     }
     return false;
   }
@@ -324,7 +324,7 @@ class TraverseTask : public runtime::MxTask {
       const unsigned above = node.bounds_above(rank);
       const unsigned level = meta.level();
       if (read.locked() || (above & NodeT::kHighAbove) == 0) [[unlikely]] {
-        MXKV_PATH(usual_left);
+        MXKV_PATH(fast_left);
         break;
       }
       const unsigned block = NodeT::block_below(above);
@@ -332,7 +332,7 @@ class TraverseTask : public runtime::MxTask {
         if ((Derived::kWholeTarget && level <= target) || !read.valid()) [[unlikely]] {
           break;
         }
-        MXKV_PATH(usual_header);
+        MXKV_PATH(fast_header);
         see_version(read.version());
         annotate_lines(at, NodeT::first_line_of(block, level == 0), 2);
         set_stage(stage::block);
@@ -340,10 +340,10 @@ class TraverseTask : public runtime::MxTask {
         return true;
       }
       std::uint64_t child = 0;
-      if (level <= target || !SearchT::usual_child(node, rank, block, child) || !read.valid()) [[unlikely]] {
+      if (level <= target || !SearchT::fast_child(node, rank, block, child) || !read.valid()) [[unlikely]] {
         break;
       }
-      MXKV_PATH(usual_near_node);
+      MXKV_PATH(fast_near_node);
       at = runtime::TaggedPointer{child};
       if (level - 1 < near || level - 1 <= target) {
         enter(at);
@@ -369,17 +369,16 @@ class TraverseTask : public runtime::MxTask {
     }
     if (level > self().target_level()) {
       std::uint64_t child = 0;
-      if (!SearchT::usual_child(node, rank, block_of_annotation(false), child) || !read.valid())
-          [[unlikely]] {
+      if (!SearchT::fast_child(node, rank, block_of_annotation(false), child) || !read.valid()) [[unlikely]] {
         return false;
       }
-      MXKV_PATH(usual_block);
+      MXKV_PATH(fast_block);
       enter(runtime::TaggedPointer{child});
       next = hop(level - 1);
       return next == runtime::step::again;
     }
-    if constexpr (requires { self().usual_target(node, meta, rank, 0U, read, worker, next); }) {
-      return self().usual_target(node, meta, rank, block_of_annotation(true), read, worker, next);
+    if constexpr (requires { self().fast_target(node, meta, rank, 0U, read, worker, next); }) {
+      return self().fast_target(node, meta, rank, block_of_annotation(true), read, worker, next);
     }
     return false;
   }

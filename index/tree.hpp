@@ -19,7 +19,7 @@
 namespace mxkv::index {
 
 /// Nodes that hold less than their shape lets them, so that few keys make deep trees: for tests. Asked where
-/// an entry does not take the usual way; by that one a leaf may fill its blocks, which are as few as it
+/// an entry does not take the fast path; by that one a leaf may fill its blocks, which are as few as it
 /// needs.
 struct NodeLimits {
   unsigned leaf = ~0U;   ///< entries, at least 2

@@ -66,9 +66,9 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     return Traits::Record::lines(value);
   }
 
-  [[nodiscard, gnu::always_inline]] bool usual_target(const NodeT& node, NodeMeta meta, Rank rank,
-                                                      unsigned block, const runtime::OptimisticRead& read,
-                                                      runtime::Worker& worker, runtime::step& next) {
+  [[nodiscard, gnu::always_inline]] bool fast_target(const NodeT& node, NodeMeta meta, Rank rank,
+                                                     unsigned block, const runtime::OptimisticRead& read,
+                                                     runtime::Worker& worker, runtime::step& next) {
     if (meta.ties()) [[unlikely]] {
       return false;
     }
@@ -76,17 +76,17 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     const Position at = SearchT::position(block, slot);
     if (!node.holds_rank(true, block, slot, rank)) {
       // A new entry, if it finds room where it belongs.
-      MXKV_PATH(usual_insert);
+      MXKV_PATH(fast_insert);
       return !meta.frozen() && node.fits(meta, at) &&
              Prefix<Traits>::shares(node, meta, this->self().key()) && read.valid() &&
-             commit_usual({at, false, 0, head_of_rank(static_cast<std::uint64_t>(rank))}, worker, next);
+             commit_fast({at, false, 0, head_of_rank(static_cast<std::uint64_t>(rank))}, worker, next);
     }
     const std::uint64_t value = node.value(true, at);
     if (!read.valid()) [[unlikely]] {
       return false;
     }
     if constexpr (Traits::kExact) {
-      return commit_usual({at, true, value, 0}, worker, next);
+      return commit_fast({at, true, value, 0}, worker, next);
     } else {
       next = visit_record(value, at);
       return true;
@@ -94,10 +94,10 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   }
 
   /// After resume_item() found the key: the latch alone is missing.
-  [[nodiscard]] bool usual_commit(runtime::Worker& worker, runtime::step& next)
+  [[nodiscard]] bool fast_commit(runtime::Worker& worker, runtime::step& next)
     requires(!Traits::kExact)
   {
-    return commit_usual({at_, true, visit_.value, 0}, worker, next);
+    return commit_fast({at_, true, visit_.value, 0}, worker, next);
   }
 
   /// Readers never get here: the target is entered as a writer.
@@ -252,13 +252,13 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
 
   /// Does what prepare(), apply() and finish() would, for those decisions that need no more than the latch.
   /// False: nothing was done.
-  [[nodiscard]] bool commit_usual(const Place& place, runtime::Worker& worker, runtime::step& next) {
+  [[nodiscard]] bool commit_fast(const Place& place, runtime::Worker& worker, runtime::step& next) {
     if (this->object().synchronization() != runtime::primitive::optimistic_latch) {
       return false;
     }
     NodeT& leaf = this->here();
     if (!runtime::OptimisticRead{leaf, this->seen_version()}.valid()) [[unlikely]] {
-      MXKV_PATH(usual_conflict);
+      MXKV_PATH(fast_conflict);
       next = this->conflict(worker);
       return true;
     }
@@ -271,16 +271,16 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     const Decision decision = this->self().decide(place.found, place.old, worker);
     switch (decision.action) {
       case Decision::what::leave:
-        MXKV_PATH(usual_leave);
+        MXKV_PATH(fast_leave);
         next = this->self().left(place.found, place.old, worker);
         return true;
       case Decision::what::wait:
-        MXKV_PATH(usual_wait);
+        MXKV_PATH(fast_wait);
         waited_ = true;
         next = runtime::step::parked;  // and goes on from the same version, if that lasts
         return true;
       case Decision::what::refuse:
-        MXKV_PATH(usual_refuse);
+        MXKV_PATH(fast_refuse);
         next = refuse(worker);
         return true;
       case Decision::what::remove:
@@ -291,7 +291,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     }
     runtime::WriteLatch latch = runtime::WriteLatch::upgrade(leaf, this->seen_version());
     if (!latch) [[unlikely]] {
-      MXKV_PATH(usual_conflict);
+      MXKV_PATH(fast_conflict);
       next = this->conflict(worker);
       return true;
     }
@@ -309,7 +309,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       }
     }
     latch.release();
-    MXKV_PATH(usual_commit);
+    MXKV_PATH(fast_commit);
     next = this->self().committed(place.found, place.old, worker);
     return true;
   }

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "protocol/fast_lines.hpp"
 #include "protocol/parser_limits.hpp"
 #include "protocol/request.hpp"
-#include "protocol/usual_lines.hpp"
 
 namespace mxkv::protocol {
 
@@ -46,7 +46,7 @@ class Parser {
                              Request& request) const noexcept {
     Parsed parsed;
     if (line.searched == 0) [[likely]] {
-      parsed.consumed = parse_usual_line(data, size, limits_, request);
+      parsed.consumed = parse_fast_line(data, size, limits_, request);
     }
     if (parsed.consumed == 0) [[unlikely]] {
       return parse_any_line(data, size, line, request);

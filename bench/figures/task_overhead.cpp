@@ -59,7 +59,7 @@ class HopTask final : public runtime::MxTask {
   step conflict(Worker& /*worker*/) { return step::again; }
 
   /// As a look-up in the tree does: levels that are run through, then up to one hop.
-  [[nodiscard, gnu::always_inline]] bool run_usual(Worker& worker, step& next) {
+  [[nodiscard, gnu::always_inline]] bool run_fast(Worker& worker, step& next) {
     runtime::TaggedPointer at = object();
     unsigned level = level_;
     do {

@@ -162,7 +162,7 @@ void drive(IntegerTree& tree, SharedWork& work, std::uint64_t key, runtime::Work
   task->begin(worker);
   for (;;) {
     runtime::step next = runtime::step::again;
-    if (!task->run_usual(worker, next)) {
+    if (!task->run_fast(worker, next)) {
       next = runtime::guarded_execute(*task, worker, [](runtime::PoolId) { return false; });
     }
     if (next == runtime::step::done) {

@@ -17,9 +17,9 @@
 
 // clang-format off
 #define MXKV_ALL_PATHS(X)                                                                                     \
-  /* a task takes the usual way: at a node's header, at its block, at the target, under its latch */          \
-  X(usual_header) X(usual_near_node) X(usual_block) X(usual_target) X(usual_insert) X(usual_commit)           \
-  X(usual_leave) X(usual_wait) X(usual_refuse) X(usual_conflict) X(usual_left)                                \
+  /* a task takes the fast path: at a node's header, at its block, at the target, under its latch */          \
+  X(fast_header) X(fast_near_node) X(fast_block) X(fast_target) X(fast_insert) X(fast_commit)                 \
+  X(fast_leave) X(fast_wait) X(fast_refuse) X(fast_conflict) X(fast_left)                                     \
   /* or guarded execution */                                                                                  \
   X(guarded_read) X(guarded_write) X(guarded_busy) X(guarded_conflict) X(guarded_wait) X(guarded_refuse)      \
   /* how a node takes in an entry */                                                                          \

@@ -47,13 +47,13 @@ template <class T>
 std::uint64_t run_stretch(Worker& worker, std::uint64_t most);
 
 template <class T>
-concept HasUsualWay = requires(T& task, Worker& worker, step& next) {
-  { task.run_usual(worker, next) } -> std::same_as<bool>;
+concept HasFastPath = requires(T& task, Worker& worker, step& next) {
+  { task.run_fast(worker, next) } -> std::same_as<bool>;
 };
 
 template <class T>
 constexpr auto run_stretch_of() noexcept -> std::uint64_t (*)(Worker&, std::uint64_t) {
-  if constexpr (HasUsualWay<T> && !std::derived_from<T, DependentTask>) {
+  if constexpr (HasFastPath<T> && !std::derived_from<T, DependentTask>) {
     return &run_stretch<T>;
   } else {
     return nullptr;
@@ -73,7 +73,7 @@ constexpr auto describe_of() noexcept -> std::size_t (*)(const MxTask&, char*, s
 }  // namespace detail
 
 /// A type may offer `void discard(Worker&)` to let go of what it holds when it will never run, and `bool
-/// run_usual(Worker&, step&)`, which does for the usual case by itself what guarded execution would do, and
+/// run_fast(Worker&, step&)`, the fast path: does by itself what guarded execution would do, and
 /// says no in all others, and `std::size_t describe(char*, std::size_t) const`, see TaskClass.
 template <class T>
 inline constexpr TaskClass kTaskClassOf{

@@ -69,7 +69,7 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
       leases_(pools, runtime.pool_count()),
       heat_(runtime.rebalancer().heat(id)),
       batch_tasks_(runtime.options().batch_tasks),
-      usual_way_(runtime.options().usual_way),
+      fast_path_(runtime.options().fast_path),
       epoch_mode_(runtime.options().epoch.mode),
       account_(runtime.budget().account(id)),
       items_(runtime.item_space(), account_, id, node),
@@ -157,7 +157,7 @@ void Worker::run_until(std::uint64_t executed) noexcept {
   while (executed_ < executed && !buffer.empty()) {
     const auto run_stretch = buffer.front().task->task_class().run_stretch;
     std::uint64_t ran = 0;
-    if (run_stretch != nullptr && usual_way_) {
+    if (run_stretch != nullptr && fast_path_) {
       ran = run_stretch(*this, executed - executed_);
     }
     if (ran == 0) {

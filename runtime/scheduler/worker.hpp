@@ -112,7 +112,7 @@ class Worker final {
     if (keeps_its_place(*task) && task->annotations().waits_its_turn()) [[likely]] {
       window_.add_ready(task);
     } else {
-      spawn_unusual(task);
+      spawn_slow(task);
     }
   }
   /// Puts a deferred task where this worker's own wait, and wakes a worker for it. Says whether it did. Any
@@ -280,7 +280,7 @@ class Worker final {
   Neighbours neighbours_;
   ObjectHeat* heat_;  ///< where executed tasks are sampled; null: nowhere
   std::uint32_t batch_tasks_;
-  bool usual_way_;
+  bool fast_path_;
   epoch_mode epoch_mode_;
   Poller* poller_ = nullptr;
   void* local_state_ = nullptr;
@@ -312,7 +312,7 @@ std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
     const BufferedTask next = buffer.front();
     runtime::step wanted{};
     if (next.pool != 0 || &next.task->task_class() != &kTaskClassOf<T> ||
-        !static_cast<T*>(next.task)->run_usual(worker, wanted)) {
+        !static_cast<T*>(next.task)->run_fast(worker, wanted)) {
       return executed;
     }
     static_cast<void>(buffer.pop());

@@ -58,7 +58,7 @@ struct TaskClass {
   step (*run)(MxTask&, Worker&);      ///< guarded execution
   void (*discard)(MxTask&, Worker&);  ///< drops a task that will never run (shutdown)
   /// Null, or runs tasks of this class, at most so many, one after the other from the head of the worker's
-  /// prefetch buffer, while they take their usual way and stay in the buffer; returns how many.
+  /// prefetch buffer, while they take their fast path and stay in the buffer; returns how many.
   std::uint64_t (*run_stretch)(Worker&, std::uint64_t) = nullptr;
   /// Null, or writes what the task waits at, in at most `size` bytes; returns how many. Right after
   /// step::retry.

@@ -32,7 +32,7 @@ void draw_depth(runtime::Random& random, StoreWorldOptions& world) {
     world.store.tree.limits = {.leaf = 2 + static_cast<unsigned>(random.below(7)),
                                .inner = 4 + static_cast<unsigned>(random.below(5))};
   }
-  world.world.runtime.usual_way = !one_in(random, 3);
+  world.world.runtime.fast_path = !one_in(random, 3);
   if (one_in(random, 2)) {
     // Free tasks fill a window, pools go beyond it, and urgent tasks beyond that: as with usual sizes.
     const auto window = 1 + static_cast<std::uint32_t>(random.below(10));
@@ -132,7 +132,7 @@ std::string describe(const StoreWorldOptions& world) {
   }
   text += ", its inner nodes " + std::string{runtime::primitive_name(world.store.tree.inner_nodes)};
   text += ", buffers of " + std::to_string(world.world.runtime.buffered_tasks);
-  text += world.world.runtime.usual_way ? "" : ", never the usual way";
+  text += world.world.runtime.fast_path ? "" : ", never the fast path";
   text += world.requests.bursts ? ", bursts of " + std::to_string(world.burst_in_flight) : "";
   text += world.requests.pages ? ", pages" : "";
   text += world.requests.runs_expire ? ", runs expire" : "";

@@ -16,7 +16,7 @@ namespace mxkv::protocol {
 
 /// Parses the line at the front of [data, data + size). Returns the bytes consumed and fills `request`, or
 /// returns 0 if the long way has to look (`request` holds nothing then). Thread-safety: any thread.
-[[nodiscard]] std::size_t parse_usual_line(const char* data, std::size_t size, const ParserLimits& limits,
-                                           Request& request) noexcept;
+[[nodiscard]] std::size_t parse_fast_line(const char* data, std::size_t size, const ParserLimits& limits,
+                                          Request& request) noexcept;
 
 }  // namespace mxkv::protocol

@@ -1,5 +1,5 @@
 // The short way is only worth having if nobody can tell which way a line went.
-#include "protocol/usual_lines.hpp"
+#include "protocol/fast_lines.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct OneWay {
 };
 
 std::size_t short_way(OneWay& way) {
-  return parse_usual_line(way.bytes.get(), way.size, kLimits, way.request);
+  return parse_fast_line(way.bytes.get(), way.size, kLimits, way.request);
 }
 
 /// A line that was searched before is never tried the short way.
@@ -53,7 +53,7 @@ bool short_way_takes(const std::string& text) {
 const std::string kLongestKey(kMaxKeyBytes, 'k');
 const std::string kKey90(90, 'k');
 
-TEST(UsualLines, AreTaken) {
+TEST(FastLines, AreTaken) {
   for (const std::string line : {"get abc\r\n",
                                  "get abcd\n",
                                  "gets a\r\n",
@@ -89,7 +89,7 @@ TEST(UsualLines, AreTaken) {
   }
 }
 
-TEST(UsualLines, WhatIsUnusualOrWrongIsLeftToTheLongWay) {
+TEST(FastLines, WhatIsUnusualOrWrongIsLeftToTheLongWay) {
   for (const std::string line : {"",
                                  "g",
                                  "get a\r\n",
@@ -163,7 +163,7 @@ TEST(UsualLines, WhatIsUnusualOrWrongIsLeftToTheLongWay) {
   }
 }
 
-TEST(UsualLines, ALineWithoutItsEndIsLeftToTheLongWay) {
+TEST(FastLines, ALineWithoutItsEndIsLeftToTheLongWay) {
   for (const std::string line : {"get abcdefgh ijkl\r\n", "gets abc\r\n", "set key 1 22 333 noreply\r\n",
                                  "delete key noreply\r\n", "incr key 12 noreply\r\n", "scan key 12\r\n"}) {
     for (std::size_t bytes = 0; bytes < line.size(); ++bytes) {
@@ -172,11 +172,11 @@ TEST(UsualLines, ALineWithoutItsEndIsLeftToTheLongWay) {
   }
 }
 
-TEST(UsualLines, KeysAndLinesMayBeAsLongAsElsewhere) {
+TEST(FastLines, KeysAndLinesMayBeAsLongAsElsewhere) {
   ParserLimits limits;
   const auto taken = [&limits](const std::string& line) {
     Request request;
-    return parse_usual_line(line.data(), line.size(), limits, request) == line.size();
+    return parse_fast_line(line.data(), line.size(), limits, request) == line.size();
   };
   EXPECT_TRUE(taken("get " + kLongestKey + "\r\n"));
   EXPECT_FALSE(taken("get " + kLongestKey + "k\r\n"));
@@ -191,7 +191,7 @@ TEST(UsualLines, KeysAndLinesMayBeAsLongAsElsewhere) {
   EXPECT_FALSE(taken("set " + kKey90.substr(1) + " 0 0 1\r\n"));
 }
 
-TEST(UsualLines, WithOneByteChangedEveryLineIsTheSameBothWays) {
+TEST(FastLines, WithOneByteChangedEveryLineIsTheSameBothWays) {
   std::size_t taken = 0;
   std::size_t left = 0;
   for (const std::string line :

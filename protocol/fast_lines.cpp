@@ -1,4 +1,4 @@
-#include "protocol/usual_lines.hpp"
+#include "protocol/fast_lines.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -173,8 +173,8 @@ std::size_t parse_count(const char* data, Input rest, const ParserLimits& limits
 
 }  // namespace
 
-std::size_t parse_usual_line(const char* data, std::size_t size, const ParserLimits& limits,
-                             Request& request) noexcept {
+std::size_t parse_fast_line(const char* data, std::size_t size, const ParserLimits& limits,
+                            Request& request) noexcept {
   if (size < 8) {
     return 0;  // nothing is gained by haste
   }
