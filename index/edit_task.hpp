@@ -60,7 +60,6 @@ struct EditScratch : TraverseScratch {
   std::array<Edit, Entries::kMax> edits;  ///< in the order of entries
   unsigned edit_count;
   [[no_unique_address]] detail::Replacements<Replaces> by;
-  std::uint64_t head;  ///< of key() in this leaf
   std::uint64_t high;
   bool stop;
   bool refused;
@@ -82,8 +81,9 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
   using typename Base::Scratch;
   using typename Base::SearchT;
 
-  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned /*block*/,
-                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+  TraverseScratch::kind inspect_target(const NodeT& node, const runtime::OptimisticRead& read,
+                                       Scratch& scratch) const noexcept {
+    const NodeMeta meta = scratch.meta;
     node.copy_entries(meta, false, scratch.entries);
     unsigned n = 0;
     for (unsigned block = 0; block < meta.blocks() && block < Traits::Shape::blocks(true); ++block) {
@@ -91,11 +91,13 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
         scratch.at[n++] = SearchT::position(block, slot);
       }
     }
-    scratch.head = head;
     scratch.high = node.high();
     if (!Traits::kExact) {
-      detail::settle_route(SearchT::inside(node, meta, this->self().key(), head, false, read), node, scratch);
+      return detail::away(
+          SearchT::template inside<cases::all>(node, meta, this->self().key(), scratch.head, false, read),
+          node, scratch);
     }
+    return TraverseScratch::kind::target;
   }
 
   /// Readers never get here: the target is entered as a writer.

@@ -46,8 +46,9 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
     Base::start(worker);
   }
 
-  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned /*block*/,
-                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+  TraverseScratch::kind inspect_target(const NodeT& node, const runtime::OptimisticRead& read,
+                                       Scratch& scratch) const noexcept {
+    const NodeMeta meta = scratch.meta;
     if (meta.level() == 0) {
       scratch.wanted = this->self().wants(node);
     } else {
@@ -57,8 +58,11 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
     scratch.low = node.low();
     scratch.high = node.high();
     if (!this->own_mark() && !Traits::kExact) {
-      detail::settle_route(SearchT::inside(node, meta, this->self().key(), head, false, read), node, scratch);
+      return detail::away(
+          SearchT::template inside<cases::all>(node, meta, this->self().key(), scratch.head, false, read),
+          node, scratch);
     }
+    return TraverseScratch::kind::target;
   }
 
   runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {

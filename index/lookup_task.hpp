@@ -9,10 +9,6 @@
 
 namespace mxkv::index {
 
-struct LookupScratch : TraverseScratch {
-  Found found;
-};
-
 namespace detail {
 /// What a byte-key task remembers while it visits a record: the leaf it came from and the leaf's value word.
 template <bool Exact>
@@ -40,17 +36,25 @@ void prefetch_record([[maybe_unused]] std::uint64_t value, [[maybe_unused]] unsi
 }
 
 /// Looks for a key in a leaf; if it is not there, whether the search went astray. Inside the optimistic read.
-template <class SearchT, class NodeT, class Key, class Scratch>
-[[gnu::always_inline]] inline void find_in_leaf(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
-                                                unsigned block, bool careful,
-                                                const runtime::OptimisticRead& read,
-                                                Scratch& scratch) noexcept {
-  scratch.found = SearchT::find(node, meta, key, head, block, read, careful);
-  if (scratch.found.torn) {
-    scratch.what = TraverseScratch::kind::torn;
-  } else if (!SearchT::kExact && !scratch.found.found && !scratch.found.candidate) {
-    settle_route(SearchT::inside(node, meta, key, head, false, read), node, scratch);
+template <cases kCases, class SearchT, class NodeT, class Key, class Scratch>
+[[gnu::always_inline]] inline TraverseScratch::kind find_in_leaf(const NodeT& node, Key key, bool careful,
+                                                                 const runtime::OptimisticRead& read,
+                                                                 Scratch& scratch) noexcept {
+  scratch.found = SearchT::template find<kCases>(node, scratch.meta, true, key, scratch.head, scratch.block,
+                                                 read, careful);
+  switch (scratch.found.what) {
+    case hit::found:
+    case hit::candidate:
+      return TraverseScratch::kind::target;
+    case hit::torn:
+      return TraverseScratch::kind::torn;
+    case hit::unclear:
+      return TraverseScratch::kind::unclear;
+    case hit::missing:
+      break;
   }
+  return away(SearchT::template inside<kCases>(node, scratch.meta, key, scratch.head, false, read), node,
+              scratch);
 }
 }  // namespace detail
 
@@ -63,45 +67,29 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
   using typename Base::Scratch;
   using typename Base::SearchT;
 
-  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
-                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
-    detail::find_in_leaf<SearchT>(node, meta, this->self().key(), head, block, this->careful(), read,
-                                  scratch);
+  template <cases kCases = cases::all, class S>
+  [[gnu::always_inline]] TraverseScratch::kind inspect_target(const NodeT& node,
+                                                              const runtime::OptimisticRead& read,
+                                                              S& scratch) const noexcept {
+    return detail::find_in_leaf<kCases, SearchT>(node, this->self().key(),
+                                                 kCases == cases::all && this->careful(), read, scratch);
   }
 
-  [[nodiscard, gnu::always_inline]] bool fast_target(const NodeT& node, NodeMeta meta, Rank rank,
-                                                     unsigned block, const runtime::OptimisticRead& read,
-                                                     runtime::Worker& worker, runtime::step& next) {
-    const unsigned slot = node.count_below(true, block, rank);
-    const bool hit = node.holds_rank(true, block, slot, rank);
-    // A byte key that is not there, or shares its head with others, takes a second look.
-    if (!Traits::kExact && (!hit || meta.ties())) [[unlikely]] {
-      return false;
+  [[gnu::always_inline]] runtime::step resume_target(const LookupScratch& scratch, runtime::Worker& worker) {
+    switch (scratch.found.what) {
+      case hit::found:
+        return this->self().on_found(scratch.found.value, worker);
+      case hit::candidate:
+        return visit_record(scratch.found.value);
+      default:
+        return this->self().on_missing(worker);
     }
-    const std::uint64_t value = hit ? node.value(true, SearchT::position(block, slot)) : 0;
-    if (!read.valid()) [[unlikely]] {
-      return false;
-    }
-    if constexpr (Traits::kExact) {
-      next = hit ? this->self().on_found(value, worker) : this->self().on_missing(worker);
-    } else {
-      next = visit_record(value);
-    }
-    MXKV_PATH(fast_target);
+  }
+
+  [[nodiscard, gnu::always_inline]] bool fast_target(const LookupScratch& scratch, runtime::Worker& worker,
+                                                     runtime::step& next) {
+    next = resume_target(scratch, worker);
     return true;
-  }
-
-  runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {
-    const Found& found = scratch.found;
-    if (found.found) {
-      return this->self().on_found(found.value, worker);
-    }
-    if constexpr (!Traits::kExact) {
-      if (found.candidate) {
-        return visit_record(found.value);
-      }
-    }
-    return this->self().on_missing(worker);
   }
 
   runtime::step resume_item(runtime::Worker& worker) {
@@ -121,7 +109,7 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
   using Base::Base;
 
  private:
-  runtime::step visit_record(std::uint64_t value) noexcept {
+  [[gnu::always_inline]] runtime::step visit_record(std::uint64_t value) noexcept {
     if constexpr (!Traits::kExact) {
       visit_.leaf = this->object();
       visit_.value = value;

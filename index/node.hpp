@@ -249,7 +249,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     store_meta(before.with_count(at.block, count + 1).with_ties(ties));
   }
 
-  void erase(Position at) noexcept {
+  [[gnu::noinline]] void erase(Position at) noexcept {
     const NodeMeta before = meta();
     const bool is_leaf = before.level() == 0;
     const unsigned count = before.count(at.block);

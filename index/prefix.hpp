@@ -48,6 +48,11 @@ struct Prefix {
     return true;
   }
 
+  /// Whether the node has a loose prefix that `key` lacks: it cannot become an entry as the node is.
+  static bool lacks_loose(const NodeT& node, NodeMeta meta, Key key) noexcept {
+    return !Traits::kExact && meta.loose_prefix() && !shares(node, meta, key);
+  }
+
   /// The prefix of a node with the entries [first, last), their records or separators safe to read. `high` is
   /// 0 where the fence is infinite.
   static Prefix of(const Entries& entries, unsigned first, unsigned last, bool leaf, std::uint64_t low,
@@ -95,7 +100,7 @@ struct Prefix {
   /// loose prefix, or a longer one would tell entries apart whose heads are all the same.
   static bool outgrown(const NodeT& node, NodeMeta meta, Key key) noexcept {
     if constexpr (!Traits::kExact) {
-      if (meta.loose_prefix() && !shares(node, meta, key)) {
+      if (lacks_loose(node, meta, key)) {
         return true;
       }
       return meta.ties() && (meta.high_infinite() || node.low() == 0) &&

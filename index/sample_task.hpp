@@ -43,9 +43,11 @@ class SampleTask : public TraverseTask<Derived, Traits, SampleScratch> {
   /// Every node is one to look at.
   [[nodiscard]] unsigned target_level() const noexcept { return ~0U; }
 
-  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t /*head*/, unsigned /*block*/,
-                      const runtime::OptimisticRead& /*read*/, Scratch& scratch) const noexcept {
+  TraverseScratch::kind inspect_target(const NodeT& node, const runtime::OptimisticRead& /*read*/,
+                                       Scratch& scratch) const noexcept {
+    const NodeMeta meta = scratch.meta;
     node.copy_entries(meta, meta.level() > 0, scratch.entries);
+    return TraverseScratch::kind::target;
   }
 
   runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {

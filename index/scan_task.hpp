@@ -25,7 +25,6 @@ namespace mxkv::index {
 
 struct ScanScratch : TraverseScratch {
   Entries entries;
-  std::uint64_t head;  ///< of key() in this leaf
   std::uint64_t right;
   std::uint64_t low;
   std::uint64_t high;
@@ -49,17 +48,19 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     Base::start(worker);
   }
 
-  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned /*block*/,
-                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+  TraverseScratch::kind inspect_target(const NodeT& node, const runtime::OptimisticRead& read,
+                                       Scratch& scratch) const noexcept {
+    const NodeMeta meta = scratch.meta;
     copy_leaf(node, meta, scratch.entries);
-    scratch.head = head;
     scratch.right = node.right();
     scratch.low = node.low();
     scratch.high = node.high();
     if (!follows_link() && !Traits::kExact) {
-      detail::settle_route(SearchT::inside(node, meta, this->self().key(), head, this->strict(), read), node,
-                           scratch);
+      return detail::away(SearchT::template inside<cases::all>(node, meta, this->self().key(), scratch.head,
+                                                               this->strict(), read),
+                          node, scratch);
     }
+    return TraverseScratch::kind::target;
   }
 
   runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {

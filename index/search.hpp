@@ -1,8 +1,12 @@
 // Searches inside one node, under an optimistic read.
 //
-// The fast paths compare heads only and touch the header line, one key line and one value line. For byte keys
-// a head that ties with a fence, a separator or several keys proves nothing; then the slow path looks at the
-// whole records. A record is dereferenced only after the node's version was validated again.
+// A search compares heads first, and touches the header line, one key line and one value line. For byte keys
+// a head that ties with a fence, a separator or several keys proves nothing; then whole records are compared.
+// A record is dereferenced only after the node's version was validated again.
+//
+// Each question stands here once, as a template of the cases that it is prepared for. With cases::all it has
+// an answer always. With cases::plain, on the fast path, it answers where heads decide and else says unclear;
+// all that only the other cases need is left out of the code.
 #pragma once
 
 #include <array>
@@ -12,21 +16,36 @@
 
 namespace mxkv::index {
 
+/// The cases that a step is prepared for.
+enum class cases : std::uint8_t {
+  plain,  ///< heads decide; neither strict nor careful, and no head is the greatest
+  all,
+};
+
 /// Where a traversal goes from a node.
 enum class route : std::uint8_t {
   here,     ///< the key belongs to this node
   right,    ///< past the high fence
   torn,     ///< the node changed meanwhile: read again
-  outside,  ///< byte keys: we came here by a head that misled; start over with full comparisons
+  outside,  ///< byte keys: a head misled the way to here; start over with full comparisons
+  unclear,  ///< cases::plain: heads do not decide
 };
 
-/// What a search for a key among a node's entries found.
+/// What became of a search for a key among a node's entries.
+enum class hit : std::uint8_t {
+  missing,
+  candidate,  ///< byte keys: the only entry with this head; its record decides
+  found,
+  torn,     ///< the node changed meanwhile: read again
+  unclear,  ///< cases::plain: heads do not decide
+};
+
 struct Found {
-  Position at;             ///< the entry, or where it would be inserted
-  bool found = false;      ///< for sure
-  bool candidate = false;  ///< byte keys: the only entry with this head; its record decides
-  bool torn = false;
-  std::uint64_t value = 0;  ///< with found or candidate
+  Position at;  ///< the entry, or where it would be inserted
+  hit what = hit::missing;
+  std::uint64_t value = 0;  ///< of a candidate or found entry
+
+  [[nodiscard]] bool found() const noexcept { return what == hit::found; }
 };
 
 template <class Traits>
@@ -35,6 +54,25 @@ struct Search {
   using Key = typename Traits::Key;
   using Read = runtime::OptimisticRead;
   static constexpr bool kExact = Traits::kExact;
+
+  /// Whether `key` belongs to this node, and in which of its blocks its entry is, or would be.
+  template <cases kCases>
+  [[gnu::always_inline]] static route block_of(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                                               bool strict, bool careful, const Read& read,
+                                               unsigned& block) noexcept {
+    const unsigned above = node.bounds_above(rank_of_head(head));
+    const bool by_head = (above & NodeT::kHighAbove) != 0;
+    if (by_head && (kCases == cases::plain || (!strict && !careful))) [[likely]] {
+      block = NodeT::block_below(above);
+      return route::here;
+    }
+    if constexpr (kCases == cases::plain) {
+      return route::unclear;
+    } else {
+      block = node.block_for(meta, head, strict);
+      return route_of(node, meta, key, head, strict, careful, read);
+    }
+  }
 
   /// Whether `key` lies past the high fence. Strict: whether the greatest key below `key` does.
   ///
@@ -62,94 +100,76 @@ struct Search {
     }
   }
 
-  /// The child that leads to `key`; strict: to the greatest key below it. False: torn.
-  [[gnu::always_inline]] static bool child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
-                                           unsigned block, bool strict, const Read& read,
-                                           std::uint64_t& out) noexcept {
+  /// The child that leads to `key`; strict: to the greatest key below it. Other than here: torn or unclear.
+  template <cases kCases>
+  [[gnu::always_inline]] static route child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                                            unsigned block, bool strict, const Read& read,
+                                            std::uint64_t& out) noexcept {
+    constexpr bool kAll = kCases == cases::all;
+    const Rank rank = rank_of_head(head);
     unsigned below = 0;
+    bool tie = false;
     if constexpr (kExact) {
       // Unused slots hold the greatest head: only for that one the count matters.
-      below = strict              ? node.count_below(false, block, rank_of_head(head))
-              : head != kGreatest ? node.count_up_to(false, block, rank_of_head(head))
-                                  : NodeT::clamp_count(meta, block);
-      if (below == 0 && block > 0) [[unlikely]] {
-        return slow_child(node, meta, key, head, strict, read, out);
-      }
+      below = kAll && strict              ? node.count_below(false, block, rank)
+              : kAll && head == kGreatest ? NodeT::clamp_count(meta, block)
+                                          : node.count_up_to(false, block, rank);
     } else {
-      below = node.count_below(false, block, rank_of_head(head));
+      below = node.count_below(false, block, rank);
       // A fence is the head of its block's first entry, so a tie with it shows there, unless we look below
       // it.
-      const bool tie =
-          holds(node, meta, false, block, below, head) || (strict && fence_ties(node, meta, head));
-      if (tie || (below == 0 && block > 0)) [[unlikely]] {
-        return slow_child(node, meta, key, head, strict, read, out);
+      tie = holds<kCases>(node, meta, false, block, below, head) ||
+            (kAll && strict && fence_ties(node, meta, head));
+    }
+    if (tie || (below == 0 && (!kAll || block > 0))) [[unlikely]] {
+      if constexpr (kAll) {
+        return slow_child(node, meta, key, head, strict, read, out) ? route::here : route::torn;
+      } else {
+        return route::unclear;
       }
     }
     out = node.value(false, position(block, below == 0 ? 0 : below - 1));
-    return true;
-  }
-
-  /// The child that leads to a head of this rank, below the high fence; false where the head alone does not
-  /// tell, or the node is torn.
-  [[gnu::always_inline]] static bool fast_child(const NodeT& node, Rank rank, unsigned block,
-                                                std::uint64_t& out) noexcept {
-    unsigned below = 0;
-    if constexpr (kExact) {
-      below = node.count_up_to(false, block, rank);
-    } else {
-      below = node.count_below(false, block, rank);
-      if (node.holds_rank(false, block, below, rank)) [[unlikely]] {
-        return false;
-      }
-    }
-    if (below == 0) [[unlikely]] {
-      return false;
-    }
-    out = node.value(false, position(block, below - 1));
-    return true;
+    return route::here;
   }
 
   /// Looks for `key` among the entries of a leaf, or of an inner node (whose first entry precedes all).
-  [[gnu::always_inline]] static Found find(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
-                                           unsigned block, const Read& read, bool careful) noexcept {
-    const bool leaf = meta.level() == 0;
+  template <cases kCases>
+  [[gnu::always_inline]] static Found find(const NodeT& node, NodeMeta meta, bool leaf, Key key,
+                                           std::uint64_t head, unsigned block, const Read& read,
+                                           bool careful) noexcept {
     const unsigned below = node.count_below(leaf, block, rank_of_head(head));
     Found result;
     result.at = position(block, below);
-    const bool tie = holds(node, meta, leaf, block, below, head);
-    if constexpr (kExact) {
-      result.found = tie;
-    } else {
-      const bool several = meta.ties() && (fence_ties(node, meta, head) ||
-                                           (tie && holds(node, meta, leaf, block, below + 1, head)));
+    const bool tie = holds<kCases>(node, meta, leaf, block, below, head);
+    if constexpr (!kExact) {
+      const bool several = meta.ties() && (kCases == cases::plain || fence_ties(node, meta, head) ||
+                                           (tie && holds<kCases>(node, meta, leaf, block, below + 1, head)));
       if (several || (tie && (careful || !leaf))) [[unlikely]] {
-        return slow_find(node, meta, key, head, read);
+        if constexpr (kCases == cases::all) {
+          return slow_find(node, meta, key, head, read);
+        } else {
+          result.what = hit::unclear;
+          return result;
+        }
       }
-      result.candidate = tie;
     }
     if (tie) {
+      result.what = kExact ? hit::found : hit::candidate;
       result.value = node.value(leaf, result.at);
     }
     return result;
   }
 
   /// Byte keys: whether a key that was not found does belong to this leaf's range.
-  static route inside(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head, bool strict,
-                      const Read& read) noexcept {
+  template <cases kCases>
+  [[gnu::always_inline]] static route inside(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                                             bool strict, const Read& read) noexcept {
     if constexpr (kExact) {
       return route::here;
+    } else if constexpr (kCases == cases::plain) {
+      return meta.loose_prefix() || Prefix<Traits>::shares(node, meta, key) ? route::here : route::unclear;
     } else {
-      if (!meta.loose_prefix() && !Prefix<Traits>::shares(node, meta, key)) {
-        const std::uint64_t low = node.low();
-        if (!read.valid()) {
-          return route::torn;
-        }
-        if (meta.prefix_bytes() <= NodeT::kPrefixInlineBytes ||
-            common_prefix(key, SeparatorRecord::key_of(low)) < meta.prefix_bytes()) {
-          return route::outside;
-        }
-      }
-      return route_of(node, meta, key, head, strict, false, read);
+      return slow_inside(node, meta, key, head, strict, read);
     }
   }
 
@@ -161,10 +181,27 @@ struct Search {
   static constexpr std::uint64_t kGreatest = ~std::uint64_t{0};
 
   /// Whether a slot is in use and holds this head.
-  static bool holds(const NodeT& node, NodeMeta meta, bool leaf, unsigned block, unsigned slot,
-                    std::uint64_t head) noexcept {
-    return slot < NodeMeta::kMaxSlots && node.head(leaf, position(block, slot)) == head &&
-           (head != kGreatest || slot < NodeT::clamp_count(meta, block));
+  template <cases kCases>
+  [[gnu::always_inline]] static bool holds(const NodeT& node, NodeMeta meta, bool leaf, unsigned block,
+                                           unsigned slot, std::uint64_t head) noexcept {
+    return node.holds_rank(leaf, block, slot, rank_of_head(head)) &&
+           (kCases == cases::plain || head != kGreatest || slot < NodeT::clamp_count(meta, block));
+  }
+
+  /// inside() with all cases.
+  [[gnu::noinline]] static route slow_inside(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
+                                             bool strict, const Read& read) noexcept {
+    if (!meta.loose_prefix() && !Prefix<Traits>::shares(node, meta, key)) {
+      const std::uint64_t low = node.low();
+      if (!read.valid()) {
+        return route::torn;
+      }
+      if (meta.prefix_bytes() <= NodeT::kPrefixInlineBytes ||
+          common_prefix(key, SeparatorRecord::key_of(low)) < meta.prefix_bytes()) {
+        return route::outside;
+      }
+    }
+    return route_of(node, meta, key, head, strict, false, read);
   }
 
   static bool fence_ties(const NodeT& node, NodeMeta meta, std::uint64_t head) noexcept {
@@ -249,7 +286,7 @@ struct Search {
     Ties ties;
     gather(node, meta, head, ties);
     if (!read.valid()) {
-      result.torn = true;
+      result.what = hit::torn;
       return result;
     }
     if (ties.count == 0) {
@@ -268,7 +305,7 @@ struct Search {
       return result;
     }
     result.at = ties.at[below];
-    result.found = order(leaf, key, ties.records[below]) == 0;
+    result.what = order(leaf, key, ties.records[below]) == 0 ? hit::found : hit::missing;
     result.value = node.value(leaf, result.at);
     return result;
   }

@@ -59,8 +59,7 @@ class GrowRootTask final : public runtime::MxTask {
 };
 
 template <class Traits>
-struct SeparatorScratch : TraverseScratch {
-  Found found;
+struct SeparatorScratch : LookupScratch {
   InsertPlan<Traits> plan;
 };
 
@@ -82,14 +81,18 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
   [[nodiscard]] typename Traits::Key key() const noexcept { return Traits::fence_key(separator_); }
   [[nodiscard]] unsigned target_level() const noexcept { return level_; }
 
-  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
-                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
-    scratch.found = SearchT::find(node, meta, key(), head, block, read, true);
-    if (scratch.found.torn) {
-      scratch.what = TraverseScratch::kind::torn;
-    } else if (!scratch.found.found) {
-      detail::settle_route(SearchT::inside(node, meta, key(), head, false, read), node, scratch);
+  TraverseScratch::kind inspect_target(const NodeT& node, const runtime::OptimisticRead& read,
+                                       Scratch& scratch) const noexcept {
+    const NodeMeta meta = scratch.meta;
+    scratch.found = SearchT::template find<cases::all>(node, meta, meta.level() == 0, key(), scratch.head,
+                                                       scratch.block, read, true);
+    if (scratch.found.what == hit::torn) {
+      return TraverseScratch::kind::torn;
     }
+    return scratch.found.found() ? TraverseScratch::kind::target
+                                 : detail::away(SearchT::template inside<cases::all>(
+                                                    node, meta, key(), scratch.head, false, read),
+                                                node, scratch);
   }
 
   /// A reader's view of the target: only while the root is below the level that the separator belongs to.
@@ -116,7 +119,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       otherwise = this->wait_for_unlink();
       return false;
     }
-    if (scratch.found.found) {
+    if (scratch.found.found()) {
       MXKV_ASSERT(runtime::TaggedPointer{scratch.found.value}.object() == right_,
                   "a separator has one child");
       right_->life().set_separator_pending(false);

@@ -7,56 +7,32 @@
 // A block hop goes on from the version that the header hop validated; where a writer came in between, both
 // lines are read in one hop.
 //
-// Derived (CRTP) gives: Key key() const; inspect_target(node, meta, head, block, read, scratch) const, called
-// inside the optimistic read; step resume_target(scratch, worker); and may shadow the constants below. It may
-// give bool fast_target(node, meta, rank, block, read, worker, next), the target's part of run_fast().
+// What a look at one node tells stands in locate() once. Two drivers go by it:
+//   guarded execution   inspect() looks with cases::all, resume_node() goes on; each node is one call
+//   run_fast()          looks with cases::plain at nodes that nobody writes, and stays in one loop; at all
+//                       else it leaves, and guarded execution goes on from where it came
+//
+// Derived (CRTP) gives
+//   Key key() const
+//   TraverseScratch::kind inspect_target(const NodeT&, const OptimisticRead&, Scratch&) const
+//                                      inside the read; scratch has the node's meta, the key's head and its
+//                                      block. kind::target: resume_target() follows
+//   step resume_target(Scratch&, Worker&)
+//   step resume_item(Worker&)          at stage::item, without a node
+// and may shadow the constants below. For the fast path at its target it gives both or neither of
+//   template <cases> inspect_target()  that takes a LookupScratch with cases::plain
+//   bool fast_target(LookupScratch&, Worker&, step& next)     false: guarded execution goes on
+// and, to write, bool fast_commit(Worker&, step& next), which ends what resume_item() began.
 #pragma once
 
 #include <algorithm>
 #include <cstdio>
 
+#include "index/node_look.hpp"
 #include "index/search.hpp"
 #include "index/tree.hpp"
 
 namespace mxkv::index {
-
-/// How far the staged access of a tree task is. Kept in the task's annotations.
-enum class stage : std::uint8_t {
-  header,  ///< at a node, nothing read yet
-  block,   ///< header line read, block known
-  item,    ///< byte keys: at the record that a leaf's entry refers to
-  commit,  ///< at the leaf again, all known: only the latch is missing
-};
-
-/// What a look at one node found out. Filled by inspect(), used by resume().
-struct TraverseScratch {
-  enum class kind : std::uint8_t { right, child, block, target, torn, outside };
-  kind what;
-  NodeMeta meta{0};
-  std::uint64_t next;  ///< right or child: where to
-  unsigned block;
-};
-
-namespace detail {
-/// Turns where a key that was not found belongs into what the traversal does next.
-template <class NodeT>
-void settle_route(route where, const NodeT& node, TraverseScratch& scratch) noexcept {
-  switch (where) {
-    case route::here:
-      return;
-    case route::right:
-      scratch.what = TraverseScratch::kind::right;
-      scratch.next = node.right();
-      return;
-    case route::torn:
-      scratch.what = TraverseScratch::kind::torn;
-      return;
-    case route::outside:
-      scratch.what = TraverseScratch::kind::outside;
-      return;
-  }
-}
-}  // namespace detail
 
 /// Tries again to post the separator of `right`, a node met by the right link, if its task ran out of memory.
 template <class Traits>
@@ -96,42 +72,9 @@ class TraverseTask : public runtime::MxTask {
   [[nodiscard]] bool staged() const noexcept { return at_stage(stage::block) || at_stage(stage::commit); }
 
   [[gnu::always_inline]] void inspect(const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
-    if (at_stage(stage::commit)) {
-      return;
-    }
-    const NodeT& node = here();
-    const NodeMeta meta = node.meta();
-    scratch.meta = meta;
-    const Key key = self().key();
-    const std::uint64_t head = Prefix<Traits>::head(node, meta, key);
-    const bool from_header = at_stage(stage::header);
-    if (from_header && !(Derived::kWholeTarget && own_mark())) {
-      switch (SearchT::route_of(node, meta, key, head, strict(), careful(), read)) {
-        case route::here:
-          break;
-        case route::right:
-          scratch.what = TraverseScratch::kind::right;
-          scratch.next = node.right();
-          return;
-        case route::torn:
-        case route::outside:
-          scratch.what = TraverseScratch::kind::torn;
-          return;
-      }
-    }
-    const unsigned level = meta.level();
-    const bool at_target = level <= self().target_level();
-    const unsigned block = from_header ? node.block_for(meta, head, strict())
-                                       : node.clamp_block(meta, block_of_annotation(level == 0));
-    scratch.block = block;
-    if (from_header && is_staged(level) && !overtaken() && !(at_target && Derived::kWholeTarget)) {
-      scratch.what = TraverseScratch::kind::block;
-    } else if (at_target) {
-      scratch.what = TraverseScratch::kind::target;
-      self().inspect_target(node, meta, head, block, read, scratch);
-    } else {
-      const bool whole = SearchT::child(node, meta, key, head, block, strict(), read, scratch.next);
-      scratch.what = whole ? TraverseScratch::kind::child : TraverseScratch::kind::torn;
+    if (!at_stage(stage::commit)) {
+      scratch.what = locate<cases::all>(here(), self().key(), at_stage(stage::header), tree_->near_level(),
+                                        read, scratch);
     }
   }
 
@@ -142,33 +85,27 @@ class TraverseTask : public runtime::MxTask {
     return resume_node(scratch, worker);
   }
 
-  /// The fast path: nodes that nobody writes meanwhile and that hold the key by its head. Does what inspect()
-  /// and resume() would, under the same optimistic reads, with less between them; false: at something
-  /// unusual, where guarded execution goes on.
+  /// The fast path. False: at something that plain cases do not cover, where guarded execution goes on.
   [[nodiscard, gnu::always_inline]] bool run_fast(runtime::Worker& worker, runtime::step& next) {
-    const runtime::primitive how = object().synchronization();
     const auto at = static_cast<stage>(annotations().stage);
     if (at == stage::item) {
       next = self().resume_item(worker);
-      if constexpr (requires { self().fast_commit(worker, next); }) {
-        return next != runtime::step::now || self().fast_commit(worker, next);
-      }
-      return next != runtime::step::now;
+      return next != runtime::step::now || commit_if_writer(worker, next);
     }
-    if (annotations().mark != 0 ||
-        (how != runtime::primitive::optimistic_latch && how != runtime::primitive::optimistic_scheduling)) {
+    if (annotations().mark != 0 || !detail::reads_optimistically(object().synchronization())) {
       return false;
     }
     if (at == stage::header) {
-      return run_header(next);
+      if (!fast_from_header(next)) {
+        return false;
+      }
+      if (next == runtime::step::again) {
+        return true;
+      }
+    } else if (Derived::kWrites && at == stage::commit) {
+      return commit_if_writer(worker, next);
     }
-    if (at == stage::block) {
-      return run_block(worker, next);
-    }
-    if constexpr (requires { self().fast_commit(worker, next); }) {
-      return self().fast_commit(worker, next);
-    }
-    return false;
+    return fast_from_block(worker, next);
   }
 
   /// Of a task that was put back: what node it waits at.
@@ -247,6 +184,8 @@ class TraverseTask : public runtime::MxTask {
         return conflict(worker);
       case TraverseScratch::kind::outside:
         return restart(true);
+      case TraverseScratch::kind::unclear:
+        MXKV_ASSERT(false, "with all cases a step is clear");
       case TraverseScratch::kind::target:
         break;
     }
@@ -310,75 +249,135 @@ class TraverseTask : public runtime::MxTask {
   }
   [[nodiscard]] bool is_staged(unsigned level) const noexcept { return level < tree_->near_level(); }
 
-  /// From a header on: through near nodes, and to the block of the first one that is not.
-  [[nodiscard, gnu::always_inline]] bool run_header(runtime::step& next) {
+  /// One look at a node: to which node or block the key goes from here, or what is known of it at the target.
+  template <cases kCases, class S>
+  [[gnu::always_inline]] TraverseScratch::kind locate(const NodeT& node, Key key, bool from_header,
+                                                      unsigned near_level,
+                                                      const runtime::OptimisticRead& read,
+                                                      S& scratch) const noexcept {
+    using kind = TraverseScratch::kind;
+    constexpr bool kAll = kCases == cases::all;
+    const bool strictly = kAll && strict();
+    const NodeMeta meta = node.meta();
+    const std::uint64_t head = Prefix<Traits>::head(node, meta, key);
+    unsigned block = 0;
+    scratch.meta = meta;
+    scratch.head = head;
+    if (!from_header) {
+      if (!kAll && rank_of_head(head) == kGreatestRank) [[unlikely]] {
+        return kind::unclear;  // as unused slots hold
+      }
+      block = block_of_annotation(meta.level() == 0);
+    } else if (!(kAll && Derived::kWholeTarget && own_mark())) {
+      const route where =
+          SearchT::template block_of<kCases>(node, meta, key, head, strictly, kAll && careful(), read, block);
+      if (where != route::here) [[unlikely]] {
+        return kAll ? detail::away(where, node, scratch) : kind::unclear;
+      }
+    }
+    scratch.block = block;
+    const unsigned level = meta.level();
+    const bool at_target = level <= self().target_level();
+    if (from_header && !(at_target && Derived::kWholeTarget) &&
+        (kAll ? level < near_level && !overtaken() : level < near_level || at_target)) {
+      return kind::block;
+    }
+    if (!at_target) {
+      const route where =
+          SearchT::template child<kCases>(node, meta, key, head, block, strictly, read, scratch.next);
+      return where == route::here ? kind::child : (kAll ? kind::torn : kind::unclear);
+    }
+    if constexpr (kAll) {
+      return self().inspect_target(node, read, scratch);
+    } else if constexpr (kFastTarget) {
+      return self().template inspect_target<cases::plain>(node, read, scratch);
+    } else {
+      return kind::unclear;
+    }
+  }
+
+  static constexpr bool kFastTarget =
+      requires(Derived& task, LookupScratch& scratch, runtime::Worker& worker, runtime::step& next) {
+        { task.fast_target(scratch, worker, next) } -> std::same_as<bool>;
+      };
+
+  // Each look's outcome is told apart before the version is checked: so each has its own way through the code.
+
+  /// From a header on: through near nodes, to the block of the first one that is not, or of the target. Goes
+  /// on there at once if its lines are near (step::now).
+  [[nodiscard, gnu::always_inline]] bool fast_from_header(runtime::step& next) {
+    using kind = TraverseScratch::kind;
     const Key key = self().key();
-    const unsigned target = self().target_level();
-    const unsigned near = tree_->near_level();
+    const unsigned near_level = tree_->near_level();
     runtime::TaggedPointer at = object();
     for (;;) {
       const NodeT& node = *static_cast<const NodeT*>(at.object());
       const runtime::OptimisticRead read{node};
-      const NodeMeta meta = node.meta();
-      const Rank rank = rank_of_head(Prefix<Traits>::head(node, meta, key));
-      const unsigned above = node.bounds_above(rank);
-      const unsigned level = meta.level();
-      if (read.locked() || (above & NodeT::kHighAbove) == 0) [[unlikely]] {
-        MXKV_PATH(fast_left);
+      if (read.locked()) [[unlikely]] {
         break;
       }
-      const unsigned block = NodeT::block_below(above);
-      if (level < near) {
-        if ((Derived::kWholeTarget && level <= target) || !read.valid()) [[unlikely]] {
+      LookupScratch scratch{};
+      const kind what = locate<cases::plain>(node, key, true, near_level, read, scratch);
+      const unsigned level = scratch.meta.level();
+      if (what == kind::block) {
+        if (!read.valid()) [[unlikely]] {
           break;
         }
         MXKV_PATH(fast_header);
         see_version(read.version());
-        annotate_lines(at, NodeT::first_line_of(block, level == 0), 2);
+        annotate_lines(at, NodeT::first_line_of(scratch.block, level == 0), 2);
         set_stage(stage::block);
-        next = runtime::step::again;
+        next = level < near_level ? runtime::step::again : runtime::step::now;
         return true;
       }
-      std::uint64_t child = 0;
-      if (level <= target || !SearchT::fast_child(node, rank, block, child) || !read.valid()) [[unlikely]] {
+      if (what != kind::child || !read.valid()) [[unlikely]] {
         break;
       }
       MXKV_PATH(fast_near_node);
-      at = runtime::TaggedPointer{child};
-      if (level - 1 < near || level - 1 <= target) {
+      at = runtime::TaggedPointer{scratch.next};
+      if (level <= near_level || level - 1 <= self().target_level()) {
         enter(at);
         next = hop(level - 1);
-        return next == runtime::step::again;
+        if (next == runtime::step::again) {
+          return true;
+        }
+        if (!detail::reads_optimistically(at.synchronization())) {
+          return false;
+        }
       }
     }
+    MXKV_PATH(fast_left);
     if (at != object()) {
       enter(at);
     }
     return false;
   }
 
-  /// At the block that a header hop named.
-  [[nodiscard, gnu::always_inline]] bool run_block(runtime::Worker& worker, runtime::step& next) {
+  /// At the block that a header named.
+  [[nodiscard, gnu::always_inline]] bool fast_from_block(runtime::Worker& worker, runtime::step& next) {
+    using kind = TraverseScratch::kind;
     const NodeT& node = here();
     const runtime::OptimisticRead read{node, seen_version()};
-    const NodeMeta meta = node.meta();
-    const unsigned level = meta.level();
-    const Rank rank = rank_of_head(Prefix<Traits>::head(node, meta, self().key()));
-    if (rank == kGreatestRank) [[unlikely]] {
-      return false;  // as unused slots hold
-    }
-    if (level > self().target_level()) {
-      std::uint64_t child = 0;
-      if (!SearchT::fast_child(node, rank, block_of_annotation(false), child) || !read.valid()) [[unlikely]] {
-        return false;
-      }
+    LookupScratch scratch{};
+    const kind what = locate<cases::plain>(node, self().key(), false, 0, read, scratch);
+    if (what == kind::child && read.valid()) [[likely]] {
       MXKV_PATH(fast_block);
-      enter(runtime::TaggedPointer{child});
-      next = hop(level - 1);
+      enter(runtime::TaggedPointer{scratch.next});
+      next = hop(scratch.meta.level() - 1);
       return next == runtime::step::again;
     }
-    if constexpr (requires { self().fast_target(node, meta, rank, 0U, read, worker, next); }) {
-      return self().fast_target(node, meta, rank, block_of_annotation(true), read, worker, next);
+    if constexpr (kFastTarget) {
+      if (what == kind::target && read.valid()) [[likely]] {
+        MXKV_PATH(fast_target);
+        return self().fast_target(scratch, worker, next);
+      }
+    }
+    return false;
+  }
+
+  [[nodiscard, gnu::always_inline]] bool commit_if_writer(runtime::Worker& worker, runtime::step& next) {
+    if constexpr (requires { self().fast_commit(worker, next); }) {
+      return self().fast_commit(worker, next);
     }
     return false;
   }

@@ -22,11 +22,10 @@
 
 namespace mxkv::index {
 
-struct UnlinkScratch : TraverseScratch {
-  Found found;              ///< drop: the entry in the parent
-  std::uint64_t low;        ///< of the node that was read
-  std::uint64_t right;      ///< the same
-  std::uint64_t taken = 0;  ///< a record that apply() took out of the node
+struct UnlinkScratch : LookupScratch {  // found: the entry in the parent, to drop
+  std::uint64_t low;                    ///< of the node that was read
+  std::uint64_t right;                  ///< the same
+  std::uint64_t taken = 0;              ///< a record that apply() took out of the node
 };
 
 template <class Traits>
@@ -55,16 +54,19 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   [[nodiscard]] typename Traits::Key key() const noexcept { return Traits::fence_key(node_->low()); }
   [[nodiscard]] unsigned target_level() const noexcept { return level_ + (part_ == part::drop ? 1 : 0); }
 
-  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
-                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+  TraverseScratch::kind inspect_target(const NodeT& node, const runtime::OptimisticRead& read,
+                                       Scratch& scratch) const noexcept {
+    const NodeMeta meta = scratch.meta;
     scratch.low = node.low();
     scratch.right = node.right();
     if (part_ == part::drop && meta.level() == target_level()) {
-      scratch.found = SearchT::find(node, meta, key(), head, block, read, true);
-      if (scratch.found.torn) {
-        scratch.what = TraverseScratch::kind::torn;
+      scratch.found = SearchT::template find<cases::all>(node, meta, false, key(), scratch.head,
+                                                         scratch.block, read, true);
+      if (scratch.found.what == hit::torn) {
+        return TraverseScratch::kind::torn;
       }
     }
+    return TraverseScratch::kind::target;
   }
 
   /// Readers never get here: the target is entered as a writer.
@@ -220,7 +222,8 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
       otherwise = begin(part::leave);
       return false;
     }
-    MXKV_ASSERT(scratch.found.found && is_node(scratch.found.value), "a parent has an entry for each child");
+    MXKV_ASSERT(scratch.found.found() && is_node(scratch.found.value),
+                "a parent has an entry for each child");
     return true;
   }
 

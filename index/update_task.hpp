@@ -42,6 +42,11 @@ template <class Traits>
 struct UpdateScratch : LookupScratch {
   Decision decision;
   InsertPlan<Traits> plan;
+
+  [[nodiscard]] bool inserts() const noexcept {
+    return decision.action == Decision::what::put && !found.found();
+  }
+  [[nodiscard]] bool splits() const noexcept { return inserts() && plan.splits(); }
 };
 
 template <class Derived, class Traits>
@@ -55,10 +60,12 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   using typename Base::SearchT;
   using typename Base::TreeT;
 
-  void inspect_target(const NodeT& node, NodeMeta meta, std::uint64_t head, unsigned block,
-                      const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
-    detail::find_in_leaf<SearchT>(node, meta, this->self().key(), head, block, this->careful(), read,
-                                  scratch);
+  template <cases kCases = cases::all, class S>
+  [[gnu::always_inline]] TraverseScratch::kind inspect_target(const NodeT& node,
+                                                              const runtime::OptimisticRead& read,
+                                                              S& scratch) const noexcept {
+    return detail::find_in_leaf<kCases, SearchT>(node, this->self().key(),
+                                                 kCases == cases::all && this->careful(), read, scratch);
   }
 
   /// Lines of a record that the task touches before it decides. Derived may know better.
@@ -66,38 +73,21 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     return Traits::Record::lines(value);
   }
 
-  [[nodiscard, gnu::always_inline]] bool fast_target(const NodeT& node, NodeMeta meta, Rank rank,
-                                                     unsigned block, const runtime::OptimisticRead& read,
-                                                     runtime::Worker& worker, runtime::step& next) {
-    if (meta.ties()) [[unlikely]] {
-      return false;
-    }
-    const unsigned slot = node.count_below(true, block, rank);
-    const Position at = SearchT::position(block, slot);
-    if (!node.holds_rank(true, block, slot, rank)) {
-      // A new entry, if it finds room where it belongs.
-      MXKV_PATH(fast_insert);
-      return !meta.frozen() && node.fits(meta, at) &&
-             Prefix<Traits>::shares(node, meta, this->self().key()) && read.valid() &&
-             commit_fast({at, false, 0, head_of_rank(static_cast<std::uint64_t>(rank))}, worker, next);
-    }
-    const std::uint64_t value = node.value(true, at);
-    if (!read.valid()) [[unlikely]] {
-      return false;
-    }
-    if constexpr (Traits::kExact) {
-      return commit_fast({at, true, value, 0}, worker, next);
-    } else {
-      next = visit_record(value, at);
+  [[nodiscard, gnu::always_inline]] bool fast_target(const LookupScratch& scratch, runtime::Worker& worker,
+                                                     runtime::step& next) {
+    const Found& found = scratch.found;
+    if (found.what == hit::candidate) {
+      next = visit_record(found.value, found.at);
       return true;
     }
+    return (found.found() || takes_in(scratch)) && run_commit(found, scratch.head, worker, next);
   }
 
   /// After resume_item() found the key: the latch alone is missing.
   [[nodiscard]] bool fast_commit(runtime::Worker& worker, runtime::step& next)
     requires(!Traits::kExact)
   {
-    return commit_fast({at_, true, visit_.value, 0}, worker, next);
+    return run_commit(visited(), 0, worker, next);
   }
 
   /// Readers never get here: the target is entered as a writer.
@@ -125,11 +115,10 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   }
 
   bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
+    Found& found = scratch.found;
     if (this->at_stage(stage::commit)) {
       if constexpr (!Traits::kExact) {
-        scratch.found.found = true;
-        scratch.found.value = visit_.value;
-        scratch.found.at = at_;
+        found = visited();
       }
     } else if (scratch.what != TraverseScratch::kind::target) {
       otherwise = this->resume_node(scratch, worker);
@@ -140,63 +129,26 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       // absent.
       otherwise = this->wait_for_unlink();
       return false;
-    } else if (scratch.found.candidate) {
-      otherwise = visit_record(scratch.found.value, scratch.found.at);
+    } else if (found.what == hit::candidate) {
+      otherwise = visit_record(found.value, found.at);
       return false;
     }
-    if (waited_) [[unlikely]] {
-      otherwise = turn_came();
-      if (otherwise != runtime::step::now) {
-        return false;
-      }
-    }
-    const Found& found = scratch.found;
-    scratch.decision = this->self().decide(found.found, found.value, worker);
-    switch (scratch.decision.action) {
-      case Decision::what::leave:
-        otherwise = this->self().left(found.found, found.value, worker);
-        return false;
-      case Decision::what::wait:
-        MXKV_PATH(guarded_wait);
-        waited_ = true;
-        this->look_again();
-        otherwise = runtime::step::parked;
-        return false;
-      case Decision::what::refuse:
-        MXKV_PATH(guarded_refuse);
-        otherwise = refuse(worker);
-        return false;
-      case Decision::what::put:
-        return found.found || plan_insert(scratch, worker, otherwise);
-      case Decision::what::remove:
-      case Decision::what::in_place:
-        MXKV_DCHECK(found.found, "only an entry that is there is removed or changed in place");
-        return true;
-    }
-    return false;
+    return decide<cases::all>(found, scratch.decision, worker, otherwise) &&
+           (!scratch.inserts() || plan_insert(scratch, worker, otherwise));
   }
 
   void apply(Scratch& scratch, runtime::Worker& worker) {
     NodeT& leaf = this->here();
-    const Found& found = scratch.found;
-    const std::uint64_t value = scratch.decision.value;
-    const bool puts = scratch.decision.action == Decision::what::put;
-    if (puts && !found.found && scratch.plan.splits()) {
+    if (scratch.splits()) {
       scratch.plan.split(leaf);
       return;
     }
-    if (!admits(worker)) [[unlikely]] {
+    const bool changed =
+        change(leaf, scratch.found, scratch.decision, worker,
+               [&scratch, &leaf](std::uint64_t value) { scratch.plan.insert(leaf, scratch.head, value, 0); });
+    if (!changed) [[unlikely]] {
       abandon(scratch, worker);
       scratch.decision.action = Decision::what::refuse;
-      return;
-    }
-    this->self().commit(leaf, found.found, found.value, value, worker);
-    if (scratch.decision.action == Decision::what::remove) {
-      leaf.erase(found.at);
-    } else if (puts && found.found) {
-      leaf.store_value(true, found.at, value);
-    } else if (puts) {
-      scratch.plan.insert(leaf, Prefix<Traits>::head(leaf, leaf.meta(), this->self().key()), value, 0);
     }
   }
 
@@ -204,21 +156,16 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     if (scratch.decision.action == Decision::what::refuse) [[unlikely]] {
       return refuse(worker);
     }
-    if (scratch.decision.action == Decision::what::put && !scratch.found.found && scratch.plan.splits()) {
+    if (scratch.splits()) {
       spawn_separator(this->tree(), scratch.plan, 1, *this, worker);
       this->look_again();
       return runtime::step::again;
     }
-    if (scratch.decision.action == Decision::what::remove) {
-      if (this->here().meta().thin()) [[unlikely]] {
-        spawn_unlink(this->tree(), this->here(), *this, worker);
-      }
-    }
-    return this->self().committed(scratch.found.found, scratch.found.value, worker);
+    return changed(scratch.found, scratch.decision, worker);
   }
 
   void abandon(Scratch& scratch, runtime::Worker& worker) {
-    if (scratch.decision.action == Decision::what::put && !scratch.found.found) {
+    if (scratch.inserts()) {
       scratch.plan.abandon(worker);
     }
   }
@@ -227,13 +174,15 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   using Base::Base;
 
  private:
-  /// An entry of the leaf as it was at seen_version(), or where there is room for it.
-  struct Place {
-    Position at;
-    bool found;
-    std::uint64_t old;   ///< if found
-    std::uint64_t head;  ///< if not
-  };
+  /// The entry whose record resume_item() has found to be the key's.
+  [[nodiscard]] Found visited() const noexcept { return {at_, hit::found, visit_.value}; }
+
+  /// Whether a leaf, as it was read, has room for a new entry where it belongs. A frozen one takes in nothing.
+  [[nodiscard, gnu::always_inline]] bool takes_in(const LookupScratch& scratch) const noexcept {
+    MXKV_PATH(fast_insert);
+    return !scratch.meta.frozen() && this->here().fits(scratch.meta, scratch.found.at) &&
+           !Prefix<Traits>::lacks_loose(this->here(), scratch.meta, this->self().key());
+  }
 
   [[nodiscard, gnu::always_inline]] bool admits(runtime::Worker& worker) {
     if constexpr (requires { this->self().admitted(worker); }) {
@@ -250,44 +199,100 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     }
   }
 
-  /// Does what prepare(), apply() and finish() would, for those decisions that need no more than the latch.
-  /// False: nothing was done.
-  [[nodiscard]] bool commit_fast(const Place& place, runtime::Worker& worker, runtime::step& next) {
+  // The steps of a write, in order. prepare(), apply() and finish() take them with all cases, run_commit() with
+  // plain ones.
+
+  /// Lets Derived decide about an entry as it was at seen_version(). True: it changes, and the latch is wanted.
+  template <cases kCases>
+  [[nodiscard, gnu::always_inline]] bool decide(const Found& found, Decision& decision,
+                                                runtime::Worker& worker, runtime::step& otherwise) {
+    if (waited_) [[unlikely]] {
+      otherwise = turn_came();
+      if (otherwise != runtime::step::now) {
+        return false;
+      }
+    }
+    constexpr bool kAll = kCases == cases::all;
+    decision = this->self().decide(found.found(), found.value, worker);
+    switch (decision.action) {
+      case Decision::what::put:
+        return true;
+      case Decision::what::remove:
+      case Decision::what::in_place:
+        MXKV_DCHECK(found.found(), "only an entry that is there is removed or changed in place");
+        return true;
+      case Decision::what::leave:
+        if constexpr (!kAll) {
+          MXKV_PATH(fast_leave);
+        }
+        otherwise = this->self().left(found.found(), found.value, worker);
+        return false;
+      case Decision::what::wait:
+        waited_ = true;
+        if constexpr (kAll) {
+          MXKV_PATH(guarded_wait);
+          this->look_again();
+        } else {
+          MXKV_PATH(fast_wait);  // it goes on from the same version, if that lasts
+        }
+        otherwise = runtime::step::parked;
+        return false;
+      case Decision::what::refuse:
+        if constexpr (kAll) {
+          MXKV_PATH(guarded_refuse);
+        } else {
+          MXKV_PATH(fast_refuse);
+        }
+        otherwise = refuse(worker);
+        return false;
+    }
+    return false;
+  }
+
+  /// Under the latch: changes the entry. False: it may not change now, and nothing was done.
+  template <class Insert>
+  [[nodiscard, gnu::always_inline]] bool change(NodeT& leaf, const Found& found, const Decision& decision,
+                                                runtime::Worker& worker, const Insert& insert) {
+    if (!admits(worker)) [[unlikely]] {
+      return false;
+    }
+    this->self().commit(leaf, found.found(), found.value, decision.value, worker);
+    if (decision.action == Decision::what::remove) {
+      leaf.erase(found.at);
+    } else if (decision.action == Decision::what::put) {
+      if (found.found()) {
+        leaf.store_value(true, found.at, decision.value);
+      } else {
+        insert(decision.value);
+      }
+    }
+    return true;
+  }
+
+  /// After the latch.
+  [[gnu::always_inline]] runtime::step changed(const Found& found, const Decision& decision,
+                                               runtime::Worker& worker) {
+    if (decision.action == Decision::what::remove && this->here().meta().thin()) [[unlikely]] {
+      spawn_unlink(this->tree(), this->here(), *this, worker);
+    }
+    return this->self().committed(found.found(), found.value, worker);
+  }
+
+  /// All steps in one, for an entry that is there or finds room. False: nothing was done.
+  [[nodiscard]] bool run_commit(const Found& found, std::uint64_t head, runtime::Worker& worker,
+                                runtime::step& next) {
     if (this->object().synchronization() != runtime::primitive::optimistic_latch) {
       return false;
     }
     NodeT& leaf = this->here();
+    Decision decision;
     if (!runtime::OptimisticRead{leaf, this->seen_version()}.valid()) [[unlikely]] {
       MXKV_PATH(fast_conflict);
       next = this->conflict(worker);
       return true;
     }
-    if (waited_) [[unlikely]] {
-      next = turn_came();
-      if (next != runtime::step::now) {
-        return true;
-      }
-    }
-    const Decision decision = this->self().decide(place.found, place.old, worker);
-    switch (decision.action) {
-      case Decision::what::leave:
-        MXKV_PATH(fast_leave);
-        next = this->self().left(place.found, place.old, worker);
-        return true;
-      case Decision::what::wait:
-        MXKV_PATH(fast_wait);
-        waited_ = true;
-        next = runtime::step::parked;  // and goes on from the same version, if that lasts
-        return true;
-      case Decision::what::refuse:
-        MXKV_PATH(fast_refuse);
-        next = refuse(worker);
-        return true;
-      case Decision::what::remove:
-        return false;
-      case Decision::what::put:
-      case Decision::what::in_place:
-        break;
+    if (!decide<cases::plain>(found, decision, worker, next)) {
+      return true;
     }
     runtime::WriteLatch latch = runtime::WriteLatch::upgrade(leaf, this->seen_version());
     if (!latch) [[unlikely]] {
@@ -295,22 +300,16 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
       next = this->conflict(worker);
       return true;
     }
-    if (!admits(worker)) [[unlikely]] {
+    const bool may = change(leaf, found, decision, worker,
+                            [&](std::uint64_t value) { leaf.insert(found.at, head, value, 0); });
+    if (!may) [[unlikely]] {
       latch.release_unchanged();
       next = refuse(worker);
       return true;
     }
-    this->self().commit(leaf, place.found, place.old, decision.value, worker);
-    if (decision.action == Decision::what::put) {
-      if (place.found) {
-        leaf.store_value(true, place.at, decision.value);
-      } else {
-        leaf.insert(place.at, place.head, decision.value, 0);
-      }
-    }
     latch.release();
     MXKV_PATH(fast_commit);
-    next = this->self().committed(place.found, place.old, worker);
+    next = changed(found, decision, worker);
     return true;
   }
 
@@ -326,7 +325,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     return this->restart(false);
   }
 
-  runtime::step visit_record(std::uint64_t value, Position at) noexcept {
+  [[gnu::always_inline]] runtime::step visit_record(std::uint64_t value, Position at) noexcept {
     if constexpr (!Traits::kExact) {
       visit_.leaf = this->object();
       visit_.value = value;

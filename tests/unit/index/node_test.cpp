@@ -25,7 +25,8 @@ class NodeTest : public ::testing::Test {
   Found find(std::uint64_t key) const {
     const NodeMeta meta = node_->meta();
     const runtime::OptimisticRead read{*node_};
-    return Search<Traits>::find(*node_, meta, key, key, node_->block_for(meta, key, false), read, false);
+    return Search<Traits>::template find<cases::all>(*node_, meta, true, key, key,
+                                                     node_->block_for(meta, key, false), read, false);
   }
   /// Inserts as InsertPlan does, without splits. False: full.
   bool insert(std::uint64_t key) {
@@ -74,8 +75,8 @@ TYPED_TEST(NodeTest, HoldsWhatASortedMapHoldsUntilItIsFull) {
   for (int i = 0; i < kOperations; ++i) {
     const std::uint64_t key = random.below(8) == 0 ? kGreatest - random.below(2) : random.below(70);
     const Found found = this->find(key);
-    ASSERT_EQ(found.found, model.contains(key));
-    if (!found.found) {
+    ASSERT_EQ(found.found(), model.contains(key));
+    if (!found.found()) {
       const bool full = model.size() == TypeParam::capacity(true);
       ASSERT_EQ(this->insert(key), !full);
       if (!full) {
