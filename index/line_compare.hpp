@@ -4,7 +4,7 @@
 // elsewhere, and under sanitizers, which must see each access, a loop over relaxed words. The vector twin
 // loads through inline assembly, since C++ has no atomic vector load: words are whole (aligned eight bytes),
 // but may be of different versions, so callers clamp what they get and validate it before they rely on it.
-// The one named exception of the memory model, architecture section 6.
+// The one exception of server/ARCHITECTURE.md, "The memory model".
 //
 // Vector units compare signed numbers, so nodes hold *ranks*: heads with the sign bit flipped.
 #pragma once

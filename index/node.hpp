@@ -15,7 +15,7 @@
 // are the greatest.
 //
 // Thread-safety: readers under OptimisticRead, writers under WriteLatch; layout() also before publication.
-// Architecture sections 5, 6 and 10; [Mx 5.1].
+// [Mx 5.1]; server/ARCHITECTURE.md, "The memory model".
 #pragma once
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // The tree is a data object itself, serialized by scheduling: what replaces the root (growth, clear) runs as
 // a task in its pool, one after the other. Readers load the root word without synchronising: a root that was
 // replaced is still a node of the tree, from which a search moves right or finds its way down.
-// [Mx 5.1], architecture section 5.
+// [Mx 5.1]
 #pragma once
 
 #include <algorithm>

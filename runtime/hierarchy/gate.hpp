@@ -1,5 +1,5 @@
 // The gate of the slots: holds single writes off the slots that an operation holds, without a word of theirs
-// in the way while no operation is under way (architecture section 8).
+// in the way while no operation is under way (runtime/README.md, "The gate").
 //
 // Toggle orders operations among themselves. Writes of one key do not go through it: they latch one node,
 // ask under that latch whether their slot is open, and write. An operation closes its slots before it looks

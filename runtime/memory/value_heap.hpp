@@ -1,5 +1,4 @@
-// Items, chunks and index nodes of one worker: size classes in spans of superblocks [LAS 5],
-// architecture 8.4.
+// Items, chunks and index nodes of one worker: size classes in spans of superblocks [LAS 5].
 //
 // A class allocates from its current span: the block released last, else the next one never used. When the
 // current span is exhausted, the fullest of the worker's other spans follows, so that sparse spans run empty;

@@ -28,13 +28,13 @@ namespace mxkv::runtime {
 [[nodiscard]] std::vector<WorkerId> within(stealing_scope scope, std::vector<WorkerId> order,
                                            std::span<const WorkerPlacement> workers, WorkerId self);
 
-/// Where worker `self` looks for immediate and deferred tasks of others, and whom it wakes for its own [LAS
-/// 4].
+/// Where worker `self` looks for immediate and deferred tasks of others, and whom it wakes for its own
+/// [LAS 4].
 struct LocalityOrder {
   std::size_t group = 0;                 ///< whose deferred queue is its own, see worker_groups()
-  std::vector<WorkerId> group_mates;     ///< by increasing cache distance (rule 2)
-  std::vector<std::size_t> far_groups;   ///< whose deferred queues it may take from, nearest first (rule 4)
-  std::vector<WorkerId> node_mates;      ///< of other groups on its node, in a fixed order (rule 5)
+  std::vector<WorkerId> group_mates;     ///< by increasing cache distance [LAS rule 2]
+  std::vector<std::size_t> far_groups;   ///< their deferred queues, nearest first [LAS rule 4]
+  std::vector<WorkerId> node_mates;      ///< of other groups on its node, in a fixed order [LAS rule 5]
   std::vector<WorkerId> wake_immediate;  ///< nearest first, only on its node (4.3)
   std::vector<WorkerId> wake_deferred;   ///< nearest first
 };

@@ -1,4 +1,4 @@
-// The order fence of one connection: which of its requests may run at the same time (architecture 4).
+// The order fence of one connection: which of its requests may run at the same time (protocol rule 56).
 //
 // A request starts if it conflicts with nothing in flight and with nothing that waits before it; else it
 // waits, in one queue that the caller keeps. Conflicts, by slots that keys are hashed to:

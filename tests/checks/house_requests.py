@@ -1,7 +1,8 @@
 """What one request passes through: functions, files and classes of ours, by callgrind.
 
 Counted is what ran at least as often as there were requests, of TIMES that were sent at once: so what runs once for a
-round of requests, now and then, or by a timer does not count; what a worker without work looks at again and again does. A function is a file of this repository and a name
+round of requests, now and then, by a timer, or while nothing is to be done does not count. Alone: sent one by one, so
+that waking up, reading the socket and writing to it count, too. A function is a file of this repository and a name
 without template arguments; all instances of a template are one, and a lambda belongs to the function around it.
 The daemon is built without optimisation and without inlining: each small function that a reader meets counts.
 """
@@ -17,9 +18,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-TIMES = 20
+TIMES = 200
 RECORDS = 60_000  # a tree of three levels
-WAIT_S = 300
+ALONE = ", alone"
+WAIT_S = 60
 REFERENCE = re.compile(r"\((\d+)\)(?: (.*))?")
 OPERATORS = re.compile(r"operator(?:<=>|<<=|>>=|->\*|->|<<|>>|<=|>=|<|>)")
 
@@ -30,13 +32,13 @@ def key(number: int) -> bytes:
 
 def requests() -> dict[str, tuple[bytes, bytes]]:
     """Kind -> one request, and how its reply ends."""
-    first, second = key(RECORDS // 2), key(RECORDS // 3)
+    first, second, third = key(RECORDS // 2), key(RECORDS // 3), key(RECORDS // 4)
     return {
         "get": (b"get %s\r\n" % first, b"END\r\n"),
         "mg": (b"mg %s v\r\n" % first, b"\r\n" + b"v" * 100 + b"\r\n"),
         "set": (b"set %s 0 0 100\r\n%s\r\n" % (first, b"v" * 100), b"STORED\r\n"),
         "scan of 10": (b"scan %s 10\r\n" % first, b"END\r\n"),
-        "mb of 2": (b"mb 2\r\nms %s 1\r\na\r\nms %s 1\r\nb\r\n" % (first, second), b"HD\r\nHD\r\nHD\r\n"),
+        "mb of 2": (b"mb 2\r\nms %s 1\r\na\r\nms %s 1\r\nb\r\n" % (second, third), b"HD\r\nHD\r\nHD\r\n"),
     }
 
 
@@ -108,7 +110,7 @@ class Daemon:
         self.process = subprocess.Popen(
             ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out", str(program),
              "--listen", f"127.0.0.1:{port}", "--workers", "1", "--memory", "1GiB", "--set", "stats.sample=off",
-             "--set", "epoch.interval=10s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             "--set", "epoch.interval=10s", "--set", "spin_rounds=0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.client = self.connected(port)
         self.client.settimeout(WAIT_S)
 
@@ -135,13 +137,17 @@ class Daemon:
     def control(self, *flags: str) -> None:
         subprocess.run(["callgrind_control", *flags, str(self.process.pid)], capture_output=True, check=True)
 
-    def profile(self, request: bytes, end: bytes) -> str:
+    def profile(self, request: bytes, end: bytes, at_once: bool) -> str:
         for _ in range(3):
             self.ask(request, end)
         before = set(self.folder.iterdir())
         self.control("--instr=on")
         self.control("--zero")
-        self.ask(request * TIMES + b"mn\r\n", b"MN\r\n")
+        if at_once:
+            self.ask(request * TIMES + b"mn\r\n", b"MN\r\n")
+        else:
+            for _ in range(TIMES):
+                self.ask(request, end)
         self.control("--dump")
         self.control("--instr=off")
         return "".join(file.read_text() for file in sorted(set(self.folder.iterdir()) - before))
@@ -194,6 +200,7 @@ def measure(root: Path, daemon: Path | None) -> dict[str, list[tuple[str, str]]]
             loads = [b"set %s 0 0 100 noreply\r\n%s\r\n" % (key(number), b"v" * 100) for number in range(RECORDS)]
             for at in range(0, RECORDS, 1000):
                 server.ask(b"".join(loads[at:at + 1000]) + b"mn\r\n", b"MN\r\n")
-            return {kind: through(server.profile(*one), root) for kind, one in requests().items()}
+            return {kind + ("" if at_once else ALONE): through(server.profile(*one, at_once), root)
+                    for at_once in (True, False) for kind, one in requests().items()}
         finally:
             server.stop()

@@ -63,10 +63,10 @@ class RequestsTest(unittest.TestCase):
 
     def test_calls_are_summed_by_file_and_function(self):
         profile = ("fl=(1) /r/index/a.cpp\nfn=(1) mxkv::f()\n16 5\ncfn=(2) mxkv::g()\ncalls=3 20\n16 9\n"
-                   "cfi=(2) /r/index/b.hpp\ncfn=(3) mxkv::T<int>::h()\ncalls=20 7\n16 9\nfi=(2)\n8 1\ncfn=(4) mxkv::T<char>::h()\n"
+                   "cfi=(2) /r/index/b.hpp\ncfn=(3) mxkv::T<int>::h()\ncalls=200 7\n16 9\nfi=(2)\n8 1\ncfn=(4) mxkv::T<char>::h()\n"
                    "calls=1 7\n")
         self.assertEqual(house_requests.calls(profile),
-                         {("/r/index/a.cpp", "mxkv::g()"): 3, ("/r/index/b.hpp", "mxkv::T<int>::h()"): 20,
+                         {("/r/index/a.cpp", "mxkv::g()"): 3, ("/r/index/b.hpp", "mxkv::T<int>::h()"): 200,
                           ("/r/index/b.hpp", "mxkv::T<char>::h()"): 1})
         self.assertEqual(house_requests.through(profile, Path("/r")), [("index/b.hpp", "mxkv::T::h")])
 

@@ -22,7 +22,7 @@ namespace mxkv::server {
 /// The same item in another block. A large value is shared.
 [[nodiscard]] Item* copy_of(runtime::Worker& worker, const Item& old) noexcept;
 
-/// Reads a stored decimal u64 (rule 26: trailing spaces are accepted). False: not a number.
+/// Reads a stored decimal u64 (protocol rule 26: trailing spaces are accepted). False: not a number.
 [[nodiscard]] bool read_number(const Item& item, std::uint64_t& number) noexcept;
 
 }  // namespace mxkv::server

@@ -15,7 +15,7 @@ namespace mxkv::server {
 
 inline constexpr std::uint64_t kUsPerSecond = 1'000'000;
 
-/// Relative times end here; larger numbers are absolute unix seconds (protocol.md rule 13).
+/// Relative times end here; larger numbers are absolute unix seconds (protocol rule 13).
 inline constexpr std::int64_t kRelativeSecondsAtMost = std::int64_t{60} * 60 * 24 * 30;
 
 /// Some clients, libmemcached's among them, send a negative time as 32 bits without a sign. The last 30 days

@@ -9,7 +9,7 @@
 // Flags, expiry and a unique that the client chose are there only if the state says so: most items have none.
 // The pointer is 8-byte aligned. Key, value and cas never change once the item is in the tree: an update
 // swaps the leaf's pointer. The expiry may be changed under the leaf's latch (touch), and so may the mark
-// that says that a client won the item; readers note their access. Architecture section 5.
+// that says that a client won the item; readers note their access.
 #pragma once
 
 #include <atomic>

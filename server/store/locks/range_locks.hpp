@@ -1,5 +1,5 @@
 // What operations on many keys take so that each is atomic: Toggle orders them among themselves, the gate
-// holds writes of single keys off what one of them holds (architecture section 8; [To]).
+// holds writes of single keys off what one of them holds (server/README.md, "Operations on many keys"; [To]).
 //
 // A RangeLock is the operation in Toggle's eyes; what is to be done under it is a task of its own, its holder.
 // When the lock has all slots of its holder and has closed them, it begins the holder on its home worker; the

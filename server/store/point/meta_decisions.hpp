@@ -9,7 +9,7 @@
 
 namespace mxkv::server {
 
-/// Whether mg makes its client the one that is to renew the item (rule 35): it is stale, or R asks for more
+/// Whether mg makes its client the one that is to renew the item (protocol rule 35): it is stale, or R asks for more
 /// time than is left. T before R counts.
 [[nodiscard]] inline bool grants_recache(const Item& item, const protocol::MetaFlags& flags,
                                          const Moment& moment) noexcept {

@@ -1,4 +1,4 @@
-// What a meta command answers (protocol.md rules 31-35).
+// What a meta command answers (protocol rules 31-35).
 #pragma once
 
 #include "protocol/meta.hpp"

@@ -1,5 +1,5 @@
 // The meta commands among a WriteOperation's: what the flags of mg, ms, md and ma make of an item, and the
-// answer. Architecture section 5, protocol.md rules 31-35.
+// answer (protocol rules 31-35).
 #include "protocol/reply.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/point/meta_decisions.hpp"

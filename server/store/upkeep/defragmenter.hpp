@@ -1,5 +1,5 @@
 // Defragmenter: items are moved out of spans that few of them are left in, so that the spans can go back
-// [LAS 5; architecture 8.4]. Without it a span that one item keeps is lost to all other sizes.
+// [LAS 5]. Without it a span that one item keeps is lost to all other sizes.
 //
 // Now and then a worker looks at its own heap. If too much of it is spare it walks the leaves once, and for
 // each item in a sparse span of its own starts a task that builds a copy, swaps the leaf's pointer under the

@@ -1,5 +1,4 @@
-// Eviction: when memory runs short, the items that nobody has read for longest make room
-// [architecture 5 and 8.1].
+// Eviction: when memory runs short, the items that nobody has read for longest make room.
 //
 // Each worker sees to its own heap. When what it could still hand out falls below its share of the headroom
 // it walks over the leaves from where it stopped last, notes how long the items it meets have been idle

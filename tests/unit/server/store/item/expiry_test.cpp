@@ -1,5 +1,5 @@
 // What exptimes come to: relative ones by the steady time, absolute ones by the wall clock at that moment
-// (rule 13).
+// (protocol rule 13).
 #include "server/store/item/expiry.hpp"
 
 #include <gtest/gtest.h>

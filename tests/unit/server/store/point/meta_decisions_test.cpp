@@ -1,4 +1,4 @@
-// Who wins an item, and what T, N and R make of its time to live (rules 34, 35).
+// Who wins an item, and what T, N and R make of its time to live (protocol rules 34, 35).
 #include "server/store/point/meta_decisions.hpp"
 
 #include <initializer_list>

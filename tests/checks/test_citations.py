@@ -1,0 +1,57 @@
+"""Citations that lead nowhere are caught, and those that lead somewhere are left alone."""
+
+import unittest
+
+import citations
+from test_checks import Invented
+
+PAPERS = "| tag | what |\n|---|---|\n| [Mx] | a paper |\n| [Mx 4.1] | primitives |\n| [Mx fig. 5] | interaction |\n| [LAS rule 3] | x |\n"
+PROTOCOL = "1. One.\n2. Two.\n"
+
+
+class PartsTest(unittest.TestCase):
+    def test_lists_ranges_and_kinds_are_told_apart(self):
+        for tag, parts in [("[Mx 4.1, 4.3]", {"Mx 4.1", "Mx 4.3"}), ("[Mx 2, 3]", {"Mx 2", "Mx 3"}),
+                           ("[To 4.2 to 4.4]", {"To 4.2", "To 4.3", "To 4.4"}), ("[LAS figs. 5-7]", {f"LAS fig. {n}" for n in (5, 6, 7)}),
+                           ("[MK figs. 3b, 4, 5a, 5b]", {"MK fig. 3", "MK fig. 4", "MK fig. 5"}), ("[LAS rule 3]", {"LAS rule 3"}),
+                           ("[To algorithm 2]", {"To algorithm 2"}), ("[Mx 5.1, fig. 6]", {"Mx 5.1", "Mx fig. 6"}),
+                           ("[Mx fig. 5, scheduler side]", {"Mx fig. 5"}), ("[Mx 4.2: 2 kinds of nodes]", {"Mx 4.2"}),
+                           ('[Mx 3, "4 ahead"]', {"Mx 3"}), ("| [LAS] 4.3, 5; [Mx] 5.2, figure 8 |",
+                                                            {"LAS 4.3", "LAS 5", "Mx 5.2", "Mx fig. 8"}),
+                           ("by [Mx]", {"Mx"}), ("[Mx<greatest>] a[To] [Max 3]", {"To"})]:
+            with self.subTest(tag=tag):
+                self.assertEqual(citations.cited(tag), parts)
+
+
+class CitationsTest(Invented):
+    def violations(self, text, name="runtime/a.hpp"):
+        self.write("runtime/PAPERS.md", PAPERS)
+        self.write("protocol/PROTOCOL.md", PROTOCOL)
+        self.write(name, text)
+        return citations.check(self.root)
+
+    def test_what_is_explained_may_be_cited(self):
+        self.assertEqual(self.violations("// as in [Mx 4.1], [Mx fig. 5, worker side], [LAS rule 3], protocol rules 1-2\n"), [])
+
+    def test_a_tag_that_is_not_explained_is_caught_with_its_line(self):
+        self.assertEqual(self.violations("// a\n// [Mx 4.1, 4.2]\n"),
+                         ["runtime/a.hpp:2: cites [Mx 4.2], which runtime/PAPERS.md does not explain"])
+        self.assertEqual(len(self.violations("// [To]\n")), 1)
+
+    def test_plans_outside_the_repository_are_caught(self):
+        for text in ("architecture section 5", "Architecture sections 5, 6", "(architecture 4)", "protocol.md rule 1"):
+            self.assertEqual(len(self.violations(f"// {text}\n")), 1, text)
+
+    def test_a_rule_that_the_protocol_does_not_have_is_caught(self):
+        self.assertEqual(len(self.violations("// protocol rule 3\n")), 1)
+        self.assertIn("protocol/a.cpp:1: cites rule 3, which protocol/PROTOCOL.md does not have",
+                      self.violations("// (rules 2-3)\n", "protocol/a.cpp"))
+
+    def test_a_heading_must_exist(self):
+        self.assertEqual(len(self.violations('// runtime/README.md, "The gate"\n')), 1)
+        self.write("runtime/README.md", "# runtime\n\n## The gate\n")
+        self.assertEqual(self.violations('// runtime/README.md, "The gate"\n'), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
