@@ -11,7 +11,7 @@
 
 namespace mxkv::runtime {
 
-void Worker::spawn_unusual(MxTask* task) noexcept {
+void Worker::spawn_slow(MxTask* task) noexcept {
   spawn_by(route_of(*task, id_), task);
 }
 

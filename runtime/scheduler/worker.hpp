@@ -245,7 +245,7 @@ class Worker final {
   template <class T>
   friend std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most);
 
-  void spawn_unusual(MxTask* task) noexcept;
+  void spawn_slow(MxTask* task) noexcept;
   void spawn_by(task_route route, MxTask* task) noexcept;
   void spawn_at_place(MxTask* task) noexcept;
   void spawn_to(TaskPool& pool, MxTask* task) noexcept;
