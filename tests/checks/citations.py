@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What comments cite exists: tags of papers in runtime/PAPERS.md, rules of the protocol, headings of documents.
+"""What comments cite exists: tags of papers in runtime/PAPERS.md, rules of the protocol, headings of documents; so does
+what documents link to.
 
 A tag is [Mx 4.2], [LAS 4.1, 4.2], [To 4.2 to 4.5], [MK figs. 3b, 4] and the like; in tables also [Mx] 4.2, figure 1. What
 follows a colon or a quotation mark is talk. A rule is "protocol rule 13", inside protocol/ also "rule 13". A heading is
@@ -23,6 +24,7 @@ PART = re.compile(r"(?P<kind>figures?|figs?\.|rules?|algorithms?)?\s*(?P<first>\
 KINDS = {"f": "fig. ", "r": "rule ", "a": "algorithm "}
 PLAN = re.compile(r"\b[Aa]rchitecture,?(?: sections?)? \d|\bprotocol\.md\b")
 RULE = re.compile(r"\b(protocol )?rules? (\d+)(?:(?:-|, | to )(\d+))?")
+LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
 HEADING = re.compile(r"\b([\w/.]+\.md), \"([^\"\n]+)\"")
 
 
@@ -73,12 +75,20 @@ def check_line(name: str, line: str, known: set[str], protocol: set[int]) -> lis
     return found
 
 
+def broken_links(root: Path, name: str, text: str) -> list[str]:
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+    return [f"{name}: links to {link}, which does not exist" for link in LINK.findall(text)
+            if not (root / name).parent.joinpath(link).exists()]
+
+
 def check(root: Path) -> list[str]:
     names = sources.all_files(root)
     known = explained(sources.read(root, PAPERS)) if PAPERS in names else set()
     protocol = rules(sources.read(root, PROTOCOL)) if PROTOCOL in names else set()
     found = []
     for name in names:
+        if name.endswith(".md"):
+            found += broken_links(root, name, sources.read(root, name))
         if not name.endswith(SUFFIXES) or name.startswith("tests/checks/") or name in (PAPERS, PROTOCOL):
             continue
         text = sources.read(root, name)

@@ -110,7 +110,7 @@ class Daemon:
         self.process = subprocess.Popen(
             ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out", str(program),
              "--listen", f"127.0.0.1:{port}", "--workers", "1", "--memory", "1GiB", "--set", "stats.sample=off",
-             "--set", "epoch.interval=10s", "--set", "spin_rounds=0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             "--set", "spin_rounds=0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.client = self.connected(port)
         self.client.settimeout(WAIT_S)
 

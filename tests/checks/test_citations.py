@@ -47,6 +47,12 @@ class CitationsTest(Invented):
         self.assertIn("protocol/a.cpp:1: cites rule 3, which protocol/PROTOCOL.md does not have",
                       self.violations("// (rules 2-3)\n", "protocol/a.cpp"))
 
+    def test_a_link_must_lead_to_a_file_or_folder(self):
+        text = "[a](../runtime/PAPERS.md#tags) [b](../runtime) [c](https://example.org/x) `[d](e)`\n"
+        self.assertEqual(self.violations(text, "server/a.md"), [])
+        self.assertEqual(self.violations("[a](PAPERS.md)\n", "server/a.md"),
+                         ["server/a.md: links to PAPERS.md, which does not exist"])
+
     def test_a_heading_must_exist(self):
         self.assertEqual(len(self.violations('// runtime/README.md, "The gate"\n')), 1)
         self.write("runtime/README.md", "# runtime\n\n## The gate\n")
