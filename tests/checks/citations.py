@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What comments cite exists: tags of papers in runtime/PAPERS.md, rules of the protocol, headings of documents; so does
-what documents link to.
+what documents link to, the functions that ARCHITECTURE.md names, and the types in GLOSSARY.md's last column.
 
 A tag is [Mx 4.2], [LAS 4.1, 4.2], [To 4.2 to 4.5], [MK figs. 3b, 4] and the like; in tables also [Mx] 4.2, figure 1. What
 follows a colon or a quotation mark is talk. A rule is "protocol rule 13", inside protocol/ also "rule 13". A heading is
@@ -14,6 +14,8 @@ import sources
 
 PAPERS = "runtime/PAPERS.md"
 PROTOCOL = "protocol/PROTOCOL.md"
+ARCHITECTURE = "server/ARCHITECTURE.md"
+GLOSSARY = "server/GLOSSARY.md"
 SUFFIXES = (".hpp", ".cpp", ".py", ".md", ".txt", ".json", ".yaml", ".cmake")
 FAMILIES = ("Mx", "MK", "LAS", "To")
 
@@ -25,6 +27,7 @@ KINDS = {"f": "fig. ", "r": "rule ", "a": "algorithm "}
 PLAN = re.compile(r"\b[Aa]rchitecture,?(?: sections?)? \d|\bprotocol\.md\b")
 RULE = re.compile(r"\b(protocol )?rules? (\d+)(?:(?:-|, | to )(\d+))?")
 LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
+FUNCTION = re.compile(r"`(?:([A-Za-z_]\w*)::)?([a-z_]\w*)\(\)`|`([A-Z]\w*)::([a-z_]\w*)`")
 HEADING = re.compile(r"\b([\w/.]+\.md), \"([^\"\n]+)\"")
 
 
@@ -81,11 +84,29 @@ def broken_links(root: Path, name: str, text: str) -> list[str]:
             if not (root / name).parent.joinpath(link).exists()]
 
 
+def broken_names(root: Path, names: list[str]) -> list[str]:
+    """Functions and types that two documents name and no source has."""
+    texts = [sources.read(root, name) for name in names if name.endswith(sources.CPP) and not name.startswith("tests/")]
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    called = {word for text in texts for word in re.findall(r"(\w+)\(", text)}
+    found = []
+    if ARCHITECTURE in names:
+        for around, name, other_around, other in FUNCTION.findall(sources.read(root, ARCHITECTURE)):
+            if (name or other) not in called or (around or other_around or name or other) not in words:
+                found.append(f"{ARCHITECTURE}: names {around or other_around}::{name or other}(), which no source has")
+    if GLOSSARY in names:
+        for line in sources.read(root, GLOSSARY).splitlines():
+            cells = line.split("|")
+            types = re.findall(r"`(\w+)`", cells[-2]) if len(cells) > 3 else []
+            found += [f"{GLOSSARY}: names the type {name}, which no source has" for name in types if name not in words]
+    return found
+
+
 def check(root: Path) -> list[str]:
     names = sources.all_files(root)
     known = explained(sources.read(root, PAPERS)) if PAPERS in names else set()
     protocol = rules(sources.read(root, PROTOCOL)) if PROTOCOL in names else set()
-    found = []
+    found = broken_names(root, names)
     for name in names:
         if name.endswith(".md"):
             found += broken_links(root, name, sources.read(root, name))

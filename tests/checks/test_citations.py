@@ -53,6 +53,13 @@ class CitationsTest(Invented):
         self.assertEqual(self.violations("[a](PAPERS.md)\n", "server/a.md"),
                          ["server/a.md: links to PAPERS.md, which does not exist"])
 
+    def test_functions_and_types_that_documents_name_must_exist(self):
+        self.write("server/store/store.cpp", "void Store::get(int) { begin_task(); }\n")
+        self.write("server/GLOSSARY.md", "| store | all commands | `Store` |\n| gate | a `Gate` | `Gate`, `Store` |\n")
+        self.assertEqual(self.violations("`Store::get`, `Store::get()`, `begin_task()`, `Store`\n", "server/ARCHITECTURE.md"),
+                         ["server/GLOSSARY.md: names the type Gate, which no source has"])
+        self.assertEqual(len(self.violations("`Store::gets`, `Stores::get()`, `begin()`\n", "server/ARCHITECTURE.md")), 4)
+
     def test_a_heading_must_exist(self):
         self.assertEqual(len(self.violations('// runtime/README.md, "The gate"\n')), 1)
         self.write("runtime/README.md", "# runtime\n\n## The gate\n")
