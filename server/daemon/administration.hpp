@@ -10,19 +10,19 @@
 #include "runtime/base/clock.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/daemon/log.hpp"
+#include "server/net/admin_source.hpp"
 #include "server/stats/statistics.hpp"
 
 namespace mxkv::server {
 
 /// Thread-safety: any thread.
-class Administration {
+class Administration final : public AdminSource {
  public:
   /// All arguments outlive this. `clock`: what debugtime steers; null: it is not known.
   Administration(runtime::Runtime& runtime, Statistics& statistics, Log& log, runtime::SteeredClock* clock,
                  const config::ServerOptions& options);
 
-  /// The whole reply; empty: the connection is closed without one.
-  [[nodiscard]] std::string run(const protocol::Request& request);
+  [[nodiscard]] std::string run(const protocol::Request& request) override;
 
  private:
   std::string set_verbosity(std::uint64_t level);

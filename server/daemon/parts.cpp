@@ -45,12 +45,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
       statistics(runtime, store, options, credentials),
       administration(runtime, statistics, log, steered, options.server),
       replies(make_replies(runtime)),
-      network(runtime, replies, store, options.limits,
-              {&administration,
-               [](void* context, const protocol::Request& request) {
-                 return static_cast<Administration*>(context)->run(request);
-               }},
-              credentials, options.stats) {
+      network(runtime, replies, store, options.limits, administration, credentials, options.stats) {
   statistics.set_network(network);
   runtime.set_alarm(alarm);
   network.set_log(

@@ -7,11 +7,19 @@
 
 namespace mxkv::server {
 
-/// `run(context, request)` carries out stats, verbosity, cache_memlimit, shutdown or debugtime and returns
-/// the whole reply. Thread-safety: called on any worker.
-struct AdminSource {
-  void* context = nullptr;
-  std::string (*run)(void* context, const protocol::Request& request) = nullptr;
+/// Thread-safety: any thread.
+class AdminSource {
+ public:
+  AdminSource() = default;
+  AdminSource(const AdminSource&) = delete;
+  AdminSource& operator=(const AdminSource&) = delete;
+
+  /// Carries out stats, verbosity, cache_memlimit, shutdown or debugtime. Returns the whole reply; empty: the
+  /// connection is closed without one.
+  [[nodiscard]] virtual std::string run(const protocol::Request& request) = 0;
+
+ protected:
+  ~AdminSource() = default;
 };
 
 }  // namespace mxkv::server

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/net/net_worker.hpp"
 
 namespace mxkv::server {
@@ -23,7 +24,7 @@ constexpr std::uint64_t kIdleWhereShortNs = 1'000'000'000;
 }  // namespace
 
 Connection::Connection(NetWorker& net, int socket)
-    : net_(net), socket_(net.executor(), socket), session_(std::in_place, net.host(), this) {
+    : net_(net), socket_(net.executor(), socket), session_(std::in_place, net.host(), *this) {
   boost::system::error_code ignored;
   socket_.non_blocking(true, ignored);
   read_ns_.store(net.now_ns(), std::memory_order_relaxed);
@@ -31,17 +32,22 @@ Connection::Connection(NetWorker& net, int socket)
   net_.make_ready(*this);
 }
 
+Connection::~Connection() {
+  MXKV_ASSERT(deletable(), "a connection is closed, and its waits are over, before it goes");
+}
+
 void Connection::take_turn() {
-  if (std::exchange(sends_more_, false)) [[unlikely]] {
-    net_.directory().mark_dirty(session_->entry());
+  MXKV_ASSERT(!closed(), "a closed connection has no turn");
+  if (session_->output().unsent_bytes() > 0 && !write_armed_) [[unlikely]] {
+    net_.directory().mark_dirty(session_->entry());  // flush() left some for this turn
   }
-  if (session_->paused() == pause::turn || session_->paused() == pause::memory) {
+  if (session_->pauses().has(pause::turn | pause::memory)) {
     session_->resume();
   }
   if (readable_ && session_->wants_input()) {
     read();
   }
-  if (!closed_) {
+  if (!closed()) {
     arm();
   }
 }
@@ -56,26 +62,7 @@ void Connection::read() {
   if (got > 0) {
     const auto bytes = static_cast<std::size_t>(got);
     readable_ = bytes == most;  // read on only if there may be more
-    read_ns_.store(net_.now_ns(), std::memory_order_relaxed);
-    NetCounters::add(net_.counters().read_bytes, bytes);
-    const std::size_t direct = std::min(bytes, space.size());
-    if (direct > 0) {
-      session_->received_value(direct);
-    }
-    if (bytes > direct) {
-      session_->receive(buffer.data(), bytes - direct, NetWorker::kReadHeadroom);
-    }
-    if (session_->finished()) {
-      net_.directory().mark_dirty(session_->entry());
-    }
-    if (session_->refused()) [[unlikely]] {
-      net_.refused_input();
-    }
-    if (draining_ && --drain_reads_left_ == 0) {
-      readable_ = false;
-    } else if (draining_) {
-      readable_ = true;
-    }
+    take_bytes(bytes, std::min(bytes, space.size()));
     return;
   }
   readable_ = false;
@@ -83,21 +70,42 @@ void Connection::read() {
     session_->end_of_input();
     net_.directory().mark_dirty(session_->entry());
   } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-    close();  // reset by the client, as a rule: nobody is left to answer
+    close();  // reset by the client, as a rule: no reply would reach it
+  }
+}
+
+// `direct` of the bytes are in the session's value already, the others in the read buffer.
+void Connection::take_bytes(std::size_t bytes, std::size_t direct) {
+  read_ns_.store(net_.now_ns(), std::memory_order_relaxed);
+  NetCounters::add(net_.counters().read_bytes, bytes);
+  if (direct > 0) {
+    session_->received_value(direct);
+  }
+  if (bytes > direct) {
+    session_->receive(net_.read_buffer().data(), bytes - direct, NetWorker::kReadHeadroom);
+  }
+  if (session_->finished()) {
+    net_.directory().mark_dirty(session_->entry());
+  }
+  if (session_->refused()) [[unlikely]] {
+    net_.refused_input();
+  }
+  if (stage_ == connection_stage::draining) {
+    readable_ = --drain_reads_left_ != 0;
   }
 }
 
 // What the connection waits for next, if anything.
 void Connection::arm() {
-  if (session_->paused() == pause::turn) {
+  if (session_->paused_for(pause::turn)) {
     NetCounters::add(net_.counters().yields);
     net_.make_ready(*this);
-  } else if (session_->paused() == pause::memory) {
+  } else if (session_->paused_for(pause::memory)) {
     net_.wait_for_memory(*this);
   } else if (session_->wants_input()) {
     if (readable_) {
       net_.make_ready(*this);
-    } else if (draining_) {
+    } else if (stage_ == connection_stage::draining) {
       session_->end_of_input();
       net_.directory().mark_dirty(session_->entry());
     } else {
@@ -116,7 +124,7 @@ void Connection::arm_read() {
                                       // An error shows when it is read.
                                       read_armed_ = false;
                                       readable_ = true;
-                                      if (!closed_) {
+                                      if (!closed()) {
                                         net_.make_ready(*this);
                                       }
                                     }});
@@ -130,12 +138,12 @@ void Connection::arm_write() {
   sent_ns_ = net_.now_ns();
   net_.sending_waits(true);
   session_->entry().stuck = true;
-  session_->output().settle_down();
+  session_->output().compact();
   socket_.async_wait(Descriptor::wait_write,
                      InPlaceHandler{&write_memory_, [this](const boost::system::error_code& /*error*/) {
                                       write_armed_ = false;
                                       net_.sending_waits(false);
-                                      if (!closed_) {
+                                      if (!closed()) {
                                         session_->entry().stuck = false;
                                         net_.directory().mark_dirty(session_->entry());
                                       }
@@ -147,8 +155,7 @@ void Connection::flush() {
   std::size_t sent_now = 0;
   while (output.unsent_bytes() > 0 && !write_armed_) {
     if (sent_now >= kMostSent) {
-      sends_more_ = true;  // others have their turn first
-      net_.make_ready(*this);
+      net_.make_ready(*this);  // others have their turn first
       return;
     }
     std::array<iovec, kGatheredPieces> pieces;
@@ -170,17 +177,18 @@ void Connection::flush() {
   }
 }
 
-void Connection::settle() {
-  if (session_->entry().silenced) [[unlikely]] {
+void Connection::flush_and_arm() {
+  MXKV_ASSERT(!closed(), "a closed connection has nothing to send");
+  if (session_->entry().phase == connection_phase::silenced) [[unlikely]] {
     close_for_output();
     return;
   }
   flush();
-  if (closed_) {
+  if (closed()) {
     return;
   }
   session_->end_round();
-  if (session_->paused() == pause::output) {
+  if (session_->paused_for(pause::output)) {
     session_->resume();
   }
   if (session_->finished() && session_->output().unsent_bytes() == 0) {
@@ -195,14 +203,15 @@ void Connection::resume() {
   net_.directory().mark_dirty(session_->entry());
 }
 
-void Connection::resume_starved() {
-  session_->resume_starved();
+void Connection::give_room() {
+  session_->give_room();
   net_.directory().mark_dirty(session_->entry());
 }
 
 void Connection::drain() {
-  if (!draining_) {
-    draining_ = true;
+  MXKV_ASSERT(!closed(), "a closed connection is in no list");
+  if (stage_ == connection_stage::serving) {
+    stage_ = connection_stage::draining;
     drain_reads_left_ = kDrainReads;
     readable_ = true;
     net_.make_ready(*this);
@@ -220,7 +229,7 @@ void Connection::check_times(std::uint64_t now_ns) {
     NetCounters::add(net_.counters().stalled);
     close();
   } else if (limits.idle_timeout_ms != 0 && !session_->watches() &&
-             session_->entry().fence.in_flight() == 0 && session_->unsent_bytes() == 0 &&
+             session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 &&
              now_ns - read_ns_ >= limits.idle_timeout_ms * kNsPerMs) {
     NetCounters::add(net_.counters().idle_closed);
     close();
@@ -247,10 +256,10 @@ void Connection::close_for_input() {
 }
 
 void Connection::close() {
-  if (closed_) {
+  if (closed()) {
     return;
   }
-  closed_ = true;
+  stage_ = connection_stage::closed;
   net_.unlist(*this);
   session_.reset();
   boost::system::error_code ignored;

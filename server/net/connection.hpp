@@ -1,6 +1,6 @@
 // One client's socket: moves bytes between it and its session.
 //
-// Readiness only marks a connection; reading and sending happen in the worker's rounds: one read of what is
+// Readiness only marks a connection. Reading and sending happen in the worker's rounds: one read of what is
 // there, one send of all that was answered. It waits for the socket to become writable only when the kernel
 // would not take everything, and for readable only while the session wants input.
 #pragma once
@@ -12,28 +12,34 @@
 
 #include "server/net/asio.hpp"
 #include "server/net/handler_memory.hpp"
-#include "server/net/store_session.hpp"
+#include "server/net/session.hpp"
 
 namespace mxkv::server {
 
 class NetWorker;
 
+/// What becomes of a connection. It only goes forward, and may leave out `draining`.
+enum class connection_stage : std::uint8_t {
+  serving,   ///< it is read until the client leaves
+  draining,  ///< the daemon ends: what has arrived is answered
+  closed,    ///< its socket is closed, its session is gone
+};
+
 /// Thread-safety: owner worker only.
-class Connection {
+class Connection final : public ConnectionOwner {
  public:
   /// Takes over `socket`, which is non-blocking.
   Connection(NetWorker& net, int socket);
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  ~Connection();
 
   /// Its turn in a round: goes on where the session stopped, reads once.
   void take_turn();
   /// The end of a round in which something was answered: sends, closes when all is done.
-  void settle();
+  void flush_and_arm();
   /// Operations ended that the session waited for.
-  void resume();
-  /// There may be room for the page that the session waits for.
-  void resume_starved();
+  void resume() override;
+  /// There may be room for what the session waits for.
+  void give_room();
   /// Answers what had arrived, then closes.
   void drain();
   /// Closes it if it is over its times at `now_ns`.
@@ -44,10 +50,10 @@ class Connection {
   /// Drops the connection; nothing more is sent.
   void close();
 
-  [[nodiscard]] bool closed() const noexcept { return closed_; }
-  /// Whether no operation refers to it any more.
+  [[nodiscard]] bool closed() const noexcept { return stage_ == connection_stage::closed; }
+  /// Whether nothing refers to it any more.
   [[nodiscard]] bool deletable() const noexcept {
-    return closed_ && !read_armed_ && !write_armed_ && !ready_;
+    return closed() && !read_armed_ && !write_armed_ && !listed_;
   }
 
  private:
@@ -58,6 +64,7 @@ class Connection {
   [[nodiscard]] bool sends_nothing(std::uint64_t now_ns) const noexcept;
 
   void read();
+  void take_bytes(std::size_t bytes, std::size_t direct);
   void arm();
   void arm_read();
   void arm_write();
@@ -65,18 +72,16 @@ class Connection {
 
   NetWorker& net_;
   Descriptor socket_;
-  std::optional<Session> session_;
-  bool ready_ = false;     ///< in the worker's list of those whose turn comes
+  std::optional<Session> session_;  ///< none once it is closed
+  connection_stage stage_ = connection_stage::serving;
+  bool listed_ = false;    ///< in the worker's list of connections whose turn comes
   bool readable_ = false;  ///< there may be bytes in the kernel
   bool read_armed_ = false;
-  std::atomic<bool> write_armed_{false};  ///< relaxed will do: others only look
-  bool sends_more_ = false;               ///< in its next turn
-  bool closed_ = false;
-  bool draining_ = false;
+  std::atomic<bool> write_armed_{false};  ///< relaxed will do: other threads only read it
   std::uint32_t drain_reads_left_ = 0;
   std::uint64_t sent_ns_ = 0;              ///< when the socket last took bytes, or was found full
   std::uint64_t unread_ns_ = 0;            ///< when the session was last seen not to want any
-  std::atomic<std::uint64_t> read_ns_{0};  ///< when bytes last came; relaxed: others only look
+  std::atomic<std::uint64_t> read_ns_{0};  ///< when bytes last came; relaxed: other threads only read it
   Connection* next_ready_ = nullptr;
   Connection* next_ = nullptr;  ///< all connections of the worker
   Connection* previous_ = nullptr;

@@ -1,5 +1,5 @@
-// Who may use the server, where it is configured: the users and passwords of a file as memcached's -Y has it,
-// a line "user:password" each.
+// Users that may use the server, where it is configured: those of a file as memcached's -Y has it, a line
+// "user:password" each.
 //
 // A check compares with every entry, whole and without a branch on what is in it, so that the time that it
 // takes tells nothing.
@@ -47,7 +47,7 @@ class Credentials {
   /// Longest block that can be a user and a password.
   static constexpr std::uint64_t kMostBytes = Users::kMostBytes + 1;
 
-  /// From here on nobody is let in but these users.
+  /// From here on only these users are let in.
   void replace(Users users);
   /// Whether clients have to authenticate at all. Relaxed: settled before the first connection.
   [[nodiscard]] bool required() const noexcept { return required_.load(std::memory_order_relaxed); }

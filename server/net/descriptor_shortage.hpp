@@ -1,6 +1,6 @@
-// What listeners do when the process is out of descriptors: those that come are told so and closed, by a
-// descriptor that is kept in reserve, instead of hanging in the backlog for ever; it is counted; and the log
-// has a line when it begins and one when it is over, both together at most every ten seconds.
+// What listeners do when the process is out of descriptors. A descriptor that is kept in reserve accepts
+// clients, tells them, and closes them, instead of leaving them in the backlog for ever. Such shortages are
+// counted. The log has a line when one begins and one when it is over, both at most every ten seconds.
 #pragma once
 
 #include <chrono>
@@ -32,8 +32,8 @@ class DescriptorShortage {
   void keep_reserve() noexcept;
   /// A socket could not be accepted, because of `error`.
   void begin(int error);
-  /// Accepts one connection of `listener` with the reserve. -1: nobody waits, or the reserve is gone. The
-  /// socket is to be closed, and then keep_reserve() called.
+  /// Accepts one connection of `listener` with the reserve. -1: none waits, or the reserve is gone. The socket
+  /// is to be closed, and then keep_reserve() called.
   [[nodiscard]] int accept(int listener) noexcept;
   /// There is a descriptor again.
   void end() {

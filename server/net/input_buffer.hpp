@@ -1,5 +1,5 @@
-// Bytes of one connection that were read and not yet used: the beginning of a command line, or what a
-// paused session did not get to. Most connections hold none; then it takes no memory.
+// Bytes of one connection that were read and not yet used: the beginning of a line, or requests that a paused
+// session did not get to. Most connections hold none; then it takes no memory.
 #pragma once
 
 #include <algorithm>

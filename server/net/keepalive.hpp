@@ -1,5 +1,5 @@
-// TCP's own question whether the other side is still there: it finds connections that nobody ends, because
-// the client's machine or the path to it is gone.
+// TCP's own question whether the other side is still there. It finds connections that do not end, because the
+// client's machine or the path to it is gone.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A quick hash of keys for the order fence: equal keys must meet, unequal ones should not.
+// A quick hash of keys for RequestOrder: equal keys must meet, unequal ones should not.
 #pragma once
 
 #include <cstdint>

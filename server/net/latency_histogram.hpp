@@ -1,5 +1,5 @@
 // A histogram of times: exponential buckets, each power of two in sixteen equal steps, so that a value is
-// known to 6 % whatever its size. One writer; anybody reads while it writes.
+// known to 6 % whatever its size. One writer; any thread reads while it writes.
 #pragma once
 
 #include <array>

@@ -96,7 +96,7 @@ ListenAddress address_of(int descriptor) {
   return address;
 }
 
-/// Removes a socket file that nobody answers on. Returns what stands in the way, or nothing.
+/// Removes a socket file that no process answers on. Returns what stands in the way, or nothing.
 std::string clear_path(const std::string& path) {
   struct stat found{};
   if (lstat(path.c_str(), &found) != 0) {

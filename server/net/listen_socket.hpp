@@ -1,8 +1,8 @@
 // A listening socket: opened at an address, or inherited from the process that started this one.
 //
-// A unix socket is a file, too. A file that nobody answers on was left by a process that crashed, and is
-// replaced; one that is answered, or is no socket, is an error. The file goes with remove_file(), while the
-// socket still listens: so nobody can find it stale, replace it, and lose the new one to us.
+// A unix socket is a file, too. A file that no process answers on was left by one that crashed, and is
+// replaced. A file that is answered, or is no socket, is an error. The file goes with remove_file(), while the
+// socket still listens: so no other process can find it stale, replace it, and lose the new one to us.
 #pragma once
 
 #include <sys/types.h>

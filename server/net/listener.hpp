@@ -1,7 +1,7 @@
 // One listening socket: accepts, and hands the new sockets to the workers.
 //
-// It lives on one worker. When the process is out of descriptors it looks every now and then, because the
-// socket stays readable and would be asked again and again; those that wait then are refused.
+// It lives on one worker. When the process is out of descriptors it tries every now and then, because the
+// socket stays readable and would be asked again and again. Clients that wait then are refused.
 #pragma once
 
 #include <chrono>

@@ -35,11 +35,12 @@ int make_eventfd() {
 }  // namespace
 
 NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ConnectionTable& directory,
-                     BlockPool& input, const config::LimitOptions& limits, AdminSource admin,
+                     BlockPool& input, const config::LimitOptions& limits, AdminSource& admin,
                      Credentials& credentials, const config::StatsOptions& stats)
     : shared_(shared),
+      store_(store),
       limits_(limits),
-      host_{worker, store, directory, input, limits_, kVersionLine, admin, &credentials},
+      host_{worker, store, directory, input, limits_, kVersionLine, &admin, &credentials},
       context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),
       wake_(context_, make_eventfd()),
       timer_(context_),
@@ -47,9 +48,6 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
       shortage_(worker.runtime().clock(), shared.connections, shared.log) {
   host_.watch_hub = &store.watch_hub();
   host_.relief = this;
-  host_.relieve = [](void* net, ConnectionState& asking) {
-    return static_cast<NetWorker*>(net)->relieve_input(asking);
-  };
   host_.sampler.configure(stats, worker.runtime().clock(), shared.slow, worker.id().value());
   wait_for_wake();
 }
@@ -65,13 +63,13 @@ NetWorker::~NetWorker() {
   wake_.close(ignored);
   timer_.cancel();
   sweep_timer_.cancel();
-  // Their waits refer to them until the handlers ran; buried connections that are ready no longer are.
+  // Their waits refer to them until the handlers ran; closed connections have no turn any more.
   for (Connection* connection = first_ready_; connection != nullptr; connection = connection->next_ready_) {
-    connection->ready_ = false;
+    connection->listed_ = false;
   }
   context_.poll();
-  delete_buried();
-  MXKV_ASSERT(buried_.empty(), "closed sockets have no waits");
+  delete_closed();
+  MXKV_ASSERT(closed_.empty(), "closed sockets have no waits");
 }
 
 void NetWorker::wait_for_wake() {
@@ -94,8 +92,8 @@ void NetWorker::wake() noexcept {
 
 bool NetWorker::poll(runtime::Worker& /*worker*/) {
   ++host_.turn;
-  host_.directory.share().look();
-  host_.input.share().look();
+  host_.directory.share().update_limit();
+  host_.input.share().update_limit();
   for (std::size_t handlers = 0; handlers < kMostHandlers && context_.poll_one() > 0; ++handlers) {
   }
   for (Listener& listener : listeners_) {
@@ -104,13 +102,13 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   if (times_due_) [[unlikely]] {
     check_times();
   }
-  // Only those that are ready now: who wants another turn has it in the next round.
+  // Only those that are ready now: another turn of theirs comes in the next round.
   Connection* next = std::exchange(first_ready_, nullptr);
   last_ready_ = nullptr;
   const bool any = std::exchange(ready_act_, false);
   while (next != nullptr) {
     Connection& connection = *std::exchange(next, next->next_ready_);
-    connection.ready_ = false;
+    connection.listed_ = false;
     if (!connection.closed()) {
       connection.take_turn();
     }
@@ -120,17 +118,17 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
 
 bool NetWorker::end_turn(runtime::Worker& worker) {
   bool any = false;
-  host_.store.maintain(worker);
+  store_.maintain(worker);
   while (ConnectionState* const entry = host_.directory.next_dirty()) {
-    static_cast<Connection*>(entry->session)->settle();
+    static_cast<Connection*>(entry->owner)->flush_and_arm();
     any = true;
   }
   if (!host_.starved.empty() && host_.has_page_room()) [[unlikely]] {
-    resume_starved();
+    give_page_room();
     any = true;
   }
   if (!host_.value_waiters.empty()) [[unlikely]] {
-    any = resume_with_values() || any;
+    any = give_value_room() || any;
   }
   if (host_.input.share().is_short() || !host_.value_waiters.empty()) [[unlikely]] {
     arm_timer();
@@ -141,15 +139,15 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     worker.task_heap().trim();
   }
   host_.sampler.end_round();
-  if (!buried_.empty()) [[unlikely]] {
-    delete_buried();
-    any = any || !buried_.empty();
+  if (!closed_.empty()) [[unlikely]] {
+    delete_closed();
+    any = any || !closed_.empty();
   }
   return any;
 }
 
 void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
-  if (ready_act_ || !buried_.empty()) {
+  if (ready_act_ || !closed_.empty()) {
     return;
   }
   if (first_ready_ != nullptr) {
@@ -173,10 +171,10 @@ void NetWorker::make_ready(Connection& connection) noexcept {
 
 // A worker whose ready connections all wait for memory may sleep between two rounds.
 void NetWorker::wait_for_memory(Connection& connection) noexcept {
-  if (connection.ready_) {
+  if (connection.listed_) {
     return;
   }
-  connection.ready_ = true;
+  connection.listed_ = true;
   connection.next_ready_ = nullptr;
   (first_ready_ == nullptr ? first_ready_ : last_ready_->next_ready_) = &connection;
   last_ready_ = &connection;
@@ -222,7 +220,7 @@ void NetWorker::unlist(Connection& connection) {
 void NetWorker::delete_later(Connection& connection) {
   load_.fetch_sub(1, std::memory_order_relaxed);
   shared_.connections.open.fetch_sub(1, std::memory_order_relaxed);
-  buried_.push_back(&connection);
+  closed_.push_back(&connection);
 }
 
 std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) const {
@@ -239,8 +237,8 @@ std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) c
   return found;
 }
 
-void NetWorker::delete_buried() {
-  std::erase_if(buried_, [](Connection* connection) {
+void NetWorker::delete_closed() {
+  std::erase_if(closed_, [](Connection* connection) {
     if (!connection->deletable()) {
       return false;
     }
@@ -251,7 +249,7 @@ void NetWorker::delete_buried() {
 
 void NetWorker::pull_watched() {
   for (ConnectionState* const entry : host_.watching) {
-    static_cast<Connection*>(entry->session)->resume();
+    entry->owner->resume();
   }
 }
 
@@ -274,7 +272,7 @@ void NetWorker::sending_waits(bool begins) {
   }
 }
 
-// A coarse clock that runs only while somebody could run out of time: an idle daemon has no timer.
+// A coarse clock that runs only while a connection could run out of time: an idle daemon has no timer.
 void NetWorker::arm_timer() {
   const config::LimitOptions& limits = limits_;
   const bool idle_matters = limits.idle_timeout_ms != 0 && connections_ != nullptr;
@@ -297,7 +295,7 @@ void NetWorker::arm_timer() {
 // Before the worker sleeps: items may expire meanwhile. Wakes it at least once a second then, for debugtime
 // may move the clock.
 void NetWorker::arm_sweep_timer() {
-  const std::uint64_t at_us = host_.store.sweep().wake_at_us();
+  const std::uint64_t at_us = store_.sweep().wake_at_us();
   if (at_us == ExpirySweep::kNever || sweep_timer_armed_) [[likely]] {
     return;
   }

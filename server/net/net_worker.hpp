@@ -1,10 +1,10 @@
 // The sockets of one worker, and the poller by which they enter the runtime.
 //
-// A round: poll() asks the kernel who is ready and gives each such connection one turn (one read, all its
-// requests spawned); the runtime runs the tasks; end_turn() sends, once for each connection that was
-// answered. So a batch gathers the requests of all connections before the first look-up, and replies leave in
-// few system calls. block() only learns who is ready: it runs outside of the worker's epoch, where no task
-// may be made.
+// A round has three parts. poll() asks the kernel which connections are ready and gives each of them one turn:
+// one read, all its requests spawned. The runtime runs the tasks. end_turn() sends, once for each connection
+// that was answered. So a batch gathers the requests of all connections before the first look-up, and replies
+// leave in few system calls. block() only learns which connections are ready: it runs outside of the worker's
+// epoch, where no task may be made.
 #pragma once
 
 #include <array>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/scheduler/poller.hpp"
+#include "runtime/scheduler/runtime.hpp"
 #include "server/net/admin_source.hpp"
 #include "server/net/connection.hpp"
 #include "server/net/connection_facts.hpp"
@@ -24,6 +25,7 @@
 #include "server/net/descriptor_shortage.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/net_counters.hpp"
+#include "server/store/store.hpp"
 
 namespace mxkv::server {
 
@@ -35,7 +37,7 @@ struct NetShared {
 };
 
 /// Thread-safety: owner worker only, unless a function says otherwise.
-class NetWorker final : public runtime::Poller {
+class NetWorker final : public runtime::Poller, private InputRelief {
  public:
   static constexpr std::size_t kReadBytes = std::size_t{16} << 10U;
   static constexpr std::size_t kLeastReadBytes =
@@ -44,8 +46,8 @@ class NetWorker final : public runtime::Poller {
 
   /// What sessions need, as in SessionHost. All outlive this.
   NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ConnectionTable& directory,
-            BlockPool& input, const config::LimitOptions& limits, AdminSource admin, Credentials& credentials,
-            const config::StatsOptions& stats);
+            BlockPool& input, const config::LimitOptions& limits, AdminSource& admin,
+            Credentials& credentials, const config::StatsOptions& stats);
   ~NetWorker() override;
   NetWorker(const NetWorker&) = delete;
   NetWorker& operator=(const NetWorker&) = delete;
@@ -59,7 +61,7 @@ class NetWorker final : public runtime::Poller {
   void adopt(int socket);
   /// Takes over a listening socket, which accepts when the worker runs. Start-up only.
   void listen(int socket, Listener::Receiver receiver);
-  /// Holds for all connections from their next request on. Who is over a lowered limit stays.
+  /// Holds for all connections from their next request on. Those over a lowered limit stay.
   void set_limits(const config::LimitOptions& limits);
   /// There are lines for connections that watch.
   void pull_watched();
@@ -76,7 +78,7 @@ class NetWorker final : public runtime::Poller {
   // --- For its connections ---
 
   [[nodiscard]] Executor executor() noexcept { return context_.get_executor(); }
-  [[nodiscard]] StoreSessionHost& host() noexcept { return host_; }
+  [[nodiscard]] SessionHost& host() noexcept { return host_; }
   [[nodiscard]] ConnectionTable& directory() noexcept { return host_.directory; }
   [[nodiscard]] const config::LimitOptions& limits() const noexcept { return limits_; }
   [[nodiscard]] NetCounters& counters() noexcept { return counters_; }
@@ -110,18 +112,19 @@ class NetWorker final : public runtime::Poller {
   void arm_timer();
   void arm_sweep_timer();
   void check_times();
-  void resume_starved();
-  [[nodiscard]] bool resume_with_values();
+  void give_page_room();
+  [[nodiscard]] bool give_value_room();
   void tell_of_closed();
-  [[nodiscard]] bool relieve_input(ConnectionState& asking);
+  [[nodiscard]] bool relieve(ConnectionState& asking) override;
   void make_room();
   template <class Bytes>
   [[nodiscard]] Connection* holder_of_most(const Bytes& bytes) const;
-  void delete_buried();
+  void delete_closed();
 
   NetShared& shared_;
+  Store& store_;
   config::LimitOptions limits_;  ///< its own copy: they change while the daemon runs
-  StoreSessionHost host_;
+  SessionHost host_;
   asio::io_context context_;
   Descriptor wake_;
   Timer timer_;
@@ -138,7 +141,7 @@ class NetWorker final : public runtime::Poller {
   Connection* last_ready_ = nullptr;
   mutable std::mutex connections_mutex_;  ///< guards changes of the list, and others' looks at it
   Connection* connections_ = nullptr;
-  std::vector<Connection*> buried_;
+  std::vector<Connection*> closed_;  ///< whose waits may not be over
   std::size_t sending_waits_ = 0;
   std::uint64_t next_trim_ns_ = 0;
   std::uint64_t told_output_full_ = 0;  ///< of those in the counters

@@ -8,19 +8,19 @@
 namespace mxkv::server {
 
 // All of them: if there is room for one page only, the others come back.
-void NetWorker::resume_starved() {
+void NetWorker::give_page_room() {
   for (ConnectionState* const entry : std::exchange(host_.starved, {})) {
-    static_cast<Connection*>(entry->session)->resume_starved();
+    static_cast<Connection*>(entry->owner)->give_room();
   }
 }
 
 // In the order in which they came; those for which there is still no room wait again, behind.
-bool NetWorker::resume_with_values() {
+bool NetWorker::give_value_room() {
   if (!std::exchange(host_.value_ended, false)) {
     return false;
   }
   for (ConnectionState* const entry : std::exchange(host_.value_waiters, {})) {
-    static_cast<Connection*>(entry->session)->resume_starved();
+    static_cast<Connection*>(entry->owner)->give_room();
   }
   return true;
 }
@@ -39,10 +39,10 @@ Connection* NetWorker::holder_of_most(const Bytes& bytes) const {
   return holder;
 }
 
-bool NetWorker::relieve_input(ConnectionState& asking) {
+bool NetWorker::relieve(ConnectionState& asking) {
   Connection* const holder = holder_of_most(
       [](const Connection& one) { return one.session_->running() ? 0 : one.session_->unfinished_bytes(); });
-  const Connection& own = *static_cast<Connection*>(asking.session);
+  const Connection& own = *static_cast<Connection*>(asking.owner);
   if (holder == nullptr || holder == &own ||
       holder->session_->unfinished_bytes() <= own.session_->unfinished_bytes()) {
     return false;

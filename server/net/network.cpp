@@ -52,7 +52,7 @@ class DrainTask final : public runtime::MxTask {
   NetWorker& net_;
 };
 
-/// Tells a worker that connections of its that watch have lines.
+/// Wakes a worker whose watching connections have output.
 class WatchTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "send what is watched";
@@ -99,13 +99,13 @@ struct Network::Parts {
   Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_)
       : runtime(runtime_), limits(limits_) {}
 
-  /// What a listener's sockets go to: all workers, or those of its node.
+  /// Where a listener's sockets go: to all workers, or those of its node.
   struct Servers {
     Parts* parts;
     std::vector<NetWorker*> workers;
   };
 
-  /// Those that may serve who comes by a listener of `node`, by the system's number.
+  /// Workers that may serve clients of a listener of `node`, by the system's number.
   [[nodiscard]] Servers servers_of(std::optional<std::uint32_t> node) {
     const std::vector<std::uint32_t>& os_nodes = runtime.options().os_nodes;
     Servers found{this, {}};
@@ -142,7 +142,7 @@ struct Network::Parts {
 };
 
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,
-                 Store& store, const config::LimitOptions& limits, AdminSource admin,
+                 Store& store, const config::LimitOptions& limits, AdminSource& admin,
                  Credentials& credentials, const config::StatsOptions& stats)
     : parts_(std::make_unique<Parts>(runtime, limits)) {
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
@@ -161,10 +161,6 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
                                    from.spawn(task);
                                  }});
     store.context(worker.id()).replies = &directory;
-    directory.set_hooks(
-        {&worker,
-         [](void* context, runtime::MxTask* task) { static_cast<runtime::Worker*>(context)->spawn(task); },
-         [](void* session) { static_cast<Connection*>(session)->resume(); }});
     worker.set_poller(net);
   }
 }

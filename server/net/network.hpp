@@ -28,7 +28,7 @@ class Network {
  public:
   /// Becomes the poller of all workers. Start-up only; all arguments outlive this.
   Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies, Store& store,
-          const config::LimitOptions& limits, AdminSource admin, Credentials& credentials,
+          const config::LimitOptions& limits, AdminSource& admin, Credentials& credentials,
           const config::StatsOptions& stats);
   /// After the runtime stopped.
   ~Network();
@@ -53,7 +53,7 @@ class Network {
   /// One a worker. Any thread.
   [[nodiscard]] const std::vector<const RequestSampler*>& samplers() const noexcept;
   [[nodiscard]] const SlowLog& slow_log() const noexcept;
-  /// Who is connected. Any thread.
+  /// All connections of now. Any thread.
   [[nodiscard]] std::vector<ConnectionFacts> connections() const;
   /// Forgets slow requests and hot keys. Any thread.
   void forget_samples();

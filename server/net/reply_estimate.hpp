@@ -1,4 +1,4 @@
-// How long a connection's replies are, by those that it got: so that a pipeline of small values may be a
+// How long a connection's replies are, by those that it got. By this a pipeline of small values may be a
 // thousand requests long, and one of large values has one or two in flight.
 #pragma once
 
@@ -19,7 +19,7 @@ class ReplyEstimate {
   static constexpr std::size_t kLeastBytes = 256;
 
   /// Counts of all replies so far, and of their bytes; both may wrap around.
-  void look(std::uint32_t replies, std::size_t bytes) noexcept {
+  void update(std::uint32_t replies, std::size_t bytes) noexcept {
     const std::uint32_t more = replies - replies_;
     if (more == 0) {
       return;

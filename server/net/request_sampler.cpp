@@ -118,11 +118,11 @@ void RequestSampler::cancel(const ConnectionState& entry) noexcept {
   }
 }
 
-void RequestSampler::look() {
+void RequestSampler::time_answered() {
   const std::uint64_t now_ns = clock_->monotonic_ns();
   for (std::size_t i = 0; i < pending_;) {
     const Sample& sample = samples_[i];
-    const bool gone = sample.entry->generation != sample.generation || sample.entry->session == nullptr;
+    const bool gone = sample.entry->generation != sample.generation || sample.entry->owner == nullptr;
     if (!gone && !sample.entry->replies.is_past(sample.ticket)) {
       ++i;
       continue;

@@ -1,9 +1,8 @@
 // Times a sample of a worker's requests, by kind of command, and counts their keys.
 //
-// One of every `one_in` requests is timed from when its line was taken to the end of the round in which its
-// reply, and so all replies before it, went to the socket: what the server adds to a request's time. The
-// others pay one decrement. Up to kMostPending samples run at once; who comes while all do is not timed, and
-// is counted.
+// One of every `one_in` requests is timed. Its time begins when its line is taken and ends with the round in
+// which its reply, and all replies before it, went to the socket: it is what the server adds. The others pay
+// one decrement. Up to kMostPending samples run at once; a request that is due meanwhile is counted instead.
 #pragma once
 
 #include <array>
@@ -90,7 +89,7 @@ class RequestSampler {
   /// What was written so far has gone to the sockets.
   void end_round() {
     if (pending_ != 0) [[unlikely]] {
-      look();
+      time_answered();
     }
   }
 
@@ -115,7 +114,7 @@ class RequestSampler {
     std::array<char, protocol::kMaxKeyBytes> key;
   };
 
-  void look();
+  void time_answered();
   void end(const Sample& sample, std::uint64_t now_ns);
 
   std::uint64_t left_ = 0;  ///< 0: goes round once in an age of the world

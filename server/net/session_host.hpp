@@ -13,50 +13,58 @@
 #include "server/net/request_sampler.hpp"
 #include "server/net/waiting_requests.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/item/item_builder.hpp"
+#include "server/store/session_store.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
-/// What the sessions of one worker share. `turn` is the worker's count of rounds.
-template <class StoreT, class BuilderT, class BatchT, class WorkerT>
-struct SessionHost {
-  using Store = StoreT;
-  using Builder = BuilderT;
-  using Batch = BatchT;
-  using Worker = WorkerT;
+/// Makes room for unfinished input. Thread-safety: owner worker only.
+class InputRelief {
+ public:
+  InputRelief() = default;
+  InputRelief(const InputRelief&) = delete;
+  InputRelief& operator=(const InputRelief&) = delete;
 
-  WorkerT& worker;
-  StoreT& store;
+  /// Makes the session that holds the most input leave, if that is more than `asking` holds.
+  [[nodiscard]] virtual bool relieve(ConnectionState& asking) = 0;
+
+ protected:
+  ~InputRelief() = default;
+};
+
+/// What the sessions of one worker share. `turn` is the worker's count of rounds.
+struct SessionHost {
+  runtime::Worker& worker;
+  SessionStore& store;
   ConnectionTable& directory;
   BlockPool& input;
   const config::LimitOptions& limits;
   std::string_view version_line;
-  AdminSource admin{};
-  Credentials* credentials = nullptr;        ///< null, or none required: whoever comes is served
-  WatchHub* watch_hub = nullptr;             ///< null: nothing can be watched
-  std::vector<ConnectionState*> watching{};  ///< sessions that watch
-  std::vector<ConnectionState*> starved{};   ///< sessions that pause for the share
+  AdminSource* admin = nullptr;
+  Credentials* credentials = nullptr;             ///< null, or none required: every client is served
+  WatchHub* watch_hub = nullptr;                  ///< null: nothing can be watched
+  InputRelief* relief = nullptr;                  ///< null: no session leaves for another one
+  std::vector<ConnectionState*> watching{};       ///< sessions that watch
+  std::vector<ConnectionState*> starved{};        ///< sessions that pause for room for a page
+  std::vector<ConnectionState*> value_waiters{};  ///< sessions whose large value may not begin yet
   RequestSampler sampler{};
-  WaitingPool<BuilderT> waiting{};
+  WaitingPool<ItemBuilder> waiting{};
   std::uint64_t turn = 0;
   protocol::Parser parser = parser_for(limits);
-  protocol::Request request{};                    ///< scratch: large, and only partly filled by most commands
-  std::vector<ConnectionState*> value_waiters{};  ///< sessions whose large value may not begin yet
-  std::uint64_t admitted = 0;                     ///< bytes of large values that began and are not complete
-  bool value_ended = false;                       ///< so that others may begin
-  /// Makes the session that holds the most input leave, if that is more than the one of `asking` has.
-  void* relief = nullptr;
-  bool (*relieve)(void* relief, ConnectionState& asking) = nullptr;
+  protocol::Request request{};  ///< scratch: large, and only partly filled by most commands
+  std::uint64_t admitted = 0;   ///< bytes of large values that began and are not complete
+  bool value_ended = false;     ///< so that others may begin
 
-  /// Whether so many bytes more may be held of unfinished input, by a session that holds `own`. The one that
-  /// has more than it goes first; where the others have little, one may go beyond the share. So may those
-  /// that hold the beginning of a usual line.
+  /// Whether so many bytes more may be held of unfinished input, by a session that holds `own`. A session that
+  /// has more goes first; where the others have little, one may go beyond the share. So may sessions that hold
+  /// the beginning of a usual line.
   [[nodiscard]] bool has_input_room(std::size_t bytes, std::size_t own, ConnectionState& asking) {
     const MemoryShare& share = input.share();
     const std::size_t most =
         own + bytes <= BlockPool::kSmallBlockBytes ? kSmallShares * share.bytes() : share.bytes();
     while (bytes > 0 && share.held() + bytes > most) {
-      if (relieve == nullptr || !relieve(relief, asking)) {
+      if (relief == nullptr || !relief->relieve(asking)) {
         return share.held() <= own + share.bytes() / 8 && own + bytes <= most_of_one();
       }
     }

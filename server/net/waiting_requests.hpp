@@ -1,7 +1,7 @@
-// Requests that wait at the order fence: copies of what they need, in the order sent.
+// Requests that wait for their order: copies of what they need, in the order sent.
 //
 // They hold keys and finished values, no pins and no bytes of read buffers, so that one that waits for long
-// holds up nobody else.
+// holds up no other request.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace mxkv::server {
 template <class BuilderT>
 struct WaitingRequest {
   WaitingRequest* next = nullptr;
-  FenceClaim claim{0};
+  OrderClaim claim{0};
   std::uint32_t ticket = 0;
   protocol::verb op{};
   bool end_line = false;

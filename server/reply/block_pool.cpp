@@ -74,7 +74,7 @@ Segment* BlockPool::new_block(std::size_t whole) {
   block->charged = charge(whole);
   share_.take(whole);
   if (share_.overflows() && overflow_ != nullptr) [[unlikely]] {
-    overflow_(overflow_context_);
+    overflow_->overflowed();
   }
   return block;
 }

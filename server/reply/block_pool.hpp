@@ -4,8 +4,8 @@
 // Blocks have 16 KiB, and those of connections that wait 1 KiB. Both are recycled last in, first out, so that
 // the one in use is in the core's cache; after warm-up there is no malloc. Every block and header counts in
 // the memory budget while it exists, and against the worker's share while it is given out. A reply must be
-// possible when both are exhausted, too (it says so), so the charge is made without asking; those who take
-// requests ask the share before. Where their estimates were wrong by far, `overflow` is told.
+// possible when both are exhausted, too (it says so), so the charge is made without asking. Sessions ask the
+// share before they take requests. Where their estimates were wrong by far, PoolOverflow is told.
 #pragma once
 
 #include <cstddef>
@@ -47,6 +47,20 @@ struct Segment {
   [[nodiscard]] bool refers() const noexcept { return owner.release != nullptr; }
   /// Drops so many bytes of `unsent()`.
   void consume(std::size_t bytes) noexcept;
+};
+
+/// Is told when much more is given out than a pool's share. Thread-safety: owner worker only.
+class PoolOverflow {
+ public:
+  PoolOverflow() = default;
+  PoolOverflow(const PoolOverflow&) = delete;
+  PoolOverflow& operator=(const PoolOverflow&) = delete;
+
+  /// Comes in the middle of any function that takes a block.
+  virtual void overflowed() noexcept = 0;
+
+ protected:
+  ~PoolOverflow() = default;
 };
 
 /// Thread-safety: owner worker only.
@@ -112,12 +126,8 @@ class BlockPool {
   [[nodiscard]] std::size_t free_blocks() const noexcept { return blocks_.count; }
   [[nodiscard]] MemoryShare& share() noexcept { return share_; }
 
-  /// To be called when much more is given out than the share (overflows()); from the middle of whatever takes
-  /// a block.
-  void set_overflow(void* context, void (*function)(void* context) noexcept) noexcept {
-    overflow_context_ = context;
-    overflow_ = function;
-  }
+  /// `overflow` outlives this.
+  void set_overflow(PoolOverflow* overflow) noexcept { overflow_ = overflow; }
 
  private:
   /// Blocks of one size that are free.
@@ -169,8 +179,7 @@ class BlockPool {
   FreeList blocks_;
   FreeList small_blocks_;
   FreeList headers_;
-  void* overflow_context_ = nullptr;
-  void (*overflow_)(void* context) noexcept = nullptr;
+  PoolOverflow* overflow_ = nullptr;  ///< null: nothing is told
 };
 
 }  // namespace mxkv::server

@@ -1,6 +1,6 @@
 // The order in which the writes of one connection commit: the order in which they were sent.
 //
-// Clients rely on it ("payload, then pointer"), and it spares a fence between two writes of one key. Each
+// Clients rely on it ("payload, then pointer"), and two writes of one key need not wait for each other. Each
 // write gets a sequence number when it starts. It may take effect when all before it have ended; until then
 // its task is parked here.
 #pragma once

@@ -20,38 +20,38 @@ void ConnectionTable::finished_write(const ReplyAddress& address, CommitSeq seq)
   ConnectionState& entry = *entries_[address.connection];
   // Before resume(): the parked write was sent before those that wait.
   if (runtime::MxTask* const parked = entry.commits.end(seq); parked != nullptr) {
-    hooks_.spawn(hooks_.spawner, parked);
+    MXKV_ASSERT(spawner_ != nullptr, "writes wait for their turn where tasks can be spawned");
+    spawner_->spawn(parked);
   }
-  ended(entry, FenceClaim{address.fence});
+  ended(entry, OrderClaim{address.claim});
 }
 
 void ConnectionTable::follow_end(ConnectionState& entry, bool freed) {
-  if (entry.session == nullptr) {
+  if (entry.owner == nullptr) {
     recycle(entry);
-  } else if (entry.wants_resume && (freed || entry.fence.in_flight() <= entry.resume_at)) {
+  } else if (entry.wants_resume && (freed || entry.order.in_flight() <= entry.resume_at)) {
     resume(entry);
   }
 }
 
-// An operation may end before its start returns, inside the hook: then the hook runs once more instead of
-// inside itself, so that the stack stays flat however long the pipeline is.
+// An operation may end before its start returns, inside the owner's resume(). Then that runs once more instead
+// of inside itself, so that the stack stays flat however long the pipeline is.
 void ConnectionTable::resume(ConnectionState& entry) {
-  if (entry.resuming) {
-    entry.resume_again = true;
+  if (entry.resuming != resume_phase::outside) {
+    entry.resuming = resume_phase::again;
     return;
   }
-  entry.resuming = true;
   do {
-    entry.resume_again = false;
-    hooks_.resume(entry.session);
-  } while (entry.resume_again && entry.wants_resume && entry.session != nullptr);
-  entry.resuming = false;
-  if (entry.session == nullptr) {
+    entry.resuming = resume_phase::inside;
+    entry.owner->resume();
+  } while (entry.resuming == resume_phase::again && entry.wants_resume && entry.owner != nullptr);
+  entry.resuming = resume_phase::outside;
+  if (entry.owner == nullptr) {
     recycle(entry);
   }
 }
 
-ConnectionState& ConnectionTable::open(void* session) {
+ConnectionState& ConnectionTable::open(ConnectionOwner& owner) {
   if (free_.empty()) {
     entries_.push_back(std::make_unique<ConnectionState>(*output_, tables_));
     entries_.back()->index = static_cast<std::uint32_t>(entries_.size() - 1);
@@ -60,49 +60,52 @@ ConnectionState& ConnectionTable::open(void* session) {
   }
   ConnectionState& entry = *entries_[free_.back()];
   free_.pop_back();
-  entry.session = session;
-  entry.deaf = false;
+  MXKV_ASSERT(entry.phase == connection_phase::closed && entry.owner == nullptr, "a free entry is closed");
+  MXKV_ASSERT(entry.replies.all_closed() && entry.order.in_flight() == 0, "a free entry owes nothing");
+  entry.phase = connection_phase::open;
+  entry.owner = &owner;
   entry.stuck = false;
-  entry.silenced = false;
   return entry;
 }
 
 void ConnectionTable::close(ConnectionState& entry) noexcept {
-  MXKV_ASSERT(entry.session != nullptr, "a connection is closed once");
-  entry.session = nullptr;
-  entry.deaf = true;
+  MXKV_ASSERT(entry.phase != connection_phase::closed, "a connection is closed once");
+  entry.phase = connection_phase::closed;
+  entry.owner = nullptr;
   entry.wants_resume = false;
   entry.replies.clear();
   recycle(entry);
 }
 
-// The last user gives the entry back: an operation, the dirty list, or the hook.
+// The last user gives the entry back: an operation, the dirty list, or the owner's resume().
 void ConnectionTable::recycle(ConnectionState& entry) noexcept {
-  if (entry.session != nullptr || entry.fence.in_flight() != 0 || entry.dirty || entry.resuming) {
+  if (entry.owner != nullptr || entry.order.in_flight() != 0 || entry.dirty ||
+      entry.resuming != resume_phase::outside) {
     return;
   }
-  entry.fence.begin_pass();
+  MXKV_ASSERT(entry.phase == connection_phase::closed, "only a closed connection's entry is recycled");
+  entry.order.begin_pass();
   ++entry.generation;
   free_.push_back(entry.index);
 }
 
 // Called in the middle of a reply, maybe of the chosen connection's: so it is only marked.
-void ConnectionTable::silence() noexcept {
+void ConnectionTable::overflowed() noexcept {
   if (drops_) {
-    return;  // first what goes already
+    return;  // the replies of the one that was chosen go first
   }
   ConnectionState* most = nullptr;
   std::size_t most_bytes = 0;
   for (const std::unique_ptr<ConnectionState>& entry : entries_) {
     // A client that reads and has few will have none soon.
     const std::size_t bytes = entry->replies.copied_bytes() + (entry->stuck ? BlockPool::kBlockBytes : 0);
-    if (!entry->deaf && bytes > std::max(most_bytes, BlockPool::kBlockBytes)) {
+    if (entry->phase == connection_phase::open && bytes > std::max(most_bytes, BlockPool::kBlockBytes)) {
       most = entry.get();
       most_bytes = bytes;
     }
   }
   if (most != nullptr) {
-    most->deaf = most->silenced = true;
+    most->phase = connection_phase::silenced;
     drops_ = true;
     mark_dirty(*most);
   }
@@ -111,7 +114,7 @@ void ConnectionTable::silence() noexcept {
 void ConnectionTable::drop_silenced() noexcept {
   drops_ = false;
   for (const std::unique_ptr<ConnectionState>& entry : entries_) {
-    if (entry->silenced && entry->session != nullptr) {
+    if (entry->phase == connection_phase::silenced) {
       entry->replies.clear();
     }
   }
@@ -122,7 +125,7 @@ ConnectionState* ConnectionTable::next_dirty() noexcept {
     ConnectionState& entry = *dirty_;
     dirty_ = entry.next_dirty;
     entry.dirty = false;
-    if (entry.session != nullptr) {
+    if (entry.owner != nullptr) {
       return &entry;
     }
     recycle(entry);

@@ -1,7 +1,7 @@
 // All connections of one worker as the store sees them: replies, and the end of operations, by address.
 //
-// A connection's entry outlives its socket until the last of its operations ended: their replies are dropped,
-// but they still run, and its writes still commit in order. So an address stays good as long as it is used.
+// A connection's entry outlives its socket until the last of its operations ended. Their replies are dropped,
+// but they still run, and writes still commit in order. So an address stays good as long as it is used.
 //
 // What the store does with an address, on the home worker only:
 //   reads, ranges    [reply: find(), reserve .. commit, close], then finished(address)
@@ -10,8 +10,8 @@
 //                    come it stays until finished_write(address, seq), which every write ends with, also one
 //                    without effect (such a one may end before its turn).
 //
-// Where replies grow far beyond the pool's share, whatever estimates said before, the connection that has
-// most of them is silenced: what it has is dropped, what is to come is not written, and its owner closes it.
+// Replies may grow far beyond the pool's share, whatever estimates said before. Then the connection that has
+// most of them is silenced: its replies are dropped, later ones are not written, and its owner closes it.
 #pragma once
 
 #include <cstddef>
@@ -29,56 +29,87 @@
 
 namespace mxkv::server {
 
-/// One connection. Its owner is the session; the store has it by address.
+/// What a connection belongs to. Thread-safety: owner worker only.
+class ConnectionOwner {
+ public:
+  ConnectionOwner() = default;
+  ConnectionOwner(const ConnectionOwner&) = delete;
+  ConnectionOwner& operator=(const ConnectionOwner&) = delete;
+
+  /// Operations ended that its requests wait for. Only while ConnectionState::wants_resume.
+  virtual void resume() = 0;
+
+ protected:
+  ~ConnectionOwner() = default;
+};
+
+/// Whether replies to a connection are written.
+enum class connection_phase : std::uint8_t {
+  closed,    ///< it has no owner
+  open,      ///< they are
+  silenced,  ///< its replies had to go; it is to be closed
+};
+
+/// Where a connection's owner is resumed, so that this does not run inside itself.
+enum class resume_phase : std::uint8_t {
+  outside,
+  inside,
+  again,  ///< inside, and an operation ended meanwhile
+};
+
+/// One connection. Its owner has it by reference; the store has it by address.
 struct ConnectionState {
-  ConnectionState(BlockPool& output, FenceTablePool& tables) noexcept
-      : replies(output), fence(tables), commits(output) {}
+  ConnectionState(BlockPool& output, OrderTablePool& tables) noexcept
+      : replies(output), order(tables), commits(output) {}
 
   ReplyQueue replies;
-  RequestOrder fence;
+  RequestOrder order;
   CommitOrder commits;
-  void* session = nullptr;                ///< null: closed
-  ConnectionState* next_dirty = nullptr;  ///< list of those that a reply was written to
+  ConnectionOwner* owner = nullptr;       ///< null: closed
+  ConnectionState* next_dirty = nullptr;  ///< list of connections that a reply was written to
   std::uint32_t index = 0;
   std::uint32_t generation = 0;
-  std::uint32_t ended = 0;      ///< operations that ever ended; wraps around
+  std::uint32_t ended = 0;  ///< operations that ever ended; wraps around
+  connection_phase phase = connection_phase::closed;
+  resume_phase resuming = resume_phase::outside;
   bool dirty = false;           ///< in the list
-  bool wants_resume = false;    ///< the session has requests that wait for operations to end
-  bool resuming = false;        ///< inside the resume hook
-  bool resume_again = false;    ///< an operation ended inside the resume hook
-  bool deaf = true;             ///< closed or silenced: no replies are written
+  bool wants_resume = false;    ///< its requests wait for operations to end
   bool stuck = false;           ///< the client does not take what there is
-  bool silenced = false;        ///< its replies had to go; to be closed
   std::uint32_t resume_at = 0;  ///< resume when so few are in flight, whatever ended
 };
 
-/// How the directory reaches those above it.
-struct DirectoryHooks {
-  void* spawner = nullptr;
-  void (*spawn)(void* spawner, runtime::MxTask* task) = nullptr;  ///< a parked task's turn has come
-  void (*resume)(void* session) = nullptr;                        ///< waiting requests may start
+/// Where tasks go whose turn to commit has come. Thread-safety: owner worker only.
+class TaskSpawner {
+ public:
+  TaskSpawner() = default;
+  TaskSpawner(const TaskSpawner&) = delete;
+  TaskSpawner& operator=(const TaskSpawner&) = delete;
+
+  virtual void spawn(runtime::MxTask* task) = 0;
+
+ protected:
+  ~TaskSpawner() = default;
 };
 
 /// Thread-safety: owner worker only.
-class ConnectionTable {
+class ConnectionTable final : private PoolOverflow {
  public:
   ConnectionTable(std::uint16_t worker, BlockPool& output) noexcept : output_(&output), worker_(worker) {
-    output.set_overflow(
-        this, [](void* directory) noexcept { static_cast<ConnectionTable*>(directory)->silence(); });
+    output.set_overflow(this);
   }
   ConnectionTable(const ConnectionTable&) = delete;
   ConnectionTable& operator=(const ConnectionTable&) = delete;
 
   // --- For the store ---
 
-  /// Where to write the reply; null if nobody waits for one: noreply, or the connection is closed.
+  /// Where to write the reply; null if none is wanted: noreply, or the connection is closed.
   [[nodiscard]] ReplyQueue* find(const ReplyAddress& address) noexcept {
     ConnectionState& entry = *entries_[address.connection];
     MXKV_DCHECK(entry.generation == address.generation, "an entry outlives its operations");
     if (drops_) [[unlikely]] {
       drop_silenced();  // here no reply is being written
     }
-    if (!address.wants_reply() || entry.deaf) [[unlikely]] {
+    if (!address.wants_reply() || entry.phase != connection_phase::open) [[unlikely]] {
       return nullptr;
     }
     mark_dirty(entry);
@@ -88,7 +119,7 @@ class ConnectionTable {
   void reply(const ReplyAddress& address, std::string_view text);
   /// An operation that is not a write ended: its reply is closed, its pin left.
   void finished(const ReplyAddress& address) {
-    ended(*entries_[address.connection], FenceClaim{address.fence});
+    ended(*entries_[address.connection], OrderClaim{address.claim});
   }
   /// The same for a write, in place of finished().
   void finished_write(const ReplyAddress& address, CommitSeq seq);
@@ -108,11 +139,11 @@ class ConnectionTable {
 
   // --- For sessions ---
 
-  /// Start-up only.
-  void set_hooks(DirectoryHooks hooks) noexcept { hooks_ = hooks; }
+  /// Start-up only; `spawner` outlives this.
+  void set_spawner(TaskSpawner& spawner) noexcept { spawner_ = &spawner; }
 
   /// A new connection.
-  [[nodiscard]] ConnectionState& open(void* session);
+  [[nodiscard]] ConnectionState& open(ConnectionOwner& owner);
   /// Drops the unsent replies and those to come. The entry is gone when its last operation ended.
   void close(ConnectionState& entry) noexcept;
   /// The address of the next request, without a ticket and a claim.
@@ -130,9 +161,8 @@ class ConnectionTable {
   [[nodiscard]] ConnectionState* next_dirty() noexcept;
   /// What replies may take, and take.
   [[nodiscard]] MemoryShare& share() noexcept { return output_->share(); }
-  /// Whether a value should wait for the next round, since its worker's share is full. Where nothing else
-  /// waits to be sent and all before it have left it need not: so each client that reads gets on, and with it
-  /// the share.
+  /// Whether a value should wait for the next round, since its worker's share is full. It need not where it is
+  /// the next to be sent and nothing else is unsent: so each client that reads gets on, and with it the share.
   [[nodiscard]] bool waits_for_room(ReplyQueue& queue, std::uint32_t ticket) noexcept {
     return share().is_full() && (!queue.is_oldest(ticket) || queue.output().unsent_bytes() != 0);
   }
@@ -143,25 +173,26 @@ class ConnectionTable {
   [[nodiscard]] std::size_t entries() const noexcept { return entries_.size() - free_.size(); }
 
  private:
-  void ended(ConnectionState& entry, FenceClaim claim) {
-    if (claim.noted() && claim.kind() == operation_kind::range) [[unlikely]] {
+  void ended(ConnectionState& entry, OrderClaim claim) {
+    if (claim.tracked() && claim.kind() == operation_kind::range) [[unlikely]] {
+      MXKV_ASSERT(ranges_ > 0, "a range ends once");
       --ranges_;
     }
-    const bool freed = entry.fence.finish(claim);
+    const bool freed = entry.order.finish(claim);
     ++entry.ended;
-    if (entry.session == nullptr || entry.wants_resume) [[unlikely]] {
+    if (entry.owner == nullptr || entry.wants_resume) [[unlikely]] {
       follow_end(entry, freed);
     }
   }
   void follow_end(ConnectionState& entry, bool freed);
   void resume(ConnectionState& entry);
   void recycle(ConnectionState& entry) noexcept;
-  void silence() noexcept;
+  void overflowed() noexcept override;
   void drop_silenced() noexcept;
 
   BlockPool* output_;
-  DirectoryHooks hooks_;
-  FenceTablePool tables_;
+  TaskSpawner* spawner_ = nullptr;
+  OrderTablePool tables_;
   std::vector<std::unique_ptr<ConnectionState>> entries_;
   std::vector<std::uint32_t> free_;
   ConnectionState* dirty_ = nullptr;

@@ -1,9 +1,9 @@
 // A worker's part of a share of the memory limit: what is held against it, and what is promised to be.
 //
 // Unsent replies have one share, unfinished input another (server/README.md says how large and why). Each is
-// divided between the workers once and for all, so that nothing here is atomic: connections are spread over
-// workers evenly, and what one worker has left over would be of use to another only for a moment. The share
-// bounds; what is held is charged to the budget elsewhere.
+// divided between the workers once and for all, so that nothing here is atomic. Connections are spread over
+// workers evenly, and what one has left over would be of use to another only for a moment. The share bounds;
+// what is held is charged to the budget elsewhere.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace mxkv::server {
 
-/// Of the limit, one part in so many is for unsent replies of all workers, and one for unfinished input: the
+/// Of the limit, one part in so many is for unsent replies of all workers, and one for unfinished input. The
 /// cache is to keep nine tenths of its items while clients hoard both.
 inline constexpr std::size_t kOutputParts = 32;
 inline constexpr std::size_t kInputParts = 64;
@@ -32,11 +32,13 @@ class MemoryShare {
   /// One part in `parts` of the limit; the limit may change.
   MemoryShare(const runtime::MemoryBudget& budget, std::size_t parts) noexcept
       : budget_(&budget), parts_(parts) {
-    look();
+    update_limit();
   }
 
   /// To be called now and then: the limit may have changed.
-  void look() noexcept { bytes_ = std::clamp(budget_->limit_bytes() / parts_, kLeastBytes, kMostBytes); }
+  void update_limit() noexcept {
+    bytes_ = std::clamp(budget_->limit_bytes() / parts_, kLeastBytes, kMostBytes);
+  }
 
   void take(std::size_t bytes) noexcept { held_ += bytes; }
   void give(std::size_t bytes) noexcept { held_ -= bytes; }
@@ -58,7 +60,7 @@ class MemoryShare {
   [[nodiscard]] bool is_short() const noexcept { return held_ > bytes_ / 4 * 3; }
   /// Whether replies that were estimated too short have to wait for room.
   [[nodiscard]] bool is_full() const noexcept { return held_ > bytes_ / 2 * 3; }
-  /// Whether more is held than that keeps off: somebody has to go at once.
+  /// Whether more is held than waiting keeps off: a connection has to go at once.
   [[nodiscard]] bool overflows() const noexcept { return held_ > 8 * bytes_; }
 
  private:

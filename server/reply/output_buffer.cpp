@@ -88,7 +88,7 @@ void OutputBuffer::consume(std::size_t bytes) noexcept {
 }
 
 // Only what is in one block, as it is with a client that asks for large values: then it is worth the most.
-void OutputBuffer::settle_down() {
+void OutputBuffer::compact() {
   std::size_t bytes = 0;
   for (Segment* segment = head_; segment != nullptr; segment = segment->next) {
     if (Segment* const block = block_of(*segment); block != nullptr) {

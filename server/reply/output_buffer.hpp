@@ -1,9 +1,9 @@
 // The unsent output of one connection: a list of segments, filled at its end, sent from its front.
 //
 // Small replies are written straight into the last block. A large value is one segment that refers to the
-// item, whose pieces it visits one after the other; what follows it goes on in the rest of the block before
-// it, as a slice, so that replies of large values do not take a block each. Nothing is moved but the rest of
-// a client that does not read: settle_down() puts it into as little memory as will hold it.
+// item, and visits its pieces one after the other. What follows it goes on in the rest of the block before it,
+// as a slice, so that replies of large values do not take a block each. Nothing is moved but the rest of a
+// client that does not read: compact() puts it into as little memory as will hold it.
 #pragma once
 
 #include <sys/uio.h>
@@ -69,7 +69,7 @@ class OutputBuffer {
   /// Drops everything.
   void clear() noexcept;
   /// The client does not take what there is: moves the bytes of a block that is mostly empty to a small one.
-  void settle_down();
+  void compact();
 
  private:
   void link(Segment* segment) noexcept;

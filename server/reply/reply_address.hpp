@@ -1,7 +1,7 @@
 // Where a reply goes, and what its operation holds of the connection's order. Sixteen bytes, kept in tasks.
 //
-// A reply that comes after its connection closed is harmless: the directory entry of a connection lives until
-// the last of its operations ended, and says that nobody listens any more.
+// A reply that comes after its connection closed is harmless: the connection's entry in the table lives until
+// the last of its operations ended, and says that it is closed.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ enum class operation_kind : std::uint8_t {
 };
 
 struct ReplyAddress {
-  static constexpr std::uint32_t kNoTicket = ~std::uint32_t{0};  ///< noreply: nobody waits for an answer
+  static constexpr std::uint32_t kNoTicket = ~std::uint32_t{0};  ///< noreply: no answer is wanted
 
   std::uint32_t connection = 0;  ///< index in the home worker's ConnectionTable
   std::uint32_t generation = 0;
   std::uint32_t ticket = kNoTicket;  ///< position of the reply
   std::uint16_t worker = 0;          ///< home worker: replies are written and ended there, nowhere else
-  std::uint16_t fence = 0;           ///< what RequestOrder::try_start() took
+  std::uint16_t claim = 0;           ///< what RequestOrder::try_start() took
 
   [[nodiscard]] bool wants_reply() const noexcept { return ticket != kNoTicket; }
 };

@@ -21,8 +21,8 @@ ReplyQueue::Staged& ReplyQueue::entry(std::uint32_t ticket) {
   return staged_.put(ticket, oldest_, Staged{nullptr, true, false});
 }
 
-// Blocks are shared by the pieces of all tickets and counted by `users`: the pieces in it, plus one while it
-// is the block that is added to.
+// Blocks are shared by the pieces of all tickets. `users` counts the pieces in a block, plus one while it is
+// the block that is added to.
 ReplyQueue::Piece* ReplyQueue::add_piece(std::uint32_t ticket, std::size_t room) {
   Staged& reply = entry(ticket);
   const std::size_t whole = sizeof(Piece) + room;

@@ -1,6 +1,6 @@
 // The replies of one connection: they leave in the order of the requests, whenever they are written.
 //
-// Each request opens a ticket. The oldest open ticket writes straight into the connection's output; a younger
+// Each request opens a ticket. The oldest open ticket writes straight into the connection's output. A younger
 // one is staged in a block and copied when its turn comes, in the same batch as a rule. Replies come nearly
 // in order, so most never touch the staging.
 #pragma once

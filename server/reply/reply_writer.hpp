@@ -1,5 +1,5 @@
-// Many small pieces of one reply, written without asking the queue for each: takes all the room that a block
-// has, and hands on what was written when the room is used up, or at the end.
+// Many small pieces of one reply, written without asking the queue for each. A writer takes all the room that
+// a block has, and hands on what was written when the room is used up, or at the end.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace mxkv::server {
 
-/// While there is room that was not handed on, nobody else may call the queue. Thread-safety: owner worker
+/// While there is room that was not handed on, no other caller may use the queue. Thread-safety: owner worker
 /// only.
 class ReplyWriter {
  public:

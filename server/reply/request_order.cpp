@@ -6,7 +6,7 @@
 
 namespace mxkv::server {
 
-FenceTablePool::~FenceTablePool() {
+OrderTablePool::~OrderTablePool() {
   while (free_ != nullptr) {
     delete std::exchange(free_, free_->next);
   }
@@ -28,28 +28,28 @@ void RequestOrder::follow(operation_kind kind) noexcept {
                         : kind == operation_kind::write ? keyed_ == 0 && ranges_ == 0
                                                         : false;
   const bool keys_untracked = possible && streak_ > kStreak && !barrier_ && waiting_.all == 0 &&
-                              (unnoted_ == 0 || unnoted_kind_ == kind);
-  overlooked_ = keys_untracked ? kind : operation_kind::barrier;
+                              (untracked_ == 0 || untracked_kind_ == kind);
+  passing_kind_ = keys_untracked ? kind : operation_kind::barrier;
   if (keys_untracked) {
-    unnoted_kind_ = kind;
+    untracked_kind_ = kind;
   }
 }
 
-bool RequestOrder::conflicts(FenceClaim claim) const noexcept {
+bool RequestOrder::conflicts(OrderClaim claim) const noexcept {
   if (barrier_) {
     return true;
   }
-  if (unnoted_ != 0 && claim.kind() != unnoted_kind_ &&
-      !(claim.kind() == operation_kind::range && unnoted_kind_ == operation_kind::read)) {
+  if (untracked_ != 0 && claim.kind() != untracked_kind_ &&
+      !(claim.kind() == operation_kind::range && untracked_kind_ == operation_kind::read)) {
     return true;
   }
-  const FenceTable::Slot slot = table_ == nullptr ? FenceTable::Slot{} : table_->slots[claim.slot()];
+  const OrderTable::Slot slot = table_ == nullptr ? OrderTable::Slot{} : table_->slots[claim.slot()];
   // A full counter is a conflict, too: it comes down again.
   switch (claim.kind()) {
     case operation_kind::read:
-      return slot.writes != 0 || slot.reads == FenceTable::kMost || (waiting_.changes & bit(claim)) != 0;
+      return slot.writes != 0 || slot.reads == OrderTable::kMost || (waiting_.changes & bit(claim)) != 0;
     case operation_kind::write:
-      return slot.reads != 0 || slot.writes == FenceTable::kMost || ranges_ != 0 || waiting_.writes != 0 ||
+      return slot.reads != 0 || slot.writes == OrderTable::kMost || ranges_ != 0 || waiting_.writes != 0 ||
              ((waiting_.reads | waiting_.changes) & bit(claim)) != 0;
     case operation_kind::exclusive:
       return slot.reads != 0 || slot.writes != 0 || ranges_ != 0 ||
@@ -62,7 +62,7 @@ bool RequestOrder::conflicts(FenceClaim claim) const noexcept {
   return true;
 }
 
-void RequestOrder::take(FenceClaim claim) {
+void RequestOrder::take(OrderClaim claim) {
   ++in_flight_;
   if (claim.kind() == operation_kind::range) {
     ++ranges_;
@@ -76,7 +76,7 @@ void RequestOrder::take(FenceClaim claim) {
     table_ = pool_->take();
   }
   ++keyed_;
-  FenceTable::Slot& slot = table_->slots[claim.slot()];
+  OrderTable::Slot& slot = table_->slots[claim.slot()];
   if (claim.kind() != operation_kind::write) {
     ++slot.reads;
   }
@@ -86,7 +86,7 @@ void RequestOrder::take(FenceClaim claim) {
   }
 }
 
-bool RequestOrder::finish_noted(FenceClaim claim) noexcept {
+bool RequestOrder::finish_tracked(OrderClaim claim) noexcept {
   if (claim.kind() == operation_kind::range) {
     return --ranges_ == 0;
   }
@@ -94,14 +94,14 @@ bool RequestOrder::finish_noted(FenceClaim claim) noexcept {
     barrier_ = false;
     return true;
   }
-  FenceTable::Slot& slot = table_->slots[claim.slot()];
+  OrderTable::Slot& slot = table_->slots[claim.slot()];
   bool freed = false;
   if (claim.kind() != operation_kind::write) {
-    freed = slot.reads == FenceTable::kMost || slot.reads == 1;
+    freed = slot.reads == OrderTable::kMost || slot.reads == 1;
     --slot.reads;
   }
   if (claim.kind() != operation_kind::read) {
-    freed = freed || slot.writes == FenceTable::kMost || slot.writes == 1 || changes_ == 1;
+    freed = freed || slot.writes == OrderTable::kMost || slot.writes == 1 || changes_ == 1;
     --slot.writes;
     --changes_;
   }
@@ -111,7 +111,7 @@ bool RequestOrder::finish_noted(FenceClaim claim) noexcept {
   return freed || in_flight_ == 0;
 }
 
-void RequestOrder::add_waiting(FenceClaim claim) noexcept {
+void RequestOrder::add_waiting(OrderClaim claim) noexcept {
   MXKV_DCHECK(claim.kind() <= operation_kind::exclusive, "ranges and barriers are not overtaken");
   ++waiting_.all;
   (claim.kind() == operation_kind::read ? waiting_.reads : waiting_.changes) |= bit(claim);

@@ -1,21 +1,21 @@
-// The order fence of one connection: which of its requests may run at the same time (protocol rule 56).
+// The order of one connection's requests: which of them may run at the same time (protocol rule 56).
 //
-// A request starts if it conflicts with nothing in flight and with nothing that waits before it; else it
+// A request starts if it conflicts with nothing in flight and with nothing that waits before it. Else it
 // waits, in one queue that the caller keeps. Conflicts, by slots that keys are hashed to:
 //   a read       with a write of its key
-//   a write      with a read of its key, with ranges, and behind any waiting write; not with writes in flight,
-//                because those commit in the order sent anyway (CommitOrder)
+//   a write      with a read of its key, with ranges, and behind any waiting write;
+//                not with writes in flight, since those commit in the order sent (CommitOrder)
 //   exclusive    with reads and writes of its key, and with ranges
 //   a range      with writes and exclusives
 //   a barrier    with everything
 // A false conflict of two keys in one slot costs a little parallelism, never correctness.
 //
 // Most connections only read, or only write, for long stretches. After kStreak requests of one of these kinds
-// their keys are not noted any more: nothing in flight conflicts with them, so they are only counted. The
-// first request of another kind that conflicts with some key waits for all of those; from then on keys count
-// again.
+// their keys are not tracked any more. Nothing in flight conflicts with them, so they are only counted. The
+// first request of another kind that conflicts with some key waits for all of them. From then on keys are
+// tracked again.
 //
-// Ranges and barriers that conflict are not put behind others: who finds one stops taking requests until it
+// Ranges and barriers that conflict are not put behind others: their connection takes no requests until they
 // may start.
 #pragma once
 
@@ -29,7 +29,7 @@
 namespace mxkv::server {
 
 /// In-flight counters by slot. All zero while it is in the pool.
-struct FenceTable {
+struct OrderTable {
   static constexpr std::size_t kSlots = 512;
   static constexpr std::uint8_t kMost = 255;
   struct Slot {
@@ -37,46 +37,46 @@ struct FenceTable {
     std::uint8_t writes = 0;
   };
   std::array<Slot, kSlots> slots{};
-  FenceTable* next = nullptr;
+  OrderTable* next = nullptr;
 };
 
 /// Tables of one worker: a connection has one only while it has requests in flight.
 /// Thread-safety: owner worker only.
-class FenceTablePool {
+class OrderTablePool {
  public:
-  FenceTablePool() = default;
-  ~FenceTablePool();
-  FenceTablePool(const FenceTablePool&) = delete;
-  FenceTablePool& operator=(const FenceTablePool&) = delete;
+  OrderTablePool() = default;
+  ~OrderTablePool();
+  OrderTablePool(const OrderTablePool&) = delete;
+  OrderTablePool& operator=(const OrderTablePool&) = delete;
 
-  [[nodiscard]] FenceTable* take() {
-    if (FenceTable* const table = free_; table != nullptr) [[likely]] {
+  [[nodiscard]] OrderTable* take() {
+    if (OrderTable* const table = free_; table != nullptr) [[likely]] {
       free_ = table->next;
       return table;
     }
-    return new FenceTable;
+    return new OrderTable;
   }
-  void give(FenceTable* table) noexcept {
+  void give(OrderTable* table) noexcept {
     table->next = free_;
     free_ = table;
   }
 
  private:
-  FenceTable* free_ = nullptr;
+  OrderTable* free_ = nullptr;
 };
 
-/// What a request takes of the fence: its kind and the slot of its key, as kept in ReplyAddress::fence.
-class FenceClaim {
+/// What a request takes of the order: its kind and the slot of its key, as kept in ReplyAddress::claim.
+class OrderClaim {
  public:
-  constexpr FenceClaim(operation_kind kind, std::uint64_t key_hash) noexcept
-      : value_(static_cast<std::uint16_t>((key_hash % FenceTable::kSlots) << kKindBits |
+  constexpr OrderClaim(operation_kind kind, std::uint64_t key_hash) noexcept
+      : value_(static_cast<std::uint16_t>((key_hash % OrderTable::kSlots) << kKindBits |
                                           static_cast<std::uint16_t>(kind))) {}
-  constexpr explicit FenceClaim(std::uint16_t stored) noexcept : value_(stored) {}
+  constexpr explicit OrderClaim(std::uint16_t stored) noexcept : value_(stored) {}
   /// Of a request whose key was not noted.
-  [[nodiscard]] static constexpr FenceClaim unnoted(operation_kind kind) noexcept {
-    return FenceClaim{static_cast<std::uint16_t>(kUnnoted << kKindBits | static_cast<unsigned>(kind))};
+  [[nodiscard]] static constexpr OrderClaim untracked(operation_kind kind) noexcept {
+    return OrderClaim{static_cast<std::uint16_t>(kUntracked << kKindBits | static_cast<unsigned>(kind))};
   }
-  [[nodiscard]] constexpr bool noted() const noexcept { return slot() != kUnnoted; }
+  [[nodiscard]] constexpr bool tracked() const noexcept { return slot() != kUntracked; }
   [[nodiscard]] constexpr operation_kind kind() const noexcept {
     return static_cast<operation_kind>(value_ & ((1U << kKindBits) - 1));
   }
@@ -85,14 +85,14 @@ class FenceClaim {
 
  private:
   static constexpr unsigned kKindBits = 3;
-  static constexpr unsigned kUnnoted = FenceTable::kSlots;
+  static constexpr unsigned kUntracked = OrderTable::kSlots;
   std::uint16_t value_;
 };
 
 /// Thread-safety: owner worker only.
 class RequestOrder {
  public:
-  explicit RequestOrder(FenceTablePool& pool) noexcept : pool_(&pool) {}
+  explicit RequestOrder(OrderTablePool& pool) noexcept : pool_(&pool) {}
   ~RequestOrder();
   RequestOrder(const RequestOrder&) = delete;
   RequestOrder& operator=(const RequestOrder&) = delete;
@@ -101,7 +101,7 @@ class RequestOrder {
   static constexpr std::uint32_t kStreak = 32;
 
   /// Starts a request if it may; then finish() must follow.
-  [[nodiscard]] bool try_start(FenceClaim claim) {
+  [[nodiscard]] bool try_start(OrderClaim claim) {
     follow(claim.kind());
     if (conflicts(claim)) [[unlikely]] {
       return false;
@@ -109,58 +109,58 @@ class RequestOrder {
     take(claim);
     return true;
   }
-  /// Whether a read or write conflicts with nothing, whatever its key is: then start_unnoted() will do.
-  [[nodiscard]] bool keys_untracked(operation_kind kind) const noexcept { return kind == overlooked_; }
+  /// Whether a read or write conflicts with nothing, whatever its key is: then start_untracked() will do.
+  [[nodiscard]] bool keys_untracked(operation_kind kind) const noexcept { return kind == passing_kind_; }
   /// Starts a read or write of any key; finish() must follow.
-  [[nodiscard]] FenceClaim start_unnoted(operation_kind kind) noexcept {
+  [[nodiscard]] OrderClaim start_untracked(operation_kind kind) noexcept {
     ++in_flight_;
-    ++unnoted_;
-    return FenceClaim::unnoted(kind);
+    ++untracked_;
+    return OrderClaim::untracked(kind);
   }
   /// A started request ended. Returns whether that may let a waiting one start.
-  bool finish(FenceClaim claim) noexcept {
+  bool finish(OrderClaim claim) noexcept {
     MXKV_ASSERT(in_flight_ > 0, "an operation ends once");
     --in_flight_;
-    if (!claim.noted()) [[likely]] {
-      return --unnoted_ == 0;
+    if (!claim.tracked()) [[likely]] {
+      return --untracked_ == 0;
     }
-    return finish_noted(claim);
+    return finish_tracked(claim);
   }
 
   /// The waiting requests are looked at again, in their order: each is tried, then added if it must wait.
   void begin_pass() noexcept { waiting_ = {}; }
   /// A read, write or exclusive that did not start waits behind those added before.
-  void add_waiting(FenceClaim claim) noexcept;
+  void add_waiting(OrderClaim claim) noexcept;
 
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
   [[nodiscard]] std::size_t ranges_in_flight() const noexcept { return ranges_; }
 
  private:
-  /// Who waits: bits by slot, so that a check is one load; a false bit only makes one wait longer.
+  /// Requests that wait: bits by slot, so that a check is one load; a false bit only makes one wait longer.
   struct Waiting {
     std::uint64_t reads = 0;
     std::uint64_t changes = 0;  ///< writes and exclusives
     std::size_t writes = 0;
     std::size_t all = 0;
   };
-  static std::uint64_t bit(FenceClaim claim) noexcept { return std::uint64_t{1} << (claim.slot() % 64); }
+  static std::uint64_t bit(OrderClaim claim) noexcept { return std::uint64_t{1} << (claim.slot() % 64); }
   void follow(operation_kind kind) noexcept;
-  [[nodiscard]] bool conflicts(FenceClaim claim) const noexcept;
-  void take(FenceClaim claim);
-  bool finish_noted(FenceClaim claim) noexcept;
+  [[nodiscard]] bool conflicts(OrderClaim claim) const noexcept;
+  void take(OrderClaim claim);
+  bool finish_tracked(OrderClaim claim) noexcept;
 
-  FenceTablePool* pool_;
-  FenceTable* table_ = nullptr;  ///< null: no keys in flight
+  OrderTablePool* pool_;
+  OrderTable* table_ = nullptr;  ///< null: no keys in flight
   std::uint32_t in_flight_ = 0;
   std::uint32_t keyed_ = 0;    ///< in flight with a slot
   std::uint32_t changes_ = 0;  ///< writes and exclusives in flight
   std::uint32_t ranges_ = 0;
   bool barrier_ = false;
-  operation_kind streak_kind_ = operation_kind::barrier;  ///< of the last request
-  operation_kind overlooked_ = operation_kind::barrier;   ///< whose keys are not noted; barrier: none's
-  operation_kind unnoted_kind_ = operation_kind::read;    ///< of those in flight without a noted key
-  std::uint32_t streak_ = 0;                              ///< requests of streak_kind_ in a row
-  std::uint32_t unnoted_ = 0;                             ///< in flight, of unnoted_kind_
+  operation_kind streak_kind_ = operation_kind::barrier;   ///< of the last request
+  operation_kind passing_kind_ = operation_kind::barrier;  ///< whose keys are not noted; barrier: none's
+  operation_kind untracked_kind_ = operation_kind::read;   ///< of those in flight without a noted key
+  std::uint32_t streak_ = 0;                               ///< requests of streak_kind_ in a row
+  std::uint32_t untracked_ = 0;                            ///< in flight, of untracked_kind_
   Waiting waiting_;
 };
 

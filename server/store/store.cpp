@@ -146,8 +146,14 @@ void Store::range(runtime::Worker& worker, const protocol::Request& request, con
   }
 }
 
-void Store::batch(runtime::Worker& worker, std::unique_ptr<Batch> batch, const ReplyAddress& address) {
-  MXKV_DCHECK(batch->missing() == 0, "a batch is whole");
+std::unique_ptr<ReceivedBatch> Store::begin_batch(std::uint32_t lines) {
+  return std::make_unique<Batch>(lines);
+}
+
+void Store::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> received,
+                  const ReplyAddress& address) {
+  MXKV_ASSERT(received->missing() == 0, "a batch is whole");
+  std::unique_ptr<Batch> batch{static_cast<Batch*>(received.release())};  // begin_batch() made it
   batch->settle();
   if (batch->keys().empty()) {  // it failed, or has no lines
     auto& replies = *worker.local<WorkerContext>().replies;

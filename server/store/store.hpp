@@ -1,8 +1,6 @@
 // The store: what memcached's commands, and ranges, mean over the tree of items. It parses nothing and knows
-// no sockets; requests come parsed, replies go to the ConnectionTable of the worker.
-//
-// Every call ends in exactly one ConnectionTable::finished (or finished_write) for its address and, if the
-// client waits, in one closed reply, maybe before the call returns.
+// no sockets; requests come parsed, replies go to the ConnectionTable of the worker. session_store.hpp says
+// what sessions may rely on.
 #pragma once
 
 #include <atomic>
@@ -16,6 +14,7 @@
 #include "server/store/locks/repartitioner.hpp"
 #include "server/store/range/dump_progress.hpp"
 #include "server/store/range/range_task.hpp"
+#include "server/store/session_store.hpp"
 #include "server/store/store_state.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 #include "server/store/watch/watch_hub.hpp"
@@ -31,7 +30,7 @@ struct StoreOptions {
   bool evict = false;                                   ///< make room when memory runs short
 };
 
-class Store {
+class Store final : public SessionStore {
  public:
   /// Start-up only. Each worker gets a context, which is its Worker::local() from then on; the directory of
   /// replies is added to it by whoever owns the sockets. Throws std::bad_alloc.
@@ -39,40 +38,30 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // Thread-safety of the following: the worker that is passed, which is the address's home.
+  // --- For sessions, see SessionStore ---
 
-  /// get, gets; gat, gats with an exptime. `end_line`: END follows in the same reply.
   void get(runtime::Worker& worker, std::string_view key, protocol::verb op, std::int64_t exptime,
-           bool end_line, const ReplyAddress& address);
-  /// mg, me.
+           bool end_line, const ReplyAddress& address) override;
   void meta_get(runtime::Worker& worker, std::string_view key, protocol::verb op,
-                const protocol::MetaFlags& flags, const ReplyAddress& address);
-  /// delete, incr, decr, touch, md, ma.
+                const protocol::MetaFlags& flags, const ReplyAddress& address) override;
   void mutate(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address,
-              CommitSeq seq);
-  /// set, add, replace, append, prepend, cas, ms: a value that has been received.
-  void store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address, CommitSeq seq);
-  /// scan, scans, pscan, pscans, mr, mc, mx, mt.
-  void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address);
-  /// mb: a batch that was received whole.
-  void batch(runtime::Worker& worker, std::unique_ptr<Batch> batch, const ReplyAddress& address);
-  /// A page of a dump, behind what `progress` says; it is told when the page ended.
-  void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address);
-  /// flush_all, now or `delay_s` seconds from now (above 30 days: at that unix time).
-  void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address);
-
-  /// Counts a value that was refused for its length before it came.
-  void count_too_large(runtime::Worker& worker) noexcept;
-  /// Counts a value that there was no memory for while it came.
-  void count_no_memory(runtime::Worker& worker) noexcept;
+              CommitSeq seq) override;
+  void store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address,
+             CommitSeq seq) override;
+  void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) override;
+  [[nodiscard]] std::unique_ptr<ReceivedBatch> begin_batch(std::uint32_t lines) override;
+  void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,
+             const ReplyAddress& address) override;
+  void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) override;
+  void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) override;
+  void count_too_large(runtime::Worker& worker) noexcept override;
+  void count_no_memory(runtime::Worker& worker) noexcept override;
+  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what) noexcept override {
+    return upkeep_.makes_room(worker, what);
+  }
 
   /// Housekeeping of a worker: to be called every round.
   void maintain(runtime::Worker& worker) { upkeep_.tick(worker); }
-  /// Memory was refused to something of this worker's. True: room is being made, and it is worth to try again
-  /// in the next round.
-  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what = shortage::block) noexcept {
-    return upkeep_.makes_room(worker, what);
-  }
 
   // Any thread.
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "protocol/reply.hpp"
 #include "tests/fuzz/inputs.hpp"
 #include "tests/fuzz/owed.hpp"
 #include "tests/fuzz/reply_shapes.hpp"
@@ -111,13 +110,6 @@ std::string check_connection_input(std::string_view input) {
   }
   plan.cuts = ~std::uint32_t{0};
   const Served whole = serve(stream, plan, credentials);
-  // So does what a connection holds before login, of which it may not hold much.
-  const auto refused = [](const Served& what) {
-    return what.replies.front().ends_with(protocol::kNoInputMemory);
-  };
-  if (credentials != nullptr && (refused(served) || refused(whole))) {
-    return whole.wrong;
-  }
   return settled_part(whole.replies.front()) == settled_part(served.replies.front())
              ? whole.wrong
              : "in pieces:\n" + served.replies.front() + "\nat once:\n" + whole.replies.front();

@@ -9,8 +9,9 @@
 
 #include "runtime/base/clock.hpp"
 #include "runtime/scheduler/runtime.hpp"
-#include "server/net/store_session.hpp"
+#include "server/net/session.hpp"
 #include "server/reply/worker_replies.hpp"
+#include "server/store/store.hpp"
 #include "tests/fuzz/owed.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 
@@ -47,39 +48,27 @@ server::StoreOptions store_options(const ServerPlan& plan, const config::LimitOp
 }
 
 /// A worker's client, its session, and the poller by which they take part.
-class Client final : public runtime::Poller {
+class Client final : public runtime::Poller, public server::ConnectionOwner, private server::AdminSource {
  public:
   Client(runtime::Runtime& runtime, server::Store& store, Worker& worker, const ServerPlan& plan,
          const config::LimitOptions& limits, server::Credentials* credentials, std::string_view stream)
       : worker_(worker),
+        store_(store),
         replies_(worker, runtime.budget()),
         input_(runtime.budget(), worker.account(), runtime::memory_category::buffers),
-        host_{worker,
-              store,
-              replies_.directory,
-              input_,
-              limits,
-              kVersionLine,
-              {this,
-               [](void* client, const protocol::Request& request) {
-                 return static_cast<Client*>(client)->administer_request(request);
-               }},
-              credentials},
+        host_{worker, store, replies_.directory, input_, limits, kVersionLine, this, credentials},
         unsent_(stream),
         cuts_(plan.cuts),
         read_at_once_(plan.reads_slowly ? 100 : SIZE_MAX) {
     host_.watch_hub = &store.watch_hub();
     store.context(worker.id()).replies = &replies_.directory;
-    replies_.directory.set_hooks({&worker,
-                                  [](void* to, MxTask* task) { static_cast<Worker*>(to)->spawn(task); },
-                                  [](void* client) { static_cast<Client*>(client)->resume(); }});
-    session_.emplace(host_, this);
+    session_.emplace(host_, *this);
   }
 
   /// For a failure.
   [[nodiscard]] std::string state() const {
     return ": " + std::to_string(unsent_.size()) + " bytes are not read, the session pauses for " +
-           std::to_string(static_cast<int>(session_->paused())) + "; it received\n" + received_;
+           std::to_string(session_->pauses().bits()) + "; it received\n" + received_;
   }
   [[nodiscard]] bool left() const noexcept { return !session_.has_value(); }
   [[nodiscard]] const std::string& received() const noexcept { return received_; }
@@ -92,7 +81,7 @@ class Client final : public runtime::Poller {
     if (!session_) {
       return false;
     }
-    const bool had_turn = session_->paused() == pause::turn || session_->paused() == pause::memory;
+    const bool had_turn = session_->pauses().has(pause::turn | pause::memory);
     if (had_turn) {
       session_->resume();
     }
@@ -104,7 +93,7 @@ class Client final : public runtime::Poller {
   }
 
   bool end_turn(Worker& worker) override {
-    host_.store.maintain(worker);
+    store_.maintain(worker);
     bool any = false;
     while (replies_.directory.next_dirty() != nullptr) {
       any = true;
@@ -113,13 +102,13 @@ class Client final : public runtime::Poller {
       return any;
     }
     take_replies();
-    if (session_->paused() == pause::output) {
+    if (session_->paused_for(pause::output)) {
       session_->resume();
     }
     session_->end_round();
-    if (session_->paused() == pause::share && host_.has_page_room()) {
+    if (session_->paused_for(pause::page_room) && host_.has_page_room()) {
       host_.starved.clear();
-      session_->resume_starved();
+      session_->give_room();
     }
     if (session_->finished() && session_->output().unsent_bytes() == 0) {
       session_.reset();
@@ -130,7 +119,7 @@ class Client final : public runtime::Poller {
   void block(Worker& /*worker*/, std::uint64_t /*timeout_ns*/) override {}
   void wake() noexcept override {}
 
-  void resume() {
+  void resume() override {
     if (session_) {
       session_->resume();
       replies_.directory.mark_dirty(session_->entry());
@@ -138,7 +127,7 @@ class Client final : public runtime::Poller {
   }
 
  private:
-  std::string administer_request(const protocol::Request& request) {
+  std::string run(const protocol::Request& request) override {
     if (request.op == protocol::verb::cache_memlimit) {  // here in KiB, above what is used
       runtime::MemoryBudget& budget = worker_.runtime().budget();
       const std::size_t room = static_cast<std::size_t>(std::min<std::uint64_t>(request.delta, 4096)) << 10U;
@@ -203,9 +192,10 @@ class Client final : public runtime::Poller {
   }
 
   Worker& worker_;
+  server::Store& store_;
   server::WorkerReplies replies_;
   server::BlockPool input_;
-  server::StoreSessionHost host_;
+  server::SessionHost host_;
   std::string_view unsent_;
   std::uint32_t cuts_;
   std::size_t read_at_once_;

@@ -53,7 +53,7 @@ StoreClient::StoreClient(runtime::Worker& worker, server::Store& store, server::
       directory_(directory),
       replies_(replies),
       record_(record),
-      entry_(&directory.open(this)),
+      entry_(&directory.open(*this)),
       entries_{entry_},
       session_(record.new_session()) {}
 
@@ -88,11 +88,14 @@ bool StoreClient::start(StoreRequest& request) {
   protocol::Request parsed;
   const std::size_t line = parse(request.text, parsed);
   const operation_kind kind = kind_of(parsed);
-  const server::FenceClaim claim{kind, kind == operation_kind::range || kind == operation_kind::barrier
+  const server::OrderClaim claim{kind, kind == operation_kind::range || kind == operation_kind::barrier
                                            ? 0
                                            : server::hash_key(parsed.key)};
-  if (!entry_->fence.try_start(claim)) {
+  if (!entry_->order.try_start(claim)) {
     return false;
+  }
+  if (kind == operation_kind::range) {
+    directory_.began_range();
   }
   request.op.kind = kind;
   request.op.session = session_;
@@ -131,10 +134,10 @@ bool StoreClient::start(StoreRequest& request) {
 }
 
 // Of the request that was sent last.
-server::ReplyAddress StoreClient::address(server::FenceClaim claim) {
+server::ReplyAddress StoreClient::address(server::OrderClaim claim) {
   server::ReplyAddress address = directory_.address(*entry_);
   address.ticket = sent_.back().silent ? server::ReplyAddress::kNoTicket : entry_->replies.open();
-  address.fence = claim.stored();
+  address.claim = claim.stored();
   return address;
 }
 
@@ -191,7 +194,7 @@ void StoreClient::receive() {
     output.consume(bytes);
   }
   read_replies();
-  if (entry_->fence.in_flight() == 0 && received_.empty()) {
+  if (entry_->order.in_flight() == 0 && received_.empty()) {
     all_unheard_ended();
   }
 }
@@ -273,7 +276,7 @@ void StoreClient::all_unheard_ended() {
 
 std::string StoreClient::first_in_flight() const {
   if (waiting_ && sent_.empty()) {
-    return "at the fence: " + waiting_->text;
+    return "behind others: " + waiting_->text;
   }
   return sent_.empty() ? "one that nobody is told of" : sent_.front().text;
 }
@@ -300,7 +303,7 @@ void StoreClient::leave() {
 
 void StoreClient::reconnect() {
   leave();
-  entry_ = &directory_.open(this);
+  entry_ = &directory_.open(*this);
   entries_.push_back(entry_);
   session_ = record_.new_session();
   started_ = 0;

@@ -1,5 +1,5 @@
 // A client of a simulated store: an entry of its worker's ConnectionTable, without a session. It starts
-// requests at the store as a session does: several at once where the order fence lets them, writes with their
+// requests at the store as a session does: several at once where their order lets them, writes with their
 // place in the order of commits; and reads the replies, which come in the order of the requests.
 #pragma once
 
@@ -74,12 +74,13 @@ class StoreRecord {
 };
 
 /// Thread-safety: owner worker only.
-class StoreClient {
+class StoreClient final : public server::ConnectionOwner {
  public:
   StoreClient(runtime::Worker& worker, server::Store& store, server::ConnectionTable& directory,
               StoreReplies& replies, StoreRecord& record);
+  void resume() override {}  // it asks again in each turn
 
-  /// Starts a request, or keeps it until the order fence lets it.
+  /// Starts a request, or keeps it until their order lets it.
   void send(StoreRequest request);
   /// Sends these, one after the other, as soon as it may; the next pages of a range before.
   void plan(std::vector<StoreRequest> requests);
@@ -110,7 +111,7 @@ class StoreClient {
   void unheard(StoreRequest& request);
   void unheard_ended(const Operation& later);
   void all_unheard_ended();
-  [[nodiscard]] server::ReplyAddress address(server::FenceClaim claim);
+  [[nodiscard]] server::ReplyAddress address(server::OrderClaim claim);
   [[nodiscard]] std::optional<server::ItemBuilder> receive_value(const protocol::Request& request,
                                                                  std::string_view rest);
   [[nodiscard]] std::unique_ptr<server::Batch> receive_batch(const protocol::Request& request,
@@ -125,7 +126,7 @@ class StoreClient {
   std::vector<server::ConnectionState*> entries_;
   std::deque<StoreRequest> sent_;        ///< in order, unanswered
   std::vector<Operation> unheard_;       ///< started, and nobody will tell of them
-  std::optional<StoreRequest> waiting_;  ///< at the fence
+  std::optional<StoreRequest> waiting_;  ///< behind others
   std::deque<StoreRequest> planned_;
   std::uint64_t session_;
   std::uint64_t started_ = 0;  ///< in this session

@@ -27,10 +27,6 @@ struct Yard {
     for (std::size_t i = 0; i < 2; ++i) {
       replies.emplace_back(machine[i], machine.runtime.budget());
       store.context(machine[i].id()).replies = &replies[i].directory;
-      replies[i].directory.set_hooks(
-          {&machine[i],
-           [](void* to, runtime::MxTask* task) { static_cast<runtime::Worker*>(to)->spawn(task); },
-           [](void* /*client*/) {}});
     }
     machine.run_until_idle();
     for (std::size_t i = 0; i < 2; ++i) {

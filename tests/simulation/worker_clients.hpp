@@ -26,9 +26,6 @@ class WorkerClients final : public runtime::Poller {
         options_(options),
         own_(worker, worker.runtime().budget()) {
     store.context(worker.id()).replies = &own_.directory;
-    own_.directory.set_hooks(
-        {&worker, [](void* to, runtime::MxTask* task) { static_cast<runtime::Worker*>(to)->spawn(task); },
-         [](void* /*client*/) {}});
     for (std::size_t i = 0; i < options.clients; ++i) {
       clients_.emplace_back(worker, store, own_.directory, replies, record);
     }

@@ -14,6 +14,7 @@
 #include "server/store/item/item_builder.hpp"
 #include "server/store/locks/key_partition.hpp"
 #include "server/store/point/write_operation.hpp"
+#include "server/store/session_store.hpp"
 
 namespace mxkv::server {
 
@@ -64,23 +65,18 @@ class BatchLine final : public WriteOperation {
 };
 
 /// Thread-safety: owner worker only, until it is given to the store.
-class Batch {
+class Batch final : public ReceivedBatch {
  public:
   explicit Batch(std::uint32_t lines) noexcept : lines_to_come_(lines) {}
-  ~Batch() { MXKV_DCHECK(lines_.empty(), "a batch is stored or abandoned"); }
-  Batch(const Batch&) = delete;
-  Batch& operator=(const Batch&) = delete;
-
-  /// Lines that have not come yet.
-  [[nodiscard]] std::uint32_t missing() const noexcept { return lines_to_come_; }
-  [[nodiscard]] bool failed() const noexcept { return failed_line_ != 0; }
-  /// The next line: mg, md or ma; ms with its value.
-  void add(runtime::Worker& worker, const protocol::Request& request);
-  void add(runtime::Worker& worker, ItemBuilder&& builder);
-  /// The next line cannot be done: `text` says why. Of several the first counts. What was kept goes.
-  void fail(runtime::Worker& worker, std::string_view text);
-  /// Gives back all memory. Before it is destroyed.
-  void abandon(runtime::Worker& worker) noexcept;
+  ~Batch() override { MXKV_DCHECK(lines_.empty(), "a batch is stored or abandoned"); }
+  [[nodiscard]] std::uint32_t missing() const noexcept override { return lines_to_come_; }
+  [[nodiscard]] bool failed() const noexcept override { return failed_line_ != 0; }
+  void add(runtime::Worker& worker, const protocol::Request& request) override;
+  void add(runtime::Worker& worker, ItemBuilder&& builder) override;
+  void fail(runtime::Worker& worker, std::string_view text) override;
+  void abandon(runtime::Worker& worker) noexcept override;
+  /// Counts, tells those who watch, and writes the replies if there is a queue.
+  void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) override;
 
   // --- For BatchTask ---
 
@@ -98,8 +94,6 @@ class Batch {
   [[nodiscard]] std::size_t reply_bytes() const noexcept;
   /// There is none for that.
   void refuse_reply() { note_failure(lines_.size(), protocol::kNoReplyMemory); }
-  /// Counts, tells those who watch, and writes the replies if there is a queue.
-  void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker);
   /// The slots of its keys, by the map of now.
   [[nodiscard]] runtime::SlotInterval place(const KeyPartition& slots);
   /// Whether it has a key there, by the map of place().

@@ -12,17 +12,18 @@
 #include <vector>
 
 #include "protocol/reply.hpp"
-#include "server/net/session.hpp"
+#include "server/reply/connection_table.hpp"
+#include "server/store/range/dump_progress.hpp"
 #include "tests/unit/server/net/fake_values.hpp"
 
 namespace mxkv::server::test {
 
-class FakeStore {
+class FakeStore final : public SessionStore {
  public:
   explicit FakeStore(ConnectionTable& replies) : directory(&replies) {}
 
-  void get(FakeWorker& /*worker*/, std::string_view key, protocol::verb /*op*/, std::int64_t /*exptime*/,
-           bool end_line, ReplyAddress address) {
+  void get(runtime::Worker& /*worker*/, std::string_view key, protocol::verb /*op*/, std::int64_t /*exptime*/,
+           bool end_line, const ReplyAddress& address) override {
     add([this, name = std::string(key), end_line, address] {
       if (ReplyQueue* const replies = directory->find(address)) {
         if (const auto found = items.find(name); found != items.end()) {
@@ -38,12 +39,12 @@ class FakeStore {
     });
   }
 
-  [[nodiscard]] bool makes_room(FakeWorker& /*worker*/, shortage /*what*/ = shortage::block) const {
+  [[nodiscard]] bool makes_room(runtime::Worker& /*worker*/, shortage /*what*/) noexcept override {
     return room_is_made;
   }
   /// Tells the value, and the opaque to see whose flags came along.
-  void meta_get(FakeWorker& /*worker*/, std::string_view key, protocol::verb /*op*/,
-                const protocol::MetaFlags& flags, ReplyAddress address) {
+  void meta_get(runtime::Worker& /*worker*/, std::string_view key, protocol::verb /*op*/,
+                const protocol::MetaFlags& flags, const ReplyAddress& address) override {
     add([this, name = std::string(key), opaque = std::string(flags.opaque()), address] {
       const auto found = items.find(name);
       const std::string text = found == items.end() ? "EN O" + opaque + "\r\n"
@@ -54,7 +55,8 @@ class FakeStore {
     });
   }
 
-  void mutate(FakeWorker& /*worker*/, const protocol::Request& request, ReplyAddress address, CommitSeq seq) {
+  void mutate(runtime::Worker& /*worker*/, const protocol::Request& request, const ReplyAddress& address,
+              CommitSeq seq) override {
     if (protocol::is_meta(request.op)) {
       mutate_meta(request, address, seq);
       return;
@@ -73,17 +75,19 @@ class FakeStore {
     });
   }
 
-  void store(FakeWorker& worker, FakeBuilder&& builder, ReplyAddress address, CommitSeq seq) {
-    add_write(address, seq, [this, &worker, built = std::move(builder)]() mutable {
-      std::string& value = items[built.name];
-      value = built.op == protocol::verb::append ? value + built.value : built.value;
-      built.abandon(worker);
+  void store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address,
+             CommitSeq seq) override {
+    add_write(address, seq, [this, &worker, built = FakeValue{builder}]() mutable {
+      std::string& value = items[built.name()];
+      value = built.op == protocol::verb::append ? value + built.text() : built.text();
+      built.release(worker);
       return built.op == protocol::verb::meta_set ? "HD O" + built.opaque + "\r\n"
                                                   : std::string{protocol::kStored};
     });
   }
 
-  void range(FakeWorker& /*worker*/, const protocol::Request& request, ReplyAddress address) {
+  void range(runtime::Worker& /*worker*/, const protocol::Request& request,
+             const ReplyAddress& address) override {
     const bool removes = request.op == protocol::verb::meta_range_delete;
     add([this, removes, low = std::string(request.range.low.key), address] {
       if (removes) {
@@ -101,9 +105,14 @@ class FakeStore {
     });
   }
 
+  [[nodiscard]] std::unique_ptr<ReceivedBatch> begin_batch(std::uint32_t lines) override {
+    return std::make_unique<FakeBatch>(lines);
+  }
   /// All lines or none: adding to nothing cannot be done.
-  void batch(FakeWorker& worker, std::unique_ptr<FakeBatch> batch, ReplyAddress address) {
-    add([this, &worker, taken = std::shared_ptr<FakeBatch>(std::move(batch)), address] {
+  void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,
+             const ReplyAddress& address) override {
+    add([this, &worker, taken = std::shared_ptr<FakeBatch>(static_cast<FakeBatch*>(batch.release())),
+         address] {
       std::map<std::string, std::string> after = items;
       std::string text;
       std::size_t number = 0;
@@ -127,7 +136,7 @@ class FakeStore {
   }
 
   /// A page is one key.
-  void dump(FakeWorker& /*worker*/, DumpProgress& progress, ReplyAddress address) {
+  void dump(runtime::Worker& /*worker*/, DumpProgress& progress, const ReplyAddress& address) override {
     add([this, &progress, address] {
       ReplyQueue* const replies = directory->find(address);
       const auto item =
@@ -144,10 +153,10 @@ class FakeStore {
     });
   }
 
-  void count_too_large(FakeWorker& /*worker*/) noexcept {}
-  void count_no_memory(FakeWorker& /*worker*/) noexcept {}
+  void count_too_large(runtime::Worker& /*worker*/) noexcept override {}
+  void count_no_memory(runtime::Worker& /*worker*/) noexcept override {}
 
-  void flush_all(FakeWorker& /*worker*/, std::int64_t /*delay*/, ReplyAddress address) {
+  void flush_all(runtime::Worker& /*worker*/, std::int64_t /*delay*/, const ReplyAddress& address) override {
     add([this, address] {
       items.clear();
       directory->reply(address, protocol::kOk);
@@ -168,7 +177,7 @@ class FakeStore {
   }
 
   ConnectionTable* directory;
-  bool room_is_made = false;  ///< who finds no memory tries again
+  bool room_is_made = false;  ///< a session that finds no memory tries again
   bool immediate = false;     ///< operations end before their start returns
   std::map<std::string, std::string> items;
   std::vector<std::function<void()>> pending;
@@ -235,8 +244,5 @@ class FakeStore {
     });
   }
 };
-
-using FakeHost = SessionHost<FakeStore, FakeBuilder, FakeBatch, FakeWorker>;
-using FakeSession = BasicSession<FakeHost>;
 
 }  // namespace mxkv::server::test

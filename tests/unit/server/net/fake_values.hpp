@@ -1,11 +1,7 @@
-// What tests of sessions have in place of a worker, of a value that is received, and of a batch.
+// What a fake store makes of values and batches that a session received: plain text, and their memory back.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,54 +9,39 @@
 
 #include "protocol/request.hpp"
 #include "server/reply/reply_queue.hpp"
+#include "server/store/item/item.hpp"
+#include "server/store/item/item_builder.hpp"
+#include "server/store/session_store.hpp"
 
 namespace mxkv::server::test {
 
-struct FakeWorker {
-  std::size_t live_builders = 0;
-  std::size_t memory_left = ~std::size_t{0};
-};
+/// A value that was received whole, with its memory until release().
+struct FakeValue {
+  explicit FakeValue(ItemBuilder& builder)
+      : op(builder.op()),
+        opaque(builder.op() == protocol::verb::meta_set ? builder.meta().opaque() : std::string_view{}),
+        item(builder.take()) {}
 
-/// A value in a std::string; counts itself, so that a leak shows.
-class FakeBuilder {
- public:
-  static FakeBuilder begin(FakeWorker& worker, const protocol::Request& request) {
-    ++worker.live_builders;
-    FakeBuilder builder;
-    builder.op = request.op;
-    builder.name = request.key;
-    builder.flags = request.flags;
-    if (request.op == protocol::verb::meta_set) {
-      builder.opaque = request.meta.opaque();
+  [[nodiscard]] std::string name() const { return std::string{item->key()}; }
+  [[nodiscard]] std::string text() const {
+    if (!item->large()) {
+      return std::string{item->value()};
     }
-    return builder;
+    std::string whole;
+    for (const Chunk* const chunk : item->list()->pieces()) {
+      whole.append(chunk->data(), chunk->bytes);
+    }
+    return whole;
   }
-  std::size_t append(FakeWorker& worker, const char* data, std::size_t bytes) {
-    const std::size_t taken = std::min(bytes, worker.memory_left);
-    worker.memory_left -= taken;
-    value.append(data, taken);
-    return taken;
-  }
-  std::span<char> space(FakeWorker& /*worker*/) {
-    return direct_room == 0 ? std::span<char>{} : std::span<char>{direct.data(), direct_room};
-  }
-  void advance(std::size_t bytes) { value.append(direct.data(), bytes); }
-  void abandon(FakeWorker& worker) { --worker.live_builders; }
-  [[nodiscard]] bool failed() const { return false; }
+  void release(runtime::Worker& worker) { Item::destroy(worker, std::exchange(item, nullptr)); }
 
-  static inline std::size_t direct_room = 0;  ///< bytes that space() offers
-  protocol::verb op{};
-  [[nodiscard]] std::string_view key() const { return name; }
-
-  std::string name;
-  std::uint32_t flags = 0;
-  std::string value;
+  protocol::verb op;
   std::string opaque;  ///< of ms
-  std::array<char, 64> direct{};
+  Item* item;
 };
 
 /// Lines of a batch: what they bring, in a form that outlives the request.
-class FakeBatch {
+class FakeBatch final : public ReceivedBatch {
  public:
   struct Line {
     protocol::verb op{};
@@ -71,19 +52,19 @@ class FakeBatch {
   };
   explicit FakeBatch(std::uint32_t count) : missing_(count) {}
 
-  [[nodiscard]] std::uint32_t missing() const { return missing_; }
-  [[nodiscard]] bool failed() const { return !failure_.empty(); }
-  void add(FakeWorker& /*worker*/, const protocol::Request& request) {
+  [[nodiscard]] std::uint32_t missing() const noexcept override { return missing_; }
+  [[nodiscard]] bool failed() const noexcept override { return !failure_.empty(); }
+  void add(runtime::Worker& /*worker*/, const protocol::Request& request) override {
     --missing_;
     lines.push_back(
         {request.op, std::string(request.key), std::string(request.meta.opaque()), request.meta.delta, {}});
   }
-  void add(FakeWorker& /*worker*/, FakeBuilder&& builder) {
+  void add(runtime::Worker& /*worker*/, ItemBuilder&& builder) override {
     --missing_;
-    lines.push_back({builder.op, builder.name, builder.opaque, 0, builder.value});
-    builders_.push_back(std::move(builder));
+    const FakeValue& value = values_.emplace_back(builder);
+    lines.push_back({value.op, value.name(), value.opaque, 0, value.text()});
   }
-  void fail(FakeWorker& worker, std::string_view text) {
+  void fail(runtime::Worker& worker, std::string_view text) override {
     --missing_;
     ++failed_lines_;
     if (!failed()) {
@@ -91,14 +72,14 @@ class FakeBatch {
     }
     abandon(worker);
   }
-  void abandon(FakeWorker& worker) {
-    for (FakeBuilder& builder : builders_) {
-      builder.abandon(worker);
+  void abandon(runtime::Worker& worker) noexcept override {
+    for (FakeValue& value : values_) {
+      value.release(worker);
     }
-    builders_.clear();
+    values_.clear();
     lines.clear();
   }
-  void answer(ReplyQueue* queue, std::uint32_t ticket, FakeWorker& /*worker*/) const {
+  void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& /*worker*/) override {
     queue->append(ticket, failure_);
   }
 
@@ -108,7 +89,7 @@ class FakeBatch {
   std::uint32_t missing_;
   std::size_t failed_lines_ = 0;
   std::string failure_;
-  std::vector<FakeBuilder> builders_;
+  std::vector<FakeValue> values_;
 };
 
 }  // namespace mxkv::server::test

@@ -25,7 +25,7 @@ TEST(SessionDump, stops_while_the_client_does_not_read) {
   client.send("lru_crawler mgdump all\r\n");
   EXPECT_EQ(client.settle(), "");
   EXPECT_LT(client.session->unsent_bytes(), 60U);
-  EXPECT_EQ(client.session->paused(), pause::output);
+  EXPECT_TRUE(client.session->paused_for(pause::output));
   client.reads_replies = true;
   const std::string text = client.settle();
   EXPECT_EQ(std::count(text.begin(), text.end(), '='), 100);
@@ -58,7 +58,7 @@ class Guarded : public Client {
   explicit Guarded(config::LimitOptions limits = {}) : Client(limits) {
     credentials.replace(Users::parse("ann:x\n", "f").value());
     host.credentials = &credentials;
-    session = std::make_unique<FakeSession>(host, this);
+    session = std::make_unique<Session>(host, *this);
   }
   Credentials credentials;
 };
@@ -77,6 +77,44 @@ TEST(SessionLogin, lets_nothing_through_before_and_everything_after) {
       expected += kNo;
     }
     EXPECT_EQ(client.settle(part), expected + "STORED\r\nSTORED\r\nVALUE k 0 1\r\nv\r\nEND\r\n");
+  }
+}
+
+TEST(SessionLogin, requests_that_are_complete_are_answered_however_many_come_in_one_read) {
+  constexpr int kRequests = 1000;
+  config::LimitOptions limits;
+  limits.requests_per_turn = 3;
+  std::string sent;
+  std::string expected;
+  for (int i = 0; i < kRequests; ++i) {
+    sent += "version\r\n";
+    expected += kNo;
+  }
+  ASSERT_GT(sent.size(), 2 * Session::kMostOfStranger);
+  for (const std::size_t part : {std::size_t{5}, std::size_t{1} << 20U}) {
+    Guarded client{limits};
+    client.send(sent + "set a 0 0 5\r\nann x\r\n", part);
+    EXPECT_EQ(client.settle(part), expected + "STORED\r\n") << "in pieces of " << part;
+  }
+}
+
+TEST(SessionLogin, a_line_that_is_too_long_is_refused_however_it_is_cut) {
+  for (const std::size_t more : {std::size_t{0}, std::size_t{1}, std::size_t{3000}}) {
+    std::string line = "get";
+    while (line.size() + 4 <= Session::kMostOfStranger + more) {
+      line += " k";
+    }
+    line.resize(Session::kMostOfStranger + more - 2, 'k');
+    line += "\r\n";
+    for (const std::size_t part :
+         {std::size_t{1}, std::size_t{4000}, std::size_t{4096}, std::size_t{1} << 20U}) {
+      Guarded client;
+      client.send("version\r\n" + line, part);
+      EXPECT_EQ(client.settle(part),
+                std::string{kNo} + std::string{more == 0 ? kNo : protocol::kNoInputMemory})
+          << more << " more bytes, in pieces of " << part;
+      EXPECT_EQ(client.session->refused(), more != 0);
+    }
   }
 }
 
@@ -131,7 +169,7 @@ TEST(SessionSample, of_a_client_that_is_gone_is_dropped) {
   clock.advance_us(5000);
   client.host.sampler.end_round();
   EXPECT_TRUE(slow.latest().empty());
-  client.session = std::make_unique<FakeSession>(client.host, &client);
+  client.session = std::make_unique<Session>(client.host, client);
   client.ask("get a\r\n");
   clock.advance_us(5000);
   client.host.sampler.end_round();

@@ -18,7 +18,7 @@ std::string batch(std::size_t count, const std::string& lines, config::LimitOpti
     client.ask("set old 0 0 1\r\n5\r\n");
     client.send("mb " + std::to_string(count) + "\r\n" + lines + "scan - + 9\r\n", part);
     const std::string answer = client.settle(part);
-    EXPECT_EQ(client.worker.live_builders, 0U) << lines;
+    EXPECT_EQ(client.item_bytes(), 0U) << lines;
     EXPECT_FALSE(client.session->finished()) << lines;
     if (first.empty()) {
       first = answer;
@@ -104,7 +104,7 @@ TEST(SessionBatch, a_value_of_unknown_length_is_told_and_ends_the_connection) {
     Client client;
     EXPECT_EQ(client.ask("mn\r\nmb 3\r\nms a 1\r\nx\r\n" + line + "md a\r\nmn\r\n"), "MN\r\nEX 2 " + kBad);
     EXPECT_TRUE(client.session->finished());
-    EXPECT_EQ(client.worker.live_builders, 0U);
+    EXPECT_EQ(client.item_bytes(), 0U);
     EXPECT_TRUE(client.store.items.empty());
   }
 }
@@ -128,7 +128,7 @@ TEST(SessionBatch, a_line_without_an_end_or_of_a_browser_closes) {
     EXPECT_EQ(client.ask("mn\r\nmb 2\r\nms a 1\r\nx\r\n" + line), "MN\r\n");
     EXPECT_TRUE(client.session->finished());
     client.session.reset();
-    EXPECT_EQ(client.worker.live_builders, 0U);
+    EXPECT_EQ(client.item_bytes(), 0U);
   }
 }
 
@@ -150,33 +150,35 @@ TEST(SessionBatch, limits_of_lines_and_bytes) {
 TEST(SessionBatch, nothing_is_kept_of_a_batch_from_its_first_bad_line_on) {
   Client client;
   client.send("mb 100000\r\nms a 1\r\nx\r\nms b 1\r\ny\r\n");
-  EXPECT_EQ(client.worker.live_builders, 2U);
+  EXPECT_GT(client.item_bytes(), 0U);
   client.send("foo\r\n");
-  EXPECT_EQ(client.worker.live_builders, 0U);
+  EXPECT_EQ(client.item_bytes(), 0U);
   for (int i = 0; i < 1000; ++i) {
     client.send("ms c 3\r\nabc\r\n");
   }
-  EXPECT_EQ(client.worker.live_builders, 0U);
+  EXPECT_EQ(client.item_bytes(), 0U);
   EXPECT_EQ(client.settle(), "");
   EXPECT_TRUE(client.session->wants_input());
 }
 
 TEST(SessionBatch, out_of_memory_is_its_lines_error) {
-  Client client;
-  client.worker.memory_left = 100;
-  EXPECT_EQ(client.ask("mb 3\r\nms a 5\r\nvalue\r\nms b 150\r\n" + std::string(150, 'v') +
+  config::LimitOptions limits;
+  limits.value_bytes = limits.batch_bytes = std::size_t{16} << 20U;
+  Client client{limits};
+  client.leave_memory(std::size_t{5} << 20U);
+  EXPECT_EQ(client.ask("mb 3\r\nms a 5\r\nvalue\r\nms b 8000000\r\n" + std::string(8'000'000, 'v') +
                        "\r\nmd a\r\nscan - + 9\r\n"),
             "EX 2 SERVER_ERROR out of memory storing object\r\nEND\r\n");
-  EXPECT_EQ(client.worker.live_builders, 0U);
+  EXPECT_EQ(client.item_bytes(), 0U);
 }
 
 TEST(SessionBatch, memory_that_is_being_made_is_waited_for) {
   Client client;
-  client.worker.memory_left = 3;
+  client.leave_memory(0);
   client.store.room_is_made = true;
   client.send("mb 2\r\nms a 5\r\nvalue\r\nmg a v\r\n");
-  EXPECT_EQ(client.session->paused(), pause::memory);
-  client.worker.memory_left = 100;
+  EXPECT_TRUE(client.session->paused_for(pause::memory));
+  client.leave_memory(std::size_t{16} << 20U);
   EXPECT_EQ(client.settle(), "HD\r\nVA 5\r\nvalue\r\nHD\r\n");
 }
 
@@ -184,7 +186,7 @@ TEST(SessionBatch, runs_alone) {
   Client client;
   client.send("set a 0 0 1\r\n1\r\nget b\r\nmb 2\r\nma a D5\r\nms b 1\r\nx\r\n");
   EXPECT_EQ(client.store.pending.size(), 2U) << "it waits for those before it";
-  EXPECT_EQ(client.session->paused(), pause::order);
+  EXPECT_TRUE(client.session->paused_for(pause::order));
   EXPECT_FALSE(client.session->finished());
   client.send("get a\r\n");
   EXPECT_EQ(client.store.pending.size(), 2U) << "and those behind it for it";
@@ -216,7 +218,7 @@ TEST(SessionBatch, a_client_that_leaves_before_the_last_line_has_done_nothing) {
     EXPECT_EQ(client.settle(), "STORED\r\n");
     EXPECT_TRUE(client.session->finished());
     client.session.reset();
-    EXPECT_EQ(client.worker.live_builders, 0U) << rest;
+    EXPECT_EQ(client.item_bytes(), 0U) << rest;
     EXPECT_EQ(client.store.items.size(), 1U) << rest;
   }
 }
@@ -224,10 +226,10 @@ TEST(SessionBatch, a_client_that_leaves_before_the_last_line_has_done_nothing) {
 TEST(SessionBatch, one_that_waits_for_its_turn_is_abandoned_with_its_connection) {
   Client client;
   client.send("get a\r\nmb 2\r\nms a 1\r\nx\r\nms b 1\r\ny\r\n");
-  EXPECT_EQ(client.worker.live_builders, 2U);
+  EXPECT_GT(client.item_bytes(), 0U);
   client.session.reset();
   client.settle_store();
-  EXPECT_EQ(client.worker.live_builders, 0U);
+  EXPECT_EQ(client.item_bytes(), 0U);
   EXPECT_TRUE(client.store.items.empty());
 }
 
@@ -236,7 +238,7 @@ TEST(SessionBatch, one_that_was_started_is_done_though_nobody_is_left_to_hear) {
   client.send("mb 1\r\nms a 1\r\nx\r\n");
   client.session.reset();
   client.settle_store();
-  EXPECT_EQ(client.worker.live_builders, 0U);
+  EXPECT_EQ(client.item_bytes(), 0U);
   EXPECT_EQ(client.store.items.count("a"), 1U);
   EXPECT_EQ(client.directory.entries(), 0U);
 }
@@ -259,7 +261,7 @@ TEST(SessionBatch, its_lines_count_as_requests_of_a_turn) {
   Client client{limits};
   client.host.turn = 1;
   client.send("mb 6\r\nmg a\r\nmg a\r\nmg a\r\nmg a\r\nmg a\r\nmg a\r\n");
-  EXPECT_EQ(client.session->paused(), pause::turn);
+  EXPECT_TRUE(client.session->paused_for(pause::turn));
   EXPECT_TRUE(client.store.pending.empty());
   EXPECT_EQ(client.settle(), "EN\r\nEN\r\nEN\r\nEN\r\nEN\r\nEN\r\nHD\r\n");
 }

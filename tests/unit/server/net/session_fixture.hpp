@@ -8,20 +8,35 @@
 #include <random>
 #include <string>
 
-#include "server/net/session_impl.hpp"
+#include "server/net/session.hpp"
+#include "tests/unit/index/tree_drain.hpp"
+#include "tests/unit/scheduler/machine.hpp"
 #include "tests/unit/server/net/fake_store.hpp"
 #include "tests/unit/server/reply/fixture.hpp"
 
 namespace mxkv::server::test {
 
-class Client {
+class Client : public ConnectionOwner, private AdminSource {
  public:
   static constexpr std::size_t kHeadroom = 64;
 
   explicit Client(config::LimitOptions limits = {}) : limits_(limits) {
-    directory.set_hooks(
-        {this, nullptr, [](void* client) { static_cast<Client*>(client)->session->resume(); }});
-    session = std::make_unique<FakeSession>(host, this);
+    session = std::make_unique<Session>(host, *this);
+  }
+  /// What a test leaves in the store runs, so that what it kept of values is given back.
+  ~Client() {
+    session.reset();
+    settle_store();
+    EXPECT_EQ(item_bytes(), 0U) << "values leaked";
+  }
+
+  void resume() override { session->resume(); }
+  /// Bytes of values that were received, or begun, and that no operation has ended with.
+  [[nodiscard]] std::size_t item_bytes() { return index::testing::live_bytes(machine.runtime).items; }
+  /// From now on values find so many bytes.
+  void leave_memory(std::size_t bytes) {
+    runtime::MemoryBudget& budget = machine.runtime.budget();
+    budget.set_limit_bytes(budget.used_bytes() + bytes);
   }
 
   /// Sends bytes as far as the session wants them; the rest stays in the "kernel".
@@ -42,7 +57,7 @@ class Client {
   bool round(std::size_t part = 1 << 20) {
     ++host.turn;
     bool busy = false;
-    if (session->paused() == pause::turn || session->paused() == pause::memory) {
+    if (session->pauses().has(pause::turn | pause::memory)) {
       session->resume();
       busy = true;
     }
@@ -50,7 +65,7 @@ class Client {
     busy = store.step(random) || busy;
     if (reads_replies && (session->unsent_bytes() > 0)) {
       answered_ += drain(session->output(), 1 << 20);
-      if (session->paused() == pause::output) {
+      if (session->paused_for(pause::output)) {
         session->resume();
         busy = true;
       }
@@ -69,35 +84,37 @@ class Client {
     return settle();
   }
 
-  static std::string administer(const protocol::Request& request) {
-    return request.op == protocol::verb::stats      ? "STAT " + std::string(request.argument) + "\r\nEND\r\n"
-           : request.op == protocol::verb::shutdown ? std::string{}
-                                                    : "OK\r\n";
-  }
-
   bool reads_replies = true;
+  bool reads_directly = true;  ///< into the room that values have
   std::mt19937 random{1};
   Memory memory;
   BlockPool input{memory.budget, memory.budget.account(runtime::WorkerId{0}),
                   runtime::memory_category::buffers};
   ConnectionTable directory{0, memory.pool};
-  FakeWorker worker;
+  runtime::testing::Machine machine{runtime_options()};
+  runtime::Worker& worker{machine[0]};
   FakeStore store{directory};
   config::LimitOptions limits_;
-  FakeHost host{worker,
-                store,
-                directory,
-                input,
-                limits_,
-                "VERSION 1.2.3\r\n",
-                {nullptr, [](void*, const protocol::Request& request) { return administer(request); }}};
-  std::unique_ptr<FakeSession> session;
+  SessionHost host{worker, store, directory, input, limits_, "VERSION 1.2.3\r\n", this};
+  std::unique_ptr<Session> session;
 
  private:
+  static runtime::RuntimeOptions runtime_options() {
+    runtime::RuntimeOptions options = runtime::testing::unpinned(1);
+    options.memory.limit_bytes = std::size_t{64} << 20U;
+    return options;
+  }
+
+  std::string run(const protocol::Request& request) override {
+    return request.op == protocol::verb::stats      ? "STAT " + std::string(request.argument) + "\r\nEND\r\n"
+           : request.op == protocol::verb::shutdown ? std::string{}
+                                                    : "OK\r\n";
+  }
+
   bool read(std::size_t part) {
     bool any = false;
     while (!kernel_.empty() && session->wants_input()) {
-      const std::span<char> direct = session->value_space();
+      const std::span<char> direct = reads_directly ? session->value_space() : std::span<char>{};
       if (!direct.empty()) {
         const std::size_t bytes = std::min({direct.size(), kernel_.size(), part});
         std::copy_n(kernel_.begin(), bytes, direct.begin());

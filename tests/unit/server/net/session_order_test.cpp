@@ -157,7 +157,7 @@ TEST(SessionOrder, is_that_of_the_requests_whatever_order_operations_end_in) {
     client.random.seed(seed);
     EXPECT_EQ(client.ask(script.sent), script.expected) << "seed " << seed;
     EXPECT_TRUE(client.session->wants_input());
-    EXPECT_EQ(client.worker.live_builders, 0U);
+    EXPECT_EQ(client.item_bytes(), 0U);
   }
 }
 
@@ -171,10 +171,9 @@ TEST(SessionOrder, holds_under_narrow_limits_and_pieces_of_any_size) {
     Client client{limits};
     client.random.seed(seed);
     const std::size_t part = 1 + seed * seed % 400;
-    FakeBuilder::direct_room = seed % 2 == 0 ? 0 : 1 + seed % 60;
+    client.reads_directly = seed % 2 != 0;
     client.send(script.sent, part);
     EXPECT_EQ(client.settle(part), script.expected) << "seed " << seed;
-    FakeBuilder::direct_room = 0;
   }
 }
 
@@ -185,7 +184,7 @@ TEST(SessionOrder, reads_and_writes_of_different_keys_are_in_flight_together) {
     many += "get a" + std::to_string(i) + "\r\nset b" + std::to_string(i) + " 0 0 1\r\nx\r\n";
   }
   client.send(many);
-  // A few may meet in a slot of the fence.
+  // A few may meet in one slot.
   EXPECT_GE(client.store.pending.size(), 30U);
   EXPECT_NE(client.settle(), "");
 }
@@ -200,7 +199,7 @@ TEST(SessionOrder, writes_of_one_key_are_in_flight_together) {
 
 TEST(SessionOrder, meta_commands_that_wait_keep_their_flags) {
   Client client;
-  // All behind a write of the same key, so that they wait at the fence; then more that reuses their places.
+  // All behind a write of the same key, so that they wait; then more that reuses their places.
   for (int round = 0; round < 3; ++round) {
     client.send(
         "ms k 1 O1\r\n7\r\nmg k v O2\r\nmd k O3\r\nmg k N5 O4\r\nme k\r\nms k 2 O5\r\n10\r\n"

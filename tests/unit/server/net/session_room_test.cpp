@@ -15,15 +15,19 @@ std::string repeated(const std::string& line, int count) {
 }
 
 /// Uses up a share, so that there is none for usual lines either.
-class UsedUp {
+class UsedUp final : public InputRelief {
  public:
   UsedUp(Client& client, MemoryShare& share) : share_(share) {
     client.memory.budget.set_limit_bytes(std::size_t{8} << 20U);
-    share.look();
+    share.update_limit();
     bytes_ = 5 * share.bytes();
     share.take(bytes_);
   }
   void end() { share_.give(std::exchange(bytes_, 0)); }
+  bool relieve(ConnectionState& /*asking*/) override {
+    end();
+    return true;
+  }
 
  private:
   MemoryShare& share_;
@@ -34,15 +38,15 @@ TEST(ReplyEstimate, follows_long_replies_at_once_and_short_ones_slowly) {
   ReplyEstimate estimate;
   EXPECT_FALSE(estimate.known());
   EXPECT_EQ(estimate.memory(), ReplyEstimate::kMostCopiedBytes) << "nothing is known: the worst";
-  estimate.look(10, 1000);
+  estimate.update(10, 1000);
   EXPECT_EQ(estimate.bytes(), 100U);
   EXPECT_EQ(estimate.memory(), ReplyEstimate::kLeastBytes);
-  estimate.look(11, 1'001'000);
+  estimate.update(11, 1'001'000);
   EXPECT_EQ(estimate.bytes(), 1'000'000U);
   EXPECT_EQ(estimate.memory(), ReplyEstimate::kMostCopiedBytes) << "what is longer goes by reference";
-  estimate.look(12, 1'001'000);
+  estimate.update(12, 1'001'000);
   EXPECT_EQ(estimate.bytes(), 750'000U);
-  estimate.look(12, 1'001'000);
+  estimate.update(12, 1'001'000);
   EXPECT_EQ(estimate.bytes(), 750'000U) << "nothing new was completed";
 }
 
@@ -94,11 +98,11 @@ TEST(SessionRoom, a_page_waits_until_the_share_has_room) {
   UsedUp used_up{client, client.directory.share()};
   client.send("scan a - 10\r\nmn\r\n");
   EXPECT_EQ(client.settle(), "");
-  EXPECT_EQ(client.session->paused(), pause::share);
+  EXPECT_TRUE(client.session->paused_for(pause::page_room));
   EXPECT_EQ(client.host.starved.size(), 1U);
   used_up.end();
   client.host.starved.clear();
-  client.session->resume_starved();
+  client.session->give_room();
   EXPECT_TRUE(client.settle().ends_with("MN\r\n"));
   EXPECT_EQ(client.directory.ranges_in_flight(), 0U);
 }
@@ -115,14 +119,27 @@ TEST(SessionRoom, unfinished_input_beyond_the_share_is_refused) {
   used_up.end();
 }
 
+TEST(SessionRoom, a_session_that_was_refused_asks_for_no_more_turns) {
+  config::LimitOptions limits;
+  limits.requests_per_turn = 3;
+  Client client{limits};
+  client.reads_replies = false;
+  client.host.turn = 1;
+  client.send(repeated("get k\r\n", 10));
+  ASSERT_TRUE(client.session->paused_for(pause::turn));
+  client.session->refuse_input();
+  EXPECT_FALSE(client.session->paused_for(pause::turn)) << "its worker would spin until the client reads";
+  EXPECT_FALSE(client.session->wants_input());
+  client.settle();
+  client.reads_replies = true;
+  EXPECT_EQ(client.settle(), repeated("END\r\n", 3) + "SERVER_ERROR out of memory reading request\r\n");
+  EXPECT_TRUE(client.session->finished());
+}
+
 TEST(SessionRoom, the_one_who_holds_more_leaves_first) {
   Client client;
   UsedUp used_up{client, client.host.input.share()};
   client.host.relief = &used_up;
-  client.host.relieve = [](void* used, ConnectionState& /*asking*/) {
-    static_cast<UsedUp*>(used)->end();
-    return true;
-  };
   client.send("get k");
   EXPECT_FALSE(client.session->refused());
   EXPECT_EQ(client.ask("\r\n"), "END\r\n");
@@ -151,16 +168,16 @@ TEST(SessionRoom, what_was_kept_of_a_lost_client_is_given_back) {
 TEST(SessionRoom, a_large_value_waits_while_others_come_and_begins_when_they_ended) {
   Client client;
   client.memory.budget.set_limit_bytes(1 << 20U);
-  client.input.share().look();
+  client.input.share().update_limit();
   client.host.admitted = client.host.kValueShares * client.input.share().bytes();
   const std::string value(100'000, 'v');
   client.send("set k 0 0 100000\r\n" + value + "\r\nmn\r\n", 16384);
   EXPECT_EQ(client.settle(), "");
-  EXPECT_EQ(client.session->paused(), pause::share);
+  EXPECT_TRUE(client.session->paused_for(pause::value_room));
   EXPECT_EQ(client.host.value_waiters.size(), 1U);
   client.host.admitted = 0;
   client.host.value_waiters.clear();
-  client.session->resume_starved();
+  client.session->give_room();
   EXPECT_EQ(client.settle(16384), "STORED\r\nMN\r\n");
   EXPECT_EQ(client.host.admitted, 0U);
   EXPECT_TRUE(client.host.value_ended);

@@ -8,19 +8,15 @@
 namespace mxkv::server::test {
 namespace {
 
-class Directory : public testing::Test {
+class Directory : public testing::Test, private TaskSpawner {
  public:
-  Directory() {
-    directory.set_hooks(
-        {this,
-         [](void* test, runtime::MxTask* task) { static_cast<Directory*>(test)->spawned.push_back(task); },
-         [](void* session) { static_cast<Session*>(session)->resume(); }});
-  }
+  Directory() { directory.set_spawner(*this); }
 
   /// What connections belong to.
-  struct Session {
+  struct Owner final : ConnectionOwner {
+    explicit Owner(Directory& of) : test(of) {}
     Directory& test;
-    void resume() {
+    void resume() override {
       test.resumed.push_back(this);
       if (test.on_resume != nullptr) {
         test.on_resume(test);
@@ -31,25 +27,28 @@ class Directory : public testing::Test {
   /// Starts an operation of a kind on key 1, as a session does.
   ReplyAddress start(ConnectionState& entry, operation_kind kind = operation_kind::read) {
     ReplyAddress address = directory.address(entry);
-    const FenceClaim claim{kind, 1};
-    EXPECT_TRUE(entry.fence.try_start(claim));
-    address.fence = claim.stored();
+    const OrderClaim claim{kind, 1};
+    EXPECT_TRUE(entry.order.try_start(claim));
+    address.claim = claim.stored();
     address.ticket = entry.replies.open();
     return address;
   }
 
   Memory memory;
   std::vector<runtime::MxTask*> spawned;
-  std::vector<void*> resumed;
+  std::vector<ConnectionOwner*> resumed;
   void (*on_resume)(Directory&) = nullptr;
   ConnectionTable directory{3, memory.pool};
-  Session a{*this};
-  Session b{*this};
+  Owner a{*this};
+  Owner b{*this};
+
+ private:
+  void spawn(runtime::MxTask* task) override { spawned.push_back(task); }
 };
 
 TEST_F(Directory, lists_each_connection_with_new_output_once) {
-  ConnectionState& first = directory.open(&a);
-  ConnectionState& second = directory.open(&b);
+  ConnectionState& first = directory.open(a);
+  ConnectionState& second = directory.open(b);
   for (ConnectionState* entry : {&first, &second, &first}) {
     const ReplyAddress address = start(*entry);
     directory.reply(address, "x");
@@ -66,7 +65,7 @@ TEST_F(Directory, lists_each_connection_with_new_output_once) {
 }
 
 TEST_F(Directory, noreply_finds_nobody) {
-  ConnectionState& entry = directory.open(&a);
+  ConnectionState& entry = directory.open(a);
   ReplyAddress address = directory.address(entry);
   EXPECT_EQ(directory.find(address), nullptr);
   directory.reply(address, "x");
@@ -74,24 +73,24 @@ TEST_F(Directory, noreply_finds_nobody) {
 }
 
 TEST_F(Directory, a_late_reply_to_a_closed_connection_is_dropped_and_its_entry_then_reused) {
-  ConnectionState& entry = directory.open(&a);
+  ConnectionState& entry = directory.open(a);
   const ReplyAddress address = start(entry);
   directory.close(entry);
   EXPECT_EQ(directory.entries(), 1U);
-  ConnectionState& other = directory.open(&b);
+  ConnectionState& other = directory.open(b);
   EXPECT_NE(&other, &entry);
   EXPECT_EQ(directory.find(address), nullptr);
   directory.reply(address, "late");
   directory.finished(address);
   EXPECT_EQ(directory.entries(), 1U);
-  ConnectionState& again = directory.open(&a);
+  ConnectionState& again = directory.open(a);
   EXPECT_EQ(&again, &entry);
   EXPECT_NE(directory.address(again).generation, address.generation);
   EXPECT_EQ(again.replies.unsent_bytes(), 0U);
 }
 
 TEST_F(Directory, writes_of_a_closed_connection_still_commit_in_order) {
-  ConnectionState& entry = directory.open(&a);
+  ConnectionState& entry = directory.open(a);
   const ReplyAddress first = start(entry, operation_kind::write);
   const ReplyAddress second = start(entry, operation_kind::write);
   const CommitSeq first_seq = entry.commits.start();
@@ -109,7 +108,7 @@ TEST_F(Directory, writes_of_a_closed_connection_still_commit_in_order) {
 }
 
 TEST_F(Directory, resumes_a_session_only_if_it_asked_and_something_was_freed) {
-  ConnectionState& entry = directory.open(&a);
+  ConnectionState& entry = directory.open(a);
   const ReplyAddress first = start(entry);
   const ReplyAddress second = start(entry);
   const ReplyAddress third = start(entry);
@@ -119,11 +118,11 @@ TEST_F(Directory, resumes_a_session_only_if_it_asked_and_something_was_freed) {
   entry.resume_at = 0;
   directory.finished(second);
   directory.finished(third);
-  EXPECT_EQ(resumed, std::vector<void*>{&a});
+  EXPECT_EQ(resumed, std::vector<ConnectionOwner*>{&a});
 }
 
 TEST_F(Directory, does_not_run_the_hook_inside_itself) {
-  ConnectionState& entry = directory.open(&a);
+  ConnectionState& entry = directory.open(a);
   entry.wants_resume = true;
   static int left;
   static int depth;
@@ -146,7 +145,7 @@ TEST_F(Directory, does_not_run_the_hook_inside_itself) {
 }
 
 TEST_F(Directory, a_connection_may_be_closed_by_its_hook) {
-  ConnectionState& entry = directory.open(&a);
+  ConnectionState& entry = directory.open(a);
   entry.wants_resume = true;
   on_resume = [](Directory& test) { test.directory.close(*test.directory.next_dirty()); };
   const ReplyAddress address = start(entry);
@@ -161,9 +160,12 @@ class ReplyRoom : public ::testing::Test {
   runtime::MemoryBudget budget{16 << 20U, 1};
   BlockPool pool{budget, budget.account(runtime::WorkerId{0}), runtime::memory_category::output, 1024};
   ConnectionTable directory{0, pool};
-  int session = 0;
-  ConnectionState& hoarder = directory.open(&session);
-  ConnectionState& other = directory.open(&session);
+  struct Owner final : ConnectionOwner {
+    void resume() override {}
+  };
+  Owner session;
+  ConnectionState& hoarder = directory.open(session);
+  ConnectionState& other = directory.open(session);
 };
 
 TEST_F(ReplyRoom, the_one_with_most_replies_loses_them_and_others_keep_theirs) {
@@ -177,8 +179,8 @@ TEST_F(ReplyRoom, the_one_with_most_replies_loses_them_and_others_keep_theirs) {
   for (std::size_t i = 0; i < 12 * pool.share().bytes() / text.size(); ++i) {
     directory.reply(address(hoarder), text);
   }
-  EXPECT_TRUE(hoarder.silenced);
-  EXPECT_FALSE(other.silenced);
+  EXPECT_EQ(hoarder.phase, connection_phase::silenced);
+  EXPECT_EQ(other.phase, connection_phase::open);
   EXPECT_EQ(directory.find(address(hoarder)), nullptr);
   EXPECT_EQ(hoarder.replies.unsent_bytes(), 0U);
   EXPECT_EQ(drain(other.replies.output()), "few");
@@ -187,7 +189,7 @@ TEST_F(ReplyRoom, the_one_with_most_replies_loses_them_and_others_keep_theirs) {
   directory.close(other);
   while (directory.next_dirty() != nullptr) {
   }
-  EXPECT_FALSE(directory.open(&session).silenced) << "the next one begins anew";
+  EXPECT_EQ(directory.open(session).phase, connection_phase::open) << "the next one begins anew";
 }
 
 TEST_F(ReplyRoom, values_wait_while_the_share_is_full_but_for_who_has_nothing_unsent) {
@@ -198,7 +200,7 @@ TEST_F(ReplyRoom, values_wait_while_the_share_is_full_but_for_who_has_nothing_un
     address.ticket = hoarder.replies.open();
     directory.reply(address, text);
   }
-  EXPECT_FALSE(hoarder.silenced);
+  EXPECT_EQ(hoarder.phase, connection_phase::open);
   const std::uint32_t next = hoarder.replies.open();
   EXPECT_TRUE(directory.waits_for_room(hoarder.replies, next)) << "much of it is unsent";
   const std::uint32_t first = other.replies.open();

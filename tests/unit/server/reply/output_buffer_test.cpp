@@ -154,7 +154,7 @@ TEST(OutputBuffer, settles_down_in_a_small_block_and_goes_on_there) {
     output.append_owned(other.bytes.data(), other.bytes.size(), other.ref());
     output.append(" end");
     output.consume(sent);
-    output.settle_down();
+    output.compact();
     EXPECT_LT(memory.pool.share().held(), BlockPool::kSmallBlockBytes + 5 * BlockPool::kOwnedBytes);
     output.append(" of it");
     EXPECT_EQ(drain(output, 9), (expected + " of it").substr(sent));

@@ -14,18 +14,18 @@ using enum operation_kind;
 class Fence : public testing::Test {
  protected:
   bool both(operation_kind first, operation_kind second, std::uint64_t second_key) {
-    RequestOrder fence{pool};
-    EXPECT_TRUE(fence.try_start({first, 1}));
-    const bool overlapped = fence.try_start({second, second_key});
+    RequestOrder order{pool};
+    EXPECT_TRUE(order.try_start({first, 1}));
+    const bool overlapped = order.try_start({second, second_key});
     if (overlapped) {
-      fence.finish({second, second_key});
+      order.finish({second, second_key});
     }
-    fence.finish({first, 1});
-    EXPECT_TRUE(fence.try_start({second, second_key})) << "what ended conflicts with nothing";
-    fence.finish({second, second_key});
+    order.finish({first, 1});
+    EXPECT_TRUE(order.try_start({second, second_key})) << "what ended conflicts with nothing";
+    order.finish({second, second_key});
     return overlapped;
   }
-  FenceTablePool pool;
+  OrderTablePool pool;
 };
 
 TEST_F(Fence, requests_of_one_key_overlap_only_if_neither_sees_the_other) {
@@ -65,86 +65,86 @@ TEST_F(Fence, a_barrier_overlaps_with_nothing) {
 }
 
 TEST_F(Fence, only_what_does_not_conflict_overtakes_who_waits) {
-  RequestOrder fence{pool};
-  ASSERT_TRUE(fence.try_start({read, 1}));
-  ASSERT_FALSE(fence.try_start({write, 1}));
-  fence.add_waiting({write, 1});
-  EXPECT_FALSE(fence.try_start({read, 1})) << "the write was sent before";
-  EXPECT_TRUE(fence.try_start({read, 2}));
-  EXPECT_FALSE(fence.try_start({write, 3})) << "writes keep their order";
-  EXPECT_FALSE(fence.try_start({range, 0})) << "the waiting write may be in the range";
-  EXPECT_TRUE(fence.finish({read, 1}));
-  fence.begin_pass();
-  EXPECT_TRUE(fence.try_start({write, 1}));
-  EXPECT_TRUE(fence.try_start({write, 3}));
-  fence.finish({write, 1});
-  fence.finish({write, 3});
-  fence.finish({read, 2});
-  EXPECT_TRUE(fence.try_start({range, 0}));
-  fence.finish({range, 0});
+  RequestOrder order{pool};
+  ASSERT_TRUE(order.try_start({read, 1}));
+  ASSERT_FALSE(order.try_start({write, 1}));
+  order.add_waiting({write, 1});
+  EXPECT_FALSE(order.try_start({read, 1})) << "the write was sent before";
+  EXPECT_TRUE(order.try_start({read, 2}));
+  EXPECT_FALSE(order.try_start({write, 3})) << "writes keep their order";
+  EXPECT_FALSE(order.try_start({range, 0})) << "the waiting write may be in the range";
+  EXPECT_TRUE(order.finish({read, 1}));
+  order.begin_pass();
+  EXPECT_TRUE(order.try_start({write, 1}));
+  EXPECT_TRUE(order.try_start({write, 3}));
+  order.finish({write, 1});
+  order.finish({write, 3});
+  order.finish({read, 2});
+  EXPECT_TRUE(order.try_start({range, 0}));
+  order.finish({range, 0});
 }
 
 TEST_F(Fence, a_waiting_read_holds_back_a_later_write_of_its_key) {
-  RequestOrder fence{pool};
-  ASSERT_TRUE(fence.try_start({write, 1}));
-  ASSERT_FALSE(fence.try_start({read, 1}));
-  fence.add_waiting({read, 1});
-  EXPECT_FALSE(fence.try_start({write, 1}));
-  EXPECT_TRUE(fence.try_start({write, 2}));
-  fence.finish({write, 1});
-  fence.finish({write, 2});
+  RequestOrder order{pool};
+  ASSERT_TRUE(order.try_start({write, 1}));
+  ASSERT_FALSE(order.try_start({read, 1}));
+  order.add_waiting({read, 1});
+  EXPECT_FALSE(order.try_start({write, 1}));
+  EXPECT_TRUE(order.try_start({write, 2}));
+  order.finish({write, 1});
+  order.finish({write, 2});
 }
 
 TEST_F(Fence, more_requests_of_one_key_than_a_counter_holds_wait) {
-  RequestOrder fence{pool};
+  RequestOrder order{pool};
   std::size_t started = 0;
-  while (fence.try_start({read, 5})) {
+  while (order.try_start({read, 5})) {
     ++started;
   }
-  EXPECT_EQ(started, FenceTable::kMost);
-  EXPECT_TRUE(fence.finish({read, 5}));
-  EXPECT_TRUE(fence.try_start({read, 5}));
+  EXPECT_EQ(started, OrderTable::kMost);
+  EXPECT_TRUE(order.finish({read, 5}));
+  EXPECT_TRUE(order.try_start({read, 5}));
   for (std::size_t i = 0; i < started; ++i) {
-    fence.finish({read, 5});
+    order.finish({read, 5});
   }
-  EXPECT_TRUE(fence.try_start({write, 5}));
-  fence.finish({write, 5});
+  EXPECT_TRUE(order.try_start({write, 5}));
+  order.finish({write, 5});
 }
 
 TEST_F(Fence, keys_of_a_long_stretch_are_not_noted) {
   for (const operation_kind kind : {read, write}) {
     const operation_kind other = kind == read ? write : read;
-    RequestOrder fence{pool};
+    RequestOrder order{pool};
     for (std::uint32_t i = 0; i <= RequestOrder::kStreak; ++i) {
-      EXPECT_FALSE(fence.keys_untracked(kind)) << "after " << i;
-      ASSERT_TRUE(fence.try_start({kind, i}));
-      fence.finish({kind, i});
+      EXPECT_FALSE(order.keys_untracked(kind)) << "after " << i;
+      ASSERT_TRUE(order.try_start({kind, i}));
+      order.finish({kind, i});
     }
-    ASSERT_TRUE(fence.keys_untracked(kind));
-    EXPECT_FALSE(fence.keys_untracked(other));
-    EXPECT_FALSE(fence.keys_untracked(exclusive));
-    std::vector<FenceClaim> unnoted;
-    for (std::size_t i = 0; i < 2 * FenceTable::kMost; ++i) {
-      unnoted.push_back(fence.start_unnoted(kind));
-      EXPECT_FALSE(unnoted.back().noted());
-      EXPECT_EQ(FenceClaim{unnoted.back().stored()}.kind(), kind);
+    ASSERT_TRUE(order.keys_untracked(kind));
+    EXPECT_FALSE(order.keys_untracked(other));
+    EXPECT_FALSE(order.keys_untracked(exclusive));
+    std::vector<OrderClaim> untracked;
+    for (std::size_t i = 0; i < 2 * OrderTable::kMost; ++i) {
+      untracked.push_back(order.start_untracked(kind));
+      EXPECT_FALSE(untracked.back().tracked());
+      EXPECT_EQ(OrderClaim{untracked.back().stored()}.kind(), kind);
     }
-    EXPECT_FALSE(fence.try_start({other, 1})) << "any of them may be of its key";
-    EXPECT_FALSE(fence.keys_untracked(kind)) << "now keys count";
-    EXPECT_FALSE(fence.try_start({exclusive, 1}));
-    EXPECT_FALSE(fence.try_start({barrier, 0}));
-    EXPECT_EQ(fence.try_start({range, 0}), kind == read);
+    EXPECT_FALSE(order.try_start({other, 1})) << "any of them may be of its key";
+    EXPECT_FALSE(order.keys_untracked(kind)) << "now keys count";
+    EXPECT_FALSE(order.try_start({exclusive, 1}));
+    EXPECT_FALSE(order.try_start({barrier, 0}));
+    EXPECT_EQ(order.try_start({range, 0}), kind == read);
     if (kind == read) {
-      fence.finish({range, 0});
+      order.finish({range, 0});
     }
-    ASSERT_TRUE(fence.try_start({kind, 7})) << "does not mind its like";
-    for (std::size_t i = 0; i < unnoted.size(); ++i) {
-      EXPECT_EQ(fence.finish(unnoted[i]), i + 1 == unnoted.size());
+    ASSERT_TRUE(order.try_start({kind, 7})) << "does not mind its like";
+    for (std::size_t i = 0; i < untracked.size(); ++i) {
+      EXPECT_EQ(order.finish(untracked[i]), i + 1 == untracked.size());
     }
-    EXPECT_FALSE(fence.try_start({other, 7}));
-    EXPECT_TRUE(fence.try_start({other, 8}));
-    fence.finish({kind, 7});
-    fence.finish({other, 8});
+    EXPECT_FALSE(order.try_start({other, 7}));
+    EXPECT_TRUE(order.try_start({other, 8}));
+    order.finish({kind, 7});
+    order.finish({other, 8});
   }
 }
 
@@ -152,7 +152,7 @@ TEST_F(Fence, keys_of_a_long_stretch_are_not_noted) {
 TEST_F(Fence, what_conflicts_never_runs_at_the_same_time) {
   constexpr std::uint64_t kKeys = 20;
   struct Running {
-    FenceClaim claim;
+    OrderClaim claim;
     operation_kind kind;
     std::uint64_t key;
   };
@@ -167,14 +167,14 @@ TEST_F(Fence, what_conflicts_never_runs_at_the_same_time) {
     return a.key == key && a.kind != kind ? true : a.key == key && kind == exclusive;
   };
   std::mt19937_64 random{1};
-  RequestOrder fence{pool};
+  RequestOrder order{pool};
   std::vector<Running> running;
   std::size_t overlooked = 0;
   for (std::size_t step = 0; step < 200'000; ++step) {
     const std::size_t phase = step / 300 % 3;
     if (!running.empty() && (random() % 2 == 0 || running.size() > 40)) {
       const std::size_t which = random() % running.size();
-      fence.finish(running[which].claim);
+      order.finish(running[which].claim);
       running[which] = running.back();
       running.pop_back();
       continue;
@@ -184,13 +184,13 @@ TEST_F(Fence, what_conflicts_never_runs_at_the_same_time) {
     if (phase == 2 || random() % 200 == 0) {
       kind = static_cast<operation_kind>(random() % 5);
     }
-    FenceClaim claim{kind, key};
+    OrderClaim claim{kind, key};
     bool started = true;
-    if (kind != barrier && fence.keys_untracked(kind)) {
-      claim = fence.start_unnoted(kind);
+    if (kind != barrier && order.keys_untracked(kind)) {
+      claim = order.start_untracked(kind);
       ++overlooked;
     } else {
-      started = fence.try_start(claim);
+      started = order.try_start(claim);
     }
     if (started) {
       for (const Running& other : running) {
@@ -203,16 +203,16 @@ TEST_F(Fence, what_conflicts_never_runs_at_the_same_time) {
   }
   EXPECT_GT(overlooked, 10'000U);
   for (const Running& left : running) {
-    fence.finish(left.claim);
+    order.finish(left.claim);
   }
 }
 
-TEST(FenceClaim, survives_being_stored) {
+TEST(OrderClaim, survives_being_stored) {
   for (const operation_kind kind : {read, write, exclusive, range, barrier}) {
-    for (std::uint64_t key = 0; key < 2 * FenceTable::kSlots; ++key) {
-      const FenceClaim claim{FenceClaim{kind, key}.stored()};
+    for (std::uint64_t key = 0; key < 2 * OrderTable::kSlots; ++key) {
+      const OrderClaim claim{OrderClaim{kind, key}.stored()};
       EXPECT_EQ(claim.kind(), kind);
-      EXPECT_EQ(claim.slot(), key % FenceTable::kSlots);
+      EXPECT_EQ(claim.slot(), key % OrderTable::kSlots);
     }
   }
 }

@@ -1,18 +1,19 @@
-// BasicSession's functions: letting a client in. Part of session_impl.hpp.
-#pragma once
-
+// Session's functions: clients that have not logged in.
 #include "protocol/reply.hpp"
 #include "server/net/session.hpp"
 
 namespace mxkv::server {
 
-// Until a client has said who it is, only a set with its name and password counts; key, flags and time of
-// that mean nothing. What any other command brings along is swallowed.
-template <class Host>
-std::size_t BasicSession<Host>::take_login(std::string_view data) {
+// Until a client has said which user it is, only a set with its name and password counts. Its key, flags and
+// time mean nothing. The block of any other command is swallowed.
+std::size_t Session::take_login(std::string_view data) {
   const protocol::Request& request = host_->request;
   const protocol::Parsed parsed = host_->parser.parse_login(data.data(), data.size(), line_, host_->request);
   if (!is_line(parsed)) {
+    return 0;
+  }
+  if (parsed.consumed > kMostOfStranger) {
+    refuse_input();  // as if it had come in pieces
     return 0;
   }
   const bool accepted = parsed.what == protocol::outcome::request;
@@ -20,8 +21,8 @@ std::size_t BasicSession<Host>::take_login(std::string_view data) {
   const std::uint64_t block = has_block ? request.value_bytes + protocol::kCrLf.size() : parsed.swallow;
   const bool logs_in = accepted && request.op == protocol::verb::set;
   if (logs_in && request.value_bytes <= Credentials::kMostBytes) {
-    value_left_ = block;
-    input_ = input::credentials;
+    block_left_ = block;
+    state_.begin_credentials();
   } else if (block > 0) {
     swallow(block, logs_in ? protocol::kLongLogin : protocol::kUnauthenticated);
   } else {
@@ -30,20 +31,20 @@ std::size_t BasicSession<Host>::take_login(std::string_view data) {
   return parsed.consumed;
 }
 
-template <class Host>
-std::size_t BasicSession<Host>::take_credentials(std::string_view data) {
-  const auto bytes = static_cast<std::size_t>(value_left_);
+std::size_t Session::take_credentials(std::string_view data) {
+  const auto bytes = static_cast<std::size_t>(block_left_);
   if (data.size() < bytes) {
     return 0;  // few bytes: they are held until the rest comes
   }
-  value_left_ = 0;
+  block_left_ = 0;
   const std::string_view block = data.substr(0, bytes - protocol::kCrLf.size());
   const bool whole = data.substr(block.size(), protocol::kCrLf.size()) == protocol::kCrLf;
   const std::string_view verdict = whole ? host_->credentials->judge(block) : protocol::kBadLoginEnd;
   if (verdict == protocol::kStored) {
-    after_ = input::line;
+    state_.admit();
+  } else {
+    state_.reject();
   }
-  input_ = after_;
   answer(verdict);
   return bytes;
 }

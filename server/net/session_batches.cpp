@@ -1,32 +1,31 @@
-// BasicSession's functions: batches. Part of session_impl.hpp.
+// Session's functions: batches.
 //
-// Whatever is wrong with a line of a batch, it is consumed with its block and counted, so that the stream
-// stays in step; the batch is answered when its last line came. Only a block of unknown length, behind which
-// nobody knows where the next line begins, ends that and the connection.
-#pragma once
-
-#include <memory>
+// A bad line of a batch is consumed with its block and counted, so that the stream stays in step. The batch
+// is answered when its last line came. Only a block of unknown length hides where the next line begins: it
+// ends the batch and the connection.
 #include <utility>
 
 #include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/net/session.hpp"
 
 namespace mxkv::server {
 
+namespace {
 /// Memory of a line, but for its value.
-inline constexpr std::size_t kBatchLineBytes = 704;
+constexpr std::size_t kBatchLineBytes = 704;
+}  // namespace
 
-template <class Host>
-void BasicSession<Host>::begin_batch(std::uint32_t lines) {
-  host_->sampler.cancel(*entry_);  // what the client takes to send its lines is none of ours
-  batch_ = std::make_unique<Batch>(lines);
+void Session::begin_batch(std::uint32_t lines) {
+  MXKV_ASSERT(batch_ == nullptr, "batches do not nest");
+  host_->sampler.cancel(*entry_);  // the time until all lines came is the client's
+  batch_ = host_->store.begin_batch(lines);
   batch_lines_ = 0;
   batch_bytes_ = 0;
-  input_ = after_ = input::batch;
+  state_.begin_batch();
 }
 
-template <class Host>
-std::size_t BasicSession<Host>::take_batch_line(std::string_view data) {
+std::size_t Session::take_batch_line(std::string_view data) {
   const protocol::Request& request = host_->request;
   const protocol::Parsed parsed = host_->parser.parse(data.data(), data.size(), line_, host_->request);
   if (!is_line(parsed)) {
@@ -42,7 +41,6 @@ std::size_t BasicSession<Host>::take_batch_line(std::string_view data) {
   }
   const bool wanted = flaw.empty() && !batch_->failed();
   if (wanted && has_block && !begin_value(request)) {
-    pause_ = pause::memory;
     return 0;
   }
   ++batch_lines_;
@@ -53,8 +51,8 @@ std::size_t BasicSession<Host>::take_batch_line(std::string_view data) {
   }
   batch_bytes_ += has_block ? request.value_bytes : 0;
   if (wanted && has_block) {
-    return parsed.consumed +
-           (input_ == input::value ? take_whole_value(data.substr(parsed.consumed)) : std::size_t{0});
+    return parsed.consumed + (state_.is(session_state::value) ? take_whole_value(data.substr(parsed.consumed))
+                                                              : std::size_t{0});
   }
   if (wanted) {
     batch_->add(host_->worker, request);
@@ -65,15 +63,13 @@ std::size_t BasicSession<Host>::take_batch_line(std::string_view data) {
     swallow(block, {});
   } else if (parsed.length_unknown) {
     refuse_batch();
-    closing_ = true;
+    drain();
   }
   return parsed.consumed;
 }
 
-/// Why the batch cannot have this as its next line, or nothing.
-template <class Host>
-std::string_view BasicSession<Host>::flaw_of(const protocol::Parsed& parsed,
-                                             const protocol::Request& request) noexcept {
+// Why the batch cannot have this as its next line, or nothing.
+std::string_view Session::flaw_of(const protocol::Parsed& parsed, const protocol::Request& request) noexcept {
   if (batch_lines_ >= host_->limits.batch_lines) {
     return protocol::kBatchLines;
   }
@@ -91,9 +87,9 @@ std::string_view BasicSession<Host>::flaw_of(const protocol::Parsed& parsed,
   return too_much ? protocol::kBatchBytes : std::string_view{};
 }
 
-// Nothing of it took or takes place, so that it waits for nobody.
-template <class Host>
-void BasicSession<Host>::refuse_batch() {
+// Nothing of it took or takes place, so that it waits for nothing.
+void Session::refuse_batch() {
+  MXKV_ASSERT(batch_->failed(), "a batch is refused when a line of it was");
   const std::uint32_t ticket = entry_->replies.open();
   batch_->answer(&entry_->replies, ticket, host_->worker);
   entry_->replies.close(ticket);
@@ -101,14 +97,14 @@ void BasicSession<Host>::refuse_batch() {
 }
 
 // A batch is a barrier: it may have any keys. False: it has to wait.
-template <class Host>
-bool BasicSession<Host>::batch_started() {
+bool Session::batch_started() {
+  MXKV_ASSERT(batch_->missing() == 0, "a batch starts when all of its lines came");
   if (batch_->failed()) {
     refuse_batch();
   } else {
-    const FenceClaim claim{operation_kind::barrier, 0};
-    if (!entry_->fence.try_start(claim)) {
-      pause_ = pause::order;
+    const OrderClaim claim{operation_kind::barrier, 0};
+    if (!entry_->order.try_start(claim)) {
+      pauses_.add(pause::order);
       return false;
     }
     if (host_->sampler.due()) [[unlikely]] {
@@ -119,8 +115,15 @@ bool BasicSession<Host>::batch_started() {
   }
   batch_.reset();
   keep_no_more();
-  input_ = after_ = input::line;
+  state_.end_batch();
   return true;
+}
+
+void Session::drop_batch() noexcept {
+  if (batch_ != nullptr) {
+    batch_->abandon(host_->worker);
+    batch_.reset();
+  }
 }
 
 }  // namespace mxkv::server

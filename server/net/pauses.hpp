@@ -1,0 +1,59 @@
+// Why a session takes no requests: a set of reasons, each added where it is found and removed where it ends.
+#pragma once
+
+#include <cstdint>
+
+namespace mxkv::server {
+
+/// One reason. The comment says what removes it.
+enum class pause : std::uint8_t {
+  turn = 1,         ///< its share of this turn is used up: the next run
+  in_flight = 2,    ///< as many as allowed are in flight, or wait for their order: the next allowance
+  output = 4,       ///< unsent replies are above the high-water mark or the share: the next allowance
+  order = 8,        ///< a range, batch or barrier conflicts with what is in flight: the next run
+  page_room = 16,   ///< a page of a range needs room in the worker's share: give_room()
+  value_room = 32,  ///< a large value needs room in the worker's share: give_room()
+  memory = 64,      ///< room is being made for a value: the next run
+  input_end = 128,  ///< the client sends nothing more: never
+};
+
+/// Plain value.
+class Pauses {
+ public:
+  constexpr Pauses() noexcept = default;
+  constexpr Pauses(pause reason) noexcept : bits_(static_cast<std::uint8_t>(reason)) {}
+
+  friend constexpr Pauses operator|(Pauses a, Pauses b) noexcept {
+    return Pauses{static_cast<std::uint8_t>(a.bits_ | b.bits_)};
+  }
+  friend constexpr bool operator==(Pauses, Pauses) noexcept = default;
+
+  constexpr void add(Pauses reasons) noexcept { bits_ |= reasons.bits_; }
+  constexpr void remove(Pauses reasons) noexcept { bits_ &= static_cast<std::uint8_t>(~reasons.bits_); }
+
+  [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
+  [[nodiscard]] constexpr bool has(Pauses any_of) const noexcept { return (bits_ & any_of.bits_) != 0; }
+  [[nodiscard]] constexpr unsigned bits() const noexcept { return bits_; }
+
+ private:
+  constexpr explicit Pauses(std::uint8_t bits) noexcept : bits_(bits) {}
+
+  std::uint8_t bits_ = 0;
+};
+
+constexpr Pauses operator|(pause a, pause b) noexcept {
+  return Pauses{a} | Pauses{b};
+}
+
+/// Reasons that are looked at again in each run.
+inline constexpr Pauses kRetried = pause::turn | pause::order | pause::memory;
+/// Reasons that the allowance of requests decides on.
+inline constexpr Pauses kOfAllowance = pause::turn | pause::in_flight | pause::output;
+/// Reasons that end when the worker's share has room.
+inline constexpr Pauses kOfRoom = pause::page_room | pause::value_room;
+/// Reasons that end when operations do.
+inline constexpr Pauses kOfOperations = pause::in_flight | pause::order;
+/// All reasons that end while the connection lives.
+inline constexpr Pauses kPassing = kRetried | kOfAllowance | kOfRoom;
+
+}  // namespace mxkv::server

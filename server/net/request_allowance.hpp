@@ -1,0 +1,79 @@
+// How many requests a session may take before it asks for memory again.
+//
+// An allowance is as large as the room for replies in what the connection and the worker may leave unsent;
+// earlier replies tell how long the next ones are. Within an allowance a request costs one comparison. What
+// is allowed or in flight is promised to the worker's share of memory.
+//
+// A connection may have a quarter of what is open of the share. So many that do not read divide it between
+// themselves, and some is always left for the next one. One that owes nothing may always take one request.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "config/options.hpp"
+#include "server/net/pauses.hpp"
+#include "server/net/reply_estimate.hpp"
+#include "server/reply/memory_share.hpp"
+#include "server/reply/reply_queue.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: owner worker only.
+class RequestAllowance {
+ public:
+  static constexpr std::size_t kMostWaiting = 64;  ///< requests that wait for their order
+
+  /// What a connection has under way.
+  struct Load {
+    std::size_t in_flight;
+    std::size_t waiting;  ///< for their order
+    [[nodiscard]] std::size_t coming() const noexcept { return in_flight + waiting; }
+  };
+
+  /// Counts a request of `turn`. False: the allowance is used up.
+  [[nodiscard]] bool take(std::uint64_t turn) noexcept {
+    if (turn_ != turn) {
+      turn_ = turn;
+      taken_ = granted_ = 0;
+    }
+    if (taken_ >= granted_) [[unlikely]] {
+      return false;
+    }
+    ++taken_;
+    return true;
+  }
+  /// What was counted last was not a whole request.
+  void put_back() noexcept {
+    MXKV_ASSERT(taken_ > 0, "only what was taken is put back");
+    --taken_;
+  }
+
+  /// Grants the next requests, or says why there are none: returns the new reasons of kOfAllowance, of which
+  /// `before` hold so far.
+  [[nodiscard]] Pauses renew(const config::LimitOptions& limits, const ReplyQueue& replies, Load load,
+                             MemoryShare& share, Pauses before) noexcept;
+  /// Promises what is under way, and nothing for requests that were granted and not taken.
+  void keep_promise(Load load, MemoryShare& share) noexcept;
+  /// The connection has no replies any more.
+  void end(MemoryShare& share) noexcept {
+    share.break_promise(promised_);
+    promised_ = 0;
+  }
+
+  [[nodiscard]] bool promises() const noexcept { return promised_ != 0; }
+  /// A session that has too much in flight goes on when so few are.
+  [[nodiscard]] std::uint32_t resume_at() const noexcept { return resume_at_; }
+
+ private:
+  [[nodiscard]] std::size_t memory_of(std::size_t requests) const noexcept;
+
+  std::uint64_t turn_ = ~std::uint64_t{0};
+  std::uint32_t taken_ = 0;    ///< in this turn
+  std::uint32_t granted_ = 0;  ///< of this turn, those taken included
+  std::uint32_t resume_at_ = 0;
+  ReplyEstimate estimate_;
+  std::size_t promised_ = 0;  ///< bytes of the worker's share
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,103 @@
+// Session's functions: lines, and lines of many keys.
+#include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
+#include "server/net/session.hpp"
+
+namespace mxkv::server {
+
+std::size_t Session::take_line(std::string_view data) {
+  protocol::Request& request = host_->request;
+  const protocol::Parsed parsed = host_->parser.parse(data.data(), data.size(), line_, request);
+  switch (parsed.what) {
+    case protocol::outcome::request:
+      if (host_->sampler.due()) [[unlikely]] {
+        host_->sampler.begin(*entry_, request);
+      }
+      if (!dispatch(request)) {
+        MXKV_ASSERT(!pauses_.empty(), "a request waits for a reason");
+        host_->sampler.cancel(*entry_);
+        return 0;
+      }
+      if (state_.is(session_state::keys)) {
+        const auto line_left = static_cast<std::size_t>(data.data() + parsed.consumed - request.keys.data());
+        keys_.bytes = request.keys.size();
+        keys_.end_bytes = line_left - keys_.bytes;
+        return parsed.consumed - line_left;
+      }
+      return parsed.consumed + (state_.is(session_state::value)
+                                    ? take_whole_value(data.substr(parsed.consumed))
+                                    : std::size_t{0});
+    case protocol::outcome::need_more:
+      allowance_.put_back();
+      return 0;
+    case protocol::outcome::error:
+      return take_error(parsed);
+    case protocol::outcome::close:
+      drain();
+      return data.size();
+  }
+  return 0;
+}
+
+// A line that is no request is told, with the block behind it.
+std::size_t Session::take_error(const protocol::Parsed& parsed) {
+  if (parsed.delete_key) {
+    protocol::Request remove;
+    remove.op = protocol::verb::remove;
+    remove.key = host_->request.key;
+    remove.noreply = true;
+    mutate(remove);
+  }
+  if (parsed.error == protocol::kTooLarge) {
+    host_->store.count_too_large(host_->worker);
+  }
+  if (parsed.swallow > 0) {
+    swallow(parsed.swallow, parsed.error);
+  } else if (!parsed.error.empty()) {
+    answer(parsed.error);
+  }
+  if (parsed.closes) {
+    drain();
+  }
+  return parsed.consumed;
+}
+
+// What became of a line that is not simply run: of a client that has not logged in, or of a batch. False:
+// there is none yet, and the bytes wait, or none will come, and the session drains.
+bool Session::is_line(const protocol::Parsed& parsed) {
+  if (parsed.what == protocol::outcome::need_more) {
+    allowance_.put_back();
+  }
+  if (parsed.what == protocol::outcome::close) {
+    drain();
+  }
+  return parsed.what == protocol::outcome::request || parsed.what == protocol::outcome::error;
+}
+
+// Key by key until the line or the allowance ends: each is a request of its own to the limits.
+std::size_t Session::take_keys(std::string_view data) {
+  MXKV_ASSERT(keys_.bytes <= data.size(), "a line of keys is held until its end");
+  const std::string_view line = data.substr(0, keys_.bytes);
+  std::string_view keys = line;
+  do {
+    const std::string_view key = protocol::next_key(keys);
+    if (key.empty()) {
+      answer(protocol::kEnd);
+      state_.end_keys();
+      return line.size() + keys_.end_bytes;
+    }
+    get(key, keys_.op, keys_.exptime, false);
+  } while (may_take());
+  keys_.bytes = keys.size();
+  return line.size() - keys.size();
+}
+
+void Session::answer(std::string_view text) {
+  ReplyQueue& replies = entry_->replies;
+  const std::uint32_t ticket = replies.open();
+  replies.append(ticket, text);
+  replies.close(ticket);
+  host_->directory.mark_dirty(*entry_);
+}
+
+}  // namespace mxkv::server

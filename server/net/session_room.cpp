@@ -1,0 +1,86 @@
+// Session's functions: what it takes of the worker's shares of memory.
+#include <utility>
+
+#include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
+#include "server/net/session.hpp"
+
+namespace mxkv::server {
+
+// False: pauses_ says why no request may be taken.
+bool Session::renew_allowance() noexcept {
+  const Pauses found =
+      allowance_.renew(host_->limits, entry_->replies, load(), host_->directory.share(), pauses_);
+  pauses_.remove(kOfAllowance);
+  pauses_.add(found);
+  return found.empty() && allowance_.take(host_->turn);
+}
+
+void Session::wait_for_page() {
+  MXKV_ASSERT(!pauses_.has(kOfRoom), "a session waits in one list once");
+  pauses_.add(pause::page_room);
+  host_->starved.push_back(entry_);
+}
+
+// A large value must not begin to come yet.
+void Session::wait_with_value() {
+  MXKV_ASSERT(!pauses_.has(kOfRoom), "a session waits in one list once");
+  pauses_.add(pause::value_room);
+  host_->value_waiters.push_back(entry_);
+}
+
+// The caller has taken it out of the list that it waited in.
+void Session::give_room() {
+  MXKV_ASSERT(pauses_.has(kOfRoom), "room is given to a session that waits for it");
+  pauses_.remove(kOfRoom);
+  resume();
+}
+
+// Bytes that are kept of a batch which is not complete.
+void Session::keep(std::size_t bytes) noexcept {
+  kept_ += bytes;
+  host_->input.share().take(bytes);
+}
+
+void Session::keep_no_more() noexcept {
+  host_->input.share().give(kept_);
+  kept_ = 0;
+  if (admitted_ != 0) {
+    MXKV_ASSERT(admitted_ <= host_->admitted, "the host counts what its sessions were admitted");
+    host_->admitted -= std::exchange(admitted_, 0);
+    host_->value_ended = true;
+  }
+}
+
+// Holds bytes behind those that are held. Without room for them the client is told so, and leaves.
+void Session::hold(const char* data, std::size_t bytes) {
+  if (host_->has_input_room(held_.needs(bytes), unfinished_bytes(), *entry_)) {
+    held_.append(data, bytes);
+  } else {
+    refuse_input();
+  }
+}
+
+// A session that drains has no more turns; what it waits for in a list of the host still comes.
+void Session::stop_taking() {
+  MXKV_ASSERT(!state_.takes_input(), "a session drops its input when it drains");
+  drop_value();
+  drop_batch();
+  stop_watching();
+  keep_no_more();
+  pauses_.remove(kRetried | kOfAllowance);
+}
+
+void Session::drain() {
+  state_.drain();
+  stop_taking();
+}
+
+void Session::refuse_input() {
+  state_.refuse();
+  stop_taking();
+  held_.clear();
+  answer(protocol::kNoInputMemory);
+}
+
+}  // namespace mxkv::server

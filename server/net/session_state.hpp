@@ -1,0 +1,114 @@
+// What a session reads next, or sends: one word with named states, and a function for each transition.
+//
+//   reading     line  keys  value  value_end  swallowing  batch  login  credentials
+//   streaming   dump  watch
+//   draining    draining  refused: nothing more is taken; what was started is still answered
+//
+// Blocks (values, and what is swallowed) are read behind a line, behind a line of a batch, or before login.
+// The state that follows them, `home`, is kept beside the word: line, batch or login.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::server {
+
+enum class session_state : std::uint8_t {
+  line,         ///< the next line is a request
+  keys,         ///< in a line of many keys
+  value,        ///< a value is being received
+  value_end,    ///< the end of line behind a value
+  swallowing,   ///< a block that is not wanted
+  batch,        ///< the next line belongs to a batch
+  login,        ///< the client has not said yet which user it is
+  credentials,  ///< the block that says it
+  dump,         ///< a dump is sent page by page
+  watch,        ///< lines for a watcher are sent
+  draining,     ///< the client left, or ended the session
+  refused,      ///< the client was told that there is no memory for its input
+};
+
+/// Each transition asserts the state before it. Thread-safety: owner worker only.
+class SessionState {
+ public:
+  [[nodiscard]] session_state current() const noexcept { return state_; }
+  [[nodiscard]] bool is(session_state state) const noexcept { return state_ == state; }
+  /// Whether requests, or what belongs to them, are still taken.
+  [[nodiscard]] bool takes_input() const noexcept { return state_ < session_state::draining; }
+  /// Whether the client has still to log in, also in the middle of a block.
+  [[nodiscard]] bool before_login() const noexcept { return home_ == session_state::login; }
+
+  /// The session is new, and its client has to log in.
+  void require_login() noexcept {
+    leave(session_state::line);
+    state_ = home_ = session_state::login;
+  }
+  void begin_credentials() noexcept { move(session_state::login, session_state::credentials); }
+  void admit() noexcept {
+    leave(session_state::credentials);
+    state_ = home_ = session_state::line;
+  }
+  void reject() noexcept { move(session_state::credentials, session_state::login); }
+
+  void begin_keys() noexcept { move(session_state::line, session_state::keys); }
+  void end_keys() noexcept { move(session_state::keys, session_state::line); }
+
+  void begin_value() noexcept {
+    MXKV_ASSERT(state_ == home_ && home_ != session_state::login, "a value follows a line");
+    state_ = session_state::value;
+  }
+  /// All bytes of the value came.
+  void fill_value() noexcept { move(session_state::value, session_state::value_end); }
+  /// The value and its end of line came.
+  void end_value() noexcept {
+    MXKV_ASSERT(state_ == session_state::value || state_ == session_state::value_end, "a value ends once");
+    state_ = home_;
+  }
+  /// The rest of a block is not wanted.
+  void begin_swallowing() noexcept {
+    MXKV_ASSERT(state_ == home_ || state_ == session_state::value, "a block follows a line, or is a value");
+    state_ = session_state::swallowing;
+  }
+  void end_swallowing() noexcept {
+    leave(session_state::swallowing);
+    state_ = home_;
+  }
+
+  void begin_batch() noexcept {
+    leave(session_state::line);
+    state_ = home_ = session_state::batch;
+  }
+  void end_batch() noexcept {
+    leave(session_state::batch);
+    state_ = home_ = session_state::line;
+  }
+
+  void begin_dump() noexcept { move(session_state::line, session_state::dump); }
+  void end_dump() noexcept { move(session_state::dump, session_state::line); }
+  void begin_watch() noexcept { move(session_state::line, session_state::watch); }
+
+  /// Nothing more is taken.
+  void drain() noexcept {
+    MXKV_ASSERT(takes_input(), "a session drains once");
+    state_ = session_state::draining;
+  }
+  void refuse() noexcept {
+    MXKV_ASSERT(takes_input(), "a session that drains holds no input to be refused");
+    state_ = session_state::refused;
+  }
+
+ private:
+  void leave([[maybe_unused]] session_state from) const noexcept {
+    MXKV_ASSERT(state_ == from, "a session leaves the state that it is in");
+  }
+  void move(session_state from, session_state to) noexcept {
+    leave(from);
+    state_ = to;
+  }
+
+  session_state state_ = session_state::line;
+  session_state home_ = session_state::line;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,87 @@
+// Session's functions: replies that come in pieces over time, dumps and what is watched.
+#include <string>
+#include <utility>
+
+#include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
+#include "server/net/session.hpp"
+
+namespace mxkv::server {
+
+void Session::begin_dump(const protocol::Request& request) {
+  MXKV_ASSERT(dump_ == nullptr, "one dump goes at a time");
+  if (request.op == protocol::verb::cachedump) {
+    dump_ = new DumpProgress{dump_form::cachedump, request.delta};
+  } else {
+    dump_ = new DumpProgress{request.op == protocol::verb::mgdump ? dump_form::mgdump : dump_form::metadump};
+  }
+  state_.begin_dump();
+}
+
+// Begins the next page as soon as the last one has gone far enough; each is a range read of its own.
+bool Session::dump_ended() {
+  if (dump_->ended()) {
+    std::exchange(dump_, nullptr)->leave();
+    state_.end_dump();
+    return true;
+  }
+  const OrderClaim claim{operation_kind::range, 0};
+  if (!dump_->running()) {
+    if (!may_take()) {
+      return false;
+    }
+    if (!host_->has_page_room()) {
+      wait_for_page();
+      return false;
+    }
+    if (entry_->order.try_start(claim)) {
+      dump_->begin_page();
+      host_->directory.began_range();
+      host_->store.dump(host_->worker, *dump_, address(claim, entry_->replies.open()));
+    }
+  }
+  pauses_.add(pause::order);
+  return false;
+}
+
+void Session::watch(std::uint32_t kinds) {
+  if (host_->watch_hub == nullptr) {
+    answer(protocol::kError);
+    return;
+  }
+  MXKV_ASSERT(watcher_ == nullptr, "a connection watches once");
+  watcher_ = host_->watch_hub->add(kinds, host_->directory.address(*entry_).worker);
+  if (watcher_ == nullptr) {
+    answer(protocol::kTooManyWatchers);
+    return;
+  }
+  answer(protocol::kOk);
+  watch_ticket_ = entry_->replies.open();  // one reply that does not end
+  host_->watching.push_back(entry_);
+  state_.begin_watch();
+}
+
+// Lines are kept here only while the client takes them; the rest stays in the watcher, which is bounded.
+void Session::pull_watched() {
+  const std::size_t most = host_->limits.output_high_water;
+  pauses_.remove(kPassing);
+  if (unsent_bytes() < most) {
+    const std::string lines = watcher_->take();
+    entry_->replies.append(watch_ticket_, lines);
+    host_->directory.mark_dirty(*entry_);
+  }
+  if (unsent_bytes() >= most) {
+    pauses_.add(pause::output);
+  }
+}
+
+void Session::stop_watching() noexcept {
+  if (watcher_ != nullptr) {
+    host_->watch_hub->remove(watcher_);
+    std::erase(host_->watching, entry_);
+    entry_->replies.close(watch_ticket_);
+    watcher_ = nullptr;
+  }
+}
+
+}  // namespace mxkv::server

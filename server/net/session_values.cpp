@@ -1,0 +1,175 @@
+// Session's functions: data blocks.
+#include <algorithm>
+#include <utility>
+
+#include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
+#include "server/net/session.hpp"
+
+namespace mxkv::server {
+
+std::span<char> Session::value_space() {
+  if (!state_.is(session_state::value) || block_left_ == 0) [[likely]] {
+    return {};
+  }
+  const std::span<char> space = value_->space(host_->worker);
+  return space.first(static_cast<std::size_t>(std::min<std::uint64_t>(space.size(), block_left_)));
+}
+
+void Session::received_value(std::size_t bytes) {
+  MXKV_ASSERT(state_.is(session_state::value) && bytes <= block_left_, "value_space() was as large");
+  value_->advance(bytes);
+  block_left_ -= bytes;
+  if (block_left_ == 0) {
+    state_.fill_value();
+  }
+}
+
+// False: the value has to wait, and pauses_ says for what.
+bool Session::begin_value(const protocol::Request& request) {
+  const bool large = request.value_bytes > kInlineValueBytes && batch_ == nullptr;
+  if (large && !host_->admits_value(request.value_bytes)) [[unlikely]] {
+    wait_with_value();
+    return false;
+  }
+  value_.emplace(ItemBuilder::begin(host_->worker, request));
+  if (value_->failed() && host_->store.makes_room(host_->worker, shortage::block)) [[unlikely]] {
+    value_.reset();
+    pauses_.add(pause::memory);
+    return false;
+  }
+  if (large) {
+    MXKV_ASSERT(admitted_ == 0, "one large value comes at a time");
+    admitted_ = request.value_bytes;
+    host_->admitted += admitted_;
+  }
+  block_left_ = request.value_bytes;
+  quiet_ = request.noreply;
+  value_end_ = {};
+  state_.begin_value();
+  if (block_left_ == 0) {
+    state_.fill_value();
+  }
+  return true;
+}
+
+// The usual case: all of it was read together with its line, and ends as it must. Else nothing is taken.
+std::size_t Session::take_whole_value(std::string_view data) {
+  const std::string_view value = data.substr(0, static_cast<std::size_t>(block_left_));
+  const char* const end = value.data() + value.size();
+  if (data.size() - value.size() < 2 || end[0] != '\r' || end[1] != '\n') {
+    return 0;
+  }
+  const std::size_t taken = value_->failed() ? 0 : value_->append(host_->worker, value.data(), value.size());
+  if (taken < value.size()) [[unlikely]] {
+    block_left_ -= taken;
+    return taken;
+  }
+  const std::size_t used = std::exchange(block_left_, 0) + 2;
+  state_.end_value();
+  give_up_room();
+  store_value();
+  return used;
+}
+
+std::size_t Session::take_value(std::string_view data) {
+  const std::string_view part =
+      data.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(data.size(), block_left_)));
+  const std::size_t taken = value_->failed() ? 0 : value_->append(host_->worker, part.data(), part.size());
+  block_left_ -= taken;
+  if (taken < part.size()) [[unlikely]] {
+    if (!value_->failed() && host_->store.makes_room(host_->worker, shortage::chunk)) {
+      pauses_.add(pause::memory);
+      return taken;
+    }
+    host_->store.count_no_memory(host_->worker);
+    drop_value();
+    give_up_room();
+    swallow(block_left_ + protocol::kCrLf.size(), quiet_ ? std::string_view{} : protocol::kOutOfMemory);
+    return taken + take_swallowed(data.substr(taken));
+  }
+  if (block_left_ == 0) {
+    state_.fill_value();
+    return part.size() + take_value_end(data.substr(part.size()));
+  }
+  return part.size();
+}
+
+std::size_t Session::take_value_end(std::string_view data) {
+  const std::size_t used = value_end_.feed(data);
+  if (value_end_.complete()) {
+    state_.end_value();
+    give_up_room();
+    if (value_end_.good()) {
+      store_value();
+    } else {
+      drop_value();
+      if (!quiet_) {
+        refuse_value(protocol::kBadDataChunk);
+      }
+    }
+  }
+  return used;
+}
+
+void Session::swallow(std::uint64_t bytes, std::string_view error) noexcept {
+  state_.begin_swallowing();
+  block_left_ = bytes;
+  error_ = error;
+}
+
+std::size_t Session::take_swallowed(std::string_view data) {
+  const auto used = static_cast<std::size_t>(std::min<std::uint64_t>(data.size(), block_left_));
+  block_left_ -= used;
+  if (block_left_ == 0) {
+    state_.end_swallowing();
+    if (!error_.empty()) {
+      refuse_value(error_);
+    }
+  }
+  return used;
+}
+
+void Session::store_value() {
+  if (value_->failed()) {  // an empty value for whose item there was no memory
+    host_->store.count_no_memory(host_->worker);
+    value_.reset();
+    if (!quiet_) {
+      refuse_value(protocol::kOutOfMemory);
+    }
+    return;
+  }
+  if (batch_ != nullptr) [[unlikely]] {
+    batch_->add(host_->worker, std::move(*value_));
+    value_.reset();
+    return;
+  }
+  OrderClaim claim{0};
+  const bool starts = starts_now(operation_kind::write, value_->key(), claim);
+  const std::uint32_t ticket = ticket_for(quiet_);
+  if (starts) [[likely]] {
+    host_->store.store(host_->worker, std::move(*value_), address(claim, ticket), entry_->commits.start());
+  } else {
+    enqueue(claim, ticket, protocol::verb::set)->value = std::move(value_);
+  }
+  value_.reset();
+}
+
+void Session::drop_value() noexcept {
+  if (value_) {
+    value_->abandon(host_->worker);
+    value_.reset();
+  }
+}
+
+// Says that the value which was received last is not stored.
+void Session::refuse_value(std::string_view error) {
+  if (batch_ != nullptr) [[unlikely]] {
+    batch_->fail(host_->worker, error);
+    keep_no_more();
+  } else {
+    answer(error);
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,91 @@
+// What sessions need of a store: the interface between server/net and server/store.
+//
+// Every operation ends in exactly one ConnectionTable::finished (or finished_write) for its address and, if
+// the client waits, in one closed reply, maybe before the call returns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "protocol/request.hpp"
+#include "server/reply/reply_address.hpp"
+#include "server/reply/reply_queue.hpp"
+#include "server/store/upkeep/shortage.hpp"
+
+namespace mxkv::runtime {
+class Worker;
+}
+
+namespace mxkv::server {
+
+class DumpProgress;
+class ItemBuilder;
+
+/// mb: the lines of a batch as they come. Thread-safety: owner worker only.
+class ReceivedBatch {
+ public:
+  ReceivedBatch() = default;
+  virtual ~ReceivedBatch() = default;
+  ReceivedBatch(const ReceivedBatch&) = delete;
+  ReceivedBatch& operator=(const ReceivedBatch&) = delete;
+
+  /// Lines that have not come yet.
+  [[nodiscard]] virtual std::uint32_t missing() const noexcept = 0;
+  [[nodiscard]] virtual bool failed() const noexcept = 0;
+  /// The next line: mg, md or ma; ms with its value.
+  virtual void add(runtime::Worker& worker, const protocol::Request& request) = 0;
+  virtual void add(runtime::Worker& worker, ItemBuilder&& builder) = 0;
+  /// The next line cannot be done: `text` says why. Of several the first counts. What was kept goes.
+  virtual void fail(runtime::Worker& worker, std::string_view text) = 0;
+  /// Gives back all memory. Before it is destroyed, unless the store has taken it.
+  virtual void abandon(runtime::Worker& worker) noexcept = 0;
+  /// Writes the reply to a batch that failed before it was given to the store.
+  virtual void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) = 0;
+};
+
+/// Thread-safety: the worker that is passed, which is the address's home.
+class SessionStore {
+ public:
+  SessionStore() = default;
+  SessionStore(const SessionStore&) = delete;
+  SessionStore& operator=(const SessionStore&) = delete;
+
+  /// get, gets; gat, gats with an exptime. `end_line`: END follows in the same reply.
+  virtual void get(runtime::Worker& worker, std::string_view key, protocol::verb op, std::int64_t exptime,
+                   bool end_line, const ReplyAddress& address) = 0;
+  /// mg, me.
+  virtual void meta_get(runtime::Worker& worker, std::string_view key, protocol::verb op,
+                        const protocol::MetaFlags& flags, const ReplyAddress& address) = 0;
+  /// delete, incr, decr, touch, md, ma.
+  virtual void mutate(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address,
+                      CommitSeq seq) = 0;
+  /// set, add, replace, append, prepend, cas, ms: a value that has been received.
+  virtual void store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address,
+                     CommitSeq seq) = 0;
+  /// scan, scans, pscan, pscans, mr, mc, mx, mt.
+  virtual void range(runtime::Worker& worker, const protocol::Request& request,
+                     const ReplyAddress& address) = 0;
+  /// mb, of so many lines.
+  [[nodiscard]] virtual std::unique_ptr<ReceivedBatch> begin_batch(std::uint32_t lines) = 0;
+  /// Runs what begin_batch() made, once all of its lines came.
+  virtual void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,
+                     const ReplyAddress& address) = 0;
+  /// A page of a dump, behind what `progress` says; it is told when the page ended.
+  virtual void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) = 0;
+  /// flush_all, now or `delay_s` seconds from now (above 30 days: at that unix time).
+  virtual void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) = 0;
+
+  /// Counts a value that was refused for its length before it came.
+  virtual void count_too_large(runtime::Worker& worker) noexcept = 0;
+  /// Counts a value that there was no memory for while it came.
+  virtual void count_no_memory(runtime::Worker& worker) noexcept = 0;
+  /// Memory was refused to something of this worker's. True: room is being made, and it is worth to try again
+  /// in the next round.
+  [[nodiscard]] virtual bool makes_room(runtime::Worker& worker, shortage what) noexcept = 0;
+
+ protected:
+  ~SessionStore() = default;
+};
+
+}  // namespace mxkv::server

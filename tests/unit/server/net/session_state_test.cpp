@@ -1,0 +1,221 @@
+// Every transition of a session from every state that it may start from, and that it asserts in all others.
+#include "server/net/session_state.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "server/net/pauses.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+using state = session_state;
+
+/// A transition by its name.
+struct Event {
+  const char* name;
+  void (SessionState::*happen)();
+};
+
+constexpr Event kRequireLogin{"require_login", &SessionState::require_login};
+constexpr Event kBeginCredentials{"begin_credentials", &SessionState::begin_credentials};
+constexpr Event kAdmit{"admit", &SessionState::admit};
+constexpr Event kReject{"reject", &SessionState::reject};
+constexpr Event kBeginKeys{"begin_keys", &SessionState::begin_keys};
+constexpr Event kEndKeys{"end_keys", &SessionState::end_keys};
+constexpr Event kBeginValue{"begin_value", &SessionState::begin_value};
+constexpr Event kFillValue{"fill_value", &SessionState::fill_value};
+constexpr Event kEndValue{"end_value", &SessionState::end_value};
+constexpr Event kBeginSwallowing{"begin_swallowing", &SessionState::begin_swallowing};
+constexpr Event kEndSwallowing{"end_swallowing", &SessionState::end_swallowing};
+constexpr Event kBeginBatch{"begin_batch", &SessionState::begin_batch};
+constexpr Event kEndBatch{"end_batch", &SessionState::end_batch};
+constexpr Event kBeginDump{"begin_dump", &SessionState::begin_dump};
+constexpr Event kEndDump{"end_dump", &SessionState::end_dump};
+constexpr Event kBeginWatch{"begin_watch", &SessionState::begin_watch};
+constexpr Event kDrain{"drain", &SessionState::drain};
+constexpr Event kRefuse{"refuse", &SessionState::refuse};
+
+constexpr std::array kEvents{
+    kRequireLogin, kBeginCredentials, kAdmit,    kReject,          kBeginKeys,     kEndKeys,
+    kBeginValue,   kFillValue,        kEndValue, kBeginSwallowing, kEndSwallowing, kBeginBatch,
+    kEndBatch,     kBeginDump,        kEndDump,  kBeginWatch,      kDrain,         kRefuse};
+
+/// What a transition leads to.
+struct Step {
+  Event event;
+  state next;
+};
+
+/// A state, one way to get there, and all transitions that may happen in it. What follows a block depends on
+/// what came before, so a state appears once for each way.
+struct Row {
+  state here;
+  std::vector<Event> way;
+  std::vector<Step> steps;
+};
+
+const std::vector<Row>& table() {
+  const Step drains{kDrain, state::draining};
+  const Step refuses{kRefuse, state::refused};
+  static const std::vector<Row> rows{
+      {state::line,
+       {},
+       {{kRequireLogin, state::login},
+        {kBeginKeys, state::keys},
+        {kBeginValue, state::value},
+        {kBeginSwallowing, state::swallowing},
+        {kBeginBatch, state::batch},
+        {kBeginDump, state::dump},
+        {kBeginWatch, state::watch},
+        drains,
+        refuses}},
+      {state::keys, {kBeginKeys}, {{kEndKeys, state::line}, drains, refuses}},
+      {state::value,
+       {kBeginValue},
+       {{kFillValue, state::value_end},
+        {kEndValue, state::line},
+        {kBeginSwallowing, state::swallowing},
+        drains,
+        refuses}},
+      {state::value_end, {kBeginValue, kFillValue}, {{kEndValue, state::line}, drains, refuses}},
+      {state::swallowing, {kBeginSwallowing}, {{kEndSwallowing, state::line}, drains, refuses}},
+      {state::swallowing, {kBeginValue, kBeginSwallowing}, {{kEndSwallowing, state::line}, drains, refuses}},
+      {state::batch,
+       {kBeginBatch},
+       {{kBeginValue, state::value},
+        {kBeginSwallowing, state::swallowing},
+        {kEndBatch, state::line},
+        drains,
+        refuses}},
+      {state::value,
+       {kBeginBatch, kBeginValue},
+       {{kFillValue, state::value_end},
+        {kEndValue, state::batch},
+        {kBeginSwallowing, state::swallowing},
+        drains,
+        refuses}},
+      {state::value_end,
+       {kBeginBatch, kBeginValue, kFillValue},
+       {{kEndValue, state::batch}, drains, refuses}},
+      {state::swallowing, {kBeginBatch, kBeginSwallowing}, {{kEndSwallowing, state::batch}, drains, refuses}},
+      {state::login,
+       {kRequireLogin},
+       {{kBeginCredentials, state::credentials}, {kBeginSwallowing, state::swallowing}, drains, refuses}},
+      {state::swallowing,
+       {kRequireLogin, kBeginSwallowing},
+       {{kEndSwallowing, state::login}, drains, refuses}},
+      {state::credentials,
+       {kRequireLogin, kBeginCredentials},
+       {{kAdmit, state::line}, {kReject, state::login}, drains, refuses}},
+      {state::line,
+       {kRequireLogin, kBeginCredentials, kAdmit},
+       {{kRequireLogin, state::login},
+        {kBeginKeys, state::keys},
+        {kBeginValue, state::value},
+        {kBeginSwallowing, state::swallowing},
+        {kBeginBatch, state::batch},
+        {kBeginDump, state::dump},
+        {kBeginWatch, state::watch},
+        drains,
+        refuses}},
+      {state::dump, {kBeginDump}, {{kEndDump, state::line}, drains, refuses}},
+      {state::watch, {kBeginWatch}, {drains, refuses}},
+      {state::draining, {kDrain}, {}},
+      {state::refused, {kRefuse}, {}},
+  };
+  return rows;
+}
+
+SessionState after(const std::vector<Event>& way) {
+  SessionState session;
+  for (const Event& event : way) {
+    (session.*event.happen)();
+  }
+  return session;
+}
+
+std::string text(const Row& row) {
+  std::string text = "new";
+  for (const Event& event : row.way) {
+    text += std::string{" > "} + event.name;
+  }
+  return text;
+}
+
+const Step* step_of(const Row& row, const Event& event) {
+  for (const Step& step : row.steps) {
+    if (step.event.happen == event.happen) {
+      return &step;
+    }
+  }
+  return nullptr;
+}
+
+TEST(SessionState, each_transition_leads_where_the_table_says) {
+  for (const Row& row : table()) {
+    EXPECT_EQ(after(row.way).current(), row.here) << text(row);
+    for (const Step& step : row.steps) {
+      SessionState session = after(row.way);
+      (session.*step.event.happen)();
+      EXPECT_EQ(session.current(), step.next) << text(row) << " > " << step.event.name;
+      EXPECT_EQ(session.takes_input(), step.next < state::draining) << text(row) << " > " << step.event.name;
+    }
+  }
+}
+
+TEST(SessionState, the_table_has_every_state_and_every_transition) {
+  for (int one = 0; one <= static_cast<int>(state::refused); ++one) {
+    EXPECT_TRUE(std::any_of(table().begin(), table().end(),
+                            [one](const Row& row) { return row.here == static_cast<state>(one); }))
+        << "state " << one;
+  }
+  for (const Event& event : kEvents) {
+    EXPECT_TRUE(std::any_of(table().begin(), table().end(), [&event](const Row& row) {
+      return step_of(row, event) != nullptr;
+    })) << event.name;
+  }
+}
+
+TEST(SessionStateDeathTest, a_transition_from_any_other_state_asserts) {
+  for (const Row& row : table()) {
+    for (const Event& event : kEvents) {
+      if (step_of(row, event) == nullptr) {
+        SessionState session = after(row.way);
+        EXPECT_DEATH((session.*event.happen)(), "session_state.hpp") << text(row) << " > " << event.name;
+      }
+    }
+  }
+}
+
+TEST(SessionState, is_before_login_until_the_client_was_admitted) {
+  EXPECT_FALSE(after({}).before_login());
+  EXPECT_TRUE(after({kRequireLogin}).before_login());
+  EXPECT_TRUE(after({kRequireLogin, kBeginSwallowing}).before_login());
+  EXPECT_TRUE(after({kRequireLogin, kBeginCredentials, kReject}).before_login());
+  EXPECT_FALSE(after({kRequireLogin, kBeginCredentials, kAdmit}).before_login());
+}
+
+TEST(Pauses, are_a_set_whose_reasons_come_and_go_by_themselves) {
+  Pauses pauses;
+  EXPECT_TRUE(pauses.empty());
+  pauses.add(pause::output);
+  pauses.add(pause::order | pause::output);
+  EXPECT_TRUE(pauses.has(pause::output));
+  EXPECT_TRUE(pauses.has(kOfOperations)) << "one of them will do";
+  EXPECT_FALSE(pauses.has(kOfRoom));
+  pauses.remove(kRetried);
+  EXPECT_EQ(pauses, Pauses{pause::output});
+  pauses.remove(pause::page_room);
+  EXPECT_EQ(pauses, Pauses{pause::output}) << "it was not there";
+  pauses.add(pause::input_end);
+  pauses.remove(kPassing);
+  EXPECT_EQ(pauses, Pauses{pause::input_end}) << "the end of input does not pass";
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
