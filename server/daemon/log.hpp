@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "config/options.hpp"
+#include "server/net/warning_sink.hpp"
 
 namespace mxkv::server {
 
@@ -16,18 +17,17 @@ namespace mxkv::server {
 [[nodiscard]] std::string lack_of_folder(const std::string& file);
 
 /// Thread-safety: any thread.
-class Log {
+class Log final : public WarningSink {
  public:
   /// Writes to the configured file, else to standard error. Throws std::exception if the file cannot be
   /// opened.
   explicit Log(const config::LogOptions& options);
   ~Log();
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
 
   void debug(std::string_view text);
   void info(std::string_view text);
   void warning(std::string_view text);
+  void warn(const std::string& text) override { warning(text); }
   void error(std::string_view text);
 
   /// Takes over level, rate and rotation, and opens the file anew, as it may have been renamed. If it cannot

@@ -45,11 +45,9 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
       statistics(runtime, store, options, credentials),
       administration(runtime, statistics, log, steered, options.server),
       replies(make_replies(runtime)),
-      network(runtime, replies, store, options.limits, administration, credentials, options.stats) {
+      network(runtime, replies, store, options.limits, administration, credentials, options.stats, log) {
   statistics.set_network(network);
   runtime.set_alarm(alarm);
-  network.set_log(
-      {&log, [](void* context, const std::string& text) { static_cast<Log*>(context)->warning(text); }});
 }
 
 Parts::~Parts() {

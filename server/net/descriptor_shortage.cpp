@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace mxkv::server {
@@ -45,13 +46,12 @@ void DescriptorShortage::begin(int error) {
   begun_ns_ = clock_.monotonic_ns();
   counters_.accepting.store(false, std::memory_order_relaxed);
   counters_.shortages.fetch_add(1, std::memory_order_relaxed);
-  told_ = log_.warn != nullptr && (told_ns_ == 0 || begun_ns_ - told_ns_ >= kTellEveryNs);
+  told_ = told_ns_ == 0 || begun_ns_ - told_ns_ >= kTellEveryNs;
   if (told_) {
     told_ns_ = begun_ns_;
-    log_.warn(log_.context, std::string{"no connection can be accepted ("} + std::strerror(error) +
-                                allowed_descriptors() +
-                                "): those that come are refused; ulimit -n or LimitNOFILE allows more, "
-                                "limits.connections fewer");
+    log_.warn(std::string{"no connection can be accepted ("} + std::strerror(error) + allowed_descriptors() +
+              "): those that come are refused; ulimit -n or LimitNOFILE allows more, "
+              "limits.connections fewer");
   }
 }
 
@@ -71,9 +71,8 @@ void DescriptorShortage::note_end() {
   counters_.shortage_us.fetch_add(lasted_ns / 1000, std::memory_order_relaxed);
   if (told_) {
     const std::uint64_t refused = counters_.starved.load(std::memory_order_relaxed);
-    log_.warn(log_.context,
-              "connections are accepted again after " + std::to_string(lasted_ns / kNsPerSecond) + " s; " +
-                  std::to_string(refused - std::exchange(refused_before_, refused)) + " were refused");
+    log_.warn("connections are accepted again after " + std::to_string(lasted_ns / kNsPerSecond) + " s; " +
+              std::to_string(refused - std::exchange(refused_before_, refused)) + " were refused");
   }
 }
 

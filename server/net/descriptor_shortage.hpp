@@ -5,24 +5,18 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string>
 
 #include "runtime/base/clock.hpp"
 #include "server/net/net_counters.hpp"
+#include "server/net/warning_sink.hpp"
 
 namespace mxkv::server {
-
-/// Where net/ sends lines for the log, which it does not know. Thread-safety: called on any worker.
-struct LogHook {
-  void* context = nullptr;
-  void (*warn)(void* context, const std::string& text) = nullptr;
-};
 
 /// Of all listeners of a worker. Thread-safety: owner worker only.
 class DescriptorShortage {
  public:
   /// All outlive this.
-  DescriptorShortage(const runtime::Clock& clock, ConnectionCounters& counters, const LogHook& log) noexcept
+  DescriptorShortage(const runtime::Clock& clock, ConnectionCounters& counters, WarningSink& log) noexcept
       : clock_(clock), counters_(counters), log_(log) {}
   ~DescriptorShortage();
   DescriptorShortage(const DescriptorShortage&) = delete;
@@ -48,7 +42,7 @@ class DescriptorShortage {
 
   const runtime::Clock& clock_;
   ConnectionCounters& counters_;
-  const LogHook& log_;
+  WarningSink& log_;
   int reserve_ = -1;
   bool lasts_ = false;
   bool told_ = false;                 ///< that it began

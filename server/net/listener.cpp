@@ -72,7 +72,7 @@ void Listener::take(int socket) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // a unix socket has no such delay
   set_keepalive(socket, limits_.keepalive_ms);
-  receiver_.accepted(receiver_.context, socket);
+  receiver_.accepted(socket);
 }
 
 void Listener::refuse(int socket) {

@@ -15,18 +15,25 @@
 
 namespace mxkv::server {
 
+/// Gets each accepted socket, non-blocking. Thread-safety: the listener's worker only.
+class SocketReceiver {
+ public:
+  SocketReceiver() = default;
+  SocketReceiver(const SocketReceiver&) = delete;
+  SocketReceiver& operator=(const SocketReceiver&) = delete;
+
+  virtual void accepted(int socket) = 0;
+
+ protected:
+  ~SocketReceiver() = default;
+};
+
 /// Thread-safety: owner worker only.
 class Listener {
  public:
-  /// Gets each accepted socket, non-blocking.
-  struct Receiver {
-    void* context = nullptr;
-    void (*accepted)(void* context, int socket) = nullptr;
-  };
-
   /// Takes over `socket`, which listens and is non-blocking. `limits` are read at each accept.
   Listener(Executor executor, int socket, ConnectionCounters& counters, DescriptorShortage& shortage,
-           const config::LimitOptions& limits, Receiver receiver)
+           const config::LimitOptions& limits, SocketReceiver& receiver)
       : socket_(executor, socket),
         backoff_(executor),
         counters_(counters),
@@ -53,7 +60,7 @@ class Listener {
   ConnectionCounters& counters_;
   DescriptorShortage& shortage_;
   const config::LimitOptions& limits_;
-  Receiver receiver_;
+  SocketReceiver& receiver_;
   bool ready_ = false;
   bool grace_given_ = false;
   HandlerMemory wait_memory_;

@@ -180,7 +180,7 @@ void NetWorker::wait_for_memory(Connection& connection) noexcept {
   last_ready_ = &connection;
 }
 
-void NetWorker::listen(int socket, Listener::Receiver receiver) {
+void NetWorker::listen(int socket, SocketReceiver& receiver) {
   shortage_.keep_reserve();
   listeners_.emplace_back(executor(), socket, shared_.connections, shortage_, limits_, receiver).wait();
 }

@@ -31,9 +31,9 @@ namespace mxkv::server {
 
 /// What the workers' network sides share.
 struct NetShared {
-  ConnectionCounters connections;
-  LogHook log;
-  SlowLog slow;
+  WarningSink& log;
+  ConnectionCounters connections{};
+  SlowLog slow{};
 };
 
 /// Thread-safety: owner worker only, unless a function says otherwise.
@@ -60,7 +60,7 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   /// Takes over a socket that was counted in ConnectionCounters::open.
   void adopt(int socket);
   /// Takes over a listening socket, which accepts when the worker runs. Start-up only.
-  void listen(int socket, Listener::Receiver receiver);
+  void listen(int socket, SocketReceiver& receiver);
   /// Holds for all connections from their next request on. Those over a lowered limit stay.
   void set_limits(const config::LimitOptions& limits);
   /// There are lines for connections that watch.

@@ -113,11 +113,9 @@ void NetWorker::tell_of_closed() {
   next_tell_ns_ = now_ns() + kTellEveryNs;
   told_output_full_ += output;
   told_input_full_ += input;
-  if (const LogHook& log = shared_.log; log.warn != nullptr) {
-    log.warn(log.context, "out of memory for connections: closed " + std::to_string(output) +
-                              " that did not read their replies, " + std::to_string(input) +
-                              " that did not finish their requests");
-  }
+  shared_.log.warn("out of memory for connections: closed " + std::to_string(output) +
+                   " that did not read their replies, " + std::to_string(input) +
+                   " that did not finish their requests");
 }
 
 void NetWorker::refused_input() {

@@ -96,30 +96,37 @@ class NoPoller final : public runtime::Poller {
 }  // namespace
 
 struct Network::Parts {
-  Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_)
-      : runtime(runtime_), limits(limits_) {}
+  Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_, WarningSink& log)
+      : runtime(runtime_), shared{log}, limits(limits_) {}
 
   /// Where a listener's sockets go: to all workers, or those of its node.
-  struct Servers {
-    Parts* parts;
-    std::vector<NetWorker*> workers;
+  class Servers final : public SocketReceiver {
+   public:
+    Servers(Parts& parts, std::vector<NetWorker*> workers) : parts_(parts), workers_(std::move(workers)) {}
+    void accepted(int socket) override { parts_.hand_over(workers_, socket); }
+
+   private:
+    Parts& parts_;
+    std::vector<NetWorker*> workers_;
   };
 
   /// Workers that may serve clients of a listener of `node`, by the system's number.
-  [[nodiscard]] Servers servers_of(std::optional<std::uint32_t> node) {
+  [[nodiscard]] std::vector<NetWorker*> workers_of(std::optional<std::uint32_t> node) {
     const std::vector<std::uint32_t>& os_nodes = runtime.options().os_nodes;
-    Servers found{this, {}};
+    std::vector<NetWorker*> found;
     for (NetWorker& net : workers) {
       if (!node || os_nodes.empty() || os_nodes[net.host().worker.node().index()] == *node) {
-        found.workers.push_back(&net);
+        found.push_back(&net);
       }
     }
+    MXKV_ASSERT(!found.empty(), "a listener's node has workers");
     return found;
   }
 
-  void accepted(const Servers& to, int socket) {
+  /// Gives an accepted socket to the worker with the fewest connections.
+  void hand_over(const std::vector<NetWorker*>& to, int socket) {
     NetWorker& least = **std::ranges::min_element(
-        to.workers, {}, [](NetWorker* net) { return net->load().load(std::memory_order_relaxed); });
+        to, {}, [](NetWorker* net) { return net->load().load(std::memory_order_relaxed); });
     least.load().fetch_add(1, std::memory_order_relaxed);
     runtime::Worker& acceptor = runtime.worker(runtime::WorkerId{0});
     auto* const task = acceptor.create<AdoptTask>(least, socket);
@@ -143,8 +150,8 @@ struct Network::Parts {
 
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,
                  Store& store, const config::LimitOptions& limits, AdminSource& admin,
-                 Credentials& credentials, const config::StatsOptions& stats)
-    : parts_(std::make_unique<Parts>(runtime, limits)) {
+                 Credentials& credentials, const config::StatsOptions& stats, WarningSink& log)
+    : parts_(std::make_unique<Parts>(runtime, limits, log)) {
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
     ConnectionTable& directory = replies[i]->directory;
@@ -172,21 +179,14 @@ Network::~Network() {
   }
 }
 
-void Network::set_log(const LogHook& log) noexcept {
-  parts_->shared.log = log;
-}
-
 void Network::listen(std::vector<ListenSocket> sockets) {
   for (ListenSocket& socket : sockets) {
-    Parts::Servers& servers = parts_->servers.emplace_back(parts_->servers_of(socket.address().node));
-    MXKV_ASSERT(!servers.workers.empty(), "a listener's node has workers");
+    Parts::Servers& servers =
+        parts_->servers.emplace_back(*parts_, parts_->workers_of(socket.address().node));
     ConnectionFacts& facts = parts_->listening.emplace_back();
     facts.descriptor = socket.descriptor();
     facts.own = facts_of_socket(socket.descriptor()).own;
-    parts_->workers.front().listen(socket.release(), {&servers, [](void* context, int accepted) {
-                                                        auto& to = *static_cast<Parts::Servers*>(context);
-                                                        to.parts->accepted(to, accepted);
-                                                      }});
+    parts_->workers.front().listen(socket.release(), servers);
     parts_->sockets.push_back(std::move(socket));
   }
 }

@@ -19,6 +19,7 @@
 #include "server/net/listen_socket.hpp"
 #include "server/net/net_counters.hpp"
 #include "server/net/request_sampler.hpp"
+#include "server/net/warning_sink.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 
@@ -29,14 +30,12 @@ class Network {
   /// Becomes the poller of all workers. Start-up only; all arguments outlive this.
   Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies, Store& store,
           const config::LimitOptions& limits, AdminSource& admin, Credentials& credentials,
-          const config::StatsOptions& stats);
+          const config::StatsOptions& stats, WarningSink& log);
   /// After the runtime stopped.
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  /// Where lines for the log go; outlives this. Start-up only.
-  void set_log(const LogHook& log) noexcept;
   /// Takes over the sockets; they accept when the runtime runs. Start-up only.
   void listen(std::vector<ListenSocket> sockets);
   /// Sends new limits to all workers, and waits until they hold, or for a second. Returns whether they hold

@@ -11,7 +11,7 @@
 namespace mxkv::server::test {
 namespace {
 
-class Shortage : public testing::Test {
+class Shortage : public testing::Test, private WarningSink {
  protected:
   static constexpr std::uint64_t kUs = 1'000'000;  ///< of a second
 
@@ -25,10 +25,10 @@ class Shortage : public testing::Test {
   runtime::ManualClock clock_;
   ConnectionCounters counters_;
   std::vector<std::string> lines_;
-  LogHook log_{&lines_, [](void* context, const std::string& text) {
-                 static_cast<std::vector<std::string>*>(context)->push_back(text);
-               }};
-  DescriptorShortage shortage_{clock_, counters_, log_};
+  DescriptorShortage shortage_{clock_, counters_, *this};
+
+ private:
+  void warn(const std::string& text) override { lines_.push_back(text); }
 };
 
 TEST_F(Shortage, BeginsAndEndsOnceHoweverOftenItIsMet) {
