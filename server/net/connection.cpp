@@ -53,6 +53,7 @@ void Connection::take_turn() {
 }
 
 void Connection::read() {
+  MXKV_ASSERT(session_->wants_input(), "bytes are read for a session that takes them");
   const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
   const std::span<char> space = session_->value_space();
   std::array<iovec, 2> into{iovec{space.data(), space.size()}, iovec{buffer.data(), buffer.size()}};
@@ -91,6 +92,7 @@ void Connection::take_bytes(std::size_t bytes, std::size_t direct) {
     net_.refused_input();
   }
   if (stage_ == connection_stage::draining) {
+    MXKV_ASSERT(drain_reads_left_ > 0, "the last read ends the input");
     readable_ = --drain_reads_left_ != 0;
   }
 }
@@ -134,6 +136,7 @@ void Connection::arm_write() {
   if (write_armed_) {
     return;
   }
+  MXKV_ASSERT(!session_->entry().stuck, "the client's silence is noted once");
   write_armed_ = true;
   sent_ns_ = net_.now_ns();
   net_.sending_waits(true);
@@ -199,11 +202,13 @@ void Connection::flush_and_arm() {
 }
 
 void Connection::resume() {
+  MXKV_ASSERT(!closed(), "a closed connection waits for no operation");
   session_->resume();
   net_.directory().mark_dirty(session_->entry());
 }
 
 void Connection::give_room() {
+  MXKV_ASSERT(!closed(), "a closed connection waits in no list");
   session_->give_room();
   net_.directory().mark_dirty(session_->entry());
 }
@@ -219,6 +224,7 @@ void Connection::drain() {
 }
 
 void Connection::check_times(std::uint64_t now_ns) {
+  MXKV_ASSERT(!closed(), "a closed connection has no times");
   constexpr std::uint64_t kNsPerMs = 1'000'000;
   const config::LimitOptions& limits = net_.limits();
   if (!session_->wants_input()) {
@@ -246,11 +252,13 @@ bool Connection::sends_nothing(std::uint64_t now_ns) const noexcept {
 }
 
 void Connection::close_for_output() {
+  MXKV_ASSERT(!closed(), "a connection is counted once");
   NetCounters::add(net_.counters().output_full);
   close();
 }
 
 void Connection::close_for_input() {
+  MXKV_ASSERT(!closed() && !session_->running(), "no session is refused in the middle of its input");
   session_->refuse_input();
   net_.refused_input();
 }

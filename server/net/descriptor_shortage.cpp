@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 namespace {
@@ -64,6 +66,7 @@ int DescriptorShortage::accept(int listener) noexcept {
 }
 
 void DescriptorShortage::note_end() {
+  MXKV_ASSERT(lasts_, "a shortage ends once");
   lasts_ = false;
   keep_reserve();
   const std::uint64_t lasted_ns = clock_.monotonic_ns() - begun_ns_;

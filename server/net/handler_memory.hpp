@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <new>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 /// Room for one operation at a time; a second, or a larger one, comes from the heap.
@@ -20,6 +22,7 @@ class HandlerMemory {
   }
   void release(void* address) noexcept {
     if (address == room_.data()) [[likely]] {
+      MXKV_ASSERT(used_, "room is released once");
       used_ = false;
     } else {
       ::operator delete(address);

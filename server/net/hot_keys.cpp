@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "runtime/base/assert.hpp"
 #include "server/net/key_hash.hpp"
 
 namespace mxkv::server {
 
 void HotKeys::add(std::string_view key) {
+  MXKV_ASSERT(key.size() <= protocol::kMaxKeyBytes, "a key was checked when it was parsed");
   const auto hash = static_cast<std::uint32_t>(hash_key(key));
   const std::scoped_lock lock{mutex_};
   if (++added_ % kHalvedEvery == 0) {

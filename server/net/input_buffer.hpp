@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/reply/block_pool.hpp"
 
 namespace mxkv::server {
@@ -34,6 +35,7 @@ class InputBuffer {
     } else if (block_->room() < bytes) {
       grow(bytes);
     }
+    MXKV_ASSERT(block_->room() >= bytes, "what is held fits its block");
     std::memcpy(block_->end, data, bytes);
     block_->end += bytes;
   }
@@ -53,6 +55,7 @@ class InputBuffer {
     if (bytes == 0) {
       return;
     }
+    MXKV_ASSERT(block_ != nullptr && bytes <= block_->unsent(), "no more is used than is held");
     block_->begin += bytes;
     if (block_->unsent() == 0) {
       clear();

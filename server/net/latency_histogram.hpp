@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 /// Thread-safety: add() owner worker only; the rest any thread.
@@ -43,6 +45,7 @@ class LatencyHistogram {
   }
   /// The greatest value that is counted there.
   [[nodiscard]] static constexpr std::uint64_t greatest_of(std::size_t bucket) noexcept {
+    MXKV_ASSERT(bucket < kBuckets, "a bucket of this histogram");
     if (bucket < kSteps) {
       return bucket;
     }

@@ -108,6 +108,7 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   const bool any = std::exchange(ready_act_, false);
   while (next != nullptr) {
     Connection& connection = *std::exchange(next, next->next_ready_);
+    MXKV_ASSERT(connection.listed_, "the list holds marked connections");
     connection.listed_ = false;
     if (!connection.closed()) {
       connection.take_turn();
@@ -171,6 +172,7 @@ void NetWorker::make_ready(Connection& connection) noexcept {
 
 // A worker whose ready connections all wait for memory may sleep between two rounds.
 void NetWorker::wait_for_memory(Connection& connection) noexcept {
+  MXKV_ASSERT(!connection.closed(), "a closed connection has no turn");
   if (connection.listed_) {
     return;
   }
@@ -196,6 +198,7 @@ void NetWorker::set_limits(const config::LimitOptions& limits) {
 }
 
 void NetWorker::adopt(int socket) {
+  MXKV_ASSERT(socket >= 0, "a socket that was accepted is open");
   auto* const connection = new Connection(*this, socket);
   const std::scoped_lock lock{connections_mutex_};
   connection->next_ = connections_;
@@ -210,6 +213,7 @@ void NetWorker::adopt(int socket) {
 }
 
 void NetWorker::unlist(Connection& connection) {
+  MXKV_ASSERT(connection.previous_ != nullptr || connections_ == &connection, "a connection is listed");
   const std::scoped_lock lock{connections_mutex_};
   (connection.previous_ == nullptr ? connections_ : connection.previous_->next_) = connection.next_;
   if (connection.next_ != nullptr) {
@@ -218,6 +222,8 @@ void NetWorker::unlist(Connection& connection) {
 }
 
 void NetWorker::delete_later(Connection& connection) {
+  MXKV_ASSERT(connection.closed(), "only a closed connection is deleted");
+  MXKV_ASSERT(load_.load(std::memory_order_relaxed) > 0, "a connection was counted when it came");
   load_.fetch_sub(1, std::memory_order_relaxed);
   shared_.connections.open.fetch_sub(1, std::memory_order_relaxed);
   closed_.push_back(&connection);
@@ -268,6 +274,7 @@ void NetWorker::sending_waits(bool begins) {
     ++sending_waits_;
     arm_timer();
   } else {
+    MXKV_ASSERT(sending_waits_ > 0, "a wait ends once");
     --sending_waits_;
   }
 }

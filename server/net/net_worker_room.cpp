@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/net/net_worker.hpp"
 
@@ -47,6 +48,7 @@ bool NetWorker::relieve(ConnectionState& asking) {
       holder->session_->unfinished_bytes() <= own.session_->unfinished_bytes()) {
     return false;
   }
+  MXKV_ASSERT(holder->session_->unfinished_bytes() > 0, "the one that leaves makes room");
   holder->close_for_input();
   return true;
 }

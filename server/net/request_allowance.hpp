@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "config/options.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/net/pauses.hpp"
 #include "server/net/reply_estimate.hpp"
 #include "server/reply/memory_share.hpp"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 using protocol::verb;
@@ -71,6 +73,7 @@ void SlowLog::clear() {
 
 void RequestSampler::configure(const config::StatsOptions& options, const runtime::Clock& clock,
                                SlowLog& slow, std::uint16_t worker) {
+  MXKV_ASSERT(clock_ == nullptr, "a sampler is configured once");
   one_in_ = options.sample;
   left_ = options.sample;
   worker_ = worker;
@@ -99,6 +102,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
     untimed_.store(untimed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return;
   }
+  MXKV_ASSERT(pending_ < kMostPending, "samples have places");
   Sample& sample = samples_[pending_++];
   // Of several keys each has a reply, and so has the END behind them.
   const bool many = protocol::is_retrieval(request.op) && request.key_count > 1;
@@ -135,6 +139,7 @@ void RequestSampler::time_answered() {
 }
 
 void RequestSampler::end(const Sample& sample, std::uint64_t now_ns) {
+  MXKV_ASSERT(now_ns >= sample.begun_ns && latencies_ != nullptr, "a sample ends after it began");
   const std::uint64_t took_ns = now_ns - sample.begun_ns;
   latencies_[static_cast<std::size_t>(sample.kind)].add(took_ns);
   if (slow_ns_ != 0 && took_ns >= slow_ns_) {

@@ -1,5 +1,6 @@
 // Session's functions: clients that have not logged in.
 #include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/net/session.hpp"
 
 namespace mxkv::server {
@@ -33,6 +34,8 @@ std::size_t Session::take_login(std::string_view data) {
 
 std::size_t Session::take_credentials(std::string_view data) {
   const auto bytes = static_cast<std::size_t>(block_left_);
+  MXKV_ASSERT(bytes >= protocol::kCrLf.size() && bytes <= Credentials::kMostBytes + protocol::kCrLf.size(),
+              "a block that may be held");
   if (data.size() < bytes) {
     return 0;  // few bytes: they are held until the rest comes
   }

@@ -38,11 +38,13 @@ void Session::give_room() {
 
 // Bytes that are kept of a batch which is not complete.
 void Session::keep(std::size_t bytes) noexcept {
+  MXKV_ASSERT(batch_ != nullptr, "bytes are kept of a batch");
   kept_ += bytes;
   host_->input.share().take(bytes);
 }
 
 void Session::keep_no_more() noexcept {
+  MXKV_ASSERT(kept_ <= host_->input.share().held(), "the share counts what its sessions keep");
   host_->input.share().give(kept_);
   kept_ = 0;
   if (admitted_ != 0) {
@@ -54,6 +56,7 @@ void Session::keep_no_more() noexcept {
 
 // Holds bytes behind those that are held. Without room for them the client is told so, and leaves.
 void Session::hold(const char* data, std::size_t bytes) {
+  MXKV_ASSERT(state_.takes_input(), "a session that drains holds nothing");
   if (host_->has_input_room(held_.needs(bytes), unfinished_bytes(), *entry_)) {
     held_.append(data, bytes);
   } else {

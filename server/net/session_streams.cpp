@@ -20,6 +20,7 @@ void Session::begin_dump(const protocol::Request& request) {
 
 // Begins the next page as soon as the last one has gone far enough; each is a range read of its own.
 bool Session::dump_ended() {
+  MXKV_ASSERT(dump_ != nullptr, "a dump has a place where it is");
   if (dump_->ended()) {
     std::exchange(dump_, nullptr)->leave();
     state_.end_dump();
@@ -63,6 +64,7 @@ void Session::watch(std::uint32_t kinds) {
 
 // Lines are kept here only while the client takes them; the rest stays in the watcher, which is bounded.
 void Session::pull_watched() {
+  MXKV_ASSERT(watches() && watcher_ != nullptr, "lines are for a session that watches");
   const std::size_t most = host_->limits.output_high_water;
   pauses_.remove(kPassing);
   if (unsent_bytes() < most) {

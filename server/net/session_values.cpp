@@ -73,6 +73,7 @@ std::size_t Session::take_whole_value(std::string_view data) {
 }
 
 std::size_t Session::take_value(std::string_view data) {
+  MXKV_ASSERT(value_ && block_left_ > 0, "a value has bytes to come");
   const std::string_view part =
       data.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(data.size(), block_left_)));
   const std::size_t taken = value_->failed() ? 0 : value_->append(host_->worker, part.data(), part.size());
@@ -131,6 +132,7 @@ std::size_t Session::take_swallowed(std::string_view data) {
 }
 
 void Session::store_value() {
+  MXKV_ASSERT(value_ && block_left_ == 0, "a value is stored when it is whole");
   if (value_->failed()) {  // an empty value for whose item there was no memory
     host_->store.count_no_memory(host_->worker);
     value_.reset();

@@ -19,6 +19,7 @@ void point_at(Segment& segment, std::string_view bytes) noexcept {
 
 void next_piece(Segment& segment) noexcept {
   const std::string_view piece = segment.owner.piece(segment.owner.object, segment.next_piece++);
+  MXKV_ASSERT(!piece.empty() && piece.size() <= segment.behind, "pieces are as long as the whole");
   point_at(segment, piece);
   segment.behind -= piece.size();
 }
@@ -67,6 +68,7 @@ void BlockPool::refund(bool charged, std::size_t bytes) noexcept {
 }
 
 Segment* BlockPool::new_block(std::size_t whole) {
+  MXKV_ASSERT(whole > sizeof(Segment), "a block has room behind its header");
   void* const memory = ::operator new(whole);
   auto* const block = new (memory) Segment;
   block->begin = block->end = block->data();
@@ -88,6 +90,7 @@ void BlockPool::free_block(Segment* block) noexcept {
 Segment* BlockPool::new_header() {
   share_.take(kOwnedBytes);
   if (Segment* const segment = headers_.first; segment != nullptr) {
+    MXKV_ASSERT(segment->owned && !segment->refers(), "a free header refers to nothing");
     headers_.first = segment->next;
     --headers_.count;
     segment->next = nullptr;
@@ -113,6 +116,7 @@ Segment* BlockPool::take_owned(const char* data, std::size_t bytes, OwnerRef own
 }
 
 Segment* BlockPool::take_owned_pieces(std::size_t bytes, OwnerRef owner) {
+  MXKV_ASSERT(bytes > 0 && owner.piece != nullptr, "there is a first piece");
   Segment* const segment = new_header();
   segment->owner = owner;
   segment->behind = bytes;
@@ -122,6 +126,7 @@ Segment* BlockPool::take_owned_pieces(std::size_t bytes, OwnerRef owner) {
 }
 
 Segment* BlockPool::take_slice(Segment& block, char* begin) {
+  MXKV_ASSERT(begin >= block.data() && begin <= block.limit, "a slice lies in its block");
   Segment* const slice = take_owned(begin, 0, {});
   slice->limit = block.limit;
   slice->slice_of = &block;
@@ -129,6 +134,7 @@ Segment* BlockPool::take_slice(Segment& block, char* begin) {
 }
 
 void BlockPool::give_header(Segment* segment) noexcept {
+  MXKV_ASSERT(segment->owned, "a block is no header");
   if (segment->refers()) {
     segment->owner.release(segment->owner.context, segment->owner.object);
   }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/memory/memory_budget.hpp"
 #include "server/reply/memory_share.hpp"
 
@@ -141,6 +142,7 @@ class BlockPool {
   }
   [[nodiscard]] Segment* take_free(FreeList& list, std::size_t whole) noexcept {
     Segment* const block = list.first;
+    MXKV_DCHECK(list.count > 0 && !block->owned, "a list of free blocks holds blocks, and counts them");
     list.first = block->next;
     --list.count;
     share_.take(whole);
@@ -150,6 +152,8 @@ class BlockPool {
     return block;
   }
   void give_free(FreeList& list, Segment* block, std::size_t whole) noexcept {
+    MXKV_DCHECK(!block->owned && block->limit == reinterpret_cast<char*>(block) + whole,
+                "blocks of one list have one size");
     share_.give(whole);
     block->next = list.first;
     list.first = block;

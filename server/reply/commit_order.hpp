@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/reply/sparse_ring.hpp"
 
@@ -27,10 +28,14 @@ class CommitOrder {
   /// Whether all writes before `seq` have ended.
   [[nodiscard]] bool is_turn(CommitSeq seq) const noexcept { return seq == turn_; }
   /// Keeps `task` until the turn of `seq`, which has not come.
-  void park(CommitSeq seq, runtime::MxTask* task) { waiting_.put(seq, turn_, Entry{task, true}); }
+  void park(CommitSeq seq, runtime::MxTask* task) {
+    MXKV_ASSERT(!is_turn(seq) && task != nullptr, "a write whose turn has come does not wait");
+    waiting_.put(seq, turn_, Entry{task, true});
+  }
   /// A write ended, committed or without effect. Returns the task whose turn has come, or null.
   /// One without effect may end before its turn, unless it is parked.
   [[nodiscard]] runtime::MxTask* end(CommitSeq seq) {
+    MXKV_ASSERT(in_flight() > 0, "a write ends once");
     if (seq != turn_) [[unlikely]] {
       waiting_.put(seq, turn_, Entry{nullptr, true});
       return nullptr;

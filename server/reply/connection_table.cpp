@@ -105,6 +105,7 @@ void ConnectionTable::overflowed() noexcept {
     }
   }
   if (most != nullptr) {
+    MXKV_ASSERT(most->phase == connection_phase::open, "a connection is silenced once");
     most->phase = connection_phase::silenced;
     drops_ = true;
     mark_dirty(*most);
@@ -123,6 +124,7 @@ void ConnectionTable::drop_silenced() noexcept {
 ConnectionState* ConnectionTable::next_dirty() noexcept {
   while (dirty_ != nullptr) {
     ConnectionState& entry = *dirty_;
+    MXKV_ASSERT(entry.dirty, "the list holds marked entries");
     dirty_ = entry.next_dirty;
     entry.dirty = false;
     if (entry.owner != nullptr) {

@@ -104,6 +104,7 @@ class ConnectionTable final : private PoolOverflow {
 
   /// Where to write the reply; null if none is wanted: noreply, or the connection is closed.
   [[nodiscard]] ReplyQueue* find(const ReplyAddress& address) noexcept {
+    MXKV_DCHECK(address.worker == worker_, "replies are written on the home worker");
     ConnectionState& entry = *entries_[address.connection];
     MXKV_DCHECK(entry.generation == address.generation, "an entry outlives its operations");
     if (drops_) [[unlikely]] {

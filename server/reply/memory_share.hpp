@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/memory/memory_budget.hpp"
 
 namespace mxkv::server {
@@ -41,10 +42,16 @@ class MemoryShare {
   }
 
   void take(std::size_t bytes) noexcept { held_ += bytes; }
-  void give(std::size_t bytes) noexcept { held_ -= bytes; }
+  void give(std::size_t bytes) noexcept {
+    MXKV_ASSERT(bytes <= held_, "no more is given back than was taken");
+    held_ -= bytes;
+  }
   /// What will be taken soon, by an estimate; broken when it was, or will not be.
   void promise(std::size_t bytes) noexcept { promised_ += bytes; }
-  void break_promise(std::size_t bytes) noexcept { promised_ -= bytes; }
+  void break_promise(std::size_t bytes) noexcept {
+    MXKV_ASSERT(bytes <= promised_, "only what was promised is broken");
+    promised_ -= bytes;
+  }
 
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t held() const noexcept { return held_; }

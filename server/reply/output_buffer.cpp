@@ -32,6 +32,7 @@ void OutputBuffer::drop_first() noexcept {
   if (first->owned) {
     pool_->give(first);
   }
+  MXKV_ASSERT(block == nullptr || block->users > 0, "a block stays as long as parts of it");
   if (block != nullptr && --block->users == 0) {
     if (block == block_) {
       block_ = nullptr;
@@ -81,6 +82,7 @@ void OutputBuffer::consume(std::size_t bytes) noexcept {
     if (head_->unsent() > 0) {
       return;
     }
+    MXKV_ASSERT(head_->next != nullptr || unsent_ == 0, "what is unsent is in the list");
     // An empty last block goes, too: an idle connection holds no memory.
     drop_first();
   }
@@ -125,6 +127,7 @@ void OutputBuffer::compact() {
     }
     ++snug->users;
   }
+  MXKV_ASSERT(to <= snug->limit, "the bytes fit where they were moved");
   block_ = snug;
   filled_ = to;
   pool_->give(old);
@@ -134,6 +137,7 @@ void OutputBuffer::clear() noexcept {
   while (head_ != nullptr) {
     drop_first();
   }
+  MXKV_ASSERT(block_ == nullptr, "the last block goes with its last part");
   tail_ = nullptr;
   unsent_ = 0;
   referenced_ = 0;

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 
+#include "runtime/base/assert.hpp"
 #include "server/reply/block_pool.hpp"
 
 namespace mxkv::server {
@@ -38,6 +39,7 @@ class OutputBuffer {
   }
   /// The bytes up to `end` of what reserve() gave were filled.
   void commit(char* end) noexcept {
+    MXKV_DCHECK(end >= tail_->end && end <= tail_->limit, "no more is filled than was reserved");
     unsent_ += static_cast<std::size_t>(end - tail_->end);
     tail_->end = filled_ = end;
   }
@@ -52,6 +54,7 @@ class OutputBuffer {
   }
   /// Takes over an owned segment.
   void append_segment(Segment* segment) noexcept {
+    MXKV_ASSERT(segment->owned && segment->next == nullptr, "a segment is in one list");
     link(segment);
     unsent_ += segment->unsent();
     referenced_ += segment->unsent();

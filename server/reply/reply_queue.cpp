@@ -15,6 +15,7 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
 }  // namespace
 
 ReplyQueue::Staged& ReplyQueue::entry(std::uint32_t ticket) {
+  MXKV_ASSERT(!is_past(ticket) && ticket != next_, "a reply is written before it is closed");
   if (Staged* const found = staged_.find(ticket, oldest_)) {
     return *found;
   }
@@ -50,7 +51,10 @@ char* ReplyQueue::stage(std::uint32_t ticket, std::size_t most) {
 }
 
 void ReplyQueue::commit_staged(std::uint32_t ticket, char* end) noexcept {
-  Piece& piece = *staged_.find(ticket, oldest_)->last;
+  const Staged* const reply = staged_.find(ticket, oldest_);
+  MXKV_ASSERT(reply != nullptr && reply->last != nullptr, "what is committed was reserved");
+  Piece& piece = *reply->last;
+  MXKV_ASSERT(end >= piece.data() && end <= piece.block->limit, "no more is filled than was reserved");
   piece.bytes = static_cast<std::size_t>(end - piece.data());
   staged_bytes_ += piece.bytes;
   const std::size_t used = round_up(piece.bytes, alignof(Piece));
@@ -97,6 +101,7 @@ void ReplyQueue::stage_owned(std::uint32_t ticket, Segment* segment) {
 
 void ReplyQueue::release(Piece* piece) noexcept {
   Segment* const block = piece->block;
+  MXKV_ASSERT(block->users > 0 && piece->bytes <= staged_bytes_, "a piece is released once");
   staged_bytes_ -= piece->bytes;
   staged_referenced_ -= piece->owned != nullptr ? piece->bytes : 0;
   if (--block->users == 0) {
@@ -150,6 +155,7 @@ void ReplyQueue::clear() noexcept {
     MXKV_ASSERT(stage_block_->users == 1, "no piece outlives its reply");
     pool_->give(std::exchange(stage_block_, nullptr));
   }
+  MXKV_ASSERT(staged_bytes_ == 0 && staged_.empty(), "nothing is staged for no reply");
   oldest_ = next_;
   output_.clear();
 }

@@ -64,6 +64,7 @@ class ReplyQueue {
   void append_pieces(std::uint32_t ticket, std::size_t bytes, OwnerRef owner);
   /// The reply is complete.
   void close(std::uint32_t ticket) {
+    MXKV_ASSERT(oldest_ != next_, "only an open reply is closed");
     if (ticket == oldest_) [[likely]] {
       advance();
       if (staged_.find(oldest_, oldest_) != nullptr) [[unlikely]] {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/assert.hpp"
 #include "server/reply/reply_queue.hpp"
 
 namespace mxkv::server {
@@ -30,7 +31,10 @@ class ReplyWriter {
     }
     return at_;
   }
-  void commit(char* end) noexcept { at_ = end; }
+  void commit(char* end) noexcept {
+    MXKV_DCHECK(end >= at_ && end <= limit_, "no more is filled than was reserved");
+    at_ = end;
+  }
 
   /// Hands on what was written: then the queue may be called.
   void flush() noexcept {

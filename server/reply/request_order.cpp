@@ -63,12 +63,14 @@ bool RequestOrder::conflicts(OrderClaim claim) const noexcept {
 }
 
 void RequestOrder::take(OrderClaim claim) {
+  MXKV_ASSERT(!barrier_, "nothing starts beside a barrier");
   ++in_flight_;
   if (claim.kind() == operation_kind::range) {
     ++ranges_;
     return;
   }
   if (claim.kind() == operation_kind::barrier) {
+    MXKV_ASSERT(in_flight_ == 1, "a barrier runs alone");
     barrier_ = true;
     return;
   }
@@ -88,19 +90,24 @@ void RequestOrder::take(OrderClaim claim) {
 
 bool RequestOrder::finish_tracked(OrderClaim claim) noexcept {
   if (claim.kind() == operation_kind::range) {
+    MXKV_ASSERT(ranges_ > 0, "a range ends once");
     return --ranges_ == 0;
   }
   if (claim.kind() == operation_kind::barrier) {
+    MXKV_ASSERT(barrier_ && in_flight_ == 0, "a barrier ends alone");
     barrier_ = false;
     return true;
   }
+  MXKV_ASSERT(table_ != nullptr && keyed_ > 0, "the table stays as long as tracked keys are in flight");
   OrderTable::Slot& slot = table_->slots[claim.slot()];
   bool freed = false;
   if (claim.kind() != operation_kind::write) {
+    MXKV_ASSERT(slot.reads > 0, "a read ends once");
     freed = slot.reads == OrderTable::kMost || slot.reads == 1;
     --slot.reads;
   }
   if (claim.kind() != operation_kind::read) {
+    MXKV_ASSERT(slot.writes > 0 && changes_ > 0, "a change ends once");
     freed = freed || slot.writes == OrderTable::kMost || slot.writes == 1 || changes_ == 1;
     --slot.writes;
     --changes_;

@@ -113,6 +113,7 @@ class RequestOrder {
   [[nodiscard]] bool keys_untracked(operation_kind kind) const noexcept { return kind == passing_kind_; }
   /// Starts a read or write of any key; finish() must follow.
   [[nodiscard]] OrderClaim start_untracked(operation_kind kind) noexcept {
+    MXKV_DCHECK(keys_untracked(kind), "the key does not matter");
     ++in_flight_;
     ++untracked_;
     return OrderClaim::untracked(kind);
@@ -122,6 +123,7 @@ class RequestOrder {
     MXKV_ASSERT(in_flight_ > 0, "an operation ends once");
     --in_flight_;
     if (!claim.tracked()) [[likely]] {
+      MXKV_DCHECK(untracked_ > 0 && claim.kind() == untracked_kind_, "an operation ends as what it began");
       return --untracked_ == 0;
     }
     return finish_tracked(claim);

@@ -67,6 +67,7 @@ class SparseRing {
 
   void grow(std::uint32_t least, std::uint32_t base) {
     const std::uint32_t span = std::bit_ceil(least < kLeastSpan ? kLeastSpan : least);
+    MXKV_ASSERT(span > span_, "a ring grows when it is too small");
     Segment* const block = pool_->take_reply_block(span * sizeof(T));
     T* const to = reinterpret_cast<T*>(block->data());
     for (std::uint32_t i = 0; i < span; ++i) {
