@@ -91,14 +91,15 @@ class Reader final : public SchemaVisitor {
         report(member.origin, "", "an unknown key");
         continue;
       }
-      const std::string meant = nearest(member.key, known_);
-      std::string allowed;
-      for (const std::string& name : known_) {
-        allowed.append(allowed.empty() ? "" : ", ").append(name);
+      std::string what = "an unknown key";
+      if (const std::string meant = nearest(member.key, known_); !meant.empty()) {
+        what.append(", did you mean ").append(meant).append("?");
       }
-      report(member.origin, path_of(member.key),
-             "an unknown key" + (meant.empty() ? "" : ", did you mean " + meant + "?") +
-                 " (allowed: " + allowed + ")");
+      const char* between = " (allowed: ";
+      for (const std::string& name : known_) {
+        what.append(std::exchange(between, ", ")).append(name);
+      }
+      report(member.origin, path_of(member.key), what.append(")"));
     }
   }
 

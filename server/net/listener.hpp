@@ -32,7 +32,7 @@ class SocketReceiver {
 class Listener {
  public:
   /// Takes over `socket`, which listens and is non-blocking. `limits` are read at each accept.
-  Listener(Executor executor, int socket, ConnectionCounters& counters, DescriptorShortage& shortage,
+  Listener(const Executor& executor, int socket, ConnectionCounters& counters, DescriptorShortage& shortage,
            const config::LimitOptions& limits, SocketReceiver& receiver)
       : socket_(executor, socket),
         backoff_(executor),
