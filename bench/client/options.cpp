@@ -100,7 +100,6 @@ void add_flags(CLI::App& command, Flags& flags) {
 
 /// Properties that are no flags and no names of YCSB's.
 constexpr std::string_view kOwnProperties =
-    "  -p redis.datatype=hash      or string: what a record is\n"
     "  -p redis.index=true         inserts keep the sorted set that scans need";
 
 std::string footer() {
@@ -181,7 +180,7 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
 }
 
 void read_redis(PropertyReader& properties, RedisOptions& redis) {
-  redis.hashes = properties.choice("redis.datatype", {"hash", "string"}, 0) == 0;
+  static_cast<void>(properties.choice("redis.datatype", {"string"}, 0));  // YCSB's other one is refused
   redis.indexed = properties.truth("redis.index", true);
 }
 
@@ -224,8 +223,6 @@ void check_together(PropertyReader& properties, const Options& options) {
     properties.complain("scanproportion", "memcached cannot scan");
   } else if (options.server_kind == ServerKind::redis_lex && points) {
     properties.complain("scanproportion", "redis-lex can scan and insert only");
-  } else if (options.server_kind == ServerKind::redis && many && options.redis.hashes) {
-    properties.complain("multireadproportion", "redis needs redis.datatype=string for it");
   } else if (options.server_kind == ServerKind::redis && scans && !options.redis.indexed) {
     properties.complain("scanproportion", "a scan needs redis.index=true");
   }

@@ -16,7 +16,7 @@ namespace mxkv::bench {
 enum class ServerKind : std::uint8_t {
   mxkv,       ///< memcached's classic text protocol, and mxkv's scan
   memcached,  ///< the same without scans
-  redis,      ///< as YCSB's binding uses it: hashes (or strings), and a sorted set for scans
+  redis,      ///< as YCSB's binding uses it for strings, and a sorted set for scans
   redis_lex,  ///< one sorted set, the value inside the member; ZADD and ZRANGEBYLEX
   echo,       ///< mxkv-echo: replies of fixed length, which are counted and not verified
 };

@@ -1,15 +1,13 @@
-// redis as YCSB's binding uses it: a record is a hash of its fields, and a sorted set, "_indices", has every
-// key with the Java hash code of the key as its score.
+// redis as YCSB's binding uses it with strings: a record is a string of its fields, and a sorted set, "_indices",
+// has every key with the Java hash code of the key as its score.
 //
-//   insert  HSET key field0 .. ; ZADD _indices score key      sent together, where YCSB waits in between
-//   read    HGETALL key, or HGET key field
-//   update  HSET key, all fields or one
-//   scan    ZRANGEBYSCORE _indices score +inf LIMIT 0 n; then, with its reply, HGETALL (or HGET) of every key
-//   found,
-//           sent together, where YCSB sends one after the other
+//   insert  SET key record; ZADD _indices score key      sent together, where YCSB waits in between
+//   read    GET key
+//   update  SET key record
+//   scan    ZRANGEBYSCORE _indices score +inf LIMIT 0 n; then, with its reply, MGET of every key found
 //
 // So a scan's order is that of hash codes, not of keys: it is what YCSB measures, and no ordered range
-// (redis_lex is). With strings in place of hashes: SET, GET, and MGET for a scan's records.
+// (redis_lex is).
 #include <string>
 
 #include "bench/client/redis_multi_get.hpp"
@@ -20,13 +18,11 @@
 namespace mxkv::bench {
 namespace {
 
-constexpr std::size_t kMaxFieldText = 64;  // a field's name and the text around name and value
 constexpr std::string_view kIndex = "_indices";
-constexpr std::string_view kFieldName = "field";
 
-char* put_bulk_number(char* at, std::string_view before, std::uint64_t number) noexcept {
+char* put_bulk_number(char* at, std::uint64_t number) noexcept {
   char text[32];
-  const char* const end = put_number(put(text, before), number);
+  const char* const end = put_number(text, number);
   return put_bulk(at, {text, static_cast<std::size_t>(end - text)});
 }
 
@@ -36,7 +32,7 @@ class RedisWire final : public Wire {
 
   void write_request(const Operation& operation, ByteQueue& out, ReplyState& state) const override {
     if (operation.follow_up) {
-      write_records_of_scan(operation, out, state);
+      write_records_of_scan(out, state);
       return;
     }
     if (operation.kind == OperationKind::multi_read) {
@@ -47,7 +43,7 @@ class RedisWire final : public Wire {
     const std::string_view key(key_memory, shape_.keys.write(operation.key_hash, key_memory));
     switch (operation.kind) {
       case OperationKind::read:
-        write_read(operation, key, out);
+        write_read(key, out);
         break;
       case OperationKind::scan:
         write_scan(operation, key, out);
@@ -66,11 +62,11 @@ class RedisWire final : public Wire {
 
   Step read_reply(const Operation& operation, std::string_view input, ReplyState& state) const override {
     if (operation.follow_up) {
-      return read_records_of_scan(operation, input, state);
+      return read_records_of_scan(input, state);
     }
     switch (operation.kind) {
       case OperationKind::read:
-        return read_record(operation.key_hash, operation.read_field, input, state);
+        return read_record(operation.key_hash, input);
       case OperationKind::scan:
         return read_keys_of_scan(operation, input, state);
       case OperationKind::multi_read:
@@ -87,20 +83,9 @@ class RedisWire final : public Wire {
   }
 
  private:
-  [[nodiscard]] bool one_field(std::uint32_t field) const noexcept {
-    return options_.hashes && field != kAllFields;
-  }
-
-  void write_read(const Operation& operation, std::string_view key, ByteQueue& out) const {
+  static void write_read(std::string_view key, ByteQueue& out) {
     char* const begin = out.prepare(kMaxRespText + KeyFormat::kMaxBytes);
-    out.commit(static_cast<std::size_t>(put_read(begin, operation.read_field, key) - begin));
-  }
-
-  char* put_read(char* at, std::uint32_t field, std::string_view key) const noexcept {
-    if (one_field(field)) {
-      return put_bulk_number(put_bulk(put_command(at, 3, "HGET"), key), kFieldName, field);
-    }
-    return put_bulk(put_command(at, 2, options_.hashes ? "HGETALL" : "GET"), key);
+    out.commit(static_cast<std::size_t>(put_bulk(put_command(begin, 2, "GET"), key) - begin));
   }
 
   static void write_scan(const Operation& operation, std::string_view key, ByteQueue& out) {
@@ -108,23 +93,17 @@ class RedisWire final : public Wire {
     char* at = put_bulk(put_command(begin, 7, "ZRANGEBYSCORE"), kIndex);
     at = put_bulk(at, std::to_string(java_hash(key)));
     at = put(at, "$4\r\n+inf\r\n$5\r\nLIMIT\r\n$1\r\n0\r\n");
-    at = put_bulk_number(at, "", operation.scan_length);
+    at = put_bulk_number(at, operation.scan_length);
     out.commit(static_cast<std::size_t>(at - begin));
   }
 
   void write_record(const Operation& operation, std::string_view key, ByteQueue& out) const {
     const FieldFormat& fields = shape_.fields;
-    char* const begin = out.prepare(kMaxRespText + 2 * KeyFormat::kMaxBytes + fields.most_record_bytes() +
-                                    kMaxFieldText * fields.count());
-    char* at = begin;
-    if (!options_.hashes) {
-      const std::size_t bytes = fields.record_bytes(operation.key_hash, operation.version);
-      at = put_bulk_head(put_bulk(put_command(at, 3, "SET"), key), bytes);
-      fields.write_record(operation.key_hash, operation.version, at, bytes);
-      at = put(at + bytes, kLineEnd);
-    } else {
-      at = put_hash(operation, key, at);
-    }
+    char* const begin = out.prepare(kMaxRespText + 2 * KeyFormat::kMaxBytes + fields.most_record_bytes());
+    const std::size_t bytes = fields.record_bytes(operation.key_hash, operation.version);
+    char* at = put_bulk_head(put_bulk(put_command(begin, 3, "SET"), key), bytes);
+    fields.write_record(operation.key_hash, operation.version, at, bytes);
+    at = put(at + bytes, kLineEnd);
     if (operation.kind == OperationKind::insert && options_.indexed) {
       at = put_bulk(put_command(at, 4, "ZADD"), kIndex);
       at = put_bulk(put_bulk(at, std::to_string(java_hash(key))), key);
@@ -132,35 +111,20 @@ class RedisWire final : public Wire {
     out.commit(static_cast<std::size_t>(at - begin));
   }
 
-  char* put_hash(const Operation& operation, std::string_view key, char* at) const {
-    const FieldFormat& fields = shape_.fields;
-    const bool one = operation.kind == OperationKind::update && operation.update_field != kAllFields;
-    const std::uint32_t first = one ? operation.update_field : 0;
-    const std::uint32_t count = one ? 1 : fields.count();
-    at = put_bulk(put_command(at, 2 + 2 * std::size_t{count}, "HSET"), key);
-    const std::vector<std::size_t> bytes = fields.field_bytes(operation.key_hash, operation.version);
-    for (std::uint32_t field = first; field < first + count; ++field) {
-      at = put_bulk_head(put_bulk_number(at, kFieldName, field), bytes[field]);
-      fields.write_field(operation.key_hash, operation.version, field, at, bytes[field]);
-      at = put(at + bytes[field], kLineEnd);
-    }
-    return at;
-  }
-
-  void write_records_of_scan(const Operation& operation, ByteQueue& out, const ReplyState& state) const {
+  void write_records_of_scan(ByteQueue& out, const ReplyState& state) const {
     const std::size_t count = state.to_read.groups.back();
     const auto& hashes = state.to_read.hashes;
     char* const begin = out.prepare(kMaxRespText + count * (kMaxRespText + KeyFormat::kMaxBytes));
-    char* at = options_.hashes ? begin : put_command(begin, 1 + count, "MGET");
+    char* at = put_command(begin, 1 + count, "MGET");
     for (std::size_t i = hashes.size() - count; i < hashes.size(); ++i) {
       char key_memory[KeyFormat::kMaxBytes];
       const std::string_view key(key_memory, shape_.keys.write(hashes[i], key_memory));
-      at = options_.hashes ? put_read(at, operation.read_field, key) : put_bulk(at, key);
+      at = put_bulk(at, key);
     }
     out.commit(static_cast<std::size_t>(at - begin));
   }
 
-  /// The reply to a SET or an HSET, and behind an insert that to its ZADD.
+  /// The reply to a SET, and behind an insert that to its ZADD.
   [[nodiscard]] Step read_written(const Operation& operation, std::string_view input,
                                   ReplyState& state) const noexcept {
     const auto line = first_line(input);
@@ -168,9 +132,8 @@ class RedisWire final : public Wire {
       return {};
     }
     const std::size_t bytes = line->size() + kLineEnd.size();
-    const bool string = !options_.hashes && !state.started;
     const bool accepted =
-        string ? *line == "+OK" : line->starts_with(':') && parse_number(line->substr(1)).has_value();
+        !state.started ? *line == "+OK" : line->starts_with(':') && parse_number(line->substr(1)).has_value();
     if (!accepted && !line->starts_with('-')) {
       return {bytes, Outcome::out_of_step};
     }
@@ -185,66 +148,12 @@ class RedisWire final : public Wire {
     return {bytes, right ? Outcome::ok : Outcome::error};
   }
 
-  /// One record: a bulk string, or a hash as an array of names and values.
-  Step read_record(std::uint64_t key_hash, std::uint32_t field, std::string_view input,
-                   ReplyState& state) const {
-    if (options_.hashes && field == kAllFields) {
-      return read_hash(key_hash, input, state);
-    }
+  [[nodiscard]] Step read_record(std::uint64_t key_hash, std::string_view input) const {
     const Bulk bulk = read_bulk(input);
     if (bulk.outcome != Outcome::ok) {
       return {bulk.bytes, bulk.outcome};
     }
-    const bool right = options_.hashes ? shape_.fields.field_matches(key_hash, field, bulk.data)
-                                       : shape_.fields.record_matches(key_hash, bulk.data);
-    return {bulk.bytes, right ? Outcome::ok : Outcome::wrong};
-  }
-
-  /// The number of a field's name, or nothing.
-  [[nodiscard]] std::optional<std::uint32_t> field_of(std::string_view name) const noexcept {
-    if (!name.starts_with(kFieldName)) {
-      return std::nullopt;
-    }
-    const auto number = parse_number(name.substr(kFieldName.size()));
-    return number && *number < shape_.fields.count() ? std::optional(static_cast<std::uint32_t>(*number))
-                                                     : std::nullopt;
-  }
-
-  /// A field at a time. A hash has no name twice, so that as many right fields as there are is all of them.
-  Step read_hash(std::uint64_t key_hash, std::string_view input, ReplyState& state) const {
-    if (!state.started) {
-      const NumberLine head = read_number_line(input, '*');
-      if (head.outcome != Outcome::ok) {
-        return {head.bytes, head.outcome};
-      }
-      if (head.number == 0) {
-        return {head.bytes, Outcome::not_found};
-      }
-      state.started = true;
-      state.right = head.number == 2 * std::uint64_t{shape_.fields.count()};
-      state.parts = head.number;
-      return {head.bytes, Outcome::incomplete};
-    }
-    const Bulk name = read_bulk(input);
-    const Bulk value = name.outcome == Outcome::ok ? read_bulk(input.substr(name.bytes)) : Bulk{};
-    if (name.outcome == Outcome::incomplete ||
-        (name.outcome == Outcome::ok && value.outcome == Outcome::incomplete)) {
-      return {};
-    }
-    if (name.outcome != Outcome::ok || value.outcome != Outcome::ok) {
-      return {0, Outcome::out_of_step};
-    }
-    const auto field = field_of(name.data);
-    state.right = state.right && field && shape_.fields.field_matches(key_hash, *field, value.data);
-    state.parts -= 2;
-    const std::size_t bytes = name.bytes + value.bytes;
-    if (state.parts > 1) {
-      return {bytes, Outcome::incomplete};
-    }
-    const bool right = state.right && state.parts == 0;
-    state.started = false;
-    state.right = true;
-    return {bytes, right ? Outcome::ok : Outcome::wrong};
+    return {bulk.bytes, shape_.fields.record_matches(key_hash, bulk.data) ? Outcome::ok : Outcome::wrong};
   }
 
   Step read_keys_of_scan(const Operation& operation, std::string_view input, ReplyState& state) const {
@@ -287,10 +196,10 @@ class RedisWire final : public Wire {
     return none ? Outcome::not_found : Outcome::wrong;
   }
 
-  /// The records of the oldest scan that waits for its own: one MGET's reply, or a reply for each.
-  Step read_records_of_scan(const Operation& operation, std::string_view input, ReplyState& state) const {
+  /// The records of the oldest scan that waits for its own.
+  Step read_records_of_scan(std::string_view input, ReplyState& state) const {
     RecordsToRead& to_read = state.to_read;
-    if (!options_.hashes && !to_read.started) {
+    if (!to_read.started) {
       const NumberLine head = read_number_line(input, '*');
       if (head.outcome == Outcome::incomplete) {
         return {};
@@ -301,7 +210,7 @@ class RedisWire final : public Wire {
       to_read.started = true;
       return {head.bytes, Outcome::incomplete};
     }
-    const Step step = read_record(to_read.hashes.front(), operation.read_field, input, state);
+    const Step step = read_record(to_read.hashes.front(), input);
     if (step.outcome == Outcome::incomplete || step.outcome == Outcome::out_of_step) {
       return step;
     }

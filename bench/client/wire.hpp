@@ -90,7 +90,6 @@ std::unique_ptr<Wire> make_memcached_wire(const RecordShape& shape);
 /// The latter two alone.
 std::unique_ptr<Wire> make_many_keys_wire(const RecordShape& shape);
 struct RedisOptions {
-  bool hashes = true;   ///< a record is a hash of its fields; otherwise one string
   bool indexed = true;  ///< inserts add the key to a sorted set, which scans need
 };
 

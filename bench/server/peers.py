@@ -107,9 +107,9 @@ def installed(programs, names):
 
 
 def client_command(programs, server, kind, records, *arguments):
-    # redis at its plainest: strings, and no index beside them
+    # redis at its plainest: no index beside the strings
     return [str(part) for part in
-            (programs.ycsb, *arguments, "-p", "redis.datatype=string", "-p", "redis.index=false", "--simple", "--server",
+            (programs.ycsb, *arguments, "-p", "redis.index=false", "--simple", "--server",
              f"127.0.0.1:{server.port}", "--server-kind", server.protocols[kind], "--recordcount", records,
              "--no-server-counters")]
 

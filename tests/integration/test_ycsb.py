@@ -106,11 +106,7 @@ class Workloads:
             self.assertEqual(run.ok("INSERT"), count)
         self.assert_workload("c", "-p", "requestdistribution=sequential")
 
-    multi_reads = True
-
     def test_multi_reads_are_verified_and_misses_seen(self):
-        if not self.multi_reads:
-            self.skipTest("a record is a hash there")
         self.empty()
         self.load()
         multiget = ("run", "--workload", "multiget", "-p", f"recordcount={RECORDS}", "-p", "operationcount=300")
@@ -180,10 +176,7 @@ class YcsbMemcachedTest(Workloads, ServerCase):
 
 
 @unittest.skipUnless(environment.REDIS, "redis-server is not installed")
-class YcsbRedisHashTest(Workloads, unittest.TestCase):
-    multi_reads = False
-    datatype = "hash"
-
+class YcsbRedisTest(Workloads, unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.redis = Redis().start()
@@ -193,18 +186,10 @@ class YcsbRedisHashTest(Workloads, unittest.TestCase):
         cls.redis.remove()
 
     def store(self) -> tuple:
-        return ("-db", "redis", "-p", "redis.host=127.0.0.1", "-p", f"redis.port={self.redis.port}", "-p",
-                f"redis.datatype={self.datatype}")
+        return ("-db", "redis", "-p", "redis.host=127.0.0.1", "-p", f"redis.port={self.redis.port}")
 
     def empty(self) -> None:
         self.assertEqual(self.redis.ask("FLUSHALL"), b"+OK\r\n")
-
-    def test_one_field_at_a_time(self):
-        one = ("-p", "readallfields=false", "-p", "writeallfields=false", "-p", "fieldcount=3")
-        self.empty()
-        self.load(*one)
-        for letter in "aef":
-            self.assert_workload(letter, *one)
 
     def test_the_index_has_every_key(self):
         self.empty()
@@ -215,12 +200,6 @@ class YcsbRedisHashTest(Workloads, unittest.TestCase):
         self.empty()
         self.load()
         self.assert_workload("c", "--server", f"unix:{self.redis.socket_path}")
-
-
-@unittest.skipUnless(environment.REDIS, "redis-server is not installed")
-class YcsbRedisStringTest(YcsbRedisHashTest):
-    datatype = "string"
-    multi_reads = True
 
 
 class YcsbCommandLineTest(unittest.TestCase):
@@ -243,8 +222,8 @@ class YcsbCommandLineTest(unittest.TestCase):
         self.assert_refused("-threads: a value must follow", "run", "-threads")
         self.assert_refused("--workload: 'z' is none of a, b, c, d, e, f, get, set, scan, multiget", "run",
                             "--workload", "z")
-        self.assert_refused("-p: multireadproportion: redis needs redis.datatype=string for it", "run", "--server-kind",
-                            "redis", "-p", "multireadproportion=1")
+        self.assert_refused("-p: redis.datatype: 'hash' is none of string", "run", "--server-kind", "redis", "-p",
+                            "redis.datatype=hash")
         self.assert_refused("-p: multireadkeys: 0 is not within 1 to 1000000", "run", "-p", "multireadkeys=0")
         self.assert_refused("--server: 'nowhere' is neither HOST:PORT nor unix:PATH", "run", "--server", "nowhere")
 
@@ -261,7 +240,7 @@ class YcsbCommandLineTest(unittest.TestCase):
     def test_help_names_flags_and_properties(self):
         run = run_load_client("run", "--help")
         self.assertEqual(run.code, 0)
-        for word in ("-P", "-p", "--server-kind", "--max-failures", "--requestdistribution", "redis.datatype"):
+        for word in ("-P", "-p", "--server-kind", "--max-failures", "--requestdistribution", "redis.index"):
             self.assertIn(word, run.out)
 
 

@@ -83,7 +83,7 @@ TEST_F(WireTest, MultiReadsAreVerifiedKeyByKey) {
                  Outcome::wrong);
   expect_outcome(*wire, get, "STORED\r\n", Outcome::out_of_step);
 
-  const auto redis = make_redis_wire(shape_, {.hashes = false, .indexed = false});
+  const auto redis = make_redis_wire(shape_, {.indexed = false});
   const auto bulk = [](const std::string& text) {
     return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
   };
