@@ -64,8 +64,6 @@ class RequestRun {
     return counts_[worker.index()];
   }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
-  /// A sum over all that was read: nothing may be left out by the compiler.
-  [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_.load(std::memory_order_relaxed); }
 
  private:
   struct Block;
@@ -87,7 +85,8 @@ class RequestRun {
   std::vector<Counts> counts_;
   std::atomic<std::uint64_t> started_{0};
   std::atomic<std::uint64_t> finished_{0};
-  std::atomic<std::uint64_t> checksum_{0};
+  std::atomic<std::uint64_t> checksum_{
+      0};  ///< of all that was read, so that no reading is left out by the compiler
 };
 
 /// Milliseconds a request on this machine, with a worker a PU.
