@@ -19,6 +19,7 @@ void EpochManager::enter(WorkerId worker) noexcept {
   if (before == now) {
     return;
   }
+  MXKV_ASSERT(before == kInfinity || before < now, "no worker is ahead of the global epoch");
   // The release orders this epoch's reads and pins before the new publication; pairs with least_published().
   state.epoch.store(now, std::memory_order_release);
   if (before == kInfinity) {
@@ -60,6 +61,7 @@ bool EpochManager::drained(std::uint64_t epoch) const noexcept {
   for (std::size_t i = 0; i < workers_; ++i) {
     entered += states_[i].entered[slot].load(std::memory_order_relaxed);
   }
+  MXKV_ASSERT(left <= entered, "a pin is left once");  // a sum of later values
   return left == entered;
 }
 
@@ -81,6 +83,7 @@ std::uint64_t EpochManager::horizon() const noexcept {
   heavy_fence();  // a worker that went from infinity to an epoch is seen, or sees what was unlinked
   const std::uint64_t now = global_.load(std::memory_order_acquire);
   const std::uint64_t closed = std::min(now, least_published());  // nobody enters below this any more
+  MXKV_ASSERT(closed >= kFirst, "no worker publishes less than the first epoch");
   const std::uint64_t oldest = closed > kSlots ? closed - kSlots + 1 : kFirst;
   for (std::uint64_t epoch = oldest; epoch < closed; ++epoch) {
     if (!drained(epoch)) {

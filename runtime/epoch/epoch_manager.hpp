@@ -76,11 +76,13 @@ class EpochManager {
   /// Another pin in the slot of one that the caller holds: for work that refers to what was found under that
   /// one, which a pin at a later epoch would not protect. Owner worker only.
   void pin_again(WorkerId worker, std::uint8_t slot) noexcept {
+    MXKV_DCHECK(slot < kSlots, "a pin is in one of the slots");
     bump(states_[worker.index()].entered[slot], std::memory_order_relaxed);
   }
 
   /// Ends a pin taken on any worker. `worker` is the caller. Owner worker only.
   void unpin(WorkerId worker, std::uint8_t slot) noexcept {
+    MXKV_DCHECK(slot < kSlots, "a pin is in one of the slots");
     bump(states_[worker.index()].left[slot], std::memory_order_release);  // pairs with horizon()
   }
 

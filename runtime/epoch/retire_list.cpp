@@ -23,6 +23,8 @@ RetireList::~RetireList() {
 }
 
 void RetireList::add(void* object, ReclaimKind kind, std::uint64_t stamp, std::size_t bytes) {
+  MXKV_DCHECK(object != nullptr, "an object is retired");
+  MXKV_DCHECK(tail_ == nullptr || tail_->stamp <= stamp, "stamps rise: the oldest goes first");
   if (tail_ == nullptr || tail_->stamp != stamp || tail_->count == Block::kCapacity) {
     auto* block = static_cast<Block*>(blocks_.allocate_retire_block());
     block->next = nullptr;
@@ -49,6 +51,8 @@ std::size_t RetireList::reclaim(std::uint64_t horizon, std::size_t most, const R
       tail_ = nullptr;
     }
     freed_bytes_ = head_ == nullptr ? retired_bytes_ : head_->before;
+    MXKV_ASSERT(block->count > 0 && block->count <= Block::kCapacity && entries_ >= block->count,
+                "a block counts its entries");
     entries_ -= block->count;
     for (std::uint64_t i = 0; i < std::min(kFetchedAhead, block->count); ++i) {
       prefetch_read(object_of(block->entries[i]));

@@ -33,11 +33,13 @@ bool WriteGate::is_open(std::uint32_t slot) const noexcept {
 }
 
 bool WriteGate::park(std::uint32_t slot, MxTask& task) noexcept {
+  MXKV_ASSERT(slot < count_, "a write is in a slot that there is");
   Slot& at = slots_[slot];
   const std::lock_guard guard{at.latch};
   if (at.closed.load(std::memory_order_relaxed) == 0) {
     return false;
   }
+  MXKV_ASSERT(at.admitted == 0, "a slot is closed after all that were admitted have left");
   parked_.fetch_add(1, std::memory_order_relaxed);
   at.writes.push_back(&task);
   return true;
@@ -48,7 +50,7 @@ void WriteGate::leave(std::uint32_t slot, Worker& worker) noexcept {
   TaskList next;
   {
     const std::lock_guard guard{at.latch};
-    MXKV_DCHECK(at.admitted > 0, "who leaves was admitted");
+    MXKV_ASSERT(at.admitted > 0, "a write that leaves was admitted");
     if (--at.admitted == 0) {
       std::swap(next, at.operations);
     }
@@ -57,6 +59,7 @@ void WriteGate::leave(std::uint32_t slot, Worker& worker) noexcept {
 }
 
 bool WriteGate::close(std::uint32_t slot, MxTask& operation) noexcept {
+  MXKV_ASSERT(slot < count_, "an operation closes slots that there are");
   Slot& at = slots_[slot];
   const std::lock_guard guard{at.latch};
   if (at.admitted > 0 || !at.writes.empty()) {
@@ -76,10 +79,14 @@ void WriteGate::open(std::uint32_t slot, Worker& worker) noexcept {
   {
     const std::lock_guard guard{at.latch};
     // Release: who finds it open finds what was written while it was closed.
-    if (at.closed.fetch_sub(1, std::memory_order_acq_rel) > 1) {
+    const std::uint32_t closed = at.closed.fetch_sub(1, std::memory_order_acq_rel);
+    MXKV_ASSERT(closed > 0, "an operation opens what it closed");
+    if (closed > 1) {
       return;
     }
-    closed_slots_.fetch_sub(1, std::memory_order_acq_rel);
+    MXKV_ASSERT(at.admitted == 0, "nobody was admitted to a closed slot");
+    const std::uint32_t closed_slots = closed_slots_.fetch_sub(1, std::memory_order_acq_rel);
+    MXKV_ASSERT(closed_slots > 0, "a closed slot was counted");
     while (MxTask* const task = at.writes.pop_front()) {
       next.push_back(task);
       ++at.admitted;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/hierarchy/slots.hpp"
 #include "runtime/memory/short_latch.hpp"
 #include "runtime/task/task.hpp"
@@ -47,7 +48,9 @@ class IntervalQueue {
   template <class Place>
   [[nodiscard]] std::vector<MxTask*> leave(const MxTask& task, std::uint32_t version, const Place& place) {
     const std::lock_guard guard{latch_};
-    std::erase_if(under_way_, [&task](const Entry& entry) { return entry.task == &task; });
+    const std::size_t ended =
+        std::erase_if(under_way_, [&task](const Entry& entry) { return entry.task == &task; });
+    MXKV_ASSERT(ended == 1, "an operation that ends is under way");
     if (std::exchange(version_, version) != version) {
       std::for_each(waiting_.begin(), waiting_.end(), place);
     }

@@ -41,7 +41,10 @@ class SlotMap {
     return static_cast<std::uint32_t>(separators_.size()) + 1;
   }
   /// The least key of a slot that is not the first.
-  [[nodiscard]] const Key& begin_of(std::uint32_t slot) const noexcept { return separators_[slot - 1]; }
+  [[nodiscard]] const Key& begin_of(std::uint32_t slot) const noexcept {
+    MXKV_ASSERT(slot > 0 && slot < slots(), "the first slot has no least key");
+    return separators_[slot - 1];
+  }
   template <class AnyKey>
   [[nodiscard]] std::uint32_t slot_of(const AnyKey& key) const noexcept {
     const auto at = std::upper_bound(separators_.begin(), separators_.end(), key, Less{});

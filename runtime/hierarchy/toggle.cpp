@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/hierarchy/toggle_bucket.hpp"
 
 namespace mxkv::runtime {
@@ -64,11 +65,11 @@ std::uint32_t Toggle::place(ToggleOperation& operation) noexcept {
   const ToggleOperation::Footprint footprint = operation.place_(operation);
   operation.slots_ = footprint.slots;
   operation.shared_ = footprint.shared;
-  MXKV_DCHECK(operation.slots_.first <= operation.slots_.last && operation.slots_.last < slots(),
+  MXKV_ASSERT(operation.slots_.first <= operation.slots_.last && operation.slots_.last < slots(),
               "an operation lies within the slots");
   operation.inner_ = false;
   operation.beside_ = 0;
-  operation.phase_ = ToggleOperation::phase::waiting;
+  operation.wait();
   return operation.slots_.first / inner_count_;
 }
 
@@ -125,13 +126,10 @@ void Toggle::released(std::uint32_t index, std::uint32_t first, Worker& worker) 
   Bucket& bucket = buckets_[index];
   const std::lock_guard guard{bucket.latch};
   if (index == first) {
+    MXKV_ASSERT(bucket.leads == (bucket.held != Bucket::hold::inner), "a group, or inner mode, began here");
     bucket.leads = false;
   }
-  if (bucket.sharing > 0) {
-    --bucket.sharing;
-  } else {
-    bucket.held = false;
-  }
+  bucket.release();
   advance(index, worker);
 }
 
@@ -148,10 +146,10 @@ void Toggle::release(std::uint32_t bucket, std::uint32_t first, Worker& worker) 
 // [To algorithm 1]
 void Toggle::advance(std::uint32_t index, Worker& worker) {
   Bucket& bucket = buckets_[index];
-  if (!bucket.held) {
+  if (!bucket.closed()) {
     follow_map(index, worker);
   }
-  while (!bucket.held) {
+  while (!bucket.closed()) {
     MxTask* const next = bucket.turn_of_outer() ? bucket.pop_outer() : nullptr;
     if (next == nullptr) {
       if (bucket.sharing == 0) {
@@ -183,9 +181,9 @@ void Toggle::advance(std::uint32_t index, Worker& worker) {
       gather_followers(index, operation);
     }
     if (first.alone) {
-      bucket.held = true;
+      bucket.hold_alone();
     } else {
-      ++bucket.sharing;
+      bucket.share();
     }
     if (first.reach > index) {
       go_to(operation, index + 1, worker);
@@ -201,6 +199,7 @@ void Toggle::advance(std::uint32_t index, Worker& worker) {
 void Toggle::wait_for_inner(ToggleOperation& operation) noexcept {
   Bucket& bucket = buckets_[operation.bucket_];
   const std::uint32_t slot = operation.slots_.first % inner_count_;
+  MXKV_ASSERT(operation.slots_.single(), "an operation of inner mode touches one slot");
   operation.inner_ = true;
   bucket.inner[slot].push_back(&operation);
   Bucket::extend(bucket.row[slot], operation);
@@ -211,6 +210,7 @@ void Toggle::wait_for_inner(ToggleOperation& operation) noexcept {
 // do those that share with what is last in the group.
 void Toggle::gather_followers(std::uint32_t index, ToggleOperation& leader) noexcept {
   Bucket& bucket = buckets_[index];
+  MXKV_ASSERT(!bucket.leads, "one group begins at a bucket");
   bucket.leads = true;
   bucket.alone = !leader.shared_;
   bucket.reach = leader.slots_.last / inner_count_;

@@ -31,6 +31,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/hierarchy/interval_queue.hpp"
 #include "runtime/hierarchy/slots.hpp"
 #include "runtime/options.hpp"
@@ -66,16 +67,30 @@ class ToggleOperation : public MxTask {
       : MxTask(task_class), toggle_(&toggle), place_(place) {}
 
   [[nodiscard]] Toggle& toggle() const noexcept { return *toggle_; }
+  ///   created ── wait ──> waiting ── begun ──> running
+  ///                          └─ sent ──> sent ── begun ──> running
   enum class phase : std::uint8_t { created, waiting, sent, running };
   [[nodiscard]] phase state() const noexcept { return phase_; }
   /// Where it was sent to run does not bind it any more.
   void begun() noexcept {
+    MXKV_ASSERT(phase_ == phase::waiting || phase_ == phase::sent, "an operation begins when it waited");
     phase_ = phase::running;
     annotate(WorkerId{Annotations::kAnyWorker});
   }
 
  private:
   friend class Toggle;
+
+  /// It was placed, or is placed anew by another map.
+  void wait() noexcept {
+    MXKV_ASSERT(phase_ != phase::sent, "an operation that was sent to run has its place");
+    phase_ = phase::waiting;
+  }
+  /// It may begin, on the worker that it is sent to.
+  void sent() noexcept {
+    MXKV_ASSERT(phase_ == phase::waiting, "an operation is sent once");
+    phase_ = phase::sent;
+  }
 
   Toggle* toggle_;
   Place place_;

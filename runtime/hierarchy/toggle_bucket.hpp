@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/hierarchy/toggle.hpp"
 #include "runtime/memory/short_latch.hpp"
 
@@ -14,12 +15,23 @@ namespace mxkv::runtime {
 /// `host` never changes; what is not atomic belongs to who has the latch, but the lists of slots that were
 /// taken. With hosts that is the host alone. Latches of several buckets are taken upwards.
 struct alignas(kCacheLineBytes) Toggle::Bucket {
+  /// Who holds the bucket.
+  ///
+  ///   free ── hold_alone ──> alone ──── release ──> free
+  ///   free ── open_inner ──> inner ──── release ──> free
+  ///   free ── share ───────> shared ─── release of the last group ──> free
+  enum class hold : std::uint8_t {
+    free,    ///< the next operation may begin
+    alone,   ///< an exclusive operation, or a group with one
+    shared,  ///< groups of shared operations
+    inner,   ///< the operations of its slots: inner mode
+  };
   static constexpr std::uint64_t kClosed = 0;  ///< no slots are open
 
   detail::ShortLatch latch;
   WorkerId host{0};
-  bool held = false;              ///< by an exclusive operation or group, or open
-  std::uint32_t sharing = 0;      ///< groups of shared operations that hold it; 0 while it is `held`
+  hold held = hold::free;         ///< changed by the functions below alone
+  std::uint32_t sharing = 0;      ///< groups of shared operations that hold it
   std::uint32_t map_version = 0;  ///< by which `inner` is placed
   std::uint32_t outer_in_row = 0;
   std::uint32_t inner_waiting = 0;
@@ -53,6 +65,30 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   std::atomic<std::uint64_t> followed{0};
   std::atomic<std::uint64_t> followed_of_many{0};
   std::atomic<std::uint64_t> shared{0};
+
+  /// Whether nothing may begin until the bucket is released.
+  [[nodiscard]] bool closed() const noexcept { return held == hold::alone || held == hold::inner; }
+  void hold_alone() noexcept {
+    MXKV_ASSERT(held == hold::free && sharing == 0, "an exclusive group begins when all others have ended");
+    held = hold::alone;
+  }
+  void share() noexcept {
+    MXKV_ASSERT(!closed() && (held == hold::shared) == (sharing > 0), "shared groups hold it, or none does");
+    held = hold::shared;
+    ++sharing;
+  }
+  void open_inner() noexcept {
+    MXKV_ASSERT(held == hold::free && sharing == 0, "inner mode begins when all others have ended");
+    MXKV_ASSERT(left.load(std::memory_order_relaxed) == 0, "all slots of the phase before are through");
+    held = hold::inner;
+  }
+  void release() noexcept {
+    MXKV_ASSERT(held != hold::free, "a group releases what it holds");
+    if (held == hold::shared && --sharing > 0) {
+      return;
+    }
+    held = hold::free;
+  }
 
   [[nodiscard]] MxTask* pop_outer() noexcept {
     return put_back != nullptr ? std::exchange(put_back, nullptr) : outer.pop_front();

@@ -1,6 +1,7 @@
 // How Toggle's operations begin and end: what runs side by side, and what comes next when it has ended.
 #include <algorithm>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/hierarchy/toggle_bucket.hpp"
 
 namespace mxkv::runtime {
@@ -43,7 +44,7 @@ void Toggle::open_slots(std::uint32_t index, Worker& worker) {
   count(bucket.operations, bucket.inner_waiting);
   count(bucket.inner_operations, bucket.inner_waiting);
   bucket.inner_waiting = 0;
-  bucket.held = true;
+  bucket.open_inner();
   bucket.left.store(open, std::memory_order_relaxed);
   bucket.next.store(std::uint64_t{open} << kNumberShift, std::memory_order_release);
   if (stealing_) {
@@ -86,6 +87,7 @@ void Toggle::begin_together(ToggleOperation& first, Bucket& bucket, TaskList& be
   TaskList together;
   for (std::uint32_t i = 0; i < others; ++i) {
     MxTask* const next = behind.pop_front();
+    MXKV_ASSERT(next != nullptr, "those that begin together follow each other");
     static_cast<ToggleOperation&>(*next).beside_ = others;
     together.push_back(next);
   }
@@ -104,7 +106,7 @@ void Toggle::begin_beside(ToggleOperation& operation, std::size_t turn, Worker& 
   if (stealing_ && operation.inner_) {
     operation.annotate(locality::immediate);
   } else if (stealing_ && at != worker.id()) {
-    operation.phase_ = ToggleOperation::phase::sent;
+    operation.sent();
     operation.annotate(at);
     worker.spawn(&operation);
     return;
@@ -158,7 +160,9 @@ void Toggle::finished(ToggleOperation& operation, Worker& worker) {
   const bool inner = operation.inner_;
   if (operation.beside_ > 0) {
     std::atomic<std::uint32_t>& left = inner ? bucket.together_in_slot[slot] : bucket.together;
-    if (left.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    const std::uint32_t under_way = left.fetch_sub(1, std::memory_order_acq_rel);
+    MXKV_ASSERT(under_way > 0, "an operation ends once");
+    if (under_way != 1) {
       return;  // the last of them goes on
     }
   }

@@ -37,6 +37,7 @@ class alignas(kCacheLineBytes) CoreHeap {
       return nullptr;
     }
     void* const top = magazine.loaded.top;
+    MXKV_DCHECK(magazine.loaded.count > 0, "a list's count is that of its chain");
     magazine.loaded.top = detail::read_link(top);
     --magazine.loaded.count;
     detail::unpoison(top, task_block_bytes(block));

@@ -57,6 +57,7 @@ std::size_t MemoryBudget::category_bytes(memory_category category) const noexcep
 }
 
 bool MemoryAccount::draw(std::size_t bytes) noexcept {
+  MXKV_ASSERT(bytes > credit_, "credit is used up before more is drawn");
   const std::size_t missing = bytes - credit_;
   if (missing < kCreditBytes && budget_->try_draw(kCreditBytes)) {
     credit_ += kCreditBytes;

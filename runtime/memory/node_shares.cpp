@@ -1,8 +1,11 @@
 #include "runtime/memory/node_shares.hpp"
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::runtime {
 
 NumaNodeId NodeShares::charge(NumaNodeId wanted, std::size_t bytes) noexcept {
+  MXKV_ASSERT(wanted.index() < shares_.size(), "each node has a share, if only of nothing");
   std::size_t node = wanted.index();
   // A node that was full a moment ago stays full, so each round leaves one out at least.
   for (std::size_t tries = 0; tries <= shares_.size(); ++tries) {

@@ -57,6 +57,7 @@ bool PageRange::contains(const void* address) const noexcept {
 }
 
 bool PageRange::bind(std::byte* start, std::size_t bytes, NumaNodeId node) const noexcept {
+  MXKV_ASSERT(node.index() < options_.os_nodes.size(), "an arena goes to a node that exists");
   const std::uint32_t os_node = options_.os_nodes[node.index()];
   if (os_node >= kMaxOsNodes) {
     return false;
@@ -96,6 +97,7 @@ void* PageRange::take(std::size_t bytes, NumaNodeId node) noexcept {
 
 void PageRange::discard(void* start, std::size_t bytes) noexcept {
   MXKV_ASSERT(contains(start), "only pages of this range are given back");
+  MXKV_ASSERT(static_cast<std::byte*>(start) + bytes <= base_ + taken_bytes(), "and only of arenas");
   madvise(start, bytes, MADV_DONTNEED);
 }
 

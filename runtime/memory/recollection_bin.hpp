@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/schedule.hpp"
 #include "runtime/memory/poison.hpp"
 
@@ -23,6 +24,7 @@ class BasicRecollectionBin {
   /// Adds a chain of `bytes` in total, `first` to `last` linked by detail::write_link. Returns true when this
   /// push took the bin over `wake_bytes`: exactly one push does, until the owner collects. Any thread.
   [[nodiscard]] bool push(void* first, void* last, std::size_t bytes, std::size_t wake_bytes) noexcept {
+    MXKV_DCHECK(first != nullptr && last != nullptr && bytes != 0, "a chain has blocks");
     // Relaxed: a count that decides when to wake.
     const std::size_t before = bytes_.fetch_add(bytes, std::memory_order_relaxed);
     Schedule::point();

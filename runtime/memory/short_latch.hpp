@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 
 namespace mxkv::runtime::detail {
@@ -27,6 +28,7 @@ class ShortLatch {
     }
   }
   void unlock() noexcept {
+    MXKV_DCHECK(held_.load(std::memory_order_relaxed), "only a held latch is released");
     held_.store(false, std::memory_order_release);
   }  // pairs with the acquire in lock()
 

@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::runtime {
 
 inline constexpr std::size_t kSpanBytes = std::size_t{64} << 10U;
@@ -77,11 +79,13 @@ static_assert(kSizeClasses <= detail::SizeClassTable::kMax);
 
 /// Bytes of a block of a class.
 [[nodiscard]] constexpr std::size_t class_bytes(std::size_t size_class) noexcept {
+  MXKV_DCHECK(size_class < kSizeClasses, "a class is one of the table");
   return detail::kSizeClassTable.bytes[size_class];
 }
 
 /// The smallest class that holds `bytes`, which is at most kLargestClassBytes.
 [[nodiscard]] constexpr std::size_t size_class_for(std::size_t bytes) noexcept {
+  MXKV_DCHECK(bytes <= kLargestClassBytes, "a class holds the bytes");
   return bytes <= detail::kFineLookupBytes ? detail::kFineLookup[(bytes + 7) / 8]
                                            : detail::kCoarseLookup[(bytes + 63) / 64];
 }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/ids.hpp"
 #include "runtime/memory/size_classes.hpp"
@@ -75,6 +76,7 @@ class LinkedList {
   [[nodiscard]] T* front() const noexcept { return front_; }
   [[nodiscard]] bool empty() const noexcept { return front_ == nullptr; }
   void push(T* element) noexcept {
+    MXKV_DCHECK(element != front_, "an element is in a list once");
     element->previous = nullptr;
     element->next = front_;
     if (front_ != nullptr) {
@@ -83,6 +85,8 @@ class LinkedList {
     front_ = element;
   }
   void remove(T* element) noexcept {
+    MXKV_ASSERT(element->previous != nullptr ? element->previous->next == element : front_ == element,
+                "an element is taken off the list that it is in");
     (element->previous != nullptr ? element->previous->next : front_) = element->next;
     if (element->next != nullptr) {
       element->next->previous = element->previous;

@@ -51,10 +51,12 @@ void SuperblockPool::enlist(Superblock* superblock) noexcept {
 
 void SuperblockPool::delist(Superblock* superblock) noexcept {
   const std::uint32_t list = superblock->list;
+  MXKV_ASSERT(list < kLists && (nonempty_ >> list & 1U) != 0, "a superblock is in the list that it names");
   lists_[list].remove(superblock);
   if (lists_[list].empty()) {
     nonempty_ &= ~(std::uint64_t{1} << list);
   }
+  MXKV_ASSERT(list != kSpansPerSuperblock || kept_ > 0, "a superblock that is kept was counted");
   kept_ -= list == kSpansPerSuperblock ? 1 : 0;
 }
 
@@ -78,6 +80,7 @@ SuperblockPool::Run SuperblockPool::find_run(std::uint32_t count) noexcept {
 
 Superblock* SuperblockPool::oldest_free() const noexcept {
   Superblock* superblock = lists_[kSpansPerSuperblock].front();
+  MXKV_ASSERT(superblock != nullptr, "a superblock is kept");
   while (superblock->next != nullptr) {  // a few
     superblock = superblock->next;
   }
@@ -94,6 +97,7 @@ bool SuperblockPool::grow() noexcept {
   if (arena == nullptr) {
     return false;
   }
+  MXKV_ASSERT(tables_->span_index(arena) % kSpansPerSuperblock == 0, "an arena is whole superblocks");
   const std::size_t first = tables_->span_index(arena) / kSpansPerSuperblock;
   for (std::uint32_t i = superblocks; i-- > 0;) {
     auto* superblock = new (&tables_->superblocks[first + i]) Superblock{};
@@ -115,8 +119,10 @@ Span* SuperblockPool::acquire(std::uint32_t count) noexcept {
     }
     run = find_run(count);
   }
+  MXKV_ASSERT(run.superblock != nullptr, "an arena that was just added has a run");
   delist(run.superblock);
   const std::uint32_t mask = run_mask(run.first, count);
+  MXKV_ASSERT((run.superblock->free_spans & mask) == mask, "a span is given out once");
   add(pooled_bytes_, std::size_t{0} - dirty_bytes(*run.superblock, mask));
   run.superblock->free_spans &= ~mask;
   run.superblock->clean_spans &= ~mask;
@@ -135,6 +141,8 @@ Span* SuperblockPool::acquire(std::uint32_t count) noexcept {
 void SuperblockPool::release(Span* span) noexcept {
   const std::size_t index = tables_->span_index(span->base);
   const std::uint32_t count = span->span_count;
+  MXKV_ASSERT(count >= 1 && index % kSpansPerSuperblock + count <= kSpansPerSuperblock,
+              "a run of spans lies in one superblock");
   const std::uint32_t mask = run_mask(static_cast<std::uint32_t>(index % kSpansPerSuperblock), count);
   Superblock* superblock = &tables_->superblocks[index / kSpansPerSuperblock];
   std::uint32_t without_pages = mask;
@@ -143,6 +151,7 @@ void SuperblockPool::release(Span* span) noexcept {
     const std::lock_guard guard(latch_);
     MXKV_ASSERT(superblock->node == node_, "spans go back to their own node");
     MXKV_ASSERT((superblock->free_spans & mask) == 0, "a span is released once");
+    MXKV_ASSERT(span_bytes() >= count * kSpanBytes, "what is released was counted");
     delist(superblock);
     superblock->free_spans |= mask;
     superblock->released = static_cast<std::uint8_t>(index % kSpansPerSuperblock);
@@ -170,11 +179,13 @@ bool SuperblockPool::spares_too_much() const noexcept {
 
 void SuperblockPool::make_clean(Superblock* superblock, std::uint32_t mask) noexcept {
   // Free in nobody's eyes, hence ours alone: the system calls need no latch.
+  MXKV_ASSERT(mask != 0, "there is a span to be cleaned");
   const auto index = static_cast<std::size_t>(superblock - tables_->superblocks);
   const auto first = static_cast<std::size_t>(std::countr_zero(mask));
   range_->discard(tables_->data + index * kSuperblockBytes + first * kSpanBytes,
                   static_cast<std::size_t>(std::popcount(mask)) * kSpanBytes);
   const std::lock_guard guard(latch_);
+  MXKV_ASSERT((superblock->free_spans & mask) == 0, "nobody else has or takes the spans meanwhile");
   delist(superblock);
   add(pooled_bytes_, std::size_t{0} - dirty_bytes(*superblock, mask));
   superblock->free_spans |= mask;

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/memory/poison.hpp"
 
 namespace mxkv::runtime {
@@ -29,6 +30,7 @@ ProcessorHeap::ProcessorHeap(PageRange& global, MemoryBudget& budget, NumaNodeId
 }
 
 ProcessorHeap::~ProcessorHeap() {
+  MXKV_ASSERT(!trimming_, "no thread is at it any more");
   budget_->refund(memory_category::tasks, charged_bytes_);
 }
 
@@ -43,6 +45,8 @@ void* ProcessorHeap::take_batch(task_block block) noexcept {
   void* first = top;
   if (first != nullptr) {
     top = detail::read_link(second_word(first));
+    MXKV_ASSERT(free_bytes_.load(std::memory_order_relaxed) >= task_block_bytes(block) * kTaskBatchBlocks,
+                "a batch that is taken was counted as free");
     free_bytes_.store(
         free_bytes_.load(std::memory_order_relaxed) - task_block_bytes(block) * kTaskBatchBlocks,
         std::memory_order_relaxed);
@@ -65,6 +69,7 @@ void ProcessorHeap::give_batch(task_block block, void* first) noexcept {
 }
 
 void ProcessorHeap::give_loose(task_block block, void* first, std::uint32_t count) noexcept {
+  MXKV_ASSERT(count > 0 && count < kTaskBatchBlocks, "whole batches are not loose");
   const std::lock_guard guard(latch_);
   add_loose(block, {first, count});
   given_back_.store(true, std::memory_order_relaxed);
@@ -73,11 +78,13 @@ void ProcessorHeap::give_loose(task_block block, void* first, std::uint32_t coun
 
 void ProcessorHeap::add_loose(task_block block, const Chain& chain) noexcept {
   Chain& loose = loose_[static_cast<std::size_t>(block)];
-  for (void* next = chain.first; next != nullptr;) {
+  std::uint32_t added = 0;
+  for (void* next = chain.first; next != nullptr; ++added) {
     void* const at = std::exchange(next, detail::read_link(next));
     detail::write_link(at, loose.first);
     loose.first = at;
   }
+  MXKV_ASSERT(added == chain.count, "a chain has as many blocks as it says");
   loose.count += chain.count;
 }
 
@@ -102,6 +109,8 @@ std::byte* ProcessorHeap::take_slab() noexcept {
     }
     slab = std::exchange(arena_.next, arena_.next + kTaskSlabBytes);
   }
+  MXKV_ASSERT(static_cast<std::size_t>(slab - global_->base()) % kTaskSlabBytes == 0,
+              "slabs lie side by side");
   charged_bytes_ += kTaskSlabBytes;
   budget_->charge_unconditionally(memory_category::tasks, kTaskSlabBytes);
   return slab;
@@ -118,6 +127,8 @@ void* ProcessorHeap::carve_batch(task_block block) noexcept {
     }
     carving.end = carving.next + kTaskSlabBytes;
   }
+  MXKV_ASSERT(static_cast<std::size_t>(carving.end - carving.next) >= batch_bytes,
+              "a slab in work has a batch");
   std::byte* const first = std::exchange(carving.next, carving.next + batch_bytes);
   // The tail of a slab, less than a batch, is left unused and untouched.
   const bool whole = static_cast<std::size_t>(carving.end - carving.next) < batch_bytes;
@@ -220,6 +231,7 @@ void ProcessorHeap::trim() noexcept {
       slabs_[last_freed].next = free_slabs_;
       free_slabs_ = freed;
     }
+    MXKV_ASSERT(trimming_ && charged_bytes_ >= freed_bytes, "one thread trims, slabs that were charged");
     charged_bytes_ -= freed_bytes;
     free_bytes += free_bytes_.load(std::memory_order_relaxed);
     free_bytes_.store(free_bytes, std::memory_order_relaxed);

@@ -1,5 +1,7 @@
 #include "runtime/memory/value_heap.hpp"
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::runtime {
 
 using detail::kFullnessLists;
@@ -25,12 +27,14 @@ Span* ValueHeap::replace_current(std::size_t size_class) noexcept {
     return state.current;
   }
   if (state.current != &no_span_) {
+    MXKV_ASSERT(state.current->live == state.current->capacity(), "a span without a block is full");
     state.current->threshold = state.current->capacity() - 1;  // full: its first release puts it in a list
     state.current = &no_span_;
   }
   for (std::size_t list = kFullnessLists; list-- > 0;) {
     Span* const span = state.partial[list].front();
     if (span != nullptr) {
+      MXKV_ASSERT(span->owner == this && has_block(*span), "a span in a list has a free block of this heap");
       state.partial[list].remove(span);
       span->list = kNotListed;
       span->threshold = detail::kNoThreshold;
@@ -72,6 +76,7 @@ Span* ValueHeap::new_span(std::size_t size_class) noexcept {
 }
 
 void ValueHeap::return_span(Span* span) noexcept {
+  MXKV_ASSERT(span->live == 0 && span->owner == this, "only an empty span of this heap goes back");
   add(classes_[span->size_class].spans, std::size_t{0} - 1);
   pool_->release(span);
   account_->refund(space_->category_, kSpanBytes);
@@ -89,6 +94,7 @@ void ValueHeap::reconsider(Span* span) noexcept {
   // List l holds spans with l/4 <= live/capacity < (l+1)/4.
   const std::uint32_t capacity = span->capacity();
   const std::uint32_t list = span->live * kFullnessLists / capacity;
+  MXKV_ASSERT(list < kFullnessLists, "a span that is looked at again has a free block");
   span->list = static_cast<std::uint8_t>(list);
   span->threshold = list == 0 ? 0 : (list * capacity + kFullnessLists - 1) / kFullnessLists - 1;
   state.partial[list].push(span);
@@ -143,6 +149,8 @@ void ValueHeap::release_foreign(void* block, Span* span) noexcept {
 }
 
 void ValueHeap::send(Outgoing& outgoing) noexcept {
+  MXKV_ASSERT(outgoing.owner != nullptr && outgoing.count != 0, "a batch has blocks of somebody");
+  MXKV_ASSERT(outgoing.owner != this, "own blocks are at home");
   ValueHeap& owner = *outgoing.owner;
   const bool wake = owner.bin_.push(outgoing.first, outgoing.last, outgoing.bytes, space_->bin_wake_bytes_);
   outgoing = Outgoing{};

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/ids.hpp"
 #include "runtime/memory/memory_budget.hpp"
@@ -80,6 +81,8 @@ class alignas(kCacheLineBytes) ValueHeap {
       block = span->base + span->bump;
       span->bump += span->block_bytes;
     }
+    MXKV_DCHECK(span->owner == this && span->live < span->capacity(),
+                "a block comes from a span with one free");
     ++span->live;
     add(state.live_blocks, 1);
     detail::unpoison(block, span->block_bytes);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::runtime {
 
 namespace {
@@ -66,6 +68,7 @@ ValueSpace::~ValueSpace() {
 }
 
 detail::SuperblockPool& ValueSpace::pool_of(const Span* span) noexcept {
+  MXKV_ASSERT(span->span_count != 0, "the span is in use");
   const auto index = static_cast<std::size_t>(span - tables_.spans);
   return pool(tables_.superblocks[index / detail::kSpansPerSuperblock].node);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::runtime {
 
 void DeferredQueue::push(MxTask* task) {
@@ -34,6 +36,7 @@ MxTask* DeferredQueue::take(pick how) noexcept {
   }
   const auto request = request_for(how);
   std::deque<Waiting>& tasks = request->second;
+  MXKV_ASSERT(!tasks.empty(), "no request is kept without tasks");
   MxTask* task = nullptr;
   if (how == pick::youngest_of_oldest) {
     task = tasks.back().task;
@@ -45,7 +48,9 @@ MxTask* DeferredQueue::take(pick how) noexcept {
   if (tasks.empty()) {
     requests_.erase(request);
   }
-  size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_seq_cst);
+  const std::size_t size = size_.load(std::memory_order_relaxed);
+  MXKV_ASSERT(size > 0, "what is taken was counted");
+  size_.store(size - 1, std::memory_order_seq_cst);
   return task;
 }
 

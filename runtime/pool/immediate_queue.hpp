@@ -10,6 +10,7 @@
 #include <deque>
 #include <mutex>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/memory/short_latch.hpp"
 #include "runtime/task/task.hpp"
@@ -41,6 +42,8 @@ class ImmediateQueue {
     if (tasks_.empty()) {
       return nullptr;
     }
+    MXKV_ASSERT(tasks_.size() == size_.load(std::memory_order_relaxed),
+                "the size is published under the latch");
     MxTask* task = youngest ? tasks_.back() : tasks_.front();
     if (youngest) {
       tasks_.pop_back();

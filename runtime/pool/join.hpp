@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/pool/mpsc_queue.hpp"
 #include "runtime/task/task.hpp"
 
@@ -49,7 +50,10 @@ class BasicJoin {
   /// drop().
   [[nodiscard]] bool end_one() noexcept {
     Schedule::point();
-    return open_.fetch_sub(1, std::memory_order_acq_rel) == 1;  // what all of them wrote is seen by the last
+    const std::uint64_t open =
+        open_.fetch_sub(1, std::memory_order_acq_rel);  // what all of them wrote is seen by the last
+    MXKV_ASSERT(open != 0, "a predecessor that ends was counted");
+    return open == 1;
   }
 
   /// Parks a successor. False: the join is complete, the caller starts it.
@@ -91,7 +95,9 @@ class BasicJoin {
   /// The creator has no more use for it, or it is complete. True: both, so it may be freed.
   [[nodiscard]] bool drop() noexcept {
     Schedule::point();
-    return holders_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    const unsigned holders = holders_.fetch_sub(1, std::memory_order_acq_rel);
+    MXKV_ASSERT(holders == 1 || holders == 2, "a join is dropped by its creator and by its completion");
+    return holders == 1;
   }
 
   std::size_t place = 0;  ///< of the table that it is in

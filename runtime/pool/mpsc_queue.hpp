@@ -8,6 +8,7 @@
 
 #include <atomic>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/schedule.hpp"
 #include "runtime/task/task.hpp"
@@ -31,6 +32,7 @@ class BasicMpscQueue {
 
   /// Appends `task`. Any thread; wait-free. seq_cst: the pool word is read afterwards (see task_pool.hpp).
   void push(MxTask* task) noexcept {
+    MXKV_DCHECK(task != nullptr, "a task is pushed");
     task->next().store(nullptr, std::memory_order_relaxed);
     MxTask* before = tail_.exchange(task, std::memory_order_seq_cst);
     Schedule::point();

@@ -40,6 +40,7 @@ class OwnedPools {
   [[nodiscard]] std::size_t used() const noexcept { return used_.load(std::memory_order_seq_cst); }
   /// The pool in a slot, or null. Any thread.
   [[nodiscard]] TaskPool* at(std::size_t slot) const noexcept {
+    MXKV_DCHECK(slot < kMostSlots, "a slot is one of the array");
     return slots_[slot].load(std::memory_order_seq_cst);
   }
   /// The pool that only this worker ever executes from. Any thread.
@@ -65,6 +66,7 @@ class OwnedPools {
 
   /// Takes in a pool for which a slot was reserved.
   void add(TaskPool& pool) noexcept {
+    MXKV_ASSERT(find(pool) == used(), "a pool is in one slot");
     std::size_t slot = 0;
     while (slot < used() && at(slot) != nullptr) {
       ++slot;

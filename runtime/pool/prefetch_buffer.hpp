@@ -79,6 +79,8 @@ class BasicPrefetchBuffer {
 
   [[gnu::always_inline]] void push(MxTask* task, std::size_t pool = 0) noexcept {
     MXKV_DCHECK(size() < kCapacity, "the prefetch buffer overflows");
+    MXKV_DCHECK((reinterpret_cast<std::uintptr_t>(task) & kMaxPools) == 0 && pool <= kMaxPools,
+                "a task is line aligned, which leaves room for its pool");
     slots_[tail_ % kCapacity] = reinterpret_cast<std::uintptr_t>(task) | pool;
     ++tail_;
     if (mode_ == prefetch_mode::at_spawn) {
@@ -87,10 +89,14 @@ class BasicPrefetchBuffer {
   }
 
   /// The next task, which stays. The buffer must not be empty.
-  [[nodiscard]] BufferedTask front() const noexcept { return task_of(slots_[head_ % kCapacity]); }
+  [[nodiscard]] BufferedTask front() const noexcept {
+    MXKV_DCHECK(!empty(), "there is a next task");
+    return task_of(slots_[head_ % kCapacity]);
+  }
 
   /// Takes the next task; asks for the lines of those that came near enough. The buffer must not be empty.
   [[nodiscard, gnu::always_inline]] BufferedTask pop() noexcept {
+    MXKV_DCHECK(!empty(), "there is a next task");
     const std::uintptr_t entry = slots_[head_ % kCapacity];
     ++head_;
     if (mode_ == prefetch_mode::distance) {

@@ -33,6 +33,7 @@ class BasicTaskPool {
   BasicTaskPool() noexcept = default;
   /// Names the pool; before it is used.
   void assign(PoolId id, WorkerId owner) noexcept {
+    MXKV_ASSERT(state() == pool_state::empty, "a pool is named before it is used");
     id_ = id;
     owner_.store(owner.value(), std::memory_order_relaxed);
   }
@@ -70,7 +71,10 @@ class BasicTaskPool {
   [[nodiscard]] std::uint32_t in_buffer() const noexcept { return in_buffer_; }
   /// Counts tasks of this pool that sit in the holder's prefetch buffer; the lease covers them.
   void entered_buffer() noexcept { ++in_buffer_; }
-  void left_buffer() noexcept { --in_buffer_; }
+  void left_buffer() noexcept {
+    MXKV_ASSERT(in_buffer_ > 0, "a task leaves the buffer that it entered");
+    --in_buffer_;
+  }
   /// Counts tasks that were taken to be executed.
   void count_taken(std::uint32_t tasks) noexcept {
     taken_.store(taken() + tasks, std::memory_order_relaxed);  // one writer at a time, by the lease
@@ -141,7 +145,7 @@ bool BasicTaskPool<Schedule>::give() noexcept {
   if (drained && word_.compare_exchange_strong(expected, pool_state::empty, std::memory_order_seq_cst)) {
     return false;
   }
-  MXKV_DCHECK(expected == pool_state::leased || expected == pool_state::leased_dirty,
+  MXKV_ASSERT(expected == pool_state::leased || expected == pool_state::leased_dirty,
               "only a held lease is given back");
   word_.store(pool_state::ready, std::memory_order_seq_cst);  // pairs with take()
   return true;

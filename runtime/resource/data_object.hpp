@@ -67,6 +67,7 @@ class TaggedPointer {
       : word_(reinterpret_cast<std::uint64_t>(object) |
               static_cast<std::uint64_t>(object->synchronization()) | (std::uint64_t{marks} << 3U) |
               (std::uint64_t{object->pool().value()} << 48U)) {
+    MXKV_DCHECK(marks <= 7U, "an object's type has three bits");
     MXKV_DCHECK((reinterpret_cast<std::uint64_t>(object) & ~kAddressMask) == 0,
                 "data objects are 64-byte aligned");
   }

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <string>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::runtime {
@@ -34,6 +35,7 @@ Result<Join*> Joins::create(std::string_view name) {
 void Joins::destroy(Join& join) noexcept {
   const std::scoped_lock lock{latch_};
   const std::size_t place = join.place;
+  MXKV_ASSERT(place < alive_.size() && alive_[place].get() == &join, "a join is freed once");
   std::swap(alive_[place], alive_.back());
   alive_[place]->place = place;
   alive_.pop_back();

@@ -19,9 +19,13 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/pool/mpsc_queue.hpp"
 
 namespace mxkv::runtime {
+
+/// What a worker says of itself. Up to `parked` by the worker alone, down by whoever exchanges it first.
+enum class worker_state : std::uint8_t { awake, parked };
 
 template <class Schedule = FreeRunning>
 class BasicParkingFlag {
@@ -34,9 +38,10 @@ class BasicParkingFlag {
   /// worker must not block. Owner worker only.
   template <class Look>
   [[nodiscard]] bool try_park(const Look& anything_there) noexcept {
+    MXKV_ASSERT(state_.load(std::memory_order_relaxed) == worker_state::awake, "a worker parks once");
     parked_workers_.fetch_add(1, std::memory_order_seq_cst);  // pairs with Runtime::parked_workers()
     Schedule::point();
-    parked_.store(true, std::memory_order_seq_cst);  // pairs with parked()
+    state_.store(worker_state::parked, std::memory_order_seq_cst);  // pairs with parked()
     Schedule::point();
     if (anything_there()) {
       unpark();
@@ -50,20 +55,26 @@ class BasicParkingFlag {
   /// Takes the flag down. True: it was up, and the caller, if it is not the owner, must wake the worker. Any
   /// thread.
   [[nodiscard]] bool claim() noexcept {
-    if (!parked_.load(std::memory_order_relaxed) || !parked_.exchange(false, std::memory_order_seq_cst)) {
+    if (!says_parked(std::memory_order_relaxed) ||
+        state_.exchange(worker_state::awake, std::memory_order_seq_cst) == worker_state::awake) {
       return false;
     }
-    parked_workers_.fetch_sub(1, std::memory_order_relaxed);
+    const std::uint32_t parked_before = parked_workers_.fetch_sub(1, std::memory_order_relaxed);
+    MXKV_ASSERT(parked_before > 0, "a flag that is up was counted");
     return true;
   }
 
   /// Whether the worker must be woken. A spawner asks after it made a pool ready. Any thread.
   [[nodiscard]] bool parked() const noexcept {
-    return parked_.load(std::memory_order_seq_cst);  // pairs with try_park()
+    return says_parked(std::memory_order_seq_cst);  // pairs with try_park()
   }
 
  private:
-  std::atomic<bool> parked_{false};
+  [[nodiscard]] bool says_parked(std::memory_order order) const noexcept {
+    return state_.load(order) == worker_state::parked;
+  }
+
+  std::atomic<worker_state> state_{worker_state::awake};
   std::atomic<std::uint32_t>& parked_workers_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::runtime {
 namespace {
 
@@ -62,6 +64,7 @@ bool Places::exists(Target target) const noexcept {
 }
 
 Error Places::complaint(Target target) const {
+  MXKV_ASSERT(!exists(target), "there is something to complain about");
   switch (target.kind()) {
     case target_kind::worker:
       return beyond("worker", target.id(), worker_count_);

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/result.hpp"
 #include "runtime/options.hpp"
 #include "runtime/task/target.hpp"
@@ -42,6 +43,7 @@ template <class Load>
 [[nodiscard]] WorkerId less_loaded_of_two(std::span<const WorkerId> candidates, std::uint64_t random,
                                           const Load& load) noexcept {
   const std::size_t count = candidates.size();
+  MXKV_ASSERT(count > 0, "there is a worker to choose");
   const std::size_t first = (random & 0xFFFFFFFFU) % count;
   if (count == 1) {
     return candidates[first];

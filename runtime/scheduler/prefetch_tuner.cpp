@@ -74,6 +74,7 @@ void PrefetchTuner::add_candidate(Candidate candidate) noexcept {
 }
 
 void PrefetchTuner::begin_survey() noexcept {
+  MXKV_ASSERT(!surveying_, "a survey begins when the one before has ended");
   surveying_ = true;
   stage_ = 0;
   before_ = in_force_;
@@ -87,12 +88,14 @@ void PrefetchTuner::begin_survey() noexcept {
 }
 
 void PrefetchTuner::begin_stage() noexcept {
+  MXKV_ASSERT(surveying_ && candidate_count_ > 1, "a stage compares candidates");
   round_ = 0;
   position_ = 0;
   put_in_force(candidates_[turn()]);
 }
 
 void PrefetchTuner::survey(double cost) noexcept {
+  MXKV_ASSERT(surveying_ && position_ < candidate_count_ && round_ < rounds(), "a stage has a turn left");
   costs_[turn()][round_] = cost;
   if (++position_ == candidate_count_) {
     position_ = 0;
@@ -105,6 +108,7 @@ void PrefetchTuner::survey(double cost) noexcept {
 }
 
 void PrefetchTuner::end_stage() noexcept {
+  MXKV_ASSERT(round_ == rounds() && stage_ <= kLastStage, "all rounds of the stage are through");
   std::size_t best = 0;
   std::size_t before = 0;
   std::size_t best_distance = 1;  // at spawn is the first candidate, and never the only one
@@ -141,6 +145,7 @@ void PrefetchTuner::end_stage() noexcept {
 }
 
 void PrefetchTuner::watch(double cost) noexcept {
+  MXKV_ASSERT(!surveying_ && recent_count_ < kRounds, "only a settled tuner watches");
   recent_[recent_count_++] = cost;
   if (recent_count_ < kRounds) {
     return;

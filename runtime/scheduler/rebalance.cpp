@@ -5,6 +5,8 @@
 #include <optional>
 #include <tuple>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::runtime {
 
 namespace {
@@ -25,6 +27,7 @@ std::vector<std::uint64_t> loads_of(std::span<const WorkerLoad> workers, std::sp
     loads.push_back(worker.fixed);
   }
   for (const PoolLoad& pool : pools) {
+    MXKV_ASSERT(pool.owner.index() < loads.size(), "a pool is owned by a worker");
     loads[pool.owner.index()] += pool.tasks;
   }
   return loads;
@@ -119,6 +122,7 @@ struct Trial {
 
   void apply(const PoolMove& move) noexcept {
     PoolLoad& pool = pools[move.pool.index()];
+    MXKV_ASSERT(pool.owner == move.from && pool.movable, "a pool moves once, off its owner");
     loads[move.from.index()] -= pool.tasks;
     loads[move.to.index()] += pool.tasks;
     --room[move.to.index()];
@@ -250,6 +254,7 @@ std::vector<ObjectMove> choose_object_moves(const RebalanceRules& rules, std::sp
     PoolLoad& source = trial.pools[object.pool.index()];
     PoolLoad& target = trial.pools[best_pool.index()];
     const std::uint64_t tasks = std::min(object.tasks, source.tasks);
+    MXKV_ASSERT(object.tasks > 0 && best_pool != object.pool, "a hot object moves to another pool");
     source.tasks -= tasks;
     target.tasks += tasks;
     trial.loads[source.owner.index()] -= tasks;

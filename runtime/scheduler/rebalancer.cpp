@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/scheduler/moves.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
@@ -125,6 +126,7 @@ void Rebalancer::measure(std::uint64_t elapsed_ns) {
 
 void Rebalancer::move_pools(Worker& worker, const std::vector<PoolMove>& moves) {
   for (const PoolMove& move : moves) {
+    MXKV_ASSERT(pools_rest_[move.pool.index()] == 0 && move.from != move.to, "a pool that moved rests");
     quiet_periods_ = kQuiet;
     pools_rest_[move.pool.index()] = kRest;
     send_pool(worker, runtime_.pool(move.pool), move.from, move.to);
@@ -132,6 +134,7 @@ void Rebalancer::move_pools(Worker& worker, const std::vector<PoolMove>& moves) 
 }
 
 void Rebalancer::move_objects(const std::vector<ObjectMove>& moves) noexcept {
+  MXKV_ASSERT(moves.size() <= wanted_.size(), "each move finds a place");
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
     Wanted& wanted = wanted_[i];
     wanted.object.store(nullptr, std::memory_order_relaxed);

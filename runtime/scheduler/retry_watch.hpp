@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/task/task.hpp"
 
 namespace mxkv::runtime {
@@ -37,13 +38,17 @@ class RetryWatch {
     return entry.retries % kMany == 0 && (times & (times - 1)) == 0 ? entry.retries : 0;
   }
   /// When a task that is counted was first put back, by the same clock.
-  [[nodiscard]] std::uint64_t since_ns(const MxTask& task) noexcept { return entry_of(task).since_ns; }
+  [[nodiscard]] std::uint64_t since_ns(const MxTask& task) noexcept {
+    MXKV_ASSERT(entry_of(task).task == &task, "the task is counted");
+    return entry_of(task).since_ns;
+  }
   /// Whether any task is counted.
   [[nodiscard]] bool any() const noexcept { return watched_ != 0; }
   /// The task ends, or leaves the worker.
   void forget(const MxTask& task) noexcept {
     Entry& entry = entry_of(task);
     if (entry.task == &task) {
+      MXKV_ASSERT(watched_ > 0, "what is counted was counted");
       entry = {};
       --watched_;
     }

@@ -6,6 +6,7 @@
 #include <string>
 #include <system_error>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/topology/binding.hpp"
 #include "runtime/topology/order.hpp"
 
@@ -156,6 +157,7 @@ Runtime::~Runtime() {
 }
 
 ReclaimKind Runtime::add_reclaim_kind(ReclaimFunction function) {
+  MXKV_ASSERT(function != nullptr, "a kind is freed by a function");
   MXKV_ASSERT(reclaim_kinds_ < kMaxReclaimKinds, "the table of reclaim functions is full");
   reclaim_functions_[reclaim_kinds_] = function;
   return ReclaimKind{static_cast<std::uint8_t>(reclaim_kinds_++)};
@@ -215,6 +217,7 @@ bool Runtime::announce(const TaskPool& pool, const Worker* by) noexcept {
 }
 
 void Runtime::drain_stopped() noexcept {
+  MXKV_ASSERT(threads_.empty(), "no worker runs any more");
   // Nobody runs: every epoch is over. Reclaim functions may spawn tasks, such as those that take a subtree
   // apart, and tasks that are dropped may retire objects: until neither is left.
   for (bool any = true; any;) {

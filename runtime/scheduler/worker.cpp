@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/scheduler/moves.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
@@ -218,6 +219,7 @@ bool Worker::run_batch() {
 }
 
 bool Worker::step() {
+  MXKV_ASSERT(poller_ != nullptr, "a worker has a poller before its first round");
   const CurrentWorker current{this};
   epochs_.enter(id_);
   now_ns_ = runtime_.clock().monotonic_ns();
@@ -358,6 +360,7 @@ bool Worker::prepare_to_park() noexcept {
   if (!window_.idle() || leases_.stolen() != nullptr) {
     return false;
   }
+  MXKV_ASSERT(leases_.tasks_in_buffer() == 0, "no lease covers a task any more");
   epochs_.leave(id_);
   items_.flush_foreign();
   nodes_.flush_foreign();

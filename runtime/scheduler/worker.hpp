@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/clock.hpp"
 #include "runtime/base/random.hpp"
 #include "runtime/epoch/epoch_manager.hpp"
@@ -88,6 +89,7 @@ class Worker final {
   }
   /// Frees a task that was created and is in no queue, and leaves its pin.
   void finish(MxTask& task) noexcept {
+    MXKV_DCHECK(task.annotations().block < kTaskBlocks, "a task was made by create()");
     ++ended_;
     if (retry_watch_.any()) [[unlikely]] {
       retry_watch_.forget(task);
@@ -166,6 +168,7 @@ class Worker final {
   void set_local(void* state) noexcept { local_state_ = state; }
   template <class T>
   [[nodiscard]] T& local() noexcept {
+    MXKV_DCHECK(local_state_ != nullptr, "the application has set its state");
     return *static_cast<T*>(local_state_);
   }
   [[nodiscard]] Random& random() noexcept { return random_; }

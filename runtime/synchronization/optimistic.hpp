@@ -71,6 +71,7 @@ class [[nodiscard]] WriteLatch {
 
   /// As upgrade(), for a latch that holds nothing. Returns whether it does now.
   [[nodiscard]] bool take_from(DataObject& object, std::uint64_t version) noexcept {
+    MXKV_DCHECK(object_ == nullptr, "a latch holds one object");
     WriteLatch taken = upgrade(object, version);
     version_ = version;
     object_ = std::exchange(taken.object_, nullptr);
@@ -107,6 +108,7 @@ class [[nodiscard]] WriteLatch {
   /// Releases without a new version: nothing was stored.
   void release_unchanged() noexcept {
     if (object_ != nullptr) {
+      MXKV_DCHECK(holds(), "nobody changes the version of a held object");
       object_->version().store(version_, std::memory_order_release);  // pairs with upgrade
       object_ = nullptr;
     }
@@ -115,6 +117,7 @@ class [[nodiscard]] WriteLatch {
   /// Releases early; the object's new version is the one taken + 2.
   void release() noexcept {
     if (object_ != nullptr) {
+      MXKV_DCHECK(holds(), "nobody changes the version of a held object");
       object_->version().store(version_ + 2,
                                std::memory_order_release);  // pairs with OptimisticRead, upgrade
       object_ = nullptr;
@@ -122,6 +125,9 @@ class [[nodiscard]] WriteLatch {
   }
 
  private:
+  [[nodiscard]] bool holds() const noexcept {
+    return object_->version().load(std::memory_order_relaxed) == (version_ | 1U);
+  }
   WriteLatch() noexcept = default;
   WriteLatch(DataObject& object, std::uint64_t version) noexcept : object_(&object), version_(version) {}
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/synchronization/optimistic.hpp"
 
@@ -44,7 +45,9 @@ class SharedLatch {
 
   void release_unchanged() noexcept {
     if (object_ != nullptr) {
-      object_->version().fetch_sub(kOneSharer, std::memory_order_release);  // pairs with WriteLatch::upgrade
+      [[maybe_unused]] const std::uint64_t before = object_->version().fetch_sub(
+          kOneSharer, std::memory_order_release);  // pairs with WriteLatch::upgrade
+      MXKV_ASSERT(before >= kOneSharer && (before & 1U) == 0, "a sharer is counted, and keeps writers out");
       object_ = nullptr;
     }
   }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/ids.hpp"
 #include "runtime/resource/data_object.hpp"
@@ -113,6 +114,7 @@ class MxTask {
   /// The task touches `count` lines of `object` from line `first`, below 256 (staged access). More than 255
   /// lines are cut to 255: so many prefetches would throw each other out of the cache.
   void annotate_lines(TaggedPointer object, std::size_t first, std::size_t count) noexcept {
+    MXKV_DCHECK(first < 256, "the first line has eight bits");
     object_ = object;
     annotations_.first_line = static_cast<std::uint8_t>(first);
     annotations_.line_count = static_cast<std::uint8_t>(std::min<std::size_t>(count, 255));
@@ -174,6 +176,7 @@ class TaskList {
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
 
   void push_back(MxTask* task) noexcept {
+    MXKV_DCHECK(task != nullptr && (head_ == nullptr || task != tail_), "a task is in one list, once");
     task->next().store(nullptr, std::memory_order_relaxed);
     if (head_ == nullptr) {
       head_ = task;

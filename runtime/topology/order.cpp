@@ -51,6 +51,7 @@ std::vector<WorkerId> order(const Topology& topology, std::span<const WorkerPlac
                              .turn = (i + workers.size() - self.index()) % workers.size()},
                         WorkerId{static_cast<WorkerId::rep>(i)});
   }
+  MXKV_ASSERT(ranked.size() + 1 == workers.size(), "all workers but one are ranked");
   std::ranges::sort(ranked);
   std::vector<WorkerId> result;
   result.reserve(ranked.size());
@@ -117,6 +118,7 @@ LocalityOrder locality_order(const Topology& topology, std::span<const WorkerPla
     return result;
   }
   const std::vector<std::size_t> groups = worker_groups(topology, workers, order);
+  MXKV_ASSERT(groups.size() == workers.size(), "each worker is in a group");
   const auto on_my_node = [&](WorkerId other) {
     return workers[other.index()].node == workers[self.index()].node;
   };
