@@ -2,7 +2,15 @@
 // two atomic steps. See tests/schedule.
 #pragma once
 
+#include <concepts>
+
 namespace mxkv::runtime {
+
+/// Has a static point() that a part calls between two of its atomic steps.
+template <class S>
+concept StepSchedule = requires {
+  { S::point() } -> std::same_as<void>;
+};
 
 /// No interference: what the product uses.
 struct FreeRunning {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <deque>
 #include <mutex>
 #include <utility>
@@ -31,7 +32,7 @@ class IntervalQueue {
   };
 
   /// True: it is under way. False: it is kept. place(Entry&) says where it is, by the map of now.
-  template <class Place>
+  template <std::invocable<Entry&> Place>
   [[nodiscard]] bool enter(MxTask& task, const Place& place) {
     const std::lock_guard guard{latch_};
     Entry entry{.task = &task, .slots = {}};
@@ -45,7 +46,7 @@ class IntervalQueue {
   }
   /// It has ended. The tasks that are under way from now on. When the map's version is another one, all that
   /// wait are placed anew before.
-  template <class Place>
+  template <std::invocable<Entry&> Place>
   [[nodiscard]] std::vector<MxTask*> leave(const MxTask& task, std::uint32_t version, const Place& place) {
     const std::lock_guard guard{latch_};
     const std::size_t ended =

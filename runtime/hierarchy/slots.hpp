@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -29,7 +30,7 @@ struct SlotInterval {
 };
 
 /// Which slot a key is in. Thread-safety: none; meant to be built once and replaced whole.
-template <class Key, class Less = std::less<>>
+template <class Key, std::strict_weak_order<Key, Key> Less = std::less<>>
 class SlotMap {
  public:
   /// Slot i ends before separators[i]; the last one has no end. Separators must rise.
@@ -46,12 +47,14 @@ class SlotMap {
     return separators_[slot - 1];
   }
   template <class AnyKey>
+    requires std::predicate<Less, const AnyKey&, const Key&>
   [[nodiscard]] std::uint32_t slot_of(const AnyKey& key) const noexcept {
     const auto at = std::upper_bound(separators_.begin(), separators_.end(), key, Less{});
     return static_cast<std::uint32_t>(at - separators_.begin());
   }
   /// The slots of the keys from `low` to `high`, both included.
   template <class AnyKey>
+    requires std::predicate<Less, const AnyKey&, const Key&>
   [[nodiscard]] SlotInterval slots_of(const AnyKey& low, const AnyKey& high) const noexcept {
     return {slot_of(low), slot_of(high)};
   }

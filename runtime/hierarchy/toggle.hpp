@@ -26,6 +26,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -103,6 +104,18 @@ class ToggleOperation : public MxTask {
   bool shared_ = false;
 };
 
+/// What ToggleTask asks of the class that derives from it.
+template <class D>
+concept ToggleBody = requires(D& task, const D& constant, Worker& worker) {
+  { constant.place() } -> std::same_as<SlotInterval>;
+  { task.run(worker) } -> std::same_as<step>;
+};
+/// And where it has a word for whether it only reads.
+template <class D>
+concept SharingToggleBody = ToggleBody<D> && requires(const D& constant) {
+  { constant.shared() } -> std::same_as<bool>;
+};
+
 /// Derived (CRTP) gives
 ///   SlotInterval place() const     the slots that it touches, by the map of now
 ///   bool shared() const            optional: it only reads, and may run beside others that do
@@ -118,7 +131,8 @@ class ToggleTask : public ToggleOperation {
   ToggleTask(const TaskClass* task_class, Toggle& toggle) noexcept
       : ToggleOperation(task_class, toggle, [](const ToggleOperation& self) {
           const auto& derived = static_cast<const Derived&>(self);
-          if constexpr (requires { derived.shared(); }) {
+          static_assert(ToggleBody<Derived>);
+          if constexpr (SharingToggleBody<Derived>) {
             return Footprint{derived.place(), derived.shared()};
           } else {
             return Footprint{derived.place(), false};

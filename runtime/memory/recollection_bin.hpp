@@ -18,7 +18,7 @@
 
 namespace mxkv::runtime {
 
-template <class Schedule = FreeRunning>
+template <StepSchedule Schedule = FreeRunning>
 class BasicRecollectionBin {
  public:
   /// Adds a chain of `bytes` in total, `first` to `last` linked by detail::write_link. Returns true when this

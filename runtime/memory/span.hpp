@@ -13,6 +13,7 @@
 // whoever holds the block may read those three, since the block came to him by way of the owner.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -69,8 +70,15 @@ struct Superblock {
 };
 static_assert(std::is_trivially_destructible_v<Superblock>);
 
-/// Intrusive doubly linked list of spans or superblocks. Thread-safety: owner only.
+/// Has the links of a LinkedList.
 template <class T>
+concept Linked = requires(T& element) {
+  { element.previous } -> std::same_as<T*&>;
+  { element.next } -> std::same_as<T*&>;
+};
+
+/// Intrusive doubly linked list of spans or superblocks. Thread-safety: owner only.
+template <Linked T>
 class LinkedList {
  public:
   [[nodiscard]] T* front() const noexcept { return front_; }

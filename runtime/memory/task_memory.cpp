@@ -147,7 +147,7 @@ void* ProcessorHeap::carve_batch(task_block block) noexcept {
 }
 
 /// f may reuse the block that it is called with.
-template <class F>
+template <std::invocable<void*> F>
 void ProcessorHeap::for_each_block(void* batches, const Chain& loose, const F& f) noexcept {
   const auto for_chain = [&f](void* first) {
     for (void* next = first; next != nullptr;) {

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -105,7 +106,7 @@ class alignas(kCacheLineBytes) ProcessorHeap {
   [[nodiscard]] std::byte* take_slab() noexcept;
   void add_loose(task_block block, const Chain& chain) noexcept;
   [[nodiscard]] Slab& slab_of(const void* block) const noexcept;
-  template <class F>
+  template <std::invocable<void*> F>
   static void for_each_block(void* batches, const Chain& loose, const F& f) noexcept;
 
   PageRange* global_;

@@ -154,8 +154,8 @@ void ValueHeap::send(Outgoing& outgoing) noexcept {
   ValueHeap& owner = *outgoing.owner;
   const bool wake = owner.bin_.push(outgoing.first, outgoing.last, outgoing.bytes, space_->bin_wake_bytes_);
   outgoing = Outgoing{};
-  if (wake && space_->wake_.call != nullptr) {
-    space_->wake_.call(space_->wake_.context, owner.worker_);
+  if (wake && space_->bin_owners_ != nullptr) {
+    space_->bin_owners_->wake(owner.worker_);
   }
 }
 

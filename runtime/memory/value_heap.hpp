@@ -6,7 +6,7 @@
 //
 // A block released on its span's worker goes to the span's free list. A block of another worker's span goes
 // to that worker's recollection bin, a batch of kForeignBatch at a time; the owner collects when a class runs
-// out, when it is woken (BinWake), or when it calls collect(). So a worker calls flush_foreign() before it
+// out, when it is woken (BinOwners), or when it calls collect(). So a worker calls flush_foreign() before it
 // parks, else blocks of others lie around here.
 //
 // It does not move blocks, and it does not take partly used spans from idle workers.

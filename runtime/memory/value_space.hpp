@@ -18,11 +18,13 @@
 
 namespace mxkv::runtime {
 
-/// Called on the releasing worker's thread when a recollection bin grows past a size: the owner should
-/// collect() soon. Must not allocate from or release to a value heap.
-struct BinWake {
-  void (*call)(void* context, WorkerId owner) noexcept = nullptr;
-  void* context = nullptr;
+/// Tells a worker that its recollection bin has grown past a size: it should collect() soon. Called on the
+/// releasing worker's thread. Thread-safety: any worker.
+class BinOwners {
+ public:
+  virtual ~BinOwners() = default;
+  /// Must not allocate from or release to a value heap.
+  virtual void wake(WorkerId owner) noexcept = 0;
 };
 
 struct ValueSpaceOptions {
@@ -31,7 +33,7 @@ struct ValueSpaceOptions {
   std::size_t workers = 1;                            ///< most heaps: ids 0 .. workers - 1
   std::size_t reserve_bytes = 0;   ///< address space; 0: twice the budget's limit, and some
   std::size_t left_to_others = 0;  ///< bytes of the budget that this space does not take
-  std::size_t bin_wake_bytes = std::size_t{256} << 10U;  ///< size of a bin that calls BinWake
+  std::size_t bin_wake_bytes = std::size_t{256} << 10U;  ///< size of a bin whose owner is woken
 };
 
 /// Lives longer than its heaps. Thread-safety: any thread, unless said otherwise.
@@ -47,7 +49,7 @@ class ValueSpace {
   ValueSpace& operator=(const ValueSpace&) = delete;
 
   /// Start-up only: before a second worker runs.
-  void set_bin_wake(BinWake wake) noexcept { wake_ = wake; }
+  void set_bin_owners(BinOwners& owners) noexcept { bin_owners_ = &owners; }
 
   /// Bytes that the holder of a block may use: at least what was asked for. Any thread that holds the block.
   [[nodiscard]] std::size_t usable_size(const void* block) const noexcept {
@@ -87,7 +89,7 @@ class ValueSpace {
   std::size_t workers_;
   std::size_t bin_wake_bytes_;
   std::size_t left_to_others_;
-  BinWake wake_;
+  BinOwners* bin_owners_ = nullptr;  ///< null: no owner is woken
   PageRange range_;
   PageRange table_range_;  ///< spans, then superblocks; 4 KiB pages placed by first touch
   detail::SpanTables tables_;

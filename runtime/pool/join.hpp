@@ -23,7 +23,7 @@
 namespace mxkv::runtime {
 
 /// Thread-safety: any thread.
-template <class Schedule = FreeRunning>
+template <StepSchedule Schedule = FreeRunning>
 class BasicJoin {
  public:
   /// `name`: a literal, for errors. `number`: the order of creation.

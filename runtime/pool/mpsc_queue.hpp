@@ -23,7 +23,7 @@ struct PopResult {
   MxTask* task;  ///< only with pop_state::task
 };
 
-template <class Schedule = FreeRunning>
+template <StepSchedule Schedule = FreeRunning>
 class BasicMpscQueue {
  public:
   BasicMpscQueue() noexcept : tail_(&stub_), head_(&stub_) {}

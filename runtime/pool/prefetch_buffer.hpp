@@ -48,7 +48,11 @@ struct AnnotatedLines {
 };
 
 /// Thread-safety: owner worker only.
-template <class Prefetcher = AnnotatedLines>
+/// Asks for a task's lines.
+template <class P>
+concept LinePrefetcher = requires(const MxTask& task) { P::ask(task); };
+
+template <LinePrefetcher Prefetcher = AnnotatedLines>
 class BasicPrefetchBuffer {
  public:
   static constexpr std::uint32_t kCapacity = 512;

@@ -27,7 +27,7 @@ namespace mxkv::runtime {
 
 enum class pool_state : std::uint32_t { empty, ready, leased, leased_dirty };
 
-template <class Schedule = FreeRunning>
+template <StepSchedule Schedule = FreeRunning>
 class BasicTaskPool {
  public:
   BasicTaskPool() noexcept = default;
@@ -101,7 +101,7 @@ class BasicTaskPool {
 
 using TaskPool = BasicTaskPool<>;
 
-template <class Schedule>
+template <StepSchedule Schedule>
 bool BasicTaskPool<Schedule>::spawn(MxTask* task) noexcept {
   queue_.push(task);
   Schedule::point();
@@ -126,7 +126,7 @@ bool BasicTaskPool<Schedule>::spawn(MxTask* task) noexcept {
   }
 }
 
-template <class Schedule>
+template <StepSchedule Schedule>
 bool BasicTaskPool<Schedule>::take() noexcept {
   pool_state expected = pool_state::ready;
   // seq_cst: the pops that follow must see every push whose spawner saw `ready`.
@@ -134,7 +134,7 @@ bool BasicTaskPool<Schedule>::take() noexcept {
                                        std::memory_order_seq_cst);  // pairs with give()
 }
 
-template <class Schedule>
+template <StepSchedule Schedule>
 bool BasicTaskPool<Schedule>::give() noexcept {
   MXKV_ASSERT(in_buffer_ == 0, "a lease covers all tasks of the pool that its holder took");
   pool_state expected = pool_state::leased;
@@ -151,7 +151,7 @@ bool BasicTaskPool<Schedule>::give() noexcept {
   return true;
 }
 
-template <class Schedule>
+template <StepSchedule Schedule>
 MxTask* BasicTaskPool<Schedule>::next_task() noexcept {
   // In turn: tasks that respawn themselves here for ever must not keep out what comes from outside.
   from_outside_ = !from_outside_;

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 
 #include "runtime/base/assert.hpp"
@@ -27,7 +28,7 @@ namespace mxkv::runtime {
 /// What a worker says of itself. Up to `parked` by the worker alone, down by whoever exchanges it first.
 enum class worker_state : std::uint8_t { awake, parked };
 
-template <class Schedule = FreeRunning>
+template <StepSchedule Schedule = FreeRunning>
 class BasicParkingFlag {
  public:
   /// `parked_workers` counts the flags that are up, of all workers.
@@ -36,7 +37,7 @@ class BasicParkingFlag {
 
   /// Says "parked", then asks `anything_there()`. False: something is there, the flag is down again and the
   /// worker must not block. Owner worker only.
-  template <class Look>
+  template <std::predicate Look>
   [[nodiscard]] bool try_park(const Look& anything_there) noexcept {
     MXKV_ASSERT(state_.load(std::memory_order_relaxed) == worker_state::awake, "a worker parks once");
     parked_workers_.fetch_add(1, std::memory_order_seq_cst);  // pairs with Runtime::parked_workers()

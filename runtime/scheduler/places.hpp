@@ -5,9 +5,11 @@
 // that do not exist.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/base/assert.hpp"
@@ -40,6 +42,7 @@ class Places {
 /// The better of two that `random` chooses among `candidates` (at least one): the one with less load by
 /// `load(WorkerId)`. Two choices come close to the best at no more than two looks. Thread-safety: any thread.
 template <class Load>
+  requires std::totally_ordered<std::invoke_result_t<const Load&, WorkerId>>
 [[nodiscard]] WorkerId less_loaded_of_two(std::span<const WorkerId> candidates, std::uint64_t random,
                                           const Load& load) noexcept {
   const std::size_t count = candidates.size();

@@ -14,6 +14,7 @@
 // enter the buffer. The part wakes nobody and moves no task: the worker does.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -41,8 +42,8 @@ class PoolLeases {
   /// In the prefetch buffer: the tag of the stolen pool's tasks. Those of slot i have the tag i + 1.
   static constexpr std::size_t kStolenTag = PrefetchBuffer::kMaxPools;
 
-  /// What one look at the worker's pools came to.
-  struct Look {
+  /// What one visit to the worker's pools came to.
+  struct LeaseOutcome {
     bool leased_one = false;  ///< a pool that may be stolen was leased
     bool left_one = false;    ///< a pool that may be stolen was left ready, for thieves
   };
@@ -69,9 +70,9 @@ class PoolLeases {
   /// Calls fill(slot, pool) for each own pool that may enter the buffer now, whose lease it holds or takes,
   /// and gives back those that are through. `may_be_stolen`: whether thieves look at this worker's pools.
   /// `has_room()`: whether the window has room.
-  template <class HasRoom, class Fill>
-  Look look(bool may_be_stolen, const HasRoom& has_room, const Fill& fill) noexcept {
-    Look seen;
+  template <std::predicate HasRoom, std::invocable<std::size_t, TaskPool&> Fill>
+  LeaseOutcome lease_each(bool may_be_stolen, const HasRoom& has_room, const Fill& fill) noexcept {
+    LeaseOutcome seen;
     // Begin with another pool each time: when all are busy, the buffer is full before the last one's turn.
     const std::size_t slots = owned_.used();
     first_ = first_ + 1 < slots ? first_ + 1 : 0;
@@ -91,7 +92,7 @@ class PoolLeases {
 
   /// Takes the lease of a ready pool of another worker and calls fill(pool), until that says true, and so on
   /// with the next one; where it says false, it has given the pool back. Returns whether a pool was stolen.
-  template <class Fill>
+  template <std::predicate<TaskPool&> Fill>
   [[nodiscard]] bool steal_from(const OwnedPools& victim, const Fill& fill) noexcept {
     const std::size_t stealable = victim.used() - 1;  // the pinned pool is never taken
     for (std::size_t turn = 0; turn < stealable; ++turn) {
@@ -129,7 +130,7 @@ class PoolLeases {
   /// False: not yet; no more of its tasks enter the buffer. `reserve()` finds a slot where it goes, or says
   /// that there is none: then it stays, and this is done with it.
   enum class departure : std::uint8_t { waits, left, stays };
-  template <class Reserve>
+  template <std::predicate Reserve>
   [[nodiscard]] departure depart(TaskPool& pool, const Reserve& reserve) noexcept {
     const std::size_t slot = owned_.find(pool);
     if (slot == 0 || slot == owned_.used()) {
@@ -153,8 +154,9 @@ class PoolLeases {
 
  private:
   /// Whether an own pool may fill the buffer: its lease is held, from now or before.
-  template <class HasRoom>
-  [[nodiscard]] bool lease(TaskPool& pool, bool shared, const HasRoom& has_room, Look& seen) noexcept {
+  template <std::predicate HasRoom>
+  [[nodiscard]] bool lease(TaskPool& pool, bool shared, const HasRoom& has_room,
+                           LeaseOutcome& seen) noexcept {
     lease_state& leased = states_[pool.id().value()];
     if ((leased == lease_state::none && pool.state() != pool_state::ready) || &pool == leaving_ ||
         &pool == stolen_) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 
@@ -31,7 +32,7 @@ class PrefetchControl {
     return in_force_.load(std::memory_order_relaxed);
   }
   /// Calls run(), which returns how many tasks it ran, and tells the tuner what they cost.
-  template <class Run>
+  template <std::invocable Run>
   void observe(PrefetchBuffer& buffer, const Clock& clock, const Run& run) noexcept {
     MXKV_DCHECK(tunes(), "only a tuner observes");
     if (!tuner_->wants_time()) {

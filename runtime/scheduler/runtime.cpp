@@ -119,11 +119,8 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
   }
   // Without a look at parked(): the owner may be between its last collect() and its parking, nobody else
   // tells it again, and one wake too many for each 256 KiB of foreign frees is cheap.
-  const BinWake wake{
-      [](void* runtime, WorkerId owner) noexcept { static_cast<Runtime*>(runtime)->worker(owner).wake(); },
-      this};
-  item_space_.set_bin_wake(wake);
-  node_space_.set_bin_wake(wake);
+  item_space_.set_bin_owners(bin_owners_);
+  node_space_.set_bin_owners(bin_owners_);
 }
 
 void Runtime::connect(Worker& worker) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <concepts>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -60,7 +61,7 @@ class Runtime {
   void stop();
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(std::memory_order_seq_cst); }
   /// Makes a task outside of any worker, for submit().
-  template <class T, class... Args>
+  template <std::derived_from<MxTask> T, class... Args>
   [[nodiscard]] T* create_outside(Args&&... args) {
     const std::scoped_lock lock{outside_mutex_};
     void* memory = outside_heap_.allocate(task_block_for(sizeof(T)));
@@ -130,6 +131,16 @@ class Runtime {
   void drain_stopped() noexcept;
 
  private:
+  /// Wakes the worker whose recollection bin has grown.
+  class WakesOwners final : public BinOwners {
+   public:
+    explicit WakesOwners(Runtime& runtime) noexcept : runtime_(runtime) {}
+    void wake(WorkerId owner) noexcept override { runtime_.worker(owner).wake(); }
+
+   private:
+    Runtime& runtime_;
+  };
+
   /// Tells a worker of the others. Start-up only, when all exist.
   void connect(Worker& worker);
 
@@ -141,6 +152,7 @@ class Runtime {
   MemoryBudget budget_;
   PageOptions pages_;
   TaskMemory task_memory_;
+  WakesOwners bin_owners_{*this};
   ValueSpace item_space_;
   ValueSpace node_space_;
   std::array<ReclaimFunction, kMaxReclaimKinds> reclaim_functions_{};

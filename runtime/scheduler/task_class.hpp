@@ -10,6 +10,30 @@
 
 namespace mxkv::runtime {
 
+/// Has a name, for errors and statistics.
+template <class T>
+concept NamedTask = requires {
+  { T::kName } -> std::convertible_to<const char*>;
+};
+
+/// Gives up what it holds when it will never run.
+template <class T>
+concept DiscardedTask = requires(T& task, Worker& worker) {
+  { task.discard(worker) } -> std::same_as<void>;
+};
+
+/// Says what it waits at, see TaskClass.
+template <class T>
+concept DescribedTask = requires(const T& task, char* out) {
+  { task.describe(out, std::size_t{}) } -> std::same_as<std::size_t>;
+};
+
+/// Does by itself, in the usual case, what guarded execution would do; says no in all others.
+template <class T>
+concept HasFastPath = requires(T& task, Worker& worker, step& next) {
+  { task.run_fast(worker, next) } -> std::same_as<bool>;
+};
+
 namespace detail {
 [[nodiscard]] bool worker_leases(const Worker& worker, PoolId pool) noexcept;
 void finish_task(Worker& worker, MxTask& task) noexcept;
@@ -18,16 +42,13 @@ void end_dependent(Worker& worker, DependentTask& task) noexcept;
 
 template <class T>
 constexpr const char* task_name() noexcept {
-  if constexpr (requires { T::kName; }) {
+  if constexpr (NamedTask<T>) {
     return T::kName;
   } else {
     return "task";
   }
 }
-}  // namespace detail
-
-namespace detail {
-template <class T>
+template <GuardedTask T>
 step run_guarded(MxTask& task, Worker& worker) {
   step next{};
   do {
@@ -47,11 +68,6 @@ template <class T>
 std::uint64_t run_stretch(Worker& worker, std::uint64_t most);
 
 template <class T>
-concept HasFastPath = requires(T& task, Worker& worker, step& next) {
-  { task.run_fast(worker, next) } -> std::same_as<bool>;
-};
-
-template <class T>
 constexpr auto run_stretch_of() noexcept -> std::uint64_t (*)(Worker&, std::uint64_t) {
   if constexpr (HasFastPath<T> && !std::derived_from<T, DependentTask>) {
     return &run_stretch<T>;
@@ -62,7 +78,7 @@ constexpr auto run_stretch_of() noexcept -> std::uint64_t (*)(Worker&, std::uint
 
 template <class T>
 constexpr auto describe_of() noexcept -> std::size_t (*)(const MxTask&, char*, std::size_t) {
-  if constexpr (requires(const T& task, char* out) { task.describe(out, std::size_t{}); }) {
+  if constexpr (DescribedTask<T>) {
     return [](const MxTask& task, char* out, std::size_t size) {
       return static_cast<const T&>(task).describe(out, size);
     };
@@ -79,7 +95,7 @@ template <class T>
 inline constexpr TaskClass kTaskClassOf{
     detail::task_name<T>(), [](MxTask& task, Worker& worker) { return detail::run_guarded<T>(task, worker); },
     [](MxTask& task, Worker& worker) {
-      if constexpr (requires(T& typed) { typed.discard(worker); }) {
+      if constexpr (DiscardedTask<T>) {
         static_cast<T&>(task).discard(worker);
       }
       if constexpr (std::derived_from<T, DependentTask>) {

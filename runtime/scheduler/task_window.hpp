@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -87,7 +88,7 @@ class TaskWindow {
 
   /// A round begins: calls spawn(task) for each task that waited for it. What says `later` once more waits
   /// for the round after this one.
-  template <class Spawn>
+  template <std::invocable<MxTask*> Spawn>
   void begin_round(const Spawn& spawn) noexcept {
     TaskList waited = std::exchange(later_, {});
     while (MxTask* const task = waited.pop_front()) {
@@ -103,7 +104,7 @@ class TaskWindow {
     }
   }
   /// Fills the window. Tasks of low priority enter unless others_wait() says that tasks outside go first.
-  template <class OthersWait>
+  template <std::predicate OthersWait>
   void refill(const OthersWait& others_wait) noexcept {
     while (buffer_.room() > 0) {
       MxTask* task = ready_.pop_front();
@@ -143,7 +144,7 @@ class TaskWindow {
   /// After pools had their turn: where they, or tasks that respawn without end, fill the window by themselves,
   /// waiting free tasks get a quantum; at once in the first case, now and then in the second.
   /// `pool_tasks()`: how many of the buffer's tasks are those of pools.
-  template <class PoolTasks>
+  template <std::regular_invocable PoolTasks>
   void admit_quantum(bool filled_by_pools, const PoolTasks& pool_tasks) noexcept {
     if (buffer_.room() != 0 || !(filled_by_pools || ++full_refills_ % kFullRefills == 0)) {
       return;
@@ -164,7 +165,7 @@ class TaskWindow {
   // --- For tests and for the end ---
 
   /// Calls f(task) for each task of the buffer and the lists; later ones aside. Nothing changes.
-  template <class F>
+  template <std::invocable<MxTask&> F>
   void for_each(const F& f) {
     for (std::uint32_t left = buffer_.size(); left > 0; --left) {
       const BufferedTask next = buffer_.pop();

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::tasking {
@@ -71,7 +72,7 @@ template <std::derived_from<runtime::DataObject> T, class... Args>
 }
 
 /// Frees a data object that no task refers to any more.
-template <class T>
+template <std::derived_from<runtime::DataObject> T>
 void destroy_resource(ResourcePointer<T> resource) noexcept {
   resource->~T();
   this_worker().nodes().release(resource.get());

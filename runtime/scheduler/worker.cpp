@@ -275,7 +275,7 @@ void Worker::refill_from_pools() noexcept {
   }
   const PrefetchBuffer& buffer = window_.buffer();
   const std::uint32_t before = buffer.size();
-  const PoolLeases::Look seen = leases_.look(
+  const PoolLeases::LeaseOutcome seen = leases_.lease_each(
       !neighbours_.thieves.empty(), [&buffer] { return buffer.room() != 0; },
       [this](std::size_t slot, TaskPool& pool) { fill_from(pool, slot + 1); });
   if (seen.left_one && wake_thief()) {

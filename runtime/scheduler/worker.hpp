@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -75,14 +76,14 @@ class Worker final {
 
   /// Makes a task of class T in the smallest block that holds it. Never fails: task memory is outside the
   /// limit, and when the system has none left the process ends.
-  template <class T, class... Args>
+  template <std::derived_from<MxTask> T, class... Args>
   [[nodiscard]] T* create(Args&&... args) {
     static_assert(sizeof(T) <= kLargestTaskBytes && alignof(T) <= kCacheLineBytes);
     static_assert(std::is_trivially_destructible_v<T>, "a finished task is freed, not destroyed");
     return create_in<T>(task_block_for(sizeof(T)), std::forward<Args>(args)...);
   }
   /// Makes a task that is followed by data of its own; `bytes` is the sum, at most kLargestTaskBytes.
-  template <class T, class... Args>
+  template <std::derived_from<MxTask> T, class... Args>
   [[nodiscard]] T* create_sized(std::size_t bytes, Args&&... args) {
     MXKV_DCHECK(bytes >= sizeof(T) && bytes <= kLargestTaskBytes, "a task fits the largest block");
     return create_in<T>(task_block_for(bytes), std::forward<Args>(args)...);
@@ -228,7 +229,7 @@ class Worker final {
 
   /// Calls f(task) for each task that waits here, but for those in pools. Between two steps: for tests that
   /// say what does not get on.
-  template <class F>
+  template <std::invocable<MxTask&> F>
   void for_each_waiting(const F& f) {
     window_.for_each(f);
   }

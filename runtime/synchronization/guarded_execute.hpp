@@ -1,23 +1,7 @@
 // Guarded execution: the worker side of [Mx fig. 5]. Wraps one task in the synchronisation that its data
 // object asks for, and returns what the task wants next. It spawns nothing and knows no scheduler.
 //
-// A task class offers one of these shapes; the compiler checks which:
-//   ExecutingTask   step execute(Worker&)
-//                   Runs alone: in the object's pool, or under its latch (readers of a reader/writer latch:
-//                   with other readers). No repeatable part.
-//   SplitTask       struct Scratch;  void inspect(const OptimisticRead&, Scratch&) const;
-//                   step resume(Scratch&, Worker&);
-//                   Reads in two halves: inspect touches only its scratch and may be repeated or see torn
-//                   words; resume has the effects and runs after the version was validated.
-//   UpgradingTask   a SplitTask that also has
-//                   bool prepare(Scratch&, Worker&, step& otherwise);  void apply(Scratch&, Worker&);
-//                   step finish(Scratch&, Worker&);  void abandon(Scratch&, Worker&);
-//                   Its writes inspect optimistically, prepare outside the latch (allocate, decide), take
-//                   the latch from the version they saw, and apply without being able to fail. If the version
-//                   is gone, abandon() takes back what prepare() made. Where readers take a latch, all is
-//                   done under it; see latched_execute.hpp.
-// A SplitTask says by `bool staged() const` whether it goes on from the version an earlier stage saw, and
-// by `step conflict(Worker&)` how it starts over when that version is gone.
+// What a task class offers is in task_shapes.hpp; the compiler checks which of the shapes it is.
 #pragma once
 
 #include <concepts>
@@ -26,31 +10,10 @@
 #include "runtime/base/paths.hpp"
 #include "runtime/synchronization/latched_execute.hpp"
 #include "runtime/synchronization/optimistic.hpp"
+#include "runtime/synchronization/task_shapes.hpp"
 #include "runtime/task/task.hpp"
 
 namespace mxkv::runtime {
-
-template <class T>
-concept SplitTask = requires(T task, const T constant, const OptimisticRead& read,
-                             typename T::Scratch& scratch, Worker& worker) {
-  { constant.inspect(read, scratch) } -> std::same_as<void>;
-  { task.resume(scratch, worker) } -> std::same_as<step>;
-  { constant.staged() } -> std::same_as<bool>;
-  { task.conflict(worker) } -> std::same_as<step>;
-};
-
-template <class T>
-concept UpgradingTask =
-    SplitTask<T> && requires(T task, typename T::Scratch& scratch, Worker& worker, step& otherwise) {
-      { task.prepare(scratch, worker, otherwise) } -> std::same_as<bool>;
-      { task.apply(scratch, worker) } -> std::same_as<void>;
-      { task.finish(scratch, worker) } -> std::same_as<step>;
-    };
-
-template <class T>
-concept ExecutingTask = requires(T task, Worker& worker) {
-  { task.execute(worker) } -> std::same_as<step>;
-};
 
 /// Looks at a held object this often before the task is put behind other work: the holder may have been
 /// preempted, and spinning on it would only keep it from running.
@@ -150,9 +113,8 @@ step write_by_upgrade(T& task, DataObject& object, Worker& worker, primitive how
 
 /// Runs `task` under the primitive of its object. `leases_pool(PoolId)` tells whether this worker holds the
 /// lease of a pool; it is asked only where the answer matters. Thread-safety: owner worker only.
-template <class T, class LeasesPool>
+template <GuardedTask T, std::predicate<PoolId> LeasesPool>
 step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
-  static_assert(SplitTask<T> || ExecutingTask<T>, "a task class offers execute(), or inspect() and resume()");
   const primitive how = task.object().synchronization();
   if constexpr (ExecutingTask<T>) {
     if (how == primitive::none || how == primitive::serialized_by_scheduling) {

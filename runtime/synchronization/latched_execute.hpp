@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/synchronization/shared_latch.hpp"
+#include "runtime/synchronization/task_shapes.hpp"
 #include "runtime/task/task.hpp"
 
 namespace mxkv::runtime::detail {
@@ -27,7 +28,7 @@ class HeldVersion {
 };
 
 /// Runs execute() under the latch that its access asks for.
-template <class T>
+template <ExecutingTask T>
 step execute_latched(T& task, DataObject& object, Worker& worker, unsigned tries) {
   if (object.synchronization() == primitive::reader_writer_latch &&
       task.annotations().access == access::readonly) {

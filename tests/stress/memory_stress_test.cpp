@@ -141,12 +141,11 @@ struct ValueStress : testing::Heaps {
 
 TEST(MemoryStress, ValuesReleasedOnAnyThreadStayIntactAndAllMemoryComesBack) {
   ValueStress stress(256 * kMiB);
-  std::atomic<std::size_t> wakes{0};
-  stress.space.set_bin_wake({[](void* context, WorkerId /*owner*/) noexcept {
-                               static_cast<std::atomic<std::size_t>*>(context)->fetch_add(
-                                   1, std::memory_order_relaxed);
-                             },
-                             &wakes});
+  struct Wakes final : BinOwners {
+    void wake(WorkerId /*owner*/) noexcept override { times.fetch_add(1, std::memory_order_relaxed); }
+    std::atomic<std::size_t> times{0};
+  } wakes;
+  stress.space.set_bin_owners(wakes);
   run_threads([&](std::size_t thread) { EXPECT_EQ(stress.work(thread), 0U); });
   stress.drain();
   EXPECT_EQ(stress.damaged.load(), 0U);
@@ -160,7 +159,7 @@ TEST(MemoryStress, ValuesReleasedOnAnyThreadStayIntactAndAllMemoryComesBack) {
   }
   EXPECT_GT(foreign, 0U);
   EXPECT_EQ(foreign, collected);
-  EXPECT_GT(wakes.load(), 0U);
+  EXPECT_GT(wakes.times.load(), 0U);
   EXPECT_EQ(stress.space.span_bytes(), 0U);
   EXPECT_EQ(stress.budget.used_bytes(), 0U);
 }

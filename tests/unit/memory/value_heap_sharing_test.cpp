@@ -75,20 +75,20 @@ TEST(ValueHeapSharing, ABinPastItsSizeWakesItsOwnerOnce) {
   ValueSpaceOptions options = testing::space_options(3);
   options.bin_wake_bytes = std::size_t{40} * 200;
   Heaps heaps(64 * testing::kMiB, options);
-  std::vector<WorkerId> woken;
-  heaps.space.set_bin_wake({[](void* context, WorkerId owner) noexcept {
-                              static_cast<std::vector<WorkerId>*>(context)->push_back(owner);
-                            },
-                            &woken});
+  struct Woken final : BinOwners {
+    void wake(WorkerId owner) noexcept override { owners.push_back(owner); }
+    std::vector<WorkerId> owners;
+  } woken;
+  heaps.space.set_bin_owners(woken);
   release_all(heaps[0], allocate(heaps[1], 32));
-  EXPECT_TRUE(woken.empty());
+  EXPECT_TRUE(woken.owners.empty());
   release_all(heaps[2], allocate(heaps[1], 32));
-  EXPECT_EQ(woken, std::vector<WorkerId>{WorkerId(1)});
+  EXPECT_EQ(woken.owners, std::vector<WorkerId>{WorkerId(1)});
   release_all(heaps[2], allocate(heaps[1], 32));
-  EXPECT_EQ(woken.size(), 1U) << "not again before it collected";
+  EXPECT_EQ(woken.owners.size(), 1U) << "not again before it collected";
   heaps[1].collect();
   release_all(heaps[2], allocate(heaps[1], 48));
-  EXPECT_EQ(woken.size(), 2U);
+  EXPECT_EQ(woken.owners.size(), 2U);
 }
 
 TEST(ValueHeapSharing, BlocksOfSeveralOwnersReachTheirOwn) {

@@ -30,9 +30,9 @@ struct Leases : ::testing::Test {
   }
   void spawn(std::size_t pool, char name) { static_cast<void>(pools[pool].spawn(tasks[name])); }
   /// One look at the first worker's pools: each takes all its tasks into the buffer.
-  PoolLeases::Look look(bool may_be_stolen = true, bool has_room = true) {
+  PoolLeases::LeaseOutcome look(bool may_be_stolen = true, bool has_room = true) {
     filled.clear();
-    return mine.look(
+    return mine.lease_each(
         may_be_stolen, [has_room] { return has_room; },
         [this](std::size_t slot, TaskPool& pool) {
           EXPECT_EQ(&pool, mine.owned().at(slot));
@@ -99,7 +99,7 @@ TEST_F(Leases, APoolThatMayBeStolenIsGivenBackAfterItsTerm) {
 TEST_F(Leases, AFullWindowLeasesOnePoolAndLeavesTheRestToThieves) {
   spawn(1, 'a');
   spawn(2, 'b');
-  const PoolLeases::Look seen = look(true, false);
+  const PoolLeases::LeaseOutcome seen = look(true, false);
   EXPECT_EQ(filled.size(), 1U);
   EXPECT_TRUE(seen.leased_one);
   EXPECT_TRUE(seen.left_one);
