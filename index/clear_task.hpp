@@ -32,6 +32,7 @@ class ClearTask : public runtime::MxTask {
     if (root != nullptr) {
       root->raise_cas_floor(cas_floor_);
       tree_->publish_root(root);
+      tree_->commits().pass({.change = {change::flushed, cause::deleted, cas_floor_}}, worker);
       tree_->retire_subtree(worker, old_root);
     }
     return static_cast<Derived*>(this)->cleared(root != nullptr, worker);

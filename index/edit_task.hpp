@@ -11,16 +11,17 @@
 //   verdict judge(std::uint64_t head, std::uint64_t value, Tally&, Worker&)
 //     for each entry from key() on, in order, outside of the latch; a leaf may be judged again, with a new
 //     Tally
-//   void erasing(NodeT& leaf, std::uint64_t value)     under the latch, before the entry goes; must not fail
+//   Change erasing(NodeT& leaf, std::uint64_t value, Worker&)  under the latch, before the entry goes; must
+//     not fail; says what the change is to those that follow the tree (commit_point.hpp), as the next two
 //   void erased(std::uint64_t value, Worker&)          after the latch: retires it
 // where judge() replaces
 //   std::uint64_t replacement(std::uint64_t value, Worker&)    outside of the latch; 0: out of memory
-//   void replacing(std::uint64_t value, std::uint64_t by)      under the latch; must not fail
+//   Change replacing(NodeT& leaf, std::uint64_t value, std::uint64_t by, Worker&)    under the latch
 //   void replaced(std::uint64_t value, std::uint64_t by, Worker&)       after the latch: retires `value`
 //   void unmade(std::uint64_t by, Worker&)             the leaf changed meanwhile: the replacement goes
 //   step out_of_memory(Worker&)                        nothing of this leaf was changed
 // where judge() changes in place
-//   void changing(NodeT& leaf, std::uint64_t value, Worker&)   under the latch; must not fail
+//   Change changing(NodeT& leaf, std::uint64_t value, Worker&)  under the latch; must not fail
 //   void judged(const Tally&, Worker&)                 the leaf is done
 //   void rewrite(NodeT& leaf, const Tally&)            may be given: under the latch; must not fail
 //     The latch is taken then even if nothing is erased.
@@ -135,18 +136,19 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
       const std::uint64_t value = scratch.entries.values[i];
       if constexpr (Replaces) {
         if (scratch.edits[n].what == verdict::replace) {
-          this->self().replacing(value, scratch.by.words[n]);
+          const std::uint64_t by = scratch.by.words[n];
+          pass(leaf, scratch, i, this->self().replacing(leaf, value, by, worker), by, worker);
           leaf.store_value(true, scratch.at[i], scratch.by.words[n]);
           continue;
         }
       }
       if constexpr (kChanges) {
         if (scratch.edits[n].what == verdict::change) {
-          this->self().changing(leaf, value, worker);
+          pass(leaf, scratch, i, this->self().changing(leaf, value, worker), value, worker);
           continue;
         }
       }
-      this->self().erasing(leaf, value);
+      pass(leaf, scratch, i, this->self().erasing(leaf, value, worker), 0, worker);
       leaf.erase(scratch.at[i]);
     }
     if constexpr (kRewrites) {
@@ -203,6 +205,16 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
       return false;
     } else {
       return Traits::Record::key(scratch.entries.values[i]) < this->self().key();
+    }
+  }
+
+  void pass(NodeT& leaf, const Scratch& scratch, unsigned i, const Change& what, std::uint64_t value,
+            runtime::Worker& worker) noexcept {
+    const std::uint64_t old = scratch.entries.values[i];
+    if constexpr (Traits::kExact) {
+      this->tree().passes(leaf, what, scratch.entries.heads[i], value, old, worker);
+    } else {
+      this->tree().passes(leaf, what, Traits::Record::key(old), value, old, worker);
     }
   }
 

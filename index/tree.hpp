@@ -11,6 +11,7 @@
 #include <new>
 #include <utility>
 
+#include "index/commit_point.hpp"
 #include "index/node.hpp"
 #include "index/traits.hpp"
 #include "runtime/base/paths.hpp"
@@ -57,6 +58,7 @@ template <class Traits>
 class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject {
  public:
   using NodeT = Node<typename Traits::Shape>;
+  using Key = typename Traits::Key;
   static constexpr unsigned kMaxLevels = 24;
   /// Levels from the root down to this depth sit in the near caches: there are some hundred nodes of them.
   static constexpr unsigned kNearDepth = 1;
@@ -90,6 +92,10 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     return runtime::TaggedPointer{root_.load(std::memory_order_acquire)};
   }
   [[nodiscard]] runtime::TaggedPointer tagged() const noexcept { return runtime::TaggedPointer{this, 0}; }
+  /// How often it was cleared. Any thread.
+  [[nodiscard]] std::uint64_t generation() const noexcept {
+    return static_cast<const NodeT*>(root().object())->life().generation();
+  }
   [[nodiscard]] unsigned root_level() const noexcept {
     return static_cast<const NodeT*>(root().object())->meta().level();
   }
@@ -173,6 +179,20 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     }
   }
 
+  /// What all changes pass. See there for threads.
+  [[nodiscard]] CommitPoint<Key>& commits() noexcept { return commits_; }
+  /// A change of one entry, under its leaf's latch. One in a tree that has been cleared meanwhile is seen by
+  /// nobody: it went with the rest.
+  [[gnu::always_inline]] void passes(NodeT& leaf, const Change& change, Key key, std::uint64_t value,
+                                     std::uint64_t old, runtime::Worker& worker) const noexcept {
+    if (change.raises_floor()) {
+      leaf.raise_cas_floor(change.order);
+    }
+    if (commits_.heard() && leaf.life().generation() == generation()) [[unlikely]] {
+      commits_.pass({.change = change, .key = key, .value = value, .old = old}, worker);
+    }
+  }
+
   /// Any thread.
   [[nodiscard]] UnlinkCounters& unlinks() noexcept { return unlinks_; }
 
@@ -184,6 +204,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   NodeT* spare_ = nullptr;
   std::atomic<std::uint64_t> root_{0};
   std::atomic<unsigned> near_level_{0};
+  CommitPoint<Key> commits_;
   alignas(runtime::kCacheLineBytes) UnlinkCounters unlinks_;  // apart from what every search reads
 };
 

@@ -9,8 +9,9 @@
 //   Key key() const
 //   Decision decide(bool found, std::uint64_t old, Worker&)
 //       Outside the latch; may be called again. `old` is safe to read under the pin.
-//   void commit(NodeT& leaf, bool found, std::uint64_t old, std::uint64_t value, Worker&)
-//       Under the latch, just before the entry changes: mint, log. Must not fail. The one commit hook.
+//   Change commit(NodeT& leaf, bool found, std::uint64_t old, std::uint64_t value, Worker&)
+//       Under the latch, just before the entry changes: mints, changes a record in place, and says what the
+//       change is to those that follow the tree (commit_point.hpp). Must not fail.
 //   step committed(bool found, std::uint64_t old, Worker&)     After the latch; retires `old`, answers.
 //   step left(bool found, std::uint64_t old, Worker&)          Nothing was to be changed.
 //   step out_of_memory(Worker&)                                The leaf had to split and could not.
@@ -256,7 +257,8 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
     if (!admits(worker)) [[unlikely]] {
       return false;
     }
-    this->self().commit(leaf, found.found(), found.value, decision.value, worker);
+    const Change what = this->self().commit(leaf, found.found(), found.value, decision.value, worker);
+    this->tree().passes(leaf, what, this->self().key(), decision.value, found.value, worker);
     if (decision.action == Decision::what::remove) {
       leaf.erase(found.at);
     } else if (decision.action == Decision::what::put) {

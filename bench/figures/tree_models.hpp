@@ -143,7 +143,7 @@ class ModelWrite final : public ModelTask<index::UpdateTask<ModelWrite, IntegerT
   index::Decision decide(bool, std::uint64_t, runtime::Worker&) {
     return {index::Decision::what::put, ~key()};
   }
-  void commit(NodeT&, bool, std::uint64_t, std::uint64_t, runtime::Worker&) noexcept {}
+  index::Change commit(NodeT&, bool, std::uint64_t, std::uint64_t, runtime::Worker&) noexcept { return {}; }
   runtime::step committed(bool found, std::uint64_t, runtime::Worker& worker) {
     return next(found != (work().what() == tree_operation::insert), worker);
   }

@@ -106,7 +106,7 @@ class PutTask final : public index::UpdateTask<PutTask<Kind>, typename Kind::Tra
   index::Decision decide(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& /*worker*/) {
     return made_ ? index::Decision{index::Decision::what::put, value_} : index::Decision{};
   }
-  void commit(NodeT&, bool, std::uint64_t, std::uint64_t, runtime::Worker&) noexcept {}
+  index::Change commit(NodeT&, bool, std::uint64_t, std::uint64_t, runtime::Worker&) noexcept { return {}; }
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {
     if (found) {
       Kind::retire(worker, share_->item_kind, old);

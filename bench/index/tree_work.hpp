@@ -66,7 +66,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, IntegerTraits> {
   index::Decision decide(bool /*found*/, std::uint64_t /*old*/, runtime::Worker&) {
     return {index::Decision::what::put, ~key_};
   }
-  void commit(NodeT&, bool, std::uint64_t, std::uint64_t, runtime::Worker&) noexcept {}
+  index::Change commit(NodeT&, bool, std::uint64_t, std::uint64_t, runtime::Worker&) noexcept { return {}; }
   runtime::step committed(bool found, std::uint64_t, runtime::Worker& worker) {
     return next(found != insert_, worker);
   }

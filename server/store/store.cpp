@@ -182,6 +182,12 @@ void Store::count_no_memory(runtime::Worker& worker) noexcept {
   context(worker.id()).counters.count(counter::store_no_memory);
 }
 
+void Store::set_flush_point(runtime::Worker& worker, std::uint64_t at_us) noexcept {
+  state_.flush_points().set(at_us, worker.now_us());
+  tree().commits().pass(
+      {.change = {index::change::flushed, index::cause::deleted, at_us}, .moment_us = at_us}, worker);
+}
+
 void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) {
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
   const std::uint64_t now_us = worker.now_us();
@@ -189,7 +195,7 @@ void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
   if (at > now_us) {
     // Cas uniques follow the clock, so a point in time is a point in their order. The items go when they are
     // met, as expired ones do, or by a sweep.
-    state_.flush_points().set(at, now_us);
+    set_flush_point(worker, at);
     upkeep_.sweep().expect(at);
     auto& replies = *worker.local<WorkerContext>().replies;
     replies.reply(address, protocol::kOk);
@@ -197,7 +203,7 @@ void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
     return;
   }
   if (state_.flush_points().next.load(std::memory_order_relaxed) > now_us) {
-    state_.flush_points().set(now_us, now_us);  // takes the place of one that was to come
+    set_flush_point(worker, now_us);  // takes the place of one that was to come
   }
   begin(worker.create<FlushTask>(state_, address), true, locks_, worker);
 }

@@ -82,6 +82,8 @@ class Store final : public SessionStore {
 
  private:
   [[nodiscard]] RangeLimits range_limits() const noexcept;
+  /// Items with an order up to a point in time do not count as there from then on.
+  void set_flush_point(runtime::Worker& worker, std::uint64_t at_us) noexcept;
 
   StoreState state_;
   RangeLocks locks_;

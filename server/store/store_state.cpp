@@ -13,6 +13,7 @@ StoreState::StoreState(runtime::Runtime& runtime, const index::TreeOptions& tree
   for (std::size_t i = 0; i < workers_; ++i) {
     contexts_[i].store = this;
     contexts_[i].flush_points = &flush_points_;
+    contexts_[i].commits = &tree_.commits();
     runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).set_local(&contexts_[i]);
   }
 }

@@ -5,6 +5,7 @@
 // enters the tree. Both come back through resume_item(), which a task without a data object runs.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -70,6 +71,27 @@ class Liveness {
 
 [[nodiscard]] inline bool is_live(const Item& item, runtime::Worker& worker) noexcept {
   return Liveness{worker}(Item::View{item});
+}
+
+/// The greatest order that a change of this key has had, or more. A touch leaves its order in the leaf's floor
+/// alone, and the leaf's line is read only for items that a touch may have met: those with an exptime field.
+[[nodiscard]] inline std::uint64_t order_before(const Item* old, const ItemNode& leaf) noexcept {
+  if (old == nullptr) {
+    return leaf.cas_floor();
+  }
+  return old->has_expiry_field() ? std::max(old->cas(), leaf.cas_floor()) : old->cas();
+}
+
+/// Mints an order above `before`, for a change under its leaf's latch, or of a key that is held.
+[[nodiscard]] inline std::uint64_t next_order(std::uint64_t before, runtime::Worker& worker) noexcept {
+  constexpr std::uint64_t kGreatest = (std::uint64_t{1} << 53U) - 1;  // exact in a double
+  auto& context = worker.local<WorkerContext>();
+  const std::uint64_t most = std::max(std::max(before, context.commits->floor()), worker.now_us());
+  const std::uint64_t order = std::min(most + 1, kGreatest);
+  if (order > context.greatest_cas.load(std::memory_order_relaxed)) {
+    context.greatest_cas.store(order, std::memory_order_relaxed);
+  }
+  return order;
 }
 
 /// Takes the task out of the tree: it touches no object any more, and runs in resume_item() next.

@@ -7,6 +7,9 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <string_view>
+
+#include "index/commit_point.hpp"
 
 namespace mxkv::server {
 
@@ -104,8 +107,9 @@ struct FlushPoints {
 /// One a worker. Owner worker only, but for reading the counters.
 struct WorkerContext {
   StoreState* store = nullptr;
-  RangeLocks* locks = nullptr;                ///< the store's
-  const FlushPoints* flush_points = nullptr;  ///< the store's
+  RangeLocks* locks = nullptr;                                    ///< the store's
+  const FlushPoints* flush_points = nullptr;                      ///< the store's
+  const index::CommitPoint<std::string_view>* commits = nullptr;  ///< of the store's tree
   ConnectionTable* replies = nullptr;
   WatchHub* watch = nullptr;  ///< the store's
   Upkeep* upkeep = nullptr;   ///< the store's

@@ -47,11 +47,12 @@ class PreemptedWrite final : public index::UpdateTask<PreemptedWrite, server::It
   [[nodiscard]] bool admitted(runtime::Worker& worker) const noexcept {
     return !asks_ || !worker.local<server::WorkerContext>().locks->holds_off(*key_);
   }
-  void commit(server::ItemNode& leaf, bool found, std::uint64_t old, std::uint64_t /*value*/,
-              runtime::Worker& worker) {
+  index::Change commit(server::ItemNode& leaf, bool found, std::uint64_t old, std::uint64_t /*value*/,
+                       runtime::Worker& worker) {
     witness_->writing();
-    unique_ = server::WriteOperation::mint(
-        *made_, found ? server::ItemRecord::item(old)->cas() : leaf.cas_floor(), worker);
+    const server::Item* const before = found ? server::ItemRecord::item(old) : nullptr;
+    unique_ = server::WriteOperation::mint(*made_, server::order_before(before, leaf), worker);
+    return index::Change::put(unique_);
   }
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {
     auto& counters = worker.local<server::WorkerContext>().counters;

@@ -21,6 +21,9 @@ operation_kind kind_of(const protocol::Request& request) {
   switch (request.op) {
     case verb::gets:
       return operation_kind::read;
+    case verb::gat:
+    case verb::gats:
+      return operation_kind::exclusive;
     case verb::meta_get:
       return request.meta.changes_item() ? operation_kind::exclusive : operation_kind::read;
     case verb::meta_range:
@@ -105,7 +108,9 @@ bool StoreClient::start(StoreRequest& request) {
   const std::string_view rest = std::string_view{request.text}.substr(line);
   switch (parsed.op) {
     case verb::gets:
-      store_.get(worker_, parsed.key, parsed.op, 0, true, address(claim));
+    case verb::gat:
+    case verb::gats:
+      store_.get(worker_, parsed.key, parsed.op, parsed.exptime, true, address(claim));
       return true;
     case verb::meta_get:
       store_.meta_get(worker_, parsed.key, parsed.op, parsed.meta, address(claim));
@@ -114,7 +119,7 @@ bool StoreClient::start(StoreRequest& request) {
       store_.batch(worker_, receive_batch(parsed, rest), address(claim));
       return true;
     case verb::flush_all:
-      store_.flush_all(worker_, 0, address(claim));
+      store_.flush_all(worker_, parsed.exptime, address(claim));
       return true;
     default:
       break;

@@ -67,6 +67,11 @@ TEST_P(StoreSimulation, EverySeedIsLinearizableAndHoldsNothing) {
   EXPECT_GT(sum.reclaimed, 0U);
   EXPECT_GT(sum.swept, 0U);
   EXPECT_GT(sum.preempted, worlds);
+  for (const index::change what :
+       {index::change::put, index::change::gone, index::change::touched, index::change::range_gone,
+        index::change::range_touched, index::change::flushed, index::change::part, index::change::unseen}) {
+    EXPECT_GT(sum.changes[what], worlds / 100) << static_cast<unsigned>(what);
+  }
   EXPECT_GT(sum.interruptions, worlds / 10);
 }
 

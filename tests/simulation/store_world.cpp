@@ -203,6 +203,10 @@ class StoreWorld {
       check_history(history_, options_, report, complaints_);
     }
     check_items(store_, history_, options_, report, complaints_);
+    if (!options_.world.ends_early) {
+      ledger_.check(machine_.clock.steady_us(machine_.clock.monotonic_ns()), complaints_);
+    }
+    report.changes = ledger_.changes();
     check_memory(machine_.runtime, store_.tree(), complaints_);
     report.by_address = options_.store.evict;
     report.fingerprint = (stepper_.steps() * 31 + random_()) * 31 + history_.size();
@@ -254,6 +258,7 @@ class StoreWorld {
   StoreWhims whims_;
   runtime::testing::Machine machine_;
   server::Store store_;
+  StoreLedger ledger_{store_};
   StoreReplies replies_;
   StoreHistory history_;
   Stepper stepper_;
@@ -271,6 +276,7 @@ class StoreWorld {
 void StoreReport::add(const StoreReport& other) {
   complaints.insert(complaints.end(), other.complaints.begin(), other.complaints.end());
   fingerprint = fingerprint * 1'000'003 + other.fingerprint;
+  changes.add(other.changes);
   for (const auto member :
        {&StoreReport::recorded,       &StoreReport::given_up,        &StoreReport::batches,
         &StoreReport::failed_batches, &StoreReport::refused_lines,   &StoreReport::refused_batches,

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulation/store_ledger.hpp"
+
 namespace mxkv::simulation {
 
 /// Mistakes that a test makes on purpose.
@@ -55,6 +57,7 @@ struct StoreReport {
   std::uint64_t swept = 0;      ///< or found by a sweep
   std::uint64_t preempted = 0;  ///< writes under their latch
   std::uint64_t interruptions = 0;
+  PassedChanges changes;                 ///< that the commit point told
   std::uint64_t longest_standstill = 0;  ///< rounds of a calm world in which no operation ended; the longest
 
   void add(const StoreReport& other);

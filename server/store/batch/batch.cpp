@@ -66,7 +66,7 @@ bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& wor
         result_ = result::no_memory;
         return false;
       }
-      change_in_place(*made, worker);
+      (void)change_in_place(*made, worker);
       break;
     default:
       return !failed();

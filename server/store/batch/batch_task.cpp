@@ -34,7 +34,7 @@ Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& w
   if (found) {
     Item* const item = ItemRecord::item(old);
     key_->current = key_->placed ? nullptr : item;
-    key_->cas = item->cas();
+    key_->cas = order_before(item, here());
     return {};
   }
   key_->cas = 0;
@@ -50,20 +50,27 @@ Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& w
 }
 
 // Under the leaf's latch.
-void BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t value,
-                          runtime::Worker& worker) noexcept {
-  if (phase_ == batch_phase::look_up) {
-    Item* const item = ItemRecord::item(value);
-    key_->cas = WriteOperation::mint(*item, leaf.cas_floor(), worker);
-    return;
+index::Change BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t value,
+                                   runtime::Worker& worker) noexcept {
+  using index::Change;
+  if (phase_ == batch_phase::look_up) {  // an entry without effect
+    key_->cas = WriteOperation::mint(*ItemRecord::item(value), leaf.cas_floor(), worker);
+    return Change::unseen();
   }
+  const Item* const found = ItemRecord::item(old);
+  // Lines have shown uniques up to key_->cas, also of items that later lines removed.
+  const std::uint64_t before = std::max(key_->cas, order_before(found, leaf));
   if (phase_ == batch_phase::undo || key_->maker == nullptr) {
-    leaf.raise_cas_floor(ItemRecord::item(old)->cas());
-    return;
+    const std::uint64_t order = next_order(before, worker);
+    return key_->placed
+               ? Change::unseen(order)
+               : Change::gone(is_live(*found, worker) ? index::cause::deleted : index::cause::expired, order);
   }
-  if (const std::uint32_t expiry = key_->current->expiry(); expiry != 0) {
+  const Item& put = *key_->current;
+  if (const std::uint32_t expiry = put.expiry(); expiry != 0) {
     ExpirySweep::note(leaf, expiry, worker);
   }
+  return put.cas() == found->cas() ? Change::touched(next_order(before, worker)) : Change::put(put.cas());
 }
 
 step BatchKeyTask::committed(bool found, std::uint64_t old, runtime::Worker& worker) {

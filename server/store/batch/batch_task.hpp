@@ -41,8 +41,8 @@ class BatchKeyTask final : public index::UpdateTask<BatchKeyTask, ItemTraits> {
   index::Decision decide(bool found, std::uint64_t old, runtime::Worker& worker);
   runtime::step left(bool found, std::uint64_t old, runtime::Worker& worker);
   runtime::step out_of_memory(runtime::Worker& worker);
-  void commit(ItemNode& leaf, bool found, std::uint64_t old, std::uint64_t value,
-              runtime::Worker& worker) noexcept;
+  index::Change commit(ItemNode& leaf, bool found, std::uint64_t old, std::uint64_t value,
+                       runtime::Worker& worker) noexcept;
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker);
   void discard(runtime::Worker& worker);
 

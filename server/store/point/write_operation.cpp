@@ -112,20 +112,21 @@ bool WriteOperation::keeps_version(const Item* old) const noexcept {
          (request_.op == verb::meta_get && old != nullptr && !meta_->findings.made);
 }
 
-void WriteOperation::change_in_place(Item& item, runtime::Worker& worker) noexcept {
+bool WriteOperation::change_in_place(Item& item, runtime::Worker& worker) noexcept {
   std::int64_t exptime = static_cast<std::int64_t>(request_.operand);
   if (meta_ != nullptr) {
     if (meta_->findings.won) {
       item.set_mark(Item::kWon);
     }
     if (!meta_->flags.has_exptime) {
-      return;
+      return false;
     }
     exptime = meta_->flags.exptime;
   }
   if (item.has_expiry_field()) {
     item.store_expiry(expiry_from(exptime, Moment{worker}));
   }
+  return item.has_expiry_field();
 }
 
 }  // namespace mxkv::server

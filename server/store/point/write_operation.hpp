@@ -39,13 +39,8 @@ class WriteOperation {
   [[nodiscard]] std::string_view key() const noexcept { return {key_, key_bytes_}; }
   /// Gives an item that is not in the tree yet a cas unique above `before`, and returns it.
   static std::uint64_t mint(Item& item, std::uint64_t before, runtime::Worker& worker) noexcept {
-    constexpr std::uint64_t kGreatestCas = (std::uint64_t{1} << 53U) - 1;  // exact in a double
-    const std::uint64_t cas = std::min(std::max(before, worker.now_us()) + 1, kGreatestCas);
+    const std::uint64_t cas = next_order(before, worker);
     item.set_cas(cas);
-    auto& greatest = worker.local<WorkerContext>().greatest_cas;
-    if (cas > greatest.load(std::memory_order_relaxed)) {
-      greatest.store(cas, std::memory_order_relaxed);
-    }
     return cas;
   }
 
@@ -90,7 +85,8 @@ class WriteOperation {
   [[nodiscard]] Item* take_put() noexcept {
     return puts_item_ ? std::exchange(item_, nullptr) : std::exchange(built_, nullptr);
   }
-  void change_in_place(Item& item, runtime::Worker& worker) noexcept;
+  /// False: nothing that counts as a change.
+  bool change_in_place(Item& item, runtime::Worker& worker) noexcept;
   /// Whether what is put is the same version of the item: a touch leaves it alone.
   [[nodiscard]] bool keeps_version(const Item* old) const noexcept;
   void drop_built(runtime::Worker& worker) noexcept {

@@ -94,19 +94,22 @@ step WriteTask::refused(runtime::Worker& worker) {
 }
 
 // Under the leaf's latch: nothing here can fail, allocate or wait.
-void WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_word, std::uint64_t value,
-                       runtime::Worker& worker) noexcept {
+index::Change WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_word, std::uint64_t value,
+                                runtime::Worker& worker) noexcept {
   Item* old = found ? ItemRecord::item(old_word) : nullptr;
+  const std::uint64_t before = order_before(old, leaf);
   switch (decided_) {
     case Decision::what::remove:
-      leaf.raise_cas_floor(old->cas());
-      return;
+      return index::Change::gone(result_ == result::deleted ? index::cause::deleted : index::cause::expired,
+                                 next_order(before, worker));
     case Decision::what::in_place:
-      change_in_place(*old, worker);
+      if (!change_in_place(*old, worker)) {
+        return index::Change::unseen();
+      }
       if (const std::uint32_t expiry = old->expiry(); expiry != 0) {
         ExpirySweep::note(leaf, expiry, worker);
       }
-      return;
+      return index::Change::touched(next_order(before, worker));
     default:
       break;
   }
@@ -116,10 +119,10 @@ void WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_word, std::
   }
   if (keeps_version(old)) {
     item->take_version(*old);
-    return;
+    MXKV_DCHECK(item->has_expiry_field(), "order_before() looks at the floor for such alone");
+    return index::Change::touched(next_order(before, worker));
   }
-  // The floor is for keys that were removed: what is found lies above it since it was inserted.
-  mint(*item, found ? old->cas() : leaf.cas_floor(), worker);
+  return index::Change::put(mint(*item, before, worker));
 }
 
 step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& worker) {

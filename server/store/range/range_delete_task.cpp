@@ -86,8 +86,16 @@ step RangeDeleteTask::refused(runtime::Worker& worker) {
   return pass_.await(locks, refused_, *this) ? step::parked : step::again;
 }
 
-void RangeDeleteTask::erasing(ItemNode& leaf, std::uint64_t value) noexcept {
-  leaf.raise_cas_floor(ItemRecord::item(value)->cas());
+// With X the whole has passed the commit point already.
+index::Change RangeDeleteTask::erasing(ItemNode& leaf, std::uint64_t value,
+                                       runtime::Worker& worker) noexcept {
+  const Item* const item = ItemRecord::item(value);
+  const std::uint64_t order = next_order(order_before(item, leaf), worker);
+  if (state_->lock != nullptr) {
+    return index::Change::part(order);
+  }
+  const bool live = Liveness{worker, state_->moment_us}(Item::View{*item});
+  return index::Change::gone(live ? index::cause::deleted : index::cause::expired, order);
 }
 
 void RangeDeleteTask::erased(std::uint64_t value, runtime::Worker& worker) {
@@ -113,6 +121,13 @@ step RangeDeleteTask::finished(runtime::Worker& worker) {
     counts_ = false;
     state_->items = 0;
     back_to_start();
+    const index::ChangedRange<std::string_view> range = changed_range();
+    const std::uint64_t through = worker.local<WorkerContext>().store->greatest_cas(worker.now_us());
+    tree().commits().raise_floor(through);
+    tree().commits().pass({.change = {index::change::range_gone, index::cause::deleted, through},
+                           .moment_us = state_->moment_us,
+                           .range = &range},
+                          worker);
     return rescan(worker);
   }
   if (worker.id().value() != address_.worker) {

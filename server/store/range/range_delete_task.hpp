@@ -39,7 +39,7 @@ class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits
   // --- For EditTask ---
   index::verdict judge(std::uint64_t /*head*/, std::uint64_t value, RemovedOfLeaf& leaf,
                        runtime::Worker& worker) const noexcept;
-  void erasing(ItemNode& leaf, std::uint64_t value) noexcept;
+  index::Change erasing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept;
   void erased(std::uint64_t value, runtime::Worker& worker);
   void judged(const RemovedOfLeaf& leaf, runtime::Worker& worker) noexcept;
   [[nodiscard]] bool refuses(std::uint64_t value, runtime::Worker& worker) noexcept;

@@ -56,8 +56,10 @@ std::uint64_t RangeTouchTask::replacement(std::uint64_t value, runtime::Worker& 
   return copy == nullptr ? 0 : ItemRecord::word(copy);
 }
 
-void RangeTouchTask::replacing(std::uint64_t value, std::uint64_t by) noexcept {
+index::Change RangeTouchTask::replacing(ItemNode& /*leaf*/, std::uint64_t value, std::uint64_t by,
+                                        runtime::Worker& /*worker*/) noexcept {
   ItemRecord::item(by)->take_version(*ItemRecord::item(value));
+  return index::Change::unseen();
 }
 
 void RangeTouchTask::replaced(std::uint64_t value, std::uint64_t by, runtime::Worker& worker) {
@@ -71,11 +73,15 @@ void RangeTouchTask::unmade(std::uint64_t by, runtime::Worker& worker) noexcept 
   Item::destroy(worker, ItemRecord::item(by));
 }
 
-void RangeTouchTask::changing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept {
-  ItemRecord::item(value)->store_expiry(expiry_);
+// The whole has passed the commit point already.
+index::Change RangeTouchTask::changing(ItemNode& leaf, std::uint64_t value,
+                                       runtime::Worker& worker) noexcept {
+  Item* const item = ItemRecord::item(value);
+  item->store_expiry(expiry_);
   if (expiry_ != 0) {
     ExpirySweep::note(leaf, expiry_, worker);
   }
+  return index::Change::part(next_order(order_before(item, leaf), worker));
 }
 
 void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& /*worker*/) noexcept {
@@ -99,6 +105,14 @@ step RangeTouchTask::finished(runtime::Worker& worker) {
     prepares_ = false;
     state_->items = 0;
     back_to_start();
+    const index::ChangedRange<std::string_view> range = changed_range();
+    const std::uint64_t through = worker.local<WorkerContext>().store->greatest_cas(worker.now_us());
+    tree().commits().raise_floor(through);
+    tree().commits().pass({.change = {index::change::range_touched, index::cause::none, through},
+                           .value = expiry_,
+                           .moment_us = state_->moment_us,
+                           .range = &range},
+                          worker);
     return rescan(worker);
   }
   return worker.id().value() == address_.worker ? resume_item(worker) : go_home(*this, address_);

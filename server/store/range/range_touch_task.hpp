@@ -36,13 +36,16 @@ class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, 
   // --- For EditTask ---
   index::verdict judge(std::uint64_t head, std::uint64_t value, TouchedOfLeaf& leaf,
                        runtime::Worker& worker) const noexcept;
-  void erasing(ItemNode& /*leaf*/, std::uint64_t /*value*/) noexcept {}
+  static index::Change erasing(ItemNode& /*leaf*/, std::uint64_t /*value*/, runtime::Worker& /*worker*/) {
+    MXKV_ASSERT(false, "a touch removes nothing");
+  }
   void erased(std::uint64_t /*value*/, runtime::Worker& /*worker*/) noexcept {}
   std::uint64_t replacement(std::uint64_t value, runtime::Worker& worker) noexcept;
-  void replacing(std::uint64_t value, std::uint64_t by) noexcept;
+  index::Change replacing(ItemNode& leaf, std::uint64_t value, std::uint64_t by,
+                          runtime::Worker& worker) noexcept;
   void replaced(std::uint64_t value, std::uint64_t by, runtime::Worker& worker);
   void unmade(std::uint64_t by, runtime::Worker& worker) noexcept;
-  void changing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept;
+  index::Change changing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept;
   void judged(const TouchedOfLeaf& leaf, runtime::Worker& worker) noexcept;
   runtime::step out_of_memory(runtime::Worker& worker);
   runtime::step finished(runtime::Worker& worker);

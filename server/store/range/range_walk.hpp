@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "index/commit_point.hpp"
 #include "protocol/request.hpp"
 #include "runtime/hierarchy/slots.hpp"
 #include "server/reply/reply_address.hpp"
@@ -46,6 +47,15 @@ class RangeWalk {
   /// Of an operation that may go over its range twice, and shows nothing of it the first time.
   void note_start() noexcept;
   void back_to_start() noexcept;
+  /// The range from that start on, for the commit point. Good as long as the task.
+  [[nodiscard]] index::ChangedRange<std::string_view> changed_range() const noexcept {
+    return {.from = key(),
+            .skips_from = state_->skip_start,
+            .context = state_,
+            .beyond = [](const void* state, std::string_view key) {
+              return static_cast<const RangeState*>(state)->beyond(key);
+            }};
+  }
   /// Writes `text` in place of the reply.
   runtime::step refuse(std::string_view text, runtime::MxTask& task, runtime::Worker& worker);
   void release(runtime::Worker& worker) noexcept;

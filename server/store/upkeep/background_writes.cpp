@@ -80,14 +80,17 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
     return !worker.local<WorkerContext>().locks->holds_off(key());
   }
   step refused(runtime::Worker& worker) { return ended(worker); }
-  void commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
-              runtime::Worker& /*worker*/) noexcept {
-    leaf.raise_cas_floor(ItemRecord::item(old)->cas());
+  index::Change commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
+                       runtime::Worker& worker) noexcept {
+    const Item* const item = ItemRecord::item(old);
+    live_ = is_live(*item, worker);
+    return index::Change::gone(live_ ? index::cause::evicted : index::cause::expired,
+                               next_order(order_before(item, leaf), worker));
   }
   step committed(bool /*found*/, std::uint64_t old, runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
     Item* const item = ItemRecord::item(old);
-    const bool live = is_live(*item, worker);
+    const bool live = live_;
     context.counters.count(live ? counter::evictions : counter::reclaimed);
     if (!item->accessed()) {
       context.counters.count(live ? counter::evicted_unfetched : counter::expired_unfetched);
@@ -101,6 +104,7 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
 
  private:
   bool even_live_;
+  bool live_ = false;  ///< when it went
 };
 
 /// The same item at another address: no operation on it minds.
@@ -117,9 +121,10 @@ class MoveTask final : public SeenItemTask<MoveTask> {
     return copy_ == nullptr ? Decision{} : Decision{Decision::what::put, ItemRecord::word(copy_)};
   }
   // What a touch changes of an item it changes under the latch, so the copy is as the old one is now.
-  void commit(ItemNode& /*leaf*/, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
-              runtime::Worker& /*worker*/) noexcept {
+  index::Change commit(ItemNode& /*leaf*/, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
+                       runtime::Worker& /*worker*/) noexcept {
     copy_->take_version(*ItemRecord::item(old));
+    return index::Change::unseen();
   }
   step committed(bool /*found*/, std::uint64_t old, runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();

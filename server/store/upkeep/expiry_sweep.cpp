@@ -63,8 +63,9 @@ class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, 
     sweep_.leaf_ended();
     return step::done;
   }
-  void erasing(ItemNode& leaf, std::uint64_t value) noexcept {
-    leaf.raise_cas_floor(ItemRecord::item(value)->cas());
+  index::Change erasing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept {
+    return index::Change::gone(index::cause::expired,
+                               next_order(order_before(ItemRecord::item(value), leaf), worker));
   }
   void erased(std::uint64_t value, runtime::Worker& worker) {
     auto& counters = worker.local<WorkerContext>().counters;

@@ -55,18 +55,24 @@ class RaiseTask final : public EditTask<RaiseTask<Env>, typename Env::Traits, st
     }
     return context_->env.make(worker, key_of(word), Env::number(word) + kRaised).value();
   }
-  void replacing(std::uint64_t word, std::uint64_t by) noexcept {
+  Change replacing(NodeT& /*leaf*/, std::uint64_t word, std::uint64_t by,
+                   runtime::Worker& /*worker*/) noexcept {
     EXPECT_EQ(Env::number(by), Env::number(word) + kRaised);
+    return {};
   }
   void replaced(std::uint64_t word, std::uint64_t /*by*/, runtime::Worker& worker) {
     context_->env.retire(worker, word);
   }
   void unmade(std::uint64_t by, runtime::Worker& worker) noexcept { context_->env.dispose(worker, by); }
-  void changing(NodeT& /*leaf*/, std::uint64_t word, runtime::Worker& /*worker*/) noexcept {
+  Change changing(NodeT& /*leaf*/, std::uint64_t word, runtime::Worker& /*worker*/) noexcept {
     Env::touch(word);
     ++raise_->changes;
+    return {};
   }
-  void erasing(NodeT& /*leaf*/, std::uint64_t /*word*/) noexcept { ADD_FAILURE() << "nothing is to go"; }
+  Change erasing(NodeT& /*leaf*/, std::uint64_t /*word*/, runtime::Worker& /*worker*/) noexcept {
+    ADD_FAILURE() << "nothing is to go";
+    return {};
+  }
   void erased(std::uint64_t /*word*/, runtime::Worker& /*worker*/) noexcept {}
   [[nodiscard]] bool refuses(std::uint64_t /*word*/, runtime::Worker& /*worker*/) noexcept {
     return raise_->refuses && raise_->random.below(20) == 0;

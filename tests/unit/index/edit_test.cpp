@@ -57,7 +57,7 @@ class PurgeTask final : public EditTask<PurgeTask<Env>, typename Env::Traits, Ju
     ++leaf.erased;
     return verdict::erase;
   }
-  void erasing(NodeT& /*leaf*/, std::uint64_t /*word*/) noexcept {}
+  Change erasing(NodeT& /*leaf*/, std::uint64_t /*word*/, runtime::Worker& /*worker*/) noexcept { return {}; }
   void erased(std::uint64_t word, runtime::Worker& worker) {
     purge_->removed.push_back(Env::number(word));
     context_->env.retire(worker, word);

@@ -74,7 +74,7 @@ class RewriteTask final : public EditTask<RewriteTask<Env>, typename Env::Traits
     return Env::number(word) % 2 == 0 ? verdict::keep : verdict::erase;
   }
   void rewrite(NodeT& leaf, const NothingFound& /*found*/) noexcept { leaf.store_due({}); }
-  void erasing(NodeT& /*leaf*/, std::uint64_t /*word*/) noexcept {}
+  Change erasing(NodeT& /*leaf*/, std::uint64_t /*word*/, runtime::Worker& /*worker*/) noexcept { return {}; }
   void erased(std::uint64_t word, runtime::Worker& worker) { context_->env.retire(worker, word); }
   void judged(const NothingFound& /*found*/, runtime::Worker& /*worker*/) noexcept {}
   runtime::step finished(runtime::Worker& /*worker*/) {

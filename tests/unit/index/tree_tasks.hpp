@@ -125,12 +125,13 @@ class ChangeTask final : public UpdateTask<ChangeTask<Env>, typename Env::Traits
     }
     return {};
   }
-  void commit(NodeT& /*leaf*/, bool found, std::uint64_t old, std::uint64_t /*value*/,
-              runtime::Worker& /*worker*/) noexcept {
+  Change commit(NodeT& /*leaf*/, bool found, std::uint64_t old, std::uint64_t /*value*/,
+                runtime::Worker& /*worker*/) noexcept {
     context_->point();
     if (found && operation_->how == verb::touch) {
       Env::touch(old);
     }
+    return {};
   }
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {
     if (operation_->how != verb::remove && operation_->how != verb::touch) {

@@ -33,8 +33,10 @@ class InTurnTask final : public UpdateTask<InTurnTask<Env>, typename Env::Traits
     }
     return found ? Decision{Decision::what::remove, 0} : Decision{};
   }
-  void commit(typename Base::NodeT& /*leaf*/, bool /*found*/, std::uint64_t /*old*/, std::uint64_t /*value*/,
-              runtime::Worker& /*worker*/) noexcept {}
+  Change commit(typename Base::NodeT& /*leaf*/, bool /*found*/, std::uint64_t /*old*/,
+                std::uint64_t /*value*/, runtime::Worker& /*worker*/) noexcept {
+    return {};
+  }
   runtime::step committed(bool /*found*/, std::uint64_t old, runtime::Worker& worker) {
     context_->env.retire(worker, old);
     return end(true);

@@ -1,0 +1,131 @@
+// The one point that every change of a tree passes, and what it says of the change.
+//
+// A task does not store into a leaf by itself. It says what the change is (Change), the index stores it and
+// passes it here (Commit), both under the leaf's latch; so no change is forgotten, and none is named without
+// being made. Operations on a whole range, and those that empty the tree, pass once, between their passes.
+//
+//   put             the key has another record now, with an order of its own
+//   gone            the key has none: deleted, evicted or expired
+//   touched         the record is the same version, but for when it expires
+//   range_gone      all records of a range with an order up to the operation's
+//   range_touched   the same, for when they expire
+//   flushed         all records with an order up to the operation's, once its moment has come
+//   part            belongs to an operation that passes, or passed, as a whole
+//   unseen          nothing that anybody could tell: a copy in another place, an entry without effect
+//
+// *Order*: every put, gone and touched of a key has a greater order than the ones of that key before. A put's
+// order is its record's unique. That of a gone or touched entry is in no record, so the leaf's cas floor is
+// raised to it, and later ones are minted above the floor. An operation on a range raises the tree's floor
+// before it lets go of the range.
+//
+// While nobody listens, a change costs one predictable branch. Thread-safety: pass() on any worker, under the
+// latch of what changes; listen() before the workers start; the floor by any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::runtime {
+class Worker;
+}
+
+namespace mxkv::index {
+
+enum class change : std::uint8_t {
+  put,
+  gone,
+  touched,
+  range_gone,
+  range_touched,
+  flushed,
+  part,
+  unseen,
+};
+inline constexpr unsigned kChanges = 8;
+
+/// Why a key has no record any more.
+enum class cause : std::uint8_t { none, deleted, evicted, expired };
+
+/// What a task says of a change to one entry.
+struct Change {
+  change what = change::unseen;
+  cause why = cause::none;
+  std::uint64_t order = 0;  ///< of put, gone and touched; of others a floor for what follows, or 0
+
+  [[nodiscard]] static Change put(std::uint64_t order) noexcept { return {change::put, cause::none, order}; }
+  [[nodiscard]] static Change gone(cause why, std::uint64_t order) noexcept {
+    return {change::gone, why, order};
+  }
+  [[nodiscard]] static Change touched(std::uint64_t order) noexcept {
+    return {change::touched, cause::none, order};
+  }
+  /// Of an entry that goes: no unique up to `order` is to come again.
+  [[nodiscard]] static Change part(std::uint64_t order) noexcept {
+    return {change::part, cause::none, order};
+  }
+  [[nodiscard]] static Change unseen(std::uint64_t order = 0) noexcept {
+    return {change::unseen, cause::none, order};
+  }
+
+  /// Whether the order is in no record: the leaf has to remember it.
+  [[nodiscard]] bool raises_floor() const noexcept { return what != change::put && order != 0; }
+};
+
+/// The keys of an operation on a range, from `from` on up to where `beyond` says no more.
+template <class Key>
+struct ChangedRange {
+  Key from{};
+  bool skips_from = false;
+  const void* context = nullptr;
+  bool (*beyond)(const void* context, Key key) = nullptr;
+};
+
+/// What passes the point.
+template <class Key>
+struct Commit {
+  Change change;
+  Key key{};                ///< of one entry
+  std::uint64_t value = 0;  ///< put, touched: the record's word as it is now; range_touched: the new expiry
+  std::uint64_t old = 0;    ///< the word before, of an entry that was there
+  std::uint64_t moment_us = 0;  ///< range_touched: at which records are judged; flushed: when it takes effect
+  const ChangedRange<Key>* range = nullptr;  ///< range_gone, range_touched
+};
+
+/// Follows a tree's changes. Runs under latches: it may not fail, wait or look at the tree.
+template <class Key>
+class CommitListener {
+ public:
+  virtual ~CommitListener() = default;
+  virtual void passed(const Commit<Key>& commit, runtime::Worker& worker) noexcept = 0;
+};
+
+template <class Key>
+class CommitPoint {
+ public:
+  void listen(CommitListener<Key>* listener) noexcept { listener_ = listener; }
+
+  /// Whether anything listens: only then a Commit has to be made.
+  [[nodiscard]] bool heard() const noexcept { return listener_ != nullptr; }
+  void pass(const Commit<Key>& commit, runtime::Worker& worker) const noexcept {
+    if (heard()) [[unlikely]] {
+      MXKV_ASSERT(commit.change.order != 0 || commit.change.what == change::unseen, "a change has an order");
+      listener_->passed(commit, worker);
+    }
+  }
+
+  /// Orders are minted above this. Relaxed: the gate that an operation opens orders it before later writes.
+  [[nodiscard]] std::uint64_t floor() const noexcept { return floor_.load(std::memory_order_relaxed); }
+  void raise_floor(std::uint64_t order) noexcept {
+    std::uint64_t floor = floor_.load(std::memory_order_relaxed);
+    while (floor < order && !floor_.compare_exchange_weak(floor, order, std::memory_order_relaxed)) {
+    }
+  }
+
+ private:
+  CommitListener<Key>* listener_ = nullptr;
+  std::atomic<std::uint64_t> floor_{0};
+};
+
+}  // namespace mxkv::index

@@ -1,0 +1,190 @@
+// The ways in which a store can change, one by one: each passes the tree's commit point, as what it is.
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "server/store/upkeep/background_writes.hpp"
+#include "tests/simulation/store_ledger.hpp"
+#include "tests/simulation/store_yard.hpp"
+
+namespace mxkv::simulation {
+namespace {
+
+using index::change;
+
+struct Request {
+  std::string text;
+  reply_shape shape = reply_shape::line;
+};
+
+/// A way to change a store: what must be there, what is sent, and what has to pass for it.
+struct Way {
+  const char* name;
+  std::vector<Request> before;
+  Request sent;
+  std::vector<change> passes;
+};
+
+std::ostream& operator<<(std::ostream& out, const Way& way) {
+  return out << way.name;
+}
+
+Request set(const std::string& key, const std::string& exptime = "0") {
+  return {"set " + key + " 5 " + exptime + " 1\r\n1\r\n"};
+}
+
+std::vector<Way> all_ways() {
+  using enum change;
+  constexpr auto kValue = reply_shape::classic_value;
+  constexpr auto kBatch = reply_shape::batch;
+  return {
+      {"Set", {}, set("k"), {put}},
+      {"SetAgain", {set("k")}, set("k"), {put}},
+      {"SetWithExptime", {}, set("k", "100"), {put}},
+      {"SetOverATouchedOne", {set("k", "100"), {"touch k 200\r\n"}}, set("k"), {put}},
+      {"Add", {}, {"add k 0 0 1\r\n1\r\n"}, {put}},
+      {"AddAfterDelete", {set("k"), {"delete k\r\n"}}, {"add k 0 0 1\r\n1\r\n"}, {put}},
+      {"Replace", {set("k")}, {"replace k 0 0 1\r\n2\r\n"}, {put}},
+      {"Append", {set("k")}, {"append k 0 0 1\r\n2\r\n"}, {put}},
+      {"Prepend", {set("k")}, {"prepend k 0 0 1\r\n2\r\n"}, {put}},
+      {"Incr", {set("k")}, {"incr k 1\r\n"}, {put}},
+      {"Decr", {set("k")}, {"decr k 1\r\n"}, {put}},
+      {"Delete", {set("k")}, {"delete k\r\n"}, {gone}},
+      {"TouchByACopy", {set("k")}, {"touch k 100\r\n"}, {touched}},
+      {"TouchInPlace", {set("k", "100")}, {"touch k 200\r\n"}, {touched}},
+      {"Gat", {set("k", "100")}, {"gat 200 k\r\n", kValue}, {touched}},
+      {"Gats", {set("k")}, {"gats 200 k\r\n", kValue}, {touched}},
+      {"MetaSet", {}, {"ms k 1\r\n1\r\n"}, {put}},
+      {"MetaAppend", {set("k")}, {"ms k 1 MA\r\n2\r\n"}, {put}},
+      {"MetaArithmetic", {set("k")}, {"ma k\r\n"}, {put}},
+      {"MetaArithmeticThatMakes", {}, {"ma k N0 J5\r\n"}, {put}},
+      {"MetaDelete", {set("k")}, {"md k\r\n"}, {gone}},
+      {"MetaDeleteThatMarks", {set("k")}, {"md k I\r\n"}, {put}},
+      {"MetaTouch", {set("k", "100")}, {"mg k T200\r\n"}, {touched}},
+      {"MetaGetThatMakes", {}, {"mg k N100\r\n"}, {put}},
+      {"MetaGetThatWins", {set("k", "5")}, {"mg k R100\r\n"}, {unseen}},
+      {"Batch", {set("k")}, {"mb 2\r\nms k 1\r\n2\r\nms l 1\r\n3\r\n", kBatch}, {unseen, put, put}},
+      {"BatchThatTouches", {set("k", "100")}, {"mb 1\r\nmg k T200\r\n", kBatch}, {touched}},
+      {"BatchThatDeletes", {set("k")}, {"mb 1\r\nmd k\r\n", kBatch}, {gone}},
+      {"BatchThatMakesAndRemoves", {}, {"mb 2\r\nms k 1\r\n2\r\nmd k\r\n", kBatch}, {unseen, unseen}},
+      {"BatchThatFails", {set("l")}, {"mb 2\r\nms k 1\r\n2\r\nms l 1 ME\r\n2\r\n", kBatch}, {unseen, unseen}},
+      {"RangeDelete", {set("k1"), set("k2")}, {"mx k p\r\n"}, {gone, gone}},
+      {"RangeDeleteOfAll", {set("k1"), set("k2")}, {"mx k p X\r\n"}, {range_gone, part, part}},
+      {"RangeTouch", {set("k1", "100"), set("k2")}, {"mt k p T200\r\n"}, {unseen, range_touched, part, part}},
+      {"Flush", {set("k")}, {"flush_all\r\n"}, {flushed}},
+      {"FlushLater", {set("k")}, {"flush_all 100\r\n"}, {flushed}},
+      {"FlushInPlaceOfALaterOne", {set("k"), {"flush_all 100\r\n"}}, {"flush_all\r\n"}, {flushed, flushed}},
+      {"NoChange", {set("k")}, {"add k 0 0 1\r\n1\r\n"}, {}},
+  };
+}
+
+/// A store with a ledger that listens from the beginning.
+struct Listened {
+  Listened() { yard.run(); }
+  void ask(const Request& request) {
+    yard.ask(0, request.text, request.shape);
+    yard.run();
+    ASSERT_EQ(yard.clients[0].in_flight(), 0U) << request.text;
+  }
+  void pass_s(std::uint64_t seconds) {
+    yard.machine.clock.advance_us(seconds * 1'000'000);
+    yard.run();
+  }
+  [[nodiscard]] std::vector<std::string> complaints() {
+    Complaints found;
+    ledger.check(yard.machine.clock.steady_us(yard.machine.clock.monotonic_ns()), found);
+    return found.all();
+  }
+
+  Yard yard;
+  StoreLedger ledger{yard.store};
+};
+
+class WayToChange : public ::testing::TestWithParam<Way> {};
+
+TEST_P(WayToChange, PassesTheCommitPoint) {
+  Listened store;
+  for (const Request& request : GetParam().before) {
+    store.ask(request);
+  }
+  PassedChanges expected = store.ledger.changes();
+  for (const change what : GetParam().passes) {
+    ++expected.by_kind[static_cast<std::size_t>(what)];
+  }
+  store.ask(GetParam().sent);
+  EXPECT_EQ(store.ledger.changes().by_kind, expected.by_kind);
+  EXPECT_EQ(store.complaints(), std::vector<std::string>{});
+}
+
+// The same again, after each of them: what was minted for it is below what follows.
+TEST_P(WayToChange, IsFollowedByGreaterOrders) {
+  Listened store;
+  for (const Request& request : GetParam().before) {
+    store.ask(request);
+  }
+  store.ask(GetParam().sent);
+  for (const char* key : {"k", "k1", "l"}) {
+    store.ask(set(key, "100"));
+    store.ask({std::string{"touch "} + key + " 300\r\n"});
+    store.ask({std::string{"delete "} + key + "\r\n"});
+    store.ask(set(key));
+  }
+  EXPECT_EQ(store.complaints(), std::vector<std::string>{});
+}
+
+INSTANTIATE_TEST_SUITE_P(Store, WayToChange, ::testing::ValuesIn(all_ways()),
+                         [](const auto& way) { return std::string{way.param.name}; });
+
+// The client was told the unique of an item that never came to be in the tree.
+TEST(StoreCommits, UniquesDoNotRepeatAfterABatchThatMakesAndRemovesAKey) {
+  Listened store;
+  store.ask({"mb 2\r\nms k 1\r\n2\r\nmd k\r\n", reply_shape::batch});
+  const std::uint64_t told = store.yard.store.greatest_cas(0);
+  store.ask(set("k"));
+  EXPECT_GT(server::ItemRecord::item(store.ledger.word_of("k"))->cas(), told);
+}
+
+TEST(StoreCommits, WhatTheStoreDoesByItselfPassesToo) {
+  Listened store;
+  runtime::Worker& worker = store.yard.machine[0];
+  store.ask(set("evicted"));
+  store.ask(set("expires", "5"));
+  store.ask(set("moved"));
+  server::start_eviction(worker, store.ledger.word_of("evicted"));
+  server::start_move(worker, store.ledger.word_of("moved"));
+  store.yard.run();
+  EXPECT_EQ(store.ledger.changes().evicted, 1U);
+  EXPECT_EQ(store.ledger.changes()[change::unseen], 1U);
+  store.pass_s(6);
+  server::start_expiry(worker, store.ledger.word_of("expires"));
+  store.yard.run();
+  EXPECT_EQ(store.ledger.changes().expired, 1U);
+  EXPECT_EQ(store.complaints(), std::vector<std::string>{});
+}
+
+TEST(StoreCommits, ASweepPassesWhatItRemoves) {
+  Listened store;
+  store.ask(set("a", "5"));
+  store.ask(set("b", "5"));
+  store.pass_s(700);
+  store.yard.store.maintain(store.yard.machine[0]);
+  store.yard.run();
+  EXPECT_EQ(store.ledger.changes().expired, 2U);
+  EXPECT_EQ(store.complaints(), std::vector<std::string>{});
+}
+
+TEST(StoreCommits, AWriteOverAnExpiredItemPassesAsWhatItIs) {
+  Listened store;
+  store.ask(set("k", "5"));
+  store.pass_s(6);
+  store.ask({"delete k\r\n"});
+  EXPECT_EQ(store.ledger.changes().expired, 1U);
+  EXPECT_EQ(store.ledger.changes().deleted, 0U);
+  store.ask(set("k"));
+  EXPECT_EQ(store.complaints(), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace mxkv::simulation

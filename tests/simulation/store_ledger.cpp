@@ -1,0 +1,165 @@
+#include "tests/simulation/store_ledger.hpp"
+
+#include <algorithm>
+
+#include "server/store/item/expiry.hpp"
+#include "server/store/store_task.hpp"
+
+namespace mxkv::simulation {
+
+using index::cause;
+using index::change;
+using server::Item;
+using server::ItemRecord;
+using Commit = index::Commit<std::string_view>;
+
+void PassedChanges::add(const PassedChanges& other) noexcept {
+  for (std::size_t i = 0; i < by_kind.size(); ++i) {
+    by_kind[i] += other.by_kind[i];
+  }
+  deleted += other.deleted;
+  evicted += other.evicted;
+  expired += other.expired;
+  delayed_flushes += other.delayed_flushes;
+}
+
+StoreLedger::Entry StoreLedger::entry_of(const Item& item) {
+  return {.value = item.large() ? std::string{} : std::string{item.value()},
+          .bytes = item.value_bytes(),
+          .flags = item.flags(),
+          .expiry = item.expiry(),
+          .cas = item.cas()};
+}
+
+bool StoreLedger::live(const Entry& entry, std::uint64_t now_us) const noexcept {
+  return !server::is_expired(entry.expiry, now_us) && entry.cas > flush_points_.at(now_us);
+}
+
+void StoreLedger::passed(const Commit& commit, runtime::Worker& worker) noexcept {
+  ++changes_.by_kind[static_cast<std::size_t>(commit.change.what)];
+  switch (commit.change.what) {
+    case change::put:
+    case change::gone:
+    case change::touched:
+      one_passed(commit);
+      return;
+    case change::range_gone:
+    case change::range_touched:
+      range_passed(commit);
+      return;
+    case change::flushed:
+      flush_passed(commit, worker.now_us());
+      return;
+    case change::part:
+    case change::unseen:
+      return;
+  }
+}
+
+void StoreLedger::one_passed(const Commit& commit) {
+  const std::string key{commit.key};
+  const auto order = orders_.try_emplace(key, 0).first;
+  const auto at = entries_.find(key);
+  const bool puts = commit.change.what == change::put;
+  if (!puts && (at == entries_.end() || at->second.cas != ItemRecord::item(commit.old)->cas())) {
+    wrong_.add("a change of an item of " + key + " that is not there");
+    return;
+  }
+  wrong_.unless(commit.change.order > order->second, ("the order of " + key + " does not grow").c_str());
+  order->second = commit.change.order;
+  changes_.deleted += commit.change.why == cause::deleted ? 1 : 0;
+  changes_.evicted += commit.change.why == cause::evicted ? 1 : 0;
+  changes_.expired += commit.change.why == cause::expired ? 1 : 0;
+  if (commit.change.what == change::gone) {
+    entries_.erase(at);
+    return;
+  }
+  const Item& item = *ItemRecord::item(commit.value != 0 ? commit.value : commit.old);
+  wrong_.unless(!puts || item.cas() == commit.change.order,
+                "a put's order is another than its item's unique");
+  entries_.insert_or_assign(key, entry_of(item));
+}
+
+void StoreLedger::range_passed(const Commit& commit) {
+  const auto& range = *commit.range;
+  for (auto at = entries_.lower_bound(range.from); at != entries_.end();) {
+    const std::string& key = at->first;
+    if (range.beyond(range.context, key)) {
+      return;
+    }
+    if ((range.skips_from && key == range.from) || !live(at->second, commit.moment_us)) {
+      ++at;
+      continue;
+    }
+    wrong_.unless(commit.change.order >= orders_[key], "an operation on a range follows what is later");
+    orders_[key] = commit.change.order;
+    if (commit.change.what == change::range_gone) {
+      at = entries_.erase(at);
+    } else {
+      (at++)->second.expiry = static_cast<std::uint32_t>(commit.value);
+    }
+  }
+}
+
+void StoreLedger::flush_passed(const Commit& commit, std::uint64_t now_us) {
+  if (commit.moment_us != 0) {
+    flush_points_.set(commit.change.order, now_us);
+    ++changes_.delayed_flushes;
+    return;
+  }
+  for (const auto& [key, entry] : entries_) {
+    wrong_.unless(entry.cas <= commit.change.order, "a flush leaves items behind");
+  }
+  entries_.clear();
+}
+
+// Along the leaves; nothing is on its way that would change them.
+void StoreLedger::for_each_word(const std::function<void(std::uint64_t)>& visit) {
+  using Node = server::ItemNode;
+  const auto node_at = [](std::uint64_t word) {
+    return static_cast<const Node*>(runtime::TaggedPointer{word}.object());
+  };
+  const Node* node = node_at(store_.tree().root().word());
+  while (!node->leaf()) {
+    node = node_at(node->value(false, {}));
+  }
+  for (;; node = node_at(node->right())) {
+    index::Entries entries;
+    node->copy_entries(node->meta(), false, entries);
+    std::for_each_n(entries.values.begin(), entries.count, visit);
+    if (node->meta().high_infinite()) {
+      return;
+    }
+  }
+}
+
+std::uint64_t StoreLedger::word_of(std::string_view key) {
+  std::uint64_t found = 0;
+  for_each_word([&found, key](std::uint64_t word) { found = ItemRecord::key(word) == key ? word : found; });
+  return found;
+}
+
+void StoreLedger::check(std::uint64_t now_us, Complaints& complaints) {
+  for (const std::string& complaint : wrong_.all()) {
+    complaints.add("commit point: " + complaint);
+  }
+  Entries held;
+  for_each_word([&](std::uint64_t word) {
+    const Item& item = *ItemRecord::item(word);
+    if (const Entry entry = entry_of(item); live(entry, now_us)) {
+      held.emplace(item.key(), entry);
+    }
+  });
+  std::erase_if(entries_, [this, now_us](const auto& entry) { return !live(entry.second, now_us); });
+  for (const auto& [key, entry] : held) {
+    const auto known = entries_.find(key);
+    complaints.unless(known != entries_.end(), ("commit point: it was not told of " + key).c_str());
+    complaints.unless(known == entries_.end() || known->second == entry,
+                      ("commit point: it knows another " + key).c_str());
+  }
+  for (const auto& [key, entry] : entries_) {
+    complaints.unless(held.contains(key), ("commit point: it was not told that " + key + " went").c_str());
+  }
+}
+
+}  // namespace mxkv::simulation
