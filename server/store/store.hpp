@@ -67,6 +67,10 @@ class Store final : public SessionStore {
 
   /// Holds for requests that begin later.
   void set_limits(const RangeLimits& ranges, std::uint64_t value_bytes) noexcept;
+  /// Greatest of the cas uniques minted so far and the time.
+  [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept {
+    return state_.greatest_cas(now_us);
+  }
   /// Sum of a counter over all workers.
   [[nodiscard]] std::uint64_t total(counter which) const noexcept { return state_.total(which); }
   [[nodiscard]] WatchHub& watch_hub() noexcept { return watch_hub_; }
