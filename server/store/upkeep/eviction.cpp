@@ -147,6 +147,7 @@ Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexce
     return verdict::stays;
   }
   if (times_.is_idlest(seen)) {
+    times_.forget(seen);
     return verdict::goes;
   }
   if (is_for_some()) {
@@ -175,11 +176,15 @@ void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
     if (!removed_) {
       next_look_ns_ += kLookAgainNs;  // nothing is idle: without a pause nobody would ever park
     }
-    if (missing_ == 0) {
-      fruitless_laps_ = 0;
-    } else if (whole_lap_ && fruitless_laps_ < kMostFruitless) {
-      ++fruitless_laps_;
-      wants_spans_ = wants_spans_ || purpose_ == purpose::chunks;  // there are hardly any large values
+    if (purpose_ == purpose::idle) {
+      if (missing_ == 0) {
+        fruitless_laps_ = 0;
+      } else if (whole_lap_ && fruitless_laps_ < kMostFruitless) {
+        ++fruitless_laps_;
+      }
+    } else if (whole_lap_ && !removed_) {  // what is idlest are small items: their spans have to go back
+      wants_spans_ = true;
+      next_chunks_ns_ = next_look_ns_ + kGiveBackEveryNs;
     }
   }
   if (removed_) {
@@ -250,7 +255,7 @@ void Eviction::begin(StoreState& store, runtime::Worker& worker) {
 // What is being removed, and what is retired already, is not asked for again.
 bool Eviction::begin_chunks(std::size_t headroom, StoreState& store, runtime::Worker& worker) {
   const std::size_t coming = worker.retired_bytes();
-  if (coming >= headroom || seen_in_flight(store) > 0) {
+  if (coming >= headroom || seen_in_flight(store) > 0 || now_ns(worker) < next_chunks_ns_) {
     return false;
   }
   if (begin_census(true, store, worker)) {
@@ -258,9 +263,7 @@ bool Eviction::begin_chunks(std::size_t headroom, StoreState& store, runtime::Wo
     return true;
   }
   missing_ = headroom - coming;
-  times_.set_part(
-      fruitless_laps_ == kMostFruitless ? 1 : std::min(1.0, std::ldexp(kUsualPart, fruitless_laps_)),
-      worker.now_us());
+  times_.set_part(kUsualPart, worker.now_us());
   walk(purpose::chunks, store, worker);
   return true;
 }

@@ -88,6 +88,7 @@ class Eviction {
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t last_walk_ns_ = 0;
   std::uint64_t next_give_back_ns_ = 0;
+  std::uint64_t next_chunks_ns_ = 0;
   std::uint64_t short_since_ns_ = 0;  ///< the first refusal of those that followed each other; 0: none
   bool wants_spans_ = false;          ///< a block was refused
   bool wants_chunks_ = false;         ///< a chunk was refused

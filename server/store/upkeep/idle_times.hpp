@@ -34,6 +34,24 @@ class IdleTimes {
     }
   }
 
+  /// An item that was noted is removed: it no longer counts, however often it was met. Else those that went
+  /// before would be the idlest part, and of those that are there none.
+  void forget(Seen item) noexcept {
+    Groups& groups = groups_of(item.read);
+    const unsigned here = step_of(item.idle_us);
+    const unsigned least = here - std::min(here, kStepsAnOctave);  // it may not have been moved on yet
+    for (unsigned step = here + 1; step-- > least;) {
+      Group& group = groups[step];
+      if (group.count > 0) {
+        const double times = std::min(group.count, std::max(1.0, total_ / static_cast<double>(items_)));
+        group.sum_us -= group.sum_us * (times / group.count);
+        group.count -= times;
+        total_ -= times;
+        return;
+      }
+    }
+  }
+
   /// Whether an item belongs to the idlest part of those that were noted. Of items that are level with the
   /// line as many are told so as keep the part, in turn.
   [[nodiscard]] bool is_idlest(Seen item) noexcept {
@@ -52,8 +70,11 @@ class IdleTimes {
     return true;
   }
 
-  /// How many are noted before it begins to forget.
-  void remember(std::uint64_t items) noexcept { most_ = std::max<std::uint64_t>(items, kLeastNoted); }
+  /// How many items there are: so many are noted before it begins to forget.
+  void remember(std::uint64_t items) noexcept {
+    items_ = std::max<std::uint64_t>(items, 1);
+    most_ = std::max<std::uint64_t>(items, kLeastNoted);
+  }
 
   /// The part of all that is to be told idlest, 0 to 1.
   void set_part(double part, std::uint64_t now_us) noexcept {
@@ -128,6 +149,7 @@ class IdleTimes {
   Groups unread_{};
   double total_ = 0;
   std::uint64_t most_ = kLeastNoted;
+  std::uint64_t items_ = kLeastNoted;  ///< that there are
   double part_ = 0;
   unsigned line_ = kSteps + kUnreadSteps;  ///< the step that the part ends in
   double at_line_ = 0;                     ///< part of that step's items that belong to it

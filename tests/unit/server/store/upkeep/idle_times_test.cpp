@@ -48,6 +48,25 @@ TEST(IdleTimes, ThePartIsKeptForAnyShapeOfTimes) {
   }
 }
 
+TEST(IdleTimes, ThoseThatWentAreNotTheIdlestOfThoseThatAreThere) {
+  runtime::Random random{3};
+  IdleTimes times;
+  times.remember(600);
+  const auto idle_from = [&](std::uint64_t least) { return least + random.below(least); };
+  for (int lap = 0; lap < 10; ++lap) {  // each of them is met more than once
+    for (int i = 0; i < 600; ++i) {
+      times.note({idle_from(i < 60 ? 1'000'000 : 1000), true}, kNow);
+    }
+  }
+  times.set_part(0.1, kNow);
+  EXPECT_FALSE(times.is_idlest({1500, true}));
+  for (int i = 0; i < 60; ++i) {
+    times.forget({idle_from(1'000'000), true});
+  }
+  times.set_part(0.1, kNow);
+  EXPECT_TRUE(times.is_idlest({2100, true}));
+}
+
 TEST(IdleTimes, NoneThatIsTwiceAsIdleAsOneThatIsToldIsLeft) {
   runtime::Random random{2};
   IdleTimes times;
