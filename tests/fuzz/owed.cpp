@@ -31,12 +31,14 @@ class Ledger {
   /// One request; false: nothing more is answered.
   bool take() {
     protocol::LineState line;
-    const protocol::Parsed parsed = parser_.parse(rest_.data(), rest_.size(), line, *request_);
+    const bool logs_in = credentials_ != nullptr;
+    const protocol::Parsed parsed = logs_in ? parser_.parse_login(rest_.data(), rest_.size(), line, *request_)
+                                            : parser_.parse(rest_.data(), rest_.size(), line, *request_);
     if (parsed.what == outcome::need_more || parsed.what == outcome::close) {
       return false;
     }
     rest_.remove_prefix(parsed.consumed);
-    if (credentials_ != nullptr) {
+    if (logs_in) {
       return log_in(parsed);
     }
     if (parsed.what == outcome::error) {
