@@ -8,6 +8,7 @@
 #pragma once
 
 #include "index/prefix.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace mxkv::index {
 
@@ -20,6 +21,8 @@ struct Absorb {
   static std::uint64_t drop(NodeT& parent, Position at, unsigned most_blocks) noexcept {
     const NodeMeta meta = parent.meta();
     const unsigned rank = NodeT::rank_of(meta, at);
+    MXKV_ASSERT(meta.level() > 0 && !meta.frozen(), "a parent that drops a child is an inner node in use");
+    MXKV_ASSERT(rank > 0 && rank < meta.total(), "a parent keeps its first child");
     Entries entries;
     parent.copy_entries(meta, !Traits::kExact, entries);
     const std::uint64_t separator = entries.separators[rank];
@@ -35,6 +38,9 @@ struct Absorb {
     const bool leaf = meta.level() == 0;
     const bool infinite = gone.meta().high_infinite();
     const std::uint64_t high = gone.high();
+    MXKV_ASSERT(runtime::TaggedPointer{left.right()}.object() == &gone, "a node goes to its left neighbour");
+    MXKV_ASSERT(!meta.frozen() && gone.meta().frozen(), "a frozen node goes to one that is not");
+    MXKV_ASSERT(gone.meta().thin() && gone.meta().level() == meta.level(), "what goes is thin");
     Entries entries;
     left.copy_entries(meta, !Traits::kExact && !leaf, entries);
     if (!leaf) {

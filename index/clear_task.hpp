@@ -30,6 +30,8 @@ class ClearTask : public runtime::MxTask {
     auto* old_root = static_cast<NodeT*>(tree_->root().object());
     NodeT* root = tree_->take_empty_root(worker, old_root->life().generation() + 1);
     if (root != nullptr) {
+      MXKV_ASSERT(root->leaf() && root->meta().total() == 0, "a cleared tree is an empty leaf");
+      MXKV_ASSERT(root->life().generation() == old_root->life().generation() + 1, "each clear counts one");
       root->raise_cas_floor(cas_floor_);
       tree_->publish_root(root);
       tree_->commits().pass({.change = {change::flushed, cause::deleted, cas_floor_}}, worker);

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::index {
 
 class Due {
@@ -33,6 +35,7 @@ class Due {
   [[nodiscard]] constexpr bool never() const noexcept { return number_ == 0; }
   /// Seconds from now until then, 0 if it has come. Not of never().
   [[nodiscard]] constexpr std::uint64_t seconds_left(std::uint64_t now_seconds) const noexcept {
+    MXKV_DCHECK(!never(), "what never comes is not ahead");
     const std::uint64_t now = now_seconds / kSecondsAStep;
     const std::uint64_t ahead = (number_ - 1U + kRound - now % kRound) % kRound;
     return ahead < kRound / 2 ? ahead * kSecondsAStep : 0;

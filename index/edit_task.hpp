@@ -131,6 +131,7 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
       return;
     }
     NodeT& leaf = this->here();
+    MXKV_ASSERT(leaf.leaf() && !leaf.meta().frozen(), "nothing changes at a leaf that is on its way out");
     for (unsigned n = scratch.edit_count; n-- > 0;) {  // from the last: the others stay where they are
       const unsigned i = scratch.edits[n].entry;
       const std::uint64_t value = scratch.entries.values[i];
@@ -275,6 +276,8 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
         scratch.stop = true;
         return;
       }
+      MXKV_ASSERT(Replaces || what != verdict::replace, "a task that replaces says so by its type");
+      MXKV_ASSERT(kChanges || what != verdict::change, "a task that changes in place offers changing()");
       if (what != verdict::keep) {
         scratch.edits[scratch.edit_count++] = {static_cast<std::uint8_t>(i), what};
       }
@@ -286,6 +289,7 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
     if (Derived::kOneLeaf || scratch.stop || scratch.meta.high_infinite()) {
       return this->self().finished(worker);
     }
+    MXKV_ASSERT(scratch.high != 0, "a leaf that is not the last one has a high fence");
     this->self().set_key(Traits::fence_key(scratch.high));
     return rescan(worker);
   }

@@ -67,6 +67,8 @@ class InsertPlan {
       case how::spread: {
         Entries entries;
         const NodeMeta meta = node.meta();
+        MXKV_ASSERT(meta.total() < Traits::Shape::capacity(meta.level() == 0),
+                    "a node that spreads has room");
         node.copy_entries(meta, with_separators(meta), entries);
         entries.insert(NodeT::rank_of(meta, at_), head, value, separator);
         if (!Traits::kExact && (meta.high_infinite() || node.low() == 0)) {
@@ -83,6 +85,9 @@ class InsertPlan {
 
   /// Applies the split. Under the latch of the left node.
   void split(NodeT& left) noexcept {
+    MXKV_ASSERT(kind_ == how::split && right_ != nullptr, "a split was planned");
+    MXKV_ASSERT(middle_ > 0 && middle_ < entries_.count, "both halves of a split have entries");
+    MXKV_ASSERT(!left.meta().frozen() && !left.life().dead(), "a node that splits is in use");
     right_->raise_cas_floor(left.cas_floor());
     right_->store_due(left.due());
     right_->store_right(left.right());
@@ -111,7 +116,10 @@ class InsertPlan {
   /// What is right of the new node, if it may wait for the end of the left node's claim (node_life.hpp).
   [[nodiscard]] NodeT* behind() const noexcept { return behind_; }
   /// The separator for the parent: a fence word of its own.
-  [[nodiscard]] std::uint64_t take_separator() noexcept { return std::exchange(separator_, 0); }
+  [[nodiscard]] std::uint64_t take_separator() noexcept {
+    MXKV_ASSERT(separator_ != 0, "a separator is posted once");
+    return std::exchange(separator_, 0);
+  }
 
   /// Takes back a planned split that was not applied.
   void abandon(runtime::Worker& worker) noexcept {

@@ -66,6 +66,7 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
   }
 
   runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {
+    MXKV_ASSERT(scratch.meta.level() <= 1, "a walk over leaves stays right above them");
     if (scratch.meta.level() > 0) {
       look_at_children(scratch, worker);
     } else if (scratch.wanted) {
@@ -74,6 +75,8 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
     if (scratch.meta.high_infinite()) {
       return this->self().finished(true, worker);
     }
+    MXKV_ASSERT(scratch.right != 0 && scratch.high != 0,
+                "a node that is not the last one has a right neighbour");
     if (++nodes_ % kNodesPerPin == 0) {
       this->self().set_key(Traits::fence_key(scratch.high));
       if (!this->self().may_go_on(worker)) {

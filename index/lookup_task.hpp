@@ -58,13 +58,13 @@ template <cases kCases, class SearchT, class NodeT, class Key, class Scratch>
 }
 }  // namespace detail
 
-template <class Derived, class Traits>
-class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
-  using Base = TraverseTask<Derived, Traits, LookupScratch>;
+/// A task whose target is the leaf of a key, and there the key's entry.
+template <class Derived, class Traits, class Scratch>
+class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
+  using Base = TraverseTask<Derived, Traits, Scratch>;
 
  public:
   using typename Base::NodeT;
-  using typename Base::Scratch;
   using typename Base::SearchT;
 
   template <cases kCases = cases::all, class S>
@@ -74,6 +74,19 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
     return detail::find_in_leaf<kCases, SearchT>(node, this->self().key(),
                                                  kCases == cases::all && this->careful(), read, scratch);
   }
+
+ protected:
+  using Base::Base;
+};
+
+template <class Derived, class Traits>
+class LookupTask : public LeafEntryTask<Derived, Traits, LookupScratch> {
+  using Base = LeafEntryTask<Derived, Traits, LookupScratch>;
+
+ public:
+  using typename Base::NodeT;
+  using typename Base::Scratch;
+  using typename Base::SearchT;
 
   [[gnu::always_inline]] runtime::step resume_target(const LookupScratch& scratch, runtime::Worker& worker) {
     switch (scratch.found.what) {
@@ -111,6 +124,7 @@ class LookupTask : public TraverseTask<Derived, Traits, LookupScratch> {
  private:
   [[gnu::always_inline]] runtime::step visit_record(std::uint64_t value) noexcept {
     if constexpr (!Traits::kExact) {
+      MXKV_DCHECK(value != 0, "an entry of a leaf has a record");
       visit_.leaf = this->object();
       visit_.value = value;
       using Record = typename Traits::Record;

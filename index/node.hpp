@@ -27,6 +27,7 @@
 #include "index/node_life.hpp"
 #include "index/node_meta.hpp"
 #include "index/node_shape.hpp"
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/relaxed_word.hpp"
 #include "runtime/resource/data_object.hpp"
@@ -190,6 +191,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     const unsigned count = last - first;
     const unsigned most = Shape::blocks(is_leaf);
     const unsigned least = (count + Shape::kSlots - 1) / Shape::kSlots;
+    MXKV_ASSERT(first <= last && last <= entries.count && least <= most, "entries fit into the node");
     const unsigned wanted = std::clamp(most_blocks, least, most);
     const unsigned blocks = count == 0 ? 1 : (count < wanted ? count : wanted);
     bool ties = false;
@@ -229,6 +231,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   void open_block(std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
     const NodeMeta before = meta();
     const unsigned block = before.blocks();
+    MXKV_ASSERT(block < Shape::blocks(before.level() == 0), "a node has a block left to open");
     const Position last{static_cast<std::uint8_t>(block - 1), Shape::kSlots - 1};
     const bool ties = before.ties() || this->head(before.level() == 0, last) == head;
     store_rank(bounds_[block - 1], head);
@@ -241,6 +244,8 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     const NodeMeta before = meta();
     const bool is_leaf = before.level() == 0;
     const unsigned count = before.count(at.block);
+    MXKV_DCHECK(!before.frozen(), "a frozen node takes in nothing");
+    MXKV_DCHECK(at.slot <= count && count < Shape::kSlots, "a block takes in an entry where it has room");
     const bool ties = before.ties() || may_tie(is_leaf, at, count, head);
     for (unsigned i = count; i > at.slot; --i) {
       copy_entry(is_leaf, at.block, i - 1, i);
@@ -253,6 +258,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     const NodeMeta before = meta();
     const bool is_leaf = before.level() == 0;
     const unsigned count = before.count(at.block);
+    MXKV_ASSERT(at.block < before.blocks() && at.slot < count, "an entry that goes is there");
     for (unsigned i = at.slot + 1U; i < count; ++i) {
       copy_entry(is_leaf, at.block, i, i - 1);
     }

@@ -36,13 +36,17 @@ class NodeLife {
   }
   void set_separator_pending(bool pending) noexcept {
     if (pending) {
-      word_.fetch_or(kPending, std::memory_order_release);
+      [[maybe_unused]] const std::uint64_t before = word_.fetch_or(kPending, std::memory_order_release);
+      MXKV_ASSERT((before & (kPending | kDead)) == 0, "a separator is pending once, of a live node");
     } else {
       word_.fetch_and(~(kPending | kLost), std::memory_order_release);
     }
   }
   /// The separator's task gave up, out of memory. Whoever passes by may claim to try again.
-  void mark_separator_lost() noexcept { word_.fetch_or(kPending | kLost, std::memory_order_release); }
+  void mark_separator_lost() noexcept {
+    const std::uint64_t before = word_.fetch_or(kLost, std::memory_order_release);
+    MXKV_ASSERT((before & (kPending | kLost | kDead)) == kPending, "a pending separator is lost, and once");
+  }
   /// Claims a lost separator; true for one caller only.
   [[nodiscard]] bool claim_lost_separator() noexcept {
     return (word_.load(std::memory_order_relaxed) & kLost) != 0 &&
@@ -50,7 +54,11 @@ class NodeLife {
   }
 
   /// By the task that unlinked the node.
-  void mark_dead() noexcept { word_.fetch_or(kDead, std::memory_order_release); }
+  void mark_dead() noexcept {
+    const std::uint64_t before = word_.fetch_or(kDead, std::memory_order_release);
+    MXKV_ASSERT((before & (kClaimed | kWaiting | kDead | kPending)) == kClaimed,
+                "a node dies once, by the task that has its claim, and its parent has known it");
+  }
   [[nodiscard]] bool dead() const noexcept { return (word_.load(std::memory_order_relaxed) & kDead) != 0; }
 
   /// Claims the node for a task that unlinks it. False: it is dead, or claimed, and will be looked at again.
@@ -77,12 +85,15 @@ class NodeLife {
   [[nodiscard]] Missed release() noexcept {
     const std::uint64_t before =
         word_.fetch_and(~(kClaimed | kAgain | kRightWaits), std::memory_order_acq_rel);
-    MXKV_DCHECK((before & (kClaimed | kWaiting)) == kClaimed, "a claim ends once, by a task at work");
+    MXKV_ASSERT((before & (kClaimed | kWaiting)) == kClaimed, "a claim ends once, by a task at work");
     return {(before & kAgain) != 0, (before & kRightWaits) != 0};
   }
 
   /// The claim's task is about to end, so that the left neighbour's may start another.
-  void begin_to_wait() noexcept { word_.fetch_or(kWaiting, std::memory_order_acq_rel); }
+  void begin_to_wait() noexcept {
+    const std::uint64_t before = word_.fetch_or(kWaiting, std::memory_order_acq_rel);
+    MXKV_ASSERT((before & (kClaimed | kWaiting | kDead)) == kClaimed, "a claim at work begins to wait");
+  }
   /// Takes over the claim of a node that waits; true for one caller only.
   [[nodiscard]] bool take_waiting() noexcept {
     return (word_.load(std::memory_order_acquire) & kWaiting) != 0 &&

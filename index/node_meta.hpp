@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::index {
 
 class NodeMeta {
@@ -67,13 +69,16 @@ class NodeMeta {
     return set(22U, 1U, infinite ? 1U : 0U);
   }
   [[nodiscard]] constexpr NodeMeta with_blocks(unsigned blocks) const noexcept {
+    MXKV_DCHECK(blocks > 0 && blocks <= kMaxBlocks, "a node has one to six blocks");
     return set(23U, 7U, blocks);
   }
   [[nodiscard]] constexpr NodeMeta with_level(unsigned level) const noexcept { return set(26U, 31U, level); }
   [[nodiscard]] constexpr NodeMeta with_prefix(std::size_t bytes) const noexcept {
+    MXKV_DCHECK(bytes < 256, "a prefix is no longer than a key");
     return set(32U, 255U, bytes);
   }
   [[nodiscard]] constexpr NodeMeta with_count(unsigned block, unsigned count) const noexcept {
+    MXKV_DCHECK(block < kMaxBlocks && count <= kMaxSlots, "a block has up to eight entries");
     return set(40U + 4U * block, 15U, count);
   }
 

@@ -23,6 +23,7 @@ struct Entries {
   unsigned count = 0;
 
   void insert(unsigned rank, std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
+    MXKV_DCHECK(rank <= count && count < kMax, "there is room for one more entry");
     for (unsigned i = count; i > rank; --i) {
       heads[i] = heads[i - 1];
       values[i] = values[i - 1];
@@ -34,6 +35,7 @@ struct Entries {
     ++count;
   }
   void erase(unsigned rank) noexcept {
+    MXKV_DCHECK(rank < count, "an entry that goes is there");
     for (unsigned i = rank + 1; i < count; ++i) {
       heads[i - 1] = heads[i];
       values[i - 1] = values[i];

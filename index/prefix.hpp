@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "index/key.hpp"
 #include "index/node.hpp"
 #include "index/traits.hpp"
 
@@ -78,6 +79,8 @@ struct Prefix {
 
   /// Stores it in the node's header. The heads of entries and of the high fence are the caller's to follow.
   void store(NodeT& node) const noexcept {
+    MXKV_ASSERT(!loose || (bytes > 0 && bytes <= NodeT::kPrefixInlineBytes), "a loose prefix is in the node");
+    MXKV_ASSERT(bytes <= kMaxKeyBytes, "a prefix is no longer than a key");
     node.store_meta(node.meta().with_prefix(bytes).with_loose_prefix(loose));
     if constexpr (!Traits::kExact) {
       for (unsigned i = 0; bytes > 0 && i < NodeT::kPrefixInlineBytes / 8; ++i) {

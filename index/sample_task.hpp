@@ -56,6 +56,7 @@ class SampleTask : public TraverseTask<Derived, Traits, SampleScratch> {
       choose_child(entries);
       return runtime::step::again;
     }
+    MXKV_ASSERT(weight_ >= 1, "a walk stands for one leaf or more");
     if (!this->self().walked(entries, weight_, weight_ < 1.5, worker)) {
       return this->self().finished(worker);
     }
@@ -87,6 +88,7 @@ class SampleTask : public TraverseTask<Derived, Traits, SampleScratch> {
     while (last + 1 < entries.count && !this->self().ends_before(bound_of(entries, last + 1))) {
       ++last;
     }
+    MXKV_ASSERT(first <= last && last < entries.count, "a walk has a child to choose");
     const unsigned choices = last - first + 1;
     weight_ *= choices;
     this->enter(runtime::TaggedPointer{entries.values[first + random_.below(choices)]});

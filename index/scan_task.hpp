@@ -142,6 +142,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
 
   runtime::step forward_leaf(Scratch& scratch, runtime::Worker& worker) {
     const Entries& entries = scratch.entries;
+    MXKV_DCHECK(scratch.meta.level() == 0, "a scan visits leaves");
     unsigned first = 0;
     if (!follows_link()) {
       while (first < entries.count && entries.heads[first] < scratch.head) {
@@ -167,6 +168,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     if (++leaves_ % kLeavesPerPin == 0) {
       return descend_again(scratch.high, worker);
     }
+    MXKV_ASSERT(scratch.right != 0, "a leaf that is not the last one has a right neighbour");
     this->set_own_mark(true);
     this->enter(runtime::TaggedPointer{scratch.right});
     this->annotate_lines(this->object(), 0, NodeT::kLines);

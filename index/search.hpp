@@ -275,6 +275,7 @@ struct Search {
       return false;
     }
     const unsigned below = count_ties_below(false, key, ties, !strict);
+    MXKV_ASSERT(below > 0 || ties.any_below, "the first child precedes every key of its node");
     out = node.value(false, below > 0 ? ties.at[below - 1] : ties.last_below);
     return true;
   }

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "index/key.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace mxkv::index {
 
@@ -20,6 +21,7 @@ class SeparatorRecord {
 
   /// Writes a record of `key` into `memory` of bytes_for(key) bytes, 8-byte aligned.
   static SeparatorRecord* construct(void* memory, KeyView key) noexcept {
+    MXKV_ASSERT(!key.empty() && key.size() <= kMaxKeyBytes, "a separator is a key, and not the minimum");
     auto* record = new (memory) SeparatorRecord(static_cast<std::uint16_t>(key.size()));
     std::memcpy(record + 1, key.data(), key.size());
     return record;

@@ -147,6 +147,8 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       scratch.plan.split(node);
       return;
     }
+    MXKV_ASSERT(right_->life().separator_pending(), "a separator that is posted was pending");
+    MXKV_ASSERT(!node.meta().frozen(), "a parent that is on its way out takes in nothing");
     scratch.plan.insert(node, Prefix<Traits>::head(node, node.meta(), key()),
                         Tree<Traits>::tag(right_).word(), separator_);
     right_->life().set_separator_pending(false);
@@ -214,6 +216,9 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
     tree_->retire_fence(worker, separator_);
     return runtime::step::done;
   }
+  MXKV_ASSERT(old_root->meta().level() + 1U == parent_level_, "a tree grows by one level");
+  MXKV_ASSERT(right_->life().separator_pending() && right_->meta().level() + 1U == parent_level_,
+              "the root grows for a node that no parent knows");
   Entries entries;
   entries.insert(0, 0, Tree<Traits>::tag(old_root).word(), 0);
   entries.insert(1, Traits::head(Traits::fence_key(separator_), 0), Tree<Traits>::tag(right_).word(),
@@ -237,6 +242,8 @@ namespace detail {
 template <class Traits>
 void post_separator(Tree<Traits>& tree, std::uint64_t separator, Node<typename Traits::Shape>& right,
                     unsigned parent_level, const runtime::MxTask& holder, runtime::Worker& worker) {
+  MXKV_ASSERT(right.life().separator_pending(), "a separator is posted for a node that waits for it");
+  MXKV_ASSERT(right.meta().level() + 1U == parent_level, "a separator goes one level up");
   auto* task = worker.create<SeparatorTask<Traits>>(tree, separator, right, parent_level);
   task->annotate(runtime::priority::high);  // until it has run, searches take the detour by the right link
   worker.share_pin(holder, *task);

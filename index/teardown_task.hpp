@@ -46,6 +46,7 @@ void free_node(runtime::Worker& worker, Node<typename Traits::Shape>& node) {
 /// Frees a leaf; returns the next.
 template <class Traits>
 Node<typename Traits::Shape>* free_leaf(runtime::Worker& worker, Node<typename Traits::Shape>& leaf) {
+  MXKV_ASSERT(leaf.leaf(), "leaves are torn down from leaf to leaf");
   auto* next = node_of<Node<typename Traits::Shape>>(leaf.right());
   free_node<Traits>(worker, leaf);
   return next;
@@ -108,6 +109,7 @@ class TeardownTask final : public runtime::MxTask {
       spawn_leaves(worker, nullptr);
       return runtime::step::done;
     }
+    MXKV_ASSERT(node_->meta().level() == level_, "a tree is torn down level by level");
     if (level_ == 1 && node_ != leftmost_[1]) {
       spawn_leaves(worker, detail::first_child(*node_));
     }

@@ -228,6 +228,7 @@ class TraverseTask : public runtime::MxTask {
 
   /// Points the task at the header of a node.
   void enter(runtime::TaggedPointer node) noexcept {
+    MXKV_DCHECK(static_cast<bool>(node), "a task enters a node");
     set_mark(kOvertaken, false);
     set_stage(stage::header);
     annotate_lines(node, 0, 1);

@@ -120,6 +120,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   /// Replaces the root. In the tree's pool, or at start-up.
   void publish_root(const NodeT* root) noexcept {
     const unsigned level = root->meta().level();
+    MXKV_ASSERT(level < kMaxLevels && root->low() == 0, "a root has no left neighbour");
     near_level_.store(level < 2 ? 0 : (level > kNearDepth ? level - kNearDepth : 1),
                       std::memory_order_relaxed);
     root_.store(tag(root).word(), std::memory_order_release);  // pairs with root()
@@ -167,6 +168,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   }
   /// Retires a node that was unlinked: its memory alone, not what it refers to.
   void retire_node(runtime::Worker& worker, NodeT& node) {
+    MXKV_ASSERT(node.life().dead() && !node.life().claimed(), "a node is retired when it is dead");
     worker.retire(&node, memory_kind_, sizeof(NodeT));
   }
   /// Retires a fence or separator that readers may still look at.

@@ -47,7 +47,8 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   void start(runtime::Worker& worker) {
     this->set_careful(true);
     dropped_ = node_->meta().frozen();  // then it waited for its left neighbour to take over
-    static_cast<void>(begin(dropped_ ? part::absorb : part::look));
+    part_ = dropped_ ? part::absorb : part::look;
+    static_cast<void>(begin(part_));
     worker.spawn(this);
   }
 
@@ -156,7 +157,25 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
  private:
   enum class part : std::uint8_t { look, freeze, drop, absorb, leave };
 
+  /// Whether one part may follow another. look and absorb may be begun anew, after a wait that was not one.
+  [[nodiscard]] static bool follows(part before, part next) noexcept {
+    switch (before) {
+      case part::look:
+        return next == part::look || next == part::freeze || next == part::leave;
+      case part::freeze:
+        return next == part::drop || next == part::leave;
+      case part::drop:
+      case part::absorb:
+        return next == part::absorb || next == part::leave;
+      case part::leave:
+        return false;
+    }
+    return false;
+  }
+
   runtime::step begin(part next) noexcept {
+    MXKV_ASSERT(follows(part_, next), "the parts of an unlink follow each other");
+    MXKV_ASSERT(node_->life().claimed() && !node_->life().dead(), "a node that is unlinked is claimed");
     part_ = next;
     this->set_strict(next == part::look || next == part::absorb);
     if (next == part::freeze || next == part::leave) {
@@ -249,6 +268,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   }
 
   runtime::step dropped(const Scratch& scratch, runtime::Worker& worker) {
+    MXKV_ASSERT(!dropped_ && node_->meta().frozen(), "the parent drops a frozen node, once");
     dropped_ = true;
     if (level_ == 0) {
       this->tree().retire_fence(worker, scratch.taken);  // a leaf's neighbour always has room
@@ -265,6 +285,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
 
   void absorbed(const Scratch& scratch, runtime::Worker& worker) {
     TreeT& tree = this->tree();
+    MXKV_ASSERT(dropped_ && node_->meta().frozen(), "a node dies frozen, after its parent dropped it");
     node_->life().mark_dead();
     tree.retire_fence(worker, scratch.taken);
     if (level_ == 0) {
@@ -275,6 +296,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
       tree.retire_fence(worker, std::exchange(separator_, 0));
       // It was a first child, which may not be unlinked, and is not any more.
       NodeT* const child = node_of(node_->value(false, Position{}));
+      MXKV_ASSERT(child != nullptr && child->meta().level() + 1U == level_, "a child is one level down");
       unlink_if_thin(tree, *child, *this, worker);
       MXKV_PATH(unlink_inner);
       UnlinkCounters::count(tree.unlinks().branches);
@@ -330,6 +352,7 @@ namespace detail {
 template <class Traits>
 void start_unlink(Tree<Traits>& tree, Node<typename Traits::Shape>& node, const runtime::MxTask& holder,
                   runtime::Worker& worker) {
+  MXKV_ASSERT(node.low() != 0, "the leftmost node of a level stays");
   auto* task = worker.create<UnlinkTask<Traits>>(tree, node);
   task->annotate(runtime::priority::high);  // others wait for nodes that are frozen
   worker.share_pin(holder, *task);

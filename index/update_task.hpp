@@ -51,8 +51,8 @@ struct UpdateScratch : LookupScratch {
 };
 
 template <class Derived, class Traits>
-class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
-  using Base = TraverseTask<Derived, Traits, UpdateScratch<Traits>>;
+class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> {
+  using Base = LeafEntryTask<Derived, Traits, UpdateScratch<Traits>>;
 
  public:
   static constexpr bool kWrites = true;
@@ -60,14 +60,6 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   using typename Base::Scratch;
   using typename Base::SearchT;
   using typename Base::TreeT;
-
-  template <cases kCases = cases::all, class S>
-  [[gnu::always_inline]] TraverseScratch::kind inspect_target(const NodeT& node,
-                                                              const runtime::OptimisticRead& read,
-                                                              S& scratch) const noexcept {
-    return detail::find_in_leaf<kCases, SearchT>(node, this->self().key(),
-                                                 kCases == cases::all && this->careful(), read, scratch);
-  }
 
   /// Lines of a record that the task touches before it decides. Derived may know better.
   [[nodiscard]] unsigned record_lines(std::uint64_t value) const noexcept {
@@ -140,6 +132,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
 
   void apply(Scratch& scratch, runtime::Worker& worker) {
     NodeT& leaf = this->here();
+    MXKV_DCHECK(leaf.leaf(), "an update changes leaves");
     if (scratch.splits()) {
       scratch.plan.split(leaf);
       return;
@@ -254,6 +247,7 @@ class UpdateTask : public TraverseTask<Derived, Traits, UpdateScratch<Traits>> {
   template <class Insert>
   [[nodiscard, gnu::always_inline]] bool change(NodeT& leaf, const Found& found, const Decision& decision,
                                                 runtime::Worker& worker, const Insert& insert) {
+    MXKV_DCHECK(!leaf.meta().frozen(), "nothing changes at a leaf that is on its way out");
     if (!admits(worker)) [[unlikely]] {
       return false;
     }
