@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "server/store/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "tests/simulation/store_ledger.hpp"
 #include "tests/simulation/store_yard.hpp"
@@ -141,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Store, WayToChange, ::testing::ValuesIn(all_ways()),
 TEST(StoreCommits, UniquesDoNotRepeatAfterABatchThatMakesAndRemovesAKey) {
   Listened store;
   store.ask({"mb 2\r\nms k 1\r\n2\r\nmd k\r\n", reply_shape::batch});
-  const std::uint64_t told = store.yard.store.greatest_cas(0);
+  const std::uint64_t told = store.yard.store.context(store.yard.machine[0].id()).store->greatest_cas(0);
   store.ask(set("k"));
   EXPECT_GT(server::ItemRecord::item(store.ledger.word_of("k"))->cas(), told);
 }
