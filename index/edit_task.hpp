@@ -26,8 +26,7 @@
 //   void rewrite(NodeT& leaf, const Tally&)            may be given: under the latch; must not fail
 //     The latch is taken then even if nothing is erased.
 //   bool refuses(std::uint64_t value, Worker&)         may be given: under the latch, before anything
-//   changes,
-//     for each entry that is to; true: something holds writes off it (runtime/hierarchy/gate.hpp)
+//     changes, for each entry that is to; true: something holds writes off it (runtime/hierarchy/gate.hpp)
 //   step refused(Worker&)                              and nothing of this leaf was changed
 //   step finished(Worker&)                             all seen, or judge() said stop
 #pragma once
@@ -66,6 +65,31 @@ struct EditScratch : TraverseScratch {
   bool refused;
   Tally tally;
 };
+
+/// What a task that edits offers; see above.
+template <class T, class Traits, class Tally>
+concept EditsEntries =
+    requires(T task, const Tally& found, Tally& tally, typename Traits::Key key, std::uint64_t word,
+             Node<typename Traits::Shape>& leaf, runtime::Worker& worker) {
+      { task.key() } -> std::convertible_to<typename Traits::Key>;
+      task.set_key(key);
+      { task.judge(word, word, tally, worker) } -> std::same_as<verdict>;
+      { task.erasing(leaf, word, worker) } -> std::same_as<Change>;
+      task.erased(word, worker);
+      task.judged(found, worker);
+      { task.finished(worker) } -> std::same_as<runtime::step>;
+    };
+
+/// And one that replaces entries.
+template <class T, class Traits>
+concept ReplacesEntries =
+    requires(T task, std::uint64_t word, Node<typename Traits::Shape>& leaf, runtime::Worker& worker) {
+      { task.replacement(word, worker) } -> std::same_as<std::uint64_t>;
+      { task.replacing(leaf, word, word, worker) } -> std::same_as<Change>;
+      task.replaced(word, word, worker);
+      task.unmade(word, worker);
+      { task.out_of_memory(worker) } -> std::same_as<runtime::step>;
+    };
 
 /// `Replaces`: whether judge() may say so.
 template <class Derived, class Traits, class Tally, bool Replaces = false>
@@ -107,6 +131,8 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
   }
 
   bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
+    static_assert(EditsEntries<Derived, Traits, Tally>);
+    static_assert(!Replaces || ReplacesEntries<Derived, Traits>);
     if (scratch.what != TraverseScratch::kind::target) {
       otherwise = this->resume_node(scratch, worker);
       return false;

@@ -79,6 +79,14 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
   using Base::Base;
 };
 
+/// What a task that looks up one key offers; see above.
+template <class T, class Traits>
+concept LooksUpEntry = requires(T task, std::uint64_t word, runtime::Worker& worker) {
+  { task.key() } -> std::convertible_to<typename Traits::Key>;
+  { task.on_found(word, worker) } -> std::same_as<runtime::step>;
+  { task.on_missing(worker) } -> std::same_as<runtime::step>;
+};
+
 template <class Derived, class Traits>
 class LookupTask : public LeafEntryTask<Derived, Traits, LookupScratch> {
   using Base = LeafEntryTask<Derived, Traits, LookupScratch>;
@@ -89,6 +97,7 @@ class LookupTask : public LeafEntryTask<Derived, Traits, LookupScratch> {
   using typename Base::SearchT;
 
   [[gnu::always_inline]] runtime::step resume_target(const LookupScratch& scratch, runtime::Worker& worker) {
+    static_assert(LooksUpEntry<Derived, Traits>);
     switch (scratch.found.what) {
       case hit::found:
         return this->self().on_found(scratch.found.value, worker);

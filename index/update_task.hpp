@@ -50,6 +50,18 @@ struct UpdateScratch : LookupScratch {
   [[nodiscard]] bool splits() const noexcept { return inserts() && plan.splits(); }
 };
 
+/// What a task that writes one key offers; see above.
+template <class T, class Traits>
+concept UpdatesEntry = requires(T task, bool found, std::uint64_t word, Node<typename Traits::Shape>& leaf,
+                                runtime::Worker& worker) {
+  { task.key() } -> std::convertible_to<typename Traits::Key>;
+  { task.decide(found, word, worker) } -> std::same_as<Decision>;
+  { task.commit(leaf, found, word, word, worker) } -> std::same_as<Change>;
+  { task.committed(found, word, worker) } -> std::same_as<runtime::step>;
+  { task.left(found, word, worker) } -> std::same_as<runtime::step>;
+  { task.out_of_memory(worker) } -> std::same_as<runtime::step>;
+};
+
 template <class Derived, class Traits>
 class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> {
   using Base = LeafEntryTask<Derived, Traits, UpdateScratch<Traits>>;
@@ -108,6 +120,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   }
 
   bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
+    static_assert(UpdatesEntry<Derived, Traits>);
     Found& found = scratch.found;
     if (this->at_stage(stage::commit)) {
       if constexpr (!Traits::kExact) {

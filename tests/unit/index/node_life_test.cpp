@@ -13,6 +13,8 @@ TEST(NodeLife, TheGenerationStaysWhateverElseChanges) {
   EXPECT_TRUE(life.claim());
   life.begin_to_wait();
   EXPECT_TRUE(life.let_right_wait());
+  EXPECT_TRUE(life.take_waiting());
+  life.set_separator_pending(false);
   life.mark_dead();
   EXPECT_EQ(life.generation(), 12'345U);
 }
@@ -20,6 +22,7 @@ TEST(NodeLife, TheGenerationStaysWhateverElseChanges) {
 TEST(NodeLife, ALostSeparatorIsClaimedOnce) {
   NodeLife life{0};
   EXPECT_FALSE(life.claim_lost_separator());
+  life.set_separator_pending(true);
   life.mark_separator_lost();
   EXPECT_TRUE(life.separator_pending());
   EXPECT_TRUE(life.claim_lost_separator());
@@ -45,7 +48,9 @@ TEST(NodeLife, OneTaskHasTheClaimAndHearsOfTheOthers) {
 
 TEST(NodeLife, ADeadNodeIsNotClaimed) {
   NodeLife life{1};
+  EXPECT_TRUE(life.claim());
   life.mark_dead();
+  static_cast<void>(life.release());
   EXPECT_FALSE(life.claim());
   EXPECT_FALSE(life.claimed());
 }
@@ -70,6 +75,18 @@ TEST(NodeLife, AWaitingClaimIsTakenOverOnceAndKeepsWhatCame) {
   EXPECT_TRUE(life.take_waiting());
   EXPECT_FALSE(life.take_waiting());
   EXPECT_TRUE(life.release().again);
+}
+
+TEST(NodeLifeDeathTest, StepsOutOfOrderAreInvariantsViolated) {
+  NodeLife life{1};
+  EXPECT_DEATH(life.mark_dead(), "a node dies once");
+  EXPECT_DEATH(life.mark_separator_lost(), "a pending separator is lost");
+  EXPECT_DEATH(life.begin_to_wait(), "a claim at work begins to wait");
+  EXPECT_DEATH(static_cast<void>(life.release()), "a claim ends once");
+  life.set_separator_pending(true);
+  EXPECT_DEATH(life.set_separator_pending(true), "a separator is pending once");
+  EXPECT_TRUE(life.claim());
+  EXPECT_DEATH(life.mark_dead(), "a node dies once") << "its parent does not know it yet";
 }
 
 }  // namespace
