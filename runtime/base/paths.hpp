@@ -37,7 +37,8 @@
   /* or has waited while the tree was cleared */                                                              \
   X(waited_over_clear)                                                                                        \
   /* how a write of the store waits */                                                                        \
-  X(write_not_its_turn) X(write_at_gate) X(write_without_memory) X(write_lets_go)                             \
+  X(write_not_its_turn) X(write_at_gate) X(write_without_memory) X(write_derived_without_memory)                \
+  X(write_lets_go)                                                                                            \
   /* a worker's buffer is full */                                                                             \
   X(buffer_full_for_high)
 // clang-format on

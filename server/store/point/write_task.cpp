@@ -149,7 +149,13 @@ step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& w
   return answer(worker);
 }
 
+// What was to be made of the old item found no memory: as where the tree finds none.
 step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker) {
+  step next{};
+  if (result_ == result::no_memory && waits_for_room(worker, next)) [[unlikely]] {
+    MXKV_PATH(write_derived_without_memory);
+    return next;
+  }
   pass_.leave(*worker.local<WorkerContext>().locks, worker);
   drop_built(worker);
   if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
@@ -161,17 +167,37 @@ step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker
 
 step WriteTask::out_of_memory(runtime::Worker& worker) {
   MXKV_PATH(write_without_memory);
+  if (step next{}; waits_for_room(worker, next)) {
+    return next;
+  }
   pass_.leave(*worker.local<WorkerContext>().locks, worker);
   drop_built(worker);
-  if (is_home(worker) && worker.local<WorkerContext>().upkeep->makes_room(worker)) {
-    // What is freed meanwhile must not wait for this task, nor for those that wait for it.
-    let_others_go(worker);
-    unpin_and_park(worker);
-    return step::later;
-  }
   result_ = result::no_memory;
   worker.local<WorkerContext>().counters.count(counter::store_no_memory);
   return answer(worker);
+}
+
+/// True: room is being made, and the task decides anew when it was. False: there is none to wait for.
+bool WriteTask::waits_for_room(runtime::Worker& worker, step& next) {
+  if (!worker.local<WorkerContext>().upkeep->makes_room(worker)) {
+    return false;
+  }
+  pass_.leave(*worker.local<WorkerContext>().locks, worker);
+  drop_built(worker);
+  if (is_home(worker)) {
+    next = wait_for_room(worker);
+  } else {
+    phase_ = phase::short_of_memory;  // those that wait for this task are at home
+    next = go_home(*this, address_);
+  }
+  return true;
+}
+
+// What is freed meanwhile must not wait for this task, nor for those that wait for it.
+step WriteTask::wait_for_room(runtime::Worker& worker) {
+  let_others_go(worker);
+  unpin_and_park(worker);
+  return step::later;
 }
 
 /// Those of its connection that wait for their turn.
@@ -197,6 +223,8 @@ step WriteTask::resume_item(runtime::Worker& worker) {
       annotate(runtime::WorkerId{runtime::Annotations::kAnyWorker});
       worker.pin(*this);
       return restart(false);
+    case phase::short_of_memory:
+      return wait_for_room(worker);
     case phase::answering:
       return answer(worker);
   }

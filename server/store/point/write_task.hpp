@@ -69,7 +69,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   void discard(runtime::Worker& worker);
 
  private:
-  enum class phase : std::uint8_t { searching, waiting, answering };
+  enum class phase : std::uint8_t { searching, waiting, short_of_memory, answering };
   [[nodiscard]] bool is_home(const runtime::Worker& worker) const noexcept {
     return worker.id().value() == address_.worker;
   }
@@ -77,6 +77,8 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   void wait_for_turn(runtime::Worker& worker);
   void unpin_and_park(runtime::Worker& worker);
   void let_others_go(runtime::Worker& worker);
+  [[nodiscard]] bool waits_for_room(runtime::Worker& worker, runtime::step& next);
+  runtime::step wait_for_room(runtime::Worker& worker);
   runtime::step answer(runtime::Worker& worker);
 
   phase phase_ = phase::searching;
