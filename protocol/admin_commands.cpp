@@ -78,7 +78,7 @@ Parsed parse_cachedump(CommandLine line) noexcept {
     return refused(kNoClass);
   }
   line.request.op = verb::cachedump;
-  line.request.delta = item_class != 1 ? 0 : lines == 0 ? kAllLines : lines;
+  line.request.dump_lines = item_class != 1 ? 0 : lines == 0 ? kAllLines : lines;
   return accepted();
 }
 
@@ -120,7 +120,7 @@ Parsed parse_verbosity(CommandLine line) noexcept {
   if (!take_last_word(line.tokens, line.request)) {
     return refused(kError);
   }
-  line.request.delta = number;
+  line.request.verbosity = number;
   return accepted();
 }
 
@@ -130,14 +130,14 @@ Parsed parse_cache_memlimit(CommandLine line) noexcept {
   if (!read_u32(mebibytes.text, number) || !take_noreply(line.tokens, line.request)) {
     return refused_aloud_or_not(line.tokens, {}, kError);
   }
-  line.request.delta = number;
+  line.request.mebibytes = number;
   return accepted();
 }
 
 Parsed parse_shutdown(CommandLine line) noexcept {
   line.request.argument = line.tokens.next().text;
   const bool known = line.request.argument.empty() || line.request.argument == "graceful";
-  line.request.delta = known && line.tokens.done() ? 1 : 0;
+  line.request.shutdown_known = known && line.tokens.done();
   return accepted();
 }
 
@@ -195,7 +195,7 @@ Parsed parse_lru(CommandLine line) noexcept {
 
 Parsed parse_watch(CommandLine line) noexcept {
   constexpr std::array<std::string_view, 4> kKinds{"fetchers", "mutations", "evictions", "deletions"};
-  std::uint64_t& wanted = line.request.delta;
+  std::uint32_t& wanted = line.request.watched;
   wanted = line.tokens.done() ? 1 : 0;
   while (!line.tokens.done()) {
     const std::string_view kind = line.tokens.next().text;
@@ -206,7 +206,7 @@ Parsed parse_watch(CommandLine line) noexcept {
     if (at == kKinds.size()) {
       return refused(kError);
     }
-    wanted |= std::uint64_t{1} << at;
+    wanted |= std::uint32_t{1} << at;
   }
   return accepted();
 }

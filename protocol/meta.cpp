@@ -239,7 +239,7 @@ Parsed parse_meta_batch(CommandLine line) noexcept {
     parsed.closes = true;
     return parsed;
   }
-  line.request.delta = lines;
+  line.request.batch_lines = lines;
   return accepted();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -50,12 +51,12 @@ enum class verb : std::uint8_t {
   debugtime,
   metadump,   ///< lru_crawler metadump
   mgdump,     ///< lru_crawler mgdump
-  cachedump,  ///< stats cachedump; `delta`: the most lines
-  watch,      ///< `delta`: what, as bits in the order fetchers mutations evictions deletions
-  tune,       ///< lru, slabs, lru_crawler: what has no effect here
+  cachedump,  ///< stats cachedump
+  watch,
+  tune,  ///< lru, slabs, lru_crawler: what has no effect here
   flush_all,
   quit,
-  meta_batch,       ///< mb; `delta`: how many lines
+  meta_batch,       ///< mb
   meta_get,         ///< mg
   meta_set,         ///< ms
   meta_delete,      ///< md
@@ -64,26 +65,35 @@ enum class verb : std::uint8_t {
   meta_noop,        ///< mn
 };
 
+[[nodiscard]] constexpr bool is_one_of(verb op, std::same_as<verb> auto... which) noexcept {
+  return ((op == which) || ...);
+}
+/// A classic command with a data block.
 [[nodiscard]] constexpr bool is_storage(verb op) noexcept {
-  return op >= verb::set && op <= verb::cas;
+  return is_one_of(op, verb::set, verb::add, verb::replace, verb::append, verb::prepend, verb::cas);
 }
 /// Whether a data block follows the line.
 [[nodiscard]] constexpr bool takes_value(verb op) noexcept {
   return is_storage(op) || op == verb::meta_set;
 }
 [[nodiscard]] constexpr bool is_retrieval(verb op) noexcept {
-  return op <= verb::gats;
+  return is_one_of(op, verb::get, verb::gets, verb::gat, verb::gats);
+}
+/// A range that is asked for with flags.
+[[nodiscard]] constexpr bool is_meta_range(verb op) noexcept {
+  return is_one_of(op, verb::meta_range, verb::meta_count, verb::meta_range_delete, verb::meta_range_touch);
 }
 [[nodiscard]] constexpr bool is_range(verb op) noexcept {
-  return op >= verb::scan && op <= verb::meta_range_touch;
+  return is_one_of(op, verb::scan, verb::scans, verb::pscan, verb::pscans) || is_meta_range(op);
 }
+/// A meta command as memcached has them, mn among them; ranges and batches are none.
 [[nodiscard]] constexpr bool is_meta(verb op) noexcept {
-  return op >= verb::meta_get;
+  return is_one_of(op, verb::meta_get, verb::meta_set, verb::meta_delete, verb::meta_arithmetic,
+                   verb::meta_debug, verb::meta_noop);
 }
 /// Whether a line of mb may be this: what works on one key and says what became of it.
 [[nodiscard]] constexpr bool may_stand_in_batch(verb op) noexcept {
-  return op == verb::meta_get || op == verb::meta_set || op == verb::meta_delete ||
-         op == verb::meta_arithmetic;
+  return is_one_of(op, verb::meta_get, verb::meta_set, verb::meta_delete, verb::meta_arithmetic);
 }
 
 /// One end of a range.
@@ -134,10 +144,15 @@ struct Request {
   std::int64_t exptime = 0;  ///< storage, touch, gat, mt: as sent; flush_all: the delay; debugtime: seconds
   std::uint64_t value_bytes = 0;  ///< storage: length of the data block without its CR LF
   std::uint64_t cas_unique = 0;   ///< cas
-  std::uint64_t delta = 0;    ///< incr, decr; verbosity: the level; cache_memlimit: MiB; shutdown: 0 if not
-                              ///< known; cachedump, mb: lines
-  std::string_view argument;  ///< stats: the group, empty for none; shutdown, debugtime: the word
-  RangeRequest range;         ///< meaningful only for range verbs; the parser resets it for them alone
+  std::uint64_t delta = 0;        ///< incr, decr
+  std::uint32_t verbosity = 0;    ///< verbosity: the level
+  std::uint32_t mebibytes = 0;    ///< cache_memlimit
+  std::uint32_t watched = 0;  ///< watch: what, as bits in the order fetchers mutations evictions deletions
+  std::uint32_t batch_lines = 0;  ///< mb: how many follow
+  std::uint64_t dump_lines = 0;   ///< cachedump: the most
+  bool shutdown_known = false;    ///< shutdown: it is one of its forms
+  std::string_view argument;      ///< stats: the group, empty for none; shutdown, debugtime: the word
+  RangeRequest range;             ///< meaningful only for range verbs; the parser resets it for them alone
   MetaFlags meta;  ///< meaningful only for meta commands; T of ms is in `exptime` too, F in `flags`
   std::array<char, 3 * (kMaxKeyBytes + 6)> scratch;  ///< decoded bounds and keys
 };

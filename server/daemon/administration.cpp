@@ -31,9 +31,9 @@ std::string Administration::run(const protocol::Request& request) {
     case verb::stats:
       return statistics_.text(request.argument);
     case verb::verbosity:
-      return set_verbosity(request.delta);
+      return set_verbosity(request.verbosity);
     case verb::cache_memlimit:
-      return set_memory_limit(request.delta);
+      return set_memory_limit(request.mebibytes);
     case verb::shutdown:
       return shut_down(request);
     case verb::debugtime:
@@ -68,7 +68,7 @@ std::string Administration::shut_down(const protocol::Request& request) {
   if (!shutdown_allowed_) {
     return std::string{protocol::kShutdownOff};
   }
-  if (request.delta == 0) {
+  if (!request.shutdown_known) {
     return std::string{protocol::kBadShutdown};
   }
   log_.info("shutdown: a client asked for it");

@@ -21,8 +21,8 @@ Session::~Session() {
   drop_batch();
   while (first_waiting_ != nullptr) {
     Waiting* const waiting = std::exchange(first_waiting_, first_waiting_->next);
-    if (waiting->value) {
-      waiting->value->abandon(host_->worker);
+    if (ItemBuilder* const value = waiting->value()) {
+      value->abandon(host_->worker);
     }
     host_->waiting.give(waiting);
   }

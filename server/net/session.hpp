@@ -38,6 +38,13 @@
 
 namespace mxkv::server {
 
+/// What the order of a connection is to know of a request for one key.
+inline operation_kind kind_of(const protocol::PointRequest& request) noexcept {
+  return request.terms.ordered  ? operation_kind::write
+         : request.only_reads() ? operation_kind::read
+                                : operation_kind::exclusive;
+}
+
 /// Thread-safety: owner worker only.
 class Session {
  public:
@@ -99,10 +106,9 @@ class Session {
 
   /// A line of many keys.
   struct KeysLine {
-    protocol::verb op{};
-    std::int64_t exptime = 0;
-    std::size_t bytes = 0;      ///< of the keys that are left
-    std::size_t end_bytes = 0;  ///< between the last key and the next line
+    protocol::PointRequest each;  ///< what is asked of each
+    std::size_t bytes = 0;        ///< of the keys that are left
+    std::size_t end_bytes = 0;    ///< between the last key and the next line
   };
 
   // Taking input: each returns how many bytes were used.
@@ -172,16 +178,34 @@ class Session {
   [[nodiscard]] bool dispatch_alone(const protocol::Request& request, operation_kind kind);
   void administer(const protocol::Request& request, const ReplyAddress& address);
   void begin_page(protocol::Request& request) noexcept;
-  void get(std::string_view key, protocol::verb op, std::int64_t exptime, bool end_line);
-  void meta_get(const protocol::Request& request);
-  void mutate(const protocol::Request& request);
+  /// `kind`: kind_of(request). `value`: of a command that stores; it is taken. `silent`: the client is told
+  /// nothing.
+  [[gnu::always_inline]] inline void start(const protocol::PointRequest& request, operation_kind kind,
+                                           ItemBuilder* value, bool silent) {
+    MXKV_DCHECK(kind == kind_of(request), "the order knows what starts");
+    OrderClaim claim{0};
+    const bool starts = starts_now(kind, request.key, claim);
+    const std::uint32_t ticket = ticket_for(silent);
+    if (starts) [[likely]] {
+      launch(request, kind, value, address(claim, ticket));
+    } else {
+      enqueue(request, value, claim, ticket);
+    }
+  }
+  void start_any(const protocol::PointRequest& request, bool silent);
 
   // Their order.
   /// Starts a request if it may; else it has to wait. `claim` is for either.
   [[nodiscard]] bool starts_now(operation_kind kind, std::string_view key, OrderClaim& claim);
-  Waiting* enqueue(OrderClaim claim, std::uint32_t ticket, protocol::verb op);
+  void enqueue(const protocol::PointRequest& request, ItemBuilder* value, OrderClaim claim,
+               std::uint32_t ticket);
   bool start_waiting();
-  void launch(Waiting& waiting);
+  /// Its order lets it.
+  [[gnu::always_inline]] inline void launch(const protocol::PointRequest& request, operation_kind kind,
+                                            ItemBuilder* value, const ReplyAddress& where) {
+    const CommitSeq seq = kind == operation_kind::write ? entry_->commits.start() : 0;
+    host_->store.point(host_->worker, request, value, where, seq);
+  }
   [[nodiscard]] ReplyAddress address(OrderClaim claim, std::uint32_t ticket) const noexcept {
     ReplyAddress result = host_->directory.address(*entry_);
     result.ticket = ticket;

@@ -55,7 +55,7 @@ std::size_t Session::take_batch_line(std::string_view data) {
                                                               : std::size_t{0});
   }
   if (wanted) {
-    batch_->add(host_->worker, request);
+    batch_->add(host_->worker, protocol::point_request(request), nullptr);
     return parsed.consumed;
   }
   batch_->fail(host_->worker, flaw);

@@ -42,11 +42,8 @@ std::size_t Session::take_line(std::string_view data) {
 // A line that is no request is told, with the block behind it.
 std::size_t Session::take_error(const protocol::Parsed& parsed) {
   if (parsed.delete_key) {
-    protocol::Request remove;
-    remove.op = protocol::verb::remove;
-    remove.key = host_->request.key;
-    remove.noreply = true;
-    mutate(remove);
+    constexpr protocol::verb kRemove = protocol::verb::remove;
+    start_any({.key = host_->request.key, .terms = protocol::point_word(kRemove).terms, .op = kRemove}, true);
   }
   if (parsed.error == protocol::kTooLarge) {
     host_->store.count_too_large(host_->worker);
@@ -86,7 +83,8 @@ std::size_t Session::take_keys(std::string_view data) {
       state_.end_keys();
       return line.size() + keys_.end_bytes;
     }
-    get(key, keys_.op, keys_.exptime, false);
+    keys_.each.key = key;
+    start_any(keys_.each, false);
   } while (may_take());
   keys_.bytes = keys.size();
   return line.size() - keys.size();

@@ -16,13 +16,18 @@ bool Session::dispatch(const protocol::Request& request) {
   switch (request.op) {
     case verb::get:
     case verb::gets:
+      if (request.key_count == 1) [[likely]] {
+        start({.key = request.key, .op = request.op}, operation_kind::read, nullptr, false);
+        return true;
+      }
+      [[fallthrough]];
     case verb::gat:
     case verb::gats:
-      if (request.key_count == 1) [[likely]] {
-        get(request.key, request.op, request.exptime, true);
+      if (request.key_count == 1) {
+        start(protocol::point_request(request), operation_kind::exclusive, nullptr, false);
       } else {
-        keys_.op = request.op;
-        keys_.exptime = request.exptime;
+        keys_.each = protocol::point_request(request);
+        keys_.each.end_line = false;
         state_.begin_keys();
       }
       return true;
@@ -40,11 +45,9 @@ bool Session::dispatch(const protocol::Request& request) {
     case verb::touch:
     case verb::meta_delete:
     case verb::meta_arithmetic:
-      mutate(request);
-      return true;
     case verb::meta_get:
     case verb::meta_debug:
-      meta_get(request);
+      start_any(protocol::point_request(request), request.noreply);
       return true;
     case verb::meta_noop:
       if (entry_->commits.in_flight() == 0 && first_waiting_ == nullptr) [[likely]] {
@@ -64,7 +67,7 @@ bool Session::dispatch(const protocol::Request& request) {
       return dispatch_alone(request,
                             changes_range(request.op) ? operation_kind::barrier : operation_kind::range);
     case verb::meta_batch:
-      begin_batch(static_cast<std::uint32_t>(request.delta));
+      begin_batch(request.batch_lines);
       return true;
     case verb::stats:
     case verb::verbosity:
@@ -82,7 +85,7 @@ bool Session::dispatch(const protocol::Request& request) {
       }
       return true;
     case verb::watch:
-      watch(static_cast<std::uint32_t>(request.delta));
+      watch(request.watched);
       return true;
     case verb::metadump:
     case verb::mgdump:

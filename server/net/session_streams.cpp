@@ -11,7 +11,7 @@ namespace mxkv::server {
 void Session::begin_dump(const protocol::Request& request) {
   MXKV_ASSERT(dump_ == nullptr, "one dump goes at a time");
   if (request.op == protocol::verb::cachedump) {
-    dump_ = new DumpProgress{dump_form::cachedump, request.delta};
+    dump_ = new DumpProgress{dump_form::cachedump, request.dump_lines};
   } else {
     dump_ = new DumpProgress{request.op == protocol::verb::mgdump ? dump_form::mgdump : dump_form::metadump};
   }

@@ -142,17 +142,9 @@ void Session::store_value() {
     return;
   }
   if (batch_ != nullptr) [[unlikely]] {
-    batch_->add(host_->worker, std::move(*value_));
-    value_.reset();
-    return;
-  }
-  OrderClaim claim{0};
-  const bool starts = starts_now(operation_kind::write, value_->key(), claim);
-  const std::uint32_t ticket = ticket_for(quiet_);
-  if (starts) [[likely]] {
-    host_->store.store(host_->worker, std::move(*value_), address(claim, ticket), entry_->commits.start());
+    batch_->add(host_->worker, value_->request(), &*value_);
   } else {
-    enqueue(claim, ticket, protocol::verb::set)->value = std::move(value_);
+    start(value_->request(), operation_kind::write, &*value_, quiet_);
   }
   value_.reset();
 }

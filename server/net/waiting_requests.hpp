@@ -11,31 +11,47 @@
 #include <string_view>
 #include <utility>
 
-#include "protocol/request.hpp"
+#include "protocol/point_request.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/reply/request_order.hpp"
 
 namespace mxkv::server {
 
 /// One that waits. `BuilderT`: a value that was received whole.
 template <class BuilderT>
-struct WaitingRequest {
+class WaitingRequest {
+ public:
   WaitingRequest* next = nullptr;
   OrderClaim claim{0};
   std::uint32_t ticket = 0;
-  protocol::verb op{};
-  bool end_line = false;
-  std::uint8_t key_bytes = 0;
-  std::int64_t exptime = 0;
-  std::uint64_t delta = 0;
-  protocol::MetaFlags meta;  ///< of meta commands
-  std::array<char, protocol::kMaxKeyBytes> key_text;
-  std::optional<BuilderT> value;
 
-  [[nodiscard]] std::string_view key() const noexcept { return {key_text.data(), key_bytes}; }
-  void set_key(std::string_view key) noexcept {
-    std::memcpy(key_text.data(), key.data(), key.size());
-    key_bytes = static_cast<std::uint8_t>(key.size());
+  /// What it asks; refers to this.
+  [[nodiscard]] const protocol::PointRequest& request() const noexcept { return request_; }
+  /// Null if it has none.
+  [[nodiscard]] BuilderT* value() noexcept { return value_ ? &*value_ : nullptr; }
+  /// Keeps all that a request refers to; takes the value, which has its key and flags.
+  void hold(const protocol::PointRequest& request, BuilderT* value) {
+    if (value != nullptr) {
+      value_.emplace(std::move(*value));
+      request_ = value_->request();
+      return;
+    }
+    MXKV_DCHECK(request.key.size() <= key_text_.size(), "keys were checked when they were parsed");
+    request_ = request;
+    std::memcpy(key_text_.data(), request.key.data(), request.key.size());
+    request_.key = {key_text_.data(), request.key.size()};
+    if (request.is_meta()) {
+      flags_ = *request.flags;
+      request_.flags = &flags_;
+    }
   }
+  void let_go() noexcept { value_.reset(); }
+
+ private:
+  protocol::PointRequest request_;
+  protocol::MetaFlags flags_;  ///< of meta commands
+  std::array<char, protocol::kMaxKeyBytes> key_text_;
+  std::optional<BuilderT> value_;
 };
 
 /// Recycles them for all sessions of one worker. Thread-safety: owner worker only.
@@ -62,7 +78,7 @@ class WaitingPool {
     return request;
   }
   void give(Request* request) noexcept {
-    request->value.reset();
+    request->let_go();
     request->next = free_;
     free_ = request;
   }

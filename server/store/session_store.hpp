@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-#include "protocol/request.hpp"
+#include "protocol/point_request.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/reply/reply_queue.hpp"
 #include "server/store/upkeep/shortage.hpp"
@@ -33,9 +33,8 @@ class ReceivedBatch {
   /// Lines that have not come yet.
   [[nodiscard]] virtual std::uint32_t missing() const noexcept = 0;
   [[nodiscard]] virtual bool failed() const noexcept = 0;
-  /// The next line: mg, md or ma; ms with its value.
-  virtual void add(runtime::Worker& worker, const protocol::Request& request) = 0;
-  virtual void add(runtime::Worker& worker, ItemBuilder&& builder) = 0;
+  /// The next line: mg, md, ma, or ms, whose `value` was received whole.
+  virtual void add(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value) = 0;
   /// The next line cannot be done: `text` says why. Of several the first counts. What was kept goes.
   virtual void fail(runtime::Worker& worker, std::string_view text) = 0;
   /// Gives back all memory. Before it is destroyed, unless the store has taken it.
@@ -51,18 +50,10 @@ class SessionStore {
   SessionStore(const SessionStore&) = delete;
   SessionStore& operator=(const SessionStore&) = delete;
 
-  /// get, gets; gat, gats with an exptime. `end_line`: END follows in the same reply.
-  virtual void get(runtime::Worker& worker, std::string_view key, protocol::verb op, std::int64_t exptime,
-                   bool end_line, const ReplyAddress& address) = 0;
-  /// mg, me.
-  virtual void meta_get(runtime::Worker& worker, std::string_view key, protocol::verb op,
-                        const protocol::MetaFlags& flags, const ReplyAddress& address) = 0;
-  /// delete, incr, decr, touch, md, ma.
-  virtual void mutate(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address,
-                      CommitSeq seq) = 0;
-  /// set, add, replace, append, prepend, cas, ms: a value that has been received.
-  virtual void store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address,
-                     CommitSeq seq) = 0;
+  /// A request for one key. `value`: of a command that stores, received whole; it is taken. `seq`: the place of
+  /// one that is ordered among its connection's writes.
+  virtual void point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
+                     const ReplyAddress& address, CommitSeq seq) = 0;
   /// scan, scans, pscan, pscans, mr, mc, mx, mt.
   virtual void range(runtime::Worker& worker, const protocol::Request& request,
                      const ReplyAddress& address) = 0;

@@ -58,59 +58,27 @@ RangeLimits Store::range_limits() const noexcept {
           .locked_items = locked_items_.load(std::memory_order_relaxed)};
 }
 
-void Store::get(runtime::Worker& worker, std::string_view key, verb op, std::int64_t exptime, bool end_line,
-                const ReplyAddress& address) {
-  if (op == verb::gat || op == verb::gats) {
-    const WriteRequest request{
-        .operand = static_cast<std::uint64_t>(exptime), .op = op, .end_line = end_line, .in_order = false};
-    worker.create_sized<WriteTask>(sizeof(WriteTask) + key.size(), tree(), key, request, address)
-        ->begin(worker);
+void Store::point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
+                  const ReplyAddress& address, CommitSeq seq) {
+  MXKV_DCHECK((value != nullptr) == (request.terms.action == protocol::point_action::store),
+              "a value comes with those that store it");
+  const bool reads = request.only_reads();
+  if (reads && !request.is_meta()) [[likely]] {
+    const ReplyForm form{.with_cas = request.op == verb::gets, .end_line = request.end_line};
+    worker.create_sized<GetTask>(sizeof(GetTask) + request.key.size(), tree(), request.key, form, address)
+        ->start(worker);
     return;
   }
-  const ReplyForm form{.with_cas = op == verb::gets, .end_line = end_line};
-  worker.create_sized<GetTask>(sizeof(GetTask) + key.size(), tree(), key, form, address)->start(worker);
-}
-
-void Store::meta_get(runtime::Worker& worker, std::string_view key, verb op, const protocol::MetaFlags& flags,
-                     const ReplyAddress& address) {
-  context(worker.id()).counters.count(counter::cmd_meta);
-  if (op == verb::meta_get && flags.changes_item()) {
-    const WriteRequest request{.op = op, .in_order = false};
-    create_meta_write(worker, tree(), key, flags, request, address)->begin(worker);
-    return;
-  }
-  worker
-      .create_sized<MetaGetTask>(sizeof(MetaGetTask) + key.size(), tree(), key, flags, op == verb::meta_debug,
-                                 address)
-      ->start(worker);
-}
-
-void Store::mutate(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address,
-                   CommitSeq seq) {
-  const std::uint64_t operand =
-      request.op == verb::touch ? static_cast<std::uint64_t>(request.exptime) : request.delta;
-  const WriteRequest write{.operand = operand, .seq = seq, .op = request.op};
-  if (protocol::is_meta(request.op)) {
+  if (request.is_meta()) {
     context(worker.id()).counters.count(counter::cmd_meta);
-    create_meta_write(worker, tree(), request.key, request.meta, write, address)->begin(worker);
+  }
+  if (reads) {
+    worker.create_sized<MetaGetTask>(sizeof(MetaGetTask) + request.key.size(), tree(), request, address)
+        ->start(worker);
     return;
   }
-  worker.create_sized<WriteTask>(sizeof(WriteTask) + request.key.size(), tree(), request.key, write, address)
-      ->begin(worker);
-}
-
-void Store::store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address,
-                  CommitSeq seq) {
-  const WriteRequest write{.operand = builder.cas_unique(), .seq = seq, .op = builder.op()};
-  if (builder.op() == verb::meta_set) {
-    context(worker.id()).counters.count(counter::cmd_meta);
-    worker
-        .create_sized<WriteTask>(sizeof(WriteTask) + sizeof(MetaWrite), tree(), builder.take(),
-                                 builder.meta(), write, address)
-        ->begin(worker);
-    return;
-  }
-  worker.create<WriteTask>(tree(), builder.take(), write, address)->begin(worker);
+  Item* const sent = value != nullptr ? value->take() : nullptr;
+  WriteTask::create(worker, tree(), request, sent, address, seq)->begin(worker);
 }
 
 void Store::range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) {
@@ -121,7 +89,7 @@ void Store::range(runtime::Worker& worker, const protocol::Request& request, con
     return;
   }
   RangeState* const state =
-      RangeWalk::make_state(worker, request.op >= verb::meta_range ? &request.meta : nullptr);
+      RangeWalk::make_state(worker, protocol::is_meta_range(request.op) ? &request.meta : nullptr);
   const bool locked = request.range.locked;
   if (locked) {
     repartitioner_.tick(worker);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/request.hpp"
+#include "protocol/point_request.hpp"
 #include "server/store/batch/batch.hpp"
 #include "server/store/item/item_builder.hpp"
 #include "server/store/locks/repartitioner.hpp"
@@ -40,14 +40,8 @@ class Store final : public SessionStore {
 
   // --- For sessions, see SessionStore ---
 
-  void get(runtime::Worker& worker, std::string_view key, protocol::verb op, std::int64_t exptime,
-           bool end_line, const ReplyAddress& address) override;
-  void meta_get(runtime::Worker& worker, std::string_view key, protocol::verb op,
-                const protocol::MetaFlags& flags, const ReplyAddress& address) override;
-  void mutate(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address,
-              CommitSeq seq) override;
-  void store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address,
-             CommitSeq seq) override;
+  void point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
+             const ReplyAddress& address, CommitSeq seq) override;
   void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) override;
   [[nodiscard]] std::unique_ptr<ReceivedBatch> begin_batch(std::uint32_t lines) override;
   void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,

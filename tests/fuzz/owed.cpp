@@ -66,7 +66,7 @@ class Ledger {
       case verb::quit:
         return false;
       case verb::meta_batch:
-        return take_batch(request.delta);
+        return take_batch(request.batch_lines);
       case verb::version:
         return owe(kVersionLine);
       case verb::meta_noop:
@@ -181,8 +181,7 @@ class Ledger {
       owed.keys = request.keys;
       owed.key_count = request.key_count;
     }
-    if (protocol::is_meta(request.op) ||
-        (request.op >= verb::meta_range && request.op <= verb::meta_range_touch)) {
+    if (protocol::is_meta(request.op) || protocol::is_meta_range(request.op)) {
       owed.meta = request.meta;
     }
     if (protocol::is_range(request.op)) {

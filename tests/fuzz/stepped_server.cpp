@@ -130,7 +130,7 @@ class Client final : public runtime::Poller, public server::ConnectionOwner, pri
   std::string run(const protocol::Request& request) override {
     if (request.op == protocol::verb::cache_memlimit) {  // here in KiB, above what is used
       runtime::MemoryBudget& budget = worker_.runtime().budget();
-      const std::size_t room = static_cast<std::size_t>(std::min<std::uint64_t>(request.delta, 4096)) << 10U;
+      const std::size_t room = static_cast<std::size_t>(std::min(request.mebibytes, 4096U)) << 10U;
       budget.set_limit_bytes(std::min(budget.used_bytes() + room, kMemoryBytes));
     }
     return administer(request);

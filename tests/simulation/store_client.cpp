@@ -107,14 +107,6 @@ bool StoreClient::start(StoreRequest& request) {
   sent_.push_back(request);
   const std::string_view rest = std::string_view{request.text}.substr(line);
   switch (parsed.op) {
-    case verb::gets:
-    case verb::gat:
-    case verb::gats:
-      store_.get(worker_, parsed.key, parsed.op, parsed.exptime, true, address(claim));
-      return true;
-    case verb::meta_get:
-      store_.meta_get(worker_, parsed.key, parsed.op, parsed.meta, address(claim));
-      return true;
     case verb::meta_batch:
       store_.batch(worker_, receive_batch(parsed, rest), address(claim));
       return true;
@@ -127,15 +119,20 @@ bool StoreClient::start(StoreRequest& request) {
   if (protocol::is_range(parsed.op)) {
     store_.range(worker_, parsed, address(claim));
   } else if (!protocol::takes_value(parsed.op)) {
-    store_.mutate(worker_, parsed, address(claim), entry_->commits.start());
+    start_point(protocol::point_request(parsed), nullptr, address(claim));
   } else if (auto value = receive_value(parsed, rest)) {
-    store_.store(worker_, std::move(*value), address(claim), entry_->commits.start());
+    start_point(value->request(), &*value, address(claim));
   } else {
     const server::ReplyAddress to = address(claim);
     directory_.reply(to, protocol::kOutOfMemory);
     directory_.finished(to);
   }
   return true;
+}
+
+void StoreClient::start_point(const protocol::PointRequest& request, server::ItemBuilder* value,
+                              const server::ReplyAddress& to) {
+  store_.point(worker_, request, value, to, request.terms.ordered ? entry_->commits.start() : 0);
 }
 
 // Of the request that was sent last.
@@ -161,13 +158,13 @@ std::optional<server::ItemBuilder> StoreClient::receive_value(const protocol::Re
 
 std::unique_ptr<server::Batch> StoreClient::receive_batch(const protocol::Request& request,
                                                           std::string_view rest) {
-  auto batch = std::make_unique<server::Batch>(static_cast<std::uint32_t>(request.delta));
+  auto batch = std::make_unique<server::Batch>(request.batch_lines);
   protocol::Request line;
   while (batch->missing() > 0) {
     rest.remove_prefix(parse(rest, line));
     if (line.op != verb::meta_set) {
       if (!batch->failed()) {
-        batch->add(worker_, line);
+        batch->add(worker_, protocol::point_request(line), nullptr);
       } else {
         batch->fail(worker_, {});
       }
@@ -178,7 +175,7 @@ std::unique_ptr<server::Batch> StoreClient::receive_batch(const protocol::Reques
       value = receive_value(line, rest);
     }
     if (value) {
-      batch->add(worker_, std::move(*value));
+      batch->add(worker_, value->request(), &*value);
     } else {
       batch->fail(worker_, protocol::kOutOfMemory);
     }

@@ -106,6 +106,8 @@ class StoreClient final : public server::ConnectionOwner {
 
  private:
   [[nodiscard]] bool start(StoreRequest& request);
+  void start_point(const protocol::PointRequest& request, server::ItemBuilder* value,
+                   const server::ReplyAddress& to);
   void read_replies();
   void heard(StoreRequest request);
   void unheard(StoreRequest& request);

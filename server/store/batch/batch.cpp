@@ -6,32 +6,18 @@
 #include "protocol/reply.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/locks/key_partition.hpp"
+#include "server/store/point/text_reply.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
 using index::Decision;
-using protocol::verb;
+using protocol::point_action;
 
-BatchLine* BatchLine::create(runtime::Worker& worker, const protocol::Request& request) {
+BatchLine* BatchLine::create(runtime::Worker& worker, const protocol::PointRequest& request, Item* sent) {
   static_assert(sizeof(BatchLine) + sizeof(MetaWrite) + protocol::kMaxKeyBytes <= runtime::kLargestTaskBytes);
-  const std::size_t bytes = sizeof(BatchLine) + sizeof(MetaWrite) + request.key.size();
-  auto* const line = new (worker.allocate_block(runtime::task_block_for(bytes)))
-      BatchLine({.op = request.op, .in_order = false}, bytes);
-  line->meta_ = new (line + 1) MetaWrite{request.meta, {}};
-  line->set_key(
-      {static_cast<const char*>(std::memcpy(line->meta_ + 1, request.key.data(), request.key.size())),
-       request.key.size()});
-  return line;
-}
-
-BatchLine* BatchLine::create(runtime::Worker& worker, ItemBuilder&& builder) {
-  const std::size_t bytes = sizeof(BatchLine) + sizeof(MetaWrite);
-  auto* const line = new (worker.allocate_block(runtime::task_block_for(bytes)))
-      BatchLine({.operand = builder.cas_unique(), .op = builder.op(), .in_order = false}, bytes);
-  line->meta_ = new (line + 1) MetaWrite{builder.meta(), {}};
-  line->set_item(builder.take());
-  return line;
+  const std::size_t bytes = sizeof(BatchLine) + bytes_behind(request, sent);
+  return new (worker.allocate_block(runtime::task_block_for(bytes))) BatchLine(request, sent, bytes);
 }
 
 void BatchLine::destroy(runtime::Worker& worker, BatchLine* line) noexcept {
@@ -40,7 +26,7 @@ void BatchLine::destroy(runtime::Worker& worker, BatchLine* line) noexcept {
 }
 
 bool BatchLine::may_make_item() const noexcept {
-  return request_.op == verb::meta_set || meta_->flags.vivify;
+  return request_.terms.action == point_action::store || request_.vivifies();
 }
 
 bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& worker) {
@@ -61,12 +47,11 @@ bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& wor
     case Decision::what::in_place:
       // Not before it is known that all lines can be done: a changed copy until then.
       made = built_ = with_expiry(worker, *old, old->expiry());
-      puts_item_ = false;
       if (made == nullptr) {
-        result_ = result::no_memory;
+        set_lacks_memory();
         return false;
       }
-      (void)change_in_place(*made, worker);
+      (void)change_in_place(*made);
       break;
     default:
       return !failed();
@@ -83,15 +68,16 @@ bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& wor
 }
 
 bool BatchLine::failed() const noexcept {
-  switch (result_) {
-    case result::not_stored:
-    case result::exists:
-    case result::non_numeric:
-    case result::no_memory:
-    case result::too_large:
+  switch (decision_.result) {
+    case point_result::not_stored:
+    case point_result::exists:
+    case point_result::non_numeric:
+    case point_result::no_memory:
+    case point_result::too_large:
       return true;
-    case result::not_found:  // that nothing is there to be read or deleted is no failure
-      return request_.op != verb::meta_get && (request_.op != verb::meta_delete || meta_->flags.has_compare);
+    case point_result::not_found:  // that nothing is there to be read or deleted is no failure
+      return request_.terms.action != point_action::read &&
+             (request_.terms.action != point_action::remove || request_.terms.compares);
     default:
       return false;
   }
@@ -110,50 +96,37 @@ std::size_t BatchLine::reply_bytes() const noexcept {
 }
 
 std::string_view BatchLine::failure() const noexcept {
-  switch (result_) {
-    case result::not_stored:
+  switch (decision_.result) {
+    case point_result::not_stored:
       return "NS";
-    case result::exists:
+    case point_result::exists:
       return "EX";
-    case result::not_found:
+    case point_result::not_found:
       return "NF";
-    case result::non_numeric:
-      return protocol::kNonNumeric;
-    case result::too_large:
-      return protocol::kTooLarge;
     default:
-      return protocol::kOutOfMemory;
+      MXKV_DCHECK(failed(), "a line that was done has no failure");
+      return text_of(decision_.result);
   }
 }
 
 void BatchLine::answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_meta);
-  count(worker, result_ != result::not_found);
-  if (puts_item_ && shown_ != nullptr && request_.op == verb::meta_set) {
+  count(worker, decision_.result != point_result::not_found);
+  if (puts_sent()) {
     context.counters.count(counter::total_items);
   }
   if (context.watch->wants(~0U)) [[unlikely]] {
     tell_watchers(shown_ != nullptr ? shown_ : met_, worker);
   }
-  if (queue != nullptr) {
-    address_.ticket = ticket;
-    write_reply(*queue, worker);
-  }
+  answer_client(queue, ticket, worker);
 }
 
-void Batch::keep(BatchLine* line) {
+void Batch::add(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value) {
+  MXKV_DCHECK(lines_to_come_ > 0, "a batch has as many lines as it announced");
+  lines_.push_back(BatchLine::create(worker, request, value != nullptr ? value->take() : nullptr));
   --lines_to_come_;
   ++lines_come_;
-  lines_.push_back(line);
-}
-
-void Batch::add(runtime::Worker& worker, const protocol::Request& request) {
-  keep(BatchLine::create(worker, request));
-}
-
-void Batch::add(runtime::Worker& worker, ItemBuilder&& builder) {
-  keep(BatchLine::create(worker, std::move(builder)));
 }
 
 void Batch::fail(runtime::Worker& worker, std::string_view text) {

@@ -35,15 +35,14 @@ struct BatchKey {
 /// One command. Lives in a task block of its own.
 class BatchLine final : public WriteOperation {
  public:
-  /// mg, md, ma.
-  [[nodiscard]] static BatchLine* create(runtime::Worker& worker, const protocol::Request& request);
-  /// ms; takes the item over.
-  [[nodiscard]] static BatchLine* create(runtime::Worker& worker, ItemBuilder&& builder);
+  /// `sent`: of ms; the line's.
+  [[nodiscard]] static BatchLine* create(runtime::Worker& worker, const protocol::PointRequest& request,
+                                         Item* sent);
   static void destroy(runtime::Worker& worker, BatchLine* line) noexcept;
 
   /// What is to become of the key. False: it cannot be, and the batch fails.
   [[nodiscard]] bool decide(BatchKey& key, const Liveness& live, runtime::Worker& worker);
-  [[nodiscard]] bool lacked_memory() const noexcept { return result_ == result::no_memory; }
+  [[nodiscard]] bool lacked_memory() const noexcept { return lacks_memory(); }
   /// What is said of a line that failed; with or without an end of line.
   [[nodiscard]] std::string_view failure() const noexcept;
   [[nodiscard]] bool may_make_item() const noexcept;
@@ -56,8 +55,10 @@ class BatchLine final : public WriteOperation {
   void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker);
 
  private:
-  BatchLine(const WriteRequest& request, std::size_t block_bytes) noexcept
-      : WriteOperation(request, {}), block_(runtime::task_block_for(block_bytes)) {}
+  BatchLine(const protocol::PointRequest& request, Item* sent, std::size_t block_bytes) noexcept
+      : WriteOperation(request, sent, {}), block_(runtime::task_block_for(block_bytes)) {
+    adopt(this + 1);
+  }
   [[nodiscard]] bool failed() const noexcept;
 
   const Item* met_ = nullptr;  ///< the current one before it, if it changed nothing
@@ -71,8 +72,7 @@ class Batch final : public ReceivedBatch {
   ~Batch() override { MXKV_DCHECK(lines_.empty(), "a batch is stored or abandoned"); }
   [[nodiscard]] std::uint32_t missing() const noexcept override { return lines_to_come_; }
   [[nodiscard]] bool failed() const noexcept override { return failed_line_ != 0; }
-  void add(runtime::Worker& worker, const protocol::Request& request) override;
-  void add(runtime::Worker& worker, ItemBuilder&& builder) override;
+  void add(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value) override;
   void fail(runtime::Worker& worker, std::string_view text) override;
   void abandon(runtime::Worker& worker) noexcept override;
   /// Counts, tells those who watch, and writes the replies if there is a queue.
@@ -102,7 +102,6 @@ class Batch final : public ReceivedBatch {
   }
 
  private:
-  void keep(BatchLine* line);
   void note_failure(std::size_t line, std::string_view text);
 
   std::uint32_t lines_to_come_;

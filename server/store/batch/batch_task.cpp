@@ -74,6 +74,7 @@ index::Change BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t
 }
 
 step BatchKeyTask::committed(bool found, std::uint64_t old, runtime::Worker& worker) {
+  MXKV_DCHECK(phase_ != batch_phase::look_up || !found, "an entry that is there is only looked up");
   auto& counters = worker.local<WorkerContext>().counters;
   Item* added = nullptr;
   if (phase_ == batch_phase::look_up) {
@@ -127,6 +128,7 @@ void BatchTask::begin(RangeLock& lock, runtime::Worker& worker) {
 
 // The task is parked from the first spawn on: the last key's end may be on another worker, at any time.
 step BatchTask::start(batch_phase phase, runtime::Worker& worker) {
+  MXKV_DCHECK(phase_ == batch_phase::look_up, "what is applied or undone is so once");
   phase_ = phase;
   std::vector<BatchKey>& keys = batch_->keys();
   const auto takes_part = [phase](const BatchKey& key) {
@@ -194,6 +196,7 @@ bool BatchTask::has_reply_room(runtime::Worker& worker) const {
 }
 
 step BatchTask::answer(runtime::Worker& worker) {
+  MXKV_DCHECK(phase_ != batch_phase::look_up, "a batch is answered when it was applied or undone");
   auto& replies = *worker.local<WorkerContext>().replies;
   ReplyQueue* const queue = replies.find(address_);
   batch_->answer(queue, address_.ticket, worker);

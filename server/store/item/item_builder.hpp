@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "protocol/request.hpp"
+#include "protocol/point_request.hpp"
 #include "server/store/item/item.hpp"
 
 namespace mxkv::server {
@@ -50,11 +50,15 @@ class ItemBuilder {
   [[nodiscard]] bool failed() const noexcept { return item_ == nullptr; }
   /// Value bytes that have not come yet.
   [[nodiscard]] std::uint64_t missing() const noexcept { return value_bytes_ - filled_; }
-  [[nodiscard]] std::string_view key() const noexcept { return item_->key(); }
-  [[nodiscard]] protocol::verb op() const noexcept { return op_; }
-  [[nodiscard]] std::uint64_t cas_unique() const noexcept { return cas_unique_; }
-  /// Of ms.
-  [[nodiscard]] const protocol::MetaFlags& meta() const noexcept { return *meta_; }
+  /// What is to become of the value. Refers to this and its item; not after failed().
+  [[nodiscard]] protocol::PointRequest request() const noexcept {
+    protocol::PointRequest request{
+        .key = item_->key(), .terms = protocol::point_word(op_).terms, .op = op_, .compare = cas_unique_};
+    if (meta_) {
+      request.take(*meta_);
+    }
+    return request;
+  }
   /// Gives back all memory.
   void abandon(runtime::Worker& worker) noexcept;
   /// Hands the finished item over.

@@ -1,15 +1,15 @@
 #include "server/store/point/meta_get_task.hpp"
 
-#include "server/store/point/meta_decisions.hpp"
+#include "server/store/point/point_decisions.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
-using protocol::meta_code;
 using runtime::step;
 
 step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
+  MXKV_DCHECK(request_.is_meta() && request_.only_reads(), "what changes an item is a WriteTask's");
   auto& context = worker.local<WorkerContext>();
   Item& item = *ItemRecord::item(value);
   if (!is_live(item, worker)) {
@@ -24,10 +24,10 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
     return step::later;
   }
   MetaFindings findings = findings_of(item);
-  if (!flags_.no_bump && !debug_) {
+  if (!flags_.no_bump && !inspects()) {
     item.note_access(worker.now_us());  // at once: who reads the item next sees it
   }
-  if (!debug_ && grants_recache(item, flags_, Moment{worker})) {
+  if (!inspects() && grants_recache(item, flags_, Moment{worker})) {
     if (ReplyQueue* queue = context.replies->find(address_);
         queue != nullptr && !queue->is_oldest(address_.ticket)) {
       // Of several in one pipeline the first wins.
@@ -40,8 +40,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
       return step::later;
     }
     // One client alone may win: under the leaf's latch.
-    const WriteRequest request{.op = protocol::verb::meta_get, .in_order = false};
-    WriteTask* const write = create_meta_write(worker, tree(), key(), flags_, request, address_);
+    WriteTask* const write = WriteTask::create(worker, tree(), request_, nullptr, address_, 0);
     write->set_findings(findings);
     write->begin(worker);
     worker.unpin(*this);
@@ -52,10 +51,13 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   context.counters.count(counter::get_hits);
   context.watch->fetched(worker, key(), true, item.value_bytes());
   if (ReplyQueue* queue = context.replies->find(address_)) {
-    if (debug_) {
+    if (inspects()) {
       write_meta_debug(*queue, address_.ticket, item, worker);
     } else {
-      write_meta(*queue, address_.ticket, answer_of_get(item, flags_), flags_, findings, worker);
+      write_meta_reply(
+          *queue, address_.ticket,
+          {.request = request_, .result = point_result::value, .shown = &item, .findings = &findings},
+          worker);
     }
     queue->close(address_.ticket);
   }
@@ -77,10 +79,11 @@ step MetaGetTask::on_missing(runtime::Worker& worker) {
   context.counters.count(counter::get_misses);
   context.watch->fetched(worker, key(), false, 0);
   if (ReplyQueue* queue = context.replies->find(address_)) {
-    if (debug_) {
+    if (inspects()) {
       queue->append(address_.ticket, protocol::kMetaMiss);
-    } else if (!flags_.quiet) {
-      write_meta(*queue, address_.ticket, answer_of_miss(meta_code::miss, key(), flags_), flags_, {}, worker);
+    } else {
+      write_meta_reply(*queue, address_.ticket, {.request = request_, .result = point_result::not_found},
+                       worker);
     }
     queue->close(address_.ticket);
   }

@@ -14,34 +14,35 @@ class MetaGetTask final : public index::LookupTask<MetaGetTask, ItemTraits> {
  public:
   static constexpr const char* kName = "meta get";
 
-  MetaGetTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key,
-              const protocol::MetaFlags& flags, bool debug, const ReplyAddress& address) noexcept
-      : Base(task_class, tree),
-        flags_(flags),
-        address_(address),
-        debug_(debug),
-        key_bytes_(static_cast<std::uint8_t>(key.size())) {
-    TrailingKey::store(this, key);
+  /// Needs request.key.size() bytes behind the task.
+  MetaGetTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::PointRequest& request,
+              const ReplyAddress& address) noexcept
+      : Base(task_class, tree), request_(request), flags_(*request.flags), address_(address) {
+    TrailingKey::store(this, request.key);
+    request_.key = TrailingKey::load(this, request.key.size());
+    request_.flags = &flags_;
   }
 
-  [[nodiscard]] std::string_view key() const noexcept { return TrailingKey::load(this, key_bytes_); }
+  [[nodiscard]] std::string_view key() const noexcept { return request_.key; }
 
   runtime::step on_found(std::uint64_t value, runtime::Worker& worker);
   runtime::step on_missing(runtime::Worker& worker);
 
  private:
+  [[nodiscard]] bool inspects() const noexcept {
+    return request_.terms.action == protocol::point_action::inspect;
+  }
   runtime::step ended(runtime::Worker& worker);
   /// What the item is like, but for this command's own access if it waited before.
   [[nodiscard]] MetaFindings findings_of(const Item& item) const noexcept;
 
   std::uint64_t waited_for_ = 0;      ///< version that it waits to win, if `waits_`
   std::uint64_t last_access_us_ = 0;  ///< of that version, before
+  protocol::PointRequest request_;
   protocol::MetaFlags flags_;
   ReplyAddress address_;
-  bool debug_;
   bool accessed_ = false;  ///< of that version, before
   bool waits_ = false;
-  std::uint8_t key_bytes_;
 };
 
 }  // namespace mxkv::server

@@ -7,10 +7,23 @@
 namespace mxkv::server {
 
 using protocol::meta_code;
+using protocol::point_action;
 using protocol::write_number;
 using protocol::write_text;
 
 namespace {
+
+/// One answer. Everything refers to what is safe to read.
+struct MetaAnswer {
+  meta_code code;
+  std::string_view shows;  ///< letters of flags that the command answers here
+  std::string_view key;
+  bool binary_key = false;     ///< the key goes out in base64
+  const Item* item = nullptr;  ///< for f, and for the data block of `value` unless there is a number
+  std::uint64_t size = 0;
+  std::uint64_t unique = 0;
+  std::string_view number{};  ///< ma: the data block of `value`
+};
 
 // Of the line: code, size, and each flag once with the longest token.
 constexpr std::size_t kMostBase64Bytes = 4 * ((protocol::kMaxKeyBytes + 2) / 3);
@@ -101,21 +114,8 @@ char* write_flags(char* out, const MetaAnswer& answer, const protocol::MetaFlags
   return out;
 }
 
-}  // namespace
-
-MetaFindings MetaFindings::of(const Item& item) noexcept {
-  MetaFindings findings;
-  findings.cas = item.cas();
-  findings.last_access_us = item.last_access_us();
-  findings.expiry = item.expiry();
-  findings.accessed = item.accessed();
-  findings.stale = item.marked(Item::kStale);
-  findings.sent = item.marked(Item::kWon);
-  return findings;
-}
-
-void write_meta(ReplyQueue& queue, std::uint32_t ticket, const MetaAnswer& answer,
-                const protocol::MetaFlags& flags, const MetaFindings& findings, runtime::Worker& worker) {
+void write_answer(ReplyQueue& queue, std::uint32_t ticket, const MetaAnswer& answer,
+                  const protocol::MetaFlags& flags, const MetaFindings& findings, runtime::Worker& worker) {
   char* out = queue.reserve(ticket, kMostMetaLineBytes);
   out = write_text(out, text_of(answer.code));
   if (answer.code == meta_code::value) {
@@ -135,6 +135,45 @@ void write_meta(ReplyQueue& queue, std::uint32_t ticket, const MetaAnswer& answe
   if (answer.number.empty() && answer.code == meta_code::value) {
     write_data(queue, ticket, *answer.item, protocol::kCrLf, worker);
   }
+}
+
+/// Of mg, for an item that is there.
+MetaAnswer answer_of_get(const Item& item, const protocol::MetaFlags& flags) noexcept {
+  const std::uint64_t unique = item.unique();
+  const bool same = flags.has_compare && flags.compare == unique;
+  return {.code = flags.value && !same ? meta_code::value : meta_code::done,
+          .shows = "Okcfhlst",
+          .key = item.key(),
+          .binary_key = item.marked(Item::kBinary),
+          .item = &item,
+          .size = item.value_bytes(),
+          .unique = unique};
+}
+
+meta_code code_of(const PointOutcome& outcome) noexcept {
+  switch (outcome.result) {
+    case point_result::exists:
+      return meta_code::exists;
+    case point_result::not_stored:
+      return meta_code::not_stored;
+    case point_result::not_found:
+      return outcome.request.terms.action == point_action::read ? meta_code::miss : meta_code::not_found;
+    default:
+      return meta_code::done;
+  }
+}
+
+}  // namespace
+
+MetaFindings MetaFindings::of(const Item& item) noexcept {
+  MetaFindings findings;
+  findings.cas = item.cas();
+  findings.last_access_us = item.last_access_us();
+  findings.expiry = item.expiry();
+  findings.accessed = item.accessed();
+  findings.stale = item.marked(Item::kStale);
+  findings.sent = item.marked(Item::kWon);
+  return findings;
 }
 
 char* write_meta_item_line(char* out, const Item::View& item, const protocol::MetaFlags& flags,
@@ -165,6 +204,39 @@ char* end_meta_line(char* out, const protocol::MetaFlags& flags) noexcept {
     out = write_text(write_text(out, " O"), flags.opaque());
   }
   return write_text(out, protocol::kCrLf);
+}
+
+void write_meta_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutcome& outcome,
+                      runtime::Worker& worker) {
+  const protocol::PointRequest& request = outcome.request;
+  const protocol::MetaFlags& flags = *request.flags;
+  const bool reads = request.terms.action == point_action::read;
+  if (reads && outcome.result == point_result::value) [[likely]] {
+    write_answer(queue, ticket, answer_of_get(*outcome.shown, flags), flags, *outcome.findings, worker);
+    return;
+  }
+  const meta_code code = code_of(outcome);
+  const bool good = code == meta_code::done;
+  if (flags.quiet && (reads || good)) {
+    return;
+  }
+  MetaAnswer answer{.code = code, .shows = "Ok", .key = request.key, .binary_key = flags.binary_key};
+  MetaFindings findings;  // W, X and Z are mg's alone
+  char text[protocol::kMaxDigits];
+  if (request.terms.action == point_action::store) {
+    answer.shows = "Okcs";
+    answer.size = (good ? outcome.shown : outcome.sent)->value_bytes();
+    answer.unique = good ? outcome.shown->unique() : 0;
+  } else if (request.terms.action == point_action::count && good) {
+    const char* const end = write_number(text, outcome.number);
+    answer.code = flags.value ? meta_code::value : meta_code::done;
+    answer.shows = "Okct";
+    answer.unique = outcome.shown->unique();
+    answer.number = {text, static_cast<std::size_t>(end - text)};
+    findings = *outcome.findings;
+    findings.stale = findings.sent = findings.won = false;
+  }
+  write_answer(queue, ticket, answer, flags, findings, worker);
 }
 
 void write_meta_debug(ReplyQueue& queue, std::uint32_t ticket, const Item& item, runtime::Worker& worker) {

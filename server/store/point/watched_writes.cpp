@@ -4,36 +4,25 @@
 
 namespace mxkv::server {
 
-using protocol::verb;
+using protocol::point_action;
 
 namespace {
 
-std::string_view command_name(verb op) noexcept {
-  switch (op) {
-    case verb::add:
-      return "add";
-    case verb::replace:
-      return "replace";
-    case verb::append:
-      return "append";
-    case verb::prepend:
-      return "prepend";
-    case verb::cas:
-      return "cas";
-    case verb::incr:
-      return "incr";
-    case verb::decr:
-      return "decr";
-    case verb::remove:
-      return "delete";
-    case verb::meta_set:
-      return "ms";
-    case verb::meta_delete:
-      return "md";
-    case verb::meta_arithmetic:
-      return "ma";
+std::string_view status_of(point_result result) noexcept {
+  switch (result) {
+    case point_result::exists:
+      return "exists";
+    case point_result::not_found:
+      return "not_found";
+    case point_result::no_memory:
+      return "no_memory";
+    case point_result::too_large:
+      return "too_large";
+    case point_result::not_stored:
+    case point_result::non_numeric:
+      return "not_stored";
     default:
-      return "set";
+      return "stored";
   }
 }
 
@@ -42,45 +31,24 @@ std::string_view command_name(verb op) noexcept {
 void WriteOperation::tell_watchers(const Item* item, runtime::Worker& worker) const {
   WatchHub& hub = *worker.local<WorkerContext>().watch;
   const std::uint64_t bytes = item == nullptr ? 0 : item->value_bytes();
-  switch (request_.op) {
-    case verb::remove:
-    case verb::meta_delete:
-      if (result_ == result::deleted) {
-        hub.deleted(worker, key(), command_name(request_.op), bytes);
+  const std::string_view word = protocol::point_word(request_.op).text;
+  switch (request_.terms.action) {
+    case point_action::remove:
+      if (decision_.result == point_result::deleted) {
+        hub.deleted(worker, key(), word, bytes);
       }
       return;
-    case verb::gat:
-    case verb::gats:
-    case verb::meta_get:
-      hub.fetched(worker, key(), result_ != result::not_found, bytes);
+    case point_action::read:
+    case point_action::inspect:
+      if (request_.shows_item()) {
+        hub.fetched(worker, key(), decision_.result != point_result::not_found, bytes);
+      }
       return;
-    case verb::touch:
-      return;
-    default:
-      break;
+    case point_action::store:
+    case point_action::count:
+      hub.stored(worker, key(), status_of(decision_.result), word, item == nullptr ? 0 : item->expiry(),
+                 bytes);
   }
-  std::string_view status = "stored";
-  switch (result_) {
-    case result::exists:
-      status = "exists";
-      break;
-    case result::not_found:
-      status = "not_found";
-      break;
-    case result::no_memory:
-      status = "no_memory";
-      break;
-    case result::too_large:
-      status = "too_large";
-      break;
-    case result::not_stored:
-    case result::non_numeric:
-      status = "not_stored";
-      break;
-    default:
-      break;
-  }
-  hub.stored(worker, key(), status, command_name(request_.op), item == nullptr ? 0 : item->expiry(), bytes);
 }
 
 }  // namespace mxkv::server

@@ -1,132 +1,166 @@
 #include "server/store/point/write_operation.hpp"
 
-#include <algorithm>
-
+#include "protocol/reply.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
+#include "server/store/point/text_reply.hpp"
 #include "server/store/store_state.hpp"
 
 namespace mxkv::server {
 
 using index::Decision;
-using protocol::verb;
+using protocol::point_action;
 
-Decision WriteOperation::put(Item* item, result told) noexcept {
-  puts_item_ = item == item_;
-  if (!puts_item_) {
-    built_ = item;
-  }
-  result_ = told;
-  return {Decision::what::put, ItemRecord::word(item)};
+PointLimits WriteOperation::joined_limits(runtime::Worker& worker) noexcept {
+  return {.value_bytes = worker.local<WorkerContext>().store->value_limit()};
 }
 
-Decision WriteOperation::leave(result told) noexcept {
-  result_ = told;
-  return {};
-}
-
-Decision WriteOperation::decide_other(bool live, Item* old, runtime::Worker& worker) {
-  switch (request_.op) {
-    case verb::remove:
-      result_ = live ? result::deleted : result::not_found;
-      return old != nullptr ? Decision{Decision::what::remove, 0} : Decision{};
-    case verb::incr:
-    case verb::decr:
-      return decide_arithmetic(live, old, worker);
-    case verb::touch:
-    case verb::gat:
-    case verb::gats:
-      return decide_touch(live, old, worker);
-    default:
-      return {};
-  }
-}
-
-Decision WriteOperation::decide_storage(bool live, Item* old, runtime::Worker& worker) {
-  switch (request_.op) {
-    case verb::add:
-      return live ? leave(result::not_stored) : put(item_, result::stored);
-    case verb::replace:
-      return live ? put(item_, result::stored) : leave(result::not_stored);
-    case verb::cas:
-      if (!live) {
-        return leave(result::not_found);
-      }
-      return old->unique() == request_.operand ? put(item_, result::stored) : leave(result::exists);
-    case verb::append:
-    case verb::prepend: {
-      if (!live) {
-        return leave(result::not_stored);
-      }
-      if (old->value_bytes() + item_->value_bytes() > worker.local<WorkerContext>().store->value_limit()) {
-        return leave(result::too_large);
-      }
-      Item* joined = request_.op == verb::append ? join_values(worker, *old, *old, *item_)
-                                                 : join_values(worker, *old, *item_, *old);
-      return joined == nullptr ? leave(result::no_memory) : put(joined, result::stored);
-    }
-    default:
-      return put(item_, result::stored);
-  }
-}
-
-Decision WriteOperation::decide_arithmetic(bool live, Item* old, runtime::Worker& worker) {
-  if (!live) {
-    return leave(result::not_found);
-  }
-  std::uint64_t number = 0;
-  if (!read_number(*old, number)) {
-    return leave(result::non_numeric);
-  }
-  const std::uint64_t delta = request_.operand;
-  number = request_.op == verb::incr ? number + delta : (number > delta ? number - delta : 0);
-  number_ = number;
-  char text[protocol::kMaxDigits];
-  const char* end = protocol::write_number(text, number);
-  Item* changed = with_value(worker, *old, {text, static_cast<std::size_t>(end - text)});
-  return changed == nullptr ? leave(result::no_memory) : put(changed, result::number);
-}
-
-Decision WriteOperation::decide_touch(bool live, Item* old, runtime::Worker& worker) {
-  const result told = request_.op == verb::touch ? result::touched : result::value;
-  if (!live) {
-    return leave(result::not_found);
-  }
-  shown_ = old;
-  old->note_access(worker.now_us());  // a new version takes it over
-  const std::uint32_t expiry = expiry_from(static_cast<std::int64_t>(request_.operand), Moment{worker});
-  if (expiry == old->expiry()) {
-    return leave(told);
-  }
-  result_ = told;
-  if (old->has_expiry_field()) {
-    return {Decision::what::in_place, 0};
-  }
-  Item* changed = with_expiry(worker, *old, expiry);
-  return changed == nullptr ? leave(result::no_memory) : put(changed, told);
-}
-
-/// A touch leaves the version alone.
-bool WriteOperation::keeps_version(const Item* old) const noexcept {
-  return request_.op == verb::touch || request_.op == verb::gat || request_.op == verb::gats ||
-         (request_.op == verb::meta_get && old != nullptr && !meta_->findings.made);
-}
-
-bool WriteOperation::change_in_place(Item& item, runtime::Worker& worker) noexcept {
-  std::int64_t exptime = static_cast<std::int64_t>(request_.operand);
+// What was decided becomes an item, and what the tree is to do.
+Decision WriteOperation::build(Item* live_old, runtime::Worker& worker) {
   if (meta_ != nullptr) {
-    if (meta_->findings.won) {
-      item.set_mark(Item::kWon);
+    note_findings(live_old, Moment{worker});
+  }
+  shown_ = request_.terms.action == point_action::read ? live_old : nullptr;
+  switch (decision_.fate) {
+    case entry_fate::stays:
+      return {};
+    case entry_fate::removed:
+      return {Decision::what::remove, 0};
+    case entry_fate::changed_in_place:
+      MXKV_DCHECK(live_old != nullptr, "only a live item is changed in place");
+      return {Decision::what::in_place, 0};
+    case entry_fate::replaced:
+      break;
+  }
+  if (puts_sent()) {
+    return {Decision::what::put, ItemRecord::word(item_)};
+  }
+  MXKV_DCHECK(built_ == nullptr, "what was built before is dropped before it is decided again");
+  built_ = make(live_old, worker);
+  if (built_ == nullptr) {
+    set_lacks_memory();
+    return {};
+  }
+  return {Decision::what::put, ItemRecord::word(built_)};
+}
+
+void WriteOperation::note_findings(const Item* old, const Moment& moment) noexcept {
+  MetaFindings& findings = meta_->findings;
+  const MetaFindings before = findings;
+  findings = old != nullptr ? MetaFindings::of(*old) : MetaFindings{};
+  if (old != nullptr && before.cas == old->cas()) {
+    findings.accessed = before.accessed;  // since then it may be the command's own access
+    findings.last_access_us = before.last_access_us;
+  }
+  const protocol::MetaFlags& flags = meta_->flags;
+  if (flags.has_exptime) {
+    findings.touched_expiry = expiry_from(flags.exptime, moment);
+  }
+  findings.won = decision_.wins;
+  findings.made = decision_.makes;
+  if (decision_.makes) {
+    findings.made_expiry = expiry_from(flags.vivify_exptime, moment);
+    findings.last_access_us = moment.now_us;
+  }
+}
+
+/// The item that the decision says, from the live one; null: out of memory.
+Item* WriteOperation::make(const Item* old, runtime::Worker& worker) const noexcept {
+  const std::uint64_t* const unique =
+      request_.is_meta() && request_.flags->has_unique ? &request_.flags->unique : nullptr;
+  switch (decision_.source) {
+    case item_source::appended:
+      return join_values(worker, *old, *old, *item_, unique);
+    case item_source::prepended:
+      return join_values(worker, *old, *item_, *old, unique);
+    case item_source::sent_stale:
+      return with_marks(worker, *item_, decision_.expiry, decision_.marks, unique);
+    case item_source::old_value:
+      return with_marks(worker, *old, decision_.expiry, decision_.marks, unique);
+    case item_source::old_version: {
+      Item* const made = with_expiry(worker, *old, decision_.expiry);
+      if (made != nullptr && decision_.wins) {
+        made->set_mark(Item::kWon);
+      }
+      return made;
     }
-    if (!meta_->flags.has_exptime) {
-      return false;
+    case item_source::empty:
+      return make_new({}, 0, worker);
+    case item_source::number: {
+      char text[protocol::kMaxDigits];
+      const char* const end = protocol::write_number(text, decision_.number);
+      const std::string_view value{text, static_cast<std::size_t>(end - text)};
+      if (!request_.is_meta()) {
+        return with_value(worker, *old, value);
+      }
+      Item* const made = make_new(value, old != nullptr ? old->flags() : 0, worker);
+      if (made != nullptr && old != nullptr) {
+        made->take_access(*old);
+      }
+      return made;
     }
-    exptime = meta_->flags.exptime;
+    case item_source::none:
+    case item_source::sent:
+      break;
+  }
+  MXKV_ASSERT(false, "what is put is made of something");
+}
+
+Item* WriteOperation::make_new(std::string_view value, std::uint32_t flags,
+                               runtime::Worker& worker) const noexcept {
+  const protocol::MetaFlags& meta = *request_.flags;
+  Item* const made = Item::create(worker, {.key = key(),
+                                           .value_bytes = value.size(),
+                                           .flags = flags,
+                                           .expiry = decision_.expiry,
+                                           .marks = decision_.marks,
+                                           .unique_field = meta.has_unique,
+                                           .unique = meta.unique});
+  if (made != nullptr) {
+    protocol::write_text(made->value_begin(), value);
+  }
+  return made;
+}
+
+// Under the leaf's latch, or to an item that is in no tree yet.
+bool WriteOperation::change_in_place(Item& item) const noexcept {
+  MXKV_DCHECK(decision_.fate == entry_fate::changed_in_place, "only what was decided");
+  if (decision_.wins) {
+    item.set_mark(Item::kWon);
+  }
+  if (!request_.terms.touches) {
+    return false;
   }
   if (item.has_expiry_field()) {
-    item.store_expiry(expiry_from(exptime, Moment{worker}));
+    item.store_expiry(decision_.expiry);
   }
   return item.has_expiry_field();
+}
+
+void WriteOperation::answer_client(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) {
+  if (request_.terms.action == point_action::read) {
+    note_read(worker);
+  }
+  if (queue == nullptr) {
+    return;
+  }
+  const PointOutcome outcome{.request = request_,
+                             .result = decision_.result,
+                             .number = decision_.number,
+                             .shown = shown_,
+                             .sent = item_,
+                             .findings = meta_ != nullptr ? &meta_->findings : nullptr};
+  if (request_.is_meta() && !outcome.is_error()) {
+    write_meta_reply(*queue, ticket, outcome, worker);
+  } else {
+    write_text_reply(*queue, ticket, outcome, worker);
+  }
+}
+
+void WriteOperation::note_read(runtime::Worker& worker) const noexcept {
+  if (shown_ != nullptr && !(request_.is_meta() && request_.flags->no_bump)) {
+    shown_->note_access(worker.now_us());
+  }
 }
 
 }  // namespace mxkv::server

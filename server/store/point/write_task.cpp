@@ -8,29 +8,25 @@
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
+#include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
 using index::Decision;
-using protocol::verb;
 using runtime::step;
 
+static_assert(sizeof(WriteTask) + sizeof(MetaWrite) + protocol::kMaxKeyBytes <= runtime::kLargestTaskBytes);
+
 bool WriteTask::is_turn(runtime::Worker& worker) const noexcept {
-  return !request_.in_order || !is_home(worker) ||
-         worker.local<WorkerContext>().replies->commit_turn(address_, request_.seq);
+  return !request_.terms.ordered || !is_home(worker) ||
+         worker.local<WorkerContext>().replies->commit_turn(address_, seq_);
 }
 
 unsigned WriteTask::record_lines(std::uint64_t word) const noexcept {
-  switch (request_.op) {
-    case verb::set:
-    case verb::add:
-    case verb::replace:
-    case verb::cas:
-    case verb::remove:
-      return ItemRecord::key_lines(word, key_bytes_);
-    default:
-      return ItemRecord::lines(word);
-  }
+  const bool minds_key_alone =
+      !request_.is_meta() && (request_.terms.action == protocol::point_action::remove ||
+                              (request_.terms.action == protocol::point_action::store && !request_.joins()));
+  return minds_key_alone ? ItemRecord::key_lines(word, key().size()) : ItemRecord::lines(word);
 }
 
 void WriteTask::begin(runtime::Worker& worker) {
@@ -42,9 +38,10 @@ void WriteTask::begin(runtime::Worker& worker) {
 }
 
 void WriteTask::wait_for_turn(runtime::Worker& worker) {
+  MXKV_DCHECK(phase_ == phase::searching && request_.terms.ordered, "what has begun has had its turn");
   leave_tree(*this);
   phase_ = phase::waiting;
-  worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
+  worker.local<WorkerContext>().replies->await_commit(address_, seq_, this);
 }
 
 Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& worker) {
@@ -53,7 +50,7 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
     // It keeps its pin and its place at the leaf: it waits only for writes that run already, never for a
     // client, and one that waits for memory lets it go.
     annotate(runtime::priority::high);  // when its turn comes, others may wait for it already
-    worker.local<WorkerContext>().replies->await_commit(address_, request_.seq, this);
+    worker.local<WorkerContext>().replies->await_commit(address_, seq_, this);
     return {Decision::what::wait, 0};
   }
   RangeLocks& locks = *worker.local<WorkerContext>().locks;
@@ -66,9 +63,7 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
   }
   drop_built(worker);
   Item* const old = found ? ItemRecord::item(old_word) : nullptr;
-  const Decision decision = decide_client(old != nullptr && is_live(*old, worker), old, worker);
-  decided_ = decision.action;
-  return decision;
+  return decide_client(old != nullptr && is_live(*old, worker), old, worker);
 }
 
 bool WriteTask::admitted(runtime::Worker& worker) {
@@ -98,19 +93,23 @@ index::Change WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_wo
                                 runtime::Worker& worker) noexcept {
   Item* old = found ? ItemRecord::item(old_word) : nullptr;
   const std::uint64_t before = order_before(old, leaf);
-  switch (decided_) {
-    case Decision::what::remove:
-      return index::Change::gone(result_ == result::deleted ? index::cause::deleted : index::cause::expired,
-                                 next_order(before, worker));
-    case Decision::what::in_place:
-      if (!change_in_place(*old, worker)) {
+  switch (decision_.fate) {
+    case entry_fate::removed:
+      return index::Change::gone(
+          decision_.result == point_result::deleted ? index::cause::deleted : index::cause::expired,
+          next_order(before, worker));
+    case entry_fate::changed_in_place:
+      if (!change_in_place(*old)) {
         return index::Change::unseen();
       }
       if (const std::uint32_t expiry = old->expiry(); expiry != 0) {
         ExpirySweep::note(leaf, expiry, worker);
       }
       return index::Change::touched(next_order(before, worker));
-    default:
+    case entry_fate::stays:
+      MXKV_DCHECK(false, "what stays is not committed");
+      return index::Change::unseen();
+    case entry_fate::replaced:
       break;
   }
   Item* item = ItemRecord::item(value);
@@ -126,33 +125,33 @@ index::Change WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_wo
 }
 
 step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& worker) {
+  MXKV_DCHECK(decision_.fate != entry_fate::stays, "what was committed has changed the entry");
   auto& counters = worker.local<WorkerContext>().counters;
   Item* added = nullptr;
-  if (decided_ == Decision::what::put) {
+  if (decision_.fate == entry_fate::replaced) {
     added = take_put();
     counters.count(counter::items_added);
     counters.count(counter::bytes_added, added->memory_bytes());
-    if (puts_item_) {
+    if (puts_sent()) {
       counters.count(counter::total_items);
     }
-    if (shown_ != nullptr || meta_ != nullptr) {
-      shown_ = added;
-    }
+    shown_ = added;
   }
-  if (found && decided_ != Decision::what::in_place) {
+  if (found && decision_.fate != entry_fate::changed_in_place) {
     retire_item(worker, ItemRecord::item(old_word));
   }
   if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
     tell_watchers(added == nullptr && found ? ItemRecord::item(old_word) : added, worker);
   }
-  count(worker, result_ != result::not_found);
+  count(worker, decision_.result != point_result::not_found);
   return answer(worker);
 }
 
 // What was to be made of the old item found no memory: as where the tree finds none.
 step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker) {
+  MXKV_DCHECK(decision_.fate == entry_fate::stays, "what was decided is not left undone");
   step next{};
-  if (result_ == result::no_memory && waits_for_room(worker, next)) [[unlikely]] {
+  if (lacks_memory() && waits_for_room(worker, next)) [[unlikely]] {
     MXKV_PATH(write_derived_without_memory);
     return next;
   }
@@ -161,7 +160,7 @@ step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker
   if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
     tell_watchers(found ? ItemRecord::item(old_word) : nullptr, worker);
   }
-  count(worker, result_ != result::not_found && result_ != result::not_stored);
+  count(worker, decision_.result != point_result::not_found && decision_.result != point_result::not_stored);
   return answer(worker);
 }
 
@@ -172,7 +171,7 @@ step WriteTask::out_of_memory(runtime::Worker& worker) {
   }
   pass_.leave(*worker.local<WorkerContext>().locks, worker);
   drop_built(worker);
-  result_ = result::no_memory;
+  set_lacks_memory();
   worker.local<WorkerContext>().counters.count(counter::store_no_memory);
   return answer(worker);
 }
@@ -195,6 +194,7 @@ bool WriteTask::waits_for_room(runtime::Worker& worker, step& next) {
 
 // What is freed meanwhile must not wait for this task, nor for those that wait for it.
 step WriteTask::wait_for_room(runtime::Worker& worker) {
+  MXKV_DCHECK(is_home(worker), "those that wait for it are at home");
   let_others_go(worker);
   unpin_and_park(worker);
   return step::later;
@@ -208,6 +208,7 @@ void WriteTask::let_others_go(runtime::Worker& worker) {
 
 // It is parked: when its turn comes it searches anew.
 void WriteTask::unpin_and_park(runtime::Worker& worker) {
+  MXKV_DCHECK(phase_ != phase::answering, "what is answered does not search anew");
   MXKV_PATH(write_lets_go);
   leave_tree(*this);
   phase_ = phase::waiting;
@@ -237,17 +238,18 @@ step WriteTask::answer(runtime::Worker& worker) {
     return go_home(*this, address_);
   }
   auto& replies = *worker.local<WorkerContext>().replies;
-  if (result_ == result::no_memory) {
+  if (lacks_memory()) {
     (void)worker.local<WorkerContext>().upkeep->makes_room(worker);  // for the next one
   }
-  if (ReplyQueue* queue = replies.find(address_)) {
-    write_reply(*queue, worker);
+  ReplyQueue* const queue = replies.find(address_);
+  answer_client(queue, address_.ticket, worker);
+  if (queue != nullptr) {
     queue->close(address_.ticket);
   }
   drop_items(worker);
   worker.unpin(*this);
-  if (request_.in_order) {
-    replies.finished_write(address_, request_.seq);
+  if (request_.terms.ordered) {
+    replies.finished_write(address_, seq_);
   } else {
     replies.finished(address_);
   }

@@ -17,34 +17,22 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
  public:
   static constexpr const char* kName = "write";
 
-  /// A storage command; owns `item`.
-  WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, Item* item, const WriteRequest& request,
-            const ReplyAddress& address) noexcept
-      : Base(task_class, tree), WriteOperation(request, address) {
-    set_item(item);
+  /// Makes the task of a request that may change its item, to begin(). `sent`: of a command that stores; the
+  /// task's. `seq`: its place among the connection's writes, if it has one.
+  [[nodiscard]] static WriteTask* create(runtime::Worker& worker, ItemTree& tree,
+                                         const protocol::PointRequest& request, Item* sent,
+                                         const ReplyAddress& address, CommitSeq seq) {
+    if (sent != nullptr && !request.is_meta()) [[likely]] {
+      return worker.create<WriteTask>(tree, request, sent, address, seq);
+    }
+    return worker.create_sized<WriteTask>(sizeof(WriteTask) + bytes_behind(request, sent), tree, request,
+                                          sent, address, seq);
   }
-  /// Any other command; needs key.size() bytes behind the task.
-  WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key,
-            const WriteRequest& request, const ReplyAddress& address) noexcept
-      : Base(task_class, tree), WriteOperation(request, address) {
-    TrailingKey::store(this, key);
-    set_key(TrailingKey::load(this, key.size()));
-  }
-
-  /// ms; owns `item`; needs sizeof(MetaWrite) bytes behind the task.
-  WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, Item* item,
-            const protocol::MetaFlags& flags, const WriteRequest& request,
-            const ReplyAddress& address) noexcept
-      : WriteTask(task_class, tree, item, request, address) {
-    meta_ = new (this + 1) MetaWrite{flags, {}};
-  }
-  /// Any other meta command; needs sizeof(MetaWrite) + key.size() bytes behind the task.
-  WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key,
-            const protocol::MetaFlags& flags, const WriteRequest& request,
-            const ReplyAddress& address) noexcept
-      : Base(task_class, tree), WriteOperation(request, address) {
-    meta_ = new (this + 1) MetaWrite{flags, {}};
-    set_key({static_cast<const char*>(std::memcpy(meta_ + 1, key.data(), key.size())), key.size()});
+  /// For create(): needs bytes_behind() more.
+  WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::PointRequest& request,
+            Item* sent, const ReplyAddress& address, CommitSeq seq) noexcept
+      : Base(task_class, tree), WriteOperation(request, sent, address), seq_(seq) {
+    adopt(this + 1);
   }
 
   /// mg: what was seen before its access was noted.
@@ -82,17 +70,8 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   runtime::step answer(runtime::Worker& worker);
 
   phase phase_ = phase::searching;
-  index::Decision::what decided_ = index::Decision::what::leave;
+  CommitSeq seq_;
   WriteGateTicket pass_;
 };
-
-/// The task of a meta command on `key`, to begin().
-[[nodiscard]] inline WriteTask* create_meta_write(runtime::Worker& worker, ItemTree& tree,
-                                                  std::string_view key, const protocol::MetaFlags& flags,
-                                                  const WriteRequest& request, const ReplyAddress& address) {
-  static_assert(sizeof(WriteTask) + sizeof(MetaWrite) + protocol::kMaxKeyBytes <= runtime::kLargestTaskBytes);
-  return worker.create_sized<WriteTask>(sizeof(WriteTask) + sizeof(MetaWrite) + key.size(), tree, key, flags,
-                                        request, address);
-}
 
 }  // namespace mxkv::server

@@ -19,7 +19,7 @@ TEST(Verbosity, NeedsALevel) {
   const ParsedLine line("verbosity 1\r\n");
   ASSERT_TRUE(line.accepted());
   EXPECT_EQ(line->op, verb::verbosity);
-  EXPECT_EQ(line->delta, 1U);
+  EXPECT_EQ(line->verbosity, 1U);
   EXPECT_TRUE(ParsedLine("verbosity 1 noreply\r\n")->noreply);
   for (const std::string_view text : {"verbosity x", "verbosity -1"}) {
     expect_refused(text, kBadFormat);
@@ -34,7 +34,7 @@ TEST(CacheMemlimit, NeedsANumberOfMebibytes) {
   const ParsedLine line("cache_memlimit 1024 noreply\r\n");
   ASSERT_TRUE(line.accepted());
   EXPECT_EQ(line->op, verb::cache_memlimit);
-  EXPECT_EQ(line->delta, 1024U);
+  EXPECT_EQ(line->mebibytes, 1024U);
   EXPECT_TRUE(line->noreply);
   for (const std::string_view text :
        {"cache_memlimit", "cache_memlimit x", "cache_memlimit -1", "cache_memlimit 1 2"}) {
@@ -43,11 +43,11 @@ TEST(CacheMemlimit, NeedsANumberOfMebibytes) {
 }
 
 TEST(Shutdown, KnowsItsTwoWays) {
-  EXPECT_EQ(ParsedLine("shutdown\r\n")->delta, 1U);
-  EXPECT_EQ(ParsedLine("shutdown graceful\r\n")->delta, 1U);
+  EXPECT_TRUE(ParsedLine("shutdown\r\n")->shutdown_known);
+  EXPECT_TRUE(ParsedLine("shutdown graceful\r\n")->shutdown_known);
   EXPECT_EQ(ParsedLine("shutdown graceful\r\n")->argument, "graceful");
-  EXPECT_EQ(ParsedLine("shutdown now\r\n")->delta, 0U);
-  EXPECT_EQ(ParsedLine("shutdown graceful x\r\n")->delta, 0U);
+  EXPECT_FALSE(ParsedLine("shutdown now\r\n")->shutdown_known);
+  EXPECT_FALSE(ParsedLine("shutdown graceful x\r\n")->shutdown_known);
 }
 
 TEST(Debugtime, TakesAWordOrSeconds) {
@@ -60,19 +60,19 @@ TEST(Debugtime, TakesAWordOrSeconds) {
 }
 
 TEST(Watch, KnowsFourKindsAndBeginsWithFetchers) {
-  EXPECT_EQ(ParsedLine("watch\r\n")->delta, 1U);
-  EXPECT_EQ(ParsedLine("watch fetchers\r\n")->delta, 1U);
-  EXPECT_EQ(ParsedLine("watch mutations deletions\r\n")->delta, 10U);
-  EXPECT_EQ(ParsedLine("watch evictions\r\n")->delta, 4U);
+  EXPECT_EQ(ParsedLine("watch\r\n")->watched, 1U);
+  EXPECT_EQ(ParsedLine("watch fetchers\r\n")->watched, 1U);
+  EXPECT_EQ(ParsedLine("watch mutations deletions\r\n")->watched, 10U);
+  EXPECT_EQ(ParsedLine("watch evictions\r\n")->watched, 4U);
   expect_refused("watch fetchers x", kError);
 }
 
 TEST(Cachedump, TellsHowManyLinesOfItsClass) {
   EXPECT_EQ(ParsedLine("stats cachedump 1 0\r\n")->op, verb::cachedump);
-  EXPECT_EQ(ParsedLine("stats cachedump 1 0\r\n")->delta, std::numeric_limits<std::uint64_t>::max());
-  EXPECT_EQ(ParsedLine("stats cachedump 1 7 \r\n")->delta, 7U);
-  EXPECT_EQ(ParsedLine("stats cachedump 0 7\r\n")->delta, 0U);
-  EXPECT_EQ(ParsedLine("stats cachedump 63 0\r\n")->delta, 0U);
+  EXPECT_EQ(ParsedLine("stats cachedump 1 0\r\n")->dump_lines, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(ParsedLine("stats cachedump 1 7 \r\n")->dump_lines, 7U);
+  EXPECT_EQ(ParsedLine("stats cachedump 0 7\r\n")->dump_lines, 0U);
+  EXPECT_EQ(ParsedLine("stats cachedump 63 0\r\n")->dump_lines, 0U);
   EXPECT_EQ(ParsedLine("stats cachedumps\r\n")->op, verb::stats);
   expect_refused("stats cachedump", "CLIENT_ERROR bad command line\r\n");
   expect_refused("stats cachedump 1", "CLIENT_ERROR bad command line\r\n");

@@ -10,7 +10,7 @@ TEST(Batch, ItSaysHowManyLinesFollow) {
   const ParsedLine line("mb 3\r\nmd a\r\n");
   ASSERT_TRUE(line.accepted());
   EXPECT_EQ(line->op, verb::meta_batch);
-  EXPECT_EQ(line->delta, 3U);
+  EXPECT_EQ(line->batch_lines, 3U);
   EXPECT_EQ(line.parsed().consumed, 6U);
   EXPECT_FALSE(is_range(line->op));
   EXPECT_FALSE(is_meta(line->op));
@@ -18,8 +18,8 @@ TEST(Batch, ItSaysHowManyLinesFollow) {
 }
 
 TEST(Batch, NoneAndTheMost) {
-  EXPECT_EQ(ParsedLine("mb 0\r\n")->delta, 0U);
-  EXPECT_EQ(ParsedLine(" mb  4294967295 \n")->delta, 4294967295U);
+  EXPECT_EQ(ParsedLine("mb 0\r\n")->batch_lines, 0U);
+  EXPECT_EQ(ParsedLine(" mb  4294967295 \n")->batch_lines, 4294967295U);
 }
 
 TEST(Batch, WhoDoesNotSayHowManyIsToldAndLetGo) {

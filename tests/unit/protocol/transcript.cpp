@@ -154,13 +154,16 @@ std::string describe(const Request& request) {
   if (request.op == verb::cas) {
     text += " unique " + std::to_string(request.cas_unique);
   }
-  if (request.op == verb::incr || request.op == verb::decr || request.op == verb::meta_batch) {
+  if (request.op == verb::incr || request.op == verb::decr) {
     text += " delta " + std::to_string(request.delta);
+  }
+  if (request.op == verb::meta_batch) {
+    text += " lines " + std::to_string(request.batch_lines);
   }
   if (request.op == verb::stats || request.op == verb::verbosity) {
     text += " argument " + std::string(request.argument);
   }
-  if (request.op >= verb::meta_range && request.op <= verb::meta_range_touch) {
+  if (is_meta_range(request.op)) {
     text += " flags " + std::string(request.meta.wants()) + " opaque " + std::string(request.meta.opaque());
   }
   return is_range(request.op) ? text + describe(request.range) : text;

@@ -22,8 +22,20 @@ class FakeStore final : public SessionStore {
  public:
   explicit FakeStore(ConnectionTable& replies) : directory(&replies) {}
 
-  void get(runtime::Worker& /*worker*/, std::string_view key, protocol::verb /*op*/, std::int64_t /*exptime*/,
-           bool end_line, const ReplyAddress& address) override {
+  void point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
+             const ReplyAddress& address, CommitSeq seq) override {
+    if (value != nullptr) {
+      store(worker, *value, address, seq);
+    } else if (request.terms.ordered) {
+      mutate(request, address, seq);
+    } else if (request.is_meta()) {
+      meta_get(request.key, *request.flags, address);
+    } else {
+      get(request.key, request.end_line, address);
+    }
+  }
+
+  void get(std::string_view key, bool end_line, const ReplyAddress& address) {
     add([this, name = std::string(key), end_line, address] {
       if (ReplyQueue* const replies = directory->find(address)) {
         if (const auto found = items.find(name); found != items.end()) {
@@ -43,8 +55,7 @@ class FakeStore final : public SessionStore {
     return room_is_made;
   }
   /// Tells the value, and the opaque to see whose flags came along.
-  void meta_get(runtime::Worker& /*worker*/, std::string_view key, protocol::verb /*op*/,
-                const protocol::MetaFlags& flags, const ReplyAddress& address) override {
+  void meta_get(std::string_view key, const protocol::MetaFlags& flags, const ReplyAddress& address) {
     add([this, name = std::string(key), opaque = std::string(flags.opaque()), address] {
       const auto found = items.find(name);
       const std::string text = found == items.end() ? "EN O" + opaque + "\r\n"
@@ -55,9 +66,8 @@ class FakeStore final : public SessionStore {
     });
   }
 
-  void mutate(runtime::Worker& /*worker*/, const protocol::Request& request, const ReplyAddress& address,
-              CommitSeq seq) override {
-    if (protocol::is_meta(request.op)) {
+  void mutate(const protocol::PointRequest& request, const ReplyAddress& address, CommitSeq seq) {
+    if (request.is_meta()) {
       mutate_meta(request, address, seq);
       return;
     }
@@ -75,8 +85,7 @@ class FakeStore final : public SessionStore {
     });
   }
 
-  void store(runtime::Worker& worker, ItemBuilder&& builder, const ReplyAddress& address,
-             CommitSeq seq) override {
+  void store(runtime::Worker& worker, ItemBuilder& builder, const ReplyAddress& address, CommitSeq seq) {
     add_write(address, seq, [this, &worker, built = FakeValue{builder}]() mutable {
       std::string& value = items[built.name()];
       value = built.op == protocol::verb::append ? value + built.text() : built.text();
@@ -217,8 +226,8 @@ class FakeStore final : public SessionStore {
   }
 
   /// md and ma; they tell the opaque, too.
-  void mutate_meta(const protocol::Request& request, ReplyAddress address, CommitSeq seq) {
-    add_write(address, seq, [this, op = request.op, key = std::string(request.key), meta = request.meta] {
+  void mutate_meta(const protocol::PointRequest& request, ReplyAddress address, CommitSeq seq) {
+    add_write(address, seq, [this, op = request.op, key = std::string(request.key), meta = *request.flags] {
       const auto found = items.find(key);
       const std::string opaque = " O" + std::string(meta.opaque()) + "\r\n";
       if (found == items.end()) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/request.hpp"
+#include "protocol/point_request.hpp"
 #include "server/reply/reply_queue.hpp"
 #include "server/store/item/item.hpp"
 #include "server/store/item/item_builder.hpp"
@@ -17,9 +17,10 @@ namespace mxkv::server::test {
 
 /// A value that was received whole, with its memory until release().
 struct FakeValue {
-  explicit FakeValue(ItemBuilder& builder)
-      : op(builder.op()),
-        opaque(builder.op() == protocol::verb::meta_set ? builder.meta().opaque() : std::string_view{}),
+  explicit FakeValue(ItemBuilder& builder) : FakeValue(builder.request(), builder) {}
+  FakeValue(const protocol::PointRequest& request, ItemBuilder& builder)
+      : op(request.op),
+        opaque(request.is_meta() ? request.flags->opaque() : std::string_view{}),
         item(builder.take()) {}
 
   [[nodiscard]] std::string name() const { return std::string{item->key()}; }
@@ -54,15 +55,16 @@ class FakeBatch final : public ReceivedBatch {
 
   [[nodiscard]] std::uint32_t missing() const noexcept override { return missing_; }
   [[nodiscard]] bool failed() const noexcept override { return !failure_.empty(); }
-  void add(runtime::Worker& /*worker*/, const protocol::Request& request) override {
+  void add(runtime::Worker& /*worker*/, const protocol::PointRequest& request, ItemBuilder* value) override {
     --missing_;
-    lines.push_back(
-        {request.op, std::string(request.key), std::string(request.meta.opaque()), request.meta.delta, {}});
-  }
-  void add(runtime::Worker& /*worker*/, ItemBuilder&& builder) override {
-    --missing_;
-    const FakeValue& value = values_.emplace_back(builder);
-    lines.push_back({value.op, value.name(), value.opaque, 0, value.text()});
+    Line& line = lines.emplace_back();
+    line.op = request.op;
+    line.name = request.key;
+    line.opaque = request.flags->opaque();
+    line.delta = request.delta;
+    if (value != nullptr) {
+      line.value = values_.emplace_back(*value).text();
+    }
   }
   void fail(runtime::Worker& worker, std::string_view text) override {
     --missing_;

@@ -1,0 +1,156 @@
+// What a command asks of one key, whatever words it came in. Plain data: the key and the flags point to what
+// outlives the request.
+//
+// Classic commands are meta operations with another style of reply: incr is ma, cas is ms with C, gat is mg
+// with T. So what a request does is told by its action and a few terms; the word that it came by tells only
+// how it is counted, logged and answered.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "protocol/request.hpp"
+
+namespace mxkv::protocol {
+
+/// What is done with the item of the key.
+enum class point_action : std::uint8_t {
+  read,     ///< get gets gat gats touch, mg
+  store,    ///< set add replace append prepend cas, ms
+  remove,   ///< delete, md
+  count,    ///< incr decr, ma
+  inspect,  ///< me
+};
+
+/// When a value that was sent is stored, and how.
+enum class store_mode : std::uint8_t { set, add, replace, append, prepend };
+
+/// The terms of a request that its word alone tells, or its flags.
+struct PointTerms {
+  point_action action = point_action::read;
+  store_mode mode = store_mode::set;
+  bool down = false;      ///< count: subtract
+  bool compares = false;  ///< only if the item has the unique `compare`
+  bool touches = false;   ///< the item gets a new time to live, `exptime`
+  bool ordered = false;   ///< it has a place in the order of its connection's writes
+};
+
+struct PointRequest {
+  std::string_view key;
+  PointTerms terms{};
+  verb op = verb::get;       ///< the word
+  bool end_line = true;      ///< get, gat: END follows; not behind one of several keys
+  std::int64_t exptime = 0;  ///< as sent
+  std::uint64_t compare = 0;
+  std::uint64_t delta = 0;  ///< count: by how much
+  const MetaFlags* flags =
+      nullptr;  ///< of a meta command: what else it asks and what it wants told; else null
+
+  [[nodiscard]] bool is_meta() const noexcept { return flags != nullptr; }
+  /// Makes an item where there is none, though it is no command that stores.
+  [[nodiscard]] bool vivifies() const noexcept { return flags != nullptr && flags->vivify; }
+  /// I: an older unique than the item's does not hold it up; what comes of that is stale.
+  [[nodiscard]] bool invalidates() const noexcept { return flags != nullptr && flags->invalidate; }
+  /// Joins what was sent to what is there.
+  [[nodiscard]] bool joins() const noexcept {
+    return terms.mode == store_mode::append || terms.mode == store_mode::prepend;
+  }
+  /// Changes nothing, but for who is to renew an item.
+  [[nodiscard]] bool only_reads() const noexcept {
+    return terms.action == point_action::inspect ||
+           (terms.action == point_action::read && !terms.touches && !vivifies());
+  }
+  /// Answers with what the item is: gat, mg, and reads. No other answer may come between, so it is not ordered.
+  [[nodiscard]] bool shows_item() const noexcept { return !terms.ordered; }
+
+  /// What a meta command's flags say. They outlive the request.
+  void take(const MetaFlags& from) noexcept {
+    flags = &from;
+    exptime = from.exptime;
+    compare = from.compare;
+    delta = from.delta;
+    terms.touches = from.has_exptime;
+    terms.compares = from.has_compare;
+    terms.down = from.mode == 'D';
+    terms.mode = mode_of(from.mode);
+  }
+
+ private:
+  [[nodiscard]] static store_mode mode_of(char letter) noexcept {
+    return letter == 'E'   ? store_mode::add
+           : letter == 'A' ? store_mode::append
+           : letter == 'P' ? store_mode::prepend
+           : letter == 'R' ? store_mode::replace
+                           : store_mode::set;
+  }
+};
+
+/// A word that asks for something of one key.
+struct PointWord {
+  verb op;
+  PointTerms terms{};
+  std::string_view text;
+};
+
+inline constexpr std::array kPointWords{
+    PointWord{verb::get, {point_action::read}, "get"},
+    PointWord{verb::gets, {point_action::read}, "gets"},
+    PointWord{verb::gat, {.action = point_action::read, .touches = true}, "gat"},
+    PointWord{verb::gats, {.action = point_action::read, .touches = true}, "gats"},
+    PointWord{verb::touch, {.action = point_action::read, .touches = true, .ordered = true}, "touch"},
+    PointWord{verb::set, {.action = point_action::store, .ordered = true}, "set"},
+    PointWord{verb::add, {.action = point_action::store, .mode = store_mode::add, .ordered = true}, "add"},
+    PointWord{verb::replace,
+              {.action = point_action::store, .mode = store_mode::replace, .ordered = true},
+              "replace"},
+    PointWord{
+        verb::append, {.action = point_action::store, .mode = store_mode::append, .ordered = true}, "append"},
+    PointWord{verb::prepend,
+              {.action = point_action::store, .mode = store_mode::prepend, .ordered = true},
+              "prepend"},
+    PointWord{verb::cas, {.action = point_action::store, .compares = true, .ordered = true}, "cas"},
+    PointWord{verb::incr, {.action = point_action::count, .ordered = true}, "incr"},
+    PointWord{verb::decr, {.action = point_action::count, .down = true, .ordered = true}, "decr"},
+    PointWord{verb::remove, {.action = point_action::remove, .ordered = true}, "delete"},
+    PointWord{verb::meta_get, {point_action::read}, "mg"},
+    PointWord{verb::meta_set, {.action = point_action::store, .ordered = true}, "ms"},
+    PointWord{verb::meta_delete, {.action = point_action::remove, .ordered = true}, "md"},
+    PointWord{verb::meta_arithmetic, {.action = point_action::count, .ordered = true}, "ma"},
+    PointWord{verb::meta_debug, {point_action::inspect}, "me"},
+};
+
+namespace detail {
+
+inline constexpr std::size_t kVerbs = 64;
+
+/// The words by verb.
+inline constexpr std::array<PointWord, kVerbs> kPointWordOf = [] {
+  std::array<PointWord, kVerbs> words{};
+  for (const PointWord& word : kPointWords) {
+    words[static_cast<std::size_t>(word.op)] = word;
+  }
+  return words;
+}();
+
+}  // namespace detail
+
+/// What is known of a word for one key; its text is empty for any other command.
+[[nodiscard]] constexpr const PointWord& point_word(verb op) noexcept {
+  return detail::kPointWordOf[static_cast<std::size_t>(op)];
+}
+
+/// What a parsed command for one key asks. The flags are those of `request`.
+[[nodiscard]] inline PointRequest point_request(const Request& request) noexcept {
+  PointRequest point{.key = request.key, .terms = point_word(request.op).terms, .op = request.op};
+  if (is_meta(request.op)) {
+    point.take(request.meta);
+  } else {
+    point.exptime = request.exptime;
+    point.compare = request.cas_unique;
+    point.delta = request.delta;
+  }
+  return point;
+}
+
+}  // namespace mxkv::protocol

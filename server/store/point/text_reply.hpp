@@ -1,0 +1,57 @@
+// The reply of a classic command for one key, and errors, which meta commands tell in the same words.
+#pragma once
+
+#include <array>
+
+#include "protocol/reply.hpp"
+#include "server/reply/reply_queue.hpp"
+#include "server/store/point/point_outcome.hpp"
+
+namespace mxkv::server {
+
+namespace detail {
+
+inline constexpr std::size_t kPointResults = static_cast<std::size_t>(point_result::too_large) + 1;
+
+/// By result. A number and an item are written as they are.
+inline constexpr std::array<std::string_view, kPointResults> kResultTexts = [] {
+  std::array<std::string_view, kPointResults> texts{};
+  const auto set = [&texts](point_result result, std::string_view text) {
+    texts[static_cast<std::size_t>(result)] = text;
+  };
+  set(point_result::stored, protocol::kStored);
+  set(point_result::not_stored, protocol::kNotStored);
+  set(point_result::exists, protocol::kExists);
+  set(point_result::not_found, protocol::kNotFound);
+  set(point_result::deleted, protocol::kDeleted);
+  set(point_result::touched, protocol::kTouched);
+  set(point_result::non_numeric, protocol::kNonNumeric);
+  set(point_result::no_memory, protocol::kOutOfMemory);
+  set(point_result::too_large, protocol::kTooLarge);
+  return texts;
+}();
+
+/// Of gat and gats, or a number.
+void write_item_or_number(ReplyQueue& queue, std::uint32_t ticket, const PointOutcome& outcome,
+                          runtime::Worker& worker);
+
+}  // namespace detail
+
+/// What is said of a result; nothing of one that is a number or an item.
+[[nodiscard]] inline std::string_view text_of(point_result result) noexcept {
+  return detail::kResultTexts[static_cast<std::size_t>(result)];
+}
+
+/// Writes the reply; the ticket stays open. Home worker only.
+[[gnu::always_inline]] inline void write_text_reply(ReplyQueue& queue, std::uint32_t ticket,
+                                                    const PointOutcome& outcome, runtime::Worker& worker) {
+  const std::string_view text = text_of(outcome.result);
+  if (text.empty() || protocol::is_retrieval(outcome.request.op)) [[unlikely]] {
+    detail::write_item_or_number(queue, ticket, outcome, worker);
+    return;
+  }
+  char* const out = queue.reserve(ticket, text.size());
+  queue.commit(ticket, protocol::write_text(out, text));
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,54 @@
+// What a WriteOperation counts when it is done.
+#include "server/store/point/write_operation.hpp"
+
+namespace mxkv::server {
+
+using protocol::point_action;
+
+void WriteOperation::count(runtime::Worker& worker, bool found) {
+  auto& counters = worker.local<WorkerContext>().counters;
+  switch (request_.terms.action) {
+    case point_action::remove:
+      counters.count(decision_.result == point_result::deleted ? counter::delete_hits
+                                                               : counter::delete_misses);
+      return;
+    case point_action::count:
+      counters.count(request_.terms.down ? (found ? counter::decr_hits : counter::decr_misses)
+                                         : (found ? counter::incr_hits : counter::incr_misses));
+      return;
+    case point_action::store:
+      count_store(worker, found);
+      return;
+    case point_action::read:
+    case point_action::inspect:
+      count_read(worker, found);
+  }
+}
+
+// gat is both a get and a touch; mg T is a touch alone.
+void WriteOperation::count_read(runtime::Worker& worker, bool found) const {
+  auto& counters = worker.local<WorkerContext>().counters;
+  if (request_.terms.touches) {
+    counters.count(counter::cmd_touch);
+    counters.count(found ? counter::touch_hits : counter::touch_misses);
+  }
+  if (!request_.terms.touches || protocol::is_retrieval(request_.op)) {
+    counters.count(counter::cmd_get);
+    counters.count(found ? counter::get_hits : counter::get_misses);
+  }
+}
+
+void WriteOperation::count_store(runtime::Worker& worker, bool found) const {
+  auto& counters = worker.local<WorkerContext>().counters;
+  if (request_.terms.compares) {
+    counters.count(!found                                     ? counter::cas_misses
+                   : decision_.result == point_result::exists ? counter::cas_badval
+                                                              : counter::cas_hits);
+  }
+  counters.count(counter::cmd_set);
+  if (lacks_memory()) {
+    counters.count(counter::store_no_memory);
+  }
+}
+
+}  // namespace mxkv::server
