@@ -20,9 +20,9 @@ enum class prefetch_mode : std::uint8_t {
   tuned,     ///< at spawn, or at a distance that each worker finds by what tasks cost
 };
 
-/// Whose pools an idle worker takes tasks from [MK 5].
+/// From which workers' pools an idle worker takes tasks [MK 5].
 enum class stealing_scope : std::uint8_t {
-  off,      ///< nobody's
+  off,      ///< none
   node,     ///< those of workers on its NUMA node
   machine,  ///< those of all workers, nearest first
 };
@@ -30,10 +30,10 @@ enum class stealing_scope : std::uint8_t {
 /// In which order workers take immediate and deferred tasks.
 enum class task_order : std::uint8_t {
   las,  ///< by caches and NUMA nodes, requests kept together [LAS 4.2]
-  nls,  ///< one deferred queue for all, immediate tasks of anybody: the baseline of [LAS 6.1]
+  nls,  ///< one deferred queue for all, immediate tasks of any worker: the baseline of [LAS 6.1]
 };
 
-/// What is moved from loaded workers to others, now and then [MK 3, 5].
+/// What the rebalancer moves from loaded workers to others, now and then [MK 3, 5].
 enum class rebalance_strategy : std::uint8_t {
   off,      ///< nothing
   pools,    ///< ownership of whole pools
@@ -97,7 +97,7 @@ struct ToggleOptions {
   interval_order order = interval_order::toggle;
   std::uint32_t buckets = 0;           ///< 0: as many as there are workers
   std::uint32_t slots_per_bucket = 8;  ///< inner buckets; at most Toggle::kMostInner
-  bool hosts = false;                  ///< only a bucket's host orders its operations; false: whoever comes
+  bool hosts = false;                  ///< only a bucket's host orders its operations; false: any worker
   bool inner = true;                   ///< whether there is an inner mode at all
   bool stealing = true;                ///< whether others than the host take slots
 };
@@ -116,7 +116,7 @@ struct Topology;
 /// Everything the runtime needs to start.
 struct RuntimeOptions {
   std::vector<WorkerPlacement> workers;  ///< one worker each, at least one
-  /// The machine, for who is near whom; null: workers of a node are all alike.
+  /// The machine, for which workers are near each other; null: workers of a node are all alike.
   std::shared_ptr<const Topology> topology;
   stealing_scope stealing = stealing_scope::node;
   task_order order = task_order::las;

@@ -7,8 +7,8 @@ namespace mxkv::runtime {
 
 inline constexpr std::size_t kCacheLineBytes = 64;
 
-// Prefetches are volatile assembly where we know the instruction: to g++ 12 a function that does nothing but
-// __builtin_prefetch is pure, and calls of it are dropped (measured: look-ups as slow as without).
+// Prefetches are volatile assembly where we know the instruction. To g++ 12 a function that does nothing but
+// __builtin_prefetch is pure. Calls of it are dropped (measured: look-ups as slow as without).
 
 /// Hints that the line at `address` will be read. Any address is legal; nothing is dereferenced.
 inline void prefetch_read(const void* address) noexcept {

@@ -1,9 +1,8 @@
 // Time as the runtime sees it: an injectable source, read at most once a turn by each worker.
 //
 // What lasts is reckoned by steady_us(): unix time when the clock was made, and from there on the monotonic
-// clock. Who sets the system's clock, by hand or by a step of NTP's, changes nothing for it. The wall clock
-// itself is asked only where people and clients mean it: what the time is, and what an absolute time of
-// theirs comes to.
+// clock. Setting the system's clock, by hand or by a step of NTP's, changes nothing for it. The wall clock
+// itself is asked only where people and clients mean it: for the time, and for an absolute time of theirs.
 #pragma once
 
 #include <atomic>
@@ -25,8 +24,8 @@ class Clock {
 
   /// The same, now.
   [[nodiscard]] std::uint64_t steady_us() const noexcept { return steady_us(monotonic_ns()); }
-  /// Seconds by which the wall clock is ahead of the steady time: how far it was set since; rounded, so that
-  /// what passes between two looks is none.
+  /// Seconds by which the wall clock is ahead of the steady time, by being set since. Rounded, so that the
+  /// time between two looks is none.
   [[nodiscard]] std::int64_t wall_ahead_s() const noexcept;
 };
 

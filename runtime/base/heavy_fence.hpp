@@ -1,9 +1,9 @@
 // An asymmetric fence: the rare side pays, the frequent side needs only a compiler barrier.
 //
-// light_fence() in thread A and heavy_fence() in thread B order like two seq_cst fences: at least one of
-// them sees the other's earlier stores. heavy_fence() is membarrier(PRIVATE_EXPEDITED) where the kernel
-// offers it; otherwise both sides are seq_cst fences. ThreadSanitizer models neither, so in its builds
-// nothing may rely on these for data-race freedom: they order atomics only.
+// light_fence() in thread A and heavy_fence() in thread B order like two seq_cst fences. At least one of them
+// sees the other's earlier stores. Where the kernel offers it, the heavy side is
+// membarrier(PRIVATE_EXPEDITED); otherwise both sides are seq_cst fences. ThreadSanitizer models neither, so
+// in its builds nothing may rely on these for data-race freedom: they order atomics only.
 #pragma once
 
 #include <atomic>

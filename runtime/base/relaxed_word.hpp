@@ -1,7 +1,7 @@
 // A 64-bit word that an optimistic reader may load while a writer stores it.
 //
-// Every word of a node that is read under optimistic latching is one of these: the accesses are relaxed
-// atomics (plain moves on x86-64 and arm64), so a race is legal C++ and the version check decides whether
+// Every word of a node that is read under optimistic latching is one of these. The accesses are relaxed
+// atomics (plain moves on x86-64 and arm64). So a race is legal C++, and the version check decides whether
 // the value counts. Ordering comes from the version protocol in synchronization/, not from here, save for the
 // one word that says in which pool an object is.
 #pragma once

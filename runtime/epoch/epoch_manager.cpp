@@ -23,8 +23,8 @@ void EpochManager::enter(WorkerId worker) noexcept {
   // The release orders this epoch's reads and pins before the new publication; pairs with least_published().
   state.epoch.store(now, std::memory_order_release);
   if (before == kInfinity) {
-    // From infinity the reclaimer counted on us holding nothing: our publication must be visible before
-    // our first read, and if the epoch moved meanwhile we take the newer one.
+    // From infinity the reclaimer counted on us holding nothing. So our publication must be visible before
+    // our first read. If the epoch moved meanwhile we take the newer one.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const std::uint64_t again = global_.load(std::memory_order_acquire);
     if (again != now) {
@@ -69,7 +69,7 @@ bool EpochManager::try_advance() noexcept {
   std::uint64_t now = global_.load(std::memory_order_acquire);
   const std::uint64_t next = now + 1;
   heavy_fence();  // step 2 of the argument in the header: `now` was seen, so older stamps are settled
-  // The slot of `next` was last used kSlots epochs ago. Nobody may still enter there, nor be in it.
+  // The slot of `next` was last used kSlots epochs ago. No worker may still enter there, nor be in it.
   if (next > kSlots) {
     const std::uint64_t reused = next - kSlots;
     if (least_published() <= reused || !drained(reused)) {
@@ -82,7 +82,7 @@ bool EpochManager::try_advance() noexcept {
 std::uint64_t EpochManager::horizon() const noexcept {
   heavy_fence();  // a worker that went from infinity to an epoch is seen, or sees what was unlinked
   const std::uint64_t now = global_.load(std::memory_order_acquire);
-  const std::uint64_t closed = std::min(now, least_published());  // nobody enters below this any more
+  const std::uint64_t closed = std::min(now, least_published());  // no worker enters below this any more
   MXKV_ASSERT(closed >= kFirst, "no worker publishes less than the first epoch");
   const std::uint64_t oldest = closed > kSlots ? closed - kSlots + 1 : kFirst;
   for (std::uint64_t epoch = oldest; epoch < closed; ++epoch) {

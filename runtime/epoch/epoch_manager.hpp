@@ -1,19 +1,20 @@
 // Epochs and pins: when the memory of an unlinked object may be reused [Mx 4.4].
 //
-// A worker publishes the global epoch at the start of a batch of tasks and "infinity" when it idles. A
-// task that is queued outlives its worker's batch, so a request *pins*: it enters at its worker's own
-// published epoch and leaves when its last task ends, on whichever worker that is. Entered and left are
-// counters per worker and epoch slot, so a pin costs two increments of lines that only one core writes.
+// A worker publishes the global epoch at the start of a batch of tasks and "infinity" when it idles. A task
+// that is queued outlives its worker's batch, so a request *pins*. It enters at its worker's own published
+// epoch and leaves when its last task ends, on any worker. Entered and left are counters per worker and epoch
+// slot, so a pin costs two increments of lines that only one core writes.
 //
 // Safety, in three steps.
 // 1. An object is unlinked, then stamped with the global epoch it reads afterwards, plus one.
-// 2. Who advances from epoch e runs a heavy fence after it saw e and before anyone can see e + 1. An unlink
-//    stamped e or lower read an epoch below e, so it precedes that fence and is visible to all after it.
-//    A reader at epoch e + 1 or later entered after the fence and cannot find the object.
-// 3. So the object may go when its stamp is *below* the oldest epoch that anyone is in (the horizon).
-// The horizon is read workers first: with W = the least published epoch, nobody enters below W any more,
-// so for each epoch below W the sum of entered minus left can only fall. A full fence is needed only when
-// a worker goes from infinity to an epoch: from a lower epoch a late store only delays the horizon.
+// 2. The worker that advances from epoch e runs a heavy fence after it saw e and before any can see e + 1.
+//    An unlink stamped e or lower read an epoch below e, so it precedes that fence and is visible to all
+//    after it. A reader at epoch e + 1 or later entered after the fence and cannot find the object.
+// 3. So the object may go when its stamp is *below* the oldest epoch that any reader is in (the horizon).
+//
+// The horizon is read workers first. Let W be the least published epoch. No worker enters below W any more,
+// so for each epoch below W the sum of entered minus left can only fall. A full fence is needed only when a
+// worker goes from infinity to an epoch. From a lower epoch a late store only delays the horizon.
 //
 // What it does not do: free anything. See retire_list.hpp.
 #pragma once
@@ -73,8 +74,8 @@ class EpochManager {
     return static_cast<std::uint8_t>(published(worker) % kSlots);
   }
 
-  /// Another pin in the slot of one that the caller holds: for work that refers to what was found under that
-  /// one, which a pin at a later epoch would not protect. Owner worker only.
+  /// Another pin in the slot of one that the caller holds, for work that refers to objects found under that
+  /// one. A pin at a later epoch would not protect them. Owner worker only.
   void pin_again(WorkerId worker, std::uint8_t slot) noexcept {
     MXKV_DCHECK(slot < kSlots, "a pin is in one of the slots");
     bump(states_[worker.index()].entered[slot], std::memory_order_relaxed);

@@ -10,7 +10,7 @@ namespace mxkv::runtime {
 namespace {
 constexpr unsigned kKindShift = 48;
 constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kKindShift) - 1;
-/// Nobody has touched the objects for an epoch: they have left the caches.
+/// No worker has touched the objects for an epoch: they have left the caches.
 constexpr std::uint64_t kFetchedAhead = 8;
 
 void* object_of(std::uint64_t entry) noexcept {

@@ -49,8 +49,8 @@ class RetireList {
   [[nodiscard]] std::size_t bytes_since_advance() const noexcept { return retired_bytes_ - advanced_at_; }
   void reset_bytes() noexcept { advanced_at_ = retired_bytes_; }
 
-  /// Frees what is stamped below `horizon`, a block at a time until `most` objects are freed, and returns how
-  /// many it freed. The reclaim functions may retire further objects.
+  /// Frees the objects stamped below `horizon`, a block at a time until `most` objects are freed, and returns
+  /// how many it freed. The reclaim functions may retire further objects.
   std::size_t reclaim(std::uint64_t horizon, std::size_t most, const ReclaimFunction* functions,
                       Worker& worker);
 

@@ -1,15 +1,15 @@
-// The gate of the slots: holds single writes off the slots that an operation holds, without a word of theirs
-// in the way while no operation is under way (runtime/README.md, "The gate").
+// The gate of the slots holds single writes off the slots that an operation holds. While no operation is
+// under way, it costs them a load.
 //
-// Toggle orders operations among themselves. Writes of one key do not go through it: they latch one node,
-// ask under that latch whether their slot is open, and write. An operation closes its slots before it looks
-// at a node. Then either the write asks later and finds its slot closed, or it held its latch before, and the
-// operation meets that latch, or what was written under it, when it gets to the node. For that, who latches
-// and who closes must agree on who came first: taking the latch, asking, and closing are sequentially
-// consistent, and the fence of closed() stands between closing and looking. On x86 asking costs a load.
+// Toggle orders operations among themselves. Writes of one key do not go through it: they latch one node, ask
+// under that latch whether their slot is open, and write. An operation closes its slots before it looks at a
+// node. Either the write asks later and finds its slot closed. Or it held its latch before, and the operation
+// meets that latch, or the new contents, when it gets to the node. For that, latching and closing need one
+// order: taking the latch, asking, and closing are sequentially consistent. The fence of closed() stands
+// between closing and looking. On x86 asking costs a load.
 //
 // A write that finds its slot closed is parked, and holds nothing but its key meanwhile. When the slot opens
-// all that wait are admitted: they may write whatever the gate says, and nobody closes the slot before each
+// all that wait are admitted: they may write whatever the gate says. No operation closes the slot before each
 // of them has left. So operations that follow each other closely, or share a slot, starve no write.
 #pragma once
 
@@ -33,7 +33,7 @@ class WriteGate {
 
   // --- For writes ---
 
-  /// Under the latch of what is to be written.
+  /// Under the latch of the object to be written.
   [[nodiscard]] bool all_open() const noexcept {
     return closed_slots_.load(std::memory_order_seq_cst) == 0;  // pairs with close()
   }
@@ -46,8 +46,9 @@ class WriteGate {
 
   // --- For operations, each of which holds its slots in Toggle ---
 
-  /// Closes a slot, also one that others who only read have closed. False: writes that waited go first; the
-  /// operation is parked and spawned when it is to try again. Slots must be closed in ascending order.
+  /// Closes a slot, also one that other operations that only read have closed. False: writes that waited go
+  /// first; the operation is parked and spawned when it is to try again. Slots must be closed in ascending
+  /// order.
   [[nodiscard]] bool close(std::uint32_t slot, MxTask& operation) noexcept;
   /// All are closed: from here on what lies in them stays as it is.
   static void closed() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
@@ -55,7 +56,7 @@ class WriteGate {
 
   /// Writes that were parked since the beginning. Any thread.
   [[nodiscard]] std::uint64_t parked() const noexcept { return parked_.load(std::memory_order_relaxed); }
-  /// Drops what is parked; returns how many. Only when no worker runs any more.
+  /// Drops all parked tasks; returns how many. Only when no worker runs any more.
   std::size_t discard_waiting(Worker& worker) noexcept;
 
  private:

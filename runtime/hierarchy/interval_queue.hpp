@@ -1,7 +1,7 @@
 // Intervals under one latch, in the manner of DomLock: what Toggle is measured against, as a switch of it.
 //
 // An operation is under way when it conflicts with none that is, and with none that came before it and waits.
-// Who enters or leaves looks at all others, under a latch that all workers share.
+// An operation that enters or leaves looks at all others, under a latch that all workers share.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,7 @@ class IntervalQueue {
   }
 
  private:
-  /// Whether it conflicts with what is under way, or with one of the first `before` that wait.
+  /// Whether it conflicts with one under way, or with one of the first `before` that wait.
   [[nodiscard]] bool blocked(const Entry& entry, std::size_t before) const noexcept {
     const auto conflicts = [&entry](const Entry& other) { return entry.conflicts(other); };
     return std::any_of(under_way_.begin(), under_way_.end(), conflicts) ||

@@ -207,7 +207,7 @@ void Toggle::wait_for_inner(ToggleOperation& operation) noexcept {
 }
 
 // Each way through several buckets takes messages there and back, so those that would go next come along. So
-// do those that share with what is last in the group.
+// do those that share with the last one in the group.
 void Toggle::gather_followers(std::uint32_t index, ToggleOperation& leader) noexcept {
   Bucket& bucket = buckets_[index];
   MXKV_ASSERT(!bucket.leads, "one group begins at a bucket");

@@ -1,28 +1,28 @@
-// Toggle: operations on intervals of a hierarchy, scheduled so that those that conflict meet on one worker
-// and independent ones run side by side [To 3].
+// Toggle schedules operations on intervals of a hierarchy. Those that conflict meet on one worker, and
+// independent ones run side by side [To 3].
 //
 // The slots are spread over buckets, each with a host worker. An operation goes to the bucket that covers its
-// interval, to the outer part of it, whose operations the host runs one after the other. One that touches a
+// interval, to the outer part of it, where the host runs one operation after the other. An operation of a
 // single slot is moved to that slot's inner bucket when its turn comes. After kOuterInRow operations, or when
-// there are no others, the host toggles the bucket to its inner mode: then the slots that have operations are
-// open, and the host and whoever has time take one slot after the other by an atomic counter and run what it
-// holds. When all are through, the bucket belongs to its host again.
+// there are no others, the host toggles the bucket to its inner mode. Then the slots that have operations are
+// open. The host and idle workers take one slot after the other by an atomic counter and run its operations.
+// When all are through, the bucket belongs to its host again.
 //
 // An operation that spans buckets is a token that visits them in ascending order and holds each that it has
-// passed; when it has the last one it runs. Nobody blocks meanwhile: a bucket that is held starts nothing,
+// passed; when it has the last one it runs. No worker blocks meanwhile: a bucket that is held starts nothing,
 // and its host does other work. Ascending order leaves no room for a cycle. Up to kMostTogether operations
 // that wait at the same first bucket go together: the later ones run when the buckets are held anyway.
 //
 // Operations that only read say so and share. Those that follow each other, in a slot's inner bucket or in a
 // group that goes together, begin together and on several workers; the next exclusive one begins when the
 // last of them has ended. A group of shared ones alone holds its buckets beside other such groups. The order
-// of arrival decides: nothing passes an exclusive operation that came before, so that it waits for what is
-// under way and for nothing else.
+// of arrival decides: nothing passes an exclusive operation that came before, so it waits for those under way
+// and for nothing else.
 //
 // An operation may take many steps and tasks; it ends with finished(). Bucket state belongs to the host; all
 // messages are tasks in its pinned pool. Taking a slot is the only thing that others do, by the counter.
-// Without hosts, as a switch, there are no messages: whoever comes orders the operations, under a latch of
-// the bucket.
+// Without hosts, as a switch, there are no messages: each worker orders the operations that it brings, under
+// a latch of the bucket.
 #pragma once
 
 #include <atomic>
@@ -200,7 +200,7 @@ class Toggle {
                       std::atomic<std::uint32_t>& left, Worker& worker);
   /// The `turn`-th of them, where there is time for it.
   void begin_beside(ToggleOperation& operation, std::size_t turn, Worker& worker);
-  /// What is next in a slot's inner bucket; false: nothing is.
+  /// Begins the next operation of a slot's inner bucket; false: there is none.
   bool begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker);
   void end_outer(Bucket& bucket, std::uint32_t first, Worker& worker);
   void go_to(ToggleOperation& operation, std::uint32_t bucket, Worker& worker);

@@ -12,10 +12,10 @@
 
 namespace mxkv::runtime {
 
-/// `host` never changes; what is not atomic belongs to who has the latch, but the lists of slots that were
-/// taken. With hosts that is the host alone. Latches of several buckets are taken upwards.
+/// `host` never changes. All that is not atomic belongs to the holder of the latch, but the lists of taken
+/// slots. With hosts that is the host alone. Latches of several buckets are taken upwards.
 struct alignas(kCacheLineBytes) Toggle::Bucket {
-  /// Who holds the bucket.
+  /// How the bucket is held.
   ///
   ///   free ── hold_alone ──> alone ──── release ──> free
   ///   free ── open_inner ──> inner ──── release ──> free
@@ -44,13 +44,13 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   bool leads = false;       ///< whether there is one; under the latch
   bool alone = false;       ///< whether it holds them exclusively, since not all of it share
   std::uint32_t reach = 0;  ///< the last bucket that is held with this one
-  TaskList followers;       ///< that run when what is under way has ended, before those buckets are released
-  // Of those that began together, as many as have not ended. Release where it is set, and acq_rel where it
-  // is counted down: who takes the last one off sees what the others did, and goes on for all.
+  TaskList followers;       ///< that run when those under way have ended, before those buckets are released
+  // Of those that began together, as many as have not ended. Release where it is set, and acq_rel where it is
+  // counted down. The worker that takes the last one off sees what the others did, and goes on for all.
   std::atomic<std::uint32_t> together{0};
 
-  // [To algorithm 2] Pairs: the store that opens `next` publishes `open` and the lists to who takes a slot;
-  // left publishes what was done in the slots to who takes the last one off.
+  // [To algorithm 2] Pairs: the store that opens `next` publishes `open` and the lists to the worker that
+  // takes a slot. `left` publishes the work done in the slots to the one that takes the last off.
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> next{kClosed};
   std::atomic<std::uint32_t> left{0};
   std::array<std::uint32_t, kMostInner> open{};
@@ -96,7 +96,8 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   [[nodiscard]] bool turn_of_outer() const noexcept {
     return outer_in_row < kOuterInRow || inner_waiting == 0;
   }
-  /// `next` comes to the end of a list whose last shared ones begin with `row`; null: the last one is not.
+  /// `next` comes to the end of a list. Its last shared ones begin with `row`; null: the last one is not
+  /// shared.
   static void extend(ToggleOperation*& row, ToggleOperation& next) noexcept {
     if (!next.shared_) {
       row = nullptr;

@@ -8,12 +8,13 @@ namespace mxkv::runtime {
 
 namespace {
 
-/// The counter of open slots: how many there are above, which is the next below. Who adds one to it and finds
-/// the next below the number has that slot, and the phase does not end before it is through with it.
+/// The counter of open slots: the high half says how many there are, the low half which is next. A worker
+/// that adds one and finds the next below the number has that slot. The phase does not end before it is
+/// through with it.
 constexpr unsigned kNumberShift = 32;
 constexpr std::uint64_t kNextMask = (std::uint64_t{1} << kNumberShift) - 1;
 
-/// Helps with the slots of a bucket in inner mode; whoever is idle takes it.
+/// Helps with the slots of a bucket in inner mode; an idle worker takes it.
 class HelpTask final : public MxTask {
  public:
   static constexpr const char* kName = "help bucket";
@@ -99,8 +100,8 @@ void Toggle::begin_together(ToggleOperation& first, Bucket& bucket, TaskList& be
   }
 }
 
-// In a slot: whoever is idle takes it, since other slots may be open. In an outer part nothing else is, and
-// who began the group would be through with its own before it lets others take theirs: workers in turn.
+// In a slot, an idle worker takes it, since other slots may be open. In an outer part nothing else is open.
+// The worker that began the group would be through with its own before others took theirs: workers in turn.
 void Toggle::begin_beside(ToggleOperation& operation, std::size_t turn, Worker& worker) {
   const WorkerId at{static_cast<std::uint16_t>((worker.id().index() + turn) % workers_)};
   if (stealing_ && operation.inner_) {

@@ -1,12 +1,12 @@
 // Task blocks of one worker: the top level of the task allocator [Mx 5.2].
 //
-// A plain LIFO list per block size, without atomics: a task runs to completion on its worker, so nobody else
-// is in here. The block freed last is given out first, because it is still in the core's cache. A block may
-// be released on another worker than the one that allocated it: it just changes hands.
+// A plain LIFO list per block size, without atomics: a task runs to completion on its worker, so no other
+// worker is in here. The block freed last is given out first, because it is still in the core's cache. A
+// block may be released on another worker than the one that allocated it: it just changes hands.
 //
-// Each size has two lists of up to a batch, `loaded` and `spare`: when `loaded` is full or empty the two are
-// swapped, and only when both are full (empty) does a whole batch go to (come from) the processor heap. So a
-// worker that swings around the border of a batch does not take the latch at every swing.
+// Each size has two lists of up to a batch, `loaded` and `spare`. When `loaded` is full or empty the two are
+// swapped. Only when both are, a whole batch goes to, or comes from, the processor heap. So a worker that
+// swings around the border of a batch does not take the latch at every swing.
 #pragma once
 
 #include <array>

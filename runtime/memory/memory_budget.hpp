@@ -1,10 +1,10 @@
-// One limit for all memory of the process, and who uses how much of it.
+// One limit for all memory of the process, and how much of it is used for which purpose.
 //
-// A worker draws credit from the shared budget in batches of 64 KiB, so a charge in the hot path touches only
+// A worker draws credit from the shared budget in batches of 64 KiB. So a charge in the hot path touches only
 // the worker's own line. The sum of all charges never exceeds the limit; because unused credit counts as
-// used, a worker may be refused up to (workers - 1) * kMaxIdleCredit bytes before the limit is reached.
-// Value memory is charged by the span (64 KiB), not by the block: the limit is on memory held, not on bytes
-// stored. Task memory is charged without asking, because even eviction needs tasks.
+// used, a worker may be refused up to (workers - 1) * kMaxIdleCredit bytes before the limit is reached. Value
+// memory is charged by the span (64 KiB), not by the block: the limit is on memory held, not on bytes stored.
+// Task memory is charged without asking, because even eviction needs tasks.
 //
 // It does not evict, and it has no shares per category: it only counts them.
 #pragma once
@@ -62,7 +62,7 @@ class MemoryBudget {
   /// Bytes drawn, unused credit of workers included.
   [[nodiscard]] std::size_t used_bytes() const noexcept { return used_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::size_t limit_bytes() const noexcept { return limit_.load(std::memory_order_relaxed); }
-  /// Changes the limit while running; below what is used, draws fail until enough was given back.
+  /// Changes the limit while running. Below the bytes in use, draws fail until enough was given back.
   void set_limit_bytes(std::size_t bytes) noexcept { limit_.store(bytes, std::memory_order_relaxed); }
   /// Bytes charged to a category by all workers. While workers run: a value near some recent moment.
   [[nodiscard]] std::size_t category_bytes(memory_category category) const noexcept;

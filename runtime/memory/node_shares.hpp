@@ -1,9 +1,9 @@
 // Which NUMA node an arena goes to when each node has a share of the memory.
 //
-// Arenas are counted whole when they are taken, so a node holds at most its share, whatever its workers need:
-// the rest of what they need is placed on the node that has most of its share left. That keeps a node from
-// being filled up to where the system swaps or evicts others, at the price of remote memory. When no share
-// has room the wanted node is taken: shares say where memory goes, the MemoryBudget how much there is.
+// Arenas are counted whole when they are taken, so a node holds at most its share, whatever its workers need.
+// The rest is placed on the node that has most of its share left. That keeps a node from being filled up to
+// where the system swaps or evicts others, at the price of remote memory. When no share has room the wanted
+// node is taken: shares say where memory goes, the MemoryBudget how much there is.
 #pragma once
 
 #include <atomic>

@@ -1,9 +1,9 @@
 // A reserved range of virtual addresses, handed out in 2 MiB aligned arenas that are bound to NUMA nodes.
 //
-// One contiguous range an allocator, so that "which span is this block in" is a subtraction and a shift, and
-// metadata can be dense tables beside the data. Reserving costs no memory; a page costs memory when it is
-// first written. This is the only file that calls mmap, mprotect, madvise and mbind ([Mx 5.2] global heap,
-// [LAS 5.2] superblock allocator's source).
+// One contiguous range an allocator: "which span is this block in" is a subtraction and a shift. Metadata can
+// be dense tables beside the data. Reserving costs no memory; a page costs memory when it is first written.
+// This is the only file that calls mmap, mprotect, madvise and mbind ([Mx 5.2] global heap, [LAS 5.2]
+// superblock allocator's source).
 //
 // It does not take arenas back: allocators keep them, and give pages back to the system with discard().
 #pragma once
@@ -50,7 +50,7 @@ class PageRange {
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   [[nodiscard]] std::size_t reserved_bytes() const noexcept { return reserved_bytes_; }
-  /// Bytes of all arenas taken; an upper bound of what is resident.
+  /// Bytes of all arenas taken: an upper bound of the resident ones.
   [[nodiscard]] std::size_t taken_bytes() const noexcept {
     return taken_bytes_.load(std::memory_order_relaxed);
   }

@@ -1,12 +1,12 @@
 // The recollection bin of a value heap [LAS 5]: blocks that other workers released, on their way home.
 //
-// A stack of chains, linked through the dead blocks: a push is one compare-and-swap for a whole chain, and
-// the owner takes everything with one exchange. Since nobody pops single blocks there is no ABA problem.
+// A stack of chains, linked through the dead blocks. A push is one compare-and-swap for a whole chain, and
+// the owner takes everything with one exchange. Single blocks are never popped, so there is no ABA problem.
 //
 // How full the bin is decides when its owner is woken. The count goes up before a chain can be taken, and
-// starts again from zero before chains are taken: so whatever comes after a collection began adds up to a
-// wake-up of its own, and no chain that is pushed meanwhile is forgotten. Chains that were counted before and
-// linked after are in the bin and not in the count, at most one for each worker.
+// starts again from zero before chains are taken. So chains that come after a collection began add up to a
+// wake-up of their own, and none is forgotten. Chains that were counted before and linked after are in the
+// bin and not in the count, at most one for each worker.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// A spin latch for the slow paths of the allocators: held for tens of nanoseconds, once per batch of task
-// blocks or per 64 KiB span. It yields when the holder seems preempted. Not for data objects: those use the
-// primitives of synchronization/, which are bounded and requeue.
+// A spin latch for the slow paths of the allocators. It is held for tens of nanoseconds, once per batch of
+// task blocks or per 64 KiB span. It yields when the holder seems preempted. Not for data objects: those use
+// the primitives of synchronization/, which are bounded and requeue.
 #pragma once
 
 #include <atomic>

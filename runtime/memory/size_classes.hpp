@@ -7,7 +7,7 @@
 //
 // The last group divides the span, because steps of 12.5 % would leave up to 8 % of each span unused; in
 // exchange a single odd size may lose up to a third. Callers that may choose (chunk lists) choose a class.
-// Every multiple of 64 up to 512, and every class above, is a multiple of 64: so blocks of such sizes are
+// Every multiple of 64 up to 512, and every class above, is a multiple of 64. So blocks of such sizes are
 // line aligned and lie densely (896-byte nodes: 73 in a span, 128 bytes left over).
 #pragma once
 

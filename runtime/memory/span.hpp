@@ -1,4 +1,4 @@
-// What is known about 64 KiB of value memory (Span) and about 2 MiB of it (Superblock).
+// The headers of 64 KiB of value memory (Span) and of 2 MiB of it (Superblock).
 //
 // Both live in dense tables outside the data, found by subtraction and shift from a block's address:
 //
@@ -6,11 +6,11 @@
 //   spans   | Span 0 | Span 1 | ...                    64 bytes each, 0.1 % of the data
 //   supers  | Superblock 0 | ...
 //
-// So blocks need no header, nodes and lines keep their alignment, and the headers of many spans do not fall
-// into the same cache sets, as they would at the start of each 64 KiB.
+// So blocks need no header, and nodes and lines keep their alignment. At the start of each 64 KiB, the
+// headers of many spans would fall into the same cache sets.
 //
 // While a span holds a live block only its owner writes it, and owner, block_bytes and base do not change;
-// whoever holds the block may read those three, since the block came to him by way of the owner.
+// the holder of the block may read those three, since the block came to it by way of the owner.
 #pragma once
 
 #include <concepts>
@@ -42,7 +42,7 @@ inline constexpr std::uint32_t kNoThreshold = UINT32_MAX;
 struct alignas(kCacheLineBytes) Span {
   void* free = nullptr;        ///< blocks that were released, LIFO
   std::byte* base = nullptr;   ///< first block
-  ValueHeap* owner = nullptr;  ///< nullptr: a large block, anybody releases it
+  ValueHeap* owner = nullptr;  ///< nullptr: a large block, released by any worker
   Span* previous = nullptr;    ///< in the owner's list of its fullness
   Span* next = nullptr;
   std::uint32_t bump = 0;      ///< bytes from base: blocks from here on were never given out

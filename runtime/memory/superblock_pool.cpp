@@ -178,7 +178,7 @@ bool SuperblockPool::spares_too_much() const noexcept {
 }
 
 void SuperblockPool::make_clean(Superblock* superblock, std::uint32_t mask) noexcept {
-  // Free in nobody's eyes, hence ours alone: the system calls need no latch.
+  // Not marked as free, hence this thread's alone: the system calls need no latch.
   MXKV_ASSERT(mask != 0, "there is a span to be cleaned");
   const auto index = static_cast<std::size_t>(superblock - tables_->superblocks);
   const auto first = static_cast<std::size_t>(std::countr_zero(mask));

@@ -1,12 +1,11 @@
 // The superblocks of one NUMA node [LAS 5.2], given out in spans.
 //
 // Superblocks with the fewest free spans serve first, so that others become wholly free; among equals, and
-// among the spans of one, what was released last goes first, since its lines and its page are the nearest.
-// The wholly free ones are the paper's LIFO cache: the few released last keep their pages, from the rest the
-// pages go back to the system. Where free spans are scattered over superblocks in use, more than the cache
-// and a small part of what is used, pages of single spans go back as well, though that cuts up a huge page. A
-// run of several spans, for a large block, lies within one superblock. Spans change class, worker and (never)
-// node here.
+// among the spans of one, the one released last goes first, since its lines and its page are the nearest. The
+// wholly free ones are the paper's LIFO cache. The few released last keep their pages; those of the rest go
+// back to the system. Free spans may be scattered over superblocks in use. Above the cache and a small part
+// of the used ones, their pages go back as well, though that cuts up a huge page. A run of several spans, for
+// a large block, lies within one superblock. Spans change class, worker and (never) node here.
 //
 // The latch is taken once per 64 KiB; a lock-free stack would save nothing and could not find runs.
 #pragma once
@@ -53,7 +52,7 @@ class alignas(kCacheLineBytes) SuperblockPool {
   [[nodiscard]] std::size_t span_bytes() const noexcept {
     return span_bytes_.load(std::memory_order_relaxed);
   }
-  /// Bytes of free spans that may have pages, an upper bound: resident, but charged to nobody. At most
+  /// Bytes of free spans that may have pages, an upper bound: resident, but not charged. At most
   /// kKeptSuperblocks and about one part in kSparePart of span_bytes(), as it was at the last release above.
   [[nodiscard]] std::size_t pooled_bytes() const noexcept {
     return pooled_bytes_.load(std::memory_order_relaxed);

@@ -4,7 +4,7 @@
 // Levels exchange batches of kTaskBatchBlocks blocks, chained through the blocks themselves, so the latch of
 // a processor heap is taken once per batch. Task memory is charged to the budget without asking, by the slab:
 // 128 KiB that batches of one size are carved from. A slab goes back to the system when all of its blocks are
-// free, which trim() finds out: nothing is counted when blocks come and go.
+// free, which trim() finds out. Nothing is counted when blocks come and go.
 #pragma once
 
 #include <array>
@@ -114,7 +114,7 @@ class alignas(kCacheLineBytes) ProcessorHeap {
   NumaNodeId node_;
   detail::ShortLatch latch_;  ///< guards all below
   std::array<void*, kTaskBlocks> batches_{};
-  std::array<Chain, kTaskBlocks> loose_{};  ///< what is left over of batches that trim() took apart
+  std::array<Chain, kTaskBlocks> loose_{};  ///< the rest of batches that trim() took apart
   std::array<std::size_t, kTaskBlocks> blocks_out_{};
   std::array<Carving, kTaskBlocks> carving_{};
   Carving arena_;
@@ -141,7 +141,7 @@ class TaskMemory {
   [[nodiscard]] ProcessorHeap& processor_heap(NumaNodeId node) noexcept { return heaps_[node.index()]; }
   /// Blocks of a size that are with core heaps or in use.
   [[nodiscard]] std::size_t blocks_out(task_block block) noexcept;
-  /// Bytes of arenas ever taken for tasks; what is resident is at most this.
+  /// Bytes of arenas ever taken for tasks: an upper bound of the resident ones.
   [[nodiscard]] std::size_t taken_bytes() const noexcept { return range_.taken_bytes(); }
 
  private:

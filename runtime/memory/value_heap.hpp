@@ -112,9 +112,9 @@ class alignas(kCacheLineBytes) ValueHeap {
     return span.bump != span.bump_end ? span.base + span.bump : nullptr;
   }
 
-  /// Whether the block is one of this heap's, in a span that is less than three quarters full and not the one
-  /// that its class allocates from: if such blocks move, their spans run empty. Nobody may release the block
-  /// meanwhile.
+  /// Whether the block is one of this heap's, in a span that is less than three quarters full. The span that
+  /// its class allocates from does not count. If such blocks move, their spans run empty. The block may not
+  /// be released meanwhile.
   [[nodiscard]] bool in_sparse_span(const void* block) const noexcept {
     const detail::Span* const span = space_->span_of(block);
     return span->owner == this && span->list < detail::kFullnessLists - 1;

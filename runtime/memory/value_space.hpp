@@ -61,7 +61,7 @@ class ValueSpace {
   /// Bytes at the end of the budget that this space leaves to what else needs memory. What replies, input
   /// and tasks have taken of that is not asked for again: they give it back.
   [[nodiscard]] std::size_t left_to_others() const noexcept;
-  /// Bytes of spans in use by heaps and large blocks: what is charged to the budget.
+  /// Bytes of spans in use by heaps and large blocks, as charged to the budget.
   [[nodiscard]] std::size_t span_bytes() const noexcept;
   /// Bytes of free spans that may be resident (upper bound).
   [[nodiscard]] std::size_t pooled_bytes() const noexcept;

@@ -1,5 +1,5 @@
-// Immediate tasks of one worker: it takes the youngest, whose data its caches still hold; thieves take the
-// oldest, which disturbs it least [LAS 4.1, 4.2].
+// Immediate tasks of one worker. It takes the youngest, since its caches still hold their data; thieves take
+// the oldest, which disturbs it least [LAS 4.1, 4.2].
 //
 // A deque under a latch: these tasks are large beside it (small ones stay on their worker and never come
 // here). `waiting()` is what parking workers look at: seq_cst, as the word of a task pool (parking.hpp).

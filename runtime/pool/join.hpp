@@ -1,13 +1,13 @@
-// A join: how many tasks must be done before others start, and those that wait for it. "A task starts when
-// the tasks it names are done" [Mx fig. 1, data dependencies]: build before probe.
+// A join counts the tasks that must be done before others start, and keeps those that wait for it. "A task
+// starts when the tasks it names are done" [Mx fig. 1, data dependencies]: build before probe.
 //
 // Two words. `open` counts the predecessors that are not done, and the creator until it closed the join.
-// `waiting` is a stack of parked successors; who takes `open` to zero exchanges it, once, for "complete" and
-// starts what it held. A successor that is being parked meanwhile either got onto the stack before that
-// exchange, or sees "complete" and starts at once: none is lost, none starts twice.
+// `waiting` is a stack of parked successors; the worker that takes `open` to zero exchanges it, once, for
+// "complete" and starts its tasks. A successor that is being parked meanwhile either got onto the stack
+// before that exchange, or sees "complete" and starts at once. None is lost, none starts twice.
 //
-// Joins are numbered as they are created, and a task may wait only for a join with a lower number than the
-// one that counts it. So no cycle can close, and finding that out takes no walk over the graph.
+// Joins are numbered as they are created. A task may wait only for a join with a lower number than the one
+// that counts it. So no cycle can close, and finding that out takes no walk over the graph.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class BasicJoin {
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
-  /// Counts one more predecessor. False: the join is complete, so nobody would wait for it.
+  /// Counts one more predecessor. False: the join is complete, so no task would wait for it.
   [[nodiscard]] bool add() noexcept {
     std::uint64_t open = open_.load(std::memory_order_relaxed);
     while (open != 0) {
@@ -46,8 +46,8 @@ class BasicJoin {
     return false;
   }
 
-  /// One predecessor is done, or the creator has closed. True: the last one, who must take_waiting() and then
-  /// drop().
+  /// One predecessor is done, or the creator has closed. True: the last one; its caller must take_waiting()
+  /// and then drop().
   [[nodiscard]] bool end_one() noexcept {
     Schedule::point();
     const std::uint64_t open =
@@ -70,8 +70,8 @@ class BasicJoin {
     return true;
   }
 
-  /// Declares the join complete and returns who waited, first parked first. After end_one() said so, or when
-  /// no worker runs any more.
+  /// Declares the join complete and returns the tasks that waited, first parked first. After end_one() said
+  /// so, or when no worker runs any more.
   [[nodiscard]] TaskList take_waiting() noexcept {
     Schedule::point();
     MxTask* task = waiting_.exchange(complete(), std::memory_order_acq_rel);  // pairs with park()

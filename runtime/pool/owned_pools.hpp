@@ -1,12 +1,12 @@
-// The pools that a worker looks at: its pinned one in slot 0, then those for data objects, which the
-// rebalancer moves from worker to worker.
+// The pools that a worker looks at: its pinned one in slot 0, then those for data objects. The rebalancer
+// moves those from worker to worker.
 //
 // A pool keeps its slot for as long as it stays, since tasks in the prefetch buffer are tagged with it; one
 // that left leaves a hole, which the next one fills. Room is reserved before a pool sets out, so that it
-// finds some when it arrives. Slots are words of their own because thieves look, too: what a thief finds may
-// have moved on meanwhile, which is harmless, as the pool's lease alone decides who executes from it. They
-// are seq_cst as the words of pools are: who comes and wakes a thief, or parks and looks, sees one or the
-// other.
+// finds some when it arrives. Slots are words of their own because thieves look, too. A pool that a thief
+// finds may have moved on meanwhile. That is harmless, as only the holder of the pool's lease executes from
+// it. Slots are seq_cst, as the words of pools are. Of a worker that comes and wakes a thief, and a thief
+// that parks and looks, one sees the other.
 #pragma once
 
 #include <array>

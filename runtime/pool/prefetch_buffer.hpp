@@ -1,7 +1,7 @@
 // The prefetch buffer: the tasks that a worker executes next, in order, with their lines on the way [Mx 3].
 //
-// A ring. Tasks enter at the tail and are executed from the head, first in first out: a prefetch needs
-// other work between its request and its use. Two ways to ask for the lines:
+// A ring. Tasks enter at the tail and are executed from the head, first in first out. A prefetch needs other
+// work between its request and its use. Two ways to ask for the lines:
 //   at_spawn   when the task enters; the window bounds how many are on the way.
 //   distance   when the task is `distance` slots from the head. A cursor remembers up to where lines were
 //              asked for, since looking only at head + distance skips tasks that entered while the ring was
@@ -61,7 +61,7 @@ class BasicPrefetchBuffer {
 
   explicit BasicPrefetchBuffer(const PrefetchOptions& options) noexcept { configure(options); }
 
-  /// Changes how and how far ahead lines are asked for. What is in the buffer stays.
+  /// Changes how and how far ahead lines are asked for. Tasks in the buffer stay.
   void configure(const PrefetchOptions& options) noexcept {
     MXKV_ASSERT(options.window >= 1 && options.window <= kCapacity / 2,
                 "the window fits the ring with room for respawned tasks");

@@ -3,7 +3,7 @@
 // Any thread spawns into it with one exchange. One worker at a time executes from it: it holds the *lease*.
 // The pool word says where the pool stands:
 //
-//   empty        nothing to do                                  ready         has tasks, nobody executes them
+//   empty        nothing to do                                  ready         has tasks, no lease is held
 //   leased       a worker executes from it                      leased_dirty  the same, and tasks came since
 //
 //   spawn():  push, then  empty -> ready (the spawner tells the owner)   leased -> leased_dirty
@@ -43,8 +43,8 @@ class BasicTaskPool {
   [[nodiscard]] WorkerId owner() const noexcept {
     return WorkerId{owner_.load(std::memory_order_seq_cst)};  // pairs with set_owner()
   }
-  /// Gives the pool another owner, who looks at its state afterwards: so whoever makes it ready and tells the
-  /// owner before is not missed. The new owner only.
+  /// Gives the pool another owner, which looks at its state afterwards. So a spawner that made it ready and
+  /// told the former owner is not missed. The new owner only.
   void set_owner(WorkerId owner) noexcept { owner_.store(owner.value(), std::memory_order_seq_cst); }
   [[nodiscard]] pool_state state() const noexcept { return word_.load(std::memory_order_seq_cst); }
 
@@ -56,7 +56,7 @@ class BasicTaskPool {
 
   /// Gives the lease back, with what waits in the lease-local list: the next holder finds it there. None of
   /// the pool's tasks may sit in the holder's prefetch buffer. True: tasks are left, the pool is ready, and
-  /// nobody was told. Holder only.
+  /// no worker was told. Holder only.
   bool give() noexcept;
 
   // The following are for the holder of the lease only.
@@ -138,8 +138,8 @@ template <StepSchedule Schedule>
 bool BasicTaskPool<Schedule>::give() noexcept {
   MXKV_ASSERT(in_buffer_ == 0, "a lease covers all tasks of the pool that its holder took");
   pool_state expected = pool_state::leased;
-  // A queue that is not empty must stay ready even if no spawner came since: the holder may have stopped
-  // at its quantum, or met a task that was still being linked.
+  // A queue that is not empty must stay ready even if no spawner came since. The holder may have stopped at
+  // its quantum, or met a task that was still being linked.
   const bool drained = local_.empty() && queue_.empty();
   Schedule::point();
   if (drained && word_.compare_exchange_strong(expected, pool_state::empty, std::memory_order_seq_cst)) {

@@ -34,8 +34,7 @@ class DataObject {
   void move_to(PoolId pool) noexcept {
     meta_.store_release((meta_.load() & ~std::uint64_t{0xFFFF}) | pool.value());  // pairs with lives_in()
   }
-  /// Whether it is in that pool, asked under the pool's lease. What was written in an earlier pool is
-  /// visible.
+  /// Whether it is in that pool, asked under the pool's lease. Stores made in an earlier pool are visible.
   [[nodiscard]] bool lives_in(PoolId pool) const noexcept {
     return static_cast<std::uint16_t>(meta_.load_acquire()) == pool.value();
   }

@@ -33,7 +33,7 @@ enum class rw_ratio : std::uint8_t { read_heavy, balanced, write_heavy };
 /// Assumed number of accesses.
 enum class access_frequency : std::uint8_t { low, moderate, high };
 
-/// The primitive that fits the annotations best: never a latch that readers take, which [Mx 4.2] measured to
+/// The primitive that fits the annotations best. Never a latch that readers take, which [Mx 4.2] measured to
 /// be slower; those are for an explicit choice. Pure; thread-safety: any thread.
 [[nodiscard]] primitive select_primitive(isolation isolation_level, rw_ratio ratio,
                                          access_frequency frequency) noexcept;

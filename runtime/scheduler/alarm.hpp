@@ -1,5 +1,5 @@
-// What the runtime tells its application when something goes wrong that nobody waits to be told: a sink for
-// log lines, passed in, since the runtime knows no log.
+// A sink for log lines about what goes wrong in the background. The application passes it in, since the
+// runtime knows no log.
 #pragma once
 
 #include <cstdint>

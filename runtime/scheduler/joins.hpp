@@ -36,13 +36,13 @@ class Joins {
 };
 
 /// Spawns a task, or parks it until the join that it waits for is complete. On an error nothing happened, and
-/// the task stays the caller's: a cycle, a join that is complete but would have to wait for the task, or a
-/// pin, which would keep memory from being reclaimed while the task waits. Owner worker only.
+/// the task stays the caller's. Errors are a cycle, a join that is complete but would have to wait for the
+/// task, and a pin. A pin would keep memory from being reclaimed while the task waits. Owner worker only.
 [[nodiscard]] Result<MxTask*> spawn_dependent(Worker& worker, DependentTask& task,
                                               const std::source_location& where);
 
-/// A predecessor of `join` is done, or its creator has closed it: the last one starts who waits. Owner worker
-/// only.
+/// A predecessor of `join` is done, or its creator has closed it: the last one starts the tasks that wait.
+/// Owner worker only.
 void end_predecessor(Worker& worker, Join& join) noexcept;
 
 /// The creator has no more use for the join. Owner worker only.

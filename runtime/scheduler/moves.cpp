@@ -1,14 +1,13 @@
 // How a pool gets another owner, and an object another pool, while tasks are spawned into them.
 //
-// A pool travels by two tasks: one in the giver's pinned pool, which waits until no task of the pool is in
-// the giver's buffer, gives the lease back and takes the pool out of the giver's slots; one in the taker's,
-// which puts it into the taker's slots and names the new owner. In between nobody looks at the pool, but no
-// task is lost: the spawner that makes it ready reads the owner afterwards, and the taker looks at the pool after it
-// stored the owner (both seq_cst). So the spawner tells the new owner, or that one sees the pool ready by
+// A pool travels by two tasks. The one in the giver's pinned pool waits until no task of the pool is in the
+// giver's buffer. It gives the lease back and takes the pool out of the giver's slots. The one in the taker's
+// puts it into the taker's slots and names the new owner. In between no worker looks at the pool, but no task
+// is lost. The spawner that makes it ready reads the owner afterwards, and the taker looks at the pool after
+// it stored the owner (both seq_cst). So the spawner tells the new owner, or that one sees the pool ready by
 // itself. The taker cannot sleep meanwhile, since its pinned pool has a task.
 //
-// A thief may hold the lease all the while: it decides who executes, the owner only who looks and who is
-// told.
+// A thief may hold the lease all the while: its holder executes, the owner only looks and is told.
 #include "runtime/scheduler/moves.hpp"
 
 #include "runtime/scheduler/runtime.hpp"

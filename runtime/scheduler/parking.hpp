@@ -7,13 +7,13 @@
 // All four are seq_cst: of the two looks at least one sees the other side's store, so no wake-up is lost. The
 // work is the word of a task pool (pool/task_pool.hpp), which is seq_cst for the same reason.
 //
-// Who wakes a worker takes its flag down first (claim), so that of many spawners one pays for the wake-up.
-// The worker may then go on without having been woken yet, and even park again: the wake-up that is on its
-// way ends that parking too, for nothing.
+// A spawner that wakes a worker takes its flag down first (claim), so that of many spawners one pays for the
+// wake-up. The worker may then go on without having been woken yet, and even park again. The wake-up that is
+// on its way ends that parking too, for nothing.
 //
 // A pool of a worker that is busy may be stolen, so its spawner wakes a parked thief. It looks at a counter
 // of parked workers before it looks at their flags; the counter goes up before the flag and down after it, so
-// zero means that whoever parks from then on sees the pool.
+// zero means that a worker that parks from then on sees the pool.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,8 @@
 
 namespace mxkv::runtime {
 
-/// What a worker says of itself. Up to `parked` by the worker alone, down by whoever exchanges it first.
+/// What a worker says of itself. The worker alone sets `parked`; the thread that exchanges it first sets
+/// `awake`.
 enum class worker_state : std::uint8_t { awake, parked };
 
 template <StepSchedule Schedule = FreeRunning>
@@ -50,7 +51,7 @@ class BasicParkingFlag {
     }
     return true;
   }
-  /// After blocking: takes the flag down unless somebody claimed it. Owner worker only.
+  /// After blocking: takes the flag down unless a spawner claimed it. Owner worker only.
   void unpark() noexcept { static_cast<void>(claim()); }
 
   /// Takes the flag down. True: it was up, and the caller, if it is not the owner, must wake the worker. Any

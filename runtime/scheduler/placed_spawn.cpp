@@ -2,7 +2,7 @@
 //
 // A task bound to an object runs in that object's pool, wherever that is; of its places only a worker counts
 // on the way. A place where no worker runs is an error at spawn that the caller is told of; the task is not
-// lost: it runs where it would run without the annotation, and `misplaced` counts it.
+// lost. It runs where it would run without the annotation, and `misplaced` counts it.
 #include <algorithm>
 #include <string>
 

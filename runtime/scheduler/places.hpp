@@ -1,8 +1,8 @@
-// Which workers a target means, and what is wrong with a target that means none.
+// Which workers a target means, and the error text for a target that means none.
 //
-// Built once from the machine and from where the workers sit. Memory-only nodes, nodes whose CPUs are offline
-// or not ours, and groups without a worker exist on the machine but nobody runs there: an error, as for those
-// that do not exist.
+// Built once from the machine and from where the workers sit. Memory-only nodes, nodes with all CPUs offline
+// or forbidden, and groups without a worker exist on the machine. No worker runs there: an error, as for
+// those that do not exist.
 #pragma once
 
 #include <concepts>
@@ -25,9 +25,9 @@ class Places {
  public:
   Places(const Topology& topology, std::span<const WorkerPlacement> workers, std::size_t pools);
 
-  /// Whether somebody runs there.
+  /// Whether a worker runs there.
   [[nodiscard]] bool exists(Target target) const noexcept;
-  /// What is wrong with a target that does not exist, such as "NUMA node 7 has no worker (...)".
+  /// The error for a target that does not exist, such as "NUMA node 7 has no worker (...)".
   [[nodiscard]] Error complaint(Target target) const;
   /// The workers of a core group or node, ascending; empty: none, or another kind of target.
   [[nodiscard]] std::span<const WorkerId> workers(Target target) const noexcept;

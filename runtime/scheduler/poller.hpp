@@ -18,8 +18,8 @@ class Poller {
 
   virtual ~Poller() = default;
 
-  /// Handles what is there, without waiting; spawns tasks. Runs inside the worker's epoch.
-  /// Returns whether anything was there.
+  /// Handles all that has come, without waiting; spawns tasks. Runs inside the worker's epoch. Returns
+  /// whether anything was there.
   virtual bool poll(Worker& worker) = 0;
 
   /// A batch of tasks ended: send what it produced. Returns whether anything was done.

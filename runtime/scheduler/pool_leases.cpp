@@ -19,8 +19,8 @@ bool PoolLeases::has_ready(const OwnedPools& victim) noexcept {
   return false;
 }
 
-// Where a thief, this worker among them, holds the lease, it decides who executes, the owner only who looks.
-// So a pool that this worker once stole, and then came to own, stays until it was given back as stolen.
+// The holder of the lease executes, and may be a thief; the owner only looks. So a pool that this worker
+// stole, and then came to own, stays until it was given back as stolen.
 bool PoolLeases::end_last_term(TaskPool& pool) noexcept {
   if (holds(pool.id())) {
     if (leaving_ == nullptr) {

@@ -5,13 +5,13 @@
 //   none ───────────────> own      none ───────────────> stolen
 //   own ─── give back ──> none     stolen ─ give back ─> none
 //
-// Who holds the lease executes from the pool; who owns it looks at it and is told of it. A pool that may be
-// stolen is leased for a term: what was taken from it runs, then it is given back, and what is left in it is
-// for whoever looks first. One such pool is leased at each look, for fairness; further ones only where the
-// window has room, so that a busy worker leaves the rest to thieves.
+// The holder of the lease executes from the pool; its owner looks at it and is told of it. A pool that may be
+// stolen is leased for a term: the tasks taken from it run, then it is given back. The tasks left in it are
+// for the first worker that looks. One such pool is leased at each visit, for fairness; further ones only
+// where the window has room. So a busy worker leaves the rest to thieves.
 //
-// At most one pool is stolen at a time, and at most one is leaving for another owner: no more of its tasks
-// enter the buffer. The part wakes nobody and moves no task: the worker does.
+// At most one pool is stolen at a time. At most one is leaving for another owner: no more of its tasks enter
+// the buffer. The part wakes no worker and moves no task.
 #pragma once
 
 #include <concepts>
@@ -67,9 +67,9 @@ class PoolLeases {
     return tag == kStolenTag ? *stolen_ : *owned_.at(tag - 1);
   }
 
-  /// Calls fill(slot, pool) for each own pool that may enter the buffer now, whose lease it holds or takes,
-  /// and gives back those that are through. `may_be_stolen`: whether thieves look at this worker's pools.
-  /// `has_room()`: whether the window has room.
+  /// Calls fill(slot, pool) for each own pool that it leases and that may enter the buffer now. Gives back
+  /// those that are through. `may_be_stolen`: whether thieves look at this worker's pools. `has_room()`:
+  /// whether the window has room.
   template <std::predicate HasRoom, std::invocable<std::size_t, TaskPool&> Fill>
   LeaseOutcome lease_each(bool may_be_stolen, const HasRoom& has_room, const Fill& fill) noexcept {
     LeaseOutcome seen;
@@ -111,7 +111,7 @@ class PoolLeases {
   }
   /// Steals from another pool first the next time.
   void next_theft() noexcept { ++first_stolen_; }
-  /// Gives the stolen pool back. What it returns as `ready` has tasks left that nobody was told of.
+  /// Gives the stolen pool back. `ready`: tasks are left that were announced to no worker.
   struct Returned {
     TaskPool* pool;
     bool ready;
@@ -185,7 +185,7 @@ class PoolLeases {
     seen.leased_one = seen.leased_one || shared;
     return true;
   }
-  /// Gives a lease back that was taken so. Returns whether tasks are left that nobody was told of.
+  /// Gives a lease back that was taken so. Returns whether tasks are left that were announced to no worker.
   bool end(TaskPool& pool, lease_state taken_as) noexcept {
     lease_state& leased = states_[pool.id().value()];
     MXKV_ASSERT(leased == taken_as, "a lease is given back by its holder, as it was taken");
@@ -199,7 +199,7 @@ class PoolLeases {
   std::vector<lease_state> states_;  ///< by PoolId
   TaskPool* stolen_ = nullptr;       ///< leased when it was another worker's
   TaskPool* leaving_ = nullptr;      ///< to be given away: nothing is executed from it any more
-  std::size_t first_ = 0;            ///< which own pool came first in the last look
+  std::size_t first_ = 0;            ///< which own pool came first in the last visit
   std::size_t first_stolen_ = 0;     ///< which pool of a victim is looked at first
 };
 

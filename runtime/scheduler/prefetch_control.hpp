@@ -27,7 +27,7 @@ class PrefetchControl {
   /// Has the buffer prefetch as `options` say. Tuning begins anew.
   void set(const PrefetchOptions& options, PrefetchBuffer& buffer);
   [[nodiscard]] bool tunes() const noexcept { return tuner_ != nullptr; }
-  /// What is in force now, be it set or tuned. Any thread.
+  /// The setting in force, be it set or tuned. Any thread.
   [[nodiscard]] PrefetchInForce in_force() const noexcept {
     return in_force_.load(std::memory_order_relaxed);
   }

@@ -1,16 +1,17 @@
 // Finds the prefetch distance for a worker while it works [Mx 3, "dynamically adjust the prefetch distance"].
 //
-// A state machine without a clock: the worker tells it how long tasks took under the setting in force, and
-// it says which setting comes next. Two states take turns:
-//   survey   Candidates run in turn, forth and back, for a period of kPeriodTasks each; what counts of each
-//   is
-//            the median, so that neither single disturbances nor a drift favour one. First kFirstRounds times
-//            at spawn and 1, 2, 4 .. 64, most of which are bad; then kRounds times what lies around the best
-//            distance; then, closer, again.
+// A state machine without a clock. The worker tells it how long tasks took under the setting in force, and it
+// says which setting comes next. Two states take turns:
+//
+//   survey   Candidates run in turn, forth and back, for a period of kPeriodTasks each. What counts of each
+//            is the median, so that neither single disturbances nor a drift favour one. First, kFirstRounds
+//            times, at spawn and 1, 2, 4 .. 64, most of which are bad. Then, kRounds times, distances around
+//            the best one; then, closer, again.
 //   settled  The best is in force. The next survey comes after kTasksBetweenSurveys, or when the cost of a
 //            task has changed a lot, but not before kTasksBeforeEarlySurvey. Surveys thus take about one
 //            task in a hundred.
-// What was in force before a survey stays unless something is better by more than noise (kHysteresis).
+//
+// The setting before a survey stays unless another is better by more than noise (kHysteresis).
 // `off` is no candidate: on data in a near cache it would win little, and lose much when that changes.
 #pragma once
 
@@ -39,7 +40,7 @@ class PrefetchTuner {
   /// Begins with a survey; `window` as in PrefetchOptions.
   explicit PrefetchTuner(std::uint32_t window) noexcept;
 
-  /// What is to be in force now.
+  /// The setting to be in force now.
   [[nodiscard]] PrefetchOptions setting() const noexcept;
   /// Whether the tasks that run next are to be timed; settled, few are.
   [[nodiscard]] bool wants_time() const noexcept { return surveying_ || looks_ % kSettledLooks == 0; }

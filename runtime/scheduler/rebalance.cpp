@@ -62,9 +62,9 @@ struct Trial {
            load >= mean + percent(mean, excess) && tasks >= percent(load, rules.small_percent);
   }
 
-  /// The best move off `from`: rather one after which the taker has not much more than the giver, else a hot
-  /// pool would go where the others should; then that which gains most above what it must; then to whom has
-  /// least.
+  /// The best move off `from`. Rather one after which the taker has not much more than the giver: else a hot
+  /// pool would go where others should; then the one that gains most above what it must; then the one to the
+  /// least loaded worker.
   [[nodiscard]] std::optional<PoolMove> best_from(WorkerId from) const noexcept {
     std::optional<PoolMove> best;
     std::tuple<bool, std::int64_t, std::int64_t> best_score;

@@ -1,15 +1,14 @@
 // What to move where, given what everyone did in the last period: pure functions, the rebalancer's head.
 //
 // A load is a number of tasks a second. Some of a worker's load stays where it is (free tasks, its pinned
-// pool), the rest is that of the pools it owns, wherever they were executed: thieves do not hide who has too
-// much. [MK 3]: resources are redistributed so that the load of each domain, and thus CPU, is balanced; few
-// others belong to the domain of a hot one.
+// pool). The rest is that of the pools it owns, wherever they were executed. So thieves do not hide that a
+// worker has too much. [MK 3]: resources are redistributed so that the load of each domain, and thus CPU, is
+// balanced; few others belong to the domain of a hot one.
 //
-// What keeps it from flapping: nothing moves off a worker that is not well above the average, nor unless the
-// greater load of giver and taker falls by a good part, or a small pool fits between what the one has too
-// much and the other too little; so moving back gains nothing. Another NUMA node must gain more. Moves a
-// period are few, and each is counted in before the next is chosen. Where none helps, two workers may swap
-// pools.
+// Three rules keep it from flapping. Pools leave only a worker that is well above the average. The greater
+// load of giver and taker falls by a good part, or a small pool fits the gap between them. So moving back
+// gains nothing. Another NUMA node must gain more. Moves a period are few, and each is counted in before the
+// next is chosen. Where none helps, two workers may swap pools.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The rebalancer: looks at the loads once a period and sends tasks that move pools and objects to where there
+// The rebalancer looks at the loads once a period. It sends tasks that move pools and objects to where there
 // is less to do [MK 3, 5]. What to move is decided in rebalance.hpp, moving is in moves.cpp.
 //
 // Whichever worker first finds that a period is over does the work, between two batches, so there is no
@@ -6,7 +6,7 @@
 // few.
 //
 // A hot object is known by its address alone, and may be gone by the time of the decision. So it is moved
-// when its pool's holder next takes a task of it: then it is alive, and the move runs right before that task.
+// when its pool's holder next takes a task of it. Then it is alive, and the move runs right before that task.
 #pragma once
 
 #include <array>
@@ -65,7 +65,7 @@ class Rebalancer {
   std::deque<ObjectHeat> heats_;  ///< by WorkerId
   std::array<Wanted, kWanted> wanted_;
   std::atomic<std::uint64_t> due_ns_;
-  std::atomic<bool> busy_{false};  ///< somebody is at it; guards what follows
+  std::atomic<bool> busy_{false};  ///< a worker is at it; guards what follows
   bool counting_ = false;          ///< from the first look on
   std::uint64_t last_ns_ = 0;
   std::uint32_t sampled_periods_ = 0;         ///< since samples of objects were forgotten

@@ -2,7 +2,7 @@
 //
 // Reclamation is a task. A worker spawns one for itself when objects wait and the epoch moved since the last
 // run; a run frees at most kMostPerRun objects, and the next one goes on. It has low priority, so it runs
-// where the window has room. A window that is never short of other tasks would starve it: when more bytes
+// where the window has room. A window that is never short of other tasks would starve it. When more bytes
 // wait than kUrgentAdvances epochs bring, a run of high priority goes straight into the buffer. Retired
 // memory that is old enough thus stays bounded under any load.
 //
@@ -51,7 +51,7 @@ class Reclaimer {
  public:
   /// Most objects freed by a run, so that a large list does not delay replies.
   static constexpr std::size_t kMostPerRun = 4096;
-  /// Retired bytes that make a run urgent, in EpochOptions::advance_bytes: those of the epoch before are not
+  /// Retired bytes that make a run urgent, in EpochOptions::advance_bytes. Those of the epoch before are not
   /// to be freed yet, and those of the current one are still growing.
   static constexpr std::size_t kUrgentAdvances = 3;
 

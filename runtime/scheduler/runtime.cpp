@@ -117,8 +117,8 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
   for (Worker& worker : workers_) {
     connect(worker);
   }
-  // Without a look at parked(): the owner may be between its last collect() and its parking, nobody else
-  // tells it again, and one wake too many for each 256 KiB of foreign frees is cheap.
+  // Woken whether parked or not: the owner may be between its last collect() and its parking, and is not told
+  // again. One wake too many for each 256 KiB of foreign frees is cheap.
   item_space_.set_bin_owners(bin_owners_);
   node_space_.set_bin_owners(bin_owners_);
 }
@@ -215,8 +215,8 @@ bool Runtime::announce(const TaskPool& pool, const Worker* by) noexcept {
 
 void Runtime::drain_stopped() noexcept {
   MXKV_ASSERT(threads_.empty(), "no worker runs any more");
-  // Nobody runs: every epoch is over. Reclaim functions may spawn tasks, such as those that take a subtree
-  // apart, and tasks that are dropped may retire objects: until neither is left.
+  // No worker runs: every epoch is over. Reclaim functions may spawn tasks, such as those that take a subtree
+  // apart, and dropped tasks may retire objects: until neither is left.
   for (bool any = true; any;) {
     any = false;
     for (Worker& worker : workers_) {

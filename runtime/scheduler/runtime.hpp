@@ -2,7 +2,7 @@
 //
 // Life: construct -> set pollers and reclaim functions -> start() -> ... -> stop() -> destroy. Tests that
 // drive Worker::step() by hand leave start() out. Objects that tasks still refer to are the application's to
-// free between stop() and destruction; discard_tasks() drops what was spawned and never ran.
+// free between stop() and destruction; discard_tasks() drops tasks that were spawned and never ran.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ class Runtime {
 
   /// Registers how retired objects of a kind are freed.
   [[nodiscard]] ReclaimKind add_reclaim_kind(ReclaimFunction function);
-  /// Who is told when something goes wrong; outlives the workers.
+  /// The sink that is told when something goes wrong; outlives the workers.
   void set_alarm(Alarm& alarm) noexcept { alarm_ = &alarm; }
   /// Starts one thread a worker, pinned as the options say. On an error nothing runs.
   [[nodiscard]] Result<std::size_t> start();
@@ -70,22 +70,23 @@ class Runtime {
     task->annotations().block = static_cast<std::uint8_t>(task_block_for(sizeof(T))) & 7U;
     return task;
   }
-  /// Spawns a task from a thread that is no worker: to its annotated place, else to `worker`. Where nobody
-  /// runs at that place, the task goes to `worker` all the same, and what is wrong is returned.
+  /// Spawns a task from a thread that is no worker: to its annotated place, else to `worker`. Where no worker
+  /// runs at that place, the task goes to `worker` all the same, and the error is returned.
   std::optional<Error> submit(MxTask* task, WorkerId worker);
-  /// What is wrong with the place that a task is annotated with; empty: nothing.
+  /// The error for the place that a task is annotated with; empty: the place exists.
   [[nodiscard]] std::optional<Error> check_target(const MxTask& task) const;
-  /// Who of the workers of a core group or node gets a task: `self` if it is one of them, else the less
-  /// loaded of two that `random` chooses. The target exists.
+  /// Which worker of a core group or node gets a task: `self` if it is one of them, else the less loaded of
+  /// two that `random` chooses. The target exists.
   [[nodiscard]] WorkerId choose(Target target, std::optional<WorkerId> self, std::uint64_t random) noexcept;
   [[nodiscard]] const Places& places() const noexcept { return places_; }
-  /// Tasks that were submitted for a place where nobody runs.
+  /// Tasks that were submitted for a place where no worker runs.
   [[nodiscard]] std::uint64_t misplaced() const noexcept {
     return misplaced_.load(std::memory_order_relaxed);
   }
 
-  /// Tells of a pool that became ready: wakes its owner if that is parked, else, if the pool may be stolen,
-  /// one parked worker near it. `by` is the worker that tells, or null. Returns whether somebody was woken.
+  /// Tells of a pool that became ready: wakes its owner if that is parked. Else, if the pool may be stolen,
+  /// it wakes one parked worker near it. `by` is the worker that tells, or null. Returns whether a worker was
+  /// woken.
   bool announce(const TaskPool& pool, const Worker* by) noexcept;
   /// Where parking workers count themselves.
   [[nodiscard]] std::atomic<std::uint32_t>& parked_flags() noexcept { return parked_workers_; }
@@ -112,7 +113,7 @@ class Runtime {
     return PoolId{static_cast<std::uint16_t>(first + 1 + spread % (pools - 1))};
   }
 
-  /// Null: nobody is told.
+  /// Null: there is none.
   [[nodiscard]] Alarm* alarm() const noexcept { return alarm_; }
   [[nodiscard]] const RuntimeOptions& options() const noexcept { return options_; }
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
@@ -131,7 +132,7 @@ class Runtime {
   void drain_stopped() noexcept;
 
  private:
-  /// Wakes the worker whose recollection bin has grown.
+  /// Wakes the owner of a recollection bin that has grown.
   class WakesOwners final : public BinOwners {
    public:
     explicit WakesOwners(Runtime& runtime) noexcept : runtime_(runtime) {}

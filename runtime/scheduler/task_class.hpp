@@ -1,5 +1,5 @@
-// The static class of a task type: its name and its guarded execution, instantiated once per type so that
-// the compiler sees through the synchronisation into the task's own code.
+// The static class of a task type: its name and its guarded execution. It is instantiated once per type, so
+// that the compiler sees through the synchronisation into the task's own code.
 #pragma once
 
 #include <concepts>
@@ -88,9 +88,7 @@ constexpr auto describe_of() noexcept -> std::size_t (*)(const MxTask&, char*, s
 }
 }  // namespace detail
 
-/// A type may offer `void discard(Worker&)` to let go of what it holds when it will never run, and `bool
-/// run_fast(Worker&, step&)`, the fast path: does by itself what guarded execution would do, and
-/// says no in all others, and `std::size_t describe(char*, std::size_t) const`, see TaskClass.
+/// A type may be a DiscardedTask, a DescribedTask, and have a fast path; see the concepts above.
 template <class T>
 inline constexpr TaskClass kTaskClassOf{
     detail::task_name<T>(), [](MxTask& task, Worker& worker) { return detail::run_guarded<T>(task, worker); },

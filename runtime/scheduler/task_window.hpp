@@ -6,7 +6,7 @@
 //   pools ──────┤ a quantum each, beyond the window   └── retry, later: back to a list
 //   later ──────┘ at the start of the next round
 //
-// Finishing what was begun keeps the working set in cache: new tasks wait until the window has room. A pool's
+// Finishing begun work keeps the working set in cache: new tasks wait until the window has room. A pool's
 // task leaves the buffer when it ran, while a free one keeps its place for as long as it goes on. So free
 // tasks leave a quantum of places to pools, and pools leave one to the free tasks that wait.
 //

@@ -84,8 +84,8 @@ template <std::derived_from<MxTask> T, class... Args>
   return this_worker().create<T>(std::forward<Args>(args)...);
 }
 
-/// Spawns a task: asynchronous, latch-free. Returns what is wrong with the place that it is annotated with; a
-/// task whose place does not exist runs on this worker.
+/// Spawns a task: asynchronous, latch-free. Returns the error for the place that it is annotated with; where
+/// that does not exist, the task runs on this worker.
 inline std::optional<runtime::Error> spawn(MxTask* task) {
   Worker& worker = this_worker();
   std::optional<runtime::Error> error;
@@ -105,9 +105,9 @@ template <std::derived_from<DependentTask> T>
 }
 
 /// Makes a join: `annotate(before(join))` tasks that must be done until those start that are
-/// `annotate(after(join))`. Tasks wait for joins that were created earlier than the one that counts them.
-/// The creator closes it when all tasks it knows to come before are spawned (these may spawn further ones),
-/// and releases it when it will not refer to it any more.
+/// `annotate(after(join))`. Tasks wait for joins that were created earlier than the one that counts them. The
+/// creator closes it when all tasks it knows to come before are spawned; these may spawn further ones. It
+/// releases the join when it will not refer to it any more.
 [[nodiscard]] inline runtime::Result<Join*> create_join(std::string_view name) {
   return this_worker().runtime().joins().create(name);
 }

@@ -116,7 +116,7 @@ void Worker::apply_step(MxTask* task, runtime::step wanted) noexcept {
   MXKV_ASSERT(false, "a task returns one of the steps");
 }
 
-// Behind other work, whatever its priority: many tasks of high priority that wait, put back into the buffer,
+// Behind other work, whatever its priority. Many tasks of high priority that wait, put back into the buffer,
 // would leave no room there for those that they wait for.
 void Worker::put_back(MxTask* task) noexcept {
   count(counters_.retries);
@@ -172,7 +172,7 @@ void Worker::run_until(std::uint64_t executed) noexcept {
   }
 }
 
-// Each task in an epoch of its own; what is not a task, such as a poller's turn, is in an epoch, too.
+// Each task in an epoch of its own. Work that is no task, such as a poller's turn, is in an epoch, too.
 void Worker::run_in_epochs(std::uint64_t executed) noexcept {
   while (executed_ < executed && !window_.buffer().empty()) {
     epochs_.enter(id_);
@@ -298,8 +298,8 @@ std::uint32_t Worker::fill_from(TaskPool& pool, std::size_t tag) noexcept {
   return taken;
 }
 
-// A worker that has nothing to run takes the lease of one ready pool of the nearest worker that has one, as
-// many tasks as its window holds, and gives the lease back when the last of them ran.
+// A worker that has nothing to run takes the lease of one ready pool, of the nearest worker that has one. It
+// takes as many tasks as its window holds, and gives the lease back when the last of them ran.
 bool Worker::steal() noexcept {
   leases_.next_theft();  // thieves, and one thief at its next visit, begin with another pool
   const auto fill = [this](TaskPool& pool) {
@@ -319,7 +319,7 @@ bool Worker::steal() noexcept {
 
 void Worker::return_stolen() noexcept {
   const PoolLeases::Returned returned = leases_.return_stolen();
-  // Tasks that came while it was leased were announced to nobody.
+  // Tasks that came while it was leased were announced to no worker.
   if (returned.ready) {
     runtime_.worker(returned.pool->owner()).wake_if_parked();
   }

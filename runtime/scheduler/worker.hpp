@@ -1,15 +1,15 @@
-// A worker: one thread's share of the runtime. It executes tasks one after the other, each to completion
-// [Mx 2.2, 4.3], by step() and spawn() over parts that each have a state, a file and tests of their own:
+// A worker: one thread's share of the runtime. It executes tasks one after the other, each to completion [Mx
+// 2.2, 4.3]. step() and spawn() go over parts that each have a state, a file and tests of their own:
 //
 //   task_route       where a spawned task goes            pool_leases      own pools, and a stolen one
 //   task_window      prefetch buffer and waiting tasks    locality_queues  immediate and deferred tasks
 //   reclaimer        retired objects                      prefetch_control how lines are asked for
-//   retry_watch      tasks that get nowhere               idling, parking  when to block, and who wakes
+//   retry_watch      tasks that get nowhere               idling, parking  when to block, and wake-ups
 //
 // step() is one round without a thread inside, so that a test can drive many workers in any order:
 //   poll (sockets spawn tasks) -> execute a batch -> end the turn (replies leave) -> maintain memory.
-// run() does rounds on the worker's thread. A worker that found nothing for a while gives back its leases,
-// publishes epoch infinity, says that it is parked, looks once more, and blocks in its poller.
+// run() does rounds on the worker's thread. A worker that found nothing for a while gives back its leases and
+// publishes epoch infinity. It says that it is parked, looks once more, and blocks in its poller.
 #pragma once
 
 #include <atomic>
@@ -51,10 +51,10 @@ class Runtime;
 
 /// Other workers as one sees them, nearest first; empty where there are none.
 struct Neighbours {
-  std::vector<WorkerId> victims;         ///< whose pools it steals
-  std::vector<WorkerId> thieves;         ///< whom it wakes when it has pools to spare
-  std::vector<WorkerId> wake_immediate;  ///< whom it wakes for its immediate tasks
-  std::vector<WorkerId> wake_deferred;   ///< whom it wakes for its group's deferred tasks
+  std::vector<WorkerId> victims;         ///< it steals from their pools
+  std::vector<WorkerId> thieves;         ///< it wakes them when it has pools to spare
+  std::vector<WorkerId> wake_immediate;  ///< it wakes them for its immediate tasks
+  std::vector<WorkerId> wake_deferred;   ///< it wakes them for its group's deferred tasks
 };
 
 /// Thread-safety: owner worker only, unless a function says otherwise.
@@ -65,7 +65,7 @@ class Worker final {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// The worker whose step() runs on the calling thread, or null.
+  /// The worker that runs step() on the calling thread, or null.
   [[nodiscard]] static Worker* current() noexcept;
 
   [[nodiscard]] WorkerId id() const noexcept { return id_; }
@@ -110,7 +110,7 @@ class Worker final {
   void release_block(void* memory, task_block block) noexcept { tasks_.release(memory, block); }
 
   /// Spawns a task: to the place or pool that its annotations demand, else to this worker. A place that does
-  /// not exist is as none, and counted; tasking::spawn() says what is wrong.
+  /// not exist is as none, and counted; tasking::spawn() returns the error.
   void spawn(MxTask* task) noexcept {
     if (keeps_its_place(*task) && task->annotations().waits_its_turn()) [[likely]] {
       window_.add_ready(task);
@@ -187,7 +187,7 @@ class Worker final {
 
   /// Changes the prefetching of this worker while it runs. Tuning begins anew.
   void set_prefetch(const PrefetchOptions& options) { prefetching_.set(options, window_.buffer()); }
-  /// What is in force now, be it set or tuned.
+  /// The setting in force, be it set or tuned.
   [[nodiscard]] PrefetchOptions prefetch() const noexcept { return window_.buffer().options(); }
   /// The same, and whether it was tuned. Any thread.
   [[nodiscard]] PrefetchInForce prefetch_in_force() const noexcept { return prefetching_.in_force(); }
@@ -207,7 +207,7 @@ class Worker final {
   [[nodiscard]] bool parked() const noexcept { return parking_.parked(); }
   /// Tasks in its buffer when it last refilled it: a cheap measure of how busy it is. Any thread.
   [[nodiscard]] std::uint32_t load() const noexcept { return load_.load(std::memory_order_relaxed); }
-  /// Any thread; whoever has it as non-const counts, which only the owner worker does.
+  /// Any thread reads; only the owner worker counts.
   [[nodiscard]] const WorkerCounters& counters() const noexcept { return counters_; }
   [[nodiscard]] WorkerCounters& counters() noexcept { return counters_; }
 
@@ -304,7 +304,7 @@ class Worker final {
   alignas(kCacheLineBytes) ParkingFlag parking_;
 };
 
-/// One loop for many tasks: what is the same for all of them stays in registers.
+/// One loop for many tasks: what all of them share stays in registers.
 template <class T>
 std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
   TaskWindow& window = worker.window_;

@@ -23,7 +23,7 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> retired_bytes{0};    ///< that wait to be freed now
   std::atomic<std::uint64_t> pools_stolen{0};     ///< leases taken of other workers' pools
   std::atomic<std::uint64_t> tasks_stolen{0};     ///< tasks taken from them
-  std::atomic<std::uint64_t> misplaced{0};        ///< tasks annotated with a place where nobody runs
+  std::atomic<std::uint64_t> misplaced{0};        ///< tasks annotated with a place where no worker runs
   std::atomic<std::uint64_t> pool_tasks{0};       ///< tasks that it took out of pools, for the rebalancer
   std::atomic<std::uint64_t> pools_moved{0};      ///< pools that it took over from other workers
   std::atomic<std::uint64_t> objects_moved{0};    ///< objects that it put into other pools

@@ -15,7 +15,7 @@
 
 namespace mxkv::runtime {
 
-/// Looks at a held object this often before the task is put behind other work: the holder may have been
+/// Looks at a held object this often before the task is put behind other work. The holder may have been
 /// preempted, and spinning on it would only keep it from running.
 inline constexpr unsigned kOptimisticTries = 16;
 

@@ -1,7 +1,7 @@
-// Guarded execution of tasks in halves whose object has a latch: the latch is held around inspect(), and for
-// writes around inspect(), prepare() and apply(), as [Mx fig. 5] wraps a whole task. What comes after,
-// resume() and finish(), goes by what was read, and needs no latch. Nobody waits: after some tries the task
-// is put behind other work, since the holder may have been preempted.
+// Guarded execution of tasks in halves on an object with a latch. The latch is held around inspect(), for
+// writes also around prepare() and apply(), as [Mx fig. 5] wraps a whole task. What comes after, resume() and
+// finish(), goes by what was read, and needs no latch. No worker waits: after some tries the task is put
+// behind other work, since the holder may have been preempted.
 #pragma once
 
 #include "runtime/synchronization/shared_latch.hpp"
@@ -14,8 +14,8 @@ namespace mxkv::runtime::detail {
   return how == primitive::spin_latch || how == primitive::reader_writer_latch;
 }
 
-/// What a task under a latch validates its reads against, in place of the object: nobody writes it, and it
-/// has the version that the object has but for the latch. So one code reads latched and unlatched objects.
+/// A task under a latch validates its reads against this, in place of the object. It is not written, and has
+/// the object's version but for the latch. So one code reads latched and unlatched objects.
 class HeldVersion {
  public:
   explicit HeldVersion(std::uint64_t version) noexcept : object_(PoolId{0}, primitive::none) {

@@ -2,9 +2,9 @@
 //
 // Reader: v = version (acquire), odd means a writer; relaxed loads of the object's words; then an acquire
 // fence and the version again. Equal: the words belong together. The fence pairs with the writer's release
-// fence: a reader that saw a word stored under the latch also sees the odd version, or a later one.
-// Writer: CAS to odd (acquire); release fence; relaxed stores; version + 2 (release).
-// [Mx 4.1]; the memory orders are those of a seqlock after Boehm.
+// fence. A reader that saw a word stored under the latch also sees the odd version, or a later one. Writer:
+// CAS to odd (acquire); release fence; relaxed stores; version + 2 (release). [Mx 4.1]; the memory orders are
+// those of a seqlock after Boehm.
 #pragma once
 
 #include <atomic>

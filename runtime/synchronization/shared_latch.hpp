@@ -1,8 +1,8 @@
 // Shared hold of an object: the readers' side of a reader/writer latch [Mx 4.1]. The writers' side is
 // WriteLatch; both live in the version word, so a latched object has versions like any other.
 //
-// A sharer adds itself by CAS while no writer holds the word and takes itself off with a release, which the
-// writer's CAS acquires: a writer gets in when the last one has left. Held only while a task runs, so there
+// A sharer adds itself by CAS while no writer holds the word. It takes itself off with a release, which the
+// writer's CAS acquires. A writer gets in when the last one has left. Held only while a task runs, so there
 // are at most as many sharers as workers. Readers have no regard for writers that wait: a task runs shortly.
 #pragma once
 

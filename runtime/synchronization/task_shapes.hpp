@@ -15,8 +15,8 @@
 //                   the latch from the version they saw, and apply without being able to fail. If the version
 //                   is gone, abandon() takes back what prepare() made. Where readers take a latch, all is
 //                   done under it; see latched_execute.hpp.
-// A SplitTask says by `bool staged() const` whether it goes on from the version an earlier stage saw, and
-// by `step conflict(Worker&)` how it starts over when that version is gone.
+// A SplitTask says by `bool staged() const` whether it goes on from the version an earlier stage saw. `step
+// conflict(Worker&)` starts it over when that version is gone.
 #pragma once
 
 #include <concepts>

@@ -2,7 +2,7 @@
 //
 //   0x0000 worker    0x4000 core group    0x6000 NUMA node    0x8000 pool    0xFFFF anywhere
 //
-// An id too large for its part becomes the last one of that part, which no runtime has: it is an error at
+// An id too large for its part becomes the last one of that part, which no runtime has. It is an error at
 // spawn like every other place that is not there.
 #pragma once
 

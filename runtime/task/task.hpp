@@ -1,5 +1,5 @@
-// MxTask: a small unit of work that runs to completion, with annotations that tell the runtime which
-// data object it touches and how [Mx 2, 3]. Plain data: the header of a 64/128/192/384-byte block.
+// MxTask: a small unit of work that runs to completion. Its annotations tell the runtime which data object it
+// touches and how [Mx 2, 3]. Plain data: the header of a 64/128/192/384-byte block.
 //
 // A task never blocks, sleeps, locks a mutex or does file I/O. It is re-annotated and respawned along a
 // traversal, so a request costs one allocation. What runs is given by a static TaskClass, not by a virtual
@@ -29,12 +29,12 @@ enum class access : std::uint8_t { readonly, write };
 /// high priority do not wait for room in its window.
 enum class priority : std::uint8_t { low, normal, high };
 
-/// How near to its spawner a free task runs [LAS 4]. Who takes an immediate or a deferred task makes it
-/// `here`.
+/// How near to its spawner a free task runs [LAS 4]. The worker that takes an immediate or a deferred task
+/// makes it `here`.
 enum class locality : std::uint8_t {
   here,       ///< on the worker that spawned it, in order; never stolen
-  immediate,  ///< soon and near: shares most of its data with its spawner, who takes the youngest first
-  deferred,  ///< begins a larger piece of work, of the request that it is annotated with; by whoever has time
+  immediate,  ///< soon and near: shares most of its data with its spawner, which takes the youngest first
+  deferred,   ///< begins a larger piece of work, of the request that it is annotated with; by an idle worker
 };
 
 /// Annotation: a deferred task of a request (Worker::new_request()).
@@ -58,8 +58,8 @@ struct TaskClass {
   const char* name;
   step (*run)(MxTask&, Worker&);      ///< guarded execution
   void (*discard)(MxTask&, Worker&);  ///< drops a task that will never run (shutdown)
-  /// Null, or runs tasks of this class, at most so many, one after the other from the head of the worker's
-  /// prefetch buffer, while they take their fast path and stay in the buffer; returns how many.
+  /// Null, or runs tasks of this class one after the other from the head of the worker's prefetch buffer. It
+  /// ends after so many, or at a task that leaves its fast path or the buffer. Returns how many ran.
   std::uint64_t (*run_stretch)(Worker&, std::uint64_t) = nullptr;
   /// Null, or writes what the task waits at, in at most `size` bytes; returns how many. Right after
   /// step::retry.
@@ -91,7 +91,7 @@ struct Annotations {
 
 static_assert(sizeof(Annotations) == 8);
 
-/// Header of every task. Thread-safety: owned by whoever holds it; queues transfer ownership.
+/// Header of every task. Thread-safety: owned by its holder; queues transfer ownership.
 class MxTask {
  public:
   explicit MxTask(const TaskClass* task_class) noexcept : class_(task_class) {}

@@ -12,9 +12,9 @@
 
 namespace mxkv::runtime {
 
-/// The machine that this process runs on: only PUs that both the cgroup's cpuset and the calling
-/// thread's CPU affinity allow (so call it before pinning), and all NUMA nodes whose memory may be used.
-/// Errors: hwloc cannot read the machine. Thread-safety: startup only.
+/// The machine that this process runs on. It has only PUs that both the cgroup's cpuset and the calling
+/// thread's CPU affinity allow, so call it before pinning. It has all NUMA nodes with memory that may be
+/// used. Errors: hwloc cannot read the machine. Thread-safety: startup only.
 [[nodiscard]] Result<Topology> live_topology();
 
 /// A machine saved with `lstopo --of xml FILE`, whole, with its distances.

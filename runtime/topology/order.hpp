@@ -18,22 +18,22 @@ namespace mxkv::runtime {
 [[nodiscard]] std::vector<WorkerId> steal_order(const Topology& topology,
                                                 std::span<const WorkerPlacement> workers, WorkerId self);
 
-/// Whom worker `self` wakes when it has more work than it runs: its core group, its NUMA node, then the
-/// other nodes by distance. Inside the group the SMT siblings come last: one that wakes takes execution
-/// slots from `self`. All workers but `self`, each once. Thread-safety: any thread.
+/// The workers that `self` wakes when it has more work than it runs: its core group, its NUMA node, then the
+/// other nodes by distance. Inside the group the SMT siblings come last: one that wakes takes execution slots
+/// from `self`. All workers but `self`, each once. Thread-safety: any thread.
 [[nodiscard]] std::vector<WorkerId> wake_order(const Topology& topology,
                                                std::span<const WorkerPlacement> workers, WorkerId self);
 
-/// Those of `order` whom worker `self` may steal from, or wake to be stolen from. Thread-safety: any thread.
+/// Those of `order` that worker `self` may steal from, or wake to be stolen from. Thread-safety: any thread.
 [[nodiscard]] std::vector<WorkerId> within(stealing_scope scope, std::vector<WorkerId> order,
                                            std::span<const WorkerPlacement> workers, WorkerId self);
 
-/// Where worker `self` looks for immediate and deferred tasks of others, and whom it wakes for its own
-/// [LAS 4].
+/// Where worker `self` looks for immediate and deferred tasks of others, and which workers it wakes for its
+/// own [LAS 4].
 struct LocalityOrder {
-  std::size_t group = 0;                 ///< whose deferred queue is its own, see worker_groups()
+  std::size_t group = 0;                 ///< the group of its own deferred queue, see worker_groups()
   std::vector<WorkerId> group_mates;     ///< by increasing cache distance [LAS rule 2]
-  std::vector<std::size_t> far_groups;   ///< their deferred queues, nearest first [LAS rule 4]
+  std::vector<std::size_t> far_groups;   ///< it may take from their deferred queues, nearest first [LAS rule 4]
   std::vector<WorkerId> node_mates;      ///< of other groups on its node, in a fixed order [LAS rule 5]
   std::vector<WorkerId> wake_immediate;  ///< nearest first, only on its node (4.3)
   std::vector<WorkerId> wake_deferred;   ///< nearest first

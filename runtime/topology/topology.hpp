@@ -1,10 +1,10 @@
 // The machine as the runtime sees it: a plain value of PUs, core groups, NUMA nodes and distances.
 //
-// A value type, so that tests and the simulation can invent machines and so that nothing but the
-// builders (build.hpp) knows hwloc. A core group is a set of PUs that share a cache (the L3, else the
-// L2, else what there is) and a NUMA node: the first neighbourhood of stealing and waking [LAS 4.3],
-// the processor of [Mx 5.2]. It does not follow hot-plugged CPUs or changed cpusets: it is a snapshot
-// of what the process was allowed to use when it was taken.
+// A value type, so that tests and the simulation can invent machines and so that nothing but the builders
+// (build.hpp) knows hwloc. A core group is a set of PUs that share a cache (the L3, else the L2, else another
+// one) and a NUMA node. It is the first neighbourhood of stealing and waking [LAS 4.3], the processor of [Mx
+// 5.2]. It does not follow hot-plugged CPUs or changed cpusets: it is a snapshot of what the process was
+// allowed to use when it was taken.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,8 @@ struct Topology {
   [[nodiscard]] std::uint32_t distance(NumaNodeId from, NumaNodeId to) const noexcept;
 };
 
-/// What firmware reports for a node's own memory, and what is assumed for others when it reports nothing.
+/// The distance that firmware reports for a node's own memory, and the one assumed for others when it reports
+/// none.
 inline constexpr std::uint32_t kLocalDistance = 10;
 inline constexpr std::uint32_t kRemoteDistance = 20;
 
