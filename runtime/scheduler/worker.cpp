@@ -1,10 +1,8 @@
 #include "runtime/scheduler/worker.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "runtime/base/assert.hpp"
-#include "runtime/scheduler/moves.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::runtime {
@@ -264,139 +262,6 @@ void Worker::reclaim_now() {
 void Worker::reclaim_all_stopped() {
   const CurrentWorker current{this};
   reclaimer_.drain_stopped(runtime_.reclaim_functions(), *this);
-}
-
-// --- Pools ---
-
-// What enters the buffer from the worker's own pools, and the free tasks' quantum beside them.
-void Worker::refill_from_pools() noexcept {
-  if (leases_.stolen_ran()) {
-    return_stolen();
-  }
-  const PrefetchBuffer& buffer = window_.buffer();
-  const std::uint32_t before = buffer.size();
-  const PoolLeases::LeaseOutcome seen = leases_.lease_each(
-      !neighbours_.thieves.empty(), [&buffer] { return buffer.room() != 0; },
-      [this](std::size_t slot, TaskPool& pool) { fill_from(pool, slot + 1); });
-  if (seen.left_one && wake_thief()) {
-    count(counters_.wakes);
-  }
-  window_.admit_quantum(buffer.size() > before, [this] { return leases_.tasks_in_buffer(); });
-}
-
-std::uint32_t Worker::fill_from(TaskPool& pool, std::size_t tag) noexcept {
-  const std::uint32_t most = window_.share_of_a_pool();
-  std::uint32_t taken = 0;
-  if (heat_ != nullptr && window_.pools_may_enter()) [[unlikely]] {
-    taken = fill_sampled(*this, window_, *heat_, pool, tag);
-  }
-  taken += window_.fill_from(pool, tag, most - taken);
-  if (taken != 0) {
-    pool.count_taken(taken);
-    count(counters_.pool_tasks, taken);
-  }
-  return taken;
-}
-
-// A worker that has nothing to run takes the lease of one ready pool, of the nearest worker that has one. It
-// takes as many tasks as its window holds, and gives the lease back when the last of them ran.
-bool Worker::steal() noexcept {
-  leases_.next_theft();  // thieves, and one thief at its next visit, begin with another pool
-  const auto fill = [this](TaskPool& pool) {
-    const std::uint32_t taken = fill_from(pool, PoolLeases::kStolenTag);
-    if (taken == 0) {
-      return_stolen();  // its only task is still being linked, or there was none
-      return false;
-    }
-    count(counters_.pools_stolen);
-    count(counters_.tasks_stolen, taken);
-    return true;
-  };
-  return std::ranges::any_of(neighbours_.victims, [this, &fill](WorkerId victim) {
-    return leases_.steal_from(runtime_.worker(victim).leases_.owned(), fill);
-  });
-}
-
-void Worker::return_stolen() noexcept {
-  const PoolLeases::Returned returned = leases_.return_stolen();
-  // Tasks that came while it was leased were announced to no worker.
-  if (returned.ready) {
-    runtime_.worker(returned.pool->owner()).wake_if_parked();
-  }
-}
-
-// --- Idling ---
-
-void Worker::wake() noexcept {
-  if (poller_ != nullptr) {
-    poller_->wake();
-  }
-}
-
-bool Worker::wake_if_parked() noexcept {
-  if (!parking_.parked() || !parking_.claim()) {  // pairs with prepare_to_park()
-    return false;
-  }
-  wake();
-  return true;
-}
-
-bool Worker::wake_first_of(const std::vector<WorkerId>& others) noexcept {
-  return !others.empty() && runtime_.parked_workers() != 0 &&
-         std::ranges::any_of(others,
-                             [this](WorkerId other) { return runtime_.worker(other).wake_if_parked(); });
-}
-
-bool Worker::anything_to_run() noexcept {
-  return leases_.any_to_run() ||
-         std::ranges::any_of(neighbours_.victims,
-                             [this](WorkerId victim) {
-                               return PoolLeases::has_ready(runtime_.worker(victim).leases_.owned());
-                             }) ||
-         locality_.any_wait();
-}
-
-bool Worker::prepare_to_park() noexcept {
-  if (!window_.idle() || leases_.stolen() != nullptr) {
-    return false;
-  }
-  MXKV_ASSERT(leases_.tasks_in_buffer() == 0, "no lease covers a task any more");
-  epochs_.leave(id_);
-  items_.flush_foreign();
-  nodes_.flush_foreign();
-  account_.flush();
-  return parking_.try_park([this] { return anything_to_run() || runtime_.stopping(); });
-}
-
-void Worker::run() {
-  Idling idling{runtime_.options().spin_rounds};
-  const std::uint64_t interval_ns = std::uint64_t{runtime_.options().epoch.interval_ms} * 1'000'000;
-  while (!runtime_.stopping()) {
-    const std::uint64_t ended_before = ended_;
-    const std::uint64_t retries_before = counters_.retries.load(std::memory_order_relaxed);
-    RoundOutcome round{.busy = step()};
-    round.any_ended = ended_ != ended_before;
-    round.any_retried = counters_.retries.load(std::memory_order_relaxed) != retries_before;
-    round.any_later = window_.any_later();
-    if (Idling::yields(round)) {
-      std::this_thread::yield();
-    }
-    switch (idling.after(round)) {
-      case Idling::action::go_on:
-        break;
-      case Idling::action::pause:
-        cpu_relax();
-        break;
-      case Idling::action::block:
-        if (prepare_to_park()) {
-          count(counters_.parks);
-          poller_->block(*this, Idling::block_ns(window_.any_later(), !reclaimer_.empty(), interval_ns));
-          unpark();
-        }
-        break;
-    }
-  }
-  epochs_.leave(id_);
 }
 
 std::size_t Worker::discard_tasks() noexcept {

@@ -1,0 +1,82 @@
+// A worker's rounds on its own thread: when it pauses, parks and blocks, and how others wake it.
+#include <algorithm>
+#include <thread>
+
+#include "runtime/scheduler/runtime.hpp"
+#include "runtime/scheduler/worker.hpp"
+
+namespace mxkv::runtime {
+
+void Worker::wake() noexcept {
+  if (poller_ != nullptr) {
+    poller_->wake();
+  }
+}
+
+bool Worker::wake_if_parked() noexcept {
+  if (!parking_.parked() || !parking_.claim()) {  // pairs with prepare_to_park()
+    return false;
+  }
+  wake();
+  return true;
+}
+
+bool Worker::wake_first_of(const std::vector<WorkerId>& others) noexcept {
+  return !others.empty() && runtime_.parked_workers() != 0 &&
+         std::ranges::any_of(others,
+                             [this](WorkerId other) { return runtime_.worker(other).wake_if_parked(); });
+}
+
+bool Worker::anything_to_run() noexcept {
+  return leases_.any_to_run() ||
+         std::ranges::any_of(neighbours_.victims,
+                             [this](WorkerId victim) {
+                               return PoolLeases::has_ready(runtime_.worker(victim).leases_.owned());
+                             }) ||
+         locality_.any_wait();
+}
+
+bool Worker::prepare_to_park() noexcept {
+  if (!window_.idle() || leases_.stolen() != nullptr) {
+    return false;
+  }
+  MXKV_ASSERT(leases_.tasks_in_buffer() == 0, "no lease covers a task any more");
+  epochs_.leave(id_);
+  items_.flush_foreign();
+  nodes_.flush_foreign();
+  account_.flush();
+  return parking_.try_park([this] { return anything_to_run() || runtime_.stopping(); });
+}
+
+void Worker::run() {
+  Idling idling{runtime_.options().spin_rounds};
+  const std::uint64_t interval_ns = std::uint64_t{runtime_.options().epoch.interval_ms} * 1'000'000;
+  while (!runtime_.stopping()) {
+    const std::uint64_t ended_before = ended_;
+    const std::uint64_t retries_before = counters_.retries.load(std::memory_order_relaxed);
+    RoundOutcome round{.busy = step()};
+    round.any_ended = ended_ != ended_before;
+    round.any_retried = counters_.retries.load(std::memory_order_relaxed) != retries_before;
+    round.any_later = window_.any_later();
+    if (Idling::yields(round)) {
+      std::this_thread::yield();
+    }
+    switch (idling.after(round)) {
+      case Idling::action::go_on:
+        break;
+      case Idling::action::pause:
+        cpu_relax();
+        break;
+      case Idling::action::block:
+        if (prepare_to_park()) {
+          count(counters_.parks);
+          poller_->block(*this, Idling::block_ns(window_.any_later(), !reclaimer_.empty(), interval_ns));
+          unpark();
+        }
+        break;
+    }
+  }
+  epochs_.leave(id_);
+}
+
+}  // namespace mxkv::runtime
