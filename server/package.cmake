@@ -5,7 +5,8 @@
 include(GNUInstallDirs)
 
 install(TARGETS mxkvd mxkv-ycsb RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-install(FILES README.md protocol/PROTOCOL.md server/OPERATING.md server/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
+install(FILES README.md protocol/PROTOCOL.md server/OPERATING.md server/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv RENAME copyright COMPONENT program)
 if(EXISTS ${PROJECT_SOURCE_DIR}/config/examples)
   install(DIRECTORY config/examples DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)

@@ -31,10 +31,11 @@ namespace mxkv::runtime {
 /// Where worker `self` looks for immediate and deferred tasks of others, and which workers it wakes for its
 /// own [LAS 4].
 struct LocalityOrder {
-  std::size_t group = 0;                 ///< the group of its own deferred queue, see worker_groups()
-  std::vector<WorkerId> group_mates;     ///< by increasing cache distance [LAS rule 2]
-  std::vector<std::size_t> far_groups;   ///< it may take from their deferred queues, nearest first [LAS rule 4]
-  std::vector<WorkerId> node_mates;      ///< of other groups on its node, in a fixed order [LAS rule 5]
+  std::size_t group = 0;              ///< the group of its own deferred queue, see worker_groups()
+  std::vector<WorkerId> group_mates;  ///< by increasing cache distance [LAS rule 2]
+  std::vector<std::size_t>
+      far_groups;                    ///< it may take from their deferred queues, nearest first [LAS rule 4]
+  std::vector<WorkerId> node_mates;  ///< of other groups on its node, in a fixed order [LAS rule 5]
   std::vector<WorkerId> wake_immediate;  ///< nearest first, only on its node (4.3)
   std::vector<WorkerId> wake_deferred;   ///< nearest first
 };
