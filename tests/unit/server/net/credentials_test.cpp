@@ -13,7 +13,7 @@ std::string error_of(std::string_view text) {
   return users ? "" : users.error().message;
 }
 
-TEST(Users, are_one_a_line_with_or_without_a_last_end_of_line) {
+TEST(Users, AreOneALineWithOrWithoutALastEndOfLine) {
   for (const std::string_view text : {"ann:x\nbob:y", "ann:x\nbob:y\n", "ann:x\r\nbob:y\r\n"}) {
     const Users users = Users::parse(text, "f").value();
     EXPECT_EQ(users.size(), 2U);
@@ -23,14 +23,14 @@ TEST(Users, are_one_a_line_with_or_without_a_last_end_of_line) {
   }
 }
 
-TEST(Users, passwords_may_be_empty_or_hold_colons_and_spaces) {
+TEST(Users, PasswordsMayBeEmptyOrHoldColonsAndSpaces) {
   const Users users = Users::parse("a:\nb:x:y z\n", "f").value();
   EXPECT_TRUE(users.know("a", ""));
   EXPECT_TRUE(users.know("b", "x:y z"));
   EXPECT_FALSE(users.know("b:x", "y z"));
 }
 
-TEST(Users, no_prefix_no_shift_and_no_padding_is_taken_for_the_whole) {
+TEST(Users, NoPrefixNoShiftAndNoPaddingIsTakenForTheWhole) {
   const Users users = Users::parse("ann:secret\n", "f").value();
   for (const auto& [user, password] :
        std::initializer_list<std::pair<std::string_view, std::string_view>>{{"ann", "secre"},
@@ -48,7 +48,7 @@ TEST(Users, no_prefix_no_shift_and_no_padding_is_taken_for_the_whole) {
   EXPECT_FALSE(users.know(std::string(300, 'a'), "x"));
 }
 
-TEST(Users, a_wrong_file_is_said_with_its_line) {
+TEST(Users, AWrongFileIsSaidWithItsLine) {
   EXPECT_EQ(error_of(""), "f: holds no user (allowed: a line user:password each)");
   EXPECT_EQ(error_of("a:b\nc\n"), "f:2: is not user:password");
   EXPECT_EQ(error_of(":b\n"), "f:1: is not user:password");
@@ -62,7 +62,7 @@ TEST(Users, a_wrong_file_is_said_with_its_line) {
   EXPECT_EQ(Users::read(folder).error().message, folder + ": cannot be read: Is a directory");
 }
 
-TEST(Credentials, are_required_once_there_are_users_and_count_who_tries) {
+TEST(Credentials, AreRequiredOnceThereAreUsersAndCountWhoTries) {
   Credentials credentials;
   EXPECT_FALSE(credentials.required());
   credentials.replace(Users::parse("ann:x\n", "f").value());

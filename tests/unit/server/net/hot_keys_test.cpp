@@ -16,7 +16,7 @@ std::map<std::string, std::uint64_t> counts_of(const HotKeys& keys) {
   return found;
 }
 
-TEST(HotKeys, few_keys_are_counted_exactly) {
+TEST(HotKeys, FewKeysAreCountedExactly) {
   HotKeys keys;
   for (int i = 0; i < 60; ++i) {
     for (int n = 0; n <= i; ++n) {
@@ -30,7 +30,7 @@ TEST(HotKeys, few_keys_are_counted_exactly) {
   }
 }
 
-TEST(HotKeys, a_key_of_more_than_one_in_64_is_never_lost_among_others) {
+TEST(HotKeys, AKeyOfMoreThanOneIn64IsNeverLostAmongOthers) {
   HotKeys keys;
   for (int i = 0; i < 20'000; ++i) {
     keys.add("cold" + std::to_string(i));
@@ -44,7 +44,7 @@ TEST(HotKeys, a_key_of_more_than_one_in_64_is_never_lost_among_others) {
   EXPECT_LE(found.size(), HotKeys::kMost);
 }
 
-TEST(HotKeys, old_counts_fade) {
+TEST(HotKeys, OldCountsFade) {
   HotKeys keys;
   for (std::uint64_t i = 0; i < HotKeys::kHalvedEvery - 1; ++i) {
     keys.add("old");
@@ -53,7 +53,7 @@ TEST(HotKeys, old_counts_fade) {
   EXPECT_LT(counts_of(keys).at("old"), HotKeys::kHalvedEvery / 2 + 1);
 }
 
-TEST(HotKeys, keys_of_any_bytes_and_lengths_are_told_apart) {
+TEST(HotKeys, KeysOfAnyBytesAndLengthsAreToldApart) {
   HotKeys keys;
   keys.add(std::string(250, '\0'));
   keys.add(std::string(249, '\0'));

@@ -8,7 +8,7 @@
 namespace mxkv::server {
 namespace {
 
-TEST(LatencyHistogram, every_value_is_in_the_bucket_that_ends_at_or_above_it) {
+TEST(LatencyHistogram, EveryValueIsInTheBucketThatEndsAtOrAboveIt) {
   for (unsigned power = 0; power < LatencyHistogram::kLargestPower; ++power) {
     for (const std::uint64_t value : {(std::uint64_t{1} << power) - 1, std::uint64_t{1} << power,
                                       (std::uint64_t{1} << power) + (std::uint64_t{1} << power) / 3}) {
@@ -21,7 +21,7 @@ TEST(LatencyHistogram, every_value_is_in_the_bucket_that_ends_at_or_above_it) {
   }
 }
 
-TEST(LatencyHistogram, buckets_are_at_most_a_sixteenth_wide) {
+TEST(LatencyHistogram, BucketsAreAtMostASixteenthWide) {
   for (std::size_t bucket = LatencyHistogram::kSteps; bucket < LatencyHistogram::kBuckets; ++bucket) {
     const std::uint64_t least = LatencyHistogram::greatest_of(bucket - 1) + 1;
     EXPECT_EQ(LatencyHistogram::bucket_of(least), bucket);
@@ -29,11 +29,11 @@ TEST(LatencyHistogram, buckets_are_at_most_a_sixteenth_wide) {
   }
 }
 
-TEST(LatencyHistogram, what_is_too_long_is_in_the_last_bucket) {
+TEST(LatencyHistogram, WhatIsTooLongIsInTheLastBucket) {
   EXPECT_EQ(LatencyHistogram::bucket_of(~std::uint64_t{0}), LatencyHistogram::kBuckets - 1);
 }
 
-TEST(LatencyHistogram, percentiles_are_those_of_the_values) {
+TEST(LatencyHistogram, PercentilesAreThoseOfTheValues) {
   const auto histogram = std::make_unique<LatencyHistogram>();
   for (std::uint64_t value = 1; value <= 10'000; ++value) {
     histogram->add(value * 100);
@@ -48,7 +48,7 @@ TEST(LatencyHistogram, percentiles_are_those_of_the_values) {
   }
 }
 
-TEST(LatencyHistogram, of_nothing_all_percentiles_are_zero) {
+TEST(LatencyHistogram, OfNothingAllPercentilesAreZero) {
   EXPECT_EQ(LatencyHistogram::percentile({}, 999'900), 0U);
 }
 

@@ -4,7 +4,7 @@
 namespace mxkv::server::test {
 namespace {
 
-TEST(SessionDump, goes_page_by_page_and_the_pipeline_behind_it_waits) {
+TEST(SessionDump, GoesPageByPageAndThePipelineBehindItWaits) {
   Client client;
   client.ask("set a 0 0 1\r\n1\r\nset b 0 0 1\r\n2\r\nset c 0 0 1\r\n3\r\n");
   for (const std::size_t part : {std::size_t{1}, std::size_t{1000}}) {
@@ -14,7 +14,7 @@ TEST(SessionDump, goes_page_by_page_and_the_pipeline_behind_it_waits) {
   }
 }
 
-TEST(SessionDump, stops_while_the_client_does_not_read) {
+TEST(SessionDump, StopsWhileTheClientDoesNotRead) {
   config::LimitOptions limits;
   limits.output_high_water = 40;
   Client client{limits};
@@ -32,7 +32,7 @@ TEST(SessionDump, stops_while_the_client_does_not_read) {
   EXPECT_TRUE(text.ends_with("key=k199\nEND\r\n")) << text;
 }
 
-TEST(SessionDump, a_client_that_goes_in_the_middle_leaves_nothing) {
+TEST(SessionDump, AClientThatGoesInTheMiddleLeavesNothing) {
   for (const int rounds : {0, 1, 3}) {
     Client client;
     client.ask("set a 0 0 1\r\n1\r\nset b 0 0 1\r\n2\r\n");
@@ -47,7 +47,7 @@ TEST(SessionDump, a_client_that_goes_in_the_middle_leaves_nothing) {
   }
 }
 
-TEST(SessionShutdown, closes_without_an_answer) {
+TEST(SessionShutdown, ClosesWithoutAnAnswer) {
   Client client;
   EXPECT_EQ(client.ask("verbosity 1\r\nshutdown\r\nversion\r\n"), "OK\r\n");
   EXPECT_TRUE(client.session->finished());
@@ -65,7 +65,7 @@ class Guarded : public Client {
 
 constexpr std::string_view kNo = "CLIENT_ERROR unauthenticated\r\n";
 
-TEST(SessionLogin, lets_nothing_through_before_and_everything_after) {
+TEST(SessionLogin, LetsNothingThroughBeforeAndEverythingAfter) {
   for (const std::size_t part : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
     Guarded client;
     client.send(
@@ -80,7 +80,7 @@ TEST(SessionLogin, lets_nothing_through_before_and_everything_after) {
   }
 }
 
-TEST(SessionLogin, requests_that_are_complete_are_answered_however_many_come_in_one_read) {
+TEST(SessionLogin, RequestsThatAreCompleteAreAnsweredHoweverManyComeInOneRead) {
   constexpr int kRequests = 1000;
   config::LimitOptions limits;
   limits.requests_per_turn = 3;
@@ -98,7 +98,7 @@ TEST(SessionLogin, requests_that_are_complete_are_answered_however_many_come_in_
   }
 }
 
-TEST(SessionLogin, a_line_that_is_too_long_is_refused_however_it_is_cut) {
+TEST(SessionLogin, ALineThatIsTooLongIsRefusedHoweverItIsCut) {
   for (const std::size_t more : {std::size_t{0}, std::size_t{1}, std::size_t{3000}}) {
     std::string line = "get";
     while (line.size() + 4 <= Session::kMostOfStranger + more) {
@@ -118,7 +118,7 @@ TEST(SessionLogin, a_line_that_is_too_long_is_refused_however_it_is_cut) {
   }
 }
 
-TEST(SessionLogin, blocks_that_are_too_long_are_swallowed) {
+TEST(SessionLogin, BlocksThatAreTooLongAreSwallowed) {
   config::LimitOptions limits;
   limits.value_bytes = 300;
   Guarded client{limits};
@@ -130,7 +130,7 @@ TEST(SessionLogin, blocks_that_are_too_long_are_swallowed) {
   EXPECT_EQ(client.ask("set a 0 0 5\r\nann x\r\n"), "STORED\r\n");
 }
 
-TEST(SessionSample, times_requests_whose_replies_went_out_and_counts_their_keys) {
+TEST(SessionSample, TimesRequestsWhoseRepliesWentOutAndCountsTheirKeys) {
   runtime::ManualClock clock;
   SlowLog slow;
   Client client;
@@ -158,7 +158,7 @@ TEST(SessionSample, times_requests_whose_replies_went_out_and_counts_their_keys)
   EXPECT_EQ(slow.latest()[0].worker, 3U);
 }
 
-TEST(SessionSample, of_a_client_that_is_gone_is_dropped) {
+TEST(SessionSample, OfAClientThatIsGoneIsDropped) {
   runtime::ManualClock clock;
   SlowLog slow;
   Client client;
@@ -176,7 +176,7 @@ TEST(SessionSample, of_a_client_that_is_gone_is_dropped) {
   EXPECT_EQ(slow.latest().size(), 1U);
 }
 
-TEST(SlowLog, keeps_the_latest_in_their_order) {
+TEST(SlowLog, KeepsTheLatestInTheirOrder) {
   SlowLog log;
   for (std::uint64_t i = 0; i < SlowLog::kMost + 10; ++i) {
     log.add({.nanoseconds = i});

@@ -31,19 +31,19 @@ std::string batch(std::size_t count, const std::string& lines, config::LimitOpti
 constexpr const char* kUntouched = "KEY old\r\nEND\r\n";
 const std::string kBad = "CLIENT_ERROR bad command line format\r\n";
 
-TEST(SessionBatch, answers_each_line_and_then_itself) {
+TEST(SessionBatch, AnswersEachLineAndThenItself) {
   EXPECT_EQ(batch(4, "ms a 3 O1\r\nabc\r\nmg a v O2\r\nma old D3 O3\r\nmd a O4\r\n"),
             "HD O1\r\nVA 3 O2\r\nabc\r\nHD O3\r\nHD O4\r\nHD\r\nKEY old\r\nEND\r\n");
   EXPECT_EQ(batch(1, "ms e 0\r\n\r\n"), "HD\r\nHD\r\nKEY e\r\nKEY old\r\nEND\r\n");
   EXPECT_EQ(batch(0, ""), std::string("HD\r\n") + kUntouched);
 }
 
-TEST(SessionBatch, a_line_that_cannot_be_done_undoes_all) {
+TEST(SessionBatch, ALineThatCannotBeDoneUndoesAll) {
   EXPECT_EQ(batch(3, "ms a 1\r\nx\r\nma none O7\r\nms b 1\r\ny\r\n"),
             std::string("EX 2 NF O7\r\n") + kUntouched);
 }
 
-TEST(SessionBatch, the_first_bad_line_is_told_when_the_last_one_came) {
+TEST(SessionBatch, TheFirstBadLineIsToldWhenTheLastOneCame) {
   const std::string good = "ms a 1\r\nx\r\n";
   config::LimitOptions limits;
   limits.value_bytes = 100;
@@ -65,7 +65,7 @@ TEST(SessionBatch, the_first_bad_line_is_told_when_the_last_one_came) {
   }
 }
 
-TEST(SessionBatch, what_may_not_stand_in_it_is_consumed_with_its_block) {
+TEST(SessionBatch, WhatMayNotStandInItIsConsumedWithItsBlock) {
   for (const std::string line : {"get old\r\n",
                                  "get a b c\r\n",
                                  "set k 0 0 3\r\nabc\r\n",
@@ -99,7 +99,7 @@ TEST(SessionBatch, what_may_not_stand_in_it_is_consumed_with_its_block) {
   EXPECT_EQ(batch(2, "mb x\r\nmd old\r\n"), "EX 1 " + kBad + kUntouched);
 }
 
-TEST(SessionBatch, a_value_of_unknown_length_is_told_and_ends_the_connection) {
+TEST(SessionBatch, AValueOfUnknownLengthIsToldAndEndsTheConnection) {
   for (const std::string line : {"ms k x\r\n", "ms k\r\n", "ms k -1\r\n", "set k 0 0 x\r\n"}) {
     Client client;
     EXPECT_EQ(client.ask("mn\r\nmb 3\r\nms a 1\r\nx\r\n" + line + "md a\r\nmn\r\n"), "MN\r\nEX 2 " + kBad);
@@ -109,19 +109,19 @@ TEST(SessionBatch, a_value_of_unknown_length_is_told_and_ends_the_connection) {
   }
 }
 
-TEST(SessionBatch, of_several_bad_lines_the_first_is_told_also_where_a_later_one_ends_the_connection) {
+TEST(SessionBatch, OfSeveralBadLinesTheFirstIsToldAlsoWhereALaterOneEndsTheConnection) {
   Client client;
   EXPECT_EQ(client.ask("mb 3\r\nmn\r\nms k x\r\nmd a\r\n"), "EX 1 CLIENT_ERROR not allowed in a batch\r\n");
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(SessionBatch, one_that_does_not_say_how_many_lines_it_has_is_told_and_closed) {
+TEST(SessionBatch, OneThatDoesNotSayHowManyLinesItHasIsToldAndClosed) {
   Client client;
   EXPECT_EQ(client.ask("get k\r\nmb x\r\nget k\r\n"), "END\r\n" + kBad);
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(SessionBatch, a_line_without_an_end_or_of_a_browser_closes) {
+TEST(SessionBatch, ALineWithoutAnEndOrOfABrowserCloses) {
   for (const std::string& line :
        {std::string("GET / HTTP/1.1\r\n"), std::string(3000, 'x'), std::string("\x80")}) {
     Client client;
@@ -132,7 +132,7 @@ TEST(SessionBatch, a_line_without_an_end_or_of_a_browser_closes) {
   }
 }
 
-TEST(SessionBatch, limits_of_lines_and_bytes) {
+TEST(SessionBatch, LimitsOfLinesAndBytes) {
   config::LimitOptions limits;
   limits.batch_lines = 3;
   limits.batch_bytes = 10;
@@ -147,7 +147,7 @@ TEST(SessionBatch, limits_of_lines_and_bytes) {
             std::string("EX 2 ERROR\r\n") + kUntouched);
 }
 
-TEST(SessionBatch, nothing_is_kept_of_a_batch_from_its_first_bad_line_on) {
+TEST(SessionBatch, NothingIsKeptOfABatchFromItsFirstBadLineOn) {
   Client client;
   client.send("mb 100000\r\nms a 1\r\nx\r\nms b 1\r\ny\r\n");
   EXPECT_GT(client.item_bytes(), 0U);
@@ -161,7 +161,7 @@ TEST(SessionBatch, nothing_is_kept_of_a_batch_from_its_first_bad_line_on) {
   EXPECT_TRUE(client.session->wants_input());
 }
 
-TEST(SessionBatch, out_of_memory_is_its_lines_error) {
+TEST(SessionBatch, OutOfMemoryIsItsLinesError) {
   config::LimitOptions limits;
   limits.value_bytes = limits.batch_bytes = std::size_t{16} << 20U;
   Client client{limits};
@@ -172,7 +172,7 @@ TEST(SessionBatch, out_of_memory_is_its_lines_error) {
   EXPECT_EQ(client.item_bytes(), 0U);
 }
 
-TEST(SessionBatch, memory_that_is_being_made_is_waited_for) {
+TEST(SessionBatch, MemoryThatIsBeingMadeIsWaitedFor) {
   Client client;
   client.leave_memory(0);
   client.store.room_is_made = true;
@@ -182,7 +182,7 @@ TEST(SessionBatch, memory_that_is_being_made_is_waited_for) {
   EXPECT_EQ(client.settle(), "HD\r\nVA 5\r\nvalue\r\nHD\r\n");
 }
 
-TEST(SessionBatch, runs_alone) {
+TEST(SessionBatch, RunsAlone) {
   Client client;
   client.send("set a 0 0 1\r\n1\r\nget b\r\nmb 2\r\nma a D5\r\nms b 1\r\nx\r\n");
   EXPECT_EQ(client.store.pending.size(), 2U) << "it waits for those before it";
@@ -193,14 +193,14 @@ TEST(SessionBatch, runs_alone) {
   EXPECT_EQ(client.settle(), "STORED\r\nEND\r\nHD\r\nHD\r\nHD\r\nVALUE a 0 1\r\n6\r\nEND\r\n");
 }
 
-TEST(SessionBatch, what_failed_is_told_in_its_turn_and_waits_for_nobody) {
+TEST(SessionBatch, WhatFailedIsToldInItsTurnAndWaitsForNobody) {
   Client client;
   client.send("get a\r\nmb 1\r\nfoo\r\nget b\r\n");
   EXPECT_EQ(client.store.pending.size(), 2U);
   EXPECT_EQ(client.settle(), "END\r\nEX 1 ERROR\r\nEND\r\n");
 }
 
-TEST(SessionBatch, a_client_that_sends_no_more_is_answered_if_all_lines_came) {
+TEST(SessionBatch, AClientThatSendsNoMoreIsAnsweredIfAllLinesCame) {
   Client client;
   client.send("set a 0 0 1\r\n1\r\nmb 1\r\nma a\r\n");
   client.session->end_of_input();
@@ -209,7 +209,7 @@ TEST(SessionBatch, a_client_that_sends_no_more_is_answered_if_all_lines_came) {
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(SessionBatch, a_client_that_leaves_before_the_last_line_has_done_nothing) {
+TEST(SessionBatch, AClientThatLeavesBeforeTheLastLineHasDoneNothing) {
   for (const std::string rest :
        {"", "md b", "ms b 3\r\n", "ms b 3\r\nab", "ms b 3\r\nabc\r", "ms b 3 ~\r\nab"}) {
     Client client;
@@ -223,7 +223,7 @@ TEST(SessionBatch, a_client_that_leaves_before_the_last_line_has_done_nothing) {
   }
 }
 
-TEST(SessionBatch, one_that_waits_for_its_turn_is_abandoned_with_its_connection) {
+TEST(SessionBatch, OneThatWaitsForItsTurnIsAbandonedWithItsConnection) {
   Client client;
   client.send("get a\r\nmb 2\r\nms a 1\r\nx\r\nms b 1\r\ny\r\n");
   EXPECT_GT(client.item_bytes(), 0U);
@@ -233,7 +233,7 @@ TEST(SessionBatch, one_that_waits_for_its_turn_is_abandoned_with_its_connection)
   EXPECT_TRUE(client.store.items.empty());
 }
 
-TEST(SessionBatch, one_that_was_started_is_done_though_nobody_is_left_to_hear) {
+TEST(SessionBatch, OneThatWasStartedIsDoneThoughNobodyIsLeftToHear) {
   Client client;
   client.send("mb 1\r\nms a 1\r\nx\r\n");
   client.session.reset();
@@ -243,7 +243,7 @@ TEST(SessionBatch, one_that_was_started_is_done_though_nobody_is_left_to_hear) {
   EXPECT_EQ(client.directory.entries(), 0U);
 }
 
-TEST(SessionBatch, batches_that_end_at_once_follow_each_other) {
+TEST(SessionBatch, BatchesThatEndAtOnceFollowEachOther) {
   Client client;
   client.store.immediate = true;
   std::string sent;
@@ -255,7 +255,7 @@ TEST(SessionBatch, batches_that_end_at_once_follow_each_other) {
   EXPECT_EQ(client.ask(sent), expected);
 }
 
-TEST(SessionBatch, its_lines_count_as_requests_of_a_turn) {
+TEST(SessionBatch, ItsLinesCountAsRequestsOfATurn) {
   config::LimitOptions limits;
   limits.requests_per_turn = 4;
   Client client{limits};

@@ -150,7 +150,7 @@ struct Script {
   std::map<std::string, std::string> items;
 };
 
-TEST(SessionOrder, is_that_of_the_requests_whatever_order_operations_end_in) {
+TEST(SessionOrder, IsThatOfTheRequestsWhateverOrderOperationsEndIn) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const Script script{seed, 400, seed % 3 == 0 ? 3U : 200U};
     Client client;
@@ -161,7 +161,7 @@ TEST(SessionOrder, is_that_of_the_requests_whatever_order_operations_end_in) {
   }
 }
 
-TEST(SessionOrder, holds_under_narrow_limits_and_pieces_of_any_size) {
+TEST(SessionOrder, HoldsUnderNarrowLimitsAndPiecesOfAnySize) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const Script script{1000 + seed, 300, 20};
     config::LimitOptions limits;
@@ -177,7 +177,7 @@ TEST(SessionOrder, holds_under_narrow_limits_and_pieces_of_any_size) {
   }
 }
 
-TEST(SessionOrder, reads_and_writes_of_different_keys_are_in_flight_together) {
+TEST(SessionOrder, ReadsAndWritesOfDifferentKeysAreInFlightTogether) {
   Client client;
   std::string many;
   for (int i = 0; i < 30; ++i) {
@@ -189,7 +189,7 @@ TEST(SessionOrder, reads_and_writes_of_different_keys_are_in_flight_together) {
   EXPECT_NE(client.settle(), "");
 }
 
-TEST(SessionOrder, writes_of_one_key_are_in_flight_together) {
+TEST(SessionOrder, WritesOfOneKeyAreInFlightTogether) {
   Client client;
   client.send("set k 0 0 1\r\n1\r\nincr k 1\r\nincr k 1\r\nappend k 0 0 1\r\n0\r\n");
   EXPECT_EQ(client.store.pending.size(), 4U);
@@ -197,7 +197,7 @@ TEST(SessionOrder, writes_of_one_key_are_in_flight_together) {
   EXPECT_EQ(client.ask("get k\r\n"), "VALUE k 0 2\r\n30\r\nEND\r\n");
 }
 
-TEST(SessionOrder, meta_commands_that_wait_keep_their_flags) {
+TEST(SessionOrder, MetaCommandsThatWaitKeepTheirFlags) {
   Client client;
   // All behind a write of the same key, so that they wait; then more that reuses their places.
   for (int round = 0; round < 3; ++round) {
@@ -211,7 +211,7 @@ TEST(SessionOrder, meta_commands_that_wait_keep_their_flags) {
   }
 }
 
-TEST(SessionOrder, mn_is_answered_when_writes_that_say_nothing_have_taken_effect) {
+TEST(SessionOrder, MnIsAnsweredWhenWritesThatSayNothingHaveTakenEffect) {
   Client client;
   client.send("set k 0 0 1 noreply\r\n1\r\nset l 0 0 1 noreply\r\n2\r\nmn\r\nget k\r\n");
   EXPECT_EQ(client.store.pending.size(), 2U);
@@ -219,7 +219,7 @@ TEST(SessionOrder, mn_is_answered_when_writes_that_say_nothing_have_taken_effect
   EXPECT_EQ(client.ask("mn\r\n"), "MN\r\n");
 }
 
-TEST(SessionOrder, mn_says_nothing_before_a_noreply_write_that_waits_has_ended) {
+TEST(SessionOrder, MnSaysNothingBeforeANoreplyWriteThatWaitsHasEnded) {
   Client client;
   client.send("set k 0 0 1 noreply\r\n1\r\nmn\r\n");
   EXPECT_EQ(client.session->unsent_bytes(), 0U);

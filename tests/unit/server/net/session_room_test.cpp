@@ -34,7 +34,7 @@ class UsedUp final : public InputRelief {
   std::size_t bytes_;
 };
 
-TEST(ReplyEstimate, follows_long_replies_at_once_and_short_ones_slowly) {
+TEST(ReplyEstimate, FollowsLongRepliesAtOnceAndShortOnesSlowly) {
   ReplyEstimate estimate;
   EXPECT_FALSE(estimate.known());
   EXPECT_EQ(estimate.memory(), ReplyEstimate::kMostCopiedBytes) << "nothing is known: the worst";
@@ -50,7 +50,7 @@ TEST(ReplyEstimate, follows_long_replies_at_once_and_short_ones_slowly) {
   EXPECT_EQ(estimate.bytes(), 750'000U) << "nothing new was completed";
 }
 
-TEST(SessionRoom, requests_with_long_replies_are_in_flight_one_or_two_and_short_ones_many) {
+TEST(SessionRoom, RequestsWithLongRepliesAreInFlightOneOrTwoAndShortOnesMany) {
   for (const std::size_t value : {std::size_t{10}, std::size_t{1'000'000}}) {
     Client client;
     client.ask("set k 0 0 " + std::to_string(value) + "\r\n" + std::string(value, 'v') + "\r\n");
@@ -68,7 +68,7 @@ TEST(SessionRoom, requests_with_long_replies_are_in_flight_one_or_two_and_short_
   }
 }
 
-TEST(SessionRoom, what_is_promised_is_taken_back) {
+TEST(SessionRoom, WhatIsPromisedIsTakenBack) {
   Client client;
   MemoryShare& share = client.directory.share();
   client.ask("set k 0 0 1\r\nv\r\n" + repeated("get k\r\n", 100));
@@ -82,7 +82,7 @@ TEST(SessionRoom, what_is_promised_is_taken_back) {
   EXPECT_EQ(share.used(), 0U) << "a session that goes leaves nothing";
 }
 
-TEST(SessionRoom, one_request_is_taken_where_the_share_is_used_up) {
+TEST(SessionRoom, OneRequestIsTakenWhereTheShareIsUsedUp) {
   Client client;
   client.ask("set k 0 0 1\r\nv\r\nget k\r\n");
   UsedUp used_up{client, client.directory.share()};
@@ -93,7 +93,7 @@ TEST(SessionRoom, one_request_is_taken_where_the_share_is_used_up) {
   used_up.end();
 }
 
-TEST(SessionRoom, a_page_waits_until_the_share_has_room) {
+TEST(SessionRoom, APageWaitsUntilTheShareHasRoom) {
   Client client;
   UsedUp used_up{client, client.directory.share()};
   client.send("scan a - 10\r\nmn\r\n");
@@ -107,7 +107,7 @@ TEST(SessionRoom, a_page_waits_until_the_share_has_room) {
   EXPECT_EQ(client.directory.ranges_in_flight(), 0U);
 }
 
-TEST(SessionRoom, unfinished_input_beyond_the_share_is_refused) {
+TEST(SessionRoom, UnfinishedInputBeyondTheShareIsRefused) {
   Client client;
   MemoryShare& share = client.host.input.share();
   UsedUp used_up{client, share};
@@ -119,7 +119,7 @@ TEST(SessionRoom, unfinished_input_beyond_the_share_is_refused) {
   used_up.end();
 }
 
-TEST(SessionRoom, a_session_that_was_refused_asks_for_no_more_turns) {
+TEST(SessionRoom, ASessionThatWasRefusedAsksForNoMoreTurns) {
   config::LimitOptions limits;
   limits.requests_per_turn = 3;
   Client client{limits};
@@ -136,7 +136,7 @@ TEST(SessionRoom, a_session_that_was_refused_asks_for_no_more_turns) {
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(SessionRoom, the_one_who_holds_more_leaves_first) {
+TEST(SessionRoom, TheOneWhoHoldsMoreLeavesFirst) {
   Client client;
   UsedUp used_up{client, client.host.input.share()};
   client.host.relief = &used_up;
@@ -145,7 +145,7 @@ TEST(SessionRoom, the_one_who_holds_more_leaves_first) {
   EXPECT_EQ(client.ask("\r\n"), "END\r\n");
 }
 
-TEST(SessionRoom, a_batch_without_room_does_nothing_and_the_stream_stays_in_step) {
+TEST(SessionRoom, ABatchWithoutRoomDoesNothingAndTheStreamStaysInStep) {
   Client client;
   MemoryShare& share = client.host.input.share();
   share.take(share.bytes());
@@ -156,7 +156,7 @@ TEST(SessionRoom, a_batch_without_room_does_nothing_and_the_stream_stays_in_step
   EXPECT_EQ(client.ask("get a b\r\n"), "END\r\n");
 }
 
-TEST(SessionRoom, what_was_kept_of_a_lost_client_is_given_back) {
+TEST(SessionRoom, WhatWasKeptOfALostClientIsGivenBack) {
   Client client;
   MemoryShare& share = client.host.input.share();
   client.send("mb 3\r\nms a 1\r\n1\r\nmg a v\r\nms b 1000\r\nhalf");
@@ -165,7 +165,7 @@ TEST(SessionRoom, what_was_kept_of_a_lost_client_is_given_back) {
   EXPECT_EQ(share.held(), 0U);
 }
 
-TEST(SessionRoom, a_large_value_waits_while_others_come_and_begins_when_they_ended) {
+TEST(SessionRoom, ALargeValueWaitsWhileOthersComeAndBeginsWhenTheyEnded) {
   Client client;
   client.memory.budget.set_limit_bytes(1 << 20U);
   client.input.share().update_limit();

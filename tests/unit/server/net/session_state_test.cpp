@@ -156,7 +156,7 @@ const Step* step_of(const Row& row, const Event& event) {
   return nullptr;
 }
 
-TEST(SessionState, each_transition_leads_where_the_table_says) {
+TEST(SessionState, EachTransitionLeadsWhereTheTableSays) {
   for (const Row& row : table()) {
     EXPECT_EQ(after(row.way).current(), row.here) << text(row);
     for (const Step& step : row.steps) {
@@ -168,7 +168,7 @@ TEST(SessionState, each_transition_leads_where_the_table_says) {
   }
 }
 
-TEST(SessionState, the_table_has_every_state_and_every_transition) {
+TEST(SessionState, TheTableHasEveryStateAndEveryTransition) {
   for (int one = 0; one <= static_cast<int>(state::refused); ++one) {
     EXPECT_TRUE(std::any_of(table().begin(), table().end(),
                             [one](const Row& row) { return row.here == static_cast<state>(one); }))
@@ -181,7 +181,7 @@ TEST(SessionState, the_table_has_every_state_and_every_transition) {
   }
 }
 
-TEST(SessionStateDeathTest, a_transition_from_any_other_state_asserts) {
+TEST(SessionStateDeathTest, ATransitionFromAnyOtherStateAsserts) {
   for (const Row& row : table()) {
     for (const Event& event : kEvents) {
       if (step_of(row, event) == nullptr) {
@@ -192,7 +192,7 @@ TEST(SessionStateDeathTest, a_transition_from_any_other_state_asserts) {
   }
 }
 
-TEST(SessionState, is_before_login_until_the_client_was_admitted) {
+TEST(SessionState, IsBeforeLoginUntilTheClientWasAdmitted) {
   EXPECT_FALSE(after({}).before_login());
   EXPECT_TRUE(after({kRequireLogin}).before_login());
   EXPECT_TRUE(after({kRequireLogin, kBeginSwallowing}).before_login());
@@ -200,7 +200,7 @@ TEST(SessionState, is_before_login_until_the_client_was_admitted) {
   EXPECT_FALSE(after({kRequireLogin, kBeginCredentials, kAdmit}).before_login());
 }
 
-TEST(Pauses, are_a_set_whose_reasons_come_and_go_by_themselves) {
+TEST(Pauses, AreASetWhoseReasonsComeAndGoByThemselves) {
   Pauses pauses;
   EXPECT_TRUE(pauses.empty());
   pauses.add(pause::output);

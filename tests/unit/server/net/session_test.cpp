@@ -6,7 +6,7 @@
 namespace mxkv::server::test {
 namespace {
 
-TEST(Session, answers_each_command) {
+TEST(Session, AnswersEachCommand) {
   Client client;
   EXPECT_EQ(client.ask("set k 0 0 5\r\nvalue\r\n"), "STORED\r\n");
   EXPECT_EQ(client.ask("get k\r\n"), "VALUE k 0 5\r\nvalue\r\nEND\r\n");
@@ -22,7 +22,7 @@ TEST(Session, answers_each_command) {
   EXPECT_EQ(client.ask("set z 0 0 0\r\n\r\nget z\r\n"), "STORED\r\nVALUE z 0 0\r\n\r\nEND\r\n");
 }
 
-TEST(Session, noreply_silences_and_still_takes_effect) {
+TEST(Session, NoreplySilencesAndStillTakesEffect) {
   Client client;
   EXPECT_EQ(client.ask("set k 0 0 1 noreply\r\n1\r\nincr k 2 noreply\r\nget k\r\n"),
             "VALUE k 0 1\r\n3\r\nEND\r\n");
@@ -31,13 +31,13 @@ TEST(Session, noreply_silences_and_still_takes_effect) {
             "END\r\n");
 }
 
-TEST(Session, a_bad_block_is_consumed_and_the_stream_stays_in_step) {
+TEST(Session, ABadBlockIsConsumedAndTheStreamStaysInStep) {
   Client client;
   EXPECT_EQ(client.ask("set k 0 0 3\r\nabcXYget k\r\n"), "CLIENT_ERROR bad data chunk\r\nEND\r\n");
   EXPECT_EQ(client.item_bytes(), 0U);
 }
 
-TEST(Session, a_value_over_the_limit_is_swallowed_and_set_deletes_the_old_one) {
+TEST(Session, AValueOverTheLimitIsSwallowedAndSetDeletesTheOldOne) {
   config::LimitOptions limits;
   limits.value_bytes = 10;
   for (const std::string verb : {"set", "add"}) {
@@ -50,7 +50,7 @@ TEST(Session, a_value_over_the_limit_is_swallowed_and_set_deletes_the_old_one) {
   }
 }
 
-TEST(Session, out_of_memory_swallows_the_rest_and_keeps_the_old_value) {
+TEST(Session, OutOfMemorySwallowsTheRestAndKeepsTheOldValue) {
   for (const bool reads_directly : {false, true}) {
     config::LimitOptions limits;
     limits.value_bytes = std::size_t{16} << 20U;
@@ -69,7 +69,7 @@ TEST(Session, out_of_memory_swallows_the_rest_and_keeps_the_old_value) {
   }
 }
 
-TEST(Session, quit_answers_what_came_before_and_nothing_after) {
+TEST(Session, QuitAnswersWhatCameBeforeAndNothingAfter) {
   Client client;
   client.send("set k 0 0 1\r\nx\r\nget k\r\nquit\r\nget k\r\n");
   EXPECT_FALSE(client.session->finished());
@@ -77,7 +77,7 @@ TEST(Session, quit_answers_what_came_before_and_nothing_after) {
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(Session, a_client_that_sends_no_more_still_gets_its_replies) {
+TEST(Session, AClientThatSendsNoMoreStillGetsItsReplies) {
   Client client;
   client.send("set k 0 0 1\r\nx\r\nget k\r\nget k");
   client.session->end_of_input();
@@ -86,13 +86,13 @@ TEST(Session, a_client_that_sends_no_more_still_gets_its_replies) {
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(Session, binary_protocol_closes_without_a_word) {
+TEST(Session, BinaryProtocolClosesWithoutAWord) {
   Client client;
   EXPECT_EQ(client.ask("get k\r\n\x80\x01"), "END\r\n");
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(Session, a_lost_connection_leaves_no_value_behind) {
+TEST(Session, ALostConnectionLeavesNoValueBehind) {
   Client client;
   client.send("get a\r\nset a 0 0 1\r\nx\r\nset b 0 0 1\r\ny\r\nset c 0 0 100\r\nhalf");
   EXPECT_GT(client.item_bytes(), 0U);
@@ -102,7 +102,7 @@ TEST(Session, a_lost_connection_leaves_no_value_behind) {
   EXPECT_EQ(client.directory.entries(), 0U);
 }
 
-TEST(Session, operations_that_end_at_once_do_not_strand_those_that_wait) {
+TEST(Session, OperationsThatEndAtOnceDoNotStrandThoseThatWait) {
   Client client;
   client.store.immediate = true;
   std::string sent;
@@ -114,7 +114,7 @@ TEST(Session, operations_that_end_at_once_do_not_strand_those_that_wait) {
   EXPECT_EQ(client.ask(sent), expected);
 }
 
-TEST(Session, takes_no_more_than_its_share_in_a_turn) {
+TEST(Session, TakesNoMoreThanItsShareInATurn) {
   config::LimitOptions limits;
   limits.requests_per_turn = 10;
   Client client{limits};
@@ -138,7 +138,7 @@ TEST(Session, takes_no_more_than_its_share_in_a_turn) {
   EXPECT_TRUE(client.session->wants_input());
 }
 
-TEST(Session, keeps_no_more_in_flight_than_allowed_even_of_one_line) {
+TEST(Session, KeepsNoMoreInFlightThanAllowedEvenOfOneLine) {
   config::LimitOptions limits;
   limits.pipeline = 8;
   Client client{limits};
@@ -150,7 +150,7 @@ TEST(Session, keeps_no_more_in_flight_than_allowed_even_of_one_line) {
   EXPECT_EQ(client.store.most_pending, 8U);
 }
 
-TEST(Session, does_not_read_on_while_the_client_does_not_read) {
+TEST(Session, DoesNotReadOnWhileTheClientDoesNotRead) {
   config::LimitOptions limits;
   limits.output_high_water = 10'000;
   limits.pipeline = 4;

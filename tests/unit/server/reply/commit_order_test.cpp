@@ -15,7 +15,7 @@ runtime::MxTask* task(std::uintptr_t n) {
   return reinterpret_cast<runtime::MxTask*>((n + 1) * 64);
 }
 
-TEST(CommitOrder, gives_the_turn_to_the_oldest_write_that_did_not_end) {
+TEST(CommitOrder, GivesTheTurnToTheOldestWriteThatDidNotEnd) {
   Memory memory;
   CommitOrder order{memory.pool};
   const CommitSeq a = order.start();
@@ -27,7 +27,7 @@ TEST(CommitOrder, gives_the_turn_to_the_oldest_write_that_did_not_end) {
   EXPECT_EQ(order.in_flight(), 1U);
 }
 
-TEST(CommitOrder, a_parked_write_comes_back_when_its_turn_comes) {
+TEST(CommitOrder, AParkedWriteComesBackWhenItsTurnComes) {
   Memory memory;
   CommitOrder order{memory.pool};
   const CommitSeq a = order.start();
@@ -42,7 +42,7 @@ TEST(CommitOrder, a_parked_write_comes_back_when_its_turn_comes) {
   EXPECT_EQ(order.in_flight(), 0U);
 }
 
-TEST(CommitOrder, those_that_are_parked_can_be_visited) {
+TEST(CommitOrder, ThoseThatAreParkedCanBeVisited) {
   Memory memory;
   CommitOrder order{memory.pool};
   std::vector<runtime::MxTask*> parked;
@@ -64,7 +64,7 @@ TEST(CommitOrder, those_that_are_parked_can_be_visited) {
   EXPECT_EQ(visit(), (std::vector{task(299)}));
 }
 
-TEST(CommitOrder, the_turn_passes_over_writes_that_ended_without_effect) {
+TEST(CommitOrder, TheTurnPassesOverWritesThatEndedWithoutEffect) {
   Memory memory;
   CommitOrder order{memory.pool};
   const CommitSeq a = order.start();
@@ -75,7 +75,7 @@ TEST(CommitOrder, the_turn_passes_over_writes_that_ended_without_effect) {
   EXPECT_EQ(order.end(a), task(c));
 }
 
-TEST(CommitOrder, commits_in_order_whatever_the_order_of_arrival) {
+TEST(CommitOrder, CommitsInOrderWhateverTheOrderOfArrival) {
   std::mt19937 random{3};
   Memory memory;
   CommitOrder order{memory.pool};

@@ -46,7 +46,7 @@ class Directory : public testing::Test, private TaskSpawner {
   void spawn(runtime::MxTask* task) override { spawned.push_back(task); }
 };
 
-TEST_F(Directory, lists_each_connection_with_new_output_once) {
+TEST_F(Directory, ListsEachConnectionWithNewOutputOnce) {
   ConnectionState& first = directory.open(a);
   ConnectionState& second = directory.open(b);
   for (ConnectionState* entry : {&first, &second, &first}) {
@@ -64,7 +64,7 @@ TEST_F(Directory, lists_each_connection_with_new_output_once) {
   EXPECT_EQ(drain(second.replies.output()), "x");
 }
 
-TEST_F(Directory, noreply_finds_nobody) {
+TEST_F(Directory, NoreplyFindsNobody) {
   ConnectionState& entry = directory.open(a);
   ReplyAddress address = directory.address(entry);
   EXPECT_EQ(directory.find(address), nullptr);
@@ -72,7 +72,7 @@ TEST_F(Directory, noreply_finds_nobody) {
   EXPECT_EQ(entry.replies.unsent_bytes(), 0U);
 }
 
-TEST_F(Directory, a_late_reply_to_a_closed_connection_is_dropped_and_its_entry_then_reused) {
+TEST_F(Directory, ALateReplyToAClosedConnectionIsDroppedAndItsEntryThenReused) {
   ConnectionState& entry = directory.open(a);
   const ReplyAddress address = start(entry);
   directory.close(entry);
@@ -89,7 +89,7 @@ TEST_F(Directory, a_late_reply_to_a_closed_connection_is_dropped_and_its_entry_t
   EXPECT_EQ(again.replies.unsent_bytes(), 0U);
 }
 
-TEST_F(Directory, writes_of_a_closed_connection_still_commit_in_order) {
+TEST_F(Directory, WritesOfAClosedConnectionStillCommitInOrder) {
   ConnectionState& entry = directory.open(a);
   const ReplyAddress first = start(entry, operation_kind::write);
   const ReplyAddress second = start(entry, operation_kind::write);
@@ -107,7 +107,7 @@ TEST_F(Directory, writes_of_a_closed_connection_still_commit_in_order) {
   EXPECT_EQ(directory.entries(), 0U);
 }
 
-TEST_F(Directory, resumes_a_session_only_if_it_asked_and_something_was_freed) {
+TEST_F(Directory, ResumesASessionOnlyIfItAskedAndSomethingWasFreed) {
   ConnectionState& entry = directory.open(a);
   const ReplyAddress first = start(entry);
   const ReplyAddress second = start(entry);
@@ -121,7 +121,7 @@ TEST_F(Directory, resumes_a_session_only_if_it_asked_and_something_was_freed) {
   EXPECT_EQ(resumed, std::vector<ConnectionOwner*>{&a});
 }
 
-TEST_F(Directory, does_not_run_the_hook_inside_itself) {
+TEST_F(Directory, DoesNotRunTheHookInsideItself) {
   ConnectionState& entry = directory.open(a);
   entry.wants_resume = true;
   static int left;
@@ -144,7 +144,7 @@ TEST_F(Directory, does_not_run_the_hook_inside_itself) {
   EXPECT_EQ(drain(entry.replies.output()).size(), 1001U);
 }
 
-TEST_F(Directory, a_connection_may_be_closed_by_its_hook) {
+TEST_F(Directory, AConnectionMayBeClosedByItsHook) {
   ConnectionState& entry = directory.open(a);
   entry.wants_resume = true;
   on_resume = [](Directory& test) { test.directory.close(*test.directory.next_dirty()); };
@@ -168,7 +168,7 @@ class ReplyRoom : public ::testing::Test {
   ConnectionState& other = directory.open(session);
 };
 
-TEST_F(ReplyRoom, the_one_with_most_replies_loses_them_and_others_keep_theirs) {
+TEST_F(ReplyRoom, TheOneWithMostRepliesLosesThemAndOthersKeepTheirs) {
   const auto address = [this](ConnectionState& entry) {
     ReplyAddress result = directory.address(entry);
     result.ticket = entry.replies.open();
@@ -192,7 +192,7 @@ TEST_F(ReplyRoom, the_one_with_most_replies_loses_them_and_others_keep_theirs) {
   EXPECT_EQ(directory.open(session).phase, connection_phase::open) << "the next one begins anew";
 }
 
-TEST_F(ReplyRoom, values_wait_while_the_share_is_full_but_for_who_has_nothing_unsent) {
+TEST_F(ReplyRoom, ValuesWaitWhileTheShareIsFullButForWhoHasNothingUnsent) {
   const std::string text(8000, 'r');
   EXPECT_FALSE(directory.waits_for_room(hoarder.replies, hoarder.replies.next_ticket()));
   while (!pool.share().is_full()) {

@@ -8,7 +8,7 @@
 namespace mxkv::server::test {
 namespace {
 
-TEST(OutputBuffer, sends_bytes_in_the_order_written_whatever_the_parts) {
+TEST(OutputBuffer, SendsBytesInTheOrderWrittenWhateverTheParts) {
   for (const std::size_t part : {std::size_t{1}, std::size_t{7}, std::size_t{16320}, std::size_t{1} << 20U}) {
     Memory memory;
     OutputBuffer output{memory.pool};
@@ -34,7 +34,7 @@ TEST(OutputBuffer, sends_bytes_in_the_order_written_whatever_the_parts) {
   }
 }
 
-TEST(OutputBuffer, lets_go_of_an_owner_when_cleared) {
+TEST(OutputBuffer, LetsGoOfAnOwnerWhenCleared) {
   Memory memory;
   Owned owned{"value"};
   {
@@ -45,7 +45,7 @@ TEST(OutputBuffer, lets_go_of_an_owner_when_cleared) {
   EXPECT_EQ(owned.released, 1);
 }
 
-TEST(OutputBuffer, replies_of_many_large_values_share_a_block) {
+TEST(OutputBuffer, RepliesOfManyLargeValuesShareABlock) {
   Memory memory;
   Owned owned{std::string(100, 'o')};
   OutputBuffer output{memory.pool};
@@ -67,7 +67,7 @@ TEST(OutputBuffer, replies_of_many_large_values_share_a_block) {
   EXPECT_EQ(memory.pool.free_blocks(), 1U);
 }
 
-TEST(OutputBuffer, gives_room_in_one_piece_larger_than_a_block) {
+TEST(OutputBuffer, GivesRoomInOnePieceLargerThanABlock) {
   Memory memory;
   OutputBuffer output{memory.pool};
   output.append("a");
@@ -77,7 +77,7 @@ TEST(OutputBuffer, gives_room_in_one_piece_larger_than_a_block) {
   EXPECT_EQ(drain(output), "a" + std::string(100'000, 'b'));
 }
 
-TEST(BlockPool, counts_its_blocks_in_the_budget_and_returns_them) {
+TEST(BlockPool, CountsItsBlocksInTheBudgetAndReturnsThem) {
   runtime::MemoryBudget budget{runtime::MemoryBudget::kUnlimited, 1};
   {
     BlockPool pool{budget, budget.account(runtime::WorkerId{0})};
@@ -90,7 +90,7 @@ TEST(BlockPool, counts_its_blocks_in_the_budget_and_returns_them) {
   EXPECT_EQ(budget.category_bytes(runtime::memory_category::output), 0U);
 }
 
-TEST(BlockPool, gives_blocks_when_the_budget_is_exhausted) {
+TEST(BlockPool, GivesBlocksWhenTheBudgetIsExhausted) {
   runtime::MemoryBudget budget{1, 1};
   {
     BlockPool pool{budget, budget.account(runtime::WorkerId{0})};
@@ -121,7 +121,7 @@ struct Pieces {
   }
 };
 
-TEST(OutputBuffer, a_value_in_pieces_is_one_segment_and_leaves_in_parts_of_any_size) {
+TEST(OutputBuffer, AValueInPiecesIsOneSegmentAndLeavesInPartsOfAnySize) {
   for (const std::size_t most : {1U, 3U, 7U, 1000U}) {
     Memory memory;
     Pieces value{{"abcd", "e", "fghijk", "lm"}};
@@ -141,7 +141,7 @@ TEST(OutputBuffer, a_value_in_pieces_is_one_segment_and_leaves_in_parts_of_any_s
   }
 }
 
-TEST(OutputBuffer, settles_down_in_a_small_block_and_goes_on_there) {
+TEST(OutputBuffer, SettlesDownInASmallBlockAndGoesOnThere) {
   for (const std::size_t sent : {std::size_t{0}, std::size_t{3}, std::size_t{20}}) {
     Memory memory;
     Owned one{std::string(100, 'o')};
@@ -163,7 +163,7 @@ TEST(OutputBuffer, settles_down_in_a_small_block_and_goes_on_there) {
   }
 }
 
-TEST(BlockPool, headers_of_values_are_charged_and_given_back) {
+TEST(BlockPool, HeadersOfValuesAreChargedAndGivenBack) {
   Memory memory;
   const std::size_t count = BlockPool::kFreeSegments + 100;
   Owned owned{"v"};

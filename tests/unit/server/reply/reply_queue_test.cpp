@@ -19,7 +19,7 @@ void write_reply(ReplyQueue& replies, std::uint32_t ticket, std::string_view tex
   replies.commit(ticket, to + text.size());
 }
 
-TEST(ReplyQueue, sends_nothing_of_a_younger_reply_before_the_older_is_closed) {
+TEST(ReplyQueue, SendsNothingOfAYoungerReplyBeforeTheOlderIsClosed) {
   Memory memory;
   ReplyQueue replies{memory.pool};
   const auto first = replies.open();
@@ -37,7 +37,7 @@ TEST(ReplyQueue, sends_nothing_of_a_younger_reply_before_the_older_is_closed) {
   EXPECT_EQ(replies.unsent_bytes(), 0U);
 }
 
-TEST(ReplyQueue, a_staged_reply_goes_on_in_the_output_when_it_becomes_the_oldest) {
+TEST(ReplyQueue, AStagedReplyGoesOnInTheOutputWhenItBecomesTheOldest) {
   Memory memory;
   ReplyQueue replies{memory.pool};
   const auto first = replies.open();
@@ -50,7 +50,7 @@ TEST(ReplyQueue, a_staged_reply_goes_on_in_the_output_when_it_becomes_the_oldest
   EXPECT_EQ(drain(replies.output()), "first staged direct");
 }
 
-TEST(ReplyQueue, a_reply_may_be_empty) {
+TEST(ReplyQueue, AReplyMayBeEmpty) {
   Memory memory;
   ReplyQueue replies{memory.pool};
   const auto first = replies.open();
@@ -64,7 +64,7 @@ TEST(ReplyQueue, a_reply_may_be_empty) {
   EXPECT_TRUE(replies.all_closed());
 }
 
-TEST(ReplyQueue, keeps_request_order_under_any_order_of_writing) {
+TEST(ReplyQueue, KeepsRequestOrderUnderAnyOrderOfWriting) {
   std::mt19937 random{7};
   Memory memory;
   ReplyQueue replies{memory.pool};
@@ -120,7 +120,7 @@ TEST(ReplyQueue, keeps_request_order_under_any_order_of_writing) {
   EXPECT_TRUE(std::all_of(owned.begin(), owned.end(), [](const Owned& o) { return o.released == 1; }));
 }
 
-TEST(ReplyQueue, an_idle_queue_holds_no_block) {
+TEST(ReplyQueue, AnIdleQueueHoldsNoBlock) {
   Memory memory;
   ReplyQueue replies{memory.pool};
   std::vector<std::uint32_t> tickets(600);
@@ -134,7 +134,7 @@ TEST(ReplyQueue, an_idle_queue_holds_no_block) {
   EXPECT_EQ(held, memory.pool.free_blocks() * BlockPool::kBlockBytes);
 }
 
-TEST(ReplyQueue, clearing_drops_staged_and_owned_replies) {
+TEST(ReplyQueue, ClearingDropsStagedAndOwnedReplies) {
   Memory memory;
   Owned direct{"direct"};
   Owned staged{"staged"};

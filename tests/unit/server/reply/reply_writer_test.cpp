@@ -29,7 +29,7 @@ std::string write_pieces(ReplyQueue& replies, std::uint32_t ticket, std::size_t 
   return all;
 }
 
-TEST(ReplyWriter, pieces_of_the_oldest_and_of_younger_replies_arrive_whole_and_in_order) {
+TEST(ReplyWriter, PiecesOfTheOldestAndOfYoungerRepliesArriveWholeAndInOrder) {
   std::mt19937 random{11};
   Memory memory;
   ReplyQueue replies{memory.pool};
@@ -54,7 +54,7 @@ TEST(ReplyWriter, pieces_of_the_oldest_and_of_younger_replies_arrive_whole_and_i
   EXPECT_EQ(held, memory.pool.free_blocks() * BlockPool::kBlockBytes);
 }
 
-TEST(ReplyWriter, without_a_piece_it_writes_nothing) {
+TEST(ReplyWriter, WithoutAPieceItWritesNothing) {
   Memory memory;
   ReplyQueue replies{memory.pool};
   const auto ticket = replies.open();

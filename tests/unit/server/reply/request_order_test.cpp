@@ -28,7 +28,7 @@ class Fence : public testing::Test {
   OrderTablePool pool;
 };
 
-TEST_F(Fence, requests_of_one_key_overlap_only_if_neither_sees_the_other) {
+TEST_F(Fence, RequestsOfOneKeyOverlapOnlyIfNeitherSeesTheOther) {
   EXPECT_TRUE(both(read, read, 1));
   EXPECT_FALSE(both(read, write, 1));
   EXPECT_FALSE(both(write, read, 1));
@@ -39,7 +39,7 @@ TEST_F(Fence, requests_of_one_key_overlap_only_if_neither_sees_the_other) {
   }
 }
 
-TEST_F(Fence, requests_of_different_keys_overlap) {
+TEST_F(Fence, RequestsOfDifferentKeysOverlap) {
   for (const operation_kind first : {read, write, exclusive}) {
     for (const operation_kind second : {read, write, exclusive}) {
       EXPECT_TRUE(both(first, second, 2));
@@ -47,7 +47,7 @@ TEST_F(Fence, requests_of_different_keys_overlap) {
   }
 }
 
-TEST_F(Fence, a_range_overlaps_with_reads_only) {
+TEST_F(Fence, ARangeOverlapsWithReadsOnly) {
   EXPECT_TRUE(both(range, read, 2));
   EXPECT_TRUE(both(read, range, 2));
   EXPECT_TRUE(both(range, range, 2));
@@ -57,14 +57,14 @@ TEST_F(Fence, a_range_overlaps_with_reads_only) {
   EXPECT_FALSE(both(exclusive, range, 2));
 }
 
-TEST_F(Fence, a_barrier_overlaps_with_nothing) {
+TEST_F(Fence, ABarrierOverlapsWithNothing) {
   for (const operation_kind kind : {read, write, exclusive, range, barrier}) {
     EXPECT_FALSE(both(barrier, kind, 2));
     EXPECT_FALSE(both(kind, barrier, 2));
   }
 }
 
-TEST_F(Fence, only_what_does_not_conflict_overtakes_who_waits) {
+TEST_F(Fence, OnlyWhatDoesNotConflictOvertakesWhoWaits) {
   RequestOrder order{pool};
   ASSERT_TRUE(order.try_start({read, 1}));
   ASSERT_FALSE(order.try_start({write, 1}));
@@ -84,7 +84,7 @@ TEST_F(Fence, only_what_does_not_conflict_overtakes_who_waits) {
   order.finish({range, 0});
 }
 
-TEST_F(Fence, a_waiting_read_holds_back_a_later_write_of_its_key) {
+TEST_F(Fence, AWaitingReadHoldsBackALaterWriteOfItsKey) {
   RequestOrder order{pool};
   ASSERT_TRUE(order.try_start({write, 1}));
   ASSERT_FALSE(order.try_start({read, 1}));
@@ -95,7 +95,7 @@ TEST_F(Fence, a_waiting_read_holds_back_a_later_write_of_its_key) {
   order.finish({write, 2});
 }
 
-TEST_F(Fence, more_requests_of_one_key_than_a_counter_holds_wait) {
+TEST_F(Fence, MoreRequestsOfOneKeyThanACounterHoldsWait) {
   RequestOrder order{pool};
   std::size_t started = 0;
   while (order.try_start({read, 5})) {
@@ -111,7 +111,7 @@ TEST_F(Fence, more_requests_of_one_key_than_a_counter_holds_wait) {
   order.finish({write, 5});
 }
 
-TEST_F(Fence, keys_of_a_long_stretch_are_not_noted) {
+TEST_F(Fence, KeysOfALongStretchAreNotNoted) {
   for (const operation_kind kind : {read, write}) {
     const operation_kind other = kind == read ? write : read;
     RequestOrder order{pool};
@@ -149,7 +149,7 @@ TEST_F(Fence, keys_of_a_long_stretch_are_not_noted) {
 }
 
 /// Random requests of phases that mostly read, mostly write or mix; what is in flight is known.
-TEST_F(Fence, what_conflicts_never_runs_at_the_same_time) {
+TEST_F(Fence, WhatConflictsNeverRunsAtTheSameTime) {
   constexpr std::uint64_t kKeys = 20;
   struct Running {
     OrderClaim claim;
@@ -207,7 +207,7 @@ TEST_F(Fence, what_conflicts_never_runs_at_the_same_time) {
   }
 }
 
-TEST(OrderClaim, survives_being_stored) {
+TEST(OrderClaim, SurvivesBeingStored) {
   for (const operation_kind kind : {read, write, exclusive, range, barrier}) {
     for (std::uint64_t key = 0; key < 2 * OrderTable::kSlots; ++key) {
       const OrderClaim claim{OrderClaim{kind, key}.stored()};
