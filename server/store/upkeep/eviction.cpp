@@ -146,12 +146,15 @@ Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexce
   if (purpose_ == purpose::chunks && !item.large()) {
     return verdict::stays;
   }
-  if (times_.is_idlest(seen)) {
-    times_.forget(seen);
-    return verdict::goes;
-  }
+  const bool is_idlest = times_.is_idlest(seen);
   if (is_for_some()) {
-    return verdict::stays;
+    if (is_idlest) {
+      times_.forget(seen);
+    }
+    return is_idlest ? verdict::goes : verdict::stays;
+  }
+  if (is_idlest) {
+    return verdict::goes;  // of one lap a part is to go: a line that follows what is left would take more
   }
   const std::uint64_t span = reinterpret_cast<std::uint64_t>(&item) / runtime::kSpanBytes;
   const auto group = static_cast<std::uint8_t>(span * kScatter >> 56U);
