@@ -169,7 +169,7 @@ bool Log::owes_note() const {
   return state_->rate.owes_note();
 }
 
-void Log::settle() {
+void Log::tell_of_dropped() {
   const std::scoped_lock lock{state_->mutex};
   state_->note(state_->rate.take_left_out(this_second()));
 }

@@ -37,10 +37,10 @@ class Log final : public WarningSink {
   /// 0: the configured level; 1: debug, 2 and more: trace, where that is more. Until the log is opened anew.
   void set_verbosity(std::uint64_t level);
 
-  /// Whether lines were left out and nobody was told yet; then settle() is to be called within a second or
+  /// Whether lines were left out and nobody was told yet; then tell_of_dropped() is to be called within a second or
   /// so. It says how many.
   [[nodiscard]] bool owes_note() const;
-  void settle();
+  void tell_of_dropped();
 
  private:
   struct State;

@@ -69,7 +69,7 @@ std::optional<std::chrono::nanoseconds> Supervisor::tick() {
     next = next_ping_ - now;
   }
   if (log_.owes_note()) {
-    log_.settle();
+    log_.tell_of_dropped();
     next = std::min<std::chrono::nanoseconds>(next.value_or(kSettleLook), kSettleLook);
   }
   return next;

@@ -122,7 +122,7 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> receiv
                   const ReplyAddress& address) {
   MXKV_ASSERT(received->missing() == 0, "a batch is whole");
   std::unique_ptr<Batch> batch{static_cast<Batch*>(received.release())};  // begin_batch() made it
-  batch->settle();
+  batch->group_by_key();
   if (batch->keys().empty()) {  // it failed, or has no lines
     auto& replies = *worker.local<WorkerContext>().replies;
     ReplyQueue* const queue = replies.find(address);

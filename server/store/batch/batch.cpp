@@ -162,7 +162,7 @@ void Batch::abandon(runtime::Worker& worker) noexcept {
   lines_.clear();
 }
 
-void Batch::settle() {
+void Batch::group_by_key() {
   std::vector<std::uint32_t> order(lines_.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [this](std::uint32_t one, std::uint32_t other) {

@@ -81,7 +81,7 @@ class Batch final : public ReceivedBatch {
   // --- For BatchTask ---
 
   /// All lines are there: groups them by key.
-  void settle();
+  void group_by_key();
   [[nodiscard]] std::vector<BatchKey>& keys() noexcept { return keys_; }
   /// The lines find what they are to change, and make of it what is to be, one after the other. False: one
   /// failed.
