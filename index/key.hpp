@@ -53,6 +53,11 @@ inline std::uint64_t load_big_endian(const char* data) noexcept {
   return detail::short_head_of(key, offset);
 }
 
+/// Whether both are the same. Of keys that are compared once a search: no call but that of memcmp.
+[[nodiscard, gnu::always_inline]] inline bool same_key(KeyView a, KeyView b) noexcept {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
 /// Bytes that both keys begin with.
 inline std::size_t common_prefix(KeyView a, KeyView b) noexcept {
   const std::size_t most = std::min(a.size(), b.size());

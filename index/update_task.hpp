@@ -104,7 +104,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   runtime::step resume_item(runtime::Worker& /*worker*/) {
     if constexpr (!Traits::kExact) {
       const runtime::TaggedPointer leaf = visit_.leaf;
-      if (Traits::Record::key(visit_.value) != this->self().key()) {
+      if (!same_key(Traits::Record::key(visit_.value), this->self().key())) {
         this->set_careful(true);
         this->enter(leaf);
         return runtime::step::again;
