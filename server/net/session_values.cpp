@@ -32,7 +32,7 @@ bool Session::begin_value(const protocol::Request& request) {
     wait_with_value();
     return false;
   }
-  value_.emplace(ItemBuilder::begin(host_->worker, request));
+  value_.emplace(host_->worker, request);
   if (value_->failed() && host_->store.makes_room(host_->worker, shortage::block)) [[unlikely]] {
     value_.reset();
     pauses_.add(pause::memory);

@@ -145,7 +145,7 @@ server::ReplyAddress StoreClient::address(server::OrderClaim claim) {
 
 std::optional<server::ItemBuilder> StoreClient::receive_value(const protocol::Request& request,
                                                               std::string_view rest) {
-  server::ItemBuilder builder = server::ItemBuilder::begin(worker_, request);
+  server::ItemBuilder builder{worker_, request};
   if (builder.failed()) {
     return std::nullopt;
   }

@@ -20,41 +20,39 @@ void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, const 
 
 }  // namespace
 
-ItemBuilder ItemBuilder::begin(runtime::Worker& worker, const protocol::Request& request) {
-  ItemBuilder builder;
-  builder.op_ = request.op;
-  builder.value_bytes_ = request.value_bytes;
-  builder.cas_unique_ = request.cas_unique;
+ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& request)
+    : value_bytes_(request.value_bytes),
+      request_{.key = {},  // the item's, when there is one
+               .terms = protocol::point_word(request.op).terms,
+               .op = request.op,
+               .compare = request.cas_unique} {
   Item::Shape shape{.key = request.key,
                     .value_bytes = request.value_bytes,
                     .flags = request.flags,
                     .expiry = expiry_from(request.exptime, Moment{worker})};
   if (request.op == protocol::verb::meta_set) {
-    builder.meta_ = request.meta;
+    request_.take(meta_.emplace(request.meta));
     shape_for_meta(shape, request.meta, Moment{worker});
   }
-  builder.item_ = Item::create(worker, shape);
-  if (builder.item_ == nullptr && worker.retired_objects() > 0) {
+  item_ = Item::create(worker, shape);
+  if (item_ == nullptr && worker.retired_objects() > 0) {
     worker.reclaim_now();
-    builder.item_ = Item::create(worker, shape);
+    item_ = Item::create(worker, shape);
   }
-  if (builder.item_ != nullptr && shape.large()) {
+  if (item_ != nullptr && shape.large()) {
     ChunkList* list = ChunkList::create(worker, 4);
     if (list == nullptr) {
-      builder.abandon(worker);
+      abandon(worker);
     } else {
-      builder.item_->set_list(list);
+      item_->set_list(list);
     }
   }
-  return builder;
+  if (item_ != nullptr) {
+    request_.key = item_->key();
+  }
 }
 
-std::size_t ItemBuilder::append(runtime::Worker& worker, const char* data, std::size_t bytes) {
-  if (!item_->large()) {
-    std::copy_n(data, bytes, item_->value_begin() + filled_);  // of no bytes at nullptr, too
-    filled_ += bytes;
-    return bytes;
-  }
+std::size_t ItemBuilder::append_to_list(runtime::Worker& worker, const char* data, std::size_t bytes) {
   std::size_t taken = 0;
   while (taken < bytes) {
     const std::span<char> room = space(worker);

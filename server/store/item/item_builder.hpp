@@ -5,6 +5,7 @@
 // the rest of the data and reports it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,6 +20,8 @@ namespace mxkv::server {
 /// Thread-safety: owner worker only. Move only; must be stored or abandoned.
 class ItemBuilder {
  public:
+  /// Starts from a parsed storage command.
+  ItemBuilder(runtime::Worker& worker, const protocol::Request& request);
   ItemBuilder() noexcept = default;
   ItemBuilder(ItemBuilder&& other) noexcept { *this = std::move(other); }
   ItemBuilder& operator=(ItemBuilder&& other) noexcept {
@@ -26,10 +29,10 @@ class ItemBuilder {
     item_ = std::exchange(other.item_, nullptr);
     filled_ = other.filled_;
     value_bytes_ = other.value_bytes_;
-    cas_unique_ = other.cas_unique_;
-    op_ = other.op_;
+    request_ = other.request_;
     if (other.meta_) {
       meta_ = other.meta_;
+      request_.flags = &*meta_;
     }
     return *this;
   }
@@ -37,12 +40,17 @@ class ItemBuilder {
   ItemBuilder& operator=(const ItemBuilder&) = delete;
   ~ItemBuilder() { MXKV_DCHECK(item_ == nullptr, "a builder is stored or abandoned"); }
 
-  /// Starts from a parsed storage command.
-  [[nodiscard]] static ItemBuilder begin(runtime::Worker& worker, const protocol::Request& request);
-
   /// Adds value bytes, at most missing(); returns how many. Fewer: out of memory; more may be added when
   /// there is some again. Not after failed().
-  [[nodiscard]] std::size_t append(runtime::Worker& worker, const char* data, std::size_t bytes);
+  [[nodiscard, gnu::always_inline]] inline std::size_t append(runtime::Worker& worker, const char* data,
+                                                              std::size_t bytes) {
+    if (item_->large()) [[unlikely]] {
+      return append_to_list(worker, data, bytes);
+    }
+    std::copy_n(data, bytes, item_->value_begin() + filled_);  // of no bytes at nullptr, too
+    filled_ += bytes;
+    return bytes;
+  }
   /// Where the next bytes of a large value may be received to; empty: out of memory. Then advance().
   [[nodiscard]] std::span<char> space(runtime::Worker& worker);
   void advance(std::size_t bytes) noexcept;
@@ -51,28 +59,21 @@ class ItemBuilder {
   /// Value bytes that have not come yet.
   [[nodiscard]] std::uint64_t missing() const noexcept { return value_bytes_ - filled_; }
   /// What is to become of the value. Refers to this and its item; not after failed().
-  [[nodiscard]] protocol::PointRequest request() const noexcept {
-    protocol::PointRequest request{
-        .key = item_->key(), .terms = protocol::point_word(op_).terms, .op = op_, .compare = cas_unique_};
-    if (meta_) {
-      request.take(*meta_);
-    }
-    return request;
-  }
+  [[nodiscard]] const protocol::PointRequest& request() const noexcept { return request_; }
   /// Gives back all memory.
   void abandon(runtime::Worker& worker) noexcept;
   /// Hands the finished item over.
   [[nodiscard]] Item* take() noexcept { return std::exchange(item_, nullptr); }
 
  private:
+  [[nodiscard]] std::size_t append_to_list(runtime::Worker& worker, const char* data, std::size_t bytes);
   [[nodiscard]] bool grow(runtime::Worker& worker);
 
   Item* item_ = nullptr;
   std::uint64_t filled_ = 0;
   std::uint64_t value_bytes_ = 0;
-  std::uint64_t cas_unique_ = 0;
-  protocol::verb op_ = protocol::verb::set;
-  std::optional<protocol::MetaFlags> meta_;  ///< of ms
+  protocol::PointRequest request_;
+  std::optional<protocol::MetaFlags> meta_;  ///< of ms; the request's flags
 };
 
 }  // namespace mxkv::server
