@@ -83,7 +83,8 @@ class Liveness {
 }
 
 /// Mints an order above `before`, for a change under its leaf's latch, or of a key that is held.
-[[nodiscard]] inline std::uint64_t next_order(std::uint64_t before, runtime::Worker& worker) noexcept {
+[[nodiscard, gnu::always_inline]] inline std::uint64_t next_order(std::uint64_t before,
+                                                                  runtime::Worker& worker) noexcept {
   constexpr std::uint64_t kGreatest = (std::uint64_t{1} << 53U) - 1;  // exact in a double
   auto& context = worker.local<WorkerContext>();
   const std::uint64_t most = std::max(std::max(before, context.commits->floor()), worker.now_us());

@@ -20,8 +20,12 @@ struct RangeLocks {
       : toggle(runtime, options), gate(toggle.slots()), slots(runtime, toggle.slots()) {}
 
   /// Whether a write of `key` has to wait. To be asked under the latch of its leaf.
-  [[nodiscard]] bool holds_off(std::string_view key) const noexcept {
-    return !gate.all_open() && !gate.is_open(slots.slot_of(key));
+  [[nodiscard, gnu::always_inline]] inline bool holds_off(std::string_view key) const noexcept {
+    return !gate.all_open() && is_closed(key);
+  }
+  /// The same, of the key's slot alone.
+  [[nodiscard, gnu::noinline]] bool is_closed(std::string_view key) const noexcept {
+    return !gate.is_open(slots.slot_of(key));
   }
 
   runtime::Toggle toggle;

@@ -42,6 +42,15 @@ void write_item_or_number(ReplyQueue& queue, std::uint32_t ticket, const PointOu
   return detail::kResultTexts[static_cast<std::size_t>(result)];
 }
 
+/// Writes what is said of a result; the ticket stays open. Home worker only. Where the result is a constant, no
+/// text is looked up.
+[[gnu::always_inline]] inline void write_result(ReplyQueue& queue, std::uint32_t ticket,
+                                                point_result result) {
+  const std::string_view text = text_of(result);
+  char* const out = queue.reserve(ticket, text.size());
+  queue.commit(ticket, protocol::write_text(out, text));
+}
+
 /// Writes the reply; the ticket stays open. Home worker only.
 [[gnu::always_inline]] inline void write_text_reply(ReplyQueue& queue, std::uint32_t ticket,
                                                     const PointOutcome& outcome, runtime::Worker& worker) {
@@ -50,8 +59,7 @@ void write_item_or_number(ReplyQueue& queue, std::uint32_t ticket, const PointOu
     detail::write_item_or_number(queue, ticket, outcome, worker);
     return;
   }
-  char* const out = queue.reserve(ticket, text.size());
-  queue.commit(ticket, protocol::write_text(out, text));
+  write_result(queue, ticket, outcome.result);
 }
 
 }  // namespace mxkv::server

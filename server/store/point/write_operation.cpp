@@ -17,7 +17,7 @@ PointLimits WriteOperation::joined_limits(runtime::Worker& worker) noexcept {
 
 // What was decided becomes an item, and what the tree is to do.
 Decision WriteOperation::build(Item* live_old, runtime::Worker& worker) {
-  if (meta_ != nullptr) {
+  if (tells_findings()) {
     note_findings(live_old, Moment{worker});
   }
   shown_ = request_.terms.action == point_action::read ? live_old : nullptr;
@@ -144,6 +144,21 @@ void WriteOperation::answer_client(ReplyQueue* queue, std::uint32_t ticket, runt
   if (queue == nullptr) {
     return;
   }
+  if (!request_.is_meta()) [[likely]] {
+    // The two most common ones.
+    if (decision_.result == point_result::stored) {
+      write_result(*queue, ticket, point_result::stored);
+      return;
+    }
+    if (decision_.result == point_result::deleted) {
+      write_result(*queue, ticket, point_result::deleted);
+      return;
+    }
+  }
+  write_reply(*queue, ticket, worker);
+}
+
+void WriteOperation::write_reply(ReplyQueue& queue, std::uint32_t ticket, runtime::Worker& worker) const {
   const PointOutcome outcome{.request = request_,
                              .result = decision_.result,
                              .number = decision_.number,
@@ -151,9 +166,9 @@ void WriteOperation::answer_client(ReplyQueue* queue, std::uint32_t ticket, runt
                              .sent = item_,
                              .findings = meta_ != nullptr ? &meta_->findings : nullptr};
   if (request_.is_meta() && !outcome.is_error()) {
-    write_meta_reply(*queue, ticket, outcome, worker);
+    write_meta_reply(queue, ticket, outcome, worker);
   } else {
-    write_text_reply(*queue, ticket, outcome, worker);
+    write_text_reply(queue, ticket, outcome, worker);
   }
 }
 

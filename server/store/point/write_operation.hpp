@@ -61,9 +61,11 @@ class WriteOperation {
   /// `old`: what the key refers to, whether `live` or expired; null: nothing. Safe to read under a pin.
   [[gnu::always_inline]] index::Decision decide_client(bool live, Item* old, runtime::Worker& worker) {
     const FoundItem found{old, live};
-    decision_ = request_.terms.action == protocol::point_action::store
-                    ? decide_store(request_, found, *item_, limits_of(request_, worker))
-                    : decide_change(request_, found, Moment{worker});
+    if (request_.terms.action == protocol::point_action::store) [[likely]] {
+      decision_ = decide_store(request_, found, *item_, limits_of(request_, worker));
+    } else {
+      decision_ = decide_other(found, worker);
+    }
     MXKV_DCHECK(old != nullptr || decision_.fate != entry_fate::removed, "only what is there is removed");
     if (!request_.is_meta()) [[likely]] {
       if (puts_sent()) [[likely]] {
@@ -120,12 +122,23 @@ class WriteOperation {
                                              runtime::Worker& worker) noexcept {
     return request.joins() ? joined_limits(worker) : PointLimits{};
   }
+  /// Apart from decide_client(), which is short without it.
+  [[nodiscard, gnu::noinline]] PointDecision decide_other(const FoundItem& found,
+                                                          runtime::Worker& worker) const noexcept {
+    return decide_change(request_, found, Moment{worker});
+  }
   [[nodiscard]] static PointLimits joined_limits(runtime::Worker& worker) noexcept;
   index::Decision build(Item* live_old, runtime::Worker& worker);
   [[nodiscard]] Item* make(const Item* old, runtime::Worker& worker) const noexcept;
   [[nodiscard]] Item* make_new(std::string_view value, std::uint32_t flags,
                                runtime::Worker& worker) const noexcept;
   void note_read(runtime::Worker& worker) const noexcept;
+  [[gnu::noinline]] void write_reply(ReplyQueue& queue, std::uint32_t ticket, runtime::Worker& worker) const;
+  /// Answers of those that store or remove say nothing of what was found.
+  [[nodiscard]] bool tells_findings() const noexcept {
+    return meta_ != nullptr && (request_.terms.action == protocol::point_action::read ||
+                                request_.terms.action == protocol::point_action::count);
+  }
   void note_findings(const Item* old, const Moment& moment) noexcept;
   void count_read(runtime::Worker& worker, bool found) const;
   void count_store(runtime::Worker& worker, bool found) const;

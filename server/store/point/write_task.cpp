@@ -54,8 +54,8 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
     return {Decision::what::wait, 0};
   }
   RangeLocks& locks = *worker.local<WorkerContext>().locks;
-  if (pass_.held() && !pass_.is_for(locks.slots.slot_of(key()))) [[unlikely]] {
-    pass_.leave(locks, worker);  // the map was drawn anew while it waited: it was admitted to other keys
+  if (pass_.held()) [[unlikely]] {
+    leave_stale_pass(locks, worker);
   }
   // Here, too, so that what it would only find, part of an operation's work, is not told.
   if (!pass_.held() && locks.holds_off(key())) [[unlikely]] {
@@ -66,13 +66,11 @@ Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& 
   return decide_client(old != nullptr && is_live(*old, worker), old, worker);
 }
 
-bool WriteTask::admitted(runtime::Worker& worker) {
-  RangeLocks& locks = *worker.local<WorkerContext>().locks;
-  if (pass_.held()) [[unlikely]] {
-    pass_.leave(locks, worker);  // who closes the slot now finds the leaf latched
-    return true;
+// The map was drawn anew while it waited: it was admitted to other keys.
+void WriteTask::leave_stale_pass(RangeLocks& locks, runtime::Worker& worker) {
+  if (!pass_.is_for(locks.slots.slot_of(key()))) {
+    pass_.leave(locks, worker);
   }
-  return !locks.holds_off(key());
 }
 
 // An operation has the key. It waits as one that waits for memory does: it and those behind it keep no pin.
@@ -93,25 +91,15 @@ index::Change WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_wo
                                 runtime::Worker& worker) noexcept {
   Item* old = found ? ItemRecord::item(old_word) : nullptr;
   const std::uint64_t before = order_before(old, leaf);
-  switch (decision_.fate) {
-    case entry_fate::removed:
-      return index::Change::gone(
-          decision_.result == point_result::deleted ? index::cause::deleted : index::cause::expired,
-          next_order(before, worker));
-    case entry_fate::changed_in_place:
-      if (!change_in_place(*old)) {
-        return index::Change::unseen();
-      }
-      if (const std::uint32_t expiry = old->expiry(); expiry != 0) {
-        ExpirySweep::note(leaf, expiry, worker);
-      }
-      return index::Change::touched(next_order(before, worker));
-    case entry_fate::stays:
-      MXKV_DCHECK(false, "what stays is not committed");
-      return index::Change::unseen();
-    case entry_fate::replaced:
-      break;
+  if (decision_.fate == entry_fate::removed) [[unlikely]] {
+    return index::Change::gone(
+        decision_.result == point_result::deleted ? index::cause::deleted : index::cause::expired,
+        next_order(before, worker));
   }
+  if (decision_.fate == entry_fate::changed_in_place) [[unlikely]] {
+    return commit_in_place(leaf, *old, before, worker);
+  }
+  MXKV_DCHECK(decision_.fate == entry_fate::replaced, "what stays is not committed");
   Item* item = ItemRecord::item(value);
   if (const std::uint32_t expiry = item->expiry(); expiry != 0) {
     ExpirySweep::note(leaf, expiry, worker);
@@ -122,6 +110,17 @@ index::Change WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_wo
     return index::Change::touched(next_order(before, worker));
   }
   return index::Change::put(mint(*item, before, worker));
+}
+
+index::Change WriteTask::commit_in_place(ItemNode& leaf, Item& item, std::uint64_t before,
+                                         runtime::Worker& worker) noexcept {
+  if (!change_in_place(item)) {
+    return index::Change::unseen();
+  }
+  if (const std::uint32_t expiry = item.expiry(); expiry != 0) {
+    ExpirySweep::note(leaf, expiry, worker);
+  }
+  return index::Change::touched(next_order(before, worker));
 }
 
 step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& worker) {
@@ -216,6 +215,14 @@ void WriteTask::unpin_and_park(runtime::Worker& worker) {
 }
 
 step WriteTask::resume_item(runtime::Worker& worker) {
+  if (phase_ != phase::searching) [[unlikely]] {
+    return resume_outside(worker);
+  }
+  return Base::resume_item(worker);
+}
+
+// Parked at home, or there to say what became of it.
+step WriteTask::resume_outside(runtime::Worker& worker) {
   switch (phase_) {
     case phase::searching:
       break;
@@ -229,7 +236,7 @@ step WriteTask::resume_item(runtime::Worker& worker) {
     case phase::answering:
       return answer(worker);
   }
-  return Base::resume_item(worker);
+  MXKV_ASSERT(false, "what searches is in the tree");
 }
 
 step WriteTask::answer(runtime::Worker& worker) {

@@ -51,7 +51,14 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker);
   runtime::step left(bool found, std::uint64_t old, runtime::Worker& worker);
   runtime::step out_of_memory(runtime::Worker& worker);
-  [[nodiscard]] bool admitted(runtime::Worker& worker);
+  [[nodiscard]] bool admitted(runtime::Worker& worker) {
+    RangeLocks& locks = *worker.local<WorkerContext>().locks;
+    if (pass_.held()) [[unlikely]] {
+      pass_.leave(locks, worker);  // who closes the slot now finds the leaf latched
+      return true;
+    }
+    return !locks.holds_off(key());
+  }
   runtime::step refused(runtime::Worker& worker);
   runtime::step resume_item(runtime::Worker& worker);
   void discard(runtime::Worker& worker);
@@ -63,6 +70,10 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   }
   [[nodiscard]] bool is_turn(runtime::Worker& worker) const noexcept;
   void wait_for_turn(runtime::Worker& worker);
+  [[gnu::noinline]] void leave_stale_pass(RangeLocks& locks, runtime::Worker& worker);
+  [[gnu::noinline]] index::Change commit_in_place(ItemNode& leaf, Item& item, std::uint64_t before,
+                                                  runtime::Worker& worker) noexcept;
+  [[gnu::noinline]] runtime::step resume_outside(runtime::Worker& worker);
   void unpin_and_park(runtime::Worker& worker);
   void let_others_go(runtime::Worker& worker);
   [[nodiscard]] bool waits_for_room(runtime::Worker& worker, runtime::step& next);
