@@ -180,8 +180,8 @@ class Session {
   void begin_page(protocol::Request& request) noexcept;
   /// `kind`: kind_of(request). `value`: of a command that stores; it is taken. `silent`: the client is told
   /// nothing.
-  [[gnu::always_inline]] inline void start(const protocol::PointRequest& request, operation_kind kind,
-                                           ItemBuilder* value, bool silent) {
+  [[gnu::always_inline]] void start(const protocol::PointRequest& request, operation_kind kind,
+                                    ItemBuilder* value, bool silent) {
     MXKV_DCHECK(kind == kind_of(request), "the order knows what starts");
     OrderClaim claim{0};
     const bool starts = starts_now(kind, request.key, claim);
@@ -201,8 +201,8 @@ class Session {
                std::uint32_t ticket);
   bool start_waiting();
   /// Its order lets it.
-  [[gnu::always_inline]] inline void launch(const protocol::PointRequest& request, operation_kind kind,
-                                            ItemBuilder* value, const ReplyAddress& where) {
+  [[gnu::always_inline]] void launch(const protocol::PointRequest& request, operation_kind kind,
+                                     ItemBuilder* value, const ReplyAddress& where) {
     const CommitSeq seq = kind == operation_kind::write ? entry_->commits.start() : 0;
     host_->store.point(host_->worker, request, value, where, seq);
   }

@@ -42,8 +42,8 @@ class ItemBuilder {
 
   /// Adds value bytes, at most missing(); returns how many. Fewer: out of memory; more may be added when
   /// there is some again. Not after failed().
-  [[nodiscard, gnu::always_inline]] inline std::size_t append(runtime::Worker& worker, const char* data,
-                                                              std::size_t bytes) {
+  [[nodiscard, gnu::always_inline]] std::size_t append(runtime::Worker& worker, const char* data,
+                                                       std::size_t bytes) {
     if (item_->large()) [[unlikely]] {
       return append_to_list(worker, data, bytes);
     }

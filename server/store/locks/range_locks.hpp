@@ -20,7 +20,7 @@ struct RangeLocks {
       : toggle(runtime, options), gate(toggle.slots()), slots(runtime, toggle.slots()) {}
 
   /// Whether a write of `key` has to wait. To be asked under the latch of its leaf.
-  [[nodiscard, gnu::always_inline]] inline bool holds_off(std::string_view key) const noexcept {
+  [[nodiscard, gnu::always_inline]] bool holds_off(std::string_view key) const noexcept {
     return !gate.all_open() && is_closed(key);
   }
   /// The same, of the key's slot alone.
