@@ -88,47 +88,91 @@ struct PointRequest {
 
 /// A word that asks for something of one key.
 struct PointWord {
-  verb op;
+  verb op = verb::get;
   PointTerms terms{};
-  std::string_view text;
-};
-
-inline constexpr std::array kPointWords{
-    PointWord{verb::get, {point_action::read}, "get"},
-    PointWord{verb::gets, {point_action::read}, "gets"},
-    PointWord{verb::gat, {.action = point_action::read, .touches = true}, "gat"},
-    PointWord{verb::gats, {.action = point_action::read, .touches = true}, "gats"},
-    PointWord{verb::touch, {.action = point_action::read, .touches = true, .ordered = true}, "touch"},
-    PointWord{verb::set, {.action = point_action::store, .ordered = true}, "set"},
-    PointWord{verb::add, {.action = point_action::store, .mode = store_mode::add, .ordered = true}, "add"},
-    PointWord{verb::replace,
-              {.action = point_action::store, .mode = store_mode::replace, .ordered = true},
-              "replace"},
-    PointWord{
-        verb::append, {.action = point_action::store, .mode = store_mode::append, .ordered = true}, "append"},
-    PointWord{verb::prepend,
-              {.action = point_action::store, .mode = store_mode::prepend, .ordered = true},
-              "prepend"},
-    PointWord{verb::cas, {.action = point_action::store, .compares = true, .ordered = true}, "cas"},
-    PointWord{verb::incr, {.action = point_action::count, .ordered = true}, "incr"},
-    PointWord{verb::decr, {.action = point_action::count, .down = true, .ordered = true}, "decr"},
-    PointWord{verb::remove, {.action = point_action::remove, .ordered = true}, "delete"},
-    PointWord{verb::meta_get, {point_action::read}, "mg"},
-    PointWord{verb::meta_set, {.action = point_action::store, .ordered = true}, "ms"},
-    PointWord{verb::meta_delete, {.action = point_action::remove, .ordered = true}, "md"},
-    PointWord{verb::meta_arithmetic, {.action = point_action::count, .ordered = true}, "ma"},
-    PointWord{verb::meta_debug, {point_action::inspect}, "me"},
+  std::string_view text{};
 };
 
 namespace detail {
 
+/// The row of a verb; an empty one for what is no command for one key. It has no default: a verb without terms
+/// would be answered as a get.
+constexpr PointWord row_of(verb op) noexcept {
+  using enum point_action;
+  switch (op) {
+    case verb::get:
+      return {op, {read}, "get"};
+    case verb::gets:
+      return {op, {read}, "gets"};
+    case verb::gat:
+      return {op, {.action = read, .touches = true}, "gat"};
+    case verb::gats:
+      return {op, {.action = read, .touches = true}, "gats"};
+    case verb::touch:
+      return {op, {.action = read, .touches = true, .ordered = true}, "touch"};
+    case verb::set:
+      return {op, {.action = store, .ordered = true}, "set"};
+    case verb::add:
+      return {op, {.action = store, .mode = store_mode::add, .ordered = true}, "add"};
+    case verb::replace:
+      return {op, {.action = store, .mode = store_mode::replace, .ordered = true}, "replace"};
+    case verb::append:
+      return {op, {.action = store, .mode = store_mode::append, .ordered = true}, "append"};
+    case verb::prepend:
+      return {op, {.action = store, .mode = store_mode::prepend, .ordered = true}, "prepend"};
+    case verb::cas:
+      return {op, {.action = store, .compares = true, .ordered = true}, "cas"};
+    case verb::incr:
+      return {op, {.action = count, .ordered = true}, "incr"};
+    case verb::decr:
+      return {op, {.action = count, .down = true, .ordered = true}, "decr"};
+    case verb::remove:
+      return {op, {.action = remove, .ordered = true}, "delete"};
+    case verb::meta_get:
+      return {op, {read}, "mg"};
+    case verb::meta_set:
+      return {op, {.action = store, .ordered = true}, "ms"};
+    case verb::meta_delete:
+      return {op, {.action = remove, .ordered = true}, "md"};
+    case verb::meta_arithmetic:
+      return {op, {.action = count, .ordered = true}, "ma"};
+    case verb::meta_debug:
+      return {op, {inspect}, "me"};
+    case verb::scan:
+    case verb::scans:
+    case verb::pscan:
+    case verb::pscans:
+    case verb::meta_range:
+    case verb::meta_count:
+    case verb::meta_range_delete:
+    case verb::meta_range_touch:
+    case verb::stats:
+    case verb::version:
+    case verb::verbosity:
+    case verb::cache_memlimit:
+    case verb::shutdown:
+    case verb::debugtime:
+    case verb::metadump:
+    case verb::mgdump:
+    case verb::cachedump:
+    case verb::watch:
+    case verb::tune:
+    case verb::flush_all:
+    case verb::quit:
+    case verb::meta_batch:
+    case verb::meta_noop:
+      break;
+  }
+  return {};
+}
+
 inline constexpr std::size_t kVerbs = 64;
 
-/// The words by verb.
+/// The rows by verb.
 inline constexpr std::array<PointWord, kVerbs> kPointWordOf = [] {
   std::array<PointWord, kVerbs> words{};
-  for (const PointWord& word : kPointWords) {
-    words[static_cast<std::size_t>(word.op)] = word;
+  for (std::size_t n = 0; n < kVerbs; ++n) {
+    words[n] = row_of(static_cast<verb>(n));
   }
   return words;
 }();

@@ -9,27 +9,66 @@ namespace mxkv::server {
 
 using protocol::verb;
 
+// No default: what is `other` counts for no key.
 command_kind kind_of(verb op) noexcept {
-  struct Kind {
-    verb op;
-    command_kind kind;
-  };
-  constexpr std::array kKinds{
-      Kind{verb::get, command_kind::get},         Kind{verb::gets, command_kind::get},
-      Kind{verb::gat, command_kind::gat},         Kind{verb::gats, command_kind::gat},
-      Kind{verb::remove, command_kind::remove},   Kind{verb::incr, command_kind::arithmetic},
-      Kind{verb::decr, command_kind::arithmetic}, Kind{verb::touch, command_kind::touch},
-      Kind{verb::meta_get, command_kind::mg},     Kind{verb::meta_set, command_kind::ms},
-      Kind{verb::meta_delete, command_kind::md},  Kind{verb::meta_arithmetic, command_kind::ma},
-      Kind{verb::meta_batch, command_kind::batch}};
-  const auto* const found =
-      std::find_if(kKinds.begin(), kKinds.end(), [op](const Kind& kind) { return kind.op == op; });
-  if (found != kKinds.end()) {
-    return found->kind;
+  switch (op) {
+    case verb::get:
+    case verb::gets:
+      return command_kind::get;
+    case verb::gat:
+    case verb::gats:
+      return command_kind::gat;
+    case verb::set:
+    case verb::add:
+    case verb::replace:
+    case verb::append:
+    case verb::prepend:
+    case verb::cas:
+      return command_kind::set;
+    case verb::remove:
+      return command_kind::remove;
+    case verb::incr:
+    case verb::decr:
+      return command_kind::arithmetic;
+    case verb::touch:
+      return command_kind::touch;
+    case verb::meta_get:
+      return command_kind::mg;
+    case verb::meta_set:
+      return command_kind::ms;
+    case verb::meta_delete:
+      return command_kind::md;
+    case verb::meta_arithmetic:
+      return command_kind::ma;
+    case verb::scan:
+    case verb::scans:
+    case verb::pscan:
+    case verb::pscans:
+    case verb::meta_range:
+    case verb::meta_count:
+    case verb::meta_range_delete:
+    case verb::meta_range_touch:
+      return command_kind::range;
+    case verb::meta_batch:
+      return command_kind::batch;
+    case verb::stats:
+    case verb::version:
+    case verb::verbosity:
+    case verb::cache_memlimit:
+    case verb::shutdown:
+    case verb::debugtime:
+    case verb::metadump:
+    case verb::mgdump:
+    case verb::cachedump:
+    case verb::watch:
+    case verb::tune:
+    case verb::flush_all:
+    case verb::quit:
+    case verb::meta_debug:
+    case verb::meta_noop:
+      break;
   }
-  return protocol::is_storage(op) ? command_kind::set
-         : protocol::is_range(op) ? command_kind::range
-                                  : command_kind::other;
+  return command_kind::other;
 }
 
 std::string_view name_of(command_kind kind) noexcept {

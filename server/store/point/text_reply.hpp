@@ -11,23 +11,42 @@ namespace mxkv::server {
 
 namespace detail {
 
+/// It has no default: a result without a text would be written as a number or an item.
+constexpr std::string_view told(point_result result) noexcept {
+  switch (result) {
+    case point_result::stored:
+      return protocol::kStored;
+    case point_result::not_stored:
+      return protocol::kNotStored;
+    case point_result::exists:
+      return protocol::kExists;
+    case point_result::not_found:
+      return protocol::kNotFound;
+    case point_result::deleted:
+      return protocol::kDeleted;
+    case point_result::touched:
+      return protocol::kTouched;
+    case point_result::non_numeric:
+      return protocol::kNonNumeric;
+    case point_result::no_memory:
+      return protocol::kOutOfMemory;
+    case point_result::too_large:
+      return protocol::kTooLarge;
+    case point_result::number:
+    case point_result::value:
+      break;
+  }
+  return {};
+}
+
 inline constexpr std::size_t kPointResults = static_cast<std::size_t>(point_result::too_large) + 1;
 
 /// By result. A number and an item are written as they are.
 inline constexpr std::array<std::string_view, kPointResults> kResultTexts = [] {
   std::array<std::string_view, kPointResults> texts{};
-  const auto set = [&texts](point_result result, std::string_view text) {
-    texts[static_cast<std::size_t>(result)] = text;
-  };
-  set(point_result::stored, protocol::kStored);
-  set(point_result::not_stored, protocol::kNotStored);
-  set(point_result::exists, protocol::kExists);
-  set(point_result::not_found, protocol::kNotFound);
-  set(point_result::deleted, protocol::kDeleted);
-  set(point_result::touched, protocol::kTouched);
-  set(point_result::non_numeric, protocol::kNonNumeric);
-  set(point_result::no_memory, protocol::kOutOfMemory);
-  set(point_result::too_large, protocol::kTooLarge);
+  for (std::size_t n = 0; n < kPointResults; ++n) {
+    texts[n] = told(static_cast<point_result>(n));
+  }
   return texts;
 }();
 

@@ -21,9 +21,14 @@ std::string_view status_of(point_result result) noexcept {
     case point_result::not_stored:
     case point_result::non_numeric:
       return "not_stored";
-    default:
-      return "stored";
+    case point_result::stored:
+    case point_result::deleted:
+    case point_result::touched:
+    case point_result::number:
+    case point_result::value:
+      break;
   }
+  return "stored";
 }
 
 }  // namespace
