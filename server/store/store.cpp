@@ -139,6 +139,7 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> receiv
 }
 
 void Store::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) {
+  MXKV_ASSERT(progress.running(), "a page begins before the store is asked for it");
   worker.create<DumpTask>(tree(), progress, worker.runtime().clock().wall_ahead_s(), address)->start(worker);
 }
 

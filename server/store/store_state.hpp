@@ -31,6 +31,7 @@ class StoreState {
   void set_value_limit(std::uint64_t bytes) noexcept { value_limit_.store(bytes, std::memory_order_relaxed); }
 
   [[nodiscard]] WorkerContext& context(runtime::WorkerId worker) noexcept {
+    MXKV_DCHECK(worker.index() < workers_, "each worker has a context");
     return contexts_[worker.index()];
   }
   /// Sum of a counter over all workers.

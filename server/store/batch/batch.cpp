@@ -30,6 +30,8 @@ bool BatchLine::may_make_item() const noexcept {
 }
 
 bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& worker) {
+  MXKV_ASSERT(key.maker == nullptr || key.current != nullptr,
+              "a line that is a key's maker has made its item");
   drop_built(worker);
   Item* const old = key.current;
   met_ = old;
@@ -130,12 +132,14 @@ void Batch::add(runtime::Worker& worker, const protocol::PointRequest& request, 
 }
 
 void Batch::fail(runtime::Worker& worker, std::string_view text) {
+  MXKV_ASSERT(lines_to_come_ > 0, "a batch has as many lines as it announced");
   --lines_to_come_;
   note_failure(++lines_come_, text);
   abandon(worker);
 }
 
 void Batch::note_failure(std::size_t line, std::string_view text) {
+  MXKV_ASSERT(line > 0, "lines are counted from one");
   if (!failed()) {
     failed_line_ = line;
     failure_ = text.substr(0, text.find('\r'));
@@ -163,6 +167,7 @@ void Batch::abandon(runtime::Worker& worker) noexcept {
 }
 
 void Batch::group_by_key() {
+  MXKV_ASSERT(keys_.empty() && lines_to_come_ == 0, "lines are grouped once, when all have come");
   std::vector<std::uint32_t> order(lines_.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [this](std::uint32_t one, std::uint32_t other) {
@@ -180,6 +185,7 @@ void Batch::group_by_key() {
 }
 
 bool Batch::decide(const Liveness& live, runtime::Worker& worker) {
+  MXKV_ASSERT(key_of_.size() == lines_.size(), "each line has its key");
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     if (!lines_[i]->decide(keys_[key_of_[i]], live, worker)) {
       lacked_memory_ = lines_[i]->lacked_memory();
@@ -229,6 +235,8 @@ runtime::SlotInterval Batch::place(const KeyPartition& slots) {
       slots_.push_back(slot);
     }
   }
+  MXKV_ASSERT(!slots_.empty(), "a batch that is placed has keys");
+  MXKV_DCHECK(std::is_sorted(slots_.begin(), slots_.end()), "slots are in the order of their keys");
   return {slots_.front(), slots_.back()};
 }
 

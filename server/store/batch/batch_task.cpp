@@ -78,6 +78,7 @@ step BatchKeyTask::committed(bool found, std::uint64_t old, runtime::Worker& wor
   auto& counters = worker.local<WorkerContext>().counters;
   Item* added = nullptr;
   if (phase_ == batch_phase::look_up) {
+    MXKV_ASSERT(!key_->placed && made_ != nullptr, "an entry is placed once");
     key_->placed = true;
     added = std::exchange(made_, nullptr);
   } else if (phase_ == batch_phase::apply && key_->maker != nullptr) {
@@ -120,6 +121,7 @@ void BatchKeyTask::discard(runtime::Worker& worker) {
 }
 
 void BatchTask::begin(RangeLock& lock, runtime::Worker& worker) {
+  MXKV_ASSERT(lock_ == nullptr, "a batch holds its keys once");
   lock_ = &lock;
   moment_us_ = worker.now_us();
   worker.pin(*this);
@@ -151,7 +153,9 @@ step BatchTask::start(batch_phase phase, runtime::Worker& worker) {
 }
 
 void BatchTask::key_ended(runtime::Worker& worker) noexcept {
-  if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+  const std::uint32_t left = left_.fetch_sub(1, std::memory_order_acq_rel);
+  MXKV_ASSERT(left > 0, "a key ends once");
+  if (left == 1) {
     worker.spawn(this);
   }
 }
@@ -170,6 +174,7 @@ step BatchTask::execute(runtime::Worker& worker) {
 }
 
 step BatchTask::after_look_up(runtime::Worker& worker) {
+  MXKV_ASSERT(left_.load(std::memory_order_relaxed) == 0, "all keys were looked up");
   if (lacks_memory_.load(std::memory_order_relaxed)) {
     batch_->set_lacked_memory();
   } else if (batch_->decide(Liveness{worker, moment_us_}, worker)) {
@@ -196,6 +201,8 @@ bool BatchTask::has_reply_room(runtime::Worker& worker) const {
 }
 
 step BatchTask::answer(runtime::Worker& worker) {
+  MXKV_ASSERT(left_.load(std::memory_order_relaxed) == 0, "no key is under way when its batch is answered");
+  MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
   MXKV_DCHECK(phase_ != batch_phase::look_up, "a batch is answered when it was applied or undone");
   auto& replies = *worker.local<WorkerContext>().replies;
   ReplyQueue* const queue = replies.find(address_);

@@ -21,6 +21,8 @@ bool ChunkList::reserve(runtime::Worker& worker, ChunkList*& list, std::uint32_t
   if (list->count_ + more <= list->capacity_) {
     return true;
   }
+  MXKV_ASSERT(list->references_.load(std::memory_order_relaxed) == kItem,
+              "a list that others see stays where it is");
   ChunkList* larger = create(worker, std::max(list->capacity_ * 2, list->count_ + more));
   if (larger == nullptr) {
     return false;
@@ -35,6 +37,7 @@ bool ChunkList::reserve(runtime::Worker& worker, ChunkList*& list, std::uint32_t
 }
 
 bool ChunkList::grow(runtime::Worker& worker, ChunkList*& list, std::size_t wanted) noexcept {
+  MXKV_ASSERT(wanted > 0, "a chunk has room for something");
   if (!reserve(worker, list, 1)) {
     return false;
   }
@@ -43,6 +46,7 @@ bool ChunkList::grow(runtime::Worker& worker, ChunkList*& list, std::size_t want
   if (memory == nullptr) {
     return false;
   }
+  MXKV_ASSERT(list->count_ < list->capacity_, "there is a place for the chunk");
   auto* chunk = new (memory) Chunk;
   chunk->capacity = static_cast<std::uint32_t>(capacity);
   list->chunks()[list->count_++] = chunk;
@@ -51,6 +55,7 @@ bool ChunkList::grow(runtime::Worker& worker, ChunkList*& list, std::size_t want
 }
 
 bool ChunkList::share(runtime::Worker& worker, ChunkList*& list, const ChunkList& other) noexcept {
+  MXKV_ASSERT(list != &other, "a list shares the chunks of another");
   if (!reserve(worker, list, other.count_)) {
     return false;
   }
@@ -58,7 +63,8 @@ bool ChunkList::share(runtime::Worker& worker, ChunkList*& list, const ChunkList
     if (chunk == other.chunks()[other.count_ - 1] && chunk->bytes < Chunk::kMaxBytes / 2) {
       return grow(worker, list, Chunk::kMaxBytes) && append(worker, list, {chunk->data(), chunk->bytes});
     }
-    chunk->references.fetch_add(1, std::memory_order_relaxed);  // pinned: somebody holds one already
+    const std::uint32_t held = chunk->references.fetch_add(1, std::memory_order_relaxed);
+    MXKV_ASSERT(held > 0, "pinned: a chunk that is shared is held already");
     list->chunks()[list->count_++] = chunk;
     list->bytes_ += chunk->bytes;
     list->shared_tail_ = true;
@@ -84,7 +90,9 @@ void ChunkList::drop(runtime::Worker& worker, ChunkList* list, std::uint64_t who
   using runtime::memory_category;
   const std::size_t bytes = list->memory_bytes();  // while it is there for certain
   // acq_rel: the last dropper frees what others have finished reading.
-  const std::uint64_t left = list->references_.fetch_sub(whose, std::memory_order_acq_rel) - whose;
+  const std::uint64_t held = list->references_.fetch_sub(whose, std::memory_order_acq_rel);
+  MXKV_ASSERT((whose == kItem ? held % kReply : held / kReply) > 0, "what is dropped was taken");
+  const std::uint64_t left = held - whose;
   if (left != 0) {
     if (whose == kItem && left % kReply == 0) {
       worker.account().move(memory_category::items, memory_category::referenced, bytes);
@@ -95,7 +103,9 @@ void ChunkList::drop(runtime::Worker& worker, ChunkList* list, std::uint64_t who
     worker.account().move(memory_category::referenced, memory_category::items, bytes);
   }
   for (Chunk* chunk : list->pieces()) {
-    if (chunk->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    const std::uint32_t lists = chunk->references.fetch_sub(1, std::memory_order_acq_rel);
+    MXKV_ASSERT(lists > 0, "a chunk is dropped once by each list");
+    if (lists == 1) {
       worker.items().release(chunk);
     }
   }

@@ -60,6 +60,7 @@ class ChunkList {
     return {last.data() + last.bytes, last.capacity - last.bytes};
   }
   void fill(std::size_t bytes) noexcept {
+    MXKV_DCHECK(bytes <= space().size(), "what is filled is room of this list alone");
     chunks()[count_ - 1]->bytes += static_cast<std::uint32_t>(bytes);
     bytes_ += bytes;
   }
@@ -72,11 +73,17 @@ class ChunkList {
   }
 
   /// Takes an item's reference. Only while pinned, or by who holds one.
-  void reference() noexcept { references_.fetch_add(kItem, std::memory_order_relaxed); }
+  void reference() noexcept {
+    [[maybe_unused]] const std::uint64_t before = references_.fetch_add(kItem, std::memory_order_relaxed);
+    MXKV_DCHECK(before > 0, "a list that an item takes is held already");
+  }
   /// Drops an item's reference; the last of all frees list and chunks into `worker`'s heap.
   static void drop(runtime::Worker& worker, ChunkList* list) noexcept { drop(worker, list, kItem); }
   /// The same for a reply.
-  void reference_by_reply() noexcept { references_.fetch_add(kReply, std::memory_order_relaxed); }
+  void reference_by_reply() noexcept {
+    [[maybe_unused]] const std::uint64_t before = references_.fetch_add(kReply, std::memory_order_relaxed);
+    MXKV_DCHECK(before > 0, "a list that a reply takes is held already");
+  }
   static void drop_by_reply(runtime::Worker& worker, ChunkList* list) noexcept { drop(worker, list, kReply); }
 
  private:

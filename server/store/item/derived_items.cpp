@@ -43,6 +43,7 @@ Item* with_shape(runtime::Worker& worker, const Item::Shape& shape, const Item& 
   if (made == nullptr) {
     return nullptr;
   }
+  MXKV_DCHECK(made->large() == old.large(), "a copy keeps its value as the old one does");
   if (old.large()) {
     old.list()->reference();
     made->set_list(old.list());
@@ -75,6 +76,7 @@ Item* join_values(runtime::Worker& worker, const Item& old, const Item& front, c
     Item::destroy(worker, joined);
     return nullptr;
   }
+  MXKV_DCHECK(list->bytes() == shape.value_bytes, "a joined value has all of both");
   joined->set_list(list);
   return joined;
 }
@@ -82,6 +84,7 @@ Item* join_values(runtime::Worker& worker, const Item& old, const Item& front, c
 Item* with_value(runtime::Worker& worker, const Item& old, std::string_view value) noexcept {
   Item* changed = Item::create(worker, shape_like(old, value.size()));
   if (changed != nullptr) {
+    MXKV_DCHECK(!changed->large(), "a number lies in its item");
     std::memcpy(changed->value_begin(), value.data(), value.size());
     changed->take_access(old);
   }

@@ -10,6 +10,8 @@ namespace mxkv::server {
 Item::Item(const Shape& shape, Word state) noexcept
     : word_(state | static_cast<Word>(shape.key.size()) |
             (shape.large() ? 0U : static_cast<Word>(shape.value_bytes) << kValueShift)) {
+  MXKV_DCHECK(shape.key.size() <= 0xFF, "the length of a key fits its field");
+  MXKV_DCHECK(shape.marks <= kAllMarks, "marks fit their field");
   char* out = reinterpret_cast<char*>(this) + kOptionalOffset;
   if ((state & kHasFlags) != 0) {
     std::memcpy(out, &shape.flags, sizeof shape.flags);
@@ -24,6 +26,7 @@ Item::Item(const Shape& shape, Word state) noexcept
     std::memcpy(out, &shape.unique, sizeof shape.unique);
     out += sizeof shape.unique;
   }
+  MXKV_DCHECK(out == key().data(), "the key lies where it is read");
   std::memcpy(out, shape.key.data(), shape.key.size());
   if (shape.large()) {
     set_list(nullptr);
@@ -51,7 +54,9 @@ Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
   bytes = shape.large() ? ((bytes + 7) & ~std::size_t{7}) + sizeof(ChunkList*) : bytes + shape.value_bytes;
   void* memory = worker.items().allocate(bytes);
   prefetch_next(worker.items(), bytes);
-  return memory == nullptr ? nullptr : new (memory) Item(shape, state);
+  Item* const made = memory == nullptr ? nullptr : new (memory) Item(shape, state);
+  MXKV_DCHECK(made == nullptr || made->block_bytes() == bytes, "an item ends where its block does");
+  return made;
 }
 
 void Item::destroy(runtime::Worker& worker, Item* item) noexcept {

@@ -61,6 +61,7 @@ class Item {
   }
   /// Below 2^53. Before the item is in the tree.
   void set_cas(std::uint64_t cas) noexcept {
+    MXKV_DCHECK(cas >> 32U <= kHighCas, "a cas has 53 bits");
     low_cas_ = static_cast<std::uint32_t>(cas);
     high_.store((high_.load(std::memory_order_relaxed) & ~kHighCas) | static_cast<std::uint32_t>(cas >> 32U),
                 std::memory_order_relaxed);
@@ -147,6 +148,7 @@ class Item {
   [[nodiscard]] std::uint32_t expiry() const noexcept { return View{*this}.expiry(); }
   /// Under the leaf's latch; the item must have the field.
   void store_expiry(std::uint32_t seconds) noexcept {
+    MXKV_DCHECK(has_expiry_field(), "an exptime has room in its item");
     expiry_word(word()).store(seconds, std::memory_order_relaxed);
   }
 
@@ -156,11 +158,15 @@ class Item {
   [[nodiscard]] char* value_begin() noexcept { return reinterpret_cast<char*>(this) + value_offset(word()); }
   /// The value of a large item; null while it is being built.
   [[nodiscard]] ChunkList* list() const noexcept {
+    MXKV_DCHECK(large(), "only a large value has a list");
     ChunkList* list = nullptr;
     std::memcpy(&list, bytes() + value_offset(word()), sizeof list);
     return list;
   }
-  void set_list(ChunkList* list) noexcept { std::memcpy(value_begin(), &list, sizeof list); }
+  void set_list(ChunkList* list) noexcept {
+    MXKV_DCHECK(large(), "only a large value has a list");
+    std::memcpy(value_begin(), &list, sizeof list);
+  }
 
   /// Bytes of the item's own block.
   [[nodiscard]] std::size_t block_bytes() const noexcept {
@@ -250,6 +256,7 @@ struct ItemRecord {
 
   [[nodiscard]] static std::uint64_t word(const Item* item) noexcept {
     const auto address = reinterpret_cast<std::uint64_t>(item);
+    MXKV_DCHECK(address >> 48U == 0, "the upper bits of an address are free for lines");
     const std::uint64_t lines =
         (address % runtime::kCacheLineBytes + item->block_bytes() + runtime::kCacheLineBytes - 1) /
         runtime::kCacheLineBytes;

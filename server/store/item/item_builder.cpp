@@ -96,6 +96,7 @@ bool ItemBuilder::grow(runtime::Worker& worker) {
 }
 
 void ItemBuilder::advance(std::size_t bytes) noexcept {
+  MXKV_DCHECK(bytes <= missing(), "no more comes than was announced");
   filled_ += bytes;
   if (item_->large()) {
     item_->list()->fill(bytes);

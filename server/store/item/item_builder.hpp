@@ -44,6 +44,7 @@ class ItemBuilder {
   /// there is some again. Not after failed().
   [[nodiscard, gnu::always_inline]] std::size_t append(runtime::Worker& worker, const char* data,
                                                        std::size_t bytes) {
+    MXKV_DCHECK(item_ != nullptr && bytes <= missing(), "no more comes than was announced");
     if (item_->large()) [[unlikely]] {
       return append_to_list(worker, data, bytes);
     }
@@ -59,11 +60,18 @@ class ItemBuilder {
   /// Value bytes that have not come yet.
   [[nodiscard]] std::uint64_t missing() const noexcept { return value_bytes_ - filled_; }
   /// What is to become of the value. Refers to this and its item; not after failed().
-  [[nodiscard]] const protocol::PointRequest& request() const noexcept { return request_; }
+  [[nodiscard]] const protocol::PointRequest& request() const noexcept {
+    MXKV_DCHECK(item_ != nullptr, "what failed asks for nothing");
+    return request_;
+  }
   /// Gives back all memory.
   void abandon(runtime::Worker& worker) noexcept;
   /// Hands the finished item over.
-  [[nodiscard]] Item* take() noexcept { return std::exchange(item_, nullptr); }
+  [[nodiscard]] Item* take() noexcept {
+    MXKV_DCHECK(item_ != nullptr && missing() == 0, "a value is whole when it is taken");
+    MXKV_DCHECK(item_->value_bytes() == value_bytes_, "an item has the value that was announced");
+    return std::exchange(item_, nullptr);
+  }
 
  private:
   [[nodiscard]] std::size_t append_to_list(runtime::Worker& worker, const char* data, std::size_t bytes);

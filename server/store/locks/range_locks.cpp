@@ -5,6 +5,8 @@ namespace mxkv::server {
 using runtime::step;
 
 bool RangeLock::close_slots() {
+  MXKV_ASSERT(slots().first <= slots().last, "slots are in the order of their keys");
+  MXKV_ASSERT(slots().last < locks_->slots.most(), "there are gates for all slots");
   for (; slots().first + next_ <= slots().last; ++next_) {
     const std::uint32_t slot = slots().first + next_;
     if (user_->touches(*holder_, slot, locks_->slots) && !locks_->gate.close(slot, *this)) {
@@ -17,6 +19,7 @@ bool RangeLock::close_slots() {
 
 // The map is as it was: it changes only when all slots are held.
 void RangeLock::open_slots(runtime::Worker& worker) {
+  MXKV_ASSERT(slots().first + next_ == slots().last + 1, "what is opened was closed to the last slot");
   for (std::uint32_t slot = slots().first; slot <= slots().last; ++slot) {
     if (user_->touches(*holder_, slot, locks_->slots)) {
       locks_->gate.open(slot, worker);
@@ -25,6 +28,7 @@ void RangeLock::open_slots(runtime::Worker& worker) {
 }
 
 step RangeLock::run(runtime::Worker& worker) {
+  MXKV_ASSERT(stage_ != stage::begun, "a lock rests while its holder has it");
   switch (stage_) {
     case stage::closing:
       if (!close_slots()) {

@@ -42,6 +42,8 @@ class WriteGateTicket {
   /// Parks `task`, which holds no latch and no pin; it has the pass when it runs again. False: the slot is
   /// open, and it goes on as one that was never refused.
   [[nodiscard]] bool await(RangeLocks& locks, std::uint32_t slot, runtime::MxTask& task) noexcept {
+    MXKV_ASSERT(!held(), "a write waits for one slot at a time");
+    MXKV_ASSERT(slot < kNone, "the number of a slot fits a pass");
     slot_ = static_cast<std::uint16_t>(slot);
     if (locks.gate.park(slot, task)) {
       return true;  // somebody else's already, and this pass with it
@@ -82,6 +84,7 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
 
   /// By the holder, once, when it has ended.
   void release(runtime::Worker& worker) noexcept {
+    MXKV_ASSERT(stage_ == stage::begun, "a lock is given back once, by a holder that has begun");
     stage_ = stage::releasing;
     annotate(runtime::WorkerId{runtime::Annotations::kAnyWorker});
     worker.spawn(this);

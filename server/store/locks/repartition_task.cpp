@@ -21,6 +21,7 @@ std::unique_ptr<KeyPartition::Map> SlotSamples::draw(std::uint32_t most) {
     }
     before += weight;
   }
+  MXKV_ASSERT(separators.size() < most, "a map has one slot more than separators");
   return std::make_unique<KeyPartition::Map>(std::move(separators));
 }
 
@@ -42,6 +43,7 @@ bool RepartitionTask::walked(const index::Entries& leaf, double weight, bool who
 }
 
 step RepartitionTask::finished(runtime::Worker& worker) {
+  MXKV_ASSERT(samples_ != nullptr, "a map is drawn of samples");
   leave_tree(*this);
   worker.unpin(*this);
   RangeLock::create(worker, *locks_, *this, worker.id())->start(worker);
@@ -49,6 +51,7 @@ step RepartitionTask::finished(runtime::Worker& worker) {
 }
 
 void RepartitionTask::begin(RangeLock& lock, runtime::Worker& worker) {
+  MXKV_ASSERT(samples_ != nullptr && drawing_->load(std::memory_order_relaxed), "one map is drawn at a time");
   locks_->slots.replace(samples_->draw(locks_->slots.most()), items_, worker);
   locks_->toggle.map_changed();
   lock.release(worker);
@@ -61,6 +64,7 @@ step RepartitionTask::resume_item(runtime::Worker& worker) {
 }
 
 void RepartitionTask::discard(runtime::Worker& /*worker*/) {
+  MXKV_ASSERT(drawing_->load(std::memory_order_relaxed), "drawing is handed on once");
   delete std::exchange(samples_, nullptr);
   drawing_->store(false, std::memory_order_release);
 }

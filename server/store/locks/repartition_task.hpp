@@ -18,7 +18,10 @@ namespace mxkv::server {
 /// Keys that were found, with their weights. Plain.
 class SlotSamples {
  public:
-  void add(std::string_view key, double weight) { samples_.emplace_back(key, weight); }
+  void add(std::string_view key, double weight) {
+    MXKV_ASSERT(weight >= 1, "a sample stands for an item or more");
+    samples_.emplace_back(key, weight);
+  }
   [[nodiscard]] std::size_t count() const noexcept { return samples_.size(); }
   /// A map of at most `most` slots.
   [[nodiscard]] std::unique_ptr<KeyPartition::Map> draw(std::uint32_t most);

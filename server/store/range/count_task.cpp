@@ -19,10 +19,12 @@ constexpr std::uint32_t kEveryLeaf = ~0U;
 
 /// The end of what counts as one group: no key of it is above.
 void raise_to_end_of_group(char* key, std::size_t group_bytes) noexcept {
+  MXKV_ASSERT(group_bytes <= index::kMaxKeyBytes, "a group is named by the start of a key");
   std::memset(key + group_bytes, 0xFF, index::kMaxKeyBytes - group_bytes);
 }
 
 char* write_sum(char* out, const NumberSum& sum) noexcept {
+  MXKV_ASSERT(sum.lower < NumberSum::kBase, "the lower part of a sum has carried over");
   if (sum.upper == 0) {
     return write_number(out, sum.lower);
   }
@@ -46,6 +48,9 @@ CountTask::CountTask(const runtime::TaskClass* task_class, ItemTree& tree,
       by_item_(request.exact || request.delimiter.empty()),
       names_only_(request.names_only),
       delimiter_bytes_(static_cast<std::uint8_t>(request.delimiter.size())) {
+  MXKV_ASSERT(request.delimiter.size() <= kDelimiterBytes, "the parser lets no longer delimiter pass");
+  MXKV_ASSERT(state.meta != nullptr, "mc comes with flags");
+  MXKV_ASSERT(!names_only_ || delimiter_bytes_ > 0, "names are of what a delimiter divides");
   std::copy(request.delimiter.begin(), request.delimiter.end(), delimiter_);
   limit(request, limits, now_ns);
   if (request.locked) {
@@ -138,6 +143,8 @@ bool CountTask::change_group(std::size_t bytes, ReplyQueue& queue, runtime::Work
 
 // HD k<prefix> [A<items> B<bytes> [~]] [O<opaque>]
 void CountTask::write_group(ReplyQueue& queue) {
+  MXKV_ASSERT(tally_.items > 0, "a group is told of when it has items");
+  MXKV_ASSERT(group_bytes_ <= state_->last_seen().size(), "the last key that was counted is of the group");
   ++state_->items;
   const std::string_view name = state_->last_seen().substr(0, group_bytes_);
   char* out = queue.reserve(address_.ticket, kMostMetaLineBytes);
@@ -160,6 +167,7 @@ void CountTask::write_end_of_groups(ReplyQueue& queue) {
   if (group_bytes_ > 0 && !state.more) {
     write_group(queue);
   }
+  MXKV_ASSERT(!state.more || state.items > 0, "a page of prefixes lists one before it ends early");
   char* out = queue.reserve(address_.ticket, kMostMetaLineBytes + protocol::kMaxCursorBytes);
   out = write_number(write_text(out, "EN A"), state.items);
   out = write_number(write_text(out, " K"), single_items_);
@@ -177,6 +185,7 @@ void CountTask::write_end_of_groups(ReplyQueue& queue) {
 
 // HD A<items> B<bytes> [N<numbers> [Ms<sum>] [Mn<least>] [Mx<greatest>]] [O<opaque>]
 void CountTask::write_total(ReplyQueue& queue) {
+  MXKV_ASSERT(tally_.numbers <= tally_.items, "numbers are values of items");
   char* out = queue.reserve(address_.ticket, kMostMetaLineBytes);
   out = write_number(write_text(out, "HD A"), tally_.items);
   out = write_number(write_text(out, " B"), tally_.bytes);
@@ -197,6 +206,8 @@ void CountTask::write_total(ReplyQueue& queue) {
 
 // The task that goes on has a pin of its own: it carries a key, no pointer.
 runtime::step CountTask::estimate_rest(runtime::Worker& worker) {
+  MXKV_ASSERT(state_->lock == nullptr, "what is held is counted to its end");
+  MXKV_ASSERT(delimiter_bytes_ == 0 && !numeric_.any(), "prefixes and numbers are counted, not estimated");
   RangeState& state = *std::exchange(state_, nullptr);
   state.more = false;
   auto* const task = worker.create<EstimateTask>(tree(), state.last_written(), tally_, state, address_,
@@ -207,6 +218,9 @@ runtime::step CountTask::estimate_rest(runtime::Worker& worker) {
 }
 
 runtime::step CountTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
+  MXKV_ASSERT(!skips_ || group_bytes_ > 0, "there is a prefix to go behind");
+  MXKV_ASSERT(!state_->too_many || state_->lock != nullptr,
+              "only an operation that holds its range gives up");
   if (leaves_left_ == 0 && state_->more) {
     return estimate_rest(worker);
   }

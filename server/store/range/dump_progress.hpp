@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "index/key.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
 
@@ -29,9 +30,13 @@ class DumpProgress {
   // --- For the session ---
   [[nodiscard]] bool running() const noexcept { return running_; }
   [[nodiscard]] bool ended() const noexcept { return ended_ && !running_; }
-  void begin_page() noexcept { running_ = true; }
+  void begin_page() noexcept {
+    MXKV_ASSERT(!running_ && !ended_, "pages of a dump follow each other, up to its end");
+    running_ = true;
+  }
   /// The session does not need it any more.
   void leave() noexcept {
+    MXKV_ASSERT(!left_, "a session leaves its dump once");
     left_ = true;
     if (!running_) {
       delete this;
@@ -45,12 +50,15 @@ class DumpProgress {
   [[nodiscard]] std::string_view last() const noexcept { return {last_, last_bytes_}; }
   /// A line was written for this key.
   void note(std::string_view key) noexcept {
+    MXKV_DCHECK(lines_left_ > 0, "no line is written above what was asked for");
+    MXKV_DCHECK(key.size() <= sizeof last_, "a key fits");
     --lines_left_;
     std::memcpy(last_, key.data(), key.size());
     last_bytes_ = static_cast<std::uint8_t>(key.size());
   }
   /// `all`: there is nothing behind this page.
   void end_page(bool all) noexcept {
+    MXKV_ASSERT(running_, "a page that ends has begun");
     running_ = false;
     ended_ = all;
     if (left_) {

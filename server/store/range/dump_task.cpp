@@ -81,13 +81,16 @@ bool DumpTask::visit(std::uint64_t /*head*/, std::uint64_t value, runtime::Worke
   }
   char* const begin = queue->reserve(address_.ticket, kMostLineBytes);
   char* const end = write_line(begin, progress_->form(), item, wall_ahead_s_);
+  MXKV_DCHECK(static_cast<std::size_t>(end - begin) <= kMostLineBytes, "a line fits what it has reserved");
   queue->commit(address_.ticket, end);
   bytes_ += static_cast<std::uint32_t>(end - begin);
+  MXKV_DCHECK(progress_->last() < item.key(), "a dump goes up");
   progress_->note(item.key());
   return true;
 }
 
 runtime::step DumpTask::finished(bool exhausted, runtime::Worker& worker) {
+  MXKV_ASSERT(progress_ != nullptr && progress_->running(), "a page ends once");
   auto& replies = *worker.local<WorkerContext>().replies;
   ReplyQueue* const queue = replies.find(address_);
   const bool ended = exhausted || progress_->full();

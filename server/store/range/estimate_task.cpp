@@ -15,6 +15,7 @@ EstimateTask::EstimateTask(const runtime::TaskClass* task_class, ItemTree& tree,
                            const RangeTally& counted, RangeState& state, const ReplyAddress& address,
                            std::uint64_t seed) noexcept
     : Base(task_class, tree, seed), RangeWalk(state, address), counted_(counted) {
+  MXKV_ASSERT(!state.reverse, "what was counted lies below");
   set_key(from);
 }
 
@@ -24,6 +25,7 @@ bool EstimateTask::walked(const index::Entries& leaf, double weight, bool whole,
     runtime::prefetch_read(line);
     runtime::prefetch_read(line + runtime::kCacheLineBytes);
   }
+  MXKV_DCHECK(walks_ < kMostWalks, "walks come to an end");
   const Liveness live{worker};
   RangeTally found;
   for (unsigned i = 0; i < leaf.count; ++i) {
@@ -69,6 +71,7 @@ double EstimateTask::Found::margin(double walks) const noexcept {
 
 // HD A<items> B<bytes> [~<percent>] [O<opaque>]
 runtime::step EstimateTask::finished(runtime::Worker& worker) {
+  MXKV_ASSERT(items_.sum >= 0 && bytes_.sum >= items_.sum, "an item has one byte or more");
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_range_count);
   if (ReplyQueue* queue = context.replies->find(address_)) {

@@ -25,12 +25,14 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
   }
   [[nodiscard]] static bool only_reads() noexcept { return false; }
   void begin(RangeLock& lock, runtime::Worker& worker) {
+    MXKV_ASSERT(lock_ == nullptr, "keys are held once");
     lock_ = &lock;
     set_cas_floor(store_.greatest_cas(worker.now_us()) + kMintSlack);
     start(worker);
   }
 
   runtime::step cleared(bool done, runtime::Worker& worker) {
+    MXKV_ASSERT(lock_ != nullptr, "all keys are held while the tree is cleared");
     done_ = done;
     if (worker.id().value() != address_.worker) {
       return go_home(*this, address_);
@@ -48,6 +50,7 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
 
  private:
   runtime::step answer(runtime::Worker& worker) {
+    MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
     auto& replies = *worker.local<WorkerContext>().replies;
     replies.reply(address_, done_ ? protocol::kOk : protocol::kOutOfMemory);
     worker.unpin(*this);

@@ -21,6 +21,7 @@ RangeDeleteTask::RangeDeleteTask(const runtime::TaskClass* task_class, ItemTree&
                                  RangeState& state, const ReplyAddress& address,
                                  std::uint64_t now_ns) noexcept
     : Base(task_class, tree), RangeWalk(state, address) {
+  MXKV_ASSERT(state.meta != nullptr, "mx comes with flags");
   limit(request, limits, now_ns);
   if (request.locked) {
     limit_whole(request, limits);
@@ -77,6 +78,7 @@ bool RangeDeleteTask::refuses(std::uint64_t value, runtime::Worker& worker) noex
 }
 
 step RangeDeleteTask::refused(runtime::Worker& worker) {
+  MXKV_ASSERT(state_->lock == nullptr && !waiting_, "what holds its range is never refused");
   RangeLocks& locks = *worker.local<WorkerContext>().locks;
   pass_.leave(locks, worker);
   state_->keep_last();
@@ -89,6 +91,7 @@ step RangeDeleteTask::refused(runtime::Worker& worker) {
 // With X the whole has passed the commit point already.
 index::Change RangeDeleteTask::erasing(ItemNode& leaf, std::uint64_t value,
                                        runtime::Worker& worker) noexcept {
+  MXKV_DCHECK(!counts_, "nothing goes before all is counted");
   const Item* const item = ItemRecord::item(value);
   const std::uint64_t order = next_order(order_before(item, leaf), worker);
   if (state_->lock != nullptr) {
@@ -117,6 +120,9 @@ void RangeDeleteTask::judged(const RemovedOfLeaf& leaf, runtime::Worker& worker)
 }
 
 step RangeDeleteTask::finished(runtime::Worker& worker) {
+  MXKV_ASSERT(!pass_.held(), "a pass is given back with the leaf that it was for");
+  MXKV_ASSERT(!counts_ || state_->lock != nullptr, "only what holds its range counts it first");
+  MXKV_ASSERT(state_->items <= state_->item_limit, "no more goes than may");
   if (counts_ && !state_->more) {
     counts_ = false;
     state_->items = 0;
@@ -146,6 +152,8 @@ step RangeDeleteTask::resume_item(runtime::Worker& worker) {
 }
 
 step RangeDeleteTask::answer(runtime::Worker& worker) {
+  MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
+  MXKV_ASSERT(!counts_ || state_->more, "what was only counted was too much");
   if (counts_) {
     return refuse(protocol::kTooManyKeys, *this, worker);
   }

@@ -69,6 +69,7 @@ struct RangeState {
   void keep_last() noexcept {
     if (last != nullptr) {
       const std::string_view key = last->key();
+      MXKV_DCHECK(key.size() <= index::kMaxKeyBytes, "the key of an item fits");
       std::memcpy(last_key, key.data(), key.size());
       last_bytes = static_cast<std::uint8_t>(key.size());
       last = nullptr;

@@ -10,6 +10,7 @@
 namespace mxkv::server {
 
 void RangeLeaf::write_unusual(std::string_view key, const Item::View& item) {
+  MXKV_DCHECK(queue_ != nullptr, "nothing is written to a client that is gone");
   if (state_.meta != nullptr) {
     write_meta_item(item);
     return;
@@ -56,6 +57,7 @@ void RangeLeaf::write_meta_item(const Item::View& item) {
 
 void RangeTask::write_end(ReplyQueue& queue) {
   RangeState& state = *state_;
+  MXKV_ASSERT(!state.binary_key || !state.base64, "base64 carries any key");
   const bool goes_on = state.more && state.items > 0;
   if (state.meta != nullptr) {
     if (goes_on || !state.meta->quiet) {
@@ -106,6 +108,7 @@ void RangeTask::begin(RangeLock& lock, runtime::Worker& worker) {
 // Nothing was in that part. What is behind it belongs to another moment, at which there may be something
 // here: so all of it is held then, from the start.
 runtime::step RangeTask::hold_more(runtime::Worker& worker) {
+  MXKV_ASSERT(state_->lock != nullptr, "what is to hold more has held a part");
   back_to_start();
   leave_tree(*this);
   worker.unpin(*this);
@@ -115,6 +118,10 @@ runtime::step RangeTask::hold_more(runtime::Worker& worker) {
 }
 
 runtime::step RangeTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
+  MXKV_ASSERT(state_->items <= state_->item_limit, "a page keeps to its limit of items");
+  MXKV_ASSERT(state_->items <= 1 || state_->bytes <= state_->byte_limit,
+              "a page keeps to its limit of bytes, but for a first item");
+  MXKV_ASSERT(!state_->holds_part || state_->lock != nullptr, "a part is held until its page ends");
   if (std::exchange(state_->holds_part, false)) {
     state_->far = RangeState::far_bound::none;
     if (state_->items == 0 && !state_->more) {

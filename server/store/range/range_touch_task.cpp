@@ -17,6 +17,7 @@ RangeTouchTask::RangeTouchTask(const runtime::TaskClass* task_class, ItemTree& t
                                const protocol::Request& request, const RangeLimits& limits, RangeState& state,
                                const ReplyAddress& address, std::uint64_t now_ns) noexcept
     : Base(task_class, tree), RangeWalk(state, address), exptime_(request.exptime) {
+  MXKV_ASSERT(state.meta != nullptr, "mt comes with flags");
   limit(request.range, limits, now_ns);
   limit_whole(request.range, limits);
   set_bounds(request.range);
@@ -52,6 +53,7 @@ verdict RangeTouchTask::judge(std::uint64_t /*head*/, std::uint64_t value, Touch
 
 std::uint64_t RangeTouchTask::replacement(std::uint64_t value, runtime::Worker& worker) noexcept {
   const Item& item = *ItemRecord::item(value);
+  MXKV_DCHECK(prepares_ && !item.has_expiry_field(), "room is made once, and before exptimes are stored");
   Item* const copy = with_expiry(worker, item, item.expiry());
   return copy == nullptr ? 0 : ItemRecord::word(copy);
 }
@@ -77,6 +79,7 @@ void RangeTouchTask::unmade(std::uint64_t by, runtime::Worker& worker) noexcept 
 index::Change RangeTouchTask::changing(ItemNode& leaf, std::uint64_t value,
                                        runtime::Worker& worker) noexcept {
   Item* const item = ItemRecord::item(value);
+  MXKV_DCHECK(!prepares_, "no exptime is stored before all have room");
   item->store_expiry(expiry_);
   if (expiry_ != 0) {
     ExpirySweep::note(leaf, expiry_, worker);
@@ -86,10 +89,12 @@ index::Change RangeTouchTask::changing(ItemNode& leaf, std::uint64_t value,
 
 void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& /*worker*/) noexcept {
   state_->items += leaf.live;
+  MXKV_ASSERT(state_->items <= state_->item_limit, "no more is touched than may be");
   state_->too_many = leaf.more;
 }
 
 step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
+  MXKV_ASSERT(prepares_, "what has begun to store exptimes needs no memory");
   if (worker.local<WorkerContext>().upkeep->makes_room(worker)) {
     worker.repin(*this);  // what is freed meanwhile does not wait for this task
     aim_at_root();
@@ -101,6 +106,8 @@ step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
 }
 
 step RangeTouchTask::finished(runtime::Worker& worker) {
+  MXKV_ASSERT(state_->lock != nullptr, "a touch holds its range to the end");
+  MXKV_ASSERT(prepares_ || (!state_->too_many && !no_memory_), "exptimes are stored of all or none");
   if (prepares_ && !state_->too_many && !no_memory_) {
     prepares_ = false;
     state_->items = 0;
@@ -120,6 +127,7 @@ step RangeTouchTask::finished(runtime::Worker& worker) {
 
 // HD A<touched> [O<opaque>]
 step RangeTouchTask::resume_item(runtime::Worker& worker) {
+  MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
   if (state_->too_many || no_memory_) {
     return refuse(no_memory_ ? protocol::kOutOfMemory : protocol::kTooManyKeys, *this, worker);
   }

@@ -36,6 +36,7 @@ RangeState* RangeWalk::make_state(runtime::Worker& worker, const protocol::MetaF
 }
 
 void RangeWalk::release(runtime::Worker& worker) noexcept {
+  MXKV_ASSERT(state_ != nullptr, "the state of a range is given back once");
   if (state_->meta != nullptr) {
     worker.release_block(state_->meta, runtime::task_block_for(sizeof(protocol::MetaFlags)));
   }
@@ -57,6 +58,7 @@ runtime::step RangeWalk::end(runtime::MxTask& task, runtime::Worker& worker) {
 
 void RangeWalk::limit(const protocol::RangeRequest& request, const RangeLimits& limits,
                       std::uint64_t now_ns) noexcept {
+  MXKV_ASSERT(request.limit > 0, "a range of no items is answered without a task");
   state_->item_limit = std::min(request.limit, limits.items);
   state_->ceiling = request.limit > limits.items;
   state_->byte_limit = request.byte_limit == 0 ? limits.bytes : std::min(request.byte_limit, limits.bytes);
@@ -68,6 +70,8 @@ void RangeWalk::limit(const protocol::RangeRequest& request, const RangeLimits& 
 }
 
 void RangeWalk::hold(RangeLock& lock, runtime::Worker& worker) noexcept {
+  MXKV_ASSERT(state_->lock == nullptr, "a range is held once at a time");
+  MXKV_ASSERT(state_->items == 0, "a range is held before anything of it is met");
   state_->lock = &lock;
   state_->moment_us = worker.now_us();
   state_->deadline_ns += worker.now_ns() - std::exchange(state_->created_ns, worker.now_ns());
@@ -76,6 +80,7 @@ void RangeWalk::hold(RangeLock& lock, runtime::Worker& worker) noexcept {
 /// Of slots in walking order, those that should do for a page.
 runtime::SlotInterval RangeWalk::part_of(const runtime::SlotInterval& all,
                                          const KeyPartition& slots) const noexcept {
+  MXKV_ASSERT(all.first <= all.last, "slots are in the order of their keys");
   const std::uint64_t items = slots.items_a_slot();
   const std::uint64_t behind = items == 0 ? slots.most() : 1 + 2 * state_->item_limit / items;
   const auto more = static_cast<std::uint32_t>(std::min<std::uint64_t>(behind, all.last - all.first));
@@ -84,12 +89,16 @@ runtime::SlotInterval RangeWalk::part_of(const runtime::SlotInterval& all,
 }
 
 void RangeWalk::end_with_part(const runtime::SlotInterval& held, const KeyPartition& slots) noexcept {
+  MXKV_ASSERT(!state_->holds_part || state_->far == RangeState::far_bound::none,
+              "a page with a far bound is held to that");
+  MXKV_ASSERT(held.last < slots.count(), "slots that are held are on the map of now");
   state_->holds_part =
       state_->holds_part && (state_->reverse ? held.first > 0 : held.last + 1 < slots.count());
   if (!state_->holds_part) {
     return;
   }
   const std::string_view end = slots.begin_of(state_->reverse ? held.first : held.last + 1);
+  MXKV_ASSERT(end.size() <= sizeof state_->far_key, "a part ends at a key");
   state_->far = state_->reverse ? RangeState::far_bound::inclusive : RangeState::far_bound::exclusive;
   std::copy(end.begin(), end.end(), state_->far_key);
   state_->far_bytes = static_cast<std::uint8_t>(end.size());
@@ -115,12 +124,14 @@ runtime::SlotInterval RangeWalk::held_slots(const KeyPartition& slots) const noe
 }
 
 void RangeWalk::note_start() noexcept {
+  MXKV_ASSERT(state_->last == nullptr && state_->items == 0, "a start is noted before anything is shown");
   start_skipped_ = state_->skip_start;
   std::copy_n(key_, key_bytes_, state_->last_key);
   state_->last_bytes = key_bytes_;
 }
 
 void RangeWalk::back_to_start() noexcept {
+  MXKV_ASSERT(state_->last == nullptr && state_->items == 0, "what was shown would hide the start");
   set_key({state_->last_key, state_->last_bytes});
   state_->skip_start = start_skipped_;
 }
@@ -134,6 +145,7 @@ runtime::step RangeWalk::refuse(std::string_view text, runtime::MxTask& task, ru
 }
 
 void RangeWalk::set_key(std::string_view key) noexcept {
+  MXKV_DCHECK(key.size() <= sizeof key_, "a key fits where the walk keeps it");
   std::copy(key.begin(), key.end(), key_);
   key_bytes_ = static_cast<std::uint8_t>(key.size());
   state_->skip_start = false;
@@ -152,6 +164,7 @@ void RangeWalk::set_bounds(const protocol::RangeRequest& request) noexcept {
     state_->far = far.inclusive ? RangeState::far_bound::inclusive : RangeState::far_bound::exclusive;
     far_key = far.key;
   }
+  MXKV_ASSERT(far_key.size() <= sizeof state_->far_key, "a bound is no longer than a key");
   std::copy(far_key.begin(), far_key.end(), state_->far_key);  // may be empty, without an address
   state_->far_bytes = static_cast<std::uint8_t>(far_key.size());
   if (!near.unbounded) {
@@ -168,6 +181,7 @@ void RangeWalk::set_start(const protocol::RangeBound& bound) noexcept {
   if (!state_->reverse) {
     state_->skip_start = !bound.inclusive;
   } else if (bound.inclusive) {
+    MXKV_ASSERT(key_bytes_ < sizeof key_, "there is a key above the longest");
     key_[key_bytes_++] = '\0';  // the least key above it: what lies below that includes it
   }
 }
@@ -190,6 +204,8 @@ char* RangeWalk::write_cursor(char* out) noexcept {
   RangeState& state = *state_;
   protocol::CursorState cursor;
   cursor.last_key = state.last_written();
+  MXKV_ASSERT(!cursor.last_key.empty() && cursor.last_key.size() <= index::kMaxKeyBytes,
+              "a cursor goes on behind a key that was met");
   cursor.reverse = state.reverse;
   const std::string_view far{state.far_key, state.far_bytes};
   if (state.far == RangeState::far_bound::prefix) {

@@ -27,6 +27,7 @@ class SeenItemTask : public index::UpdateTask<Derived, ItemTraits> {
   static void start_on(runtime::Worker& worker, std::uint64_t seen, Args... args) {
     static_assert(sizeof(Derived) + index::kMaxKeyBytes <= runtime::kLargestTaskBytes);
     const std::string_view key = ItemRecord::item(seen)->key();
+    MXKV_DCHECK(key.size() <= index::kMaxKeyBytes, "the key fits behind its task");
     ItemTree& tree = worker.local<WorkerContext>().store->tree();
     auto* const task = worker.create_sized<Derived>(sizeof(Derived) + key.size(), tree, seen, args...);
     TrailingKey::store(task, key);
@@ -84,6 +85,7 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
                        runtime::Worker& worker) noexcept {
     const Item* const item = ItemRecord::item(old);
     live_ = is_live(*item, worker);
+    MXKV_DCHECK(even_live_ || !live_, "what is live goes only to make room");
     return index::Change::gone(live_ ? index::cause::evicted : index::cause::expired,
                                next_order(order_before(item, leaf), worker));
   }
@@ -123,6 +125,9 @@ class MoveTask final : public SeenItemTask<MoveTask> {
   // What a touch changes of an item it changes under the latch, so the copy is as the old one is now.
   index::Change commit(ItemNode& /*leaf*/, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
                        runtime::Worker& /*worker*/) noexcept {
+    MXKV_DCHECK(copy_->key() == key() && copy_->block_bytes() == ItemRecord::item(old)->block_bytes() &&
+                    copy_->expiry() == ItemRecord::item(old)->expiry(),
+                "what is moved stays as it is");
     copy_->take_version(*ItemRecord::item(old));
     return index::Change::unseen();
   }
@@ -164,7 +169,9 @@ void start_move(runtime::Worker& worker, std::uint64_t seen) {
 
 std::uint64_t seen_in_flight(const StoreState& store) noexcept {
   const std::uint64_t ended = store.total(counter::seen_ended);  // first: never more than were started
-  return store.total(counter::seen_started) - ended;
+  const std::uint64_t started = store.total(counter::seen_started);
+  MXKV_DCHECK(started >= ended, "what has ended was started");
+  return started - ended;
 }
 
 void retire_item(runtime::Worker& worker, Item* item) {

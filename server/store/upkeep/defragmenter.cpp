@@ -98,6 +98,8 @@ void Defragmenter::begin(StoreState& store, runtime::Worker& worker) {
 }
 
 void Defragmenter::ended(runtime::Worker& worker) {
+  MXKV_ASSERT(next_look_ns_ == kNever, "a walk ends once, and no other has begun meanwhile");
+  MXKV_ASSERT(spare_before_ > kSpareBytes, "a walk has something to gather");
   const std::uint64_t now_ns = worker.now_ns();
   // Moves that this walk started may still be under way: what they free is seen by the next look.
   const bool helped = spare_bytes(worker.items().stats()) < spare_before_ - spare_before_ / kSparePart;

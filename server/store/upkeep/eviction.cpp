@@ -137,6 +137,7 @@ bool Eviction::refused(runtime::Worker& worker, shortage what) noexcept {
 }
 
 Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexcept {
+  MXKV_DCHECK(purpose_ != purpose::none, "items are judged by a walk that has a purpose");
   const std::uint64_t then_us = item.last_access_us();
   const IdleTimes::Seen seen{now_us > then_us ? now_us - then_us : 0, item.accessed()};
   times_.note(seen, now_us);
@@ -162,6 +163,7 @@ Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexce
 }
 
 bool Eviction::started(std::size_t bytes) noexcept {
+  MXKV_DCHECK(purpose_ != purpose::none, "removals are started by a walk");
   removed_ = true;
   missing_ -= std::min<std::uint64_t>(missing_, bytes);
   return !is_for_some() || missing_ > 0;
@@ -173,6 +175,9 @@ bool Eviction::is_for_some() const noexcept {
 }
 
 void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
+  MXKV_ASSERT(purpose_ != purpose::none, "a walk ends once");
+  MXKV_ASSERT(next_look_ns_ == kUntilWalkEnds, "nothing is looked for while a walk is under way");
+  MXKV_ASSERT(key.size() <= hand_.size(), "the hand stops at a key");
   hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
   next_look_ns_ = last_walk_ns_ = now_ns(worker);
   if (is_for_some()) {
@@ -197,20 +202,26 @@ void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
   }
   if (std::exchange(purpose_, purpose::none) == purpose::spans) {
     next_give_back_ns_ = next_look_ns_ + kGiveBackEveryNs;
+    MXKV_ASSERT(shared_.giving_back.load(std::memory_order_relaxed), "one walk at a time is for spans");
     shared_.giving_back.store(false, std::memory_order_relaxed);
   }
 }
 
 void Eviction::pauses(std::string_view key) noexcept {
+  MXKV_ASSERT(purpose_ != purpose::none, "a walk that pauses has not ended");
+  MXKV_ASSERT(key.size() <= hand_.size(), "the hand stops at a key");
   hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
 }
 
 void Eviction::walk(purpose why, StoreState& store, runtime::Worker& worker) {
+  MXKV_ASSERT(purpose_ == purpose::none, "a worker walks for one thing at a time");
+  MXKV_ASSERT(!removed_, "what an earlier walk removed was told of");
   purpose_ = why;
   next_look_ns_ = kUntilWalkEnds;
   if (!is_for_some()) {
     hand_bytes_ = 0;  // over all
   }
+  MXKV_ASSERT(!is_for_some() || missing_ > 0, "a walk that ends when it has enough lacks something");
   whole_lap_ = hand_bytes_ == 0;
   worker.local<WorkerContext>().counters.count(why == purpose::spans ? counter::span_walks
                                                                      : counter::idle_walks);
@@ -218,6 +229,7 @@ void Eviction::walk(purpose why, StoreState& store, runtime::Worker& worker) {
 }
 
 void Eviction::begin(StoreState& store, runtime::Worker& worker) {
+  MXKV_ASSERT(purpose_ == purpose::none, "no walk begins before the last one has ended");
   next_look_ns_ = now_ns(worker) + kLookAgainNs;
   if (begin_giving_back(store, worker)) {
     return;
@@ -325,6 +337,7 @@ bool Eviction::begin_giving_back(StoreState& store, runtime::Worker& worker) {
     marked_ = static_cast<std::uint8_t>(std::clamp<std::size_t>(goal * 256 / spans + 1, 1, kMostMarked));
     second_walk_ = true;
   }
+  MXKV_ASSERT(marked_ > 0 && marked_ <= kMostMarked, "a walk for spans has marked some, and not most");
   // Room for what is moved, and as much again that goes back; over two walks.
   times_.set_part(marked_ / 256.0, worker.now_us());
   walk(purpose::spans, store, worker);

@@ -39,6 +39,7 @@ class LookTask final : public index::SampleTask<LookTask, ItemTraits> {
     return ++walks_ < ExpiredPresent::kWalks && !whole;
   }
   runtime::step finished(runtime::Worker& worker) {
+    MXKV_ASSERT(walks_ > 0, "an estimate is of one walk or more");
     worker.unpin(*this);
     present_.found(items_ / walks_, bytes_ / walks_);
     return runtime::step::done;
@@ -74,6 +75,7 @@ std::uint64_t ExpiredPresent::removed() const noexcept {
 }
 
 void ExpiredPresent::found(double items, double bytes) noexcept {
+  MXKV_ASSERT(items >= 0 && bytes >= items, "an item has one byte or more");
   removed_.store(removed(), std::memory_order_relaxed);
   items_.store(static_cast<std::uint64_t>(std::llround(items)), std::memory_order_relaxed);
   bytes_.store(static_cast<std::uint64_t>(std::llround(bytes)), std::memory_order_relaxed);

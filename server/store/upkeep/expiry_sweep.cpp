@@ -137,6 +137,7 @@ static_assert(sizeof(SweepTask) <= runtime::kLargestTaskBytes);
 }  // namespace
 
 void ExpirySweep::note(ItemNode& leaf, std::uint32_t expiry, runtime::Worker& worker) noexcept {
+  MXKV_DCHECK(expiry != 0, "only what expires is noted");
   const Due due = Due::at(expiry, worker.now_us() / kUsPerSecond);
   leaf.store_due(due.or_sooner(leaf.due()));
   auto& context = worker.local<WorkerContext>();
@@ -164,6 +165,7 @@ void ExpirySweep::begin(runtime::Worker& worker) {
   }
   const std::uint64_t planned_us = next_us_.exchange(kNever, std::memory_order_relaxed);
   if (!resumes_) {
+    MXKV_ASSERT(hand_.empty(), "a sweep begins at the first leaf");
     begun_us_.store(now_us, std::memory_order_relaxed);
     sweeps_.fetch_add(1, std::memory_order_relaxed);
     soonest_ = {};
@@ -180,6 +182,9 @@ void ExpirySweep::begin(runtime::Worker& worker) {
 }
 
 void ExpirySweep::ended(std::string_view key, bool exhausted, std::uint64_t now_us) noexcept {
+  MXKV_ASSERT(running_.load(std::memory_order_relaxed), "a slice ends once");
+  MXKV_ASSERT(exhausted ? key.empty() : key.size() <= index::kMaxKeyBytes,
+              "a slice ends at a leaf, or with all");
   hand_ = key;
   resumes_ = !exhausted;
   std::uint64_t next_us = now_us + kSliceNs / kNsPerUs;

@@ -56,8 +56,14 @@ class ExpirySweep {
   void passed(index::Due due) noexcept { soonest_ = due.or_sooner(soonest_); }
   [[nodiscard]] bool slice_over(std::uint64_t now_ns) const noexcept { return now_ns >= slice_end_ns_; }
   /// A leaf is to be rid of what has expired; it was. A walk must not run far ahead, for each takes memory.
-  void leaf_begun() noexcept { leaves_.fetch_add(1, std::memory_order_relaxed); }
-  void leaf_ended() noexcept { leaves_.fetch_sub(1, std::memory_order_relaxed); }
+  void leaf_begun() noexcept {
+    MXKV_ASSERT(running_.load(std::memory_order_relaxed), "leaves are met while a slice runs");
+    leaves_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void leaf_ended() noexcept {
+    const std::uint32_t before = leaves_.fetch_sub(1, std::memory_order_relaxed);
+    MXKV_ASSERT(before > 0, "a leaf ends once");
+  }
   [[nodiscard]] bool runs_ahead() const noexcept {
     return leaves_.load(std::memory_order_relaxed) > kMostLeaves;
   }

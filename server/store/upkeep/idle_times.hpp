@@ -14,6 +14,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 /// Thread-safety: owner worker only.
@@ -78,6 +80,7 @@ class IdleTimes {
 
   /// The part of all that is to be told idlest, 0 to 1.
   void set_part(double part, std::uint64_t now_us) noexcept {
+    MXKV_ASSERT(part >= 0 && part <= 1, "a part of all is told idlest");
     part_ = part;
     draw_line(now_us);
   }

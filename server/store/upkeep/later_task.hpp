@@ -41,7 +41,10 @@ class WalkPace {
     started_ = 0;
     return seen_in_flight(*worker.local<WorkerContext>().store) > kMostSeenInFlight;
   }
-  void started() noexcept { ++started_; }
+  void started() noexcept {
+    ++started_;
+    MXKV_DCHECK(started_ <= kLookEvery, "the pace is looked at for each item");
+  }
 
  private:
   static constexpr unsigned kLookEvery = 64;

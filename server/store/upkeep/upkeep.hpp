@@ -29,6 +29,7 @@ class Upkeep {
   void tick(runtime::Worker& worker) {
     sweep_.tick(worker);
     expired_present_.tick(worker);
+    MXKV_DCHECK(worker.id().index() < workers_.size(), "each worker has a part of its own");
     PerWorker& own = workers_[worker.id().index()];
     if (options_.defragments) {
       own.defragmenter.tick(store_, worker);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/item/item.hpp"
@@ -29,6 +30,7 @@ std::string seconds_left(std::uint32_t expiry, std::uint64_t now_us) {
 }  // namespace
 
 Watcher::offered Watcher::offer(std::string_view line) {
+  MXKV_ASSERT(line.ends_with('\n'), "a watcher is told whole lines");
   const std::scoped_lock lock{mutex_};
   if (lines_.size() + line.size() > kMostBytes) {
     ++lost_;
@@ -48,6 +50,7 @@ std::string Watcher::take() {
 }
 
 std::shared_ptr<Watcher> WatchHub::add(std::uint32_t kinds, std::uint16_t worker) {
+  MXKV_ASSERT(kinds != 0, "who watches nothing is no watcher");
   const std::scoped_lock lock{mutex_};
   if (watchers_.size() >= kMostWatchers) {
     return nullptr;
@@ -77,12 +80,14 @@ std::size_t WatchHub::watchers() const {
 }
 
 void WatchHub::tell(runtime::Worker& worker, std::uint32_t kind, const std::string& what) {
+  MXKV_ASSERT(what.find('\n') == std::string::npos, "an event is one line");
   const std::uint64_t now_us = worker.runtime().clock().unix_us();
   const std::string line =
       "ts=" + std::to_string(now_us / kUsPerSecond) + "." + std::to_string(now_us % kUsPerSecond) +
       " gid=" + std::to_string(number_.fetch_add(1, std::memory_order_relaxed) + 1) + " type=" + what + "\n";
   std::uint64_t wake = 0;  // by watcher; there are fewer than bits
   const std::scoped_lock lock{mutex_};
+  static_assert(kMostWatchers <= 64);
   for (std::size_t i = 0; i < watchers_.size(); ++i) {
     if ((watchers_[i]->kinds() & kind) == 0) {
       continue;

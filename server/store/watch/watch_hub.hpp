@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::runtime {
 class Worker;
 }
@@ -66,7 +68,10 @@ class WatchHub {
     void (*wake)(void* context, runtime::Worker& from) = nullptr;
   };
   /// Worker by worker. Start-up only.
-  void add_waker(Waker waker) { wakers_.push_back(waker); }
+  void add_waker(Waker waker) {
+    MXKV_ASSERT(waker.wake != nullptr, "a waker can wake");
+    wakers_.push_back(waker);
+  }
 
   /// Null: there are too many.
   [[nodiscard]] std::shared_ptr<Watcher> add(std::uint32_t kinds, std::uint16_t worker);
