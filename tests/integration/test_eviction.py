@@ -111,4 +111,4 @@ class WaitingForMemoryTest(FullCase):
         # A worker that asks in a closed loop is refused some thirty thousand times a value.
         refused = sum(int(value) for name, value in self.client.stats(b"memory").items() if name.endswith("items:refused"))
         self.assertGreater(refused, 0)
-        self.assertLess(refused, 4 * count * 200)
+        self.assertLess(refused, 4 * count * 2000)
