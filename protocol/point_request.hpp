@@ -138,29 +138,30 @@ constexpr PointWord row_of(verb op) noexcept {
       return {op, {.action = count, .ordered = true}, "ma"};
     case verb::meta_debug:
       return {op, {inspect}, "me"};
-    case verb::scan:
-    case verb::scans:
-    case verb::pscan:
-    case verb::pscans:
-    case verb::meta_range:
+    // By name: what is for no key, or for many.
+    case verb::cache_memlimit:
+    case verb::cachedump:
+    case verb::debugtime:
+    case verb::flush_all:
+    case verb::meta_batch:
     case verb::meta_count:
+    case verb::meta_noop:
+    case verb::meta_range:
     case verb::meta_range_delete:
     case verb::meta_range_touch:
-    case verb::stats:
-    case verb::version:
-    case verb::verbosity:
-    case verb::cache_memlimit:
-    case verb::shutdown:
-    case verb::debugtime:
     case verb::metadump:
     case verb::mgdump:
-    case verb::cachedump:
-    case verb::watch:
-    case verb::tune:
-    case verb::flush_all:
+    case verb::pscan:
+    case verb::pscans:
     case verb::quit:
-    case verb::meta_batch:
-    case verb::meta_noop:
+    case verb::scan:
+    case verb::scans:
+    case verb::shutdown:
+    case verb::stats:
+    case verb::tune:
+    case verb::verbosity:
+    case verb::version:
+    case verb::watch:
       break;
   }
   return {};

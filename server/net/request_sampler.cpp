@@ -9,63 +9,29 @@ namespace mxkv::server {
 
 using protocol::verb;
 
-// No default: what is `other` counts for no key.
+// What is `other` counts for no key, so an action that nobody gave a kind is named by the compiler.
 command_kind kind_of(verb op) noexcept {
-  switch (op) {
-    case verb::get:
-    case verb::gets:
-      return command_kind::get;
-    case verb::gat:
-    case verb::gats:
-      return command_kind::gat;
-    case verb::set:
-    case verb::add:
-    case verb::replace:
-    case verb::append:
-    case verb::prepend:
-    case verb::cas:
-      return command_kind::set;
-    case verb::remove:
-      return command_kind::remove;
-    case verb::incr:
-    case verb::decr:
-      return command_kind::arithmetic;
-    case verb::touch:
-      return command_kind::touch;
-    case verb::meta_get:
-      return command_kind::mg;
-    case verb::meta_set:
-      return command_kind::ms;
-    case verb::meta_delete:
-      return command_kind::md;
-    case verb::meta_arithmetic:
-      return command_kind::ma;
-    case verb::scan:
-    case verb::scans:
-    case verb::pscan:
-    case verb::pscans:
-    case verb::meta_range:
-    case verb::meta_count:
-    case verb::meta_range_delete:
-    case verb::meta_range_touch:
-      return command_kind::range;
-    case verb::meta_batch:
-      return command_kind::batch;
-    case verb::stats:
-    case verb::version:
-    case verb::verbosity:
-    case verb::cache_memlimit:
-    case verb::shutdown:
-    case verb::debugtime:
-    case verb::metadump:
-    case verb::mgdump:
-    case verb::cachedump:
-    case verb::watch:
-    case verb::tune:
-    case verb::flush_all:
-    case verb::quit:
-    case verb::meta_debug:
-    case verb::meta_noop:
+  using protocol::point_action;
+  const protocol::PointWord& word = protocol::point_word(op);
+  if (word.text.empty()) {
+    return protocol::is_range(op)   ? command_kind::range
+           : op == verb::meta_batch ? command_kind::batch
+                                    : command_kind::other;
+  }
+  const bool meta = protocol::is_meta(op);
+  switch (word.terms.action) {
+    case point_action::read:
+      return meta                  ? command_kind::mg
+             : !word.terms.touches ? command_kind::get
+             : word.terms.ordered  ? command_kind::touch
+                                   : command_kind::gat;
+    case point_action::store:
+      return meta ? command_kind::ms : command_kind::set;
+    case point_action::remove:
+      return meta ? command_kind::md : command_kind::remove;
+    case point_action::count:
+      return meta ? command_kind::ma : command_kind::arithmetic;
+    case point_action::inspect:
       break;
   }
   return command_kind::other;
