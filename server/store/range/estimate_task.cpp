@@ -38,7 +38,9 @@ bool EstimateTask::walked(const index::Entries& leaf, double weight, bool whole,
   if (whole) {
     counted_.items += found.items;
     counted_.bytes += found.bytes;
-    walks_ = 0;
+    walks_ = 0;  // the range shrank to one leaf meanwhile: what earlier walks guessed does not count
+    items_ = {};
+    bytes_ = {};
     return false;
   }
   items_.add(weight * static_cast<double>(found.items));
