@@ -43,4 +43,12 @@ std::uint32_t StoreState::take_first_expiry() noexcept {
   return first;
 }
 
+std::uint32_t StoreState::first_expiry() const noexcept {
+  std::uint32_t first = std::numeric_limits<std::uint32_t>::max();
+  for (std::size_t i = 0; i < workers_; ++i) {
+    first = std::min(first, contexts_[i].first_expiry.load(std::memory_order_relaxed));
+  }
+  return first;
+}
+
 }  // namespace mxkv::server

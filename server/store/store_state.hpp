@@ -41,6 +41,8 @@ class StoreState {
   /// When the first item expires (unix s) of those stored since the last call; the greatest number if none
   /// does.
   [[nodiscard]] std::uint32_t take_first_expiry() noexcept;
+  /// The same, of those since the last take_first_expiry().
+  [[nodiscard]] std::uint32_t first_expiry() const noexcept;
 
  private:
   runtime::ReclaimKind item_kind_;

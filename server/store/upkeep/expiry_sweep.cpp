@@ -136,6 +136,10 @@ static_assert(sizeof(SweepTask) <= runtime::kLargestTaskBytes);
 
 }  // namespace
 
+std::uint64_t ExpirySweep::us_of(std::uint32_t expiry) noexcept {
+  return expiry == std::numeric_limits<std::uint32_t>::max() ? kNever : expiry * kUsPerSecond;
+}
+
 void ExpirySweep::note(ItemNode& leaf, std::uint32_t expiry, runtime::Worker& worker) noexcept {
   MXKV_DCHECK(expiry != 0, "only what expires is noted");
   const Due due = Due::at(expiry, worker.now_us() / kUsPerSecond);
@@ -150,7 +154,9 @@ void ExpirySweep::note(ItemNode& leaf, std::uint32_t expiry, runtime::Worker& wo
 void ExpirySweep::expect(std::uint64_t at_us) noexcept {
   at_us = std::max(at_us, begun_us_.load(std::memory_order_relaxed) + kEveryUs);
   std::uint64_t next = next_us_.load(std::memory_order_relaxed);
-  while (at_us < next && !next_us_.compare_exchange_weak(next, at_us, std::memory_order_relaxed)) {
+  // Pairs with the acquire in begin(): a sweep that overwrites this sees the expiry that it was for.
+  while (at_us < next &&
+         !next_us_.compare_exchange_weak(next, at_us, std::memory_order_release, std::memory_order_relaxed)) {
   }
 }
 
@@ -163,14 +169,13 @@ void ExpirySweep::begin(runtime::Worker& worker) {
     running_.store(false, std::memory_order_release);  // it has just ended
     return;
   }
-  const std::uint64_t planned_us = next_us_.exchange(kNever, std::memory_order_relaxed);
+  const std::uint64_t planned_us = next_us_.exchange(kNever, std::memory_order_acquire);
   if (!resumes_) {
     MXKV_ASSERT(hand_.empty(), "a sweep begins at the first leaf");
     begun_us_.store(now_us, std::memory_order_relaxed);
     sweeps_.fetch_add(1, std::memory_order_relaxed);
     soonest_ = {};
-    const std::uint32_t first = store_.take_first_expiry();
-    first_us_ = first == std::numeric_limits<std::uint32_t>::max() ? kNever : first * kUsPerSecond;
+    first_us_ = us_of(store_.take_first_expiry());
     flushing_us_ = store_.flush_points().at(now_us);
     // What a leaf says can be told apart from times to come only for so long.
     all_ = flushing_us_ > flushed_us_ || now_us - planned_us > kMostLateUs;
@@ -191,8 +196,9 @@ void ExpirySweep::ended(std::string_view key, bool exhausted, std::uint64_t now_
   if (exhausted) {
     flushed_us_ = flushing_us_;
     next_us = soonest_.never() ? kNever : now_us + soonest_.seconds_left(now_us / kUsPerS) * kUsPerS;
-    // Who stored while the sweep began may have seen only that there was an earlier one.
-    next_us = std::min(next_us, first_us_);
+    // A write while the sweep began may have seen only that there was an earlier one. And what was expected
+    // while it went on, of leaves that it had passed, was overwritten by the plan of its next slice.
+    next_us = std::min({next_us, first_us_, us_of(store_.first_expiry())});
     if (next_us != kNever) {
       next_us = std::max(next_us, begun_us_.load(std::memory_order_relaxed) + kEveryUs);
     }

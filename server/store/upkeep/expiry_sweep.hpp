@@ -75,9 +75,11 @@ class ExpirySweep {
   static constexpr std::uint32_t kMostLeaves = 256;
 
   void begin(runtime::Worker& worker);
+  /// When the first item expires, as StoreState tells it.
+  [[nodiscard]] static std::uint64_t us_of(std::uint32_t expiry) noexcept;
 
   StoreState& store_;
-  std::atomic<std::uint64_t> next_us_{kNever};  // relaxed: a hint, lowered by whoever knows better
+  std::atomic<std::uint64_t> next_us_{kNever};  // a hint, lowered by whoever knows better
   std::atomic<bool> running_{false};            // acquire and release: hands over what follows
 
   std::string hand_;  ///< where the next slice begins
