@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/point_request.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
