@@ -195,7 +195,8 @@ void ExpirySweep::ended(std::string_view key, bool exhausted, std::uint64_t now_
   std::uint64_t next_us = now_us + kSliceNs / kNsPerUs;
   if (exhausted) {
     flushed_us_ = flushing_us_;
-    next_us = soonest_.never() ? kNever : now_us + soonest_.seconds_left(now_us / kUsPerS) * kUsPerS;
+    next_us =
+        soonest_.never() ? kNever : now_us + soonest_.seconds_left(now_us / kUsPerSecond) * kUsPerSecond;
     // A write while the sweep began may have seen only that there was an earlier one. And what was expected
     // while it went on, of leaves that it had passed, was overwritten by the plan of its next slice.
     next_us = std::min({next_us, first_us_, us_of(store_.first_expiry())});

@@ -52,7 +52,9 @@ class ExpirySweep {
   // For the sweep's tasks.
 
   /// Of this sweep.
-  [[nodiscard]] bool wants(index::Due due) const noexcept { return all_ || due.reached(begun_us_ / kUsPerS); }
+  [[nodiscard]] bool wants(index::Due due) const noexcept {
+    return all_ || due.reached(begun_us_ / kUsPerSecond);
+  }
   void passed(index::Due due) noexcept { soonest_ = due.or_sooner(soonest_); }
   [[nodiscard]] bool slice_over(std::uint64_t now_ns) const noexcept { return now_ns >= slice_end_ns_; }
   /// A leaf is to be rid of what has expired; it was. A walk must not run far ahead, for each takes memory.
@@ -71,7 +73,6 @@ class ExpirySweep {
   void ended(std::string_view key, bool exhausted, std::uint64_t now_us) noexcept;
 
  private:
-  static constexpr std::uint64_t kUsPerS = 1'000'000;
   static constexpr std::uint32_t kMostLeaves = 256;
 
   void begin(runtime::Worker& worker);
