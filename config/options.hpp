@@ -136,6 +136,44 @@ enum class when_full : std::uint8_t {
   error,  ///< what needs more memory fails
 };
 
+/// When what was written is on disk, as clients may rely on it.
+enum class sync_mode : std::uint8_t {
+  commit,    ///< a reply leaves when what it tells is on disk
+  interval,  ///< replies do not wait; the disk is at most so far behind
+  never,     ///< the system writes when it likes
+};
+
+/// What reads may show while sync is commit.
+enum class read_mode : std::uint8_t {
+  durable,  ///< nothing that a power cut could take back
+  latest,   ///< what is in memory
+};
+
+/// What becomes of the daemon when the disk refuses to write.
+enum class failure_action : std::uint8_t { refuse, exit };
+
+/// When the store is written out as a whole, so that the journal before may go.
+struct CheckpointOptions {
+  std::size_t journal_bytes = 0;  ///< begins when the journal has grown by so much; 0: by the last one's size
+  std::uint32_t every_ms = 0;     ///< begins so long after the last one; 0: only by bytes
+  std::size_t rate = 200U << 20U;  ///< most bytes a second; 0: no limit
+  bool compress = false;           ///< by zstd
+};
+
+/// Journal and checkpoints.
+struct DurabilityOptions {
+  std::string directory;  ///< empty: data is kept in memory only
+  sync_mode sync = sync_mode::commit;
+  std::uint32_t interval_ms = 1000;  ///< of sync_mode::interval
+  read_mode reads = read_mode::durable;
+  std::size_t buffer_bytes =
+      64U << 20U;  ///< records that are not on disk yet; above it connections are not read from
+  std::size_t segment_bytes = 64U << 20U;  ///< of a file of the journal
+  std::size_t journal_most_bytes = 0;      ///< above it writes are refused; 0: found out
+  failure_action on_failure = failure_action::refuse;
+  CheckpointOptions checkpoint;
+};
+
 /// All of them.
 struct DaemonOptions : PlacementOptions {
   std::vector<TopologySection> topologies;  ///< in place of workers, cpus and nodes
@@ -157,6 +195,7 @@ struct DaemonOptions : PlacementOptions {
   StatsOptions stats;
   ServerOptions server;
   LogOptions log;
+  DurabilityOptions durability;
   Origins origins;  ///< who set what; for errors and print-config, never for behaviour
 };
 

@@ -29,6 +29,9 @@ constexpr std::array<std::string_view, 3> kRebalanceWords{"off", "pools", "objec
 constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
 constexpr std::array<std::string_view, 2> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
+constexpr std::array<std::string_view, 2> kReadWords{"durable", "latest"};
+constexpr std::array<std::string_view, 2> kFailureWords{"refuse", "exit"};
+constexpr std::array<std::string_view, 2> kCompressWords{"off", "zstd"};
 constexpr std::array<std::string_view, 6> kLogLevelWords{"trace", "debug", "info", "warning", "error", "off"};
 
 void address(SchemaVisitor& visitor, std::string& target) {
@@ -162,6 +165,54 @@ void limits(SchemaVisitor& visitor, LimitOptions& options) {
   ranged(visitor, "batch_bytes", options.batch_bytes, kSize, {1_KiB, 1_GiB});
 }
 
+// commit, never, or the time that the disk may be behind.
+void sync(SchemaVisitor& visitor, DurabilityOptions& options) {
+  visitor.scalar("sync",
+                 ScalarField{.set = [&options](std::string_view text) -> Mistake {
+                               if (text == "commit" || text == "never") {
+                                 options.sync = text == "commit" ? sync_mode::commit : sync_mode::never;
+                                 options.interval_ms = DurabilityOptions{}.interval_ms;
+                                 return {};
+                               }
+                               const Result<std::uint32_t> time = parse_duration_ms(text);
+                               if (!time || time.value() < 10 || time.value() > 10_s) {
+                                 return Error{in_quotes(text) +
+                                              " is no way to sync (allowed: commit, 10ms to 10s, or never)"};
+                               }
+                               options.sync = sync_mode::interval;
+                               options.interval_ms = time.value();
+                               return {};
+                             },
+                             .get =
+                                 [&options] {
+                                   switch (options.sync) {
+                                     case sync_mode::commit:
+                                       return std::string{"commit"};
+                                     case sync_mode::never:
+                                       return std::string{"never"};
+                                     case sync_mode::interval:
+                                       break;
+                                   }
+                                   return format_duration_ms(options.interval_ms);
+                                 }});
+}
+
+void durability(SchemaVisitor& visitor, DurabilityOptions& options) {
+  file_name(visitor, "directory", options.directory, "none");
+  sync(visitor, options);
+  choice(visitor, "reads", options.reads, kReadWords);
+  ranged(visitor, "buffer", options.buffer_bytes, kSize, {1_MiB, 16_GiB});
+  ranged(visitor, "segment", options.segment_bytes, kSize, {1_MiB, 1_GiB});
+  ranged(visitor, "journal_most", options.journal_most_bytes, kSize, {8_MiB, 64_TiB, "auto"});
+  choice(visitor, "on_failure", options.on_failure, kFailureWords);
+  visitor.section("checkpoint", [&](SchemaVisitor& section) {
+    ranged(section, "journal", options.checkpoint.journal_bytes, kSize, {1_MiB, 64_TiB, "auto"});
+    ranged(section, "every", options.checkpoint.every_ms, kDuration, {1_s, 7 * 86'400_s, "off"});
+    ranged(section, "rate", options.checkpoint.rate, kSize, {64_KiB, 1_TiB, "unlimited"});
+    choice(section, "compress", options.checkpoint.compress, kCompressWords);
+  });
+}
+
 // Switches of the research that the server is built on: mechanisms to compare, no tuning that a server needs.
 void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
   ranged(visitor, "pools", options.pools, kCount, {1, kMostPools});
@@ -209,6 +260,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     choice(section, "numa_placement", options.memory.numa_placement, kBoolWords);
     choice(section, "evacuation", options.evacuation, kBoolWords);
   });
+  visitor.section("durability", [&](SchemaVisitor& section) { durability(section, options.durability); });
   visitor.section("limits", [&](SchemaVisitor& section) { limits(section, options.limits); });
   visitor.section("stats", [&](SchemaVisitor& section) {
     ranged(section, "sample", options.stats.sample, kCount, {1, 1'000'000, "off"});

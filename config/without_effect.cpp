@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kNoBoundWork =
     "no pool holds work while experimental.index.leaves and experimental.index.inner are optimistic_latch";
+constexpr const char* kNoDirectory = "durability.directory is none, so that nothing is written";
 constexpr const char* kOneWorker = "there is only one worker";
 
 // The options beside their defaults, and what was found.
@@ -22,6 +23,7 @@ class Search {
     prefetch();
     toggle();
     requests();
+    durability();
     return std::move(found_);
   }
 
@@ -97,6 +99,22 @@ class Search {
                    "stats.slow", "stats.sample is off, so that no request is timed");
     without_effect(options_.log.rotate_bytes == 0 && options_.log.rotate_files != defaults_.log.rotate_files,
                    "log.rotate_files", "log.rotate_bytes is off");
+  }
+
+  void durability() {
+    const DurabilityOptions& mine = options_.durability;
+    const DurabilityOptions& plain = defaults_.durability;
+    const bool other_sync = mine.sync != plain.sync;
+    without_effect(other_sync && mine.directory.empty(), "durability.sync", kNoDirectory);
+    const bool other_reads = mine.reads != plain.reads;
+    without_effect(other_reads && mine.directory.empty(), "durability.reads", kNoDirectory);
+    without_effect(other_reads && !mine.directory.empty() && other_sync, "durability.reads",
+                   "durability.sync is not commit, so that no read waits");
+    const CheckpointOptions& checkpoint = mine.checkpoint;
+    without_effect(mine.directory.empty() && checkpoint.every_ms != 0, "durability.checkpoint.every",
+                   kNoDirectory);
+    without_effect(mine.directory.empty() && checkpoint.compress, "durability.checkpoint.compress",
+                   kNoDirectory);
   }
 
   // All entries of `nodes`, at the top and of topologies, with the path of their section of switches.

@@ -18,6 +18,7 @@ inline void make_absolute(config::DaemonOptions& options, const std::filesystem:
   from_here(options.log.file);
   from_here(options.server.pid_file);
   from_here(options.server.auth_file);
+  from_here(options.durability.directory);
   for (config::ListenAddress& listener : options.listeners) {
     from_here(listener.path);
   }

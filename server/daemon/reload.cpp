@@ -21,9 +21,11 @@ std::pair<std::string, std::string> next_line(std::string_view& text) {
 }  // namespace
 
 bool changes_while_running(std::string_view path) {
-  static constexpr std::array<std::string_view, 5> kKeys{"server.drain_timeout", "log.level", "log.rate",
-                                                         "log.rotate_bytes", "log.rotate_files"};
-  return path.starts_with("limits.") || std::ranges::find(kKeys, path) != kKeys.end();
+  static constexpr std::array<std::string_view, 7> kKeys{
+      "server.drain_timeout", "log.level",       "log.rate",        "log.rotate_bytes",
+      "log.rotate_files",     "durability.sync", "durability.reads"};
+  return path.starts_with("limits.") || path.starts_with("durability.checkpoint.") ||
+         std::ranges::find(kKeys, path) != kKeys.end();
 }
 
 std::vector<Change> changes(const config::DaemonOptions& running, const config::DaemonOptions& wanted) {

@@ -107,6 +107,16 @@ TEST(WithoutEffect, WhatIsLoggedAndTimedIsOfTheSameKind) {
   EXPECT_EQ(told("stats: {slow: 5ms}\nlog: {rotate_files: 3, rotate_bytes: 1MiB}\n"), "");
 }
 
+TEST(WithoutEffect, DurabilityWithoutADirectory) {
+  const std::string why = " has no effect: durability.directory is none, so that nothing is written\n";
+  EXPECT_EQ(told("durability: {sync: 1s, reads: latest, checkpoint: {every: 1h, compress: zstd}}\n"),
+            "durability.sync" + why + "durability.reads" + why + "durability.checkpoint.every" + why +
+                "durability.checkpoint.compress" + why);
+  EXPECT_EQ(told("durability: {directory: d, sync: never, reads: latest}\n"),
+            "durability.reads has no effect: durability.sync is not commit, so that no read waits\n");
+  EXPECT_EQ(told("durability: {directory: d, reads: latest}\n"), "");
+}
+
 TEST(WithoutEffect, IsToldAtThePlaceOfTheValue) {
   const TemporaryFile file{"workers: 2\nexperimental:\n  pools: 9\n"};
   const DaemonOptions options = load(file.path(), std::vector<std::string>{"log.rotate_files=2"}).value();

@@ -32,14 +32,16 @@ TEST(Changes, NameKeyAndBothValues) {
   EXPECT_EQ(found[2].after, "/a = c");
 }
 
-TEST(ChangesWhileRunning, AreLimitsTimeOutsAndWhatIsLogged) {
+TEST(ChangesWhileRunning, AreLimitsTimeOutsWhatIsLoggedAndHowDurableItIs) {
   for (const char* path :
        {"limits.connections", "limits.value_bytes", "limits.idle_timeout", "limits.scan_time",
-        "server.drain_timeout", "log.level", "log.rate", "log.rotate_bytes"}) {
+        "server.drain_timeout", "log.level", "log.rate", "log.rotate_bytes", "durability.sync",
+        "durability.reads", "durability.checkpoint.rate"}) {
     EXPECT_TRUE(changes_while_running(path)) << path;
   }
   for (const char* path : {"listeners", "workers", "memory.limit", "experimental.prefetch.mode",
-                           "server.pid_file", "server.daemonize", "log.file", "log.format", "limits"}) {
+                           "server.pid_file", "server.daemonize", "log.file", "log.format", "limits",
+                           "durability.directory", "durability.segment"}) {
     EXPECT_FALSE(changes_while_running(path)) << path;
   }
 }
