@@ -34,7 +34,21 @@ endforeach()
 
 install(FILES server/systemd/mxkvd.service server/systemd/mxkvd.socket DESTINATION /lib/systemd/system
   COMPONENT system EXCLUDE_FROM_ALL)
-install(FILES config/mxkv.yaml DESTINATION /etc/mxkv COMPONENT system EXCLUDE_FROM_ALL)
+# A package's upgrade is no reason to lose what is stored.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS config/mxkv.yaml)
+file(READ config/mxkv.yaml packaged_config)
+foreach(change "directory: none|directory: /var/lib/mxkv" "sync: commit|sync: never")
+  string(REPLACE "|" ";" change "${change}")
+  list(GET change 0 from)
+  list(GET change 1 to)
+  string(FIND "${packaged_config}" "\n  ${from}\n" found)
+  if(found EQUAL -1)
+    message(FATAL_ERROR "config/mxkv.yaml: there is no line \"${from}\", which the package changes")
+  endif()
+  string(REPLACE "\n  ${from}\n" "\n  ${to}\n" packaged_config "${packaged_config}")
+endforeach()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/package/mxkv.yaml CONTENT "${packaged_config}" @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/mxkv.yaml DESTINATION /etc/mxkv COMPONENT system EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME mxkv)

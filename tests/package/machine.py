@@ -54,6 +54,13 @@ def run(*command, check=True, **options) -> subprocess.CompletedProcess:
     return done
 
 
+def packaged_configuration() -> str:
+    """What the package installs: every default, but that what is stored outlives the process."""
+    text = (REPOSITORY / "config" / "mxkv.yaml").read_text(encoding="utf-8")
+    return (text.replace("\n  directory: none\n", "\n  directory: /var/lib/mxkv\n")
+            .replace("\n  sync: commit\n", "\n  sync: never\n"))
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

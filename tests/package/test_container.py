@@ -16,7 +16,6 @@ import machine
 
 BASE = "docker.io/library/debian:bookworm-slim"
 COMPOSE = machine.REPOSITORY / "docker" / "compose.yaml"
-FULL_CONFIGURATION = machine.REPOSITORY / "config" / "mxkv.yaml"
 
 
 def ulimits() -> list:
@@ -147,6 +146,10 @@ class ContainerTest(unittest.TestCase):
         self.assertIn("[INSERT], Operations, 1000", loaded.stdout)
         self.assertIn(b"STAT curr_items 1000\r\n", machine.ask(self.port, b"stats\r\n"))
         self.stop_in_order(name)
+        self.engine("podman", "start", name)  # what is stored is in its volume
+        self.wait(name)
+        self.assertIn(b"STAT curr_items 1000\r\n", machine.ask(self.port, b"stats\r\n"))
+        self.stop_in_order(name)
 
     def test_the_image_says_what_it_offers(self):
         image, = json.loads(self.engine("podman", "inspect", "mxkv").stdout)
@@ -154,8 +157,9 @@ class ContainerTest(unittest.TestCase):
         self.assertEqual(image["Config"]["User"], "411:411")
         self.assertIn("healthcheck", " ".join(image["Healthcheck"]["Test"]))
         plain = self.engine("podman", "run", "--rm", "mxkv", "cat", "/etc/mxkv/mxkv.yaml").stdout
-        before = FULL_CONFIGURATION.read_text(encoding="utf-8")
+        before = machine.packaged_configuration()
         self.assertEqual(plain, before.replace('listeners: ["127.0.0.1:11211"]', 'listeners: ["0.0.0.0:11211"]'))
+        self.assertEqual(list(image["Config"]["Volumes"]), ["/var/lib/mxkv"])
 
 
 if __name__ == "__main__":

@@ -96,7 +96,9 @@ class DebianPackageTest(unittest.TestCase):
         self.inside(root, "apt-get -qq update && DEBIAN_FRONTEND=noninteractive "
                           "apt-get -qq install -y --no-install-recommends /mxkv.deb", timeout=900)
         self.check_installed(root)
-        self.serve(root)
+        self.serve(root, 0)
+        self.inside(root, "dpkg -i /mxkv.deb")
+        self.serve(root, 1002)  # those of the load client, and two
         self.upgrade_and_purge(root)
 
     def inside(self, root: Path, command: str, **options) -> str:
@@ -113,11 +115,11 @@ class DebianPackageTest(unittest.TestCase):
         self.assertLess(int(user[2]), 1000, "a system user")
         self.assertEqual((user[5], user[6]), ("/nonexistent", "/usr/sbin/nologin"))
         self.assertTrue((root / "etc/systemd/system/multi-user.target.wants/mxkvd.service").is_symlink())
-        self.assertEqual((root / "etc/mxkv/mxkv.yaml").read_bytes(),
-                         (machine.REPOSITORY / "config" / "mxkv.yaml").read_bytes())
+        self.assertEqual((root / "etc/mxkv/mxkv.yaml").read_text(encoding="utf-8"), machine.packaged_configuration())
 
-    def serve(self, root: Path) -> None:
-        """The unit's command line as the unit's user, but for the port; and the load client beside it."""
+    def serve(self, root: Path, items: int) -> None:
+        """The unit's command line as the unit's user, but for the port; and the load client beside it. So many items are
+        there from before."""
         unit = (root / "lib/systemd/system/mxkvd.service").read_text(encoding="utf-8")
         command = re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE).group(1)
         port = machine.free_port()
@@ -129,6 +131,7 @@ class DebianPackageTest(unittest.TestCase):
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
             machine.wait_for_version(port, lambda: daemon.poll() is None)
+            self.assertIn(b"STAT curr_items %d\r\n" % items, machine.ask(port, b"stats\r\n"))
             machine.exercise(self, port)
             report = self.inside(root, f"mxkv-ycsb load --server 127.0.0.1:{port} --recordcount 1000")
             self.assertRegex(report, r"\[INSERT\], Return=OK, 1000|\[INSERT\], Operations, 1000")
@@ -148,9 +151,11 @@ class DebianPackageTest(unittest.TestCase):
         self.assertEqual(file.read_text(encoding="utf-8"), "workers: 1\n")
         self.inside(root, "dpkg -r mxkv")
         self.assertTrue(file.exists())
+        self.assertTrue((root / "var/lib/mxkv/MANIFEST").exists())
         self.assertFalse((root / "usr/bin/mxkvd").exists())
         self.inside(root, "dpkg -P mxkv")
         self.assertFalse(file.exists())
+        self.assertFalse((root / "var/lib/mxkv").exists())
         self.assertFalse((root / "etc/systemd/system/multi-user.target.wants/mxkvd.service").is_symlink())
         self.inside(root, "getent passwd mxkv")
 
