@@ -1,0 +1,171 @@
+"""The power is cut, syncs fail, the disk is full or slow: what was answered is there, and the daemon says what is wrong.
+
+The disk is a library between the daemon and its files (faults/faulty_disk.cpp): after a cut what was not synced is old, new
+or garbage.
+
+    MXKV_CUTS=300 python3 -B -m unittest test_power_cuts.PowerCutTest     so many cuts; some ten without
+"""
+
+import os
+import random
+import signal
+import time
+import unittest
+
+from durable_case import DurableCase
+from durable_ledger import Clients
+from harness import LONG, SANITIZED, Connection, patience, wait_for
+
+_LIBRARY = os.environ.get("MXKV_FAULTY_DISK", "")
+_CUTS = int(os.environ.get("MXKV_CUTS", "0")) or (60 if LONG else 10)
+_CUT_CODE = 99
+
+
+@unittest.skipIf(SANITIZED or not _LIBRARY, "a sanitizer's library must come first")
+class FaultyDiskCase(DurableCase):
+    def setUp(self):
+        super().setUp()
+        self.data = self.data.resolve()
+        side = self.directory / "side"
+        side.mkdir()
+        self.control = self.directory / "control"
+        os.mkfifo(self.control)
+        self.variables = os.environ | {"LD_PRELOAD": _LIBRARY, "FAULTY_DISK_FOLDER": str(self.data),
+                                       "FAULTY_DISK_SIDE": str(side), "FAULTY_DISK_CONTROL": str(self.control)}
+
+    def begin(self, *arguments, **options) -> int:
+        return super().begin(*arguments, env=self.variables, **options)
+
+    def tell(self, command: str) -> None:
+        self.control.write_text(command + "\n")
+
+    def cut(self, seed: int) -> float:
+        """Cuts the power; returns when that was."""
+        self.tell(f"cut {seed}")
+        self.assertEqual(self.process.wait(timeout=patience(30)), _CUT_CODE, self.log())
+        self.assert_no_report()
+        return time.monotonic()
+
+    def refused(self, client) -> str:
+        """Why a write is refused; empty: it is not."""
+        reply = client.set(b"probe", b"1")
+        if reply == b"STORED":
+            return ""
+        self.assertTrue(reply.startswith(b"SERVER_ERROR journal: "), reply)
+        return reply[22:].decode()
+
+
+class PowerCutTest(FaultyDiskCase):
+    more = "  segment: 1MiB\n  checkpoint: {journal: 1MiB, rate: unlimited}\n"
+
+    def test_cuts_under_load_lose_nothing_that_was_answered_or_read(self):
+        chance = random.Random(_CUTS)
+        clients = Clients(seed=_CUTS)
+        port = self.begin()
+        clients.fill(port)
+        without_answer = 0
+        for round_number in range(_CUTS):
+            clients.start(port)
+            time.sleep(chance.uniform(0.02, 0.5))
+            crashed = self.cut(chance.randrange(1 << 32))
+            clients.join()
+            while chance.random() < 0.3:  # also while it comes back
+                self.begin(wait="")
+                time.sleep(chance.uniform(0.05, 0.2))
+                self.cut(chance.randrange(1 << 32))
+            port = self.begin()
+            try:
+                without_answer += clients.reconcile(port, crashed)
+            except AssertionError as problem:
+                raise AssertionError(f"round {round_number}: {problem}\n{self.log()}") from None
+        self.assertGreater(clients.answers, 20 * _CUTS)
+        self.end(signal.SIGTERM)
+        print(f"PowerCutTest: {_CUTS} cuts, {clients.answers} answers, {without_answer} commands without one took effect")
+
+
+class FailedDiskTest(FaultyDiskCase):
+    def test_a_failed_sync_is_never_trusted_again(self):
+        """The replies that waited are not sent; a checkpoint makes it whole, and then writes are served again."""
+        port = self.begin()
+        clients = Clients(seed=5)
+        clients.fill(port)
+        clients.start(port)
+        time.sleep(0.3)
+        self.tell("fail sync 1")
+        self.wait_log("journal: ")
+        clients.join()
+        client = self.client(port)
+        wait_for(lambda: not self.refused(client), "writes are served again")
+        self.assertEqual(self.client(port).get(b"acct00") is not None, True)
+        self.check_after_a_cut(clients)
+
+    def test_a_failed_write_is_told_and_made_good(self):
+        port = self.begin()
+        clients = Clients(seed=6)
+        clients.fill(port)
+        clients.start(port)
+        time.sleep(0.2)
+        self.tell("fail write 1")
+        self.wait_log("journal: ")
+        clients.join()
+        client = self.client(port)
+        wait_for(lambda: not self.refused(client), "writes are served again")
+        self.check_after_a_cut(clients)
+
+    def check_after_a_cut(self, clients) -> None:
+        """What is in memory now, after the failure, is what the next process has."""
+        port = self.ports()[0]
+        clients.reconcile(port)
+        clients.start(port)
+        time.sleep(0.3)
+        crashed = self.cut(11)
+        clients.join()
+        clients.reconcile(self.begin(), crashed)
+
+    def test_it_ends_where_that_is_wanted(self):
+        self.configure(more="  on_failure: exit\n")
+        port = self.begin()
+        self.assertEqual(self.client(port).set(b"a", b"1"), b"STORED")
+        self.tell("fail sync 1")
+        Connection(port).send(b"set b 0 0 1\r\n2\r\n")
+        self.assertEqual(self.process.wait(timeout=patience(20)), 70, self.log())
+        port = self.begin()
+        self.assertEqual(self.client(port).get(b"a"), b"1")
+
+    def test_a_full_disk_refuses_writes_and_loses_nothing(self):
+        port = self.begin()
+        client = self.client(port)
+        self.assertEqual(client.set(b"before", b"1"), b"STORED")
+        self.tell("full on")
+        other = self.client(port, timeout=60)
+        other.send(b"set held 0 0 1\r\n2\r\n")  # it waits for the disk, and is answered in the end
+        self.assertIn("no space left", wait_for(lambda: self.refused_soon(port), "writes are refused"))
+        self.assertEqual(client.get(b"before"), b"1")
+        for command in (b"delete before", b"incr before 1", b"touch before 9", b"flush_all", b"mx - X", b"md before",
+                        b"ms before 1\r\n1", b"mb 1\r\nmd before"):
+            reply = client.ask(command)
+            self.assertTrue(reply.startswith(b"SERVER_ERROR journal: "), (command, reply))
+        self.assertEqual(client.get(b"before"), b"1")
+        self.tell("full off")
+        self.assertEqual(other.line(), b"STORED")
+        wait_for(lambda: not self.refused(client), "writes are served again")
+        crashed = self.cut(3)
+        self.assertGreater(crashed, 0)
+        client = self.client(self.begin())
+        self.assertEqual((client.get(b"before"), client.get(b"held")), (b"1", b"2"))
+
+    def refused_soon(self, port: int) -> str:
+        """The first writes may wait until the disk is found to be full."""
+        client = Connection(port, timeout=60)
+        try:
+            return self.refused(client)
+        finally:
+            client.close()
+
+    def test_a_slow_disk_is_told(self):
+        port = self.begin()
+        self.tell("slow 1500")
+        self.assertEqual(self.client(port, timeout=60).set(b"a", b"1"), b"STORED")
+        self.wait_log("warning")
+        self.tell("slow 0")
+        self.end(signal.SIGTERM)
