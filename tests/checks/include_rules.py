@@ -18,6 +18,10 @@ RANKS = [("base",), ("topology",), ("memory", "epoch"), ("task", "resource"), ("
          ("scheduler",), ("hierarchy",)]
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 
+# The same for the folders of server/; the two lowest know nothing of each other.
+SERVER_RANKS = [("reply", "journal"), ("store",), ("durability",), ("net", "stats"), ("daemon",)]
+SERVER_RANK = {part: rank for rank, parts in enumerate(SERVER_RANKS) for part in parts}
+
 # Folder -> prefixes of what it may include besides itself.
 MAY_SEE = {
     "runtime": (),
@@ -36,6 +40,7 @@ LIBRARIES = {
     "yaml-cpp": (("yaml-cpp/",), ("config",)),
     "boost/asio": (("boost/asio",), ("server", "bench")),
     "spdlog": (("spdlog/",), ("server",)),
+    "xxhash": (("xxhash.h",), ("server",)),
 }
 
 
@@ -56,11 +61,19 @@ def runtime_violation(name: str, target: str) -> str:
     return "" if other <= own else f"a higher layer of runtime/ ({target})"
 
 
+def server_violation(name: str, target: str) -> str:
+    own, other = (SERVER_RANK.get(path.split("/")[1]) for path in (name, target))
+    if own is None or other is None or name.split("/")[1] == target.split("/")[1]:
+        return ""
+    return f"a higher part of server/ ({target})" if other > own or own == 0 else ""
+
+
 def violation(name: str, target: str) -> str:
     """What is wrong with `name` including `target`, both relative to the root; empty: nothing."""
     folder, other = name.split("/")[0], target.split("/")[0]
     if folder == other:
-        return runtime_violation(name, target) if folder == "runtime" else ""
+        rule = {"runtime": runtime_violation, "server": server_violation}.get(folder)
+        return rule(name, target) if rule else ""
     if other not in MAY_SEE:
         return f"\"{target}\", which is not a path from the root of the repository"
     if folder == "config" and target.endswith("options.hpp"):

@@ -73,6 +73,17 @@ class IncludeRulesTest(Invented):
         self.assertEqual(self.violations("runtime/task/task.hpp", '"runtime/resource/header.hpp"'), [])
         self.assertEqual(len(self.violations("runtime/resource/header.hpp", '"runtime/task/task.hpp"')), 1)
 
+    def test_parts_of_the_server_see_lower_ones(self):
+        for name, include in [("server/daemon/a.cpp", "server/net/a.hpp"), ("server/store/a.cpp", "server/journal/a.hpp"),
+                              ("server/net/a.cpp", "server/stats/a.hpp"), ("server/journal/a.cpp", "server/journal/b.hpp")]:
+            with self.subTest(name=name, include=include):
+                self.assertEqual(include_rules.violation(name, include), "")
+        for name, include in [("server/journal/a.cpp", "server/store/a.hpp"), ("server/store/a.cpp", "server/net/a.hpp"),
+                              ("server/journal/a.cpp", "server/reply/a.hpp"), ("server/reply/a.cpp", "server/journal/a.hpp"),
+                              ("server/net/a.cpp", "server/daemon/a.hpp")]:
+            with self.subTest(name=name, include=include):
+                self.assertNotEqual(include_rules.violation(name, include), "")
+
     def test_each_folder_sees_what_it_may(self):
         for name, include in [("index/tree.hpp", "runtime/scheduler/worker.hpp"),
                               ("protocol/parser.hpp", "runtime/base/result.hpp"),

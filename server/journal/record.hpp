@@ -1,0 +1,258 @@
+// Records: what happened to the store, one change each. How they are written; record_reader.hpp reads them.
+//
+// A record begins with 12 bytes: u8 type, u8 bits, u8 a, u8 b, u64 order. What follows depends on the type:
+//
+//   put          a: key bytes, b: marks; u32 value bytes (u64 if apart) [u32 flags][u32 expiry][u64 unique] key value
+//   gone         a: key bytes; bits say why; key
+//   touch        a: key bytes; u32 expiry, key
+//   range_gone   a, b: bytes of the bounds; bits say which are open; u64 items, from, to
+//   range_touch  as range_gone, then u32 expiry and u64 moment before the bounds
+//   flush        all items with an order up to this one's are gone
+//   flush_at     u64 point, u64 now: a flush that is to come
+//
+// `order` grows with each change of a key (index/commit_point.hpp); that of an operation on a range is above all
+// that came before. In checkpoints the 11 bits above the order's 53 are the access age of the item.
+//
+// A value apart follows in blocks of its own: its record is the last of its block.
+//
+// Writing is for the inside of latches: sizes are known beforehand, nothing fails, and a put costs about what it
+// takes to copy it. The writers return the end of what they wrote. Thread-safety: any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <variant>
+
+#include "runtime/base/assert.hpp"
+#include "server/journal/format.hpp"
+
+namespace mxkv::server {
+
+enum class record_type : std::uint8_t {
+  put = 1,
+  gone = 2,
+  touch = 3,
+  range_gone = 4,
+  range_touch = 5,
+  flush = 6,
+  flush_at = 7,
+};
+
+enum class gone_reason : std::uint8_t { deleted = 0, evicted = 1 };
+
+/// The key has this item now. `apart_bytes`: the value has so many bytes, which follow in blocks of their own,
+/// and `value` is empty; 0: `value` is all. An expiry is in seconds of the wall clock, 0 is never. `marks` are
+/// the item's (stale 1, won 2, binary 4).
+struct PutRecord {
+  std::uint64_t order = 0;
+  std::string_view key{};
+  std::string_view value{};
+  std::uint64_t apart_bytes = 0;
+  std::uint64_t unique = 0;  ///< what a client chose, if has_unique
+  std::uint32_t flags = 0;
+  std::uint32_t expiry = 0;
+  std::uint16_t access = 0;  ///< age code of 11 bits; checkpoints only
+  std::uint8_t marks = 0;
+  bool has_unique = false;
+
+  friend bool operator==(const PutRecord&, const PutRecord&) = default;
+};
+
+struct GoneRecord {
+  std::uint64_t order = 0;
+  std::string_view key{};
+  gone_reason reason = gone_reason::deleted;
+
+  friend bool operator==(const GoneRecord&, const GoneRecord&) = default;
+};
+
+/// The item lives until another second.
+struct TouchRecord {
+  std::uint64_t order = 0;
+  std::string_view key{};
+  std::uint32_t expiry = 0;
+
+  friend bool operator==(const TouchRecord&, const TouchRecord&) = default;
+};
+
+/// The keys between two bounds; a bound that is open does not belong to them. Keys have at most 255 bytes.
+struct RecordBounds {
+  std::string_view from{};
+  std::string_view to{};  ///< empty if there is no end
+  bool from_is_open = false;
+  bool to_is_open = false;
+  bool has_no_end = false;
+
+  friend bool operator==(const RecordBounds&, const RecordBounds&) = default;
+};
+
+/// All items of the range with an order up to this one's are gone. `items`: how many that were, by count.
+struct RangeGoneRecord {
+  std::uint64_t order = 0;
+  RecordBounds bounds;
+  std::uint64_t items = 0;
+
+  friend bool operator==(const RangeGoneRecord&, const RangeGoneRecord&) = default;
+};
+
+/// The same live until another second, those of them that were alive at `moment_us` of the wall clock.
+struct RangeTouchRecord {
+  std::uint64_t order = 0;
+  RecordBounds bounds;
+  std::uint64_t items = 0;
+  std::uint64_t moment_us = 0;
+  std::uint32_t expiry = 0;
+
+  friend bool operator==(const RangeTouchRecord&, const RangeTouchRecord&) = default;
+};
+
+struct FlushRecord {
+  std::uint64_t order = 0;
+
+  friend bool operator==(const FlushRecord&, const FlushRecord&) = default;
+};
+
+/// A flush that takes effect at `point_us`; it was asked for at `now_us`.
+struct FlushAtRecord {
+  std::uint64_t order = 0;
+  std::uint64_t point_us = 0;
+  std::uint64_t now_us = 0;
+
+  friend bool operator==(const FlushAtRecord&, const FlushAtRecord&) = default;
+};
+
+using Record = std::variant<PutRecord, GoneRecord, TouchRecord, RangeGoneRecord, RangeTouchRecord,
+                            FlushRecord, FlushAtRecord>;
+
+inline constexpr std::size_t kRecordHeaderBytes = 12;
+inline constexpr std::size_t kMostKeyBytes = 255;
+
+namespace record_bits {
+inline constexpr std::uint8_t kFlags = 1;
+inline constexpr std::uint8_t kExpiry = 2;
+inline constexpr std::uint8_t kUnique = 4;
+inline constexpr std::uint8_t kApart = 8;
+inline constexpr std::uint8_t kOfPut = kFlags | kExpiry | kUnique | kApart;
+
+inline constexpr std::uint8_t kFromOpen = 1;
+inline constexpr std::uint8_t kToOpen = 2;
+inline constexpr std::uint8_t kNoEnd = 4;
+inline constexpr std::uint8_t kOfRange = kFromOpen | kToOpen | kNoEnd;
+}  // namespace record_bits
+
+/// Room that any record fits in whose value is inside: what a block must have left.
+inline constexpr std::size_t most_bytes(std::size_t value_bytes = kMostInlineBytes) noexcept {
+  return kRecordHeaderBytes + 8 + 4 + 4 + 8 + 2 * kMostKeyBytes + value_bytes;
+}
+
+// What a record takes, not counting a value apart.
+
+[[nodiscard]] inline std::size_t encoded_bytes(const PutRecord& put) noexcept {
+  return kRecordHeaderBytes + (put.apart_bytes != 0 ? 8U : 4U) + (put.flags != 0 ? 4U : 0U) +
+         (put.expiry != 0 ? 4U : 0U) + (put.has_unique ? 8U : 0U) + put.key.size() + put.value.size();
+}
+[[nodiscard]] inline std::size_t encoded_bytes(const GoneRecord& gone) noexcept {
+  return kRecordHeaderBytes + gone.key.size();
+}
+[[nodiscard]] inline std::size_t encoded_bytes(const TouchRecord& touch) noexcept {
+  return kRecordHeaderBytes + 4 + touch.key.size();
+}
+[[nodiscard]] inline std::size_t encoded_bytes(const RangeGoneRecord& range) noexcept {
+  return kRecordHeaderBytes + 8 + range.bounds.from.size() + range.bounds.to.size();
+}
+[[nodiscard]] inline std::size_t encoded_bytes(const RangeTouchRecord& range) noexcept {
+  return kRecordHeaderBytes + 20 + range.bounds.from.size() + range.bounds.to.size();
+}
+[[nodiscard]] inline std::size_t encoded_bytes(const FlushRecord& /*flush*/) noexcept {
+  return kRecordHeaderBytes;
+}
+[[nodiscard]] inline std::size_t encoded_bytes(const FlushAtRecord& /*flush*/) noexcept {
+  return kRecordHeaderBytes + 16;
+}
+
+// Each writes encoded_bytes() to `out` and returns their end.
+
+namespace record_detail {
+
+inline char* put_header(char* out, record_type type, std::uint8_t bits, std::size_t a, std::size_t b,
+                        std::uint64_t order) noexcept {
+  MXKV_DCHECK(a <= kMostKeyBytes && b <= kMostKeyBytes, "a length or mark of a record fits in a byte");
+  const auto first = static_cast<std::uint32_t>(type) | std::uint32_t{bits} << 8U |
+                     static_cast<std::uint32_t>(a) << 16U | static_cast<std::uint32_t>(b) << 24U;
+  return store_number(store_number(out, first), order);
+}
+
+inline char* put_bytes(char* out, std::string_view bytes) noexcept {
+  if (!bytes.empty()) [[likely]] {
+    std::memcpy(out, bytes.data(), bytes.size());
+  }
+  return out + bytes.size();
+}
+
+inline std::uint8_t bits_of(const RecordBounds& bounds) noexcept {
+  return static_cast<std::uint8_t>((bounds.from_is_open ? record_bits::kFromOpen : 0) |
+                                   (bounds.to_is_open ? record_bits::kToOpen : 0) |
+                                   (bounds.has_no_end ? record_bits::kNoEnd : 0));
+}
+
+}  // namespace record_detail
+
+inline char* write_record(char* out, const PutRecord& put) noexcept {
+  MXKV_DCHECK(put.order <= kMostOrder, "an order has 53 bits");
+  MXKV_DCHECK(put.apart_bytes == 0 || put.value.empty(), "a value is inside or apart");
+  const auto bits = static_cast<std::uint8_t>(
+      (put.flags != 0 ? record_bits::kFlags : 0) | (put.expiry != 0 ? record_bits::kExpiry : 0) |
+      (put.has_unique ? record_bits::kUnique : 0) | (put.apart_bytes != 0 ? record_bits::kApart : 0));
+  out = record_detail::put_header(out, record_type::put, bits, put.key.size(), put.marks,
+                                  put.order | std::uint64_t{put.access} << kOrderBits);
+  if (bits == 0) [[likely]] {
+    out = store_number(out, static_cast<std::uint32_t>(put.value.size()));
+  } else {
+    out = put.apart_bytes != 0 ? store_number(out, put.apart_bytes)
+                               : store_number(out, static_cast<std::uint32_t>(put.value.size()));
+    out = put.flags != 0 ? store_number(out, put.flags) : out;
+    out = put.expiry != 0 ? store_number(out, put.expiry) : out;
+    out = put.has_unique ? store_number(out, put.unique) : out;
+  }
+  return record_detail::put_bytes(record_detail::put_bytes(out, put.key), put.value);
+}
+
+inline char* write_record(char* out, const GoneRecord& gone) noexcept {
+  out = record_detail::put_header(out, record_type::gone, static_cast<std::uint8_t>(gone.reason),
+                                  gone.key.size(), 0, gone.order);
+  return record_detail::put_bytes(out, gone.key);
+}
+
+inline char* write_record(char* out, const TouchRecord& touch) noexcept {
+  out = record_detail::put_header(out, record_type::touch, 0, touch.key.size(), 0, touch.order);
+  return record_detail::put_bytes(store_number(out, touch.expiry), touch.key);
+}
+
+inline char* write_record(char* out, const RangeGoneRecord& range) noexcept {
+  const RecordBounds& bounds = range.bounds;
+  out = record_detail::put_header(out, record_type::range_gone, record_detail::bits_of(bounds),
+                                  bounds.from.size(), bounds.to.size(), range.order);
+  out = store_number(out, range.items);
+  return record_detail::put_bytes(record_detail::put_bytes(out, bounds.from), bounds.to);
+}
+
+inline char* write_record(char* out, const RangeTouchRecord& range) noexcept {
+  const RecordBounds& bounds = range.bounds;
+  out = record_detail::put_header(out, record_type::range_touch, record_detail::bits_of(bounds),
+                                  bounds.from.size(), bounds.to.size(), range.order);
+  out = store_number(store_number(store_number(out, range.items), range.expiry), range.moment_us);
+  return record_detail::put_bytes(record_detail::put_bytes(out, bounds.from), bounds.to);
+}
+
+inline char* write_record(char* out, const FlushRecord& flush) noexcept {
+  return record_detail::put_header(out, record_type::flush, 0, 0, 0, flush.order);
+}
+
+inline char* write_record(char* out, const FlushAtRecord& flush) noexcept {
+  out = record_detail::put_header(out, record_type::flush_at, 0, 0, 0, flush.order);
+  return store_number(store_number(out, flush.point_us), flush.now_us);
+}
+
+}  // namespace mxkv::server

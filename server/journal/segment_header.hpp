@@ -1,0 +1,62 @@
+// The first page of a journal segment, and of a checkpoint's part.
+//
+//     0 "MXKVJRN1" · 8 u16 format, u16 oldest reader · 12 u32 4096 · 16 u8[16] directory id
+//    32 u64 segment number (never reused) · 40 u64 first epoch · 48 u32 incarnation, u16 stream, u16 hash
+//    56 u64 created, us · 64 u64 chain of the segment before · 72 u32 flags · 4088 u64 hash of the page
+//
+// checkpoint_header.hpp has the other. Both are hashed with a seed of zero: pages are read before it is known
+// what they belong to. Thread-safety: any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/result.hpp"
+#include "server/journal/format.hpp"
+
+namespace mxkv::server {
+
+/// Drawn at random when a directory is made.
+using DirectoryId = std::array<std::uint8_t, 16>;
+
+struct SegmentHeader {
+  DirectoryId directory{};
+  std::uint64_t number = 0;
+  std::uint64_t first_epoch = 0;
+  std::uint64_t created_us = 0;
+  std::uint64_t chain_before = 0;  ///< of the last group of the segment before; 0: there was none
+  std::uint32_t incarnation = 0;
+  std::uint16_t stream = 0;
+  /// The segment before ended in a write that failed: its epochs up to first_epoch are nowhere.
+  bool after_gap = false;
+
+  friend bool operator==(const SegmentHeader&, const SegmentHeader&) = default;
+};
+
+/// Fills a page of kPageBytes.
+void write_segment_header(char* page, const SegmentHeader& header) noexcept;
+
+/// Reads the first page of a file. The error has no path; it names both formats if the file is too new.
+[[nodiscard]] runtime::Result<SegmentHeader> read_segment_header(std::string_view file);
+
+/// What blocks of a segment are hashed with.
+[[nodiscard]] std::uint64_t segment_seed(const DirectoryId& directory, std::uint64_t number) noexcept;
+
+/// "0000000000000011.mxj", and the number of such a name; 0: it is none.
+[[nodiscard]] std::string segment_name(std::uint64_t number);
+[[nodiscard]] std::uint64_t segment_number(std::string_view name) noexcept;
+
+// Of header pages, whatever they are of.
+
+/// Stores the hash at the page's end.
+void seal_page(char* page) noexcept;
+/// What is wrong with a page of this magic, by its hash and what its format number says; empty: nothing.
+/// `what`: "journal segment".
+[[nodiscard]] std::string page_complaint(std::string_view file, std::string_view magic,
+                                         std::string_view what);
+/// Writes magic, formats, page size and directory.
+void begin_page(char* page, std::string_view magic, const DirectoryId& directory) noexcept;
+
+}  // namespace mxkv::server
