@@ -1,0 +1,36 @@
+// One file of PosixDisk, and the mapping that it is read by.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/journal/disk.hpp"
+
+namespace mxkv::server {
+
+/// Owns the descriptor. Thread-safety: one thread at a time.
+class PosixFile final : public DiskFile {
+ public:
+  explicit PosixFile(int file) noexcept : file_(file) {}
+  ~PosixFile() override;
+  PosixFile(const PosixFile&) = delete;
+  PosixFile& operator=(const PosixFile&) = delete;
+
+  /// Until the file is closed. EWOULDBLOCK: another process holds it.
+  [[nodiscard]] int lock() noexcept;
+
+  [[nodiscard]] Written write_at(std::span<const iovec> pieces, std::uint64_t offset) noexcept override;
+  [[nodiscard]] int sync() noexcept override;
+  [[nodiscard]] int allocate(std::uint64_t bytes) noexcept override;
+  [[nodiscard]] int size(std::uint64_t& bytes) noexcept override;
+
+ private:
+  [[nodiscard]] int fill_with_zeros(std::uint64_t from, std::uint64_t to) noexcept;
+
+  int file_;
+};
+
+/// Maps a file below the directory that `directory` is a descriptor of. 0 or an errno value.
+[[nodiscard]] int map_file(int directory, const std::string& path, std::unique_ptr<DiskBytes>& bytes);
+
+}  // namespace mxkv::server
