@@ -42,7 +42,8 @@ struct BlockHeader {
 };
 
 /// Writes a header of kBlockHeaderBytes for a payload, wherever that is and in however many pieces. Sets
-/// payload_bytes and hash of `header`; the other fields are the caller's. raw_bytes of 0 becomes payload_bytes.
+/// payload_bytes and hash of `header`; the other fields are the caller's. raw_bytes of 0 becomes
+/// payload_bytes.
 void seal_block(char* out, BlockHeader& header, std::span<const std::string_view> pieces,
                 std::uint64_t seed) noexcept;
 void seal_block(char* out, BlockHeader& header, std::string_view payload, std::uint64_t seed) noexcept;
@@ -55,6 +56,10 @@ struct BlockView {
 /// Reads the block at `offset` of a file. Returns what is wrong with it; null: nothing.
 [[nodiscard]] const char* read_block(std::string_view file, std::uint64_t offset, std::uint64_t seed,
                                      BlockView& block) noexcept;
+
+/// The same without a look at the hash: of a block that was read before.
+[[nodiscard]] const char* look_at_block(std::string_view file, std::uint64_t offset,
+                                        BlockView& block) noexcept;
 
 /// The payload of a commit block, 48 bytes.
 struct CommitMark {

@@ -4,8 +4,8 @@
 //    48 u32 incarnation, u16 flags (1: zstd), u16 hash · 56 u64 created, us
 //    64 u8 from bytes, u8 to bytes, u8 has no end · 72 from · 328 to · 4088 u64 hash of the page
 //
-// Blocks of puts follow without padding; their epoch is the checkpoint's, their index counts from 0. Compressed
-// ones are of a kind of their own. The last block is the footer:
+// Blocks of puts follow without padding; their epoch is the checkpoint's, their index counts from 0.
+// Compressed ones are of a kind of their own. The last block is the footer:
 //
 //   u64 items · u64 bytes before it · u64 chain · u32 blocks · u8 first bytes, u8 last bytes, u16 0 · first, last
 //

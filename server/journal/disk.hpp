@@ -34,8 +34,8 @@ class DiskFile {
   [[nodiscard]] virtual Written write_at(std::span<const iovec> pieces, std::uint64_t offset) noexcept = 0;
   /// What was written is on disk when this returns 0, with the length of the file.
   [[nodiscard]] virtual int sync() noexcept = 0;
-  /// Makes room up to `bytes` and the file so long, without changing what it holds. Where the file system cannot,
-  /// zeros are written to what is new. 0: writes up to there will not lack space.
+  /// Makes room up to `bytes` and the file so long, without changing what it holds. Where the file system
+  /// cannot, zeros are written to what is new. 0: writes up to there will not lack space.
   [[nodiscard]] virtual int allocate(std::uint64_t bytes) noexcept = 0;
   [[nodiscard]] virtual int size(std::uint64_t& bytes) noexcept = 0;
 };

@@ -4,13 +4,14 @@
 //   directory/journal/<16 hex digits>.mxj        a segment: a header page, then groups
 //   directory/checkpoint/<16 hex digits>/part-<n>.mxc
 //
-// A *group* holds all records of one commit epoch; it is there as a whole or not at all. It begins at a multiple
-// of 4 KiB with a commit block, which says how many blocks follow and how long the group is. Blocks of records
-// and of values apart come next, then zeros up to the next multiple of 4 KiB. So no byte that is on disk is ever
-// written again, a torn sector belongs to the last group only, and commit blocks are found behind a damaged group.
+// A *group* holds all records of one commit epoch; it is there as a whole or not at all. It begins at a
+// multiple of 4 KiB with a commit block, which says how many blocks follow and how long the group is. Blocks
+// of records and of values apart come next, then zeros up to the next multiple of 4 KiB. So no byte that is
+// on disk is ever written again, a torn sector belongs to the last group only, and commit blocks are found
+// behind a damaged group.
 //
-// Everything but that padding is hashed. Blocks are hashed with a seed of directory and segment number, so that
-// what a recycled file held before never passes for what it holds now.
+// Everything but that padding is hashed. Blocks are hashed with a seed of directory and segment number, so
+// that what a recycled file held before never passes for what it holds now.
 #pragma once
 
 #include <bit>

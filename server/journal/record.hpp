@@ -10,13 +10,13 @@
 //   flush        all items with an order up to this one's are gone
 //   flush_at     u64 point, u64 now: a flush that is to come
 //
-// `order` grows with each change of a key (index/commit_point.hpp); that of an operation on a range is above all
-// that came before. In checkpoints the 11 bits above the order's 53 are the access age of the item.
+// `order` grows with each change of a key (index/commit_point.hpp); that of an operation on a range is above
+// all that came before. In checkpoints the 11 bits above the order's 53 are the access age of the item.
 //
 // A value apart follows in blocks of its own: its record is the last of its block.
 //
-// Writing is for the inside of latches: sizes are known beforehand, nothing fails, and a put costs about what it
-// takes to copy it. The writers return the end of what they wrote. Thread-safety: any thread.
+// Writing is for the inside of latches: sizes are known beforehand, nothing fails, and a put costs about what
+// it takes to copy it. The writers return the end of what they wrote. Thread-safety: any thread.
 #pragma once
 
 #include <cstddef>
@@ -42,9 +42,9 @@ enum class record_type : std::uint8_t {
 
 enum class gone_reason : std::uint8_t { deleted = 0, evicted = 1 };
 
-/// The key has this item now. `apart_bytes`: the value has so many bytes, which follow in blocks of their own,
-/// and `value` is empty; 0: `value` is all. An expiry is in seconds of the wall clock, 0 is never. `marks` are
-/// the item's (stale 1, won 2, binary 4).
+/// The key has this item now. `apart_bytes`: the value has so many bytes, which follow in blocks of their
+/// own, and `value` is empty; 0: `value` is all. An expiry is in seconds of the wall clock, 0 is never.
+/// `marks` are the item's (stale 1, won 2, binary 4).
 struct PutRecord {
   std::uint64_t order = 0;
   std::string_view key{};

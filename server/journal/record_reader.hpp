@@ -1,4 +1,5 @@
-// Reads the records of one block's payload, in order. Takes any bytes: what is no record is said, not followed.
+// Reads the records of one block's payload, in order. Takes any bytes: what is no record is said, not
+// followed.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@ class RecordReader {
 
   /// What is wrong with the record at position(), or null.
   [[nodiscard]] const char* wrong() const noexcept { return wrong_; }
+  [[nodiscard]] bool at_end() const noexcept { return position_ == payload_.size(); }
   /// Of the next record, or of the one that is wrong: bytes from the payload's begin.
   [[nodiscard]] std::size_t position() const noexcept { return position_; }
 

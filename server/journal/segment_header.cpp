@@ -53,6 +53,12 @@ std::string page_complaint(std::string_view file, std::string_view magic, std::s
   return {};
 }
 
+bool is_newer_page(std::string_view file, std::string_view magic) noexcept {
+  return file.size() >= kPageBytes && file.starts_with(magic) &&
+         hash_of(file.substr(0, kHashAt), 0) == load_number<std::uint64_t>(file.data() + kHashAt) &&
+         load_number<std::uint16_t>(file.data() + 10) > kFormatVersion;
+}
+
 void write_segment_header(char* page, const SegmentHeader& header) noexcept {
   begin_page(page, kSegmentMagic, header.directory);
   store_number(page + 32, header.number);
@@ -85,6 +91,10 @@ runtime::Result<SegmentHeader> read_segment_header(std::string_view file) {
   header.chain_before = load_number<std::uint64_t>(page + 64);
   header.after_gap = (load_number<std::uint32_t>(page + 72) & kAfterGap) != 0;
   return header;
+}
+
+bool is_newer_segment(std::string_view file) noexcept {
+  return is_newer_page(file, kSegmentMagic);
 }
 
 std::uint64_t segment_seed(const DirectoryId& directory, std::uint64_t number) noexcept {

@@ -41,6 +41,9 @@ void write_segment_header(char* page, const SegmentHeader& header) noexcept;
 /// Reads the first page of a file. The error has no path; it names both formats if the file is too new.
 [[nodiscard]] runtime::Result<SegmentHeader> read_segment_header(std::string_view file);
 
+/// Whether a file is a segment of a format that only newer readers understand.
+[[nodiscard]] bool is_newer_segment(std::string_view file) noexcept;
+
 /// What blocks of a segment are hashed with.
 [[nodiscard]] std::uint64_t segment_seed(const DirectoryId& directory, std::uint64_t number) noexcept;
 
@@ -56,6 +59,8 @@ void seal_page(char* page) noexcept;
 /// `what`: "journal segment".
 [[nodiscard]] std::string page_complaint(std::string_view file, std::string_view magic,
                                          std::string_view what);
+/// Whether a page is whole, and of a format that only newer readers understand.
+[[nodiscard]] bool is_newer_page(std::string_view file, std::string_view magic) noexcept;
 /// Writes magic, formats, page size and directory.
 void begin_page(char* page, std::string_view magic, const DirectoryId& directory) noexcept;
 

@@ -1,0 +1,51 @@
+// The records of one group that was found whole, in order, with the values that are apart.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "server/journal/record_reader.hpp"
+#include "server/journal/segment_scan.hpp"
+
+namespace mxkv::server {
+
+/// What it returns refers to the file's bytes. Thread-safety: one thread at a time.
+class GroupReader {
+ public:
+  struct Entry {
+    Record record;
+    /// A value apart, one piece behind the other; good until the next call of next().
+    std::span<const std::string_view> apart;
+  };
+
+  /// `file`: the bytes that the group was found in.
+  GroupReader(std::string_view file, const ScannedGroup& group) noexcept;
+
+  /// The next record; nothing: the end, or the group is none that a writer makes (see wrong()).
+  [[nodiscard]] std::optional<Entry> next();
+
+  /// What is wrong at byte position() of the file, or null.
+  [[nodiscard]] const char* wrong() const noexcept { return wrong_; }
+  [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+
+ private:
+  [[nodiscard]] bool next_block() noexcept;
+  [[nodiscard]] bool end_block() noexcept;
+  [[nodiscard]] bool take_apart(std::uint64_t bytes);
+  bool fail(std::uint64_t at, const char* wrong) noexcept;
+
+  std::string_view file_;      ///< up to the group's end
+  std::uint64_t at_;           ///< the next block
+  std::uint32_t blocks_left_;  ///< from there on
+  std::uint32_t records_left_ = 0;
+  std::uint64_t payload_at_ = 0;
+  RecordReader records_{{}};
+  std::vector<std::string_view> apart_;
+  std::uint64_t position_ = 0;
+  const char* wrong_ = nullptr;
+};
+
+}  // namespace mxkv::server

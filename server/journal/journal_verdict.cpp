@@ -1,0 +1,240 @@
+#include "server/journal/journal_verdict.hpp"
+
+#include <algorithm>
+
+#include "server/journal/damage_text.hpp"
+
+namespace mxkv::server {
+namespace {
+
+using state = SegmentScan::state;
+
+/// Walks the segments once, in order, with the epoch that has to be next.
+class Judge {
+ public:
+  Judge(std::span<const SegmentScan> scans, const JournalExpectations& expectations)
+      : scans_(scans), expectations_(expectations) {
+    verdict_.last_epoch = expectations.from_epoch - 1;
+  }
+
+  JournalVerdict pass() {
+    if (may_be_read()) {
+      find_live();
+      if (find_begin()) {
+        walk();
+      }
+    }
+    if (verdict_.usable() && verdict_.last_epoch < expectations_.needs_epoch) {
+      // What was left out says more.
+      verdict_.damage = !verdict_.left_out.empty()
+                            ? verdict_.left_out + ". The checkpoint needs them: restore"
+                            : "the journal ends with epoch " + std::to_string(verdict_.last_epoch) +
+                                  ", but the checkpoint needs it up to epoch " +
+                                  std::to_string(expectations_.needs_epoch);
+    }
+    note_unused();
+    return std::move(verdict_);
+  }
+
+ private:
+  /// Ends the journal before the epoch that is missing, if that is wished, else refuses it.
+  void end_damaged(std::string why) {
+    (expectations_.recover_prefix ? verdict_.left_out : verdict_.damage) =
+        std::move(why) + std::string{what_to_do(expectations_.recover_prefix)};
+  }
+
+  /// Files that are of another format or place are no matter of damage.
+  bool may_be_read() {
+    for (const SegmentScan& scan : scans_) {
+      const bool renamed =
+          scan.header_is == state::misnamed && scan.header.number >= expectations_.first_segment;
+      if (is_needed(scan) &&
+          (scan.header_is == state::newer || scan.header_is == state::foreign || renamed)) {
+        verdict_.damage = scan.path + ": " + scan.complaint;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool is_needed(const SegmentScan& scan) const {
+    return scan.number >= expectations_.first_segment;
+  }
+
+  /// Segments whose groups may count.
+  void find_live() {
+    limits_.assign(scans_.size(), ~std::uint64_t{0});
+    std::uint64_t limit = ~std::uint64_t{0};
+    for (std::size_t i = scans_.size(); i-- > 0;) {
+      limits_[i] = limit;
+      const SegmentScan& scan = scans_[i];
+      if (is_needed(scan) && scan.header_is == state::good && scan.header.first_epoch < limit) {
+        live_.push_back(i);
+        limit = scan.header.first_epoch;
+      }
+    }
+    std::reverse(live_.begin(), live_.end());
+  }
+
+  /// The segment that the first epoch needed is in.
+  bool find_begin() {
+    const auto behind = std::find_if(live_.begin(), live_.end(), [this](std::size_t i) {
+      return scans_[i].header.first_epoch > expectations_.from_epoch;
+    });
+    if (behind == live_.begin() && !live_.empty()) {
+      verdict_.damage =
+          missing_text(scans_[live_.front()], expectations_.from_epoch) + std::string{what_to_do(false)};
+      return false;
+    }
+    live_.erase(live_.begin(), behind == live_.begin() ? behind : behind - 1);
+    return true;
+  }
+
+  void walk() {
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      const SegmentScan& scan = scans_[live_[i]];
+      if (i == 0) {
+        next_ = scan.header.first_epoch;
+        verdict_.chain = scan.header.chain_before;
+      } else if (!joins(scan)) {
+        return;
+      }
+      take_groups(live_[i]);
+      if (i + 1 == live_.size()) {
+        judge_end(scan);
+      } else if (next_ < scans_[live_[i + 1]].header.first_epoch && !judge_between(i)) {
+        return;
+      }
+    }
+    if (live_.empty()) {
+      next_ = expectations_.from_epoch;
+    }
+    if (verdict_.usable() && verdict_.left_out.empty()) {
+      judge_headless();
+    }
+  }
+
+  /// Whether a segment goes on from the last group. Its epoch does: judge_between() has seen to that.
+  bool joins(const SegmentScan& scan) {
+    if (scan.header.chain_before == verdict_.chain) {
+      return true;
+    }
+    end_damaged(
+        scan.path +
+        ": its epochs go on from the segment before it, but that is not the one it was written behind");
+    return false;
+  }
+
+  void take_groups(std::size_t segment) {
+    const SegmentScan& scan = scans_[segment];
+    JournalVerdict::Part part{segment, 0, kPageBytes};
+    for (const ScannedGroup& group : scan.groups) {
+      if (group.epoch >= limits_[segment]) {
+        break;
+      }
+      ++part.groups;
+      part.end = group.end;
+      verdict_.chain = group.chain;
+      verdict_.ceiling = std::max(verdict_.ceiling, group.ceiling);
+      verdict_.newest_unix_us = std::max(verdict_.newest_unix_us, group.unix_us);
+      next_ = group.epoch + 1;
+    }
+    verdict_.last_epoch = std::max(verdict_.last_epoch, next_ - 1);
+    verdict_.parts.push_back(part);
+  }
+
+  /// The segment's groups end before the next one's begin: there is a gap, or something is lost.
+  bool judge_between(std::size_t i) {
+    const SegmentScan& scan = scans_[live_[i]];
+    const SegmentScan& next = scans_[live_[i + 1]];
+    if (next.header.after_gap) {
+      verdict_.gap =
+          next.path +
+          ": comes after a write that failed, and no checkpoint was begun behind that; ends with epoch " +
+          std::to_string(next_ - 1);
+      return false;
+    }
+    const SegmentScan* const headless = without_header(live_[i], live_[i + 1]);
+    if (headless != nullptr) {
+      end_damaged(damaged_text(*headless, next_, proof_behind(i)));
+    } else if (next.number > scan.number + 1 && !scan.torn && scan.later_durable < next_) {
+      end_damaged(missing_text(next, next_));
+    } else {
+      end_damaged(damaged_text(scan, next_, proof_behind(i)));
+    }
+    return false;
+  }
+
+  /// A file between two that has no header.
+  [[nodiscard]] const SegmentScan* without_header(std::size_t before, std::size_t behind) const {
+    const auto found =
+        std::find_if(scans_.begin() + static_cast<std::ptrdiff_t>(before) + 1,
+                     scans_.begin() + static_cast<std::ptrdiff_t>(behind),
+                     [](const SegmentScan& scan) { return scan.header_is == state::no_header; });
+    return found == scans_.begin() + static_cast<std::ptrdiff_t>(behind) ? nullptr : &*found;
+  }
+
+  /// The latest epoch that says that the next one was on disk.
+  [[nodiscard]] LaterEpoch proof_behind(std::size_t i) const {
+    LaterEpoch proof{scans_[live_[i]].later_epoch, scans_[live_[i]].later_durable, {}};
+    const auto consider = [&proof](const LaterEpoch& later) {
+      proof = later.durable >= proof.durable ? later : proof;
+    };
+    for (std::size_t j = i + 1; j < live_.size(); ++j) {
+      const SegmentScan& later = scans_[live_[j]];
+      consider({later.header.first_epoch, later.header.first_epoch - 1, later.path});
+      if (!later.groups.empty()) {
+        consider({later.groups.back().epoch,
+                  std::max(later.groups.back().durable, later.header.first_epoch - 1),
+                  {}});
+      }
+      consider({later.later_epoch, later.later_durable, {}});
+    }
+    return proof;
+  }
+
+  /// Of the last segment: what stands behind its groups.
+  void judge_end(const SegmentScan& scan) {
+    if (scan.later_epoch != 0 && scan.later_durable >= next_) {
+      end_damaged(damaged_text(scan, next_, {scan.later_epoch, scan.later_durable, {}}));
+    } else if (scan.torn) {
+      verdict_.torn = torn_text(scan, next_);
+    }
+  }
+
+  /// Segments without a header hold nothing, unless a commit block of theirs says otherwise.
+  void judge_headless() {
+    for (const SegmentScan& scan : scans_) {
+      if (scan.header_is != state::good && is_needed(scan) && scan.later_epoch != 0 &&
+          scan.later_durable >= next_) {
+        end_damaged(damaged_text(scan, next_, {scan.later_epoch, scan.later_durable, {}}));
+        return;
+      }
+    }
+  }
+
+  void note_unused() {
+    for (std::size_t i = 0; i < scans_.size(); ++i) {
+      const bool used = std::any_of(verdict_.parts.begin(), verdict_.parts.end(),
+                                    [i](const auto& part) { return part.segment == i; });
+      if (!used) {
+        verdict_.unused.push_back(i);
+      }
+    }
+  }
+
+  std::span<const SegmentScan> scans_;
+  const JournalExpectations& expectations_;
+  JournalVerdict verdict_;
+  std::vector<std::uint64_t> limits_;  ///< of each scan: its groups count below this epoch
+  std::vector<std::size_t> live_;      ///< indexes of scans, in order
+  std::uint64_t next_ = 0;             ///< the epoch that has to be next
+};
+
+}  // namespace
+
+JournalVerdict judge_journal(std::span<const SegmentScan> scans, const JournalExpectations& expectations) {
+  return Judge(scans, expectations).pass();
+}
+
+}  // namespace mxkv::server

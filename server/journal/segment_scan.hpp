@@ -1,0 +1,61 @@
+// One segment read from its begin to where whole groups end, and what stands behind that.
+//
+// Says what is there; what it means is judged over all segments together (journal_verdict.hpp). Nothing is
+// followed that its hash does not vouch for, and nothing is kept but a few words a group.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/journal/block.hpp"
+#include "server/journal/segment_header.hpp"
+
+namespace mxkv::server {
+
+/// A group that is whole: of the epoch expected, with all its blocks, and linked to the one before.
+struct ScannedGroup {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;  ///< with padding
+  std::uint64_t epoch = 0;
+  std::uint64_t durable = 0;  ///< see CommitMark
+  std::uint64_t ceiling = 0;
+  std::uint64_t unix_us = 0;
+  std::uint64_t chain = 0;
+  std::uint32_t blocks = 0;  ///< behind the commit block
+};
+
+struct SegmentScan {
+  enum class state : std::uint8_t {
+    good,
+    no_header,  ///< zeros, or the header is damaged
+    newer,      ///< of a format that this code does not read
+    foreign,    ///< of another directory
+    misnamed,   ///< of another number: left over from what was recycled, or renamed by mistake
+  };
+
+  std::string path;  ///< as it is to be shown: "journal/0000000000000011.mxj"
+  std::uint64_t number = 0;
+  std::string_view bytes;
+  state header_is = state::no_header;
+  std::string complaint;  ///< of the header, if it is not good
+  SegmentHeader header;
+
+  std::vector<ScannedGroup> groups;  ///< of consecutive epochs, from the header's first on
+  std::uint64_t end = kPageBytes;    ///< of the last whole group
+  std::uint64_t bad_at = 0;          ///< the block that is no good; in the group that would begin at `end`
+  const char* why = nullptr;         ///< what is wrong there
+  bool torn = false;                 ///< a group was begun at `end`
+
+  /// Of the commit blocks behind `end` (all of them, if there is no header) the one that knows the greatest
+  /// epoch to be on disk. 0: there is none.
+  std::uint64_t later_epoch = 0;
+  std::uint64_t later_durable = 0;
+};
+
+/// Reads a segment. `number`: from its name. Thread-safety: any thread, many segments at the same time.
+[[nodiscard]] SegmentScan scan_segment(std::string path, std::uint64_t number, std::string_view bytes,
+                                       const DirectoryId& directory);
+
+}  // namespace mxkv::server
