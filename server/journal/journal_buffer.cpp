@@ -1,0 +1,198 @@
+#include "server/journal/journal_buffer.hpp"
+
+#include <sys/mman.h>
+
+#include <new>
+#include <utility>
+
+namespace mxkv::server {
+namespace {
+
+/// Least room in which a block is begun: any record fits.
+constexpr std::size_t kLeastBlock = sizeof(JournalBlock) + kBlockHeaderBytes + most_bytes();
+static_assert(sizeof(JournalChunk) + kLeastBlock < JournalChunk::kBytes);
+
+char* aligned(char* at) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  return at + (-address & (alignof(JournalBlock) - 1));
+}
+
+void push(std::atomic<JournalBlock*>& list, JournalBlock* first, JournalBlock* last) noexcept {
+  // Release, pairs with take_all(). There is one pusher, and whoever takes takes all: no block comes back to
+  // the head between the load and the exchange.
+  last->next = list.load(std::memory_order_relaxed);
+  while (!list.compare_exchange_weak(last->next, first, std::memory_order_release,
+                                     std::memory_order_relaxed)) {
+  }
+}
+
+JournalBlock* take_all(std::atomic<JournalBlock*>& list) noexcept {
+  return list.load(std::memory_order_relaxed) == nullptr ? nullptr
+                                                         : list.exchange(nullptr, std::memory_order_acquire);
+}
+
+}  // namespace
+
+JournalBuffer::JournalBuffer(BufferShare& share) noexcept
+    : label_(&share.epochs->current_word()), share_(&share) {}
+
+JournalBuffer::~JournalBuffer() {
+  if (epoch_ != 0) {
+    seal();
+  }
+  for (JournalBlock* block = collect(); block != nullptr;) {
+    JournalBlock* const next = block->next;
+    give_back(block, block);
+    block = next;
+  }
+  take_back();
+  leave_chunk();
+  while (spare_ != nullptr) {
+    release(std::exchange(spare_, spare_->next));
+  }
+}
+
+void JournalBuffer::put_apart(const PutRecord& record, const ApartValue& value) noexcept {
+  append(record);
+  block_->apart = value;
+  seal();  // the value follows its block
+}
+
+void JournalBuffer::begin_group() noexcept {
+  MXKV_DCHECK(label_ != &group_label_, "groups do not nest");
+  group_label_.store(label_->load(std::memory_order_relaxed), std::memory_order_relaxed);
+  label_ = &group_label_;
+}
+
+void JournalBuffer::end_group() noexcept { label_ = &share_->epochs->current_word(); }
+
+void JournalBuffer::begin_block(std::uint64_t label) noexcept {
+  if (epoch_ != 0) {
+    seal();
+  }
+  if (last_label_ < label) {
+    last_label_ = label;
+    share_->epochs->note_recorded(label);  // before the effect of the record can be seen
+  }
+  if (chunk_ == nullptr || static_cast<std::size_t>(chunk_->end() - chunk_at_) < kLeastBlock) {
+    leave_chunk();
+    // Only a worker that filled more than a chunk in this round finds no spare one.
+    chunk_ = spare_ != nullptr ? spare_ : allocate();
+    if (spare_ != nullptr) {
+      spare_ = spare_->next;
+      --spares_;
+    }
+    chunk_at_ = chunk_->begin();
+  }
+  block_ = ::new (static_cast<void*>(chunk_at_)) JournalBlock;
+  block_->chunk = chunk_;
+  block_->epoch = label;
+  epoch_ = label;
+  records_ = 0;
+  at_ = block_->payload();
+  end_ = chunk_->end();
+}
+
+void JournalBuffer::seal() noexcept {
+  block_->payload_bytes = static_cast<std::uint32_t>(at_ - block_->payload());
+  block_->records = records_;
+  chunk_at_ = aligned(at_);
+  ++chunk_->under_way;
+  share_->waiting_bytes.fetch_add(block_->bytes(), std::memory_order_relaxed);
+  push(sealed_, block_, block_);
+  block_ = nullptr;
+  epoch_ = 0;
+  at_ = end_ = nullptr;
+}
+
+void JournalBuffer::refill() noexcept {
+  take_back();
+  if (epoch_ == 0 && chunk_ != nullptr && chunk_->under_way == 0) {
+    chunk_at_ = chunk_->begin();  // memory that is in the cache
+  }
+  if (spare_ == nullptr) {
+    keep(allocate());
+  }
+}
+
+void JournalBuffer::park() noexcept {
+  if (epoch_ != 0) {
+    seal();
+  }
+  take_back();
+  while (spares_ > 1) {
+    --spares_;
+    release(std::exchange(spare_, spare_->next));
+  }
+}
+
+void JournalBuffer::take_back() noexcept {
+  for (JournalBlock* block = take_all(returned_); block != nullptr;) {
+    JournalBlock* const next = block->next;
+    if (block->apart.owner != nullptr) {
+      block->apart.of->release(block->apart.owner, context_);
+    }
+    JournalChunk* const chunk = block->chunk;
+    if (--chunk->under_way == 0 && chunk != chunk_) {
+      keep(chunk);
+    }
+    block = next;
+  }
+}
+
+void JournalBuffer::leave_chunk() noexcept {
+  if (chunk_ != nullptr && chunk_->under_way == 0) {
+    keep(chunk_);
+  }
+  chunk_ = nullptr;  // take_back() keeps it when its last block came back
+}
+
+void JournalBuffer::keep(JournalChunk* chunk) noexcept {
+  if (spares_ == kMostSpare) {
+    release(chunk);
+    return;
+  }
+  chunk->next = spare_;
+  spare_ = chunk;
+  ++spares_;
+}
+
+JournalChunk* JournalBuffer::allocate() noexcept {
+  void* const memory =
+      mmap(nullptr, JournalChunk::kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // What was changed has to be recorded. There is nothing left to do without memory.
+  MXKV_ASSERT(memory != MAP_FAILED, "the system has memory for a journal buffer");
+  if (share_->budget != nullptr) {
+    share_->budget->charge_unconditionally(runtime::memory_category::buffers, JournalChunk::kBytes);
+  }
+  return ::new (memory) JournalChunk;
+}
+
+void JournalBuffer::release(JournalChunk* chunk) noexcept {
+  munmap(chunk, JournalChunk::kBytes);
+  if (share_->budget != nullptr) {
+    share_->budget->refund(runtime::memory_category::buffers, JournalChunk::kBytes);
+  }
+}
+
+JournalBlock* JournalBuffer::collect() noexcept {
+  JournalBlock* oldest_first = nullptr;
+  for (JournalBlock* block = take_all(sealed_); block != nullptr;) {
+    oldest_first = std::exchange(block, std::exchange(block->next, oldest_first));
+  }
+  return oldest_first;
+}
+
+void JournalBuffer::give_back(JournalBlock* first, JournalBlock* last) noexcept {
+  std::uint64_t bytes = 0;
+  for (const JournalBlock* block = first;; block = block->next) {
+    bytes += block->bytes();
+    if (block == last) {
+      break;
+    }
+  }
+  share_->waiting_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  push(returned_, first, last);
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,67 @@
+// The group of one epoch, from the blocks of all workers to the pieces of one write.
+//
+// It can be sealed again for another place: a group that the disk had no room for is written somewhere else.
+// Thread-safety: one thread, the writer's.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/ids.hpp"
+#include "server/journal/block.hpp"
+#include "server/journal/journal_block.hpp"
+
+namespace mxkv::server {
+
+class JournalGroup {
+ public:
+  /// Empty, for `epoch`.
+  void begin(std::uint64_t epoch) noexcept;
+  /// Appends a block of this epoch, which stays where it is until the group is begun again.
+  void add(JournalBlock& block, runtime::WorkerId worker);
+
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+  [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
+  /// On disk, padding included.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return round_up_to_page(raw_bytes_); }
+
+  /// Makes the group ready for `offset` of a file whose blocks have `seed`, behind a group with this chain. Of
+  /// `commit` the caller sets durable, ceiling and unix_us. Returns the new chain.
+  std::uint64_t seal(std::uint64_t offset, std::uint64_t seed, std::uint64_t chain, CommitMark commit);
+  /// What is to be written, in order. Valid until the next call of another member.
+  [[nodiscard]] std::span<const iovec> pieces() const noexcept { return pieces_; }
+
+ private:
+  struct Added {
+    JournalBlock* block;
+    runtime::WorkerId worker;
+  };
+
+  void append(std::string_view bytes);
+  void seal_records(const Added& added);
+  void seal_value(const ApartValue& value, runtime::WorkerId worker);
+  void seal_part(std::span<const std::string_view> part, runtime::WorkerId worker);
+  void link(const BlockHeader& header);
+
+  std::uint64_t epoch_ = 0;
+  std::uint64_t raw_bytes_ = 0;  ///< without padding
+  std::uint64_t records_ = 0;
+  std::size_t parts_ = 0;  ///< blocks of values
+  std::vector<Added> added_;
+  std::vector<iovec> pieces_;
+  std::vector<char> headers_;  ///< of the blocks of values
+  std::vector<std::string_view> value_;
+  char commit_[kCommitBlockBytes];
+
+  // While it is sealed.
+  std::uint64_t seed_ = 0;
+  std::uint64_t at_ = 0;  ///< offset of the next block
+  std::uint64_t chain_ = 0;
+  std::uint32_t index_ = 0;
+};
+
+}  // namespace mxkv::server
