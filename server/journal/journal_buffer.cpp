@@ -67,6 +67,7 @@ void JournalBuffer::begin_group() noexcept {
 void JournalBuffer::end_group() noexcept { label_ = &share_->epochs->current_word(); }
 
 void JournalBuffer::begin_block(std::uint64_t label) noexcept {
+  has_news_ = true;
   if (epoch_ != 0) {
     seal();
   }

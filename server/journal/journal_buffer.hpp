@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
@@ -74,6 +75,8 @@ class alignas(2 * runtime::kCacheLineBytes) JournalBuffer {
   }
   /// Seals everything, and returns spare memory to the system.
   void park() noexcept;
+  /// Whether the writer should look at this buffer: since the last call a label was new, or a block was full.
+  [[nodiscard]] bool take_news() noexcept { return has_news_ && std::exchange(has_news_, false); }
   /// Greatest label of a record of this worker; 0: none.
   [[nodiscard]] std::uint64_t last_label() const noexcept { return last_label_; }
 
@@ -116,6 +119,7 @@ class alignas(2 * runtime::kCacheLineBytes) JournalBuffer {
   JournalChunk* spare_ = nullptr;
   std::size_t spares_ = 0;
   std::uint64_t last_label_ = 0;
+  bool has_news_ = false;
   std::atomic<std::uint64_t> group_label_{0};  // owner worker only; atomic as the word it stands for
   BufferShare* share_;
   void* context_ = nullptr;

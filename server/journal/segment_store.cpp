@@ -120,7 +120,10 @@ DiskOutcome SegmentStore::begin_next(std::uint64_t bytes, std::uint64_t epoch, s
   header.incarnation = options_.incarnation;
   header.after_gap = after_gap_;
   if (const int error = name_spare(header)) {
-    drop_spare();  // what a sync left in it is not known
+    if (spares_.front().path == path_of(header.number)) {
+      ++options_.next_number;  // a crash may bring that name back
+    }
+    drop_spare();  // what a failed sync left in it is not known
     count();
     return {error};
   }
@@ -180,6 +183,7 @@ void SegmentStore::drop_spare() noexcept {
 
 DiskOutcome SegmentStore::write(std::span<const iovec> pieces) {
   MXKV_ASSERT(file_ != nullptr, "a group is written to the place that was made for it");
+  unsynced_ = true;
   const int error = write_all(*file_, pieces, offset_);
   return {error, error != 0 && !may_end(error)};
 }
@@ -188,7 +192,6 @@ void SegmentStore::advance(std::uint64_t bytes, std::uint64_t epoch, std::uint64
   offset_ += bytes;
   last_epoch_ = epoch;
   chain_ = chain;
-  unsynced_ = true;
 }
 
 DiskOutcome SegmentStore::sync() {

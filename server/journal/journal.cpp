@@ -1,0 +1,121 @@
+#include "server/journal/journal.hpp"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace mxkv::server {
+
+Journal::Journal(Disk& disk, const runtime::Clock& clock, JournalOptions options, WriterHooks hooks)
+    : disk_(disk),
+      clock_(clock),
+      epochs_(options.workers, options.first_epoch, options.horizon_us),
+      share_{.epochs = &epochs_, .budget = options.budget},
+      desks_([&] {
+        std::vector<std::unique_ptr<Desk>> desks;
+        for (std::size_t i = 0; i < options.workers; ++i) {
+          desks.push_back(std::make_unique<Desk>(share_));
+        }
+        return desks;
+      }()),
+      store_(disk, std::move(options.segments)),
+      writer_(share_, buffers(), store_, clock, options.writer, std::move(hooks)),
+      first_epoch_(options.first_epoch) {}
+
+Journal::~Journal() { stop(); }
+
+std::vector<JournalBuffer*> Journal::buffers() const {
+  std::vector<JournalBuffer*> buffers;
+  for (const std::unique_ptr<Desk>& desk : desks_) {
+    buffers.push_back(&desk->buffer);
+  }
+  return buffers;
+}
+
+std::string Journal::open() {
+  DiskOutcome outcome = store_.clear();
+  if (outcome.ok()) {
+    outcome = store_.make_room(kPageBytes, first_epoch_, clock_.unix_us());
+  }
+  return outcome.ok() ? std::string{} : disk_.text(store_.path(), outcome.error);
+}
+
+void Journal::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Journal::run() {
+  pthread_setname_np(pthread_self(), "mxkv-journal");
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    if (!writer_.step()) {
+      signal_.sleep(writer_.sleep_ns());
+    }
+  }
+}
+
+void Journal::stop() {
+  if (thread_.joinable()) {
+    stopping_.store(true, std::memory_order_relaxed);
+    signal_.raise();
+    thread_.join();
+  }
+}
+
+bool Journal::flush_all_now() {
+  stop();
+  for (std::size_t i = 0; i < desks_.size(); ++i) {
+    park(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+  }
+  const std::uint64_t last = epochs_.current();
+  writer_.need(last, true);
+  while (writer_.synced() < last && writer_.step()) {
+  }
+  return writer_.synced() >= last && writer_.state() != journal_state::broken;
+}
+
+void Journal::park(runtime::WorkerId worker) noexcept {
+  Desk& desk = *desks_[worker.index()];
+  if (desk.parked) {
+    return;
+  }
+  desk.parked = true;
+  desk.buffer.park();
+  const bool passed = epochs_.park(worker);
+  if (desk.buffer.take_news() || passed) {
+    signal_.raise();
+  }
+}
+
+void Journal::need(std::uint64_t epoch, bool on_disk) noexcept {
+  writer_.need(epoch, on_disk);
+  signal_.raise();
+}
+
+std::uint64_t Journal::end_epoch() noexcept {
+  // Acquire is not needed: passed() is what the caller waits for.
+  const std::uint64_t epoch = epochs_.current();
+  need(epoch);
+  return epoch;
+}
+
+void Journal::set_mode(const JournalMode& mode) {
+  writer_.set_mode(mode);
+  signal_.raise();
+}
+
+void Journal::set_most_bytes(std::uint64_t bytes) noexcept {
+  writer_.set_most_bytes(bytes);
+  signal_.raise();
+}
+
+void Journal::truncate(std::uint64_t before_epoch) noexcept {
+  writer_.truncate(before_epoch);
+  signal_.raise();
+}
+
+void Journal::rebased(std::uint64_t checkpoint_epoch) noexcept {
+  writer_.rebased(checkpoint_epoch);
+  signal_.raise();
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,129 @@
+// The journal of a server: its epochs, a buffer a worker, the segments and the writer with its thread.
+//
+// A worker's round: begin_round(), which gives the clock to mint orders by; records are appended to buffer() in
+// between; end_round(); park() before it sleeps. What a reply or a read has to wait for, epochs() tells.
+//
+// It does not know what records mean, who waits, or how checkpoints come about.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/base/clock.hpp"
+#include "runtime/base/ids.hpp"
+#include "runtime/memory/memory_budget.hpp"
+#include "server/journal/commit_epochs.hpp"
+#include "server/journal/journal_buffer.hpp"
+#include "server/journal/journal_writer.hpp"
+#include "server/journal/segment_store.hpp"
+#include "server/journal/writer_signal.hpp"
+
+namespace mxkv::server {
+
+struct JournalOptions {
+  std::size_t workers = 1;
+  std::uint64_t first_epoch = 1;  ///< all before are on disk
+  std::uint64_t horizon_us = 0;   ///< no order up to it is given out any more
+  SegmentOptions segments;
+  WriterOptions writer;
+  runtime::MemoryBudget* budget = nullptr;  ///< to which buffers are charged, if any
+};
+
+/// Thread-safety: given per function.
+class Journal {
+ public:
+  /// `disk` and `clock` outlive it; `clock` is the one by which workers mint.
+  Journal(Disk& disk, const runtime::Clock& clock, JournalOptions options, WriterHooks hooks);
+  /// Workers have ended; the thread ends, nothing more is written.
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  /// Begins a segment. Empty, or what is wrong: "journal/0000000000000001.mxj: no space left on device".
+  [[nodiscard]] std::string open();
+  /// The writer gets its thread; without it, step() is called instead. Start-up only.
+  void start();
+  /// One turn of the writer. False: it waits for workers, for a record or for time to pass.
+  bool step() { return writer_.step(); }
+  /// A clean end, once no worker runs: everything that was recorded is on disk when it returns true, whatever
+  /// the mode. Ends the thread. False: last_error() of the writer says why.
+  [[nodiscard]] bool flush_all_now();
+
+  // -- worker `worker` only
+
+  /// Returns the clock to mint by. Also after park().
+  [[nodiscard]] std::uint64_t begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept {
+    Desk& desk = *desks_[worker.index()];
+    if (desk.parked) [[unlikely]] {
+      desk.parked = false;
+      epochs_.unpark(worker);
+    }
+    return epochs_.begin_round(worker, now_us);
+  }
+  [[nodiscard]] JournalBuffer& buffer(runtime::WorkerId worker) noexcept {
+    return desks_[worker.index()]->buffer;
+  }
+  /// What was recorded in the round is the writer's to see.
+  void end_round(runtime::WorkerId worker) noexcept {
+    Desk& desk = *desks_[worker.index()];
+    const std::uint64_t epoch = epochs_.current();  // once, before sealing: see CommitEpochs::end_round()
+    desk.buffer.end_round(epoch);
+    const bool passed = epochs_.end_round(worker, epoch, desk.buffer.last_label() == epoch);
+    if (desk.buffer.take_news() || passed) [[unlikely]] {
+      signal_.raise();
+    }
+  }
+  /// Between rounds: nothing is recorded until the next begin_round().
+  void park(runtime::WorkerId worker) noexcept;
+
+  // -- any thread
+
+  [[nodiscard]] const CommitEpochs& epochs() const noexcept { return epochs_; }
+  [[nodiscard]] const JournalWriter& writer() const noexcept { return writer_; }
+  [[nodiscard]] const SegmentStore& segments() const noexcept { return store_; }
+  /// Of what was recorded and is not written, without the blocks that workers are filling.
+  [[nodiscard]] std::uint64_t waiting_bytes() const noexcept {
+    return share_.waiting_bytes.load(std::memory_order_relaxed);
+  }
+  /// A reply waits for `epoch`, which is last_recorded() at most: it is written now, whatever the mode. With
+  /// `on_disk` it is flushed as well, also in sync never: synced() says when. Once an epoch is enough.
+  void need(std::uint64_t epoch, bool on_disk = false) noexcept;
+  /// Ends the current epoch and returns it: once passed() is there, whatever has a greater label is recorded
+  /// later than now. Where a checkpoint begins, behind it.
+  std::uint64_t end_epoch() noexcept;
+  void set_mode(const JournalMode& mode);
+  void set_most_bytes(std::uint64_t bytes) noexcept;
+  /// A checkpoint that was begun at `before_epoch` is on disk: segments with nothing but epochs below may go.
+  void truncate(std::uint64_t before_epoch) noexcept;
+  /// The same checkpoint holds all that a failed write lost.
+  void rebased(std::uint64_t checkpoint_epoch) noexcept;
+
+ private:
+  struct Desk {
+    explicit Desk(BufferShare& share) noexcept : buffer(share) {}
+    JournalBuffer buffer;
+    bool parked = true;
+  };
+
+  void run();
+  void stop();
+  [[nodiscard]] std::vector<JournalBuffer*> buffers() const;
+
+  Disk& disk_;
+  const runtime::Clock& clock_;
+  CommitEpochs epochs_;
+  BufferShare share_;
+  std::vector<std::unique_ptr<Desk>> desks_;
+  SegmentStore store_;
+  WriterSignal signal_;
+  JournalWriter writer_;
+  std::uint64_t first_epoch_;
+  std::atomic<bool> stopping_{false};  // ordered by the signal
+  std::thread thread_;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,435 @@
+#include "server/journal/journal_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <system_error>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::server {
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kRetryNs = kSecondNs;
+constexpr std::uint64_t kSlowNs = kSecondNs;
+constexpr std::uint64_t kLazyNs = 10'000'000;           ///< of sync never
+constexpr std::uint64_t kCeilingSlackUs = 10'000'000;  ///< longer than any interval
+
+void raise_to(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
+  std::uint64_t before = word.load(std::memory_order_relaxed);
+  while (before < value && !word.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+  }
+}
+
+/// "no space left on device": within a sentence.
+std::string text_of(int error) {
+  std::string text = std::generic_category().message(error);
+  text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+void count(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);  // one writer
+}
+
+}  // namespace
+
+JournalWriter::JournalWriter(BufferShare& share, std::span<JournalBuffer* const> buffers, SegmentStore& store,
+                             const runtime::Clock& clock, WriterOptions options, WriterHooks hooks)
+    : epochs_(*share.epochs),
+      share_(share),
+      store_(store),
+      clock_(clock),
+      hooks_(std::move(hooks)),
+      options_(options),
+      closed_(epochs_.durable()),
+      written_(closed_),
+      most_bytes_(options.most_bytes),
+      synced_(closed_),
+      passed_(closed_) {
+  for (JournalBuffer* const buffer : buffers) {
+    lanes_.push_back({.buffer = buffer});
+  }
+  next_mode_ = options.mode;
+  apply_mode();
+}
+
+JournalWriter::~JournalWriter() {
+  hand_back();
+  for (Lane& lane : lanes_) {
+    if (lane.first != nullptr) {
+      lane.buffer->give_back(lane.first, lane.last);
+    }
+  }
+}
+
+// -- any thread
+
+void JournalWriter::need(std::uint64_t epoch, bool on_disk) noexcept {
+  MXKV_DCHECK(epoch <= epochs_.current(), "what is needed is recorded already");
+  raise_to(on_disk ? needed_on_disk_ : needed_, epoch);
+}
+
+void JournalWriter::truncate(std::uint64_t before_epoch) noexcept { raise_to(truncate_, before_epoch); }
+
+void JournalWriter::rebased(std::uint64_t checkpoint_epoch) noexcept { raise_to(rebased_, checkpoint_epoch); }
+
+void JournalWriter::set_mode(const JournalMode& mode) {
+  const std::lock_guard lock(mutex_);
+  wanted_mode_ = mode;
+}
+
+JournalMode JournalWriter::mode() const {
+  const std::lock_guard lock(mutex_);
+  return shown_mode_;
+}
+
+std::string JournalWriter::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
+std::string JournalWriter::last_error() const {
+  const std::lock_guard lock(mutex_);
+  return last_error_;
+}
+
+std::uint64_t JournalWriter::behind_ns(std::uint64_t now_ns) const noexcept {
+  const std::uint64_t oldest = oldest_ns_.load(std::memory_order_relaxed);
+  return oldest == 0 || now_ns < oldest ? 0 : now_ns - oldest;
+}
+
+// -- the writer
+
+bool JournalWriter::step() {
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  take_requests();
+  switch (turn_) {
+    case turn::writing:
+      return now_ns >= retry_ns_ && write(now_ns);
+    case turn::closing:
+      if (!epochs_.await_passed(closed_)) {
+        return false;  // the worker that is the last to pass raises the signal
+      }
+      collect();
+      return write(now_ns);
+    case turn::open:
+      break;
+  }
+  if (upkeep(now_ns)) {
+    return true;
+  }
+  if (!due(now_ns)) {
+    return false;
+  }
+  close(now_ns);
+  return true;
+}
+
+std::uint64_t JournalWriter::sleep_ns() const {
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  std::uint64_t until = kNoLimit;  // while it waits for workers: the last one to pass raises the signal
+  if (turn_ == turn::writing || (turn_ == turn::open && ahead_failed_)) {
+    until = retry_ns_;
+  }
+  if (turn_ == turn::open && first_ns_ != 0) {
+    until = std::min(until, first_ns_ + patience_ns());
+  }
+  return until == kNoLimit ? kNoLimit : until > now_ns ? until - now_ns : 0;
+}
+
+void JournalWriter::take_requests() {
+  std::optional<JournalMode> wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted = std::exchange(wanted_mode_, std::nullopt);
+  }
+  if (wanted) {
+    // Not before a group is on disk whose ceiling is right for either mode, and with it all that was written.
+    next_mode_ = wanted;
+    forced_ = true;
+  }
+  if (unmade_ && rebased_.load(std::memory_order_relaxed) >= gap_end_.load(std::memory_order_relaxed)) {
+    unmade_ = false;
+    forced_ = true;  // with the next group all is durable
+    judge();
+  }
+}
+
+std::uint64_t JournalWriter::patience_ns() const noexcept {
+  switch (mode_.sync) {
+    case config::sync_mode::commit:
+      break;
+    case config::sync_mode::interval:
+      return mode_.interval_ns / 2;
+    case config::sync_mode::never:
+      return kLazyNs;
+  }
+  return 0;
+}
+
+bool JournalWriter::flushes() const noexcept {
+  return mode_.sync != config::sync_mode::never || next_mode_.has_value() || unmade_ ||
+         needed_on_disk_.load(std::memory_order_relaxed) > synced_.load(std::memory_order_relaxed);
+}
+
+bool JournalWriter::due(std::uint64_t now_ns) {
+  const bool recorded = epochs_.last_recorded() > closed_;
+  if (!recorded) {
+    first_ns_ = 0;
+  } else if (first_ns_ == 0) {
+    first_ns_ = now_ns;
+    if (oldest_ns_.load(std::memory_order_relaxed) == 0) {
+      oldest_ns_.store(now_ns, std::memory_order_relaxed);
+    }
+  }
+  if (forced_ || needed_.load(std::memory_order_relaxed) > closed_ ||
+      needed_on_disk_.load(std::memory_order_relaxed) > closed_) {
+    return true;
+  }
+  return recorded && (now_ns - first_ns_ >= patience_ns() ||
+                      share_.waiting_bytes.load(std::memory_order_relaxed) >= options_.early_bytes);
+}
+
+void JournalWriter::close(std::uint64_t now_ns) {
+  closed_ = epochs_.close(clock_.steady_us(now_ns));
+  close_ns_ = now_ns;
+  first_ns_ = 0;
+  forced_ = false;
+  turn_ = turn::closing;
+}
+
+void JournalWriter::collect() {
+  horizon_us_ = epochs_.horizon_of(closed_);
+  group_.begin(closed_);
+  for (std::size_t worker = 0; worker < lanes_.size(); ++worker) {
+    Lane& lane = lanes_[worker];
+    if (JournalBlock* const sealed = lane.buffer->collect(); sealed != nullptr) {
+      (lane.first == nullptr ? lane.first : lane.last->next) = sealed;
+      for (lane.last = sealed; lane.last->next != nullptr; lane.last = lane.last->next) {
+      }
+    }
+    for (; lane.first != nullptr && lane.first->epoch <= closed_; lane.first = lane.first->next) {
+      lane.group_first = lane.group_first == nullptr ? lane.first : lane.group_first;
+      lane.group_last = lane.first;
+      group_.add(*lane.first, runtime::WorkerId{static_cast<std::uint16_t>(worker)});
+    }
+  }
+  turn_ = turn::writing;
+  retry_ns_ = 0;
+}
+
+bool JournalWriter::write(std::uint64_t now_ns) {
+  const bool flush = flushes();
+  const std::uint64_t begin_ns = clock_.monotonic_ns();
+  const DiskOutcome outcome = write_group(flush);
+  note_flush(begin_ns);
+  if (outcome.ok()) {
+    written(flush);
+    return true;
+  }
+  if (outcome.lost) {
+    give_up(outcome.error);
+    return true;
+  }
+  cannot("a group of records", outcome.error, now_ns);
+  return false;
+}
+
+DiskOutcome JournalWriter::write_group(bool flush) {
+  const std::uint64_t unix_us = clock_.unix_us();
+  DiskOutcome outcome = store_.make_room(group_.bytes(), group_.epoch(), unix_us);
+  if (!outcome.ok()) {
+    return outcome;
+  }
+  const auto is_exact = [](const JournalMode& mode) {
+    return mode.sync == config::sync_mode::commit && mode.readers_wait;
+  };
+  CommitMark mark;
+  mark.durable = synced_.load(std::memory_order_relaxed);
+  mark.ceiling = hooks_.greatest_order();
+  if (!is_exact(mode_) || !is_exact(next_mode_.value_or(mode_))) {
+    mark.ceiling += kCeilingSlackUs;  // clients see uniques of records that never get to the disk
+  }
+  mark.unix_us = unix_us;
+  const std::uint64_t chain = group_.seal(store_.offset(), store_.seed(), store_.chain(), mark);
+  outcome = store_.write(group_.pieces());
+  if (outcome.ok() && flush) {
+    outcome = store_.sync();
+  }
+  if (outcome.ok()) {
+    store_.advance(group_.bytes(), group_.epoch(), chain);
+  }
+  return outcome;
+}
+
+void JournalWriter::written(bool flushed_too) {
+  count(counts_.groups);
+  count(counts_.records, group_.records());
+  count(counts_.bytes, group_.bytes());
+  written_ = closed_;
+  short_of_space_ = false;
+  hand_back();
+  if (flushed_too) {
+    flushed();
+  }
+  if (!unmade_) {
+    epochs_.publish_durable(closed_, horizon_us_);
+    const bool more = epochs_.last_recorded() > closed_;
+    first_ns_ = more ? close_ns_ : 0;  // not older than that
+    oldest_ns_.store(first_ns_, std::memory_order_relaxed);
+  }
+  passed_.store(closed_, std::memory_order_release);
+  turn_ = turn::open;
+  judge();
+  hooks_.on_change();
+}
+
+void JournalWriter::flushed() {
+  synced_.store(written_, std::memory_order_release);
+  if (next_mode_) {
+    apply_mode();
+  }
+}
+
+void JournalWriter::give_up(int error) {
+  const std::string path = store_.path();
+  store_.abandon();
+  hand_back();
+  count(counts_.given_up);
+  unmade_ = true;
+  short_of_space_ = false;
+  written_ = closed_;
+  gap_end_.store(closed_ + 1, std::memory_order_release);
+  failures_.store(failures_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  passed_.store(closed_, std::memory_order_release);
+  turn_ = turn::open;
+  {
+    const std::lock_guard lock(mutex_);
+    last_error_ = fmt::format("{}: {}", path, text_of(error));
+  }
+  judge();
+  hooks_.warn(fmt::format("journal: {}: {}; what was to be written there is not on disk, and no write is "
+                          "answered before a checkpoint is",
+                          path, text_of(error)));
+  hooks_.on_change();
+}
+
+void JournalWriter::cannot(const char* what, int error, std::uint64_t now_ns) {
+  count(counts_.no_space);
+  retry_ns_ = now_ns + kRetryNs;
+  (turn_ == turn::writing ? short_of_space_ : ahead_failed_) = true;
+  {
+    const std::lock_guard lock(mutex_);
+    last_error_ = text_of(error);
+  }
+  judge();
+  warn(fmt::format("journal: no room for {}: {}; tried again each second", what, text_of(error)));
+  hooks_.on_change();
+}
+
+void JournalWriter::hand_back() noexcept {
+  for (Lane& lane : lanes_) {
+    if (lane.group_first != nullptr) {
+      lane.buffer->give_back(lane.group_first, lane.group_last);
+      lane.group_first = lane.group_last = nullptr;
+    }
+  }
+}
+
+bool JournalWriter::upkeep(std::uint64_t now_ns) {
+  if (const std::uint64_t epoch = truncate_.load(std::memory_order_relaxed); epoch > truncated_) {
+    truncated_ = epoch;
+    if (const DiskOutcome outcome = store_.truncate(epoch); !outcome.ok()) {
+      warn(fmt::format("journal: old segments cannot be removed: {}", text_of(outcome.error)));
+    }
+    judge();
+    hooks_.on_change();
+    return true;
+  }
+  if (is_full() != full_) {
+    judge();
+    hooks_.on_change();
+  }
+  if (written_ > synced_.load(std::memory_order_relaxed) && flushes() && !unmade_) {
+    if (const DiskOutcome outcome = store_.sync(); outcome.ok()) {
+      flushed();
+      hooks_.on_change();
+    } else {
+      give_up(outcome.error);
+    }
+    return true;
+  }
+  if (ahead_failed_ && now_ns < retry_ns_) {
+    return false;
+  }
+  bool did = false;
+  if (const DiskOutcome outcome = store_.allocate_ahead(did); !outcome.ok()) {
+    cannot("the next segment", outcome.error, now_ns);
+    return false;
+  }
+  if (std::exchange(ahead_failed_, false)) {
+    judge();
+    hooks_.on_change();
+  }
+  return did;
+}
+
+void JournalWriter::apply_mode() {
+  mode_ = *std::exchange(next_mode_, std::nullopt);
+  {
+    const std::lock_guard lock(mutex_);
+    shown_mode_ = mode_;
+  }
+  const bool commit = mode_.sync == config::sync_mode::commit;
+  epochs_.set_readers_wait(commit && mode_.readers_wait);
+  const std::uint64_t interval = mode_.sync == config::sync_mode::interval ? mode_.interval_ns : kNoLimit;
+  allowed_ns_.store(commit ? 0 : interval, std::memory_order_relaxed);
+}
+
+bool JournalWriter::is_full() const noexcept {
+  const std::uint64_t most = most_bytes_.load(std::memory_order_relaxed);
+  return most != 0 && store_.total_bytes() > most;
+}
+
+void JournalWriter::judge() {
+  full_ = is_full();
+  const bool refuses = short_of_space_ || ahead_failed_ || full_;
+  {
+    const std::lock_guard lock(mutex_);
+    if (unmade_ || short_of_space_ || ahead_failed_) {
+      refusal_ = last_error_;
+    } else {
+      refusal_ = full_ ? fmt::format("it has more than the {} bytes that it may have",
+                                     most_bytes_.load(std::memory_order_relaxed))
+                       : std::string{};
+    }
+  }
+  state_.store(unmade_    ? journal_state::broken
+               : refuses ? journal_state::refusing
+                         : journal_state::running,
+               std::memory_order_release);
+}
+
+void JournalWriter::note_flush(std::uint64_t begin_ns) {
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  const std::uint64_t took_ns = now_ns - begin_ns;
+  flush_times_.add(took_ns);
+  if (took_ns > kSlowNs) {
+    count(counts_.slow);
+    warn(fmt::format("journal: a flush took {:.1f} s", static_cast<double>(took_ns) / 1e9));
+  }
+}
+
+void JournalWriter::warn(const std::string& text) {
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  if (warned_ns_ == 0 || now_ns - warned_ns_ >= kSecondNs) {
+    warned_ns_ = now_ns;
+    hooks_.warn(text);
+  }
+}
+
+}  // namespace mxkv::server
