@@ -105,7 +105,7 @@ class CommitEpochs {
   std::uint64_t last_close_us_;  ///< the closer's
 
   alignas(2 * runtime::kCacheLineBytes) std::atomic<std::uint64_t> current_;  // written by close() only
-  std::atomic<std::uint64_t> close_us_;   // of the epoch before current_, which publishes it
+  std::atomic<std::uint64_t> close_us_;    // of the epoch before current_, which publishes it
   std::atomic<std::uint64_t> awaited_{0};  // epoch that the closer waits for; 0: none. Pairs with seats
 
   alignas(2 * runtime::kCacheLineBytes) std::atomic<std::uint64_t> durable_;

@@ -22,7 +22,9 @@ Journal::Journal(Disk& disk, const runtime::Clock& clock, JournalOptions options
       writer_(share_, buffers(), store_, clock, options.writer, std::move(hooks)),
       first_epoch_(options.first_epoch) {}
 
-Journal::~Journal() { stop(); }
+Journal::~Journal() {
+  stop();
+}
 
 std::vector<JournalBuffer*> Journal::buffers() const {
   std::vector<JournalBuffer*> buffers;

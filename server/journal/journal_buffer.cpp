@@ -21,8 +21,8 @@ void push(std::atomic<JournalBlock*>& list, JournalBlock* first, JournalBlock* l
   // Release, pairs with take_all(). There is one pusher, and whoever takes takes all: no block comes back to
   // the head between the load and the exchange.
   last->next = list.load(std::memory_order_relaxed);
-  while (!list.compare_exchange_weak(last->next, first, std::memory_order_release,
-                                     std::memory_order_relaxed)) {
+  while (
+      !list.compare_exchange_weak(last->next, first, std::memory_order_release, std::memory_order_relaxed)) {
   }
 }
 
@@ -64,7 +64,9 @@ void JournalBuffer::begin_group() noexcept {
   label_ = &group_label_;
 }
 
-void JournalBuffer::end_group() noexcept { label_ = &share_->epochs->current_word(); }
+void JournalBuffer::end_group() noexcept {
+  label_ = &share_->epochs->current_word();
+}
 
 void JournalBuffer::begin_block(std::uint64_t label) noexcept {
   has_news_ = true;

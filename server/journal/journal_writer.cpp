@@ -1,7 +1,5 @@
 #include "server/journal/journal_writer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <system_error>
@@ -15,7 +13,7 @@ namespace {
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kRetryNs = kSecondNs;
 constexpr std::uint64_t kSlowNs = kSecondNs;
-constexpr std::uint64_t kLazyNs = 10'000'000;           ///< of sync never
+constexpr std::uint64_t kLazyNs = 10'000'000;          ///< of sync never
 constexpr std::uint64_t kCeilingSlackUs = 10'000'000;  ///< longer than any interval
 
 void raise_to(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
@@ -73,9 +71,13 @@ void JournalWriter::need(std::uint64_t epoch, bool on_disk) noexcept {
   raise_to(on_disk ? needed_on_disk_ : needed_, epoch);
 }
 
-void JournalWriter::truncate(std::uint64_t before_epoch) noexcept { raise_to(truncate_, before_epoch); }
+void JournalWriter::truncate(std::uint64_t before_epoch) noexcept {
+  raise_to(truncate_, before_epoch);
+}
 
-void JournalWriter::rebased(std::uint64_t checkpoint_epoch) noexcept { raise_to(rebased_, checkpoint_epoch); }
+void JournalWriter::rebased(std::uint64_t checkpoint_epoch) noexcept {
+  raise_to(rebased_, checkpoint_epoch);
+}
 
 void JournalWriter::set_mode(const JournalMode& mode) {
   const std::lock_guard lock(mutex_);
@@ -309,12 +311,12 @@ void JournalWriter::give_up(int error) {
   turn_ = turn::open;
   {
     const std::lock_guard lock(mutex_);
-    last_error_ = fmt::format("{}: {}", path, text_of(error));
+    last_error_ = path + ": " + text_of(error);
   }
   judge();
-  hooks_.warn(fmt::format("journal: {}: {}; what was to be written there is not on disk, and no write is "
-                          "answered before a checkpoint is",
-                          path, text_of(error)));
+  hooks_.warn(
+      "journal: " + path + ": " + text_of(error) +
+      "; what was to be written there is not on disk, and no write is answered before a checkpoint is");
   hooks_.on_change();
 }
 
@@ -327,7 +329,7 @@ void JournalWriter::cannot(const char* what, int error, std::uint64_t now_ns) {
     last_error_ = text_of(error);
   }
   judge();
-  warn(fmt::format("journal: no room for {}: {}; tried again each second", what, text_of(error)));
+  warn(std::string("journal: no room for ") + what + ": " + text_of(error) + "; tried again each second");
   hooks_.on_change();
 }
 
@@ -344,7 +346,7 @@ bool JournalWriter::upkeep(std::uint64_t now_ns) {
   if (const std::uint64_t epoch = truncate_.load(std::memory_order_relaxed); epoch > truncated_) {
     truncated_ = epoch;
     if (const DiskOutcome outcome = store_.truncate(epoch); !outcome.ok()) {
-      warn(fmt::format("journal: old segments cannot be removed: {}", text_of(outcome.error)));
+      warn("journal: old segments cannot be removed: " + text_of(outcome.error));
     }
     judge();
     hooks_.on_change();
@@ -403,12 +405,13 @@ void JournalWriter::judge() {
     if (unmade_ || short_of_space_ || ahead_failed_) {
       refusal_ = last_error_;
     } else {
-      refusal_ = full_ ? fmt::format("it has more than the {} bytes that it may have",
-                                     most_bytes_.load(std::memory_order_relaxed))
-                       : std::string{};
+      refusal_ = full_
+                     ? "it has more than the " + std::to_string(most_bytes_.load(std::memory_order_relaxed)) +
+                           " bytes that it may have"
+                     : std::string{};
     }
   }
-  state_.store(unmade_    ? journal_state::broken
+  state_.store(unmade_   ? journal_state::broken
                : refuses ? journal_state::refusing
                          : journal_state::running,
                std::memory_order_release);
@@ -420,7 +423,7 @@ void JournalWriter::note_flush(std::uint64_t begin_ns) {
   flush_times_.add(took_ns);
   if (took_ns > kSlowNs) {
     count(counts_.slow);
-    warn(fmt::format("journal: a flush took {:.1f} s", static_cast<double>(took_ns) / 1e9));
+    warn("journal: a flush took " + std::to_string(took_ns / 1'000'000) + " ms");
   }
 }
 

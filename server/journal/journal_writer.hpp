@@ -50,8 +50,8 @@ struct WriterOptions {
 
 /// All are called on the writer's thread.
 struct WriterHooks {
-  std::function<std::uint64_t()> greatest_order;      ///< no order above it was given out
-  std::function<void()> on_change = [] {};            ///< durable(), state() or failures() changed
+  std::function<std::uint64_t()> greatest_order;  ///< no order above it was given out
+  std::function<void()> on_change = [] {};        ///< durable(), state() or failures() changed
   std::function<void(std::string_view)> warn = [](std::string_view) {};  ///< one line, at most one a second
 };
 
@@ -61,10 +61,10 @@ enum class journal_state : std::uint8_t { running, refusing, broken };
 struct WriterCounts {
   std::atomic<std::uint64_t> groups{0};
   std::atomic<std::uint64_t> records{0};
-  std::atomic<std::uint64_t> bytes{0};       ///< of groups, on disk
-  std::atomic<std::uint64_t> slow{0};        ///< flushes of more than a second
-  std::atomic<std::uint64_t> no_space{0};    ///< tries that found no space
-  std::atomic<std::uint64_t> given_up{0};    ///< groups
+  std::atomic<std::uint64_t> bytes{0};     ///< of groups, on disk
+  std::atomic<std::uint64_t> slow{0};      ///< flushes of more than a second
+  std::atomic<std::uint64_t> no_space{0};  ///< tries that found no space
+  std::atomic<std::uint64_t> given_up{0};  ///< groups
 };
 
 /// Thread-safety: step(), sleep_ns() one thread; the rest any thread.
@@ -163,18 +163,18 @@ class JournalWriter {
   // The writer's own.
   enum class turn : std::uint8_t { open, closing, writing };
   turn turn_ = turn::open;
-  std::uint64_t closed_;            ///< last epoch that was closed
-  std::uint64_t horizon_us_ = 0;    ///< of closed_, once passed
-  std::uint64_t close_ns_ = 0;      ///< when closed_ was
-  std::uint64_t first_ns_ = 0;      ///< when a record was first seen behind closed_; 0: there is none
-  std::uint64_t retry_ns_ = 0;      ///< not before then
-  std::uint64_t warned_ns_ = 0;     ///< 0: never
-  std::uint64_t written_;           ///< last epoch that is in the file
-  bool forced_ = false;             ///< a group is wanted, also an empty one
-  bool short_of_space_ = false;     ///< in the last try
+  std::uint64_t closed_;          ///< last epoch that was closed
+  std::uint64_t horizon_us_ = 0;  ///< of closed_, once passed
+  std::uint64_t close_ns_ = 0;    ///< when closed_ was
+  std::uint64_t first_ns_ = 0;    ///< when a record was first seen behind closed_; 0: there is none
+  std::uint64_t retry_ns_ = 0;    ///< not before then
+  std::uint64_t warned_ns_ = 0;   ///< 0: never
+  std::uint64_t written_;         ///< last epoch that is in the file
+  bool forced_ = false;           ///< a group is wanted, also an empty one
+  bool short_of_space_ = false;   ///< in the last try
   bool ahead_failed_ = false;
-  bool full_ = false;               ///< as judged last
-  bool unmade_ = false;             ///< broken, and no checkpoint came yet
+  bool full_ = false;    ///< as judged last
+  bool unmade_ = false;  ///< broken, and no checkpoint came yet
   std::optional<JournalMode> next_mode_;
   JournalMode mode_;
 
@@ -187,12 +187,13 @@ class JournalWriter {
   std::uint64_t truncated_ = 0;  ///< the writer's: what of truncate_ was done
 
   // Shown.
-  std::atomic<std::uint64_t> allowed_ns_{0};  // of age before replies wait; relaxed: a switch counts from some round on
-  std::atomic<std::uint64_t> oldest_ns_{0};   // relaxed: an age; 0: all is durable
-  std::atomic<std::uint64_t> synced_;         // release, pairs with synced()
-  std::atomic<std::uint64_t> passed_;         // release, pairs with passed()
-  std::atomic<std::uint64_t> gap_end_{0};     // release, pairs with gap_end()
-  std::atomic<std::uint64_t> failures_{0};    // release, pairs with failures()
+  std::atomic<std::uint64_t> allowed_ns_{
+      0};  // of age before replies wait; relaxed: a switch counts from some round on
+  std::atomic<std::uint64_t> oldest_ns_{0};                   // relaxed: an age; 0: all is durable
+  std::atomic<std::uint64_t> synced_;                         // release, pairs with synced()
+  std::atomic<std::uint64_t> passed_;                         // release, pairs with passed()
+  std::atomic<std::uint64_t> gap_end_{0};                     // release, pairs with gap_end()
+  std::atomic<std::uint64_t> failures_{0};                    // release, pairs with failures()
   std::atomic<journal_state> state_{journal_state::running};  // release, pairs with state()
   WriterCounts counts_;
   FlushTimes flush_times_;

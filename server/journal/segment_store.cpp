@@ -1,7 +1,5 @@
 #include "server/journal/segment_store.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -41,7 +39,9 @@ int write_all(DiskFile& file, std::span<const iovec> pieces, std::uint64_t offse
   return 0;
 }
 
-bool may_end(int error) noexcept { return error == ENOSPC || error == EDQUOT; }
+bool may_end(int error) noexcept {
+  return error == ENOSPC || error == EDQUOT;
+}
 
 }  // namespace
 
@@ -54,11 +54,17 @@ SegmentStore::SegmentStore(Disk& disk, SegmentOptions options)
   count();
 }
 
-std::string SegmentStore::path_of(std::uint64_t number) const {
-  return fmt::format("{}/{}", options_.folder, segment_name(number));
+std::string SegmentStore::path_of(const std::string& name) const {
+  return options_.folder + "/" + name;
 }
 
-std::string SegmentStore::path() const { return path_of(file_ ? number_ : options_.next_number); }
+std::string SegmentStore::path_of(std::uint64_t number) const {
+  return path_of(segment_name(number));
+}
+
+std::string SegmentStore::path() const {
+  return path_of(file_ ? number_ : options_.next_number);
+}
 
 DiskOutcome SegmentStore::clear() {
   std::vector<std::string> names;
@@ -67,7 +73,7 @@ DiskOutcome SegmentStore::clear() {
   }
   for (const std::string& name : names) {
     if (name.starts_with(kSpare)) {
-      if (const int error = disk_.remove(fmt::format("{}/{}", options_.folder, name))) {
+      if (const int error = disk_.remove(path_of(name))) {
         return {error};
       }
     }
@@ -142,7 +148,7 @@ DiskOutcome SegmentStore::begin_next(std::uint64_t bytes, std::uint64_t epoch, s
 
 int SegmentStore::make_spare(std::uint64_t bytes) {
   Spare spare;
-  spare.path = fmt::format("{}/{}{}", options_.folder, kSpare, ++spare_names_);
+  spare.path = path_of(std::string{kSpare} + std::to_string(++spare_names_));
   spare.bytes = bytes;
   if (const int error = disk_.create(spare.path, spare.file)) {
     return error;
@@ -232,7 +238,7 @@ DiskOutcome SegmentStore::truncate(std::uint64_t epoch) {
     const std::string path = path_of(oldest.number);
     Spare spare;
     if (oldest.bytes == options_.segment_bytes && spares_.size() + recycled.size() < kMostSpares) {
-      spare.path = fmt::format("{}/{}{}", options_.folder, kSpare, ++spare_names_);
+      spare.path = path_of(std::string{kSpare} + std::to_string(++spare_names_));
       spare.bytes = oldest.bytes;
       outcome.error = disk_.rename(path, spare.path);
     } else {

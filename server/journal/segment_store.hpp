@@ -41,8 +41,9 @@ struct SegmentOptions {
 
 /// What a step on the disk came to.
 struct DiskOutcome {
-  int error = 0;      ///< an errno value; 0: done
-  bool lost = false;  ///< what was written before may be gone; else nothing happened, and it may be tried again
+  int error = 0;  ///< an errno value; 0: done
+  bool lost =
+      false;  ///< what was written before may be gone; else nothing happened, and it may be tried again
 
   [[nodiscard]] bool ok() const noexcept { return error == 0; }
 };
@@ -103,6 +104,7 @@ class SegmentStore {
   [[nodiscard]] int make_spare(std::uint64_t bytes);
   [[nodiscard]] int name_spare(const SegmentHeader& header);
   void drop_spare() noexcept;
+  [[nodiscard]] std::string path_of(const std::string& name) const;
   [[nodiscard]] std::string path_of(std::uint64_t number) const;
   void count() noexcept;
 
@@ -114,7 +116,7 @@ class SegmentStore {
 
   std::unique_ptr<DiskFile> file_;
   std::uint64_t number_ = 0;
-  std::uint64_t bytes_ = 0;       ///< of the current file
+  std::uint64_t bytes_ = 0;  ///< of the current file
   std::uint64_t offset_ = 0;
   std::uint64_t last_epoch_ = 0;  ///< in the current segment
   std::uint64_t seed_ = 0;
