@@ -2,12 +2,21 @@
 //
 // Runs in the tree's pool, like the growth of the root. Operations that are in the old tree end there: they
 // were sent before the swap and count as done before it. The old tree is taken apart when its last reader has
-// left. The new leaf's cas floor lies above all uniques minted so far.
+// left.
 //
-// Derived (CRTP) gives step cleared(bool done, Worker&), done = false: out of memory, nothing changed.
+// The new leaf is latched until the clear has passed the commit point. Its order lies above those of all
+// changes of the old tree that passed. One that is under way there either sees the new root (Tree::passes) and
+// does not pass, or has minted before the order is: the fence here, and the one there, see to that.
+//
+// Derived (CRTP) gives
+//   std::uint64_t mint_order(Worker&)     above all minted so far, as far as can be seen
+//   step cleared(bool done, Worker&)      done = false: out of memory, nothing changed
 #pragma once
 
+#include <atomic>
+
 #include "index/tree.hpp"
+#include "runtime/synchronization/optimistic.hpp"
 
 namespace mxkv::index {
 
@@ -16,8 +25,8 @@ class ClearTask : public runtime::MxTask {
  public:
   using NodeT = Node<typename Traits::Shape>;
 
-  ClearTask(const runtime::TaskClass* task_class, Tree<Traits>& tree, std::uint64_t cas_floor) noexcept
-      : MxTask(task_class), tree_(&tree), cas_floor_(cas_floor) {}
+  ClearTask(const runtime::TaskClass* task_class, Tree<Traits>& tree) noexcept
+      : MxTask(task_class), tree_(&tree) {}
 
   void start(runtime::Worker& worker) {
     worker.pin(*this);
@@ -32,21 +41,27 @@ class ClearTask : public runtime::MxTask {
     if (root != nullptr) {
       MXKV_ASSERT(root->leaf() && root->meta().total() == 0, "a cleared tree is an empty leaf");
       MXKV_ASSERT(root->life().generation() == old_root->life().generation() + 1, "each clear counts one");
-      root->raise_cas_floor(cas_floor_);
-      tree_->publish_root(root);
-      tree_->commits().pass({.change = {change::flushed, cause::deleted, cas_floor_}}, worker);
+      replace_root(*root, worker);
       tree_->retire_subtree(worker, old_root);
     }
     return static_cast<Derived*>(this)->cleared(root != nullptr, worker);
   }
 
  protected:
-  /// Before start().
-  void set_cas_floor(std::uint64_t cas_floor) noexcept { cas_floor_ = cas_floor; }
+  [[nodiscard]] Tree<Traits>& tree() const noexcept { return *tree_; }
 
  private:
+  void replace_root(NodeT& root, runtime::Worker& worker) noexcept {
+    const runtime::WriteLatch latch = runtime::WriteLatch::acquire(root, 1);
+    MXKV_ASSERT(static_cast<bool>(latch), "nobody knows of a root before it is published");
+    tree_->publish_root(&root);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in Tree::passes()
+    const std::uint64_t order = static_cast<Derived*>(this)->mint_order(worker);
+    root.raise_cas_floor(order);
+    tree_->commits().pass({.change = Change::of(change::flushed, order, cause::deleted)}, worker);
+  }
+
   Tree<Traits>* tree_;
-  std::uint64_t cas_floor_;
 };
 
 }  // namespace mxkv::index

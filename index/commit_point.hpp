@@ -13,13 +13,20 @@
 //   part            belongs to an operation that passes, or passed, as a whole
 //   unseen          nothing that anybody could tell: a copy in another place, an entry without effect
 //
-// *Order*: every put, gone and touched of a key has a greater order than the ones of that key before. A put's
-// order is its record's unique. That of a gone or touched entry is in no record, so the leaf's cas floor is
-// raised to it, and later ones are minted above the floor. An operation on a range raises the tree's floor
-// before it lets go of the range.
+// What changes many keys at once and names each of them passes as a *group*, between its passes too: the keys'
+// own commits are parts then.
+//
+// *First told, then seen*: a change passes before any reader can meet it, and an order that no record holds is
+// in the leaf's floor before. A change in place passes with what the record is going to be.
+//
+// *Order*: every change of a key, operations on its range included, has a greater order than the ones before.
+// A put's order is its record's unique. That of a gone or touched entry is in no record, so the leaf's cas
+// floor is raised to it, and later ones are minted above the floor. An operation on a range claims an order of
+// its own above all that it follows, and the tree's floor with it, before it lets go of the range.
 //
 // While nobody listens, a change costs one predictable branch. Thread-safety: pass() on any worker, under the
-// latch of what changes; listen() before the workers start; the floor by any thread.
+// latch of what changes, or while the keys are held; listen() before the workers start; the floor by any
+// thread.
 #pragma once
 
 #include <atomic>
@@ -52,22 +59,25 @@ enum class cause : std::uint8_t { none, deleted, evicted, expired };
 struct Change {
   change what = change::unseen;
   cause why = cause::none;
-  std::uint64_t order = 0;  ///< of put, gone and touched; of others a floor for what follows, or 0
+  std::uint8_t marks = 0;    ///< touched: of the record, as they will be
+  std::uint32_t expiry = 0;  ///< touched: the same
+  std::uint64_t order = 0;   ///< of a part or unseen one a floor for what follows, or 0
 
-  [[nodiscard]] static Change put(std::uint64_t order) noexcept { return {change::put, cause::none, order}; }
+  [[nodiscard]] static Change of(change what, std::uint64_t order, cause why = cause::none) noexcept {
+    return {.what = what, .why = why, .order = order};
+  }
+  [[nodiscard]] static Change put(std::uint64_t order) noexcept { return of(change::put, order); }
   [[nodiscard]] static Change gone(cause why, std::uint64_t order) noexcept {
-    return {change::gone, why, order};
+    return of(change::gone, order, why);
   }
-  [[nodiscard]] static Change touched(std::uint64_t order) noexcept {
-    return {change::touched, cause::none, order};
+  [[nodiscard]] static Change touched(std::uint64_t order, std::uint32_t expiry,
+                                      std::uint32_t marks) noexcept {
+    return {
+        .what = change::touched, .marks = static_cast<std::uint8_t>(marks), .expiry = expiry, .order = order};
   }
-  /// Of an entry that goes: no unique up to `order` is to come again.
-  [[nodiscard]] static Change part(std::uint64_t order) noexcept {
-    return {change::part, cause::none, order};
-  }
-  [[nodiscard]] static Change unseen(std::uint64_t order = 0) noexcept {
-    return {change::unseen, cause::none, order};
-  }
+  /// `order`: no unique up to it is to come again; 0, where the record has its order itself.
+  [[nodiscard]] static Change part(std::uint64_t order) noexcept { return of(change::part, order); }
+  [[nodiscard]] static Change unseen(std::uint64_t order = 0) noexcept { return of(change::unseen, order); }
 
   /// Whether the order is in no record: the leaf has to remember it.
   [[nodiscard]] bool raises_floor() const noexcept { return what != change::put && order != 0; }
@@ -86,10 +96,11 @@ struct ChangedRange {
 template <class Key>
 struct Commit {
   Change change;
-  Key key{};                ///< of one entry
-  std::uint64_t value = 0;  ///< put, touched: the record's word as it is now; range_touched: the new expiry
-  std::uint64_t old = 0;    ///< the word before, of an entry that was there
-  std::uint64_t moment_us = 0;  ///< range_touched: at which records are judged; flushed: when it takes effect
+  Key key{};                    ///< of one entry
+  std::uint64_t value = 0;      ///< put, touched by a copy: the record's word; range_touched: the new expiry
+  std::uint64_t old = 0;        ///< the word before, of an entry that was there
+  std::uint64_t moment_us = 0;  ///< of a range: at which records are judged; flushed: when, 0: at once
+  std::uint64_t set_us = 0;     ///< flushed, later: when that was said
   const ChangedRange<Key>* range = nullptr;  ///< range_gone, range_touched
 };
 
@@ -99,6 +110,9 @@ class CommitListener {
  public:
   virtual ~CommitListener() = default;
   virtual void passed(const Commit<Key>& commit, runtime::Worker& worker) noexcept = 0;
+  /// What passes on this worker in between is one change. Groups are not empty, and not within each other.
+  virtual void group_begins(runtime::Worker& /*worker*/) noexcept {}
+  virtual void group_ends(runtime::Worker& /*worker*/) noexcept {}
 };
 
 template <class Key>
@@ -110,8 +124,20 @@ class CommitPoint {
   [[nodiscard]] bool heard() const noexcept { return listener_ != nullptr; }
   void pass(const Commit<Key>& commit, runtime::Worker& worker) const noexcept {
     if (heard()) [[unlikely]] {
-      MXKV_ASSERT(commit.change.order != 0 || commit.change.what == change::unseen, "a change has an order");
+      MXKV_ASSERT(commit.change.order != 0 || commit.change.what == change::unseen ||
+                      commit.change.what == change::part,
+                  "a change has an order");
       listener_->passed(commit, worker);
+    }
+  }
+  void begin_group(runtime::Worker& worker) const noexcept {
+    if (heard()) [[unlikely]] {
+      listener_->group_begins(worker);
+    }
+  }
+  void end_group(runtime::Worker& worker) const noexcept {
+    if (heard()) [[unlikely]] {
+      listener_->group_ends(worker);
     }
   }
 
@@ -121,6 +147,15 @@ class CommitPoint {
     std::uint64_t floor = floor_.load(std::memory_order_relaxed);
     while (floor < order && !floor_.compare_exchange_weak(floor, order, std::memory_order_relaxed)) {
     }
+  }
+  /// Raises the floor to `order` or a little more. Returns it: no other call has the same.
+  [[nodiscard]] std::uint64_t claim(std::uint64_t order) noexcept {
+    std::uint64_t floor = floor_.load(std::memory_order_relaxed);
+    std::uint64_t claimed = 0;
+    do {
+      claimed = order > floor ? order : floor + 1;
+    } while (!floor_.compare_exchange_weak(floor, claimed, std::memory_order_relaxed));
+    return claimed;
   }
 
  private:

@@ -21,7 +21,8 @@
 //   void unmade(std::uint64_t by, Worker&)             the leaf changed meanwhile: the replacement goes
 //   step out_of_memory(Worker&)                        nothing of this leaf was changed
 // where judge() changes in place
-//   Change changing(NodeT& leaf, std::uint64_t value, Worker&)  under the latch; must not fail
+//   Change changing(NodeT& leaf, std::uint64_t value, Worker&)  under the latch, before it changes
+//   void change_record(std::uint64_t value, Worker&)            behind that; must not fail
 //   void judged(const Tally&, Worker&)                 the leaf is done
 //   void rewrite(NodeT& leaf, const Tally&)            may be given: under the latch; must not fail
 //     The latch is taken then even if nothing is erased.
@@ -172,6 +173,7 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
       if constexpr (kChanges) {
         if (scratch.edits[n].what == verdict::change) {
           pass(leaf, scratch, i, this->self().changing(leaf, value, worker), value, worker);
+          this->self().change_record(value, worker);
           continue;
         }
       }

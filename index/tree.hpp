@@ -183,15 +183,19 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
 
   /// What all changes pass. See there for threads.
   [[nodiscard]] CommitPoint<Key>& commits() noexcept { return commits_; }
-  /// A change of one entry, under its leaf's latch. One in a tree that has been cleared meanwhile is seen by
-  /// nobody: it went with the rest.
+  [[nodiscard]] const CommitPoint<Key>& commits() const noexcept { return commits_; }
+  /// A change of one entry, under its leaf's latch, before it can be seen. One in a tree that has been cleared
+  /// meanwhile is seen by nobody: it went with the rest.
   [[gnu::always_inline]] void passes(NodeT& leaf, const Change& change, Key key, std::uint64_t value,
                                      std::uint64_t old, runtime::Worker& worker) const noexcept {
     if (change.raises_floor()) {
       leaf.raise_cas_floor(change.order);
     }
-    if (commits_.heard() && leaf.life().generation() == generation()) [[unlikely]] {
-      commits_.pass({.change = change, .key = key, .value = value, .old = old}, worker);
+    if (commits_.heard()) [[unlikely]] {
+      std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in ClearTask
+      if (leaf.life().generation() == generation()) {
+        commits_.pass({.change = change, .key = key, .value = value, .old = old}, worker);
+      }
     }
   }
 

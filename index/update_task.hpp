@@ -10,8 +10,10 @@
 //   Decision decide(bool found, std::uint64_t old, Worker&)
 //       Outside the latch; may be called again. `old` is safe to read under the pin.
 //   Change commit(NodeT& leaf, bool found, std::uint64_t old, std::uint64_t value, Worker&)
-//       Under the latch, just before the entry changes: mints, changes a record in place, and says what the
-//       change is to those that follow the tree (commit_point.hpp). Must not fail.
+//       Under the latch, just before the entry changes: mints, and says what the change is to those that follow
+//       the tree (commit_point.hpp). Must not fail.
+//   void change_record(std::uint64_t old, Worker&)
+//       Where decide() says in_place: under the latch, after the change has passed. Must not fail.
 //   step committed(bool found, std::uint64_t old, Worker&)     After the latch; retires `old`, answers.
 //   step left(bool found, std::uint64_t old, Worker&)          Nothing was to be changed.
 //   step out_of_memory(Worker&)                                The leaf had to split and could not.
@@ -31,7 +33,7 @@ struct Decision {
     leave,     ///< nothing: left() follows
     put,       ///< insert or replace with `value`
     remove,    ///< only if found
-    in_place,  ///< commit() changes the record itself; only if found
+    in_place,  ///< change_record() changes the record itself; only if found
     wait,      ///< not yet: the task is parked with whoever will spawn it again
     refuse,    ///< not yet: refused() follows
   };
@@ -274,8 +276,18 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
       } else {
         insert(decision.value);
       }
+    } else {
+      ask_to_change(found.value, worker);
     }
     return true;
+  }
+
+  void ask_to_change([[maybe_unused]] std::uint64_t old, [[maybe_unused]] runtime::Worker& worker) {
+    if constexpr (requires { this->self().change_record(old, worker); }) {
+      this->self().change_record(old, worker);
+    } else {
+      MXKV_ASSERT(false, "what changes records in place offers change_record()");
+    }
   }
 
   /// After the latch.

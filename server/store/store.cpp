@@ -1,6 +1,7 @@
 #include "server/store/store.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "protocol/reply.hpp"
 #include "server/store/batch/batch_task.hpp"
@@ -151,10 +152,13 @@ void Store::count_no_memory(runtime::Worker& worker) noexcept {
   context(worker.id()).counters.count(counter::store_no_memory);
 }
 
+// One after the other, so that they are set in the order in which they pass.
 void Store::set_flush_point(runtime::Worker& worker, std::uint64_t at_us) noexcept {
+  const std::lock_guard guard{flush_latch_};
+  const auto change =
+      index::Change::of(index::change::flushed, state_.mint_through(worker), index::cause::deleted);
+  tree().commits().pass({.change = change, .moment_us = at_us, .set_us = worker.now_us()}, worker);
   state_.flush_points().set(at_us, worker.now_us());
-  tree().commits().pass(
-      {.change = {index::change::flushed, index::cause::deleted, at_us}, .moment_us = at_us}, worker);
 }
 
 void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "protocol/point_request.hpp"
+#include "runtime/memory/short_latch.hpp"
 #include "server/store/batch/batch.hpp"
 #include "server/store/item/item_builder.hpp"
 #include "server/store/locks/repartitioner.hpp"
@@ -88,6 +89,7 @@ class Store final : public SessionStore {
   WatchHub watch_hub_;
   Upkeep upkeep_;
   Repartitioner repartitioner_{state_, locks_};
+  runtime::detail::ShortLatch flush_latch_;  ///< of set_flush_point()
   // Relaxed: each bounds by itself, and nothing is ordered by them.
   std::atomic<std::uint64_t> range_items_{0};
   std::atomic<std::uint64_t> range_bytes_{0};

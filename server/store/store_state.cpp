@@ -27,7 +27,7 @@ std::uint64_t StoreState::total(counter which) const noexcept {
 }
 
 std::uint64_t StoreState::greatest_cas(std::uint64_t now_us) const noexcept {
-  std::uint64_t greatest = now_us;
+  std::uint64_t greatest = std::max(now_us, tree_.commits().floor());
   for (std::size_t i = 0; i < workers_; ++i) {
     greatest = std::max(greatest, contexts_[i].greatest_cas.load(std::memory_order_relaxed));
   }

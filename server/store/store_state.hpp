@@ -36,8 +36,13 @@ class StoreState {
   }
   /// Sum of a counter over all workers.
   [[nodiscard]] std::uint64_t total(counter which) const noexcept;
-  /// Greatest of the cas uniques minted so far and the time.
+  /// Greatest of the orders minted so far, cas uniques among them, and the time.
   [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept;
+  /// Mints the order of an operation that holds its keys, or of all. It is above those of all changes that the
+  /// caller can know of; no other operation has the same, and what follows it is minted above it.
+  [[nodiscard]] std::uint64_t mint_through(runtime::Worker& worker) noexcept {
+    return tree_.commits().claim(next_order(greatest_cas(0), worker));
+  }
   /// When the first item expires (unix s) of those stored since the last call; the greatest number if none
   /// does.
   [[nodiscard]] std::uint32_t take_first_expiry() noexcept;

@@ -87,7 +87,8 @@ class Liveness {
                                                                   runtime::Worker& worker) noexcept {
   constexpr std::uint64_t kGreatest = (std::uint64_t{1} << 53U) - 1;  // exact in a double
   auto& context = worker.local<WorkerContext>();
-  const std::uint64_t most = std::max(std::max(before, context.commits->floor()), worker.now_us());
+  const std::uint64_t clock_us = std::max(context.mint_us, worker.now_us());
+  const std::uint64_t most = std::max(std::max(before, context.commits->floor()), clock_us);
   const std::uint64_t order = std::min(most + 1, kGreatest);
   if (order > context.greatest_cas.load(std::memory_order_relaxed)) {
     context.greatest_cas.store(order, std::memory_order_relaxed);

@@ -88,7 +88,7 @@ class StoreCounters {
 };
 
 /// Items with a cas unique up to a point (us) do not count as there, once the clock has reached it. Relaxed:
-/// each point stands for itself. Thread-safety: any thread; of points that are set at once one holds.
+/// each point stands for itself. Thread-safety: any thread, but for set(): one at a time.
 struct FlushPoints {
   std::atomic<std::uint64_t> next{0};    ///< the one that was set last
   std::atomic<std::uint64_t> before{0};  ///< in force until that is reached
@@ -116,6 +116,9 @@ struct WorkerContext {
   ExpirySweep* sweep = nullptr;
   StoreCounters counters;
   std::atomic<std::uint64_t> greatest_cas{0};  ///< minted here so far; one writer
+  /// Orders are minted above this, and above the round's time. Set once a round by what never lets it go back;
+  /// 0: nothing minds.
+  std::uint64_t mint_us = 0;
   /// The least expiry (unix s) stored here that no sweep has taken notice of. Relaxed, see expiry_sweep.cpp.
   std::atomic<std::uint32_t> first_expiry{std::numeric_limits<std::uint32_t>::max()};
 };

@@ -26,6 +26,7 @@ struct Way {
   std::vector<Request> before;
   Request sent;
   std::vector<change> passes;
+  std::uint64_t groups = 0;
 };
 
 std::ostream& operator<<(std::ostream& out, const Way& way) {
@@ -66,9 +67,17 @@ std::vector<Way> all_ways() {
       {"MetaTouch", {set("k", "100")}, {"mg k T200\r\n"}, {touched}},
       {"MetaGetThatMakes", {}, {"mg k N100\r\n"}, {put}},
       {"MetaGetThatWins", {set("k", "5")}, {"mg k R100\r\n"}, {unseen}},
-      {"Batch", {set("k")}, {"mb 2\r\nms k 1\r\n2\r\nms l 1\r\n3\r\n", kBatch}, {unseen, put, put}},
-      {"BatchThatTouches", {set("k", "100")}, {"mb 1\r\nmg k T200\r\n", kBatch}, {touched}},
-      {"BatchThatDeletes", {set("k")}, {"mb 1\r\nmd k\r\n", kBatch}, {gone}},
+      {"MetaTouchThatWins", {set("k", "5")}, {"mg k T7 R100\r\n"}, {touched}},
+      {"Batch",
+       {set("k")},
+       {"mb 2\r\nms k 1\r\n2\r\nms l 1\r\n3\r\n", kBatch},
+       {unseen, put, put, part, part},
+       1},
+      {"BatchThatTouches", {set("k", "100")}, {"mb 1\r\nmg k T200\r\n", kBatch}, {touched, part}, 1},
+      {"BatchThatTouchesByACopy", {set("k")}, {"mb 1\r\nmg k T200\r\n", kBatch}, {touched, part}, 1},
+      {"BatchThatWins", {set("k", "5")}, {"mb 1\r\nmg k R100\r\n", kBatch}, {unseen}},
+      {"BatchThatReads", {set("k")}, {"mb 1\r\nmg k v\r\n", kBatch}, {}},
+      {"BatchThatDeletes", {set("k")}, {"mb 1\r\nmd k\r\n", kBatch}, {gone, part}, 1},
       {"BatchThatMakesAndRemoves", {}, {"mb 2\r\nms k 1\r\n2\r\nmd k\r\n", kBatch}, {unseen, unseen}},
       {"BatchThatFails", {set("l")}, {"mb 2\r\nms k 1\r\n2\r\nms l 1 ME\r\n2\r\n", kBatch}, {unseen, unseen}},
       {"RangeDelete", {set("k1"), set("k2")}, {"mx k p\r\n"}, {gone, gone}},
@@ -116,6 +125,7 @@ TEST_P(WayToChange, PassesTheCommitPoint) {
   }
   store.ask(GetParam().sent);
   EXPECT_EQ(store.ledger.changes().by_kind, expected.by_kind);
+  EXPECT_EQ(store.ledger.changes().groups, expected.groups + GetParam().groups);
   EXPECT_EQ(store.complaints(), std::vector<std::string>{});
 }
 
@@ -145,6 +155,47 @@ TEST(StoreCommits, UniquesDoNotRepeatAfterABatchThatMakesAndRemovesAKey) {
   const std::uint64_t told = store.yard.store.context(store.yard.machine[0].id()).store->greatest_cas(0);
   store.ask(set("k"));
   EXPECT_GT(server::ItemRecord::item(store.ledger.word_of("k"))->cas(), told);
+}
+
+// Each claims an order of its own, also where nothing was written since the last one.
+TEST(StoreCommits, OperationsOnRangesFollowWhatTheyActOnAndEachOther) {
+  Listened store;
+  store.ask(set("k1", "100"));
+  store.ask({"mt k p T200\r\n"});
+  store.ask({"mt k p T300\r\n"});
+  store.ask({"mx k p X\r\n"});
+  store.ask({"mx l p X\r\n"});
+  store.ask({"flush_all\r\n"});
+  store.ask({"flush_all 100\r\n"});
+  store.ask({"flush_all 200\r\n"});
+  EXPECT_EQ(store.ledger.changes()[change::range_touched], 2U);
+  EXPECT_EQ(store.ledger.changes()[change::range_gone], 2U);
+  EXPECT_EQ(store.ledger.changes()[change::flushed], 3U);
+  EXPECT_EQ(store.complaints(), std::vector<std::string>{});
+}
+
+TEST(StoreCommits, ADelayedFlushTellsItsMomentAndWhenItWasSet) {
+  Listened store;
+  store.ask(set("k"));
+  store.ask({"flush_all 100\r\n"});
+  store.pass_s(50);
+  store.ask(set("l"));
+  store.ask({"flush_all 100\r\n"});  // the first one does not count any more
+  EXPECT_EQ(store.complaints(), std::vector<std::string>{});
+  store.pass_s(60);
+  EXPECT_EQ(store.complaints(), std::vector<std::string>{});
+  store.pass_s(60);
+  EXPECT_EQ(store.complaints(), std::vector<std::string>{});
+  EXPECT_EQ(store.ledger.changes().delayed_flushes, 2U);
+}
+
+TEST(StoreCommits, OrdersAreMintedAboveTheClockThatIsSet) {
+  Listened store;
+  runtime::Worker& worker = store.yard.machine[0];
+  const std::uint64_t ahead = worker.now_us() + 5'000'000;
+  store.yard.store.context(worker.id()).mint_us = ahead;
+  store.ask(set("k"));
+  EXPECT_GT(server::ItemRecord::item(store.ledger.word_of("k"))->cas(), ahead);
 }
 
 TEST(StoreCommits, WhatTheStoreDoesByItselfPassesToo) {

@@ -21,6 +21,7 @@ void PassedChanges::add(const PassedChanges& other) noexcept {
   evicted += other.evicted;
   expired += other.expired;
   delayed_flushes += other.delayed_flushes;
+  groups += other.groups;
 }
 
 StoreLedger::Entry StoreLedger::entry_of(const Item& item) {
@@ -28,6 +29,7 @@ StoreLedger::Entry StoreLedger::entry_of(const Item& item) {
           .bytes = item.value_bytes(),
           .flags = item.flags(),
           .expiry = item.expiry(),
+          .marks = counting(item.marks()),
           .cas = item.cas()};
 }
 
@@ -35,8 +37,25 @@ bool StoreLedger::live(const Entry& entry, std::uint64_t now_us) const noexcept 
   return !server::is_expired(entry.expiry, now_us) && entry.cas > flush_points_.at(now_us);
 }
 
+void StoreLedger::group_begins(runtime::Worker& worker) noexcept {
+  wrong_.unless(grouping_ == nullptr, "a group within another one");
+  grouping_ = &worker;
+  group_.clear();
+}
+
+void StoreLedger::group_ends(runtime::Worker& worker) noexcept {
+  wrong_.unless(grouping_ == &worker, "a group ends on another worker than it began on");
+  grouping_ = nullptr;
+  ++changes_.groups;
+  for_each_word([this](std::uint64_t word) {
+    wrong_.unless(std::find(group_.begin(), group_.end(), word) == group_.end(),
+                  "a part of a group is in the tree before the whole has passed");
+  });
+}
+
 void StoreLedger::passed(const Commit& commit, runtime::Worker& worker) noexcept {
   ++changes_.by_kind[static_cast<std::size_t>(commit.change.what)];
+  wrong_.unless(grouping_ == nullptr || grouping_ == &worker, "something passes amid a group");
   switch (commit.change.what) {
     case change::put:
     case change::gone:
@@ -48,10 +67,11 @@ void StoreLedger::passed(const Commit& commit, runtime::Worker& worker) noexcept
       range_passed(commit);
       return;
     case change::flushed:
-      flush_passed(commit, worker.now_us());
+      flush_passed(commit);
       return;
     case change::part:
     case change::unseen:
+      wrong_.unless(grouping_ == nullptr, "what tells nothing is in a group");
       return;
   }
 }
@@ -65,7 +85,8 @@ void StoreLedger::one_passed(const Commit& commit) {
     wrong_.add("a change of an item of " + key + " that is not there");
     return;
   }
-  wrong_.unless(commit.change.order > order->second, ("the order of " + key + " does not grow").c_str());
+  wrong_.unless(commit.change.order > order->second && commit.change.order > flush_order_,
+                ("the order of " + key + " does not grow").c_str());
   order->second = commit.change.order;
   changes_.deleted += commit.change.why == cause::deleted ? 1 : 0;
   changes_.evicted += commit.change.why == cause::evicted ? 1 : 0;
@@ -74,13 +95,34 @@ void StoreLedger::one_passed(const Commit& commit) {
     entries_.erase(at);
     return;
   }
-  const Item& item = *ItemRecord::item(commit.value != 0 ? commit.value : commit.old);
-  wrong_.unless(!puts || item.cas() == commit.change.order,
-                "a put's order is another than its item's unique");
+  if (commit.change.what == change::touched) {
+    touch(at->second, commit);
+    return;
+  }
+  const Item& item = *ItemRecord::item(commit.value);
+  wrong_.unless(item.cas() == commit.change.order, "a put's order is another than its item's unique");
   entries_.insert_or_assign(key, entry_of(item));
+  if (grouping_ != nullptr) {
+    group_.push_back(commit.value);
+  }
+}
+
+// Nothing is read of the item: a journal does not, either.
+void StoreLedger::touch(Entry& entry, const Commit& commit) {
+  wrong_.unless(ItemRecord::item(commit.old)->expiry() != commit.change.expiry,
+                "a touch passes that has been seen already, or changes nothing");
+  entry.expiry = commit.change.expiry;
+  entry.marks = counting(commit.change.marks);
+}
+
+void StoreLedger::operation_passed(const Commit& commit) {
+  wrong_.unless(grouping_ == nullptr, "an operation on many keys is in a group");
+  wrong_.unless(commit.change.order > operation_order_, "operations on many keys share an order");
+  operation_order_ = commit.change.order;
 }
 
 void StoreLedger::range_passed(const Commit& commit) {
+  operation_passed(commit);
   const auto& range = *commit.range;
   for (auto at = entries_.lower_bound(range.from); at != entries_.end();) {
     const std::string& key = at->first;
@@ -91,7 +133,7 @@ void StoreLedger::range_passed(const Commit& commit) {
       ++at;
       continue;
     }
-    wrong_.unless(commit.change.order >= orders_[key], "an operation on a range follows what is later");
+    wrong_.unless(commit.change.order > orders_[key], "an operation on a range follows what is later");
     orders_[key] = commit.change.order;
     if (commit.change.what == change::range_gone) {
       at = entries_.erase(at);
@@ -101,14 +143,16 @@ void StoreLedger::range_passed(const Commit& commit) {
   }
 }
 
-void StoreLedger::flush_passed(const Commit& commit, std::uint64_t now_us) {
+void StoreLedger::flush_passed(const Commit& commit) {
+  operation_passed(commit);
   if (commit.moment_us != 0) {
-    flush_points_.set(commit.change.order, now_us);
+    flush_points_.set(commit.moment_us, commit.set_us);
     ++changes_.delayed_flushes;
     return;
   }
-  for (const auto& [key, entry] : entries_) {
-    wrong_.unless(entry.cas <= commit.change.order, "a flush leaves items behind");
+  flush_order_ = commit.change.order;
+  for (const auto& [key, order] : orders_) {
+    wrong_.unless(order < flush_order_, "a flush follows what is later");
   }
   entries_.clear();
 }

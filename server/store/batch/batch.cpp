@@ -53,7 +53,7 @@ bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& wor
         set_lacks_memory();
         return false;
       }
-      (void)change_in_place(*made);
+      change_in_place(*made);
       break;
     default:
       return !failed();
@@ -196,11 +196,63 @@ bool Batch::decide(const Liveness& live, runtime::Worker& worker) {
   return true;
 }
 
+namespace {
+
+/// What becomes of a key. Lines have shown uniques up to key.cas, also of items that later lines removed.
+index::Change change_of(const BatchKey& key, const Liveness& live, runtime::Worker& worker) noexcept {
+  using index::Change;
+  if (key.maker == nullptr) {
+    const std::uint64_t order = next_order(key.cas, worker);
+    if (key.found == nullptr) {
+      return Change::unseen(order);
+    }
+    return Change::gone(live(Item::View{*key.found}) ? index::cause::deleted : index::cause::expired, order);
+  }
+  const Item& put = *key.current;
+  if (key.found == nullptr || put.cas() != key.found->cas()) {
+    return Change::put(put.cas());
+  }
+  return put.expiry() == key.found->expiry()
+             ? Change::unseen()  // that a client has won it
+             : Change::touched(next_order(key.cas, worker), put.expiry(), put.marks());
+}
+
+}  // namespace
+
+// The keys are held: nothing else changes them before their own commits do.
+void Batch::pass(const Liveness& live, index::CommitPoint<std::string_view>& commits,
+                 runtime::Worker& worker) {
+  bool begun = false;
+  for (BatchKey& key : keys_) {
+    if (!key.changed()) {
+      continue;
+    }
+    const index::Change change = change_of(key, live, worker);
+    key.part = change;
+    if (change.what == index::change::unseen) {
+      continue;
+    }
+    key.part = index::Change::part(change.what == index::change::put ? 0 : change.order);
+    if (!std::exchange(begun, true)) {
+      commits.begin_group(worker);
+    }
+    commits.pass({.change = change,
+                  .key = key.name,
+                  .value = key.maker != nullptr ? ItemRecord::word(key.current) : 0,
+                  .old = key.found != nullptr ? ItemRecord::word(key.found) : 0},
+                 worker);
+  }
+  if (begun) {
+    commits.end_group(worker);
+  }
+}
+
 void Batch::forget(runtime::Worker& worker) noexcept {
   for (BatchLine* const line : lines_) {
     line->forget(worker);
   }
   for (BatchKey& key : keys_) {
+    key.found = nullptr;
     key.current = nullptr;
     key.maker = nullptr;
     key.removed = false;

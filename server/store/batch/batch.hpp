@@ -23,12 +23,14 @@ class BatchLine;
 /// A key of a batch. Plain; see batch_task.hpp for who writes it when.
 struct BatchKey {
   std::string_view name;       ///< in its first line
+  Item* found = nullptr;       ///< what the tree has; null: nothing that counts
   Item* current = nullptr;     ///< after the lines so far; null: nothing
   BatchLine* maker = nullptr;  ///< the line that owns `current`; null: it is what the tree has
   std::uint64_t cas = 0;       ///< the next one's is greater
   bool may_be_made = false;    ///< some line makes an item where there is none
   bool placed = false;         ///< the tree got an entry for it, with an item that nobody counts as there
   bool removed = false;        ///< by the lines so far; what the tree has goes
+  index::Change part;          ///< what its own commit says, once the whole has passed
   [[nodiscard]] bool changed() const noexcept { return maker != nullptr || removed || placed; }
 };
 
@@ -86,6 +88,8 @@ class Batch final : public ReceivedBatch {
   /// The lines find what they are to change, and make of it what is to be, one after the other. False: one
   /// failed.
   [[nodiscard]] bool decide(const Liveness& live, runtime::Worker& worker);
+  /// All lines were decided, and none failed: what they make of the keys passes the commit point as one.
+  void pass(const Liveness& live, index::CommitPoint<std::string_view>& commits, runtime::Worker& worker);
   /// As if the keys had not been looked for.
   void forget(runtime::Worker& worker) noexcept;
   [[nodiscard]] bool lacked_memory() const noexcept { return lacked_memory_; }

@@ -33,7 +33,7 @@ Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& w
   drop_made(worker);
   if (found) {
     Item* const item = ItemRecord::item(old);
-    key_->current = key_->placed ? nullptr : item;
+    key_->current = key_->found = key_->placed ? nullptr : item;
     key_->cas = order_before(item, here());
     return {};
   }
@@ -50,27 +50,21 @@ Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& w
 }
 
 // Under the leaf's latch.
-index::Change BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t value,
+index::Change BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t /*old*/, std::uint64_t value,
                                    runtime::Worker& worker) noexcept {
-  using index::Change;
   if (phase_ == batch_phase::look_up) {  // an entry without effect
     key_->cas = WriteOperation::mint(*ItemRecord::item(value), leaf.cas_floor(), worker);
-    return Change::unseen();
+    return index::Change::unseen();
   }
-  const Item* const found = ItemRecord::item(old);
-  // Lines have shown uniques up to key_->cas, also of items that later lines removed.
-  const std::uint64_t before = std::max(key_->cas, order_before(found, leaf));
-  if (phase_ == batch_phase::undo || key_->maker == nullptr) {
-    const std::uint64_t order = next_order(before, worker);
-    return key_->placed
-               ? Change::unseen(order)
-               : Change::gone(is_live(*found, worker) ? index::cause::deleted : index::cause::expired, order);
+  if (phase_ == batch_phase::undo) {  // lines have shown uniques up to key_->cas
+    return index::Change::unseen(next_order(key_->cas, worker));
   }
-  const Item& put = *key_->current;
-  if (const std::uint32_t expiry = put.expiry(); expiry != 0) {
-    ExpirySweep::note(leaf, expiry, worker);
+  if (key_->maker != nullptr) {
+    if (const std::uint32_t expiry = key_->current->expiry(); expiry != 0) {
+      ExpirySweep::note(leaf, expiry, worker);
+    }
   }
-  return put.cas() == found->cas() ? Change::touched(next_order(before, worker)) : Change::put(put.cas());
+  return key_->part;
 }
 
 step BatchKeyTask::committed(bool found, std::uint64_t old, runtime::Worker& worker) {
@@ -177,8 +171,9 @@ step BatchTask::after_look_up(runtime::Worker& worker) {
   MXKV_ASSERT(left_.load(std::memory_order_relaxed) == 0, "all keys were looked up");
   if (lacks_memory_.load(std::memory_order_relaxed)) {
     batch_->set_lacked_memory();
-  } else if (batch_->decide(Liveness{worker, moment_us_}, worker)) {
+  } else if (const Liveness live{worker, moment_us_}; batch_->decide(live, worker)) {
     if (has_reply_room(worker)) {
+      batch_->pass(live, tree_->commits(), worker);
       return start(batch_phase::apply, worker);
     }
     batch_->refuse_reply();

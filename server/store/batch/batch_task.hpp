@@ -6,6 +6,7 @@
 //             needs memory in the tree.
 //   decide    the lines, one after the other, on the home worker, make all items that are to be. Expiry is
 //             judged by one moment.
+//   pass      all changes pass the commit point, as a group.
 //   apply     one BatchKeyTask a key puts, or removes; nothing there can fail. Or, where a line failed, undo:
 //             the entries that were made go, and nothing has changed.
 //   answer    replies, then the keys are let go.

@@ -124,9 +124,10 @@ class Item {
     [[nodiscard]] std::uint32_t flags() const noexcept {
       return has(word_, kHasFlags) ? item_->load32(kOptionalOffset) : 0;
     }
-    /// Unix seconds; 0: never. Relaxed: a touch may change it at any time.
+    /// Unix seconds; 0: never. A touch may change it at any time; what it did before is seen then, its leaf's
+    /// floor above all. Pairs with store_expiry().
     [[nodiscard]] std::uint32_t expiry() const noexcept {
-      return has(word_, kHasExpiry) ? item_->expiry_word(word_).load(std::memory_order_relaxed) : 0;
+      return has(word_, kHasExpiry) ? item_->expiry_word(word_).load(std::memory_order_acquire) : 0;
     }
     [[nodiscard]] bool large() const noexcept { return has(word_, kLarge); }
     /// The value of an item that is not large.
@@ -149,7 +150,7 @@ class Item {
   /// Under the leaf's latch; the item must have the field.
   void store_expiry(std::uint32_t seconds) noexcept {
     MXKV_DCHECK(has_expiry_field(), "an exptime has room in its item");
-    expiry_word(word()).store(seconds, std::memory_order_relaxed);
+    expiry_word(word()).store(seconds, std::memory_order_release);
   }
 
   [[nodiscard]] bool large() const noexcept { return has(word(), kLarge); }

@@ -122,19 +122,14 @@ Item* WriteOperation::make_new(std::string_view value, std::uint32_t flags,
   return made;
 }
 
-// Under the leaf's latch, or to an item that is in no tree yet.
-bool WriteOperation::change_in_place(Item& item) const noexcept {
+void WriteOperation::change_in_place(Item& item) const noexcept {
   MXKV_DCHECK(decision_.fate == entry_fate::changed_in_place, "only what was decided");
   if (decision_.wins) {
     item.set_mark(Item::kWon);
   }
-  if (!request_.terms.touches) {
-    return false;
-  }
-  if (item.has_expiry_field()) {
+  if (request_.terms.touches && item.has_expiry_field()) {
     item.store_expiry(decision_.expiry);
   }
-  return item.has_expiry_field();
 }
 
 void WriteOperation::answer_client(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) {

@@ -82,8 +82,16 @@ class WriteOperation {
     return puts_sent() ? std::exchange(item_, nullptr) : std::exchange(built_, nullptr);
   }
   [[nodiscard]] bool puts_sent() const noexcept { return decision_.source == item_source::sent; }
-  /// False: nothing that counts as a change.
-  bool change_in_place(Item& item) const noexcept;
+  /// As decided, under the leaf's latch, or of an item that is in no tree yet.
+  void change_in_place(Item& item) const noexcept;
+  /// Whether that changes anything that counts: another expiry.
+  [[nodiscard]] bool is_touch(const Item& item) const noexcept {
+    return request_.terms.touches && item.has_expiry_field() && decision_.expiry != item.expiry();
+  }
+  /// The marks that it leaves.
+  [[nodiscard]] std::uint32_t marks_after(const Item& item) const noexcept {
+    return item.marks() | (decision_.wins ? std::uint32_t{Item::kWon} : 0U);
+  }
   /// Whether what is put is the same version of the item: a touch leaves it alone.
   [[nodiscard]] bool keeps_version(const Item* old) const noexcept {
     return request_.terms.action == protocol::point_action::read && old != nullptr && !decision_.makes;

@@ -107,20 +107,24 @@ index::Change WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_wo
   if (keeps_version(old)) {
     item->take_version(*old);
     MXKV_DCHECK(item->has_expiry_field(), "order_before() looks at the floor for such alone");
-    return index::Change::touched(next_order(before, worker));
+    return index::Change::touched(next_order(before, worker), item->expiry(), item->marks());
   }
   return index::Change::put(mint(*item, before, worker));
 }
 
-index::Change WriteTask::commit_in_place(ItemNode& leaf, Item& item, std::uint64_t before,
-                                         runtime::Worker& worker) noexcept {
-  if (!change_in_place(item)) {
-    return index::Change::unseen();
+index::Change WriteTask::commit_in_place(ItemNode& leaf, const Item& item, std::uint64_t before,
+                                         runtime::Worker& worker) const noexcept {
+  if (!is_touch(item)) {
+    return index::Change::unseen();  // that a client has won it
   }
-  if (const std::uint32_t expiry = item.expiry(); expiry != 0) {
-    ExpirySweep::note(leaf, expiry, worker);
+  if (decision_.expiry != 0) {
+    ExpirySweep::note(leaf, decision_.expiry, worker);
   }
-  return index::Change::touched(next_order(before, worker));
+  return index::Change::touched(next_order(before, worker), decision_.expiry, marks_after(item));
+}
+
+void WriteTask::change_record(std::uint64_t word, runtime::Worker& /*worker*/) noexcept {
+  change_in_place(*ItemRecord::item(word));
 }
 
 step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& worker) {

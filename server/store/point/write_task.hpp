@@ -48,6 +48,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   index::Decision decide(bool found, std::uint64_t old, runtime::Worker& worker);
   index::Change commit(ItemNode& leaf, bool found, std::uint64_t old, std::uint64_t value,
                        runtime::Worker& worker) noexcept;
+  void change_record(std::uint64_t word, runtime::Worker& worker) noexcept;
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker);
   runtime::step left(bool found, std::uint64_t old, runtime::Worker& worker);
   runtime::step out_of_memory(runtime::Worker& worker);
@@ -71,8 +72,8 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   [[nodiscard]] bool is_turn(runtime::Worker& worker) const noexcept;
   void wait_for_turn(runtime::Worker& worker);
   [[gnu::noinline]] void leave_stale_pass(RangeLocks& locks, runtime::Worker& worker);
-  [[gnu::noinline]] index::Change commit_in_place(ItemNode& leaf, Item& item, std::uint64_t before,
-                                                  runtime::Worker& worker) noexcept;
+  [[gnu::noinline]] index::Change commit_in_place(ItemNode& leaf, const Item& item, std::uint64_t before,
+                                                  runtime::Worker& worker) const noexcept;
   [[gnu::noinline]] runtime::step resume_outside(runtime::Worker& worker);
   void unpin_and_park(runtime::Worker& worker);
   void let_others_go(runtime::Worker& worker);

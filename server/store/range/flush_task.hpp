@@ -12,12 +12,13 @@ namespace mxkv::server {
 /// Clears the tree for a client that waits. Holds all keys meanwhile.
 class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
  public:
-  /// Room above the greatest cas unique known, for those that other workers mint while the tree is cleared.
+  /// Room above the order of a flush, for uniques that other workers tell of in the old tree, meanwhile and
+  /// unheard: they do not come again.
   static constexpr std::uint64_t kMintSlack = 1U << 16U;
   static constexpr const char* kName = "flush_all";
 
   FlushTask(const runtime::TaskClass* task_class, StoreState& store, const ReplyAddress& address) noexcept
-      : ClearTask(task_class, store.tree(), 0), store_(store), address_(address) {}
+      : ClearTask(task_class, store.tree()), store_(store), address_(address) {}
 
   // --- For RangeLock ---
   [[nodiscard]] static runtime::SlotInterval held_slots(const KeyPartition& slots) noexcept {
@@ -27,8 +28,14 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
   void begin(RangeLock& lock, runtime::Worker& worker) {
     MXKV_ASSERT(lock_ == nullptr, "keys are held once");
     lock_ = &lock;
-    set_cas_floor(store_.greatest_cas(worker.now_us()) + kMintSlack);
     start(worker);
+  }
+
+  // --- For ClearTask ---
+  [[nodiscard]] std::uint64_t mint_order(runtime::Worker& worker) noexcept {
+    const std::uint64_t order = store_.mint_through(worker);
+    store_.tree().commits().raise_floor(order + kMintSlack);
+    return order;
   }
 
   runtime::step cleared(bool done, runtime::Worker& worker) {

@@ -128,12 +128,12 @@ step RangeDeleteTask::finished(runtime::Worker& worker) {
     state_->items = 0;
     back_to_start();
     const index::ChangedRange<std::string_view> range = changed_range();
-    const std::uint64_t through = worker.local<WorkerContext>().store->greatest_cas(worker.now_us());
-    tree().commits().raise_floor(through);
-    tree().commits().pass({.change = {index::change::range_gone, index::cause::deleted, through},
-                           .moment_us = state_->moment_us,
-                           .range = &range},
-                          worker);
+    const std::uint64_t through = worker.local<WorkerContext>().store->mint_through(worker);
+    tree().commits().pass(
+        {.change = index::Change::of(index::change::range_gone, through, index::cause::deleted),
+         .moment_us = state_->moment_us,
+         .range = &range},
+        worker);
     return rescan(worker);
   }
   if (worker.id().value() != address_.worker) {

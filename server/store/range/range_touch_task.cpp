@@ -79,13 +79,15 @@ void RangeTouchTask::unmade(std::uint64_t by, runtime::Worker& worker) noexcept 
 // The whole has passed the commit point already.
 index::Change RangeTouchTask::changing(ItemNode& leaf, std::uint64_t value,
                                        runtime::Worker& worker) noexcept {
-  Item* const item = ItemRecord::item(value);
   MXKV_DCHECK(!prepares_, "no exptime is stored before all have room");
-  item->store_expiry(expiry_);
   if (expiry_ != 0) {
     ExpirySweep::note(leaf, expiry_, worker);
   }
-  return index::Change::part(next_order(order_before(item, leaf), worker));
+  return index::Change::part(next_order(order_before(ItemRecord::item(value), leaf), worker));
+}
+
+void RangeTouchTask::change_record(std::uint64_t value, runtime::Worker& /*worker*/) noexcept {
+  ItemRecord::item(value)->store_expiry(expiry_);
 }
 
 void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& /*worker*/) noexcept {
@@ -114,9 +116,8 @@ step RangeTouchTask::finished(runtime::Worker& worker) {
     state_->items = 0;
     back_to_start();
     const index::ChangedRange<std::string_view> range = changed_range();
-    const std::uint64_t through = worker.local<WorkerContext>().store->greatest_cas(worker.now_us());
-    tree().commits().raise_floor(through);
-    tree().commits().pass({.change = {index::change::range_touched, index::cause::none, through},
+    const std::uint64_t through = worker.local<WorkerContext>().store->mint_through(worker);
+    tree().commits().pass({.change = index::Change::of(index::change::range_touched, through),
                            .value = expiry_,
                            .moment_us = state_->moment_us,
                            .range = &range},

@@ -64,10 +64,14 @@ class RaiseTask final : public EditTask<RaiseTask<Env>, typename Env::Traits, st
     context_->env.retire(worker, word);
   }
   void unmade(std::uint64_t by, runtime::Worker& worker) noexcept { context_->env.dispose(worker, by); }
-  Change changing(NodeT& /*leaf*/, std::uint64_t word, runtime::Worker& /*worker*/) noexcept {
+  Change changing(NodeT& leaf, std::uint64_t /*word*/, runtime::Worker& /*worker*/) noexcept {
+    floor_ = leaf.cas_floor() + 1;
+    return Change::part(floor_);
+  }
+  void change_record(std::uint64_t word, runtime::Worker& /*worker*/) noexcept {
+    EXPECT_EQ(this->here().cas_floor(), floor_) << "a record changes before its leaf's floor is raised";
     Env::touch(word);
     ++raise_->changes;
-    return {};
   }
   Change erasing(NodeT& /*leaf*/, std::uint64_t /*word*/, runtime::Worker& /*worker*/) noexcept {
     ADD_FAILURE() << "nothing is to go";
@@ -103,6 +107,7 @@ class RaiseTask final : public EditTask<RaiseTask<Env>, typename Env::Traits, st
 
   TreeContext<Env>* context_;
   Raise<Env>* raise_;
+  std::uint64_t floor_ = 0;
 };
 
 template <class Env>

@@ -31,6 +31,8 @@ struct Operation {
   bool found = false;
   bool failed = false;  ///< out of memory: had no effect
   bool done = false;
+  Change change{};               ///< what it says of itself at the commit point
+  std::uint64_t floor_then = 0;  ///< of the leaf, when a record changed in place
 };
 
 /// Where operations run and who is told that one ended.
@@ -125,13 +127,14 @@ class ChangeTask final : public UpdateTask<ChangeTask<Env>, typename Env::Traits
     }
     return {};
   }
-  Change commit(NodeT& /*leaf*/, bool found, std::uint64_t old, std::uint64_t /*value*/,
+  Change commit(NodeT& /*leaf*/, bool /*found*/, std::uint64_t /*old*/, std::uint64_t /*value*/,
                 runtime::Worker& /*worker*/) noexcept {
     context_->point();
-    if (found && operation_->how == verb::touch) {
-      Env::touch(old);
-    }
-    return {};
+    return operation_->change;
+  }
+  void change_record(std::uint64_t old, runtime::Worker& /*worker*/) noexcept {
+    operation_->floor_then = this->here().cas_floor();
+    Env::touch(old);
   }
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {
     if (operation_->how != verb::remove && operation_->how != verb::touch) {
@@ -191,7 +194,13 @@ class EmptyTask final : public ClearTask<EmptyTask<Env>, typename Env::Traits> {
  public:
   EmptyTask(const runtime::TaskClass* task_class, TreeContext<Env>& context,
             Operation<Env>& operation) noexcept
-      : Base(task_class, context.tree, 0), context_(&context), operation_(&operation) {}
+      : Base(task_class, context.tree), context_(&context), operation_(&operation) {}
+  std::uint64_t mint_order(runtime::Worker& /*worker*/) noexcept {
+    const auto& root = *this->tree().root().object();
+    EXPECT_TRUE(runtime::OptimisticRead{root}.locked())
+        << "an empty tree can be read before its clear has passed";
+    return operation_->change.order;
+  }
   runtime::step cleared(bool done, runtime::Worker& /*worker*/) {
     operation_->failed = !done;
     context_->end(*operation_);
