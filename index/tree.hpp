@@ -126,6 +126,15 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     root_.store(tag(root).word(), std::memory_order_release);  // pairs with root()
   }
 
+  /// Replaces the root of an empty tree by that of one that was built beside it. Start-up only: before the
+  /// runtime starts.
+  void adopt_root(const NodeT* root, runtime::Worker& worker) noexcept {
+    auto* const empty = static_cast<NodeT*>(this->root().object());
+    MXKV_ASSERT(empty->leaf() && empty->meta().total() == 0, "only an empty tree is replaced at start-up");
+    publish_root(root);
+    worker.nodes().release(empty);
+  }
+
   [[nodiscard]] static runtime::TaggedPointer tag(const NodeT* node) noexcept {
     return runtime::TaggedPointer{node, 0};
   }
