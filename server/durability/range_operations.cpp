@@ -1,0 +1,101 @@
+#include "server/durability/range_operations.hpp"
+
+#include <algorithm>
+
+namespace mxkv::server {
+
+namespace {
+
+bool begins_sooner(const RangeOperation& a, const RangeOperation& b) noexcept {
+  const int order = a.bounds.from.compare(b.bounds.from);
+  return order != 0 ? order < 0 : a.bounds.from_is_open < b.bounds.from_is_open;
+}
+
+/// Whether `a` ends before `b` does; both end.
+bool ends_sooner(const RangeOperation& a, const RangeOperation& b) noexcept {
+  const int order = a.bounds.to.compare(b.bounds.to);
+  return order != 0 ? order < 0 : a.bounds.to_is_open > b.bounds.to_is_open;
+}
+
+}  // namespace
+
+void RangeOperations::note(std::uint64_t order) noexcept {
+  greatest_order_ = std::max(greatest_order_, order);
+  ++records_;
+}
+
+void RangeOperations::add(const RangeGoneRecord& record) {
+  note(record.order);
+  ranges_.push_back({.bounds = record.bounds, .order = record.order});
+}
+
+void RangeOperations::add(const RangeTouchRecord& record) {
+  note(record.order);
+  ranges_.push_back({.bounds = record.bounds,
+                     .order = record.order,
+                     .touches = true,
+                     .expiry = record.expiry,
+                     .moment_us = record.moment_us});
+}
+
+void RangeOperations::add(const FlushRecord& record) noexcept {
+  note(record.order);
+  floor_ = std::max(floor_, record.order);
+}
+
+void RangeOperations::add(const FlushAtRecord& record) {
+  note(record.order);
+  delayed_.push_back(record);
+}
+
+void RangeOperations::take(RangeOperations&& other) {
+  ranges_.insert(ranges_.end(), other.ranges_.begin(), other.ranges_.end());
+  delayed_.insert(delayed_.end(), other.delayed_.begin(), other.delayed_.end());
+  floor_ = std::max(floor_, other.floor_);
+  greatest_order_ = std::max(greatest_order_, other.greatest_order_);
+  records_ += other.records_;
+  other = {};
+}
+
+void RangeOperations::seal(const FlushState& flushes) {
+  flushes_ = flushes;
+  std::sort(delayed_.begin(), delayed_.end(),
+            [](const FlushAtRecord& a, const FlushAtRecord& b) { return a.order < b.order; });
+  std::sort(ranges_.begin(), ranges_.end(),
+            [](const RangeOperation& a, const RangeOperation& b) { return a.order < b.order; });
+  auto delayed = delayed_.begin();
+  for (RangeOperation& range : ranges_) {
+    for (; delayed != delayed_.end() && delayed->order < range.order; ++delayed) {
+      flushes_.set(delayed->point_us, delayed->now_us);
+    }
+    range.flushed_us = flushes_.at(range.moment_us);
+  }
+  for (; delayed != delayed_.end(); ++delayed) {
+    flushes_.set(delayed->point_us, delayed->now_us);
+  }
+  std::stable_sort(ranges_.begin(), ranges_.end(), begins_sooner);
+}
+
+void RangesAtKey::change(std::string_view key) {
+  for (; next_ < all_->size() && !(*all_)[next_].begins_after(key); ++next_) {
+    here_.push_back(&(*all_)[next_]);
+  }
+  std::erase_if(here_, [key](const RangeOperation* range) { return range->ends_before(key); });
+  gone_through_ = 0;
+  touches_.clear();
+  first_end_ = nullptr;
+  for (const RangeOperation* range : here_) {
+    if (range->touches) {
+      touches_.push_back(range);
+    } else {
+      gone_through_ = std::max(gone_through_, range->order);
+    }
+    if (!range->bounds.has_no_end && (first_end_ == nullptr || ends_sooner(*range, *first_end_))) {
+      first_end_ = range;
+    }
+  }
+  std::sort(touches_.begin(), touches_.end(),
+            [](const RangeOperation* a, const RangeOperation* b) { return a->order < b->order; });
+}
+
+}  // namespace mxkv::server

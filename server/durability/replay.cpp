@@ -1,0 +1,191 @@
+#include "server/durability/replay.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/cache_line.hpp"
+#include "server/store/item/expiry.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+/// Where the bytes of a put's key begin, by the bits of its header.
+std::size_t key_offset_of_put(std::uint8_t bits) noexcept {
+  return kRecordHeaderBytes + ((bits & record_bits::kApart) != 0 ? 8U : 4U) +
+         ((bits & record_bits::kFlags) != 0 ? 4U : 0U) + ((bits & record_bits::kExpiry) != 0 ? 4U : 0U) +
+         ((bits & record_bits::kUnique) != 0 ? 8U : 0U);
+}
+
+std::uint8_t byte_at(const char* at, std::size_t offset) noexcept {
+  return static_cast<std::uint8_t>(at[offset]);
+}
+
+std::uint32_t expiry_of_touch(const char* record) noexcept {
+  return load_number<std::uint32_t>(record + kRecordHeaderBytes);
+}
+
+/// By key, and of a key by order.
+bool comes_first(const KeyRecord& a, const KeyRecord& b) noexcept {
+  if (a.head != b.head) [[likely]] {
+    return a.head < b.head;
+  }
+  const int order = a.key().compare(b.key());
+  return order != 0 ? order < 0 : a.order < b.order;
+}
+
+}  // namespace
+
+std::string_view KeyRecord::key() const noexcept {
+  std::size_t offset = kRecordHeaderBytes;
+  if (type() == record_type::put) [[likely]] {
+    offset = key_offset_of_put(byte_at(record, 1));
+  } else if (type() == record_type::touch) {
+    offset += sizeof(std::uint32_t);
+  }
+  return {record + offset, byte_at(record, 2)};
+}
+
+StoredItem read_put_at(const char* record) noexcept {
+  const std::uint8_t bits = byte_at(record, 1);
+  StoredItem item;
+  PutRecord& put = item.put;
+  const auto order = load_number<std::uint64_t>(record + 4);
+  put.order = order & kMostOrder;
+  put.access = static_cast<std::uint16_t>(order >> kOrderBits);
+  put.marks = byte_at(record, 3);
+  const char* at = record + kRecordHeaderBytes;
+  std::uint32_t inside = 0;
+  if ((bits & record_bits::kApart) != 0) {
+    put.apart_bytes = load_number<std::uint64_t>(at);
+    at += sizeof(std::uint64_t);
+  } else {
+    inside = load_number<std::uint32_t>(at);
+    at += sizeof(std::uint32_t);
+  }
+  if ((bits & record_bits::kFlags) != 0) {
+    put.flags = load_number<std::uint32_t>(at);
+    at += sizeof(std::uint32_t);
+  }
+  if ((bits & record_bits::kExpiry) != 0) {
+    put.expiry = load_number<std::uint32_t>(at);
+    at += sizeof(std::uint32_t);
+  }
+  if ((bits & record_bits::kUnique) != 0) {
+    put.unique = load_number<std::uint64_t>(at);
+    put.has_unique = true;
+    at += sizeof(std::uint64_t);
+  }
+  put.key = {at, byte_at(record, 2)};
+  put.value = {at + put.key.size(), inside};
+  item.apart = at + put.key.size();
+  return item;
+}
+
+bool Replay::merge(std::vector<KeyRecord>& records, std::size_t shared, StoredItems* base, ReplaySink& sink) {
+  std::sort(records.begin(), records.end(), comes_first);
+  const KeyRecord* at = records.data();
+  const KeyRecord* const end = at + records.size();
+  const StoredItem* item = base != nullptr ? base->at() : nullptr;
+  constexpr std::ptrdiff_t kAhead = 8;
+  while (at != end) {
+    const std::string_view key = at->key();
+    // What the checkpoint has below this key, and of it.
+    std::strong_ordering place = std::strong_ordering::greater;
+    while (item != nullptr) {
+      const std::uint64_t head = index::head_of(item->put.key, shared);
+      place = head != at->head ? head <=> at->head : item->put.key.compare(key) <=> 0;
+      if (place >= 0) {
+        break;
+      }
+      if (!settle(nullptr, nullptr, item, sink)) {
+        return false;
+      }
+      base->next();
+      item = base->at();
+    }
+    const KeyRecord* last = at + 1;
+    while (last != end && last->head == at->head && last->key() == key) {
+      ++last;
+    }
+    if (end - last > kAhead) {
+      runtime::prefetch_read(last[kAhead].record);
+    }
+    const bool known = item != nullptr && place == 0;
+    if (!settle(at, last, known ? item : nullptr, sink)) {
+      return false;
+    }
+    if (known) {
+      base->next();
+      item = base->at();
+    }
+    at = last;
+  }
+  for (; item != nullptr; item = base->at()) {
+    if (!settle(nullptr, nullptr, item, sink)) {
+      return false;
+    }
+    base->next();
+  }
+  return true;
+}
+
+bool Replay::settle(const KeyRecord* first, const KeyRecord* last, const StoredItem* base, ReplaySink& sink) {
+  const KeyRecord* decides = last;  // one behind the last put or gone
+  while (decides != first && decides[-1].type() == record_type::touch) {
+    --decides;
+  }
+  StoredItem item;
+  if (decides != first && (base == nullptr || decides[-1].number() >= base->put.order)) {
+    if (decides[-1].type() == record_type::gone) {
+      return true;
+    }
+    item = read_put_at(decides[-1].record);
+    if (base != nullptr && base->put.order == item.put.order) {
+      item.put.access = base->put.access;  // the same item; a journal does not know of reads
+    }
+  } else if (base != nullptr) {
+    item = *base;
+  } else {
+    return true;  // touches of what has expired
+  }
+  const std::uint64_t order = item.put.order;
+  ranges_.move_to(item.put.key);
+  if (order <= operations_.floor() || order <= ranges_.gone_through()) {
+    return true;
+  }
+  item.put.expiry = expiry_after(item, decides, last);
+  if (is_expired(item.put.expiry, now_us_) || order <= operations_.flushes().at(now_us_)) {
+    ++counts_.expired;
+    return true;
+  }
+  ++counts_.items;
+  return sink.item(item);
+}
+
+std::uint32_t Replay::expiry_after(const StoredItem& item, const KeyRecord* first,
+                                   const KeyRecord* last) const noexcept {
+  std::uint32_t expiry = item.put.expiry;
+  const std::uint64_t order = item.put.order;
+  const auto& ranges = ranges_.touches();
+  auto range = ranges.begin();
+  while (range != ranges.end() && (*range)->order <= order) {
+    ++range;
+  }
+  const auto apply_up_to = [&](std::uint64_t up_to) {
+    for (; range != ranges.end() && (*range)->order < up_to; ++range) {
+      if (!is_expired(expiry, (*range)->moment_us) && order > (*range)->flushed_us) {
+        expiry = (*range)->expiry;
+      }
+    }
+  };
+  for (; first != last; ++first) {
+    if (first->number() > order) {
+      apply_up_to(first->number());
+      expiry = expiry_of_touch(first->record);
+    }
+  }
+  apply_up_to(~std::uint64_t{0});
+  return expiry;
+}
+
+}  // namespace mxkv::server
