@@ -1,0 +1,71 @@
+// MANIFEST: what a data directory is, and which checkpoint counts. About twenty lines `name value`; the last
+// one is a hash of all before it.
+//
+// It is replaced, never changed: a new file is written and synced, the old one gets the second name MANIFEST.1,
+// and a rename puts the new one in its place. So there is always one that is whole; a checkpoint that it does
+// not name does not count, whatever lies in the directory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/result.hpp"
+#include "server/durability/range_operations.hpp"
+#include "server/journal/disk.hpp"
+#include "server/journal/segment_header.hpp"
+
+namespace mxkv::server {
+
+inline constexpr const char* kManifestName = "MANIFEST";
+inline constexpr const char* kOldManifestName = "MANIFEST.1";
+inline constexpr const char* kCheckpointDirectory = "checkpoint";
+inline constexpr const char* kJournalDirectory = "journal";
+inline constexpr const char* kLockName = "LOCK";
+
+/// The checkpoint that a start begins with.
+struct CheckpointEntry {
+  std::uint64_t begun = 0;  ///< epoch: all with a smaller label is in it, what follows is in the journal
+  std::uint64_t needs = 0;  ///< nothing in it has a greater label
+  std::uint32_t parts = 0;
+  std::uint64_t items = 0;
+  std::uint64_t bytes = 0;    ///< of its files
+  std::uint64_t made_us = 0;  ///< wall clock
+  /// When it began: what no record behind it says.
+  FlushState flushes;
+
+  friend bool operator==(const CheckpointEntry&, const CheckpointEntry&) = default;
+};
+
+struct Manifest {
+  DirectoryId directory{};
+  std::uint32_t incarnation = 0;  ///< how many processes have served from it
+  bool clean = false;             ///< the last one ended in order
+  std::uint64_t written_us = 0;   ///< wall clock
+  std::uint64_t ceiling = 0;      ///< no order above it was given out when this was written
+  std::uint64_t first_segment = 0;
+  std::optional<CheckpointEntry> checkpoint;
+  /// Numbers that are kept over restarts, by name: lower-case letters and '_'.
+  std::vector<std::pair<std::string, std::uint64_t>> counters;
+
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+};
+
+[[nodiscard]] std::string manifest_text(const Manifest& manifest);
+/// The error names the line: "line 4: `incarnation` has no number".
+[[nodiscard]] runtime::Result<Manifest> parse_manifest(std::string_view text);
+
+/// That of a directory; nothing: there is none. The error is one line with the path.
+[[nodiscard]] runtime::Result<std::optional<Manifest>> read_manifest(Disk& disk);
+/// On disk when this returns. The error is one line with the path; the one before counts then, or this one.
+[[nodiscard]] std::optional<runtime::Error> write_manifest(Disk& disk, const Manifest& manifest);
+
+/// "checkpoint/000000000000032c".
+[[nodiscard]] std::string checkpoint_path(std::uint64_t begun);
+/// "checkpoint/000000000000032c/part-0.mxc".
+[[nodiscard]] std::string checkpoint_part_path(std::uint64_t begun, std::uint32_t part);
+
+}  // namespace mxkv::server
