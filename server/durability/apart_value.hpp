@@ -1,0 +1,51 @@
+// A value that is apart from its put: blocks of kind `value` right behind the block that the put is the last
+// record of, in journals and in checkpoints alike.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "server/journal/block.hpp"
+
+namespace mxkv::server {
+
+/// Reads the value's pieces one after the other. The blocks were checked before. Thread-safety: one thread.
+class ApartValue {
+ public:
+  /// `block`: the first one. `bytes`: of the whole value.
+  ApartValue(const char* block, std::uint64_t bytes) noexcept : block_(block), left_(bytes) {}
+
+  /// The next piece; empty: that was the last.
+  [[nodiscard]] std::string_view next() noexcept {
+    if (left_ == 0) {
+      return {};
+    }
+    const std::string_view piece{block_ + kBlockHeaderBytes, load_number<std::uint32_t>(block_ + 4)};
+    block_ += kBlockHeaderBytes + piece.size();
+    left_ -= piece.size();
+    return piece;
+  }
+
+ private:
+  const char* block_;
+  std::uint64_t left_;
+};
+
+/// Validates the blocks of a value of `bytes` at `offset` of a file. What is wrong; null: nothing.
+[[nodiscard]] inline const char* check_apart_value(std::string_view file, std::uint64_t offset,
+                                                   std::uint64_t seed, std::uint64_t bytes) noexcept {
+  while (bytes > 0) {
+    BlockView block;
+    if (const char* wrong = read_block(file, offset, seed, block)) {
+      return wrong;
+    }
+    if (block.header.kind != block_kind::value || block.payload.empty() || block.payload.size() > bytes) {
+      return "a value apart is not as long as its record says";
+    }
+    bytes -= block.payload.size();
+    offset += block.header.bytes();
+  }
+  return nullptr;
+}
+
+}  // namespace mxkv::server

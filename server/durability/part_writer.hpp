@@ -1,0 +1,53 @@
+// Writes one part of a checkpoint: header page, blocks of puts in key order, footer
+// (server/journal/checkpoint_header.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/durability/compression.hpp"
+#include "server/journal/checkpoint_header.hpp"
+#include "server/journal/disk.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: one thread. Functions return 0 or an errno value; after one that failed the part is lost.
+class PartWriter {
+ public:
+  /// Creates the file and writes its first page. Large values are written from where they are.
+  [[nodiscard]] int begin(Disk& disk, const std::string& path, const CheckpointHeader& header);
+
+  /// A block of `records` puts, in key order and above all before; the first and the last key of them.
+  [[nodiscard]] int add(std::string_view puts, std::uint32_t records, std::string_view first,
+                        std::string_view last);
+  /// A value apart, of the last put of the block before.
+  [[nodiscard]] int add_value(std::span<const std::string_view> pieces);
+  /// Footer, and all of it on disk.
+  [[nodiscard]] int end();
+
+  [[nodiscard]] std::uint64_t items() const noexcept { return items_; }
+  /// Of the file so far.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return offset_; }
+
+ private:
+  [[nodiscard]] int write(block_kind kind, std::span<const std::string_view> pieces, std::uint32_t records,
+                          std::size_t raw_bytes);
+  [[nodiscard]] int write_all(std::span<iovec> pieces);
+
+  std::unique_ptr<DiskFile> file_;
+  std::unique_ptr<Compressor> compressor_;  ///< null: blocks stay as they are
+  std::uint64_t seed_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t offset_ = 0;
+  std::uint64_t chain_ = 0;
+  std::uint64_t items_ = 0;
+  std::uint32_t blocks_ = 0;
+  std::string first_;
+  std::string last_;
+  std::string compressed_;
+};
+
+}  // namespace mxkv::server
