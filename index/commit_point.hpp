@@ -83,10 +83,15 @@ struct Change {
   [[nodiscard]] bool raises_floor() const noexcept { return what != change::put && order != 0; }
 };
 
-/// The keys of an operation on a range, from `from` on up to where `beyond` says no more.
+/// What `to` is of a range: nothing, its last key, the first one behind it, or what all its keys begin with.
+enum class far_end : std::uint8_t { none, inclusive, exclusive, prefix };
+
+/// The keys of an operation on a range, from `from` on up to where `beyond` says no more; `to` says the same.
 template <class Key>
 struct ChangedRange {
   Key from{};
+  Key to{};
+  far_end far = far_end::none;
   bool skips_from = false;
   const void* context = nullptr;
   bool (*beyond)(const void* context, Key key) = nullptr;

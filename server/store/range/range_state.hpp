@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "index/commit_point.hpp"
 #include "index/key.hpp"
 #include "protocol/meta.hpp"
 #include "server/store/item/item.hpp"
@@ -22,7 +23,7 @@ struct RangeLimits {
 };
 
 struct RangeState {
-  enum class far_bound : std::uint8_t { none, inclusive, exclusive, prefix };
+  using far_bound = index::far_end;
 
   std::uint64_t item_limit = 0;  ///< of this page
   std::uint64_t byte_limit = 0;

@@ -50,6 +50,8 @@ class RangeWalk {
   /// The range from that start on, for the commit point. Good as long as the task.
   [[nodiscard]] index::ChangedRange<std::string_view> changed_range() const noexcept {
     return {.from = key(),
+            .to = {state_->far_key, state_->far_bytes},
+            .far = state_->far,
             .skips_from = state_->skip_start,
             .context = state_,
             .beyond = [](const void* state, std::string_view key) {

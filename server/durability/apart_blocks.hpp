@@ -10,10 +10,10 @@
 namespace mxkv::server {
 
 /// Reads the value's pieces one after the other. The blocks were checked before. Thread-safety: one thread.
-class ApartValue {
+class ApartBlocks {
  public:
   /// `block`: the first one. `bytes`: of the whole value.
-  ApartValue(const char* block, std::uint64_t bytes) noexcept : block_(block), left_(bytes) {}
+  ApartBlocks(const char* block, std::uint64_t bytes) noexcept : block_(block), left_(bytes) {}
 
   /// The next piece; empty: that was the last.
   [[nodiscard]] std::string_view next() noexcept {
@@ -32,7 +32,7 @@ class ApartValue {
 };
 
 /// Validates the blocks of a value of `bytes` at `offset` of a file. What is wrong; null: nothing.
-[[nodiscard]] inline const char* check_apart_value(std::string_view file, std::uint64_t offset,
+[[nodiscard]] inline const char* check_apart_blocks(std::string_view file, std::uint64_t offset,
                                                    std::uint64_t seed, std::uint64_t bytes) noexcept {
   while (bytes > 0) {
     BlockView block;
