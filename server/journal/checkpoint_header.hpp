@@ -7,7 +7,8 @@
 // Blocks of puts follow without padding; their epoch is the checkpoint's, their index counts from 0.
 // Compressed ones are of a kind of their own. The last block is the footer:
 //
-//   u64 items · u64 bytes before it · u64 chain · u32 blocks · u8 first bytes, u8 last bytes, u16 0 · first, last
+//   u64 items · u64 bytes before it · u64 chain · u32 blocks · u8 first bytes, u8 last bytes, u16 0
+//   first key, last key
 //
 // where the chain begins with begin_group_chain(0, epoch begun) and goes on with each block's hash. A part is
 // valid only if the manifest names it. Thread-safety: any thread.

@@ -3,13 +3,13 @@
 namespace mxkv::server {
 namespace {
 
-std::string affected(std::uint64_t from, std::uint64_t to) {
+std::string epochs_affected(std::uint64_t from, std::uint64_t to) {
   const std::uint64_t epochs = to - from + 1;
   return epochs == 1 ? "1 epoch that was acknowledged is affected"
                      : std::to_string(epochs) + " epochs that were acknowledged are affected";
 }
 
-std::string place(std::uint64_t byte, std::uint64_t epoch) {
+std::string damaged_place(std::uint64_t byte, std::uint64_t epoch) {
   return " at byte " + std::to_string(byte) + " (epoch " + std::to_string(epoch) + ")";
 }
 
@@ -17,16 +17,16 @@ std::string place(std::uint64_t byte, std::uint64_t epoch) {
 
 std::string damaged_text(const SegmentScan& scan, std::uint64_t missing, const LaterEpoch& later) {
   const std::string epoch = "epoch " + std::to_string(later.epoch);
-  return scan.path + ": damaged" + place(scan.bad_at, missing) + ", although " +
+  return scan.path + ": damaged" + damaged_place(scan.bad_at, missing) + ", although " +
          (later.begun_in.empty() ? epoch + " is whole"
                                  : std::string{later.begun_in} + " begins with " + epoch) +
-         ". " + affected(missing, later.durable);
+         ". " + epochs_affected(missing, later.durable);
 }
 
 std::string missing_text(const SegmentScan& next, std::uint64_t missing) {
   const std::uint64_t first = next.header.first_epoch;
   return next.path + ": begins with epoch " + std::to_string(first) + ", but no file has those from epoch " +
-         std::to_string(missing) + " on: one is missing. " + affected(missing, first - 1);
+         std::to_string(missing) + " on: one is missing. " + epochs_affected(missing, first - 1);
 }
 
 std::string_view what_to_do(bool recover_prefix) noexcept {
@@ -35,7 +35,7 @@ std::string_view what_to_do(bool recover_prefix) noexcept {
 }
 
 std::string torn_text(const SegmentScan& scan, std::uint64_t epoch) {
-  return scan.path + ": cut" + place(scan.end, epoch) +
+  return scan.path + ": cut" + damaged_place(scan.end, epoch) +
          ", which was being written when it ended: " + scan.why;
 }
 

@@ -7,10 +7,10 @@
 namespace mxkv::server {
 namespace {
 
-using state = SegmentScan::state;
-
 /// Walks the segments once, in order, with the epoch that has to be next.
 class Judge {
+  using state = SegmentScan::state;
+
  public:
   Judge(std::span<const SegmentScan> scans, const JournalExpectations& expectations)
       : scans_(scans), expectations_(expectations) {
@@ -82,8 +82,12 @@ class Judge {
       return scans_[i].header.first_epoch > expectations_.from_epoch;
     });
     if (behind == live_.begin() && !live_.empty()) {
-      verdict_.damage =
-          missing_text(scans_[live_.front()], expectations_.from_epoch) + std::string{what_to_do(false)};
+      const SegmentScan& first = scans_[live_.front()];
+      const SegmentScan* const headless = without_header(0, live_.front());
+      const LaterEpoch begun{first.header.first_epoch, first.header.first_epoch - 1, first.path};
+      verdict_.damage = headless != nullptr ? damaged_text(*headless, expectations_.from_epoch, begun)
+                                            : missing_text(first, expectations_.from_epoch);
+      verdict_.damage += what_to_do(false);
       return false;
     }
     live_.erase(live_.begin(), behind == live_.begin() ? behind : behind - 1);
@@ -154,7 +158,7 @@ class Judge {
           std::to_string(next_ - 1);
       return false;
     }
-    const SegmentScan* const headless = without_header(live_[i], live_[i + 1]);
+    const SegmentScan* const headless = without_header(live_[i] + 1, live_[i + 1]);
     if (headless != nullptr) {
       end_damaged(damaged_text(*headless, next_, proof_behind(i)));
     } else if (next.number > scan.number + 1 && !scan.torn && scan.later_durable < next_) {
@@ -165,13 +169,14 @@ class Judge {
     return false;
   }
 
-  /// A file between two that has no header.
-  [[nodiscard]] const SegmentScan* without_header(std::size_t before, std::size_t behind) const {
-    const auto found =
-        std::find_if(scans_.begin() + static_cast<std::ptrdiff_t>(before) + 1,
-                     scans_.begin() + static_cast<std::ptrdiff_t>(behind),
-                     [](const SegmentScan& scan) { return scan.header_is == state::no_header; });
-    return found == scans_.begin() + static_cast<std::ptrdiff_t>(behind) ? nullptr : &*found;
+  /// A file without a header, of those from one on and before another.
+  [[nodiscard]] const SegmentScan* without_header(std::size_t from, std::size_t to) const {
+    for (std::size_t i = from; i < to; ++i) {
+      if (is_needed(scans_[i]) && scans_[i].header_is == state::no_header) {
+        return &scans_[i];
+      }
+    }
+    return nullptr;
   }
 
   /// The latest epoch that says that the next one was on disk.

@@ -5,7 +5,7 @@
 // They are told apart by facts: each commit block says which epoch was on disk when it was written, and a
 // segment is begun only when the one before is on disk up to its end.
 //
-//   the next segment's first epoch is the missing one     a clean cut: recovery ended the journal there before
+//   the next segment's first epoch is the missing one     a clean cut: a recovery ended the journal there
 //   the next segment's first epoch is a later one         damaged
 //   a commit block behind it knows it to be on disk       damaged
 //   otherwise                                             the torn tail

@@ -17,12 +17,12 @@ namespace {
 constexpr mode_t kDirectoryMode = 0700;
 constexpr mode_t kFileMode = 0600;
 
-int error_of(int result) noexcept {
+int errno_of(int result) noexcept {
   return result == 0 ? 0 : errno;
 }
 
 /// Why a directory cannot be used, in words that say what to do.
-std::string complaint(const std::string& path, int error) {
+std::string directory_complaint(const std::string& path, int error) {
   if (error == EACCES || error == EROFS || error == EPERM) {
     struct stat facts{};
     if (error != EROFS && ::stat(path.c_str(), &facts) == 0 && facts.st_uid != ::geteuid()) {
@@ -49,7 +49,7 @@ runtime::Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std:
   }
   auto opened = open_to_read(path);
   if (opened && ::faccessat(opened.value()->directory_, ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
-    return runtime::Error{complaint(path, errno)};
+    return runtime::Error{directory_complaint(path, errno)};
   }
   return opened;
 }
@@ -57,7 +57,7 @@ runtime::Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std:
 runtime::Result<std::unique_ptr<PosixDisk>> PosixDisk::open_to_read(const std::string& path) {
   const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) {
-    return runtime::Error{complaint(path, errno)};
+    return runtime::Error{directory_complaint(path, errno)};
   }
   return std::unique_ptr<PosixDisk>(new PosixDisk(directory, path));
 }
@@ -102,23 +102,23 @@ int PosixDisk::read(const std::string& path, std::unique_ptr<DiskBytes>& bytes) 
 }
 
 int PosixDisk::rename(const std::string& from, const std::string& to) {
-  return error_of(::renameat(directory_, from.c_str(), directory_, to.c_str()));
+  return errno_of(::renameat(directory_, from.c_str(), directory_, to.c_str()));
 }
 
 int PosixDisk::remove(const std::string& path) {
-  return error_of(::unlinkat(directory_, path.c_str(), 0));
+  return errno_of(::unlinkat(directory_, path.c_str(), 0));
 }
 
 int PosixDisk::link(const std::string& from, const std::string& to) {
-  return error_of(::linkat(directory_, from.c_str(), directory_, to.c_str(), 0));
+  return errno_of(::linkat(directory_, from.c_str(), directory_, to.c_str(), 0));
 }
 
 int PosixDisk::create_directory(const std::string& path) {
-  return error_of(::mkdirat(directory_, path.c_str(), kDirectoryMode));
+  return errno_of(::mkdirat(directory_, path.c_str(), kDirectoryMode));
 }
 
 int PosixDisk::remove_directory(const std::string& path) {
-  return error_of(::unlinkat(directory_, path.c_str(), AT_REMOVEDIR));
+  return errno_of(::unlinkat(directory_, path.c_str(), AT_REMOVEDIR));
 }
 
 int PosixDisk::list(const std::string& path, std::vector<std::string>& names) {
@@ -154,7 +154,7 @@ int PosixDisk::sync_directory(const std::string& path) {
   if (opened < 0) {
     return errno;
   }
-  const int error = error_of(::fsync(opened));
+  const int error = errno_of(::fsync(opened));
   ::close(opened);
   // Some file systems of networks know no sync of directories: there is nothing to wait for.
   return error == EINVAL ? 0 : error;
@@ -165,7 +165,7 @@ std::string PosixDisk::text(const std::string& path, int error) const {
   if (error == EWOULDBLOCK) {
     return whole + ": another process uses this directory";
   }
-  return complaint(whole, error);
+  return directory_complaint(whole, error);
 }
 
 }  // namespace mxkv::server

@@ -2,7 +2,8 @@
 //
 // A record begins with 12 bytes: u8 type, u8 bits, u8 a, u8 b, u64 order. What follows depends on the type:
 //
-//   put          a: key bytes, b: marks; u32 value bytes (u64 if apart) [u32 flags][u32 expiry][u64 unique] key value
+//   put          a: key bytes, b: marks; u32 value bytes (u64 if apart) [u32 flags][u32 expiry][u64 unique]
+//                key value
 //   gone         a: key bytes; bits say why; key
 //   touch        a: key bytes; u32 expiry, key
 //   range_gone   a, b: bytes of the bounds; bits say which are open; u64 items, from, to

@@ -188,9 +188,8 @@ TEST(JournalVerdict, ADamagedHeaderIsNoFileMadeAhead) {
     auto files = three_segments();
     files[damaged].second[40] ^= 1;
     EXPECT_THAT(judge_files(files).damage,
-                HasSubstr(damaged == 0 ? "no file has those from epoch 1 on" : "damaged at byte 0 (epoch "))
-        << damaged;
-    EXPECT_THAT(judge_files(files).damage, HasSubstr(damaged == 2 ? "000012.mxj: damaged" : ".mxj: "));
+                StartsWith("journal/" + segment_name(16 + damaged) + ": damaged at byte 0 (epoch " +
+                           std::to_string(1 + 4 * damaged) + "), although "));
   }
 }
 
@@ -204,7 +203,7 @@ TEST(JournalVerdict, SegmentsBeforeTheCheckpointAreNotNeeded) {
     EXPECT_EQ(verdict.parts.size(), 2U);
     EXPECT_THAT(verdict.unused, ElementsAre(0U));
   }
-  EXPECT_THAT(judge_files(files, {.from_epoch = 4}).damage, HasSubstr("no file has those from epoch 4 on"));
+  EXPECT_THAT(judge_files(files, {.from_epoch = 4}).damage, HasSubstr("damaged at byte 0 (epoch 4)"));
   EXPECT_EQ(judge_files(files, {.from_epoch = 5, .needs_epoch = 13}).damage,
             "the journal ends with epoch 12, but the checkpoint needs it up to epoch 13");
 }

@@ -8,18 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/server/journal/journal_builder.hpp"
+
 namespace mxkv::server::test {
 namespace {
-
-void append(std::string& payload, const Record& record) {
-  std::visit(
-      [&](const auto& typed) {
-        const std::size_t before = payload.size();
-        payload.resize(before + encoded_bytes(typed));
-        write_record(payload.data() + before, typed);
-      },
-      record);
-}
 
 std::vector<Record> some_of_each() {
   return {PutRecord{.order = 1, .key = "key", .value = "value"},
@@ -41,14 +33,6 @@ std::vector<Record> some_of_each() {
           FlushRecord{8},
           FlushAtRecord{9, 10, 11},
           PutRecord{.order = 12, .key = "large", .apart_bytes = 100'000, .expiry = 1}};
-}
-
-std::string payload_of(const std::vector<Record>& records) {
-  std::string payload;
-  for (const Record& record : records) {
-    append(payload, record);
-  }
-  return payload;
 }
 
 TEST(RecordReader, ReadsWhatWasWritten) {
