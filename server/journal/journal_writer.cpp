@@ -276,7 +276,10 @@ void JournalWriter::written(bool flushed_too) {
   short_of_space_ = false;
   hand_back();
   if (flushed_too) {
-    flushed();
+    synced_.store(written_, std::memory_order_release);
+    if (next_mode_) {
+      apply_mode();
+    }
   }
   if (!unmade_) {
     epochs_.publish_durable(closed_, horizon_us_);
@@ -288,13 +291,6 @@ void JournalWriter::written(bool flushed_too) {
   turn_ = turn::open;
   judge();
   hooks_.on_change();
-}
-
-void JournalWriter::flushed() {
-  synced_.store(written_, std::memory_order_release);
-  if (next_mode_) {
-    apply_mode();
-  }
 }
 
 void JournalWriter::give_up(int error) {
@@ -356,9 +352,10 @@ bool JournalWriter::upkeep(std::uint64_t now_ns) {
     judge();
     hooks_.on_change();
   }
-  if (written_ > synced_.load(std::memory_order_relaxed) && flushes() && !unmade_) {
+  const std::uint64_t synced = synced_.load(std::memory_order_relaxed);
+  if (needed_on_disk_.load(std::memory_order_relaxed) > synced && written_ > synced && !unmade_) {
     if (const DiskOutcome outcome = store_.sync(); outcome.ok()) {
-      flushed();
+      synced_.store(written_, std::memory_order_release);
       hooks_.on_change();
     } else {
       give_up(outcome.error);

@@ -129,8 +129,7 @@ class JournalWriter {
   void collect();
   bool write(std::uint64_t now_ns);
   [[nodiscard]] DiskOutcome write_group(bool flush);
-  void written(bool flushed);
-  void flushed();
+  void written(bool flushed_too);
   void give_up(int error);
   void cannot(const char* what, int error, std::uint64_t now_ns);
   void hand_back() noexcept;

@@ -1,0 +1,219 @@
+// Disks that are full, slow or broken.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/server/journal/journal_world.hpp"
+
+namespace mxkv::server::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+struct JournalFaultsTest : ::testing::Test, JournalWorld {
+  void put_one(std::string_view key, std::size_t bytes = 8) {
+    round(0, [&] { put(0, key, std::string(bytes, 'v')); });
+  }
+  /// A group of its own.
+  void commit(std::string_view key, std::size_t bytes = 8) {
+    put_one(key, bytes);
+    settle();
+  }
+  [[nodiscard]] const JournalWriter& writer() const { return journal->writer(); }
+};
+
+TEST_F(JournalFaultsTest, AFullDiskIsMetAheadAndRefusesWhileTheSegmentStillHasRoom) {
+  open();
+  disk.room = disk.used();
+  commit("a", 8000);
+  EXPECT_EQ(writer().state(), journal_state::running);
+  for (int i = 0; i < 4; ++i) {
+    commit("b", 8000);
+  }
+  EXPECT_EQ(writer().state(), journal_state::refusing);
+  EXPECT_EQ(writer().refusal(), "no space left on device");
+  EXPECT_EQ(journal->epochs().durable(), 5U) << "what was recorded before has room";
+  EXPECT_EQ(writer().sleep_ns(), kSecondNs);
+  disk.room *= 10;
+  settle();
+  EXPECT_EQ(writer().state(), journal_state::refusing) << "not before the second is over";
+  clock.advance_us(1'000'000);
+  settle();
+  EXPECT_EQ(writer().state(), journal_state::running);
+  EXPECT_EQ(writer().refusal(), "");
+  EXPECT_EQ(writer().sleep_ns(), JournalWriter::kNoLimit);
+}
+
+TEST_F(JournalFaultsTest, AGroupWithoutRoomIsWrittenWhenThereIsSome) {
+  open();
+  disk.room = disk.used();
+  put_one("large", 8000);
+  round(1, [&] {
+    for (int i = 0; i < 10; ++i) {
+      put(1, "more", std::string(8000, 'v'));
+    }
+  });
+  settle();
+  EXPECT_EQ(writer().state(), journal_state::refusing);
+  EXPECT_EQ(journal->epochs().durable(), 0U);
+  EXPECT_GT(changes, 0U);
+  put_one("behind");
+  settle();
+  clock.advance_us(1'000'000);
+  settle();
+  EXPECT_EQ(journal->epochs().durable(), 0U);
+  EXPECT_EQ(writer().counts().no_space, 2U);
+  disk.room *= 10;
+  clock.advance_us(1'000'000);
+  settle();
+  EXPECT_EQ(writer().state(), journal_state::running);
+  EXPECT_EQ(journal->epochs().durable(), 2U);
+  const std::vector<ReadGroup> groups = read_groups(disk);
+  ASSERT_THAT(groups, SizeIs(2));
+  EXPECT_THAT(groups[0].puts, SizeIs(11));
+  EXPECT_THAT(groups[1].keys(), ElementsAre("behind"));
+}
+
+TEST_F(JournalFaultsTest, AWriteThatFindsNoSpaceIsMadeAgainAtTheSamePlace) {
+  open();
+  commit("a");
+  disk.write_error = ENOSPC;
+  commit("b");
+  EXPECT_EQ(writer().state(), journal_state::refusing);
+  EXPECT_EQ(journal->epochs().durable(), 1U);
+  clock.advance_us(1'000'000);
+  settle();
+  EXPECT_EQ(writer().state(), journal_state::running);
+  EXPECT_EQ(journal->epochs().durable(), 2U);
+  EXPECT_THAT(read_groups(disk), SizeIs(2));
+}
+
+struct FailureKind {
+  const char* name;
+  int MemoryDisk::* error;
+};
+
+struct JournalFailureTest : JournalFaultsTest, ::testing::WithParamInterface<FailureKind> {};
+
+TEST_P(JournalFailureTest, WhatAFailedWriteTookWithItNeverBecomesDurable) {
+  open();
+  commit("good");
+  disk.*(GetParam().error) = EIO;
+  put_one("lost");
+  settle();
+  EXPECT_EQ(writer().state(), journal_state::broken);
+  EXPECT_EQ(writer().failures(), 1U);
+  EXPECT_EQ(writer().gap_end(), 3U);
+  EXPECT_EQ(journal->epochs().durable(), 1U);
+  EXPECT_EQ(journal->waiting_bytes(), 0U);
+  EXPECT_THAT(writer().refusal(), HasSubstr("0000000000000001.mxj"));
+  EXPECT_THAT(warnings, SizeIs(1));
+  // It goes on, elsewhere, and still nothing is durable.
+  const std::string old = disk.at("journal/" + segment_name(1));
+  commit("behind");
+  EXPECT_EQ(journal->epochs().durable(), 1U);
+  EXPECT_EQ(writer().synced(), 3U);
+  EXPECT_EQ(disk.at("journal/" + segment_name(1)), old) << "not touched again";
+  const std::vector<ReadSegment> segments = read_segments(disk);
+  ASSERT_THAT(segments, SizeIs(2));
+  EXPECT_TRUE(segments[1].header.after_gap);
+  EXPECT_EQ(segments[1].header.first_epoch, 3U);
+  EXPECT_THAT(segments[1].groups.at(0).keys(), ElementsAre("behind"));
+  EXPECT_EQ(segments[1].groups.at(0).commit.durable, 1U) << "of the lost epoch it cannot say that";
+}
+
+TEST_P(JournalFailureTest, ACheckpointBehindTheGapMakesEverythingDurable) {
+  open();
+  disk.*(GetParam().error) = EIO;
+  commit("lost");
+  commit("behind");
+  journal->rebased(1);
+  settle();
+  EXPECT_EQ(writer().state(), journal_state::broken)
+      << "begun before the gap, it does not have what was lost";
+  const std::uint64_t epoch = journal->end_epoch();
+  settle();
+  EXPECT_EQ(writer().passed(), epoch);
+  EXPECT_EQ(journal->epochs().durable(), 0U);
+  journal->rebased(epoch + 1);
+  settle();
+  EXPECT_EQ(writer().state(), journal_state::running);
+  EXPECT_EQ(writer().refusal(), "");
+  EXPECT_EQ(journal->epochs().durable() + 1, journal->epochs().current());
+  EXPECT_EQ(writer().failures(), 1U) << "what waited before is still not answered";
+  commit("on");
+  EXPECT_EQ(journal->epochs().durable() + 1, journal->epochs().current());
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, JournalFailureTest,
+                         ::testing::Values(FailureKind{"write", &MemoryDisk::write_error},
+                                           FailureKind{"sync", &MemoryDisk::sync_error}),
+                         [](const auto& kind) { return kind.param.name; });
+
+TEST_F(JournalFaultsTest, AFailedFlushOfASegmentThatEndsLosesTheGroupToCome) {
+  options.writer.mode.sync = config::sync_mode::never;
+  open();
+  for (int i = 0; i < 6; ++i) {
+    put_one("key", 8000);
+    settle_lazily();
+  }
+  disk.sync_error = EIO;
+  for (int i = 0; i < 2; ++i) {
+    put_one("key", 8000);
+    settle_lazily();
+  }
+  EXPECT_EQ(writer().state(), journal_state::broken);
+  EXPECT_EQ(writer().gap_end(), 9U);
+}
+
+TEST_F(JournalFaultsTest, ASegmentThatCannotBeBegunIsTriedAgain) {
+  open();
+  for (int i = 0; i < 7; ++i) {
+    commit("key", 8000);
+  }
+  disk.write_error = EIO;  // of the header: nothing that counts was there
+  commit("next", 8000);
+  EXPECT_EQ(writer().state(), journal_state::refusing);
+  clock.advance_us(1'000'000);
+  settle();
+  EXPECT_EQ(writer().state(), journal_state::running);
+  EXPECT_THAT(read_groups(disk), SizeIs(8));
+}
+
+TEST_F(JournalFaultsTest, AJournalAboveItsMostRefusesAndStillWritesWhatItHas) {
+  options.writer.most_bytes = 2 * kSegmentBytes;
+  open();
+  fill(20);
+  EXPECT_EQ(writer().state(), journal_state::refusing);
+  EXPECT_THAT(writer().refusal(), HasSubstr("131072 bytes"));
+  EXPECT_EQ(journal->epochs().durable(), 20U);
+  journal->set_most_bytes(100 * kSegmentBytes);
+  settle();
+  EXPECT_EQ(writer().state(), journal_state::running);
+}
+
+TEST_F(JournalFaultsTest, ASlowFlushIsCountedAndSaidOnceASecond) {
+  open();
+  disk.at_sync = [&] { clock.advance_us(1'500'000); };
+  commit("a");
+  EXPECT_EQ(writer().counts().slow, 1U);
+  EXPECT_THAT(warnings, ElementsAre("journal: a flush took 1500 ms"));
+  EXPECT_EQ(writer().flush_times().figures().most_ns, 1'500'000'000U);
+  disk.at_sync = [] {};
+  for (int i = 0; i < 99; ++i) {
+    commit("b");
+  }
+  EXPECT_EQ(writer().counts().slow, 1U);
+  EXPECT_EQ(writer().flush_times().figures().p50_ns, 0U);
+  EXPECT_EQ(writer().flush_times().figures().flushes, 100U);
+}
+
+TEST_F(JournalFaultsTest, AStartWithoutSpaceSaysSo) {
+  disk.room = 100;
+  journal = std::make_unique<Journal>(disk, clock, options, WriterHooks{.greatest_order = [] { return 0; }});
+  EXPECT_THAT(journal->open(), HasSubstr("0000000000000001.mxj"));
+}
+
+}  // namespace
+}  // namespace mxkv::server::testing
