@@ -65,6 +65,7 @@ ConnectionState& ConnectionTable::open(ConnectionOwner& owner) {
   entry.phase = connection_phase::open;
   entry.owner = &owner;
   entry.stuck = false;
+  entry.awaits_disk = false;
   return entry;
 }
 

@@ -75,6 +75,7 @@ struct ConnectionState {
   bool dirty = false;           ///< in the list
   bool wants_resume = false;    ///< its requests wait for operations to end
   bool stuck = false;           ///< the client does not take what there is
+  bool awaits_disk = false;     ///< what was written since its last turn to send may tell what is not on disk
   std::uint32_t resume_at = 0;  ///< resume when so few are in flight, whatever ended
 };
 
@@ -115,6 +116,15 @@ class ConnectionTable final : private PoolOverflow {
     }
     mark_dirty(entry);
     return &entry.replies;
+  }
+  /// The reply tells, or will, what may not be on disk yet.
+  void await_disk(const ReplyAddress& address) noexcept {
+    ConnectionState& entry = *entries_[address.connection];
+    MXKV_DCHECK(entry.generation == address.generation, "an entry outlives its operations");
+    if (entry.phase == connection_phase::open) {
+      entry.awaits_disk = true;
+      mark_dirty(entry);
+    }
   }
   /// Writes a whole short reply and closes it.
   void reply(const ReplyAddress& address, std::string_view text);

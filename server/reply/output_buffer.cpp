@@ -51,11 +51,13 @@ void OutputBuffer::append(std::string_view bytes) {
   }
 }
 
-std::size_t OutputBuffer::gather(std::span<iovec> pieces) const noexcept {
+std::size_t OutputBuffer::gather(std::span<iovec> pieces, std::size_t most) const noexcept {
   std::size_t count = 0;
   const auto add = [&](const char* begin, std::size_t bytes) {
+    bytes = std::min(bytes, most);
     if (bytes > 0) {
       pieces[count++] = {const_cast<char*>(begin), bytes};
+      most -= bytes;
     }
   };
   for (const Segment* segment = head_; segment != nullptr && count < pieces.size(); segment = segment->next) {

@@ -65,8 +65,12 @@ class OutputBuffer {
   [[nodiscard]] std::size_t referenced_bytes() const noexcept { return referenced_; }
   /// Bytes that were ever sent; wraps around.
   [[nodiscard]] std::size_t sent_bytes() const noexcept { return sent_; }
-  /// Fills `pieces` with the first unsent bytes. Returns how many pieces; 0: nothing to send.
-  [[nodiscard]] std::size_t gather(std::span<iovec> pieces) const noexcept;
+  /// Bytes that were ever written, but for dropped ones; wraps around.
+  [[nodiscard]] std::size_t end() const noexcept { return sent_ + unsent_; }
+  /// Fills `pieces` with the first unsent bytes, `most` of them at most. Returns how many pieces; 0: nothing to
+  /// send.
+  [[nodiscard]] std::size_t gather(std::span<iovec> pieces,
+                                   std::size_t most = ~std::size_t{0}) const noexcept;
   /// The first `bytes` of what gather() gave were sent.
   void consume(std::size_t bytes) noexcept;
   /// Drops everything.

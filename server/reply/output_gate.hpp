@@ -1,0 +1,63 @@
+// Which bytes of a connection's output may leave: those before the first mark whose epoch is not on disk.
+//
+// A round whose replies tell of something that is not there yet puts a mark where its output begins. Marks are
+// few; where there are more, the last one stands for all behind it, and waits for the latest.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: owner worker only. Places are counts of bytes ever written, which wrap around.
+class OutputGate {
+ public:
+  static constexpr std::size_t kMostMarks = 4;
+
+  [[nodiscard]] bool holds() const noexcept { return count_ != 0; }
+  /// From `begin`, which is not before that of the last mark, the output waits for `epoch` too.
+  void add(std::size_t begin, std::uint64_t epoch) noexcept {
+    if (count_ > 0 && epoch <= marks_[count_ - 1].epoch) {
+      return;  // it waits for as much already
+    }
+    if (count_ < kMostMarks) {
+      marks_[count_++] = {begin, epoch};
+    } else {
+      marks_[count_ - 1].epoch = epoch;
+    }
+  }
+  /// All up to `durable` is on disk. Returns whether a mark went.
+  bool open(std::uint64_t durable) noexcept {
+    std::size_t gone = 0;
+    while (gone < count_ && marks_[gone].epoch <= durable) {
+      ++gone;
+    }
+    for (std::size_t i = gone; i < count_; ++i) {
+      marks_[i - gone] = marks_[i];
+    }
+    count_ -= gone;
+    return gone != 0;
+  }
+  /// Of the bytes behind the first `sent`, how many may be sent.
+  [[nodiscard]] std::size_t sendable(std::size_t sent, std::size_t unsent) const noexcept {
+    return holds() ? marks_[0].begin - sent : unsent;
+  }
+  /// What the first mark waits for. Only if it holds.
+  [[nodiscard]] std::uint64_t awaited() const noexcept {
+    MXKV_DCHECK(holds(), "what holds nothing waits for nothing");
+    return marks_[0].epoch;
+  }
+
+ private:
+  struct Mark {
+    std::size_t begin;
+    std::uint64_t epoch;
+  };
+  std::array<Mark, kMostMarks> marks_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace mxkv::server
