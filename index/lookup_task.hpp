@@ -1,7 +1,8 @@
 // Look-up of one key. For byte keys the record is one more object to prefetch: a hop of its own.
 //
 // Derived gives: Key key() const; step on_found(value word, worker); step on_missing(worker). The callbacks
-// run inside the request's pin and own the task's end: they return done, or re-annotate and return again.
+// run inside the request's pin and own the task's end: they return done, or re-annotate and return again. In
+// them leaf() is the leaf that was read; it may have changed since.
 #pragma once
 
 #include "index/separator_task.hpp"
@@ -125,6 +126,16 @@ class LookupTask : public LeafEntryTask<Derived, Traits, LookupScratch> {
       return runtime::step::again;
     }
     return this->self().on_missing(worker);
+  }
+
+  /// The leaf that was read, in a callback.
+  [[nodiscard]] const NodeT& leaf() const noexcept {
+    if constexpr (!Traits::kExact) {
+      if (this->object().synchronization() == runtime::primitive::none) {  // at the record
+        return *static_cast<const NodeT*>(visit_.leaf.object());
+      }
+    }
+    return this->here();
   }
 
  protected:

@@ -83,6 +83,10 @@ enum class verb : std::uint8_t {
 [[nodiscard]] constexpr bool is_meta_range(verb op) noexcept {
   return is_one_of(op, verb::meta_range, verb::meta_count, verb::meta_range_delete, verb::meta_range_touch);
 }
+/// A range whose items may change.
+[[nodiscard]] constexpr bool changes_range(verb op) noexcept {
+  return is_one_of(op, verb::meta_range_delete, verb::meta_range_touch);
+}
 [[nodiscard]] constexpr bool is_range(verb op) noexcept {
   return is_one_of(op, verb::scan, verb::scans, verb::pscan, verb::pscans) || is_meta_range(op);
 }

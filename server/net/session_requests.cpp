@@ -5,12 +5,6 @@
 
 namespace mxkv::server {
 
-namespace {
-constexpr bool changes_range(protocol::verb op) noexcept {
-  return op == protocol::verb::meta_range_delete || op == protocol::verb::meta_range_touch;
-}
-}  // namespace
-
 bool Session::dispatch(const protocol::Request& request) {
   using protocol::verb;
   switch (request.op) {
@@ -64,8 +58,8 @@ bool Session::dispatch(const protocol::Request& request) {
     case verb::meta_count:
     case verb::meta_range_delete:
     case verb::meta_range_touch:
-      return dispatch_alone(request,
-                            changes_range(request.op) ? operation_kind::barrier : operation_kind::range);
+      return dispatch_alone(
+          request, protocol::changes_range(request.op) ? operation_kind::barrier : operation_kind::range);
     case verb::meta_batch:
       begin_batch(request.batch_lines);
       return true;

@@ -5,6 +5,7 @@
 
 #include "protocol/reply.hpp"
 #include "server/store/batch/batch_task.hpp"
+#include "server/store/disk_wait.hpp"
 #include "server/store/point/get_task.hpp"
 #include "server/store/point/meta_get_task.hpp"
 #include "server/store/point/write_task.hpp"
@@ -79,6 +80,10 @@ void Store::point(runtime::Worker& worker, const protocol::PointRequest& request
     return;
   }
   Item* const sent = value != nullptr ? value->take() : nullptr;
+  if (worker.local<WorkerContext>().refusal != nullptr) [[unlikely]] {
+    refuse_point(request, sent, address, seq, worker);
+    return;
+  }
   WriteTask::create(worker, tree(), request, sent, address, seq)->begin(worker);
 }
 
@@ -87,6 +92,9 @@ void Store::range(runtime::Worker& worker, const protocol::Request& request, con
     auto& replies = *worker.local<WorkerContext>().replies;
     replies.reply(address, protocol::kEnd);
     replies.finished(address);
+    return;
+  }
+  if (protocol::changes_range(request.op) && refuses(address, worker)) [[unlikely]] {
     return;
   }
   RangeState* const state =
@@ -124,13 +132,17 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> receiv
   MXKV_ASSERT(received->missing() == 0, "a batch is whole");
   std::unique_ptr<Batch> batch{static_cast<Batch*>(received.release())};  // begin_batch() made it
   batch->group_by_key();
-  if (batch->keys().empty()) {  // it failed, or has no lines
+  if (const char* const reason = worker.local<WorkerContext>().refusal; reason != nullptr) [[unlikely]] {
+    batch->refuse_changes(refusal_text(reason));
+  }
+  if (batch->keys().empty() || batch->failed()) {  // it was refused, or has no lines
     auto& replies = *worker.local<WorkerContext>().replies;
     ReplyQueue* const queue = replies.find(address);
     batch->answer(queue, address.ticket, worker);
     if (queue != nullptr) {
       queue->close(address.ticket);
     }
+    batch->abandon(worker);
     replies.finished(address);
     return;
   }
@@ -155,13 +167,26 @@ void Store::count_no_memory(runtime::Worker& worker) noexcept {
 // One after the other, so that they are set in the order in which they pass.
 void Store::set_flush_point(runtime::Worker& worker, std::uint64_t at_us) noexcept {
   const std::lock_guard guard{flush_latch_};
-  const auto change =
-      index::Change::of(index::change::flushed, state_.mint_through(worker), index::cause::deleted);
+  const std::uint64_t order = state_.mint_through(worker);
+  const auto change = index::Change::of(index::change::flushed, order, index::cause::deleted);
   tree().commits().pass({.change = change, .moment_us = at_us, .set_us = worker.now_us()}, worker);
-  state_.flush_points().set(at_us, worker.now_us());
+  state_.flush_points().set(at_us, worker.now_us(), order);
+}
+
+bool Store::refuses(const ReplyAddress& address, runtime::Worker& worker) {
+  auto& context = worker.local<WorkerContext>();
+  if (context.refusal == nullptr) {
+    return false;
+  }
+  context.replies->reply(address, refusal_text(context.refusal));
+  context.replies->finished(address);
+  return true;
 }
 
 void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) {
+  if (refuses(address, worker)) {
+    return;
+  }
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
   const std::uint64_t now_us = worker.now_us();
   const std::uint64_t at = std::uint64_t{expiry_from(delay_s, Moment{worker})} * kUsPerSecond;
@@ -170,6 +195,7 @@ void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
     // met, as expired ones do, or by a sweep.
     set_flush_point(worker, at);
     upkeep_.sweep().expect(at);
+    await_write(address, worker);
     auto& replies = *worker.local<WorkerContext>().replies;
     replies.reply(address, protocol::kOk);
     replies.finished(address);

@@ -81,6 +81,8 @@ class Store final : public SessionStore {
 
  private:
   [[nodiscard]] RangeLimits range_limits() const noexcept;
+  /// Whether nothing may be changed now; then that was answered.
+  [[nodiscard]] bool refuses(const ReplyAddress& address, runtime::Worker& worker);
   /// Items with an order up to a point in time do not count as there from then on.
   void set_flush_point(runtime::Worker& worker, std::uint64_t at_us) noexcept;
 

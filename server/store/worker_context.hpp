@@ -92,13 +92,15 @@ class StoreCounters {
 struct FlushPoints {
   std::atomic<std::uint64_t> next{0};    ///< the one that was set last
   std::atomic<std::uint64_t> before{0};  ///< in force until that is reached
+  std::atomic<std::uint64_t> order{0};   ///< of the operation that set the last one, or more
 
   /// The point in force.
   [[nodiscard]] std::uint64_t at(std::uint64_t now_us) const noexcept {
     const std::uint64_t point = next.load(std::memory_order_relaxed);
     return point > now_us ? before.load(std::memory_order_relaxed) : point;
   }
-  void set(std::uint64_t point, std::uint64_t now_us) noexcept {
+  void set(std::uint64_t point, std::uint64_t now_us, std::uint64_t set_by = 0) noexcept {
+    order.store(set_by, std::memory_order_relaxed);
     before.store(at(now_us), std::memory_order_relaxed);
     next.store(point, std::memory_order_relaxed);
   }
@@ -106,6 +108,8 @@ struct FlushPoints {
 
 /// One a worker. Owner worker only, but for reading the counters.
 struct WorkerContext {
+  static constexpr std::uint64_t kNoHorizon = ~std::uint64_t{0};
+
   StoreState* store = nullptr;
   RangeLocks* locks = nullptr;                                    ///< the store's
   const FlushPoints* flush_points = nullptr;                      ///< the store's
@@ -119,6 +123,12 @@ struct WorkerContext {
   /// Orders are minted above this, and above the round's time. Set once a round by what never lets it go back;
   /// 0: nothing minds.
   std::uint64_t mint_us = 0;
+  /// Changes up to this order are on disk; kNoHorizon: reads do not mind. Set once a round, as the next two.
+  std::uint64_t horizon_us = kNoHorizon;
+  const char* refusal = nullptr;  ///< why nothing may be changed now; null: it may
+  bool writes_wait = false;  ///< replies of what may have changed something may have to wait for the disk
+
+  [[nodiscard]] bool minds_horizon() const noexcept { return horizon_us != kNoHorizon; }
   /// The least expiry (unix s) stored here that no sweep has taken notice of. Relaxed, see expiry_sweep.cpp.
   std::atomic<std::uint32_t> first_expiry{std::numeric_limits<std::uint32_t>::max()};
 };

@@ -151,6 +151,15 @@ void Batch::set_lacked_memory() noexcept {
   note_failure(lines_.size(), protocol::kOutOfMemory);
 }
 
+void Batch::refuse_changes(std::string_view text) {
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    if (!lines_[i]->only_reads()) {
+      note_failure(i + 1, text);
+      return;
+    }
+  }
+}
+
 std::size_t Batch::reply_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const BatchLine* const line : lines_) {

@@ -45,6 +45,7 @@ class BatchLine final : public WriteOperation {
   /// What is to become of the key. False: it cannot be, and the batch fails.
   [[nodiscard]] bool decide(BatchKey& key, const Liveness& live, runtime::Worker& worker);
   [[nodiscard]] bool lacked_memory() const noexcept { return lacks_memory(); }
+  [[nodiscard]] bool only_reads() const noexcept { return request_.only_reads(); }
   /// What is said of a line that failed; with or without an end of line.
   [[nodiscard]] std::string_view failure() const noexcept;
   [[nodiscard]] bool may_make_item() const noexcept;
@@ -96,6 +97,8 @@ class Batch final : public ReceivedBatch {
   void set_lacked_memory() noexcept;
   /// Memory of the reply, once it is decided.
   [[nodiscard]] std::size_t reply_bytes() const noexcept;
+  /// Nothing may be changed now: it fails if a line may do so.
+  void refuse_changes(std::string_view text);
   /// There is none for that.
   void refuse_reply() { note_failure(lines_.size(), protocol::kNoReplyMemory); }
   /// The slots of its keys, by the map of now.

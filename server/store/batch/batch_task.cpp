@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/reply/connection_table.hpp"
+#include "server/store/disk_wait.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 
@@ -200,6 +201,7 @@ step BatchTask::answer(runtime::Worker& worker) {
   MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
   MXKV_DCHECK(phase_ != batch_phase::look_up, "a batch is answered when it was applied or undone");
   auto& replies = *worker.local<WorkerContext>().replies;
+  await_write(address_, worker);
   ReplyQueue* const queue = replies.find(address_);
   batch_->answer(queue, address_.ticket, worker);
   if (queue != nullptr) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "server/reply/connection_table.hpp"
+#include "server/store/disk_wait.hpp"
 #include "server/store/item/value_reply.hpp"
 #include "server/store/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
@@ -32,8 +33,9 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     const Item::View item{found};
     if (!Liveness{worker}(item)) [[unlikely]] {
       context.counters.count(counter::get_expired);
+      await_gone(found, *this, address_, worker);
       start_expiry(worker, value);
-      return on_missing(worker);
+      return missed(worker);
     }
     ReplyQueue* const queue = context.replies->find(address_);
     if (queue != nullptr && context.replies->waits_for_room(*queue, address_.ticket)) [[unlikely]] {
@@ -43,6 +45,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     }
     context.counters.count(counter::cmd_get);
     context.counters.count(counter::get_hits);
+    await_read(&found, *this, address_, worker);
     found.note_access(worker.now_us());
     if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
       context.watch->fetched(worker, item.key(), true, item.value_bytes());
@@ -55,6 +58,12 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   }
 
   runtime::step on_missing(runtime::Worker& worker) {
+    await_read(nullptr, *this, address_, worker);
+    return missed(worker);
+  }
+
+ private:
+  runtime::step missed(runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
     context.counters.count(counter::cmd_get);
     context.counters.count(counter::get_misses);
@@ -68,7 +77,6 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     return ended(worker);
   }
 
- private:
   runtime::step ended(runtime::Worker& worker) {
     worker.unpin(*this);
     worker.local<WorkerContext>().replies->finished(address_);

@@ -1,5 +1,6 @@
 #include "server/store/point/meta_get_task.hpp"
 
+#include "server/store/disk_wait.hpp"
 #include "server/store/point/point_decisions.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/watch/watch_hub.hpp"
@@ -14,8 +15,9 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   Item& item = *ItemRecord::item(value);
   if (!is_live(item, worker)) {
     context.counters.count(counter::get_expired);
+    await_gone(item, *this, address_, worker);
     start_expiry(worker, value);
-    return on_missing(worker);
+    return missed(worker);
   }
   if (ReplyQueue* const queue = context.replies->find(address_);
       queue != nullptr && context.replies->waits_for_room(*queue, address_.ticket)) [[unlikely]] {
@@ -46,6 +48,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
     worker.unpin(*this);
     return step::done;
   }
+  await_read(&item, *this, address_, worker);
   findings.sent = item.marked(Item::kWon);  // somebody may have won it since
   context.counters.count(counter::cmd_get);
   context.counters.count(counter::get_hits);
@@ -74,6 +77,11 @@ MetaFindings MetaGetTask::findings_of(const Item& item) const noexcept {
 }
 
 step MetaGetTask::on_missing(runtime::Worker& worker) {
+  await_read(nullptr, *this, address_, worker);
+  return missed(worker);
+}
+
+step MetaGetTask::missed(runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_get);
   context.counters.count(counter::get_misses);

@@ -32,6 +32,7 @@ class MetaGetTask final : public index::LookupTask<MetaGetTask, ItemTraits> {
   [[nodiscard]] bool inspects() const noexcept {
     return request_.terms.action == protocol::point_action::inspect;
   }
+  runtime::step missed(runtime::Worker& worker);
   runtime::step ended(runtime::Worker& worker);
   /// What the item is like, but for this command's own access if it waited before.
   [[nodiscard]] MetaFindings findings_of(const Item& item) const noexcept;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/paths.hpp"
+#include "server/store/disk_wait.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/locks/range_locks.hpp"
@@ -252,6 +253,7 @@ step WriteTask::answer(runtime::Worker& worker) {
   if (lacks_memory()) {
     (void)worker.local<WorkerContext>().upkeep->makes_room(worker);  // for the next one
   }
+  await_write(address_, worker);
   ReplyQueue* const queue = replies.find(address_);
   answer_client(queue, address_.ticket, worker);
   if (queue != nullptr) {

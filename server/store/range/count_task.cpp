@@ -74,6 +74,7 @@ bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
   if (state_.skip_start && key == task_.key()) {
     return true;
   }
+  await_gone(item.item(), task_.here(), task_.address_, worker_);  // whether it counts as there or not
   if (!live_(item)) {
     return true;
   }
@@ -105,7 +106,8 @@ bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
   return !task_.skips_;
 }
 
-// The entries come behind one of the group, and the last one is of the group: so are all.
+// The entries come behind one of the group, and the last one is of the group: so are all. What is not read is
+// estimated, and no reason to wait for the disk.
 bool CountTask::takes_whole(const index::Entries& entries, unsigned first, unsigned last,
                             runtime::Worker& worker) {
   if (by_item_ || group_bytes_ == 0 || worker.local<WorkerContext>().replies->find(address_) == nullptr) {

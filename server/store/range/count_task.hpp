@@ -10,6 +10,7 @@
 #pragma once
 
 #include "server/reply/connection_table.hpp"
+#include "server/store/disk_wait.hpp"
 #include "server/store/range/range_tally.hpp"
 #include "server/store/range/range_walk.hpp"
 #include "server/store/store_task.hpp"
@@ -80,7 +81,9 @@ class CountTask::Leaf {
         state_(*task.state_),
         worker_(worker),
         live_(worker, task.state_->moment_us),
-        queue_(worker.local<WorkerContext>().replies->find(task.address_)) {}
+        queue_(worker.local<WorkerContext>().replies->find(task.address_)) {
+    await_read(nullptr, task.here(), task.address_, worker);
+  }
   /// Takes an entry, in order. False: enough.
   bool visit(std::uint64_t head, std::uint64_t value);
 

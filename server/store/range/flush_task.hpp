@@ -4,6 +4,7 @@
 #include "index/clear_task.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/disk_wait.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/store_state.hpp"
 
@@ -58,6 +59,7 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
  private:
   runtime::step answer(runtime::Worker& worker) {
     MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
+    await_write(address_, worker);
     auto& replies = *worker.local<WorkerContext>().replies;
     replies.reply(address_, done_ ? protocol::kOk : protocol::kOutOfMemory);
     worker.unpin(*this);

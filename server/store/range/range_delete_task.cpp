@@ -5,6 +5,7 @@
 #include "protocol/cursor.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/disk_wait.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/meta_reply.hpp"
 #include "server/store/store_state.hpp"
@@ -154,6 +155,7 @@ step RangeDeleteTask::resume_item(runtime::Worker& worker) {
 step RangeDeleteTask::answer(runtime::Worker& worker) {
   MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
   MXKV_ASSERT(!counts_ || state_->more, "what was only counted was too much");
+  await_write(address_, worker);
   if (counts_) {
     return refuse(protocol::kTooManyKeys, *this, worker);
   }

@@ -8,6 +8,7 @@
 
 #include "server/reply/connection_table.hpp"
 #include "server/reply/reply_writer.hpp"
+#include "server/store/disk_wait.hpp"
 #include "server/store/item/value_reply.hpp"
 #include "server/store/range/range_state.hpp"
 #include "server/store/store_task.hpp"
@@ -19,7 +20,7 @@ namespace mxkv::server {
 class RangeLeaf {
  public:
   /// `start`: the first key of the page, if state.skip_start.
-  RangeLeaf(RangeState& state, const ReplyAddress& address, std::string_view start,
+  RangeLeaf(RangeState& state, const ReplyAddress& address, std::string_view start, const ItemNode& leaf,
             runtime::Worker& worker) noexcept
       : state_(state),
         worker_(worker),
@@ -28,7 +29,12 @@ class RangeLeaf {
         writer_(queue_, address.ticket),
         ticket_(address.ticket),
         time_is_up_(state.items > 0 && worker.runtime().clock().monotonic_ns() > state.deadline_ns),
-        start_(start) {}
+        minds_horizon_(worker.local<WorkerContext>().minds_horizon()),
+        leaf_(leaf),
+        address_(address),
+        start_(start) {
+    await_read(nullptr, leaf, address, worker);
+  }
 
   /// Takes an entry, in order. False: the page is at its end.
   [[gnu::always_inline]] bool visit(std::uint64_t /*head*/, std::uint64_t value) {
@@ -36,6 +42,9 @@ class RangeLeaf {
     const std::string_view key = item.key();
     if (state_.beyond(key)) {
       return false;
+    }
+    if (minds_horizon_) [[unlikely]] {
+      await_gone(item.item(), leaf_, address_, worker_);  // whether it counts as there or not
     }
     if (skips(key) || !live_(item)) {
       return true;
@@ -92,6 +101,9 @@ class RangeLeaf {
   ReplyWriter writer_;
   std::uint32_t ticket_;
   bool time_is_up_;  ///< for entries that are not the first
+  bool minds_horizon_;
+  const ItemNode& leaf_;
+  const ReplyAddress& address_;
   std::string_view start_;
 };
 

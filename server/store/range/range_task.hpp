@@ -24,7 +24,7 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
 
   [[nodiscard]] bool backward() const noexcept { return state_->reverse; }
   [[nodiscard]] RangeLeaf leaf_visitor(runtime::Worker& worker) noexcept {
-    return {*state_, address_, key(), worker};
+    return {*state_, address_, key(), here(), worker};
   }
   runtime::step finished(bool exhausted, runtime::Worker& worker);
   void discard(runtime::Worker& worker);

@@ -2,6 +2,7 @@
 
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/disk_wait.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/meta_reply.hpp"
@@ -130,6 +131,7 @@ step RangeTouchTask::finished(runtime::Worker& worker) {
 // HD A<touched> [O<opaque>]
 step RangeTouchTask::resume_item(runtime::Worker& worker) {
   MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
+  await_write(address_, worker);
   if (state_->too_many || no_memory_) {
     return refuse(no_memory_ ? protocol::kOutOfMemory : protocol::kTooManyKeys, *this, worker);
   }

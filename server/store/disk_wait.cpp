@@ -1,0 +1,45 @@
+#include "server/store/disk_wait.hpp"
+
+#include "server/reply/connection_table.hpp"
+#include "server/store/item/value_reply.hpp"
+
+namespace mxkv::server {
+
+void detail::await_disk(const ReplyAddress& address, WorkerContext& context) noexcept {
+  context.replies->await_disk(address);
+}
+
+void detail::await_read(std::uint64_t order, const ItemNode& leaf, const ReplyAddress& address,
+                        WorkerContext& context) noexcept {
+  if (std::max(order, leaf.cas_floor()) > context.horizon_us) {
+    await_disk(address, context);
+  }
+}
+
+std::string refusal_text(const char* reason) {
+  return std::string{"SERVER_ERROR journal: "} + reason + "\r\n";
+}
+
+void refuse_point(const protocol::PointRequest& request, Item* sent, const ReplyAddress& address,
+                  CommitSeq seq, runtime::Worker& worker) {
+  auto& context = worker.local<WorkerContext>();
+  if (sent != nullptr) {
+    Item::destroy(worker, sent);
+  }
+  if (ReplyQueue* const queue = context.replies->find(address)) {
+    if (protocol::is_retrieval(request.op) && !request.end_line) {
+      // An error among the values of several keys would look like their end.
+      write_miss(*queue, address.ticket, {request.op == protocol::verb::gats, request.end_line});
+    } else {
+      queue->append(address.ticket, refusal_text(context.refusal));
+    }
+    queue->close(address.ticket);
+  }
+  if (request.terms.ordered) {
+    context.replies->finished_write(address, seq);
+  } else {
+    context.replies->finished(address);
+  }
+}
+
+}  // namespace mxkv::server

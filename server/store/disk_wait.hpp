@@ -1,0 +1,79 @@
+// Replies that may have to wait until what they tell of is on disk, and writes that are refused since nothing
+// can be written there. Without a journal each costs one predictable branch.
+//
+// A change that is not on disk yet has an order above the horizon (WorkerContext). Its order is in the item, or
+// in the floor of the leaf that it changed, so those two words tell of all that a read has seen. The floor is
+// read after the read of the leaf was validated: it only grows, and what was seen had raised it before. That
+// holds for an item changed in place, too, while its leaf is latched: the floor is raised first
+// (Item::store_expiry, Item::View::expiry).
+//
+// Whether a marked reply waits, and for what, is decided at the end of the round (server/net).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "protocol/point_request.hpp"
+#include "server/reply/reply_address.hpp"
+#include "server/store/store_task.hpp"
+#include "server/store/worker_context.hpp"
+
+namespace mxkv::server {
+
+namespace detail {
+// Apart, so that callers stay short.
+void await_disk(const ReplyAddress& address, WorkerContext& context) noexcept;
+void await_read(std::uint64_t order, const ItemNode& leaf, const ReplyAddress& address,
+                WorkerContext& context) noexcept;
+
+[[nodiscard]] inline const ItemNode& leaf_of(const ItemNode& leaf) noexcept {
+  return leaf;
+}
+template <class Task>
+[[nodiscard]] const ItemNode& leaf_of(const Task& task) noexcept {
+  return task.leaf();
+}
+}  // namespace detail
+
+// All on the home worker of `address`.
+
+/// A read has seen a leaf, and `item` in it, if it met one. `where`: the leaf, or a task whose leaf() it is,
+/// which is asked for only if it matters.
+template <class Where>
+[[gnu::always_inline]] inline void await_read(const Item* item, const Where& where,
+                                              const ReplyAddress& address, runtime::Worker& worker) noexcept {
+  auto& context = worker.local<WorkerContext>();
+  if (context.minds_horizon()) [[unlikely]] {
+    detail::await_read(item != nullptr ? item->cas() : 0, detail::leaf_of(where), address, context);
+  }
+}
+
+/// A read has met an item that may not count as there, since a flush says so.
+template <class Where>
+[[gnu::always_inline]] inline void await_gone(const Item& item, const Where& where,
+                                              const ReplyAddress& address, runtime::Worker& worker) noexcept {
+  auto& context = worker.local<WorkerContext>();
+  if (context.minds_horizon()) [[unlikely]] {
+    const std::uint64_t flushed = context.flush_points->order.load(std::memory_order_relaxed);
+    detail::await_read(std::max(item.cas(), flushed), detail::leaf_of(where), address, context);
+  }
+}
+
+/// What may have written is to be answered: also one that changed nothing has seen something.
+[[gnu::always_inline]] inline void await_write(const ReplyAddress& address,
+                                               runtime::Worker& worker) noexcept {
+  auto& context = worker.local<WorkerContext>();
+  if (context.writes_wait) [[unlikely]] {
+    detail::await_disk(address, context);
+  }
+}
+
+/// What is said of a write that is refused: an error line. `reason`: WorkerContext::refusal.
+[[nodiscard]] std::string refusal_text(const char* reason);
+
+/// Answers a request for one key that is refused, and drops what it sent (or null).
+void refuse_point(const protocol::PointRequest& request, Item* sent, const ReplyAddress& address,
+                  CommitSeq seq, runtime::Worker& worker);
+
+}  // namespace mxkv::server
