@@ -41,6 +41,13 @@ void Connection::take_turn() {
   if (session_->output().unsent_bytes() > 0 && !write_armed_) [[unlikely]] {
     net_.directory().mark_dirty(session_->entry());  // flush() left some for this turn
   }
+  if (net_.reads_paused()) [[unlikely]] {
+    if (!session_->paused_for(pause::journal)) {
+      session_->wait_for_journal();
+      net_.wait_for_journal(*this);
+    }
+    return;
+  }
   if (session_->pauses().has(pause::turn | pause::memory)) {
     session_->resume();
   }
@@ -156,7 +163,8 @@ void Connection::arm_write() {
 void Connection::flush() {
   OutputBuffer& output = session_->output();
   std::size_t sent_now = 0;
-  while (output.unsent_bytes() > 0 && !write_armed_) {
+  std::size_t left = gate_.sendable(output.sent_bytes(), output.unsent_bytes());
+  while (left > 0 && !write_armed_) {
     if (sent_now >= kMostSent) {
       net_.make_ready(*this);  // others have their turn first
       return;
@@ -164,11 +172,12 @@ void Connection::flush() {
     std::array<iovec, kGatheredPieces> pieces;
     msghdr message{};
     message.msg_iov = pieces.data();
-    message.msg_iovlen = output.gather(pieces);
+    message.msg_iovlen = output.gather(pieces, left);
     const ssize_t sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
       output.consume(static_cast<std::size_t>(sent));
       sent_now += static_cast<std::size_t>(sent);
+      left -= static_cast<std::size_t>(sent);
       NetCounters::add(net_.counters().written_bytes, static_cast<std::uint64_t>(sent));
       sent_ns_ = net_.now_ns();
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -185,6 +194,9 @@ void Connection::flush_and_arm() {
   if (session_->entry().phase == connection_phase::silenced) [[unlikely]] {
     close_for_output();
     return;
+  }
+  if (net_.disk() != nullptr) [[unlikely]] {
+    mark_output();
   }
   flush();
   if (closed()) {
@@ -227,7 +239,7 @@ void Connection::check_times(std::uint64_t now_ns) {
   MXKV_ASSERT(!closed(), "a closed connection has no times");
   constexpr std::uint64_t kNsPerMs = 1'000'000;
   const config::LimitOptions& limits = net_.limits();
-  if (!session_->wants_input()) {
+  if (!session_->wants_input() || gate_.holds()) {
     unread_ns_ = now_ns;
   }
   if (write_armed_ && session_->unsent_bytes() >= limits.output_high_water &&
@@ -235,7 +247,7 @@ void Connection::check_times(std::uint64_t now_ns) {
     NetCounters::add(net_.counters().stalled);
     close();
   } else if (limits.idle_timeout_ms != 0 && !session_->watches() &&
-             session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 &&
+             session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !gate_.holds() &&
              now_ns - read_ns_ >= limits.idle_timeout_ms * kNsPerMs) {
     NetCounters::add(net_.counters().idle_closed);
     close();
@@ -268,6 +280,7 @@ void Connection::close() {
     return;
   }
   stage_ = connection_stage::closed;
+  net_.leave_gate(*this, gate_.holds(), session_->paused_for(pause::journal));
   net_.unlist(*this);
   session_.reset();
   boost::system::error_code ignored;

@@ -13,6 +13,7 @@
 #include "server/net/asio.hpp"
 #include "server/net/handler_memory.hpp"
 #include "server/net/session.hpp"
+#include "server/reply/output_gate.hpp"
 
 namespace mxkv::server {
 
@@ -38,6 +39,10 @@ class Connection final : public ConnectionOwner {
   void flush_and_arm();
   /// Operations ended that the session waited for.
   void resume() override;
+  /// All up to `durable` is on disk: sends at the end of this round what waited for it.
+  void reached_disk(std::uint64_t durable);
+  /// The journal has room again: goes on reading.
+  void journal_has_room();
   /// There may be room for what the session waits for.
   void give_room();
   /// Answers what had arrived, then closes.
@@ -68,6 +73,7 @@ class Connection final : public ConnectionOwner {
   void arm();
   void arm_read();
   void arm_write();
+  void mark_output();
   void flush();
 
   NetWorker& net_;
@@ -81,6 +87,8 @@ class Connection final : public ConnectionOwner {
   std::uint32_t drain_reads_left_ = 0;
   std::uint64_t sent_ns_ = 0;              ///< when the socket last took bytes, or was found full
   std::uint64_t unread_ns_ = 0;            ///< when the session was last seen not to want any
+  OutputGate gate_;                        ///< output that waits for the disk
+  std::size_t judged_ = 0;                 ///< of output up to here it is known whether it waits
   std::atomic<std::uint64_t> read_ns_{0};  ///< when bytes last came; relaxed: other threads only read it
   Connection* next_ready_ = nullptr;
   Connection* next_ = nullptr;  ///< all connections of the worker

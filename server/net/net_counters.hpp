@@ -18,6 +18,9 @@ struct alignas(runtime::kCacheLineBytes) NetCounters {
   std::atomic<std::uint64_t> output_full{
       0};                                    ///< closed, because unread replies used up their share of memory
   std::atomic<std::uint64_t> input_full{0};  ///< closed, because unfinished input used up its share
+  std::atomic<std::uint64_t> journal_pauses{0};  ///< not read, because the journal was full
+  std::atomic<std::uint64_t> journal_closed{0};  ///< closed, because what they were to be told was lost
+  std::atomic<std::uint64_t> held{0};            ///< whose output waits for the disk now
 
   static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
     counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -46,6 +49,9 @@ struct NetStats {
   std::uint64_t idle_closed = 0;
   std::uint64_t output_full = 0;
   std::uint64_t input_full = 0;
+  std::uint64_t journal_pauses = 0;
+  std::uint64_t journal_closed = 0;
+  std::uint64_t held = 0;
   std::uint64_t open_connections = 0;
   std::uint64_t total_connections = 0;
   std::uint64_t rejected_connections = 0;

@@ -46,6 +46,10 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
       timer_(context_),
       sweep_timer_(context_),
       shortage_(worker.runtime().clock(), shared.connections, shared.log) {
+  if (shared.disk != nullptr) {
+    store.context(worker.id()).writes_wait = true;
+    broken_ = shared.disk->broken();
+  }
   host_.watch_hub = &store.watch_hub();
   host_.relief = this;
   host_.sampler.configure(stats, worker.runtime().clock(), shared.slow, worker.id().value());
@@ -91,6 +95,9 @@ void NetWorker::wake() noexcept {
 }
 
 bool NetWorker::poll(runtime::Worker& /*worker*/) {
+  if (disk() != nullptr) [[unlikely]] {
+    begin_disk_round();
+  }
   ++host_.turn;
   host_.directory.share().update_limit();
   host_.input.share().update_limit();
@@ -120,6 +127,9 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
 bool NetWorker::end_turn(runtime::Worker& worker) {
   bool any = false;
   store_.maintain(worker);
+  if (disk() != nullptr) [[unlikely]] {
+    disk()->end_round(worker.id().index());
+  }
   while (ConnectionState* const entry = host_.directory.next_dirty()) {
     static_cast<Connection*>(entry->owner)->flush_and_arm();
     any = true;
@@ -158,10 +168,16 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (worker.task_heap().wants_trim()) {
     timeout_ns = std::min(timeout_ns, kTrimEveryNs);
   }
+  if (disk() != nullptr && !may_park()) [[unlikely]] {
+    return;
+  }
   if (timeout_ns == kForever) {
     context_.run_one();
   } else {
     context_.run_one_for(std::chrono::nanoseconds{timeout_ns});
+  }
+  if (disk() != nullptr) [[unlikely]] {
+    disk()->unpark(worker.id().index());
   }
 }
 

@@ -25,6 +25,7 @@
 #include "server/net/descriptor_shortage.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/net_counters.hpp"
+#include "server/reply/disk_gate.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
@@ -34,6 +35,7 @@ struct NetShared {
   WarningSink& log;
   ConnectionCounters connections{};
   SlowLog slow{};
+  DiskGate* disk = nullptr;  ///< null: there is no journal
 };
 
 /// Thread-safety: owner worker only, unless a function says otherwise.
@@ -100,6 +102,15 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   void wait_for_memory(Connection& connection) noexcept;
   /// A connection begins or ends to wait for its socket to take output.
   void sending_waits(bool begins);
+  /// Null: there is no journal.
+  [[nodiscard]] DiskGate* disk() const noexcept { return shared_.disk; }
+  [[nodiscard]] bool reads_paused() const noexcept { return reads_paused_; }
+  /// The connection has output that waits for the disk, until its reached_disk() lets the last of it go.
+  void holds_output(Connection& connection);
+  /// The connection is not read until its journal_has_room().
+  void wait_for_journal(Connection& connection);
+  /// A connection is about to close that did the one or the other, or none.
+  void leave_gate(Connection& connection, bool holds, bool waits);
   /// A connection is about to close its socket.
   void unlist(Connection& connection);
   /// A connection was closed.
@@ -114,6 +125,10 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   void check_times();
   void give_page_room();
   [[nodiscard]] bool give_value_room();
+  void begin_disk_round();
+  [[nodiscard]] bool may_park();
+  void close_held();
+  void note_waits();
   void tell_of_closed();
   [[nodiscard]] bool relieve(ConnectionState& asking) override;
   void make_room();
@@ -143,6 +158,12 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   Connection* connections_ = nullptr;
   std::vector<Connection*> closed_;  ///< whose waits may not be over
   std::size_t sending_waits_ = 0;
+  std::vector<Connection*> held_;             ///< whose output waits for the disk
+  std::vector<Connection*> journal_waiters_;  ///< that are not read, since the journal is full
+  std::uint64_t durable_ = 0;                 ///< as of this round, as the next two
+  std::uint64_t broken_ = 0;
+  bool reads_paused_ = false;
+  bool told_waits_ = false;  ///< that something waits at the gate of the disk
   std::uint64_t next_trim_ns_ = 0;
   std::uint64_t told_output_full_ = 0;  ///< of those in the counters
   std::uint64_t told_input_full_ = 0;

@@ -96,8 +96,8 @@ class NoPoller final : public runtime::Poller {
 }  // namespace
 
 struct Network::Parts {
-  Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_, WarningSink& log)
-      : runtime(runtime_), shared{log}, limits(limits_) {}
+  Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_, WarningSink& log, DiskGate* disk)
+      : runtime(runtime_), shared{.log = log, .disk = disk}, limits(limits_) {}
 
   /// Where a listener's sockets go: to all workers, or those of its node.
   class Servers final : public SocketReceiver {
@@ -150,8 +150,9 @@ struct Network::Parts {
 
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,
                  Store& store, const config::LimitOptions& limits, AdminSource& admin,
-                 Credentials& credentials, const config::StatsOptions& stats, WarningSink& log)
-    : parts_(std::make_unique<Parts>(runtime, limits, log)) {
+                 Credentials& credentials, const config::StatsOptions& stats, WarningSink& log,
+                 DiskGate* disk)
+    : parts_(std::make_unique<Parts>(runtime, limits, log, disk)) {
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
     ConnectionTable& directory = replies[i]->directory;
@@ -215,6 +216,10 @@ config::LimitOptions Network::limits() const {
   return parts_->limits;
 }
 
+void Network::wake(std::size_t worker) noexcept {
+  parts_->workers[worker].wake();
+}
+
 void Network::drain() {
   for (ListenSocket& socket : parts_->sockets) {
     socket.remove_file();
@@ -242,6 +247,9 @@ NetStats Network::stats() const noexcept {
     sum.idle_closed += get(counters.idle_closed);
     sum.output_full += get(counters.output_full);
     sum.input_full += get(counters.input_full);
+    sum.journal_pauses += get(counters.journal_pauses);
+    sum.journal_closed += get(counters.journal_closed);
+    sum.held += get(counters.held);
   }
   const ConnectionCounters& connections = parts_->shared.connections;
   sum.open_connections = get(connections.open);

@@ -20,6 +20,7 @@
 #include "server/net/net_counters.hpp"
 #include "server/net/request_sampler.hpp"
 #include "server/net/warning_sink.hpp"
+#include "server/reply/disk_gate.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 
@@ -27,10 +28,11 @@ namespace mxkv::server {
 
 class Network {
  public:
-  /// Becomes the poller of all workers. Start-up only; all arguments outlive this.
+  /// Becomes the poller of all workers. Start-up only; all arguments outlive this. `disk`: null: there is no
+  /// journal.
   Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies, Store& store,
           const config::LimitOptions& limits, AdminSource& admin, Credentials& credentials,
-          const config::StatsOptions& stats, WarningSink& log);
+          const config::StatsOptions& stats, WarningSink& log, DiskGate* disk = nullptr);
   /// After the runtime stopped.
   ~Network();
   Network(const Network&) = delete;
@@ -45,6 +47,8 @@ class Network {
   [[nodiscard]] config::LimitOptions limits() const;
   /// Stops listening, answers what has arrived, closes all connections. Any thread that is no worker.
   void drain();
+  /// Ends a worker's sleep, or its next one, for what it waits for at the disk's gate. Any thread.
+  void wake(std::size_t worker) noexcept;
   /// Whether drain() is done. Any thread.
   [[nodiscard]] bool drained() const noexcept;
   /// Any thread.

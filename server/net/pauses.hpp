@@ -6,7 +6,7 @@
 namespace mxkv::server {
 
 /// One reason. The comment says what removes it.
-enum class pause : std::uint8_t {
+enum class pause : std::uint16_t {
   turn = 1,         ///< its share of this turn is used up: the next run
   in_flight = 2,    ///< as many as allowed are in flight, or wait for their order: the next allowance
   output = 4,       ///< unsent replies are above the high-water mark or the share: the next allowance
@@ -15,30 +15,31 @@ enum class pause : std::uint8_t {
   value_room = 32,  ///< a large value needs room in the worker's share: give_room()
   memory = 64,      ///< room is being made for a value: the next run
   input_end = 128,  ///< the client sends nothing more: never
+  journal = 256,    ///< too much waits to be written to the journal: journal_has_room()
 };
 
 /// Plain value.
 class Pauses {
  public:
   constexpr Pauses() noexcept = default;
-  constexpr Pauses(pause reason) noexcept : bits_(static_cast<std::uint8_t>(reason)) {}
+  constexpr Pauses(pause reason) noexcept : bits_(static_cast<std::uint16_t>(reason)) {}
 
   friend constexpr Pauses operator|(Pauses a, Pauses b) noexcept {
-    return Pauses{static_cast<std::uint8_t>(a.bits_ | b.bits_)};
+    return Pauses{static_cast<std::uint16_t>(a.bits_ | b.bits_)};
   }
   friend constexpr bool operator==(Pauses, Pauses) noexcept = default;
 
   constexpr void add(Pauses reasons) noexcept { bits_ |= reasons.bits_; }
-  constexpr void remove(Pauses reasons) noexcept { bits_ &= static_cast<std::uint8_t>(~reasons.bits_); }
+  constexpr void remove(Pauses reasons) noexcept { bits_ &= static_cast<std::uint16_t>(~reasons.bits_); }
 
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
   [[nodiscard]] constexpr bool has(Pauses any_of) const noexcept { return (bits_ & any_of.bits_) != 0; }
   [[nodiscard]] constexpr unsigned bits() const noexcept { return bits_; }
 
  private:
-  constexpr explicit Pauses(std::uint8_t bits) noexcept : bits_(bits) {}
+  constexpr explicit Pauses(std::uint16_t bits) noexcept : bits_(bits) {}
 
-  std::uint8_t bits_ = 0;
+  std::uint16_t bits_ = 0;
 };
 
 constexpr Pauses operator|(pause a, pause b) noexcept {

@@ -124,8 +124,8 @@ void Session::note_what_resumes() noexcept {
 }
 
 std::size_t Session::process(std::string_view data) {
-  if (pauses_.has(kOfRoom)) {
-    return 0;  // give_room() ends that
+  if (pauses_.has(kOfRoom | pause::journal)) {
+    return 0;  // give_room() and journal_has_room() end that
   }
   pauses_.remove(kRetried);
   std::size_t used = 0;

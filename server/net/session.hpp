@@ -67,6 +67,12 @@ class Session {
   void resume();
   /// The worker's share may have room again for what the session pauses for.
   void give_room();
+  /// The journal takes in nothing more for now: neither does the session, until journal_has_room().
+  void wait_for_journal() noexcept { pauses_.add(pause::journal); }
+  void journal_has_room() {
+    pauses_.remove(pause::journal);
+    resume();
+  }
   /// There is no memory for what it began to send: says so, and takes nothing more.
   void refuse_input();
   /// The end of a round in which something was answered.

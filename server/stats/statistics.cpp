@@ -238,6 +238,7 @@ void Statistics::general(StatText& text) {
   text.add("limit_maxbytes", runtime_.budget().limit_bytes());
   text.add("accepting_conns", now.net.accepting ? 1 : 0);
   text.add("conn_yields", now.net.yields);
+  text.add("conn_journal_pauses", now.net.journal_pauses);
   text.add("threads", runtime_.worker_count());
   text.add("bytes", item_bytes());
   text.add("curr_items", items());

@@ -1,0 +1,96 @@
+// NetWorker's functions: rounds as the journal sees them, and connections that wait for the disk.
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+#include "server/net/net_worker.hpp"
+
+namespace mxkv::server {
+
+// What holds in this round is asked for once, before anything runs.
+void NetWorker::begin_disk_round() {
+  runtime::Worker& worker = host_.worker;
+  const DiskGate::Round round = disk()->begin_round(worker.id().index(), worker.now_us());
+  WorkerContext& context = store_.context(worker.id());
+  context.mint_us = round.mint_us;
+  // A flush that was set later acts on what is older: no item tells that it is new.
+  const bool flushed_since = store_.flush_points().order.load(std::memory_order_relaxed) > round.horizon_us;
+  context.horizon_us = flushed_since ? 0 : round.horizon_us;
+  context.refusal = disk()->refusal();
+  if (const std::uint64_t broken = disk()->broken(); broken != broken_) [[unlikely]] {
+    broken_ = broken;
+    close_held();
+  }
+  if (const std::uint64_t durable = disk()->durable(); durable != durable_) {
+    durable_ = durable;
+    std::erase_if(held_, [durable](Connection* connection) {
+      connection->reached_disk(durable);
+      return !connection->gate_.holds();
+    });
+  }
+  reads_paused_ = disk()->reads_paused();
+  if (!reads_paused_ && !journal_waiters_.empty()) [[unlikely]] {
+    for (Connection* const connection : std::exchange(journal_waiters_, {})) {
+      connection->journal_has_room();
+    }
+  }
+  note_waits();
+}
+
+// Sessions may have begun something since the round's end. And what the worker waits for may have come before
+// it said that it waits: it is asked for once more behind a fence, which pairs with the one that publishes it.
+bool NetWorker::may_park() {
+  DiskGate& gate = *disk();
+  const std::size_t self = host_.worker.id().index();
+  if (told_waits_) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (gate.durable() != durable_ || gate.broken() != broken_ || gate.reads_paused() != reads_paused_) {
+      return false;
+    }
+  }
+  gate.end_round(self);
+  gate.park(self);
+  return true;
+}
+
+// Whether what they were to be told is on disk will never be known: so they are not told.
+void NetWorker::close_held() {
+  for (Connection* const connection : std::exchange(held_, {})) {
+    NetCounters::add(counters_.journal_closed);
+    connection->close();
+  }
+}
+
+void NetWorker::holds_output(Connection& connection) {
+  held_.push_back(&connection);
+  note_waits();
+}
+
+void NetWorker::wait_for_journal(Connection& connection) {
+  NetCounters::add(counters_.journal_pauses);
+  journal_waiters_.push_back(&connection);
+  note_waits();
+}
+
+void NetWorker::leave_gate(Connection& connection, bool holds, bool waits) {
+  if (holds) [[unlikely]] {
+    std::erase(held_, &connection);
+  }
+  if (waits) [[unlikely]] {
+    std::erase(journal_waiters_, &connection);
+  }
+  if (holds || waits) [[unlikely]] {
+    note_waits();
+  }
+}
+
+void NetWorker::note_waits() {
+  counters_.held.store(held_.size(), std::memory_order_relaxed);
+  const bool waits = !held_.empty() || !journal_waiters_.empty();
+  if (std::exchange(told_waits_, waits) != waits) {
+    disk()->waits(host_.worker.id().index(), waits);
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,183 @@
+// A worker with real sockets and a real store, stepped by hand, and a disk that is as fast as the test says.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+
+#include "server/net/net_worker.hpp"
+#include "server/reply/worker_replies.hpp"
+#include "server/store/store.hpp"
+#include "tests/unit/scheduler/machine.hpp"
+
+namespace mxkv::server::test {
+
+/// Follows a store's changes. Each is of the epoch that is open; sync() puts all of them on disk.
+class FakeDisk final : public DiskGate, public index::CommitListener<std::string_view> {
+ public:
+  explicit FakeDisk(Store& store) : store_(store) { store.tree().commits().listen(this); }
+
+  void passed(const index::Commit<std::string_view>& commit, runtime::Worker& /*worker*/) noexcept override {
+    using index::change;
+    if (commit.change.what != change::part && commit.change.what != change::unseen) {
+      recorded = current;
+    }
+  }
+  Round begin_round(std::size_t /*worker*/, std::uint64_t now_us) noexcept override {
+    mint_us = std::max(mint_us, now_us);
+    return {mint_us, reads_wait ? horizon_us : WorkerContext::kNoHorizon};
+  }
+  void end_round(std::size_t /*worker*/) noexcept override { ++ended_rounds; }
+  void park(std::size_t /*worker*/) noexcept override { ++parks; }
+  void unpark(std::size_t /*worker*/) noexcept override { ++unparks; }
+  void waits(std::size_t /*worker*/, bool begins) noexcept override {
+    EXPECT_NE(waiting, begins) << "it is told once";
+    waiting = begins;
+  }
+  [[nodiscard]] std::uint64_t must_wait_for() const noexcept override { return recorded; }
+  [[nodiscard]] std::uint64_t durable() const noexcept override { return on_disk; }
+  [[nodiscard]] std::uint64_t broken() const noexcept override { return broken_; }
+  [[nodiscard]] bool reads_paused() const noexcept override { return full; }
+  [[nodiscard]] const char* refusal() const noexcept override { return reason; }
+
+  /// Closes the epoch, and puts it on disk.
+  void sync() {
+    close();
+    on_disk = current - 1;
+    horizon_us = mint_us = std::max(mint_us, store_.greatest_cas(0));
+  }
+  /// What is recorded from now on is of another epoch.
+  void close() { ++current; }
+  void break_down() { ++broken_; }
+
+  std::uint64_t current = 1;
+  std::uint64_t recorded = 0;
+  std::uint64_t on_disk = 0;
+  std::uint64_t horizon_us = 0;
+  std::uint64_t mint_us = 0;
+  bool reads_wait = true;
+  bool full = false;
+  bool waiting = false;
+  const char* reason = nullptr;
+  int ended_rounds = 0;
+  int parks = 0;
+  int unparks = 0;
+
+ private:
+  Store& store_;
+  std::uint64_t broken_ = 0;
+};
+
+/// One worker, which serves what connects to it.
+class DiskServer : private WarningSink, private AdminSource {
+ public:
+  DiskServer() {
+    store.context(machine[0].id()).replies = &replies.directory;
+    machine[0].set_poller(net);
+    run();
+    disk.sync();  // an empty store is on disk
+    run();
+  }
+  DiskServer(const DiskServer&) = delete;
+  DiskServer& operator=(const DiskServer&) = delete;
+  ~DiskServer() {
+    store.tree().commits().listen(nullptr);
+    machine[0].set_poller(nobody_);
+    machine.runtime.drain_stopped();
+  }
+
+  /// Rounds until nothing happens any more.
+  void run() {
+    for (int idle = 0; idle < 3;) {
+      idle = machine[0].step() ? 0 : idle + 1;
+    }
+  }
+  /// Puts all on disk, and lets the worker know.
+  void sync() {
+    disk.sync();
+    run();
+  }
+  void pass_s(std::uint64_t seconds) {
+    machine.clock.advance_us(seconds * 1'000'000);
+    run();
+  }
+
+ private:
+  void warn(const std::string& /*text*/) override {}
+  std::string run(const protocol::Request& /*request*/) override { return "OK\r\n"; }
+
+  runtime::testing::Bell nobody_;  // before the machine: its end wakes the worker
+
+ public:
+  config::LimitOptions limits;
+  runtime::testing::Machine machine{runtime::testing::unpinned(1)};
+  Store store{machine.runtime, {}};
+  FakeDisk disk{store};
+  Credentials credentials;
+  WorkerReplies replies{machine[0], machine.runtime.budget()};
+  BlockPool input{machine.runtime.budget(), machine[0].account(), runtime::memory_category::buffers};
+  NetShared shared{.log = *this, .disk = &disk};
+  NetWorker net{shared, machine[0], store, replies.directory, input, limits, *this, credentials, {}};
+};
+
+/// A client's end of a connection.
+class Wire {
+ public:
+  explicit Wire(DiskServer& server) : server_(server) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    socket_ = ends[0];
+    server.net.load().fetch_add(1);
+    server.shared.connections.open.fetch_add(1);
+    server.net.adopt(ends[1]);
+    server.run();
+  }
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+  ~Wire() { leave(); }
+
+  void leave() {
+    if (socket_ >= 0) {
+      ::close(std::exchange(socket_, -1));
+      server_.run();
+    }
+  }
+  void send(std::string_view bytes) {
+    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    server_.run();
+  }
+  /// What has come.
+  std::string received() {
+    std::string all;
+    std::array<char, 4096> buffer{};
+    for (ssize_t got = 0; (got = ::recv(socket_, buffer.data(), buffer.size(), 0)) >= 0;) {
+      if (got == 0) {
+        closed_ = true;
+        break;
+      }
+      all.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return all;
+  }
+  std::string ask(std::string_view bytes) {
+    send(bytes);
+    return received();
+  }
+  /// Whether the server has closed it; known from received().
+  [[nodiscard]] bool closed() {
+    static_cast<void>(received());
+    return closed_;
+  }
+
+ private:
+  DiskServer& server_;
+  int socket_ = -1;
+  bool closed_ = false;
+};
+
+}  // namespace mxkv::server::test

@@ -1,0 +1,225 @@
+// Replies that wait for the disk, clients that are not read or refused because of it, and those that are not.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/server/net/disk_fixture.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+TEST(DiskGate, AReplyToAWriteLeavesWhenItIsOnDisk) {
+  DiskServer server;
+  Wire client{server};
+  EXPECT_EQ(client.ask("set k 0 0 1\r\n1\r\n"), "");
+  EXPECT_TRUE(server.disk.waiting);
+  EXPECT_EQ(server.net.counters().held.load(), 1U);
+  server.run();
+  EXPECT_EQ(client.received(), "");
+  server.sync();
+  EXPECT_EQ(client.received(), "STORED\r\n");
+  EXPECT_FALSE(server.disk.waiting);
+  EXPECT_EQ(server.net.counters().held.load(), 0U);
+}
+
+// A write without effect has seen something too. Where nothing is recorded nothing is waited for.
+TEST(DiskGate, AWriteWithoutEffectWaitsForWhatItMayHaveSeen) {
+  DiskServer server;
+  Wire one{server};
+  Wire other{server};
+  EXPECT_EQ(other.ask("delete k\r\n"), "NOT_FOUND\r\n");
+  one.send("set k 0 0 1\r\n1\r\n");
+  EXPECT_EQ(other.ask("add k 0 0 1\r\n2\r\n"), "");
+  server.sync();
+  EXPECT_EQ(other.received(), "NOT_STORED\r\n");
+}
+
+TEST(DiskGate, AReadOfWhatIsNotOnDiskWaitsWhileOneOfAnotherKeyIsAnswered) {
+  DiskServer server;
+  Wire writer{server};
+  Wire reader{server};
+  Wire another{server};
+  // Far apart, so that they are in leaves of their own.
+  for (int i = 0; i < 200; ++i) {
+    writer.send("set key" + std::to_string(1000 + i) + " 0 0 1 noreply\r\n1\r\n");
+  }
+  server.sync();
+  writer.send("set key1000 0 0 1\r\n2\r\n");
+  EXPECT_EQ(reader.ask("get key1000\r\n"), "");
+  EXPECT_EQ(another.ask("get key1199\r\n"), "VALUE key1199 0 1\r\n1\r\nEND\r\n");
+  EXPECT_EQ(another.ask("get key1001\r\n"), "VALUE key1001 0 1\r\n1\r\nEND\r\n")
+      << "a put is in its item alone";
+  server.sync();
+  EXPECT_EQ(reader.received(), "VALUE key1000 0 1\r\n2\r\nEND\r\n");
+}
+
+TEST(DiskGate, NothingWaitsWhereRepliesNeedNot) {
+  DiskServer server;
+  server.disk.reads_wait = false;
+  Wire writer{server};
+  Wire reader{server};
+  writer.send("set k 0 0 1\r\n1\r\n");
+  EXPECT_EQ(reader.ask("get k\r\n"), "VALUE k 0 1\r\n1\r\nEND\r\n");
+  server.disk.on_disk = server.disk.recorded;
+  server.run();
+  EXPECT_EQ(writer.ask("set k 0 0 1\r\n1\r\n"), "STORED\r\nSTORED\r\n")
+      << "must_wait_for() says what is there";
+}
+
+// Of many rounds that wait: what leaves is always a beginning that is on disk.
+TEST(DiskGate, RepliesOfManyRoundsLeaveInOrderAndNeverTooEarly) {
+  constexpr std::uint64_t kRounds = 12;
+  DiskServer server;
+  Wire client{server};
+  const std::uint64_t first = server.disk.current;
+  std::string all;
+  for (std::uint64_t i = 0; i < kRounds; ++i) {
+    client.send("incr n 1\r\nset n 0 0 2\r\n" + std::to_string(10 + i) + "\r\n");
+    all += (i == 0 ? std::string{"NOT_FOUND"} : std::to_string(10 + i)) + "\r\nSTORED\r\n";
+    server.disk.close();
+  }
+  std::string got;
+  std::size_t steps = 0;
+  for (std::uint64_t i = 0; i < kRounds; ++i) {
+    server.disk.on_disk = first + i;
+    server.run();
+    const std::string more = client.received();
+    got += more;
+    steps += more.empty() ? 0 : 1;
+    const auto replies = static_cast<std::uint64_t>(std::count(got.begin(), got.end(), '\n'));
+    EXPECT_LE(replies, 2 * (i + 1)) << "a reply left before it was on disk";
+  }
+  EXPECT_EQ(got.size(), all.size());
+  EXPECT_GT(steps, 2U) << "the first ones do not wait for the last";
+}
+
+// Also what is said at once stays behind what waits.
+TEST(DiskGate, LaterRepliesStayBehindOnesThatWait) {
+  DiskServer server;
+  Wire client{server};
+  client.send("set k 0 0 1\r\n1\r\n");
+  EXPECT_EQ(client.ask("version\r\n"), "");
+  server.sync();
+  EXPECT_EQ(client.received().substr(0, 16), "STORED\r\nVERSION ");
+}
+
+TEST(DiskGate, ANoopBehindAQuietWriteWaitsForIt) {
+  DiskServer server;
+  Wire client{server};
+  client.send("ms k 1 q\r\n1\r\n");
+  EXPECT_EQ(client.ask("mn\r\n"), "");
+  server.sync();
+  EXPECT_EQ(client.received(), "MN\r\n");
+}
+
+TEST(DiskGate, AClientThatQuitsIsAnsweredFirst) {
+  DiskServer server;
+  Wire client{server};
+  client.send("set k 0 0 1\r\n1\r\nquit\r\n");
+  EXPECT_FALSE(client.closed());
+  server.sync();
+  EXPECT_EQ(client.received(), "STORED\r\n");
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(DiskGate, AClientThatLeavesHoldsNothingUp) {
+  DiskServer server;
+  Wire client{server};
+  client.send("set k 0 0 1\r\n1\r\n");
+  client.leave();
+  server.sync();
+  server.run();
+  EXPECT_EQ(server.replies.directory.entries(), 0U);
+  EXPECT_EQ(server.shared.connections.open.load(), 0U);
+  EXPECT_FALSE(server.disk.waiting);
+}
+
+TEST(DiskGate, TheEndOfTheServerWaitsForWhatIsHeld) {
+  DiskServer server;
+  Wire client{server};
+  client.send("set k 0 0 1\r\n1\r\n");
+  server.net.drain();
+  server.run();
+  EXPECT_FALSE(client.closed());
+  server.sync();
+  EXPECT_EQ(client.received(), "STORED\r\n");
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(DiskGate, WhatIsHeldWhenTheDiskBreaksIsNeverSent) {
+  DiskServer server;
+  Wire writer{server};
+  Wire reader{server};
+  EXPECT_EQ(reader.ask("get l\r\n"), "END\r\n");
+  writer.send("set k 0 0 1\r\n1\r\n");
+  server.disk.break_down();
+  server.run();
+  EXPECT_EQ(writer.received(), "");
+  EXPECT_TRUE(writer.closed());
+  EXPECT_FALSE(reader.closed());
+  EXPECT_EQ(server.net.counters().journal_closed.load(), 1U);
+  server.sync();
+  EXPECT_EQ(reader.ask("get k\r\n"), "VALUE k 0 1\r\n1\r\nEND\r\n");
+}
+
+TEST(DiskGate, ConnectionsAreNotReadWhileTheJournalIsFull) {
+  DiskServer server;
+  Wire client{server};
+  server.disk.full = true;
+  server.run();
+  EXPECT_EQ(client.ask("get k\r\n"), "");
+  EXPECT_EQ(client.ask("get l\r\n"), "");
+  EXPECT_EQ(server.net.counters().journal_pauses.load(), 1U);
+  EXPECT_TRUE(server.disk.waiting);
+  server.disk.full = false;
+  server.run();
+  EXPECT_EQ(client.received(), "END\r\nEND\r\n");
+  EXPECT_FALSE(server.disk.waiting);
+}
+
+TEST(DiskGate, AClientThatLeavesWhileTheJournalIsFullIsForgotten) {
+  DiskServer server;
+  server.disk.full = true;
+  {
+    Wire client{server};
+    client.send("get k\r\n");
+  }
+  server.disk.full = false;
+  server.run();
+  EXPECT_EQ(server.shared.connections.open.load(), 0U);
+}
+
+// The time that replies are held is not the client's.
+TEST(DiskGate, NoClientIsIdleWhileItsReplyIsHeld) {
+  DiskServer server;
+  config::LimitOptions limits = server.limits;
+  limits.idle_timeout_ms = 1000;
+  server.net.set_limits(limits);
+  Wire client{server};
+  client.send("set k 0 0 1\r\n1\r\n");
+  server.pass_s(60);
+  EXPECT_FALSE(client.closed());
+  server.sync();
+  EXPECT_EQ(client.received(), "STORED\r\n");
+  EXPECT_FALSE(client.closed());
+}
+
+TEST(DiskGate, AWorkerParksBehindTheEndOfItsRoundAndNotOverWhatHasCome) {
+  DiskServer server;
+  runtime::Worker& worker = server.machine[0];
+  const int rounds = server.disk.ended_rounds;
+  server.net.block(worker, 1000);
+  EXPECT_EQ(server.disk.parks, 1);
+  EXPECT_EQ(server.disk.unparks, 1);
+  EXPECT_GT(server.disk.ended_rounds, rounds);
+  Wire client{server};
+  client.send("set k 0 0 1\r\n1\r\n");
+  server.disk.sync();
+  server.net.block(worker, runtime::Poller::kForever);  // and would for ever
+  EXPECT_EQ(server.disk.parks, 1);
+  server.run();
+  EXPECT_EQ(client.received(), "STORED\r\n");
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
