@@ -44,7 +44,7 @@ void RangeOperations::add(const FlushRecord& record) noexcept {
 }
 
 void RangeOperations::add(const FlushAtRecord& record) {
-  note(record.order);
+  ++records_;  // its order is the point, which is still to come
   delayed_.push_back(record);
 }
 
@@ -60,12 +60,12 @@ void RangeOperations::take(RangeOperations&& other) {
 void RangeOperations::seal(const FlushState& flushes) {
   flushes_ = flushes;
   std::sort(delayed_.begin(), delayed_.end(),
-            [](const FlushAtRecord& a, const FlushAtRecord& b) { return a.order < b.order; });
+            [](const FlushAtRecord& a, const FlushAtRecord& b) { return a.now_us < b.now_us; });
   std::sort(ranges_.begin(), ranges_.end(),
-            [](const RangeOperation& a, const RangeOperation& b) { return a.order < b.order; });
+            [](const RangeOperation& a, const RangeOperation& b) { return a.moment_us < b.moment_us; });
   auto delayed = delayed_.begin();
   for (RangeOperation& range : ranges_) {
-    for (; delayed != delayed_.end() && delayed->order < range.order; ++delayed) {
+    for (; delayed != delayed_.end() && delayed->now_us <= range.moment_us; ++delayed) {
       flushes_.set(delayed->point_us, delayed->now_us);
     }
     range.flushed_us = flushes_.at(range.moment_us);

@@ -207,6 +207,14 @@ void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
   begin(worker.create<FlushTask>(state_, address), true, locks_, worker);
 }
 
+void Store::resume_flush(std::uint64_t next_us, std::uint64_t before_us) noexcept {
+  state_.flush_points().before.store(before_us, std::memory_order_relaxed);
+  state_.flush_points().next.store(next_us, std::memory_order_relaxed);
+  if (next_us != 0) {
+    upkeep_.sweep().expect(next_us);
+  }
+}
+
 void Store::discard_waiting(runtime::Runtime& runtime) noexcept {
   locks_.toggle.discard_waiting(runtime);
   locks_.gate.discard_waiting(runtime.worker(runtime::WorkerId{0}));

@@ -76,6 +76,8 @@ class Store final : public SessionStore {
   [[nodiscard]] const ExpiredPresent& expired_present() const noexcept { return upkeep_.expired_present(); }
   [[nodiscard]] const FlushPoints& flush_points() const noexcept { return state_.flush_points(); }
   [[nodiscard]] WorkerContext& context(runtime::WorkerId worker) noexcept { return state_.context(worker); }
+  /// A delayed flush goes on that an earlier process was told of: points as FlushPoints has them. Start-up only.
+  void resume_flush(std::uint64_t next_us, std::uint64_t before_us) noexcept;
   /// Drops what waits for keys. Only when no worker runs any more.
   void discard_waiting(runtime::Runtime& runtime) noexcept;
 

@@ -31,6 +31,7 @@ class Item {
   static constexpr std::size_t kMostBeforeKey = 20;  ///< but for a unique of a client's
 
   /// What meta commands keep with an item.
+  static constexpr std::uint32_t kAllMarks = 7;
   enum mark : std::uint32_t {
     kStale = 1,   ///< X: invalidated, waiting for a new value
     kWon = 2,     ///< Z: a client was told that the new value is its to make
@@ -103,7 +104,21 @@ class Item {
   }
   /// When it was read last, or made (unix microseconds), to 1 % of its age then; ages end at 48 days.
   [[nodiscard]] std::uint64_t last_access_us() const noexcept {
-    return cas() + age_us_of(high_.load(std::memory_order_relaxed) >> kAccessShift);
+    return last_access_us_of(cas(), access_code());
+  }
+  /// How old the item was when it was read last, in 11 bits. 0: nobody has read it.
+  [[nodiscard]] std::uint16_t access_code() const noexcept {
+    return static_cast<std::uint16_t>(high_.load(std::memory_order_relaxed) >> kAccessShift);
+  }
+  /// As it was kept. Before the item is in the tree.
+  void set_access_code(std::uint16_t code) noexcept {
+    MXKV_DCHECK(code >> (32 - kAccessShift) == 0, "the code of an access has 11 bits");
+    high_.store((high_.load(std::memory_order_relaxed) & kHighCas) | std::uint32_t{code} << kAccessShift,
+                std::memory_order_relaxed);
+  }
+  /// Of an item with this cas and code.
+  [[nodiscard]] static std::uint64_t last_access_us_of(std::uint64_t cas, std::uint16_t code) noexcept {
+    return cas + age_us_of(code);
   }
 
   [[nodiscard]] std::uint32_t marks() const noexcept { return word() >> kMarkShift & kAllMarks; }
@@ -189,7 +204,6 @@ class Item {
   static constexpr Word kLarge = Word{4} << kStateShift;
   static constexpr Word kHasUnique = Word{8} << kStateShift;
   static constexpr unsigned kMarkShift = kStateShift + 4;
-  static constexpr std::uint32_t kAllMarks = 7;
   static constexpr std::size_t kOptionalOffset = 12;
   static constexpr unsigned kAccessShift = 21;  ///< in high_, above the cas' upper bits
   static constexpr std::uint32_t kHighCas = (std::uint32_t{1} << kAccessShift) - 1;

@@ -122,7 +122,7 @@ class History {
   }
 
   void turn() {
-    now_us_ += random_.below(700'000);
+    now_us_ += 1 + random_.below(700'000);
     switch (random_.below(16)) {
       case 0:
       case 1:
@@ -226,9 +226,8 @@ class History {
   void flush_later() {
     const std::uint64_t point = now_us_ + 1 + random_.below(4'000'000);
     flushes_.set(point, now_us_);
-    const std::uint64_t order = ++greatest_;
     if (logged()) {
-      operations_.add(FlushAtRecord{order, point, now_us_});
+      operations_.add(FlushAtRecord{.order = point, .point_us = point, .now_us = now_us_});
     }
   }
 

@@ -1,0 +1,317 @@
+#include "server/durability/recovery.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <system_error>
+
+#include "server/durability/item_loader.hpp"
+#include "server/durability/recovery_input.hpp"
+#include "server/durability/side_by_side.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+using runtime::Error;
+using runtime::Result;
+using Run = index::LeafRun<ItemTraits>;
+
+/// Gathers what the newest items of a sample are.
+class FactsSink final : public ReplaySink {
+ public:
+  bool item(const StoredItem& stored) override {
+    facts.push_back(facts_of(stored));
+    return true;
+  }
+  std::vector<ItemFacts> facts;
+};
+
+class Recovery {
+ public:
+  Recovery(Disk& disk, const Manifest& manifest, Store& store, const RecoveryOptions& options)
+      : manifest_(manifest), store_(store), options_(options), input_(disk, manifest) {}
+
+  /// Empty: it is done.
+  std::string run() {
+    const auto tick = [this] { tell(); };
+    const std::size_t threads = workers();
+    std::string wrong = input_.scan_journal(threads, tick);
+    wrong = wrong.empty() ? input_.judge(options_.recover_prefix) : wrong;
+    wrong = wrong.empty() ? input_.open_parts() : wrong;
+    wrong = wrong.empty() ? input_.deal_records(threads, tick) : wrong;
+    if (!wrong.empty()) {
+      return wrong;
+    }
+    result_.journal_seconds = seconds();
+    gather_operations();
+    if (options_.evict) {
+      choose_newest();
+    }
+    wrong = load();
+    if (wrong.empty()) {
+      settle();
+    }
+    return wrong;
+  }
+
+  [[nodiscard]] const Recovered& result() const noexcept { return result_; }
+
+ private:
+  /// What a thread made.
+  struct Share {
+    std::uint64_t first_expiry = std::numeric_limits<std::uint32_t>::max();
+    std::string error;
+  };
+
+  [[nodiscard]] runtime::Runtime& runtime() noexcept { return store_.tree().runtime(); }
+  [[nodiscard]] std::size_t workers() noexcept { return runtime().worker_count(); }
+  [[nodiscard]] runtime::Worker& worker(std::size_t i) noexcept {
+    return runtime().worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+  }
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+  void tell() {
+    RecoveryProgress progress;
+    // Reading the journal is a fifth of the work where there is nothing else, and nothing without it.
+    const double read = input_.bytes() == 0
+                            ? 1
+                            : static_cast<double>(input_.bytes_read()) / static_cast<double>(input_.bytes());
+    const auto ranges = static_cast<double>(range_count_);
+    const double merged = range_count_ == 0 ? 0 : static_cast<double>(ranges_done_.load()) / ranges;
+    progress.fraction = std::min(0.2 * read + 0.8 * merged, 1.0);
+    progress.items = items_.load(std::memory_order_relaxed);
+    progress.seconds = seconds();
+    progress.seconds_left =
+        progress.fraction > 0 ? progress.seconds / progress.fraction - progress.seconds : 0;
+    options_.progress(progress);
+  }
+
+  void gather_operations() {
+    std::uint64_t greatest = manifest_.ceiling;
+    for (RecordDealer& dealer : input_.dealers()) {
+      operations_.take(std::move(dealer.operations()));
+      result_.records += dealer.records();
+      greatest = std::max(greatest, dealer.greatest_order());
+    }
+    operations_.seal(manifest_.checkpoint ? manifest_.checkpoint->flushes : FlushState{});
+    result_.ceiling = std::max({greatest, operations_.greatest_order(), input_.verdict().ceiling});
+    for (const Part& part : input_.parts()) {
+      result_.base_items += part.footer().items;
+    }
+    range_count_ = input_.ranges().size();
+  }
+
+  /// All records of a key range, out of the dealers.
+  [[nodiscard]] std::vector<KeyRecord> records_of(std::size_t range, bool keep) {
+    std::vector<KeyRecord> all;
+    std::size_t count = 0;
+    for (RecordDealer& dealer : input_.dealers()) {
+      count += dealer.of_range(range).size();
+    }
+    all.reserve(count);
+    for (RecordDealer& dealer : input_.dealers()) {
+      auto& some = dealer.of_range(range);
+      all.insert(all.end(), some.begin(), some.end());
+      if (!keep) {
+        std::vector<KeyRecord>{}.swap(some);
+      }
+    }
+    return all;
+  }
+
+  /// Merges a range into a sink. False: it wanted no more, or `error` says what is damaged.
+  bool merge(std::size_t range, bool keep, ReplaySink& sink, ReplayCounts& counts, std::string& error) {
+    const KeyRanges& ranges = input_.ranges();
+    std::vector<KeyRecord> records = records_of(range, keep);
+    PartItems base{input_.parts(), ranges.from(range), ranges.to(range)};
+    Replay replay{operations_, now_us_};
+    const bool ended = replay.merge(records, ranges.shared(range), &base, sink);
+    error = base.error();
+    counts += replay.counts();
+    return ended && error.empty();
+  }
+
+  /// With less memory than data: which items are kept, by a sample of the key ranges.
+  void choose_newest() {
+    constexpr std::size_t kSampled = 8;
+    constexpr double kUsable = 0.9;  // of the limit: spans are never full
+    const auto limit = static_cast<double>(runtime().budget().limit_bytes());
+    if (static_cast<double>(input_.bytes()) < limit / 2) {
+      return;
+    }
+    FactsSink sink;
+    const std::size_t step = std::max<std::size_t>(range_count_ / kSampled, 1);
+    std::size_t sampled = 0;
+    for (std::size_t range = 0; range < range_count_; range += step, ++sampled) {
+      ReplayCounts counts;
+      std::string error;
+      if (!merge(range, true, sink, counts, error)) {
+        return;  // it is met again
+      }
+    }
+    const double scale = static_cast<double>(range_count_) / static_cast<double>(sampled);
+    std::sort(sink.facts.begin(), sink.facts.end(),
+              [](const ItemFacts& a, const ItemFacts& b) { return a.last_access_us > b.last_access_us; });
+    double bytes = 0;
+    for (const ItemFacts& facts : sink.facts) {
+      bytes += static_cast<double>(facts.bytes) * scale;
+      if (bytes > limit * kUsable) {
+        limits_.newest_from_us = facts.last_access_us;
+        return;
+      }
+    }
+  }
+
+  std::string load() {
+    const double begin = seconds();
+    limits_.leaves_out = options_.evict;
+    runs_.resize(range_count_);
+    Turns turns{range_count_};
+    std::vector<Share> shares(workers());
+    side_by_side(
+        std::min(workers(), range_count_),
+        [&](std::size_t i) {
+          for (std::size_t range = 0; !failed_.load(std::memory_order_relaxed) && turns.next(range);) {
+            if (!load_range(range, worker(i), shares[i])) {
+              failed_.store(true, std::memory_order_relaxed);
+            }
+          }
+        },
+        [this] { tell(); });
+    for (const Share& share : shares) {
+      if (!share.error.empty()) {
+        return share.error;
+      }
+      first_expiry_ = std::min(first_expiry_, share.first_expiry);
+    }
+    std::vector<Run*> runs;
+    for (const auto& run : runs_) {
+      runs.push_back(run.get());
+    }
+    const bool built = index::BulkLoader<ItemTraits>::finish(store_.tree(), runs);
+    result_.checkpoint_seconds = seconds() - begin;
+    return built ? std::string{} : no_memory();
+  }
+
+  bool load_range(std::size_t range, runtime::Worker& worker, Share& share) {
+    runs_[range] = std::make_unique<Run>(store_.tree(), worker);
+    ItemLoader loader{*runs_[range], limits_, runtime().clock()};
+    ReplayCounts counts;
+    const bool done = merge(range, false, loader, counts, share.error);
+    auto& counters = store_.context(worker.id()).counters;
+    counters.count(counter::items_added, loader.items());
+    counters.count(counter::bytes_added, loader.bytes());
+    share.first_expiry = std::min<std::uint64_t>(share.first_expiry, loader.first_expiry());
+    items_.fetch_add(loader.items(), std::memory_order_relaxed);
+    bytes_.fetch_add(loader.bytes(), std::memory_order_relaxed);
+    left_out_.fetch_add(loader.left_out(), std::memory_order_relaxed);
+    expired_.fetch_add(counts.expired, std::memory_order_relaxed);
+    std::uint64_t greatest = greatest_.load(std::memory_order_relaxed);
+    while (greatest < loader.greatest_order() &&
+           !greatest_.compare_exchange_weak(greatest, loader.greatest_order(), std::memory_order_relaxed)) {
+    }
+    ranges_done_.fetch_add(1, std::memory_order_relaxed);
+    if (loader.out_of_memory()) {
+      share.error = no_memory();
+    }
+    return done;
+  }
+
+  [[nodiscard]] std::string no_memory() {
+    constexpr double kMiB = 1 << 20U;
+    const double done = std::max<double>(static_cast<double>(ranges_done_.load()), 1);
+    const auto used = static_cast<double>(runtime().budget().used_bytes());
+    return fmt::format("the memory limit of {:.0f} MiB is below the data, which needs about {:.0f} MiB",
+                       static_cast<double>(runtime().budget().limit_bytes()) / kMiB,
+                       used * static_cast<double>(range_count_) / done / kMiB);
+  }
+
+  /// What the store knows besides its items.
+  void settle() {
+    const JournalVerdict& verdict = input_.verdict();
+    result_.epoch = verdict.last_epoch;
+    result_.ceiling = std::max(result_.ceiling, greatest_.load());
+    result_.items = items_.load();
+    result_.item_bytes = bytes_.load();
+    result_.expired = expired_.load();
+    result_.left_out = left_out_.load();
+    result_.last_unix_us = verdict.newest_unix_us;
+    result_.clock_behind = now_us_ < verdict.newest_unix_us;
+    result_.flushes = operations_.flushes();
+    result_.torn = verdict.torn;
+    result_.gap = verdict.gap;
+    result_.left_off = verdict.left_out;
+    store_.tree().commits().raise_floor(result_.ceiling);
+    store_.resume_flush(result_.flushes.next, result_.flushes.before);
+    if (first_expiry_ != std::numeric_limits<std::uint32_t>::max()) {
+      const auto first = static_cast<std::uint32_t>(first_expiry_);
+      store_.context(runtime::WorkerId{0}).first_expiry.store(first, std::memory_order_relaxed);
+      store_.sweep().expect((first + index::Due::kSecondsAStep) * kUsPerSecond);
+    }
+    list_segments();
+  }
+
+  void list_segments() {
+    const JournalVerdict& verdict = input_.verdict();
+    const auto& scans = input_.scans();
+    result_.chain = verdict.chain;
+    for (const SegmentScan& scan : scans) {
+      result_.next_segment = std::max(result_.next_segment, scan.number + 1);
+    }
+    for (const JournalVerdict::Part& part : verdict.parts) {
+      const SegmentScan& scan = scans[part.segment];
+      result_.segments.push_back(
+          {scan.number, part.groups == 0 ? scan.header.first_epoch - 1 : scan.groups[part.groups - 1].epoch,
+           scan.bytes.size()});
+    }
+    for (const std::size_t unused : verdict.unused) {
+      result_.unused.push_back(scans[unused].number);
+    }
+  }
+
+  const Manifest& manifest_;
+  Store& store_;
+  const RecoveryOptions& options_;
+  RecoveryInput input_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::uint64_t now_us_ = store_.tree().runtime().clock().unix_us();
+  RangeOperations operations_;
+  LoadLimits limits_;
+  std::size_t range_count_ = 0;
+  std::vector<std::unique_ptr<Run>> runs_;
+  std::uint64_t first_expiry_ = std::numeric_limits<std::uint32_t>::max();
+  Recovered result_;
+  // Relaxed: sums, read when the threads have ended, or as figures.
+  std::atomic<bool> failed_{false};
+  std::atomic<std::uint64_t> ranges_done_{0};
+  std::atomic<std::uint64_t> items_{0};
+  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t> left_out_{0};
+  std::atomic<std::uint64_t> expired_{0};
+  std::atomic<std::uint64_t> greatest_{0};
+};
+
+}  // namespace
+
+Result<Recovered> recover(Disk& disk, const Manifest& manifest, Store& store,
+                          const RecoveryOptions& options) {
+  try {
+    Recovery recovery{disk, manifest, store, options};
+    std::string wrong = recovery.run();
+    if (!wrong.empty()) {
+      return Error{std::move(wrong)};
+    }
+    return recovery.result();
+  } catch (const std::bad_alloc&) {
+    return Error{"the system is out of memory for the records of the journal"};
+  } catch (const std::system_error& error) {
+    return Error{fmt::format("no threads to recover with: {}", error.what())};
+  }
+}
+
+}  // namespace mxkv::server

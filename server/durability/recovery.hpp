@@ -1,0 +1,80 @@
+// A start: what a data directory holds becomes the store's tree, before any worker runs.
+//
+//   scan the journal's segments   judge them   open the checkpoint's parts   deal the journal's records by key
+//   merge range after range into runs of leaves   build the tree above them   floors, flushes, expiry
+//
+// All but the judgement is done by a thread for each worker, which acts for it: items and nodes come from its
+// heaps. Nothing on disk changes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/result.hpp"
+#include "server/durability/manifest.hpp"
+#include "server/journal/disk.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+struct RecoveryProgress {
+  double fraction = 0;  ///< of the work
+  std::uint64_t items = 0;
+  double seconds = 0;       ///< since it began
+  double seconds_left = 0;  ///< if it goes on so
+};
+
+struct RecoveryOptions {
+  /// Keep the newest of what does not fit into memory; else it is refused.
+  bool evict = false;
+  /// Go on with what stands before damage of the journal (--recover=prefix).
+  bool recover_prefix = false;
+  /// Called about five times a second, on the calling thread.
+  std::function<void(const RecoveryProgress&)> progress = [](const RecoveryProgress&) {};
+};
+
+/// A segment that is there, and the greatest epoch that counts in it.
+struct KnownSegment {
+  std::uint64_t number = 0;
+  std::uint64_t last_epoch = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct Recovered {
+  std::uint64_t epoch = 0;         ///< the last one that was recovered; the next one to write is behind it
+  std::uint64_t ceiling = 0;       ///< no order above it was given out; the tree's floor is raised to it
+  std::uint64_t items = 0;         ///< in the store
+  std::uint64_t item_bytes = 0;    ///< memory of them
+  std::uint64_t expired = 0;       ///< not loaded: their time had come
+  std::uint64_t left_out = 0;      ///< not loaded: there was no room
+  std::uint64_t base_items = 0;    ///< of the checkpoint
+  std::uint64_t records = 0;       ///< of the journal
+  std::uint64_t last_unix_us = 0;  ///< when the last group was written, by its clock; 0: there is none
+  bool clock_behind = false;       ///< the clock shows less than that
+  FlushState flushes;              ///< in force, as the store has it
+
+  double checkpoint_seconds = 0;  ///< of merging and loading
+  double journal_seconds = 0;     ///< of reading, judging and dealing the journal
+
+  // For a person; empty: it is not so.
+  std::string torn;      ///< a tail was cut: file and byte
+  std::string gap;       ///< the journal ends at a gap
+  std::string left_off;  ///< with recover_prefix: the damage that it ends at
+
+  // For the journal that goes on.
+  std::vector<KnownSegment> segments;  ///< of all files, by number
+  std::vector<std::uint64_t> unused;   ///< numbers of those that nobody needs
+  std::uint64_t next_segment = 1;      ///< above all numbers that were used
+  std::uint64_t chain = 0;
+};
+
+/// Fills an empty store, whose runtime does not run. The error is one line; then the store is as it was, but
+/// for memory. Throws nothing; start-up only.
+[[nodiscard]] runtime::Result<Recovered> recover(Disk& disk, const Manifest& manifest, Store& store,
+                                                 const RecoveryOptions& options);
+
+}  // namespace mxkv::server

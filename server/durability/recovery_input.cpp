@@ -1,0 +1,138 @@
+#include "server/durability/recovery_input.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "server/durability/side_by_side.hpp"
+
+namespace mxkv::server {
+
+namespace {
+/// So many records a key range: their entries, and the items that they make, fit the nearer caches.
+constexpr std::uint64_t kRecordsARange = 32768;
+}  // namespace
+
+std::string RecoveryInput::open_segments(std::vector<std::pair<std::string, std::uint64_t>>& found) {
+  std::vector<std::string> names;
+  if (const int error = disk_.list(kJournalDirectory, names); error != 0 && error != ENOENT) {
+    return disk_.text(kJournalDirectory, error);
+  }
+  for (const std::string& name : names) {
+    if (const std::uint64_t number = segment_number(name); number != 0) {
+      found.emplace_back(std::string{kJournalDirectory} + "/" + name, number);
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  for (const auto& [path, number] : found) {
+    if (const int error = disk_.read(path, segments_.emplace_back()); error != 0) {
+      return disk_.text(path, error);
+    }
+    bytes_ += segments_.back()->bytes().size();
+  }
+  return {};
+}
+
+std::string RecoveryInput::scan_journal(std::size_t threads, const std::function<void()>& tick) {
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  if (std::string wrong = open_segments(found); !wrong.empty()) {
+    return wrong;
+  }
+  scans_.resize(found.size());
+  Turns turns{found.size()};
+  side_by_side(
+      std::min(threads, found.size()),
+      [&](std::size_t /*thread*/) {
+        for (std::size_t i = 0; turns.next(i);) {
+          scans_[i] =
+              scan_segment(found[i].first, found[i].second, segments_[i]->bytes(), manifest_.directory);
+          bytes_read_.fetch_add(scans_[i].bytes.size(), std::memory_order_relaxed);
+        }
+      },
+      tick);
+  return {};
+}
+
+std::string RecoveryInput::judge(bool recover_prefix) {
+  verdict_ = judge_journal(scans_, {.first_segment = std::max<std::uint64_t>(manifest_.first_segment, 1),
+                                    .from_epoch = from_epoch(),
+                                    .needs_epoch = manifest_.checkpoint ? manifest_.checkpoint->needs : 0,
+                                    .recover_prefix = recover_prefix});
+  return verdict_.damage;
+}
+
+std::string RecoveryInput::open_parts() {
+  if (!manifest_.checkpoint) {
+    return {};
+  }
+  const CheckpointEntry& entry = *manifest_.checkpoint;
+  std::uint64_t items = 0;
+  for (std::uint32_t number = 0; number < entry.parts; ++number) {
+    auto part = Part::open(disk_, checkpoint_part_path(entry.begun, number), manifest_.directory, entry.begun,
+                           number);
+    if (!part) {
+      return part.error().message;
+    }
+    bytes_ += part.value().bytes().size();
+    items += part.value().footer().items;
+    if (!parts_.empty() && !part.value().blocks().empty() && !parts_.back().footer().last.empty() &&
+        parts_.back().footer().last >= part.value().footer().first) {
+      return part.value().damage(kPageBytes, "its keys are not above those of the part before");
+    }
+    parts_.push_back(std::move(part).value());
+  }
+  return items == entry.items ? std::string{}
+                              : checkpoint_path(entry.begun) + ": has " + std::to_string(items) +
+                                    " items, but the manifest says " + std::to_string(entry.items);
+}
+
+std::vector<RecoveryInput::Group> RecoveryInput::groups() const {
+  std::vector<Group> all;
+  for (const JournalVerdict::Part& part : verdict_.parts) {
+    const SegmentScan& scan = scans_[part.segment];
+    for (std::size_t i = 0; i < part.groups; ++i) {
+      if (scan.groups[i].epoch >= from_epoch() && scan.groups[i].blocks > 0) {
+        all.push_back({&scan, &scan.groups[i]});
+      }
+    }
+  }
+  return all;
+}
+
+void RecoveryInput::cut_ranges(const std::vector<Group>& groups) {
+  std::vector<KeyRanges::Sample> samples;
+  for (const Part& part : parts_) {
+    for (const PartBlock& block : part.blocks()) {
+      samples.emplace_back(block.first_key, block.records);
+    }
+  }
+  for (const Group& group : groups) {
+    sample_group(*group.segment, *group.group, samples);
+  }
+  ranges_ = std::make_unique<KeyRanges>(std::move(samples), kRecordsARange);
+}
+
+std::string RecoveryInput::deal_records(std::size_t threads, const std::function<void()>& tick) {
+  const std::vector<Group> all = groups();
+  cut_ranges(all);
+  dealers_.assign(threads, RecordDealer{*ranges_});
+  Turns turns{all.size()};
+  std::atomic<bool> failed{false};  // relaxed: what went wrong is handed over by the thread's end
+  side_by_side(
+      std::min(threads, all.size()),
+      [&](std::size_t thread) {
+        for (std::size_t i = 0; turns.next(i) && !failed.load(std::memory_order_relaxed);) {
+          if (!dealers_[thread].deal(*all[i].segment, *all[i].group)) {
+            failed.store(true, std::memory_order_relaxed);
+          }
+        }
+      },
+      tick);
+  for (const RecordDealer& dealer : dealers_) {
+    if (!dealer.error().empty()) {
+      return dealer.error();
+    }
+  }
+  return {};
+}
+
+}  // namespace mxkv::server
