@@ -1,6 +1,7 @@
 #include "server/daemon/command_line.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -79,7 +80,9 @@ struct Commands {
   Commands(CLI::App& app, Flags& flags)
       : topology(app.add_subcommand("topology", "Show the machine as the server sees it")),
         check(app.add_subcommand("check", "Check a file, and whether it fits this machine or another")),
-        print_config(app.add_subcommand("print-config", "Print every key, its value and who set it")) {
+        print_config(app.add_subcommand("print-config", "Print every key, its value and who set it")),
+        journal(app.add_subcommand("journal", "Show what the journal of a data directory holds")),
+        checkpoint(app.add_subcommand("checkpoint", "Copy a data directory, also while it is in use")) {
     app.require_subcommand(0, 1);
     constexpr const char* kOther = "Another machine: hwloc's XML file or synthetic description";
     CLI::Option* yaml = topology->add_flag("--yaml", as_yaml, "A configuration file that is ready for it");
@@ -91,13 +94,36 @@ struct Commands {
         print_config->add_flag("--effective", effective, "With what is found out on this machine");
     print_config->add_flag("--defaults", defaults, "Without file and flags")->excludes(exact);
     add_flags(*print_config, flags);
+    add_directory_commands();
+  }
+
+  void add_directory_commands() {
+    journal->require_subcommand(1);
+    verify = journal->add_subcommand("verify", "Is all of it whole? Exit code 1: it is damaged");
+    dump = journal->add_subcommand("dump", "Its records, a line each");
+    end = journal->add_subcommand("end", "The last epoch, its time, and what stands behind it");
+    dump->add_option("--from", from, "Epoch to begin with")->type_name("EPOCH");
+    checkpoint->add_option("--to", to, "Directory for the copy: a new one, or an empty one")
+        ->type_name("BACKUP")
+        ->required();
+    for (CLI::App* const command : {verify, dump, end, checkpoint}) {
+      command->add_option("DIR", data, "Data directory: durability.directory")->required();
+    }
   }
 
   CLI::App* topology;
   CLI::App* check;
   CLI::App* print_config;
+  CLI::App* journal;
+  CLI::App* checkpoint;
+  CLI::App* verify = nullptr;  ///< these three of journal
+  CLI::App* dump = nullptr;
+  CLI::App* end = nullptr;
   std::string other;
   std::string file;
+  std::string data;
+  std::string to;
+  std::uint64_t from = 0;
   bool as_yaml = false;
   bool as_json = false;
   bool effective = false;
@@ -110,6 +136,15 @@ TopologyCommand topology_command(const Commands& commands) {
                  : commands.as_json ? form::json
                                     : form::table,
           .topology = commands.other};
+}
+
+JournalCommand journal_command(const Commands& commands, const std::filesystem::path& directory) {
+  using what = JournalCommand::what;
+  return {.asked = commands.dump->parsed()  ? what::dump
+                   : commands.end->parsed() ? what::end
+                                            : what::verify,
+          .directory = directory / commands.data,
+          .from = commands.from};
 }
 
 PrintConfigCommand print_config_command(const Commands& commands, config::DaemonOptions options) {
@@ -144,6 +179,12 @@ Result<Request> parse_command_line(int count, const char* const* arguments,
   }
   if (commands.check->parsed()) {
     return {CheckCommand{.file = directory / commands.file, .topology = commands.other}};
+  }
+  if (commands.journal->parsed()) {
+    return {journal_command(commands, directory)};
+  }
+  if (commands.checkpoint->parsed()) {
+    return {CheckpointCommand{.directory = directory / commands.data, .to = directory / commands.to}};
   }
   const std::optional<std::filesystem::path> file =
       flags.config.empty() ? std::nullopt : std::optional{directory / flags.config};

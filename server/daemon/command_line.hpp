@@ -9,6 +9,7 @@
 #include "config/options.hpp"
 #include "runtime/base/result.hpp"
 #include "server/daemon/commands.hpp"
+#include "server/daemon/directory_commands.hpp"
 
 namespace mxkv::server {
 
@@ -18,8 +19,8 @@ struct Information {
 };
 
 /// What was asked for: to serve with these options, or something else.
-using Request =
-    std::variant<config::DaemonOptions, Information, TopologyCommand, CheckCommand, PrintConfigCommand>;
+using Request = std::variant<config::DaemonOptions, Information, TopologyCommand, CheckCommand,
+                             PrintConfigCommand, JournalCommand, CheckpointCommand>;
 
 /// Options by strength: flags, `--set`, file, defaults. Errors: all at once, a line each, that name the flag,
 /// the `--set` path or file:line:column. A relative name of the file begins at

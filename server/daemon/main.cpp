@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 #include <variant>
 
 #include "server/daemon/command_line.hpp"
@@ -56,6 +57,22 @@ int run(DaemonOptions options, int count, char** arguments) {
   return code;
 }
 
+/// Serves, or answers what was asked for instead. Returns the exit code.
+struct Answer {
+  int count;
+  char** arguments;
+
+  int operator()(DaemonOptions& options) const { return run(std::move(options), count, arguments); }
+  int operator()(const Information& information) const {
+    std::fputs(information.text.c_str(), stdout);
+    return kExitOk;
+  }
+  template <class Command>
+  int operator()(const Command& command) const {
+    return run_command(command);
+  }
+};
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -63,18 +80,5 @@ int main(int count, char** arguments) {
   if (!parsed) {
     return complain(kExitWrongOptions, parsed.error().message.c_str());
   }
-  if (const auto* information = std::get_if<Information>(&parsed.value())) {
-    std::fputs(information->text.c_str(), stdout);
-    return kExitOk;
-  }
-  if (const auto* topology = std::get_if<TopologyCommand>(&parsed.value())) {
-    return run_command(*topology);
-  }
-  if (const auto* check = std::get_if<CheckCommand>(&parsed.value())) {
-    return run_command(*check);
-  }
-  if (const auto* print_config = std::get_if<PrintConfigCommand>(&parsed.value())) {
-    return run_command(*print_config);
-  }
-  return run(std::get<DaemonOptions>(std::move(parsed).value()), count, arguments);
+  return std::visit(Answer{count, arguments}, parsed.value());
 }

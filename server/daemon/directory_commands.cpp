@@ -1,0 +1,75 @@
+#include "server/daemon/directory_commands.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "server/daemon/daemon.hpp"
+#include "server/durability/backup.hpp"
+#include "server/durability/journal_tool.hpp"
+
+namespace mxkv::server {
+namespace {
+
+/// Standard output. A reader that goes away (`| head`) is no error: nothing more is written.
+class Output {
+ public:
+  Output() { static_cast<void>(std::signal(SIGPIPE, SIG_IGN)); }
+
+  bool print(std::string_view line) {
+    if (error_ == 0 && std::fwrite(line.data(), 1, line.size(), stdout) != line.size()) {
+      error_ = errno;
+    }
+    return error_ == 0;
+  }
+  /// Writes what is left. Returns why not all was written: an errno value.
+  int end() {
+    if (error_ == 0 && std::fflush(stdout) != 0) {
+      error_ = errno;
+    }
+    return error_ == EPIPE ? 0 : error_;
+  }
+
+ private:
+  int error_ = 0;
+};
+
+int end_with(Output& output, const ToolOutcome& outcome) {
+  using how = ToolOutcome::how;
+  if (const int error = output.end()) {
+    const std::string text = "standard output: " + std::generic_category().message(error);
+    return complain(kExitFailed, text.c_str());
+  }
+  if (outcome.ended == how::fine) {
+    return kExitOk;
+  }
+  return complain(outcome.ended == how::refused ? kExitWrongOptions : kExitFailed, outcome.complaint.c_str());
+}
+
+}  // namespace
+
+int run_command(const JournalCommand& command) {
+  Output output;
+  const LinePrinter print = [&output](std::string_view line) { return output.print(line); };
+  const std::string directory = command.directory.string();
+  switch (command.asked) {
+    case JournalCommand::what::verify:
+      return end_with(output, verify_journal(directory, print));
+    case JournalCommand::what::dump:
+      return end_with(output, dump_journal(directory, command.from, print));
+    case JournalCommand::what::end:
+      break;
+  }
+  return end_with(output, show_journal_end(directory, print));
+}
+
+int run_command(const CheckpointCommand& command) {
+  Output output;
+  const LinePrinter print = [&output](std::string_view line) { return output.print(line); };
+  return end_with(output, back_up(command.directory.string(), command.to.string(), print));
+}
+
+}  // namespace mxkv::server

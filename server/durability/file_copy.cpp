@@ -1,0 +1,112 @@
+#include "server/durability/file_copy.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <system_error>
+
+namespace mxkv::server {
+namespace {
+
+/// A descriptor that is closed when it goes.
+class Descriptor {
+ public:
+  Descriptor(const std::string& path, int flags) noexcept
+      : file_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
+  ~Descriptor() {
+    if (file_ >= 0) {
+      ::close(file_);
+    }
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] bool open() const noexcept { return file_ >= 0; }
+  [[nodiscard]] int number() const noexcept { return file_; }
+
+ private:
+  int file_;
+};
+
+int read_all(int file, std::string& bytes) {
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const ssize_t got =
+        ::pread(file, bytes.data() + filled, bytes.size() - filled, static_cast<off_t>(filled));
+    if (got < 0 && errno != EINTR) {
+      return errno;
+    }
+    if (got == 0) {
+      bytes.resize(filled);
+    }
+    filled += got > 0 ? static_cast<std::size_t>(got) : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int read_whole_file(const std::string& path, std::string& bytes) {
+  const Descriptor file(path, O_RDONLY);
+  struct stat facts{};
+  if (!file.open() || ::fstat(file.number(), &facts) != 0) {
+    return errno;
+  }
+  bytes.resize(static_cast<std::size_t>(facts.st_size));
+  return read_all(file.number(), bytes);
+}
+
+int write_whole_file(const std::string& path, std::string_view bytes) {
+  const Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file.open()) {
+    return errno;
+  }
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      return errno;
+    }
+    bytes.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+  }
+  return ::fsync(file.number()) == 0 ? 0 : errno;
+}
+
+int sync_folder(const std::string& path) {
+  const Descriptor folder(path, O_RDONLY | O_DIRECTORY);
+  if (!folder.open()) {
+    return errno;
+  }
+  // Some file systems of networks know no sync of folders: there is nothing to wait for.
+  return ::fsync(folder.number()) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+std::string file_complaint(const std::string& path, int error) {
+  return path + ": " + std::generic_category().message(error);
+}
+
+bool directory_in_use(const std::string& directory) {
+  struct stat facts{};
+  if (::stat((directory + "/LOCK").c_str(), &facts) != 0) {
+    return false;
+  }
+  // "1: FLOCK  ADVISORY  WRITE 708 fd:00:131 0 EOF": device in hexadecimal digits, inode in decimal ones.
+  std::array<char, 64> place{};
+  std::snprintf(place.data(), place.size(), " %02x:%02x:%ju ", major(facts.st_dev), minor(facts.st_dev),
+                static_cast<std::uintmax_t>(facts.st_ino));
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    if (line.find("FLOCK") != std::string::npos && line.find(place.data()) != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,27 @@
+// Files as they are at one moment, whatever is done to them meanwhile: for tools beside a running daemon.
+//
+// A mapping would follow what the daemon writes, and end the process where the disk cannot read; a copy is
+// stable, and a failure is a number. Thread-safety: any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace mxkv::server {
+
+/// All of a file. Returns 0 or an errno value.
+[[nodiscard]] int read_whole_file(const std::string& path, std::string& bytes);
+
+/// A new file of these bytes, mode 0600, that is on disk when this returns 0; its name is so after sync_folder().
+[[nodiscard]] int write_whole_file(const std::string& path, std::string_view bytes);
+
+/// Names in a folder are on disk when this returns 0.
+[[nodiscard]] int sync_folder(const std::string& path);
+
+/// "PATH: Input/output error".
+[[nodiscard]] std::string file_complaint(const std::string& path, int error);
+
+/// Whether a process holds the lock of a data directory. A hint: not all systems tell.
+[[nodiscard]] bool directory_in_use(const std::string& directory);
+
+}  // namespace mxkv::server

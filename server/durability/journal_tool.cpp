@@ -1,0 +1,173 @@
+#include "server/durability/journal_tool.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "server/durability/directory_survey.hpp"
+#include "server/durability/file_copy.hpp"
+#include "server/durability/record_text.hpp"
+#include "server/journal/group_reader.hpp"
+
+namespace mxkv::server {
+namespace {
+
+using how = ToolOutcome::how;
+
+std::string counted(std::uint64_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+/// Reads the directory and hands it on.
+template <class Then>
+ToolOutcome with_survey(const std::string& directory, const Then& then) {
+  if (std::optional<runtime::Error> error = not_a_data_directory(directory)) {
+    return {how::refused, std::move(error->message)};
+  }
+  runtime::Result<DirectorySurvey> survey = survey_directory(directory);
+  if (!survey) {
+    return {how::failed, survey.error().message};
+  }
+  return then(survey.value());
+}
+
+/// What every tool ends with.
+ToolOutcome verdict_of(const DirectorySurvey& survey) {
+  return survey.damage.empty() ? ToolOutcome{} : ToolOutcome{how::damaged, survey.damage};
+}
+
+std::string directory_line(const DirectorySurvey& survey) {
+  std::string line = survey.path + ": " + counted(survey.segments.size(), "segment", "segments");
+  if (!survey.manifest) {
+    return line + ", no manifest\n";
+  }
+  line += ", start " + std::to_string(survey.manifest->incarnation);
+  return line + (survey.manifest->clean ? ", ended in order\n" : "\n");
+}
+
+/// Of one segment. "journal/0000000000000001.mxj: epochs 1 to 12, 12 groups, 30 records, 65536 of 67108864 bytes"
+std::string segment_line(const SegmentScan& scan, const RecordCounts& counts, std::uint64_t file_bytes) {
+  if (scan.header_is != SegmentScan::state::good) {
+    return scan.path + ": " + scan.complaint + "\n";
+  }
+  const std::string epochs = scan.groups.empty() ? "no epochs"
+                                                 : "epochs " + std::to_string(scan.groups.front().epoch) +
+                                                       " to " + std::to_string(scan.groups.back().epoch);
+  return scan.path + ": " + epochs + ", " + counted(scan.groups.size(), "group", "groups") + ", " +
+         counted(counts.all(), "record", "records") + ", " + std::to_string(scan.end) + " of " +
+         std::to_string(file_bytes) + " bytes" + (scan.header.after_gap ? ", after a gap\n" : "\n");
+}
+
+std::string records_line(const RecordCounts& counts) {
+  std::string line = "records: " + std::to_string(counts.all());
+  for (std::size_t type = 0; type < kRecordTypes; ++type) {
+    if (counts.by_type[type] != 0) {
+      line += std::string{type == 0 || line.find('(') == std::string::npos ? " (" : ", "} +
+              record_type_name(type) + " " + std::to_string(counts.by_type[type]);
+    }
+  }
+  return line + (counts.all() != 0 ? ")" : "") + ", values " + std::to_string(counts.value_bytes) +
+         " bytes\n";
+}
+
+/// "last epoch: 1300 of 2026-11-22 13:51:07.221 UTC, up to byte 8392704 of journal/0000000000000011.mxj"
+std::string last_epoch_line(const DirectorySurvey& survey) {
+  const JournalVerdict& verdict = survey.verdict;
+  if (verdict.parts.empty() || verdict.newest_unix_us == 0) {
+    return "last epoch: none\n";
+  }
+  const JournalVerdict::Part& last = verdict.parts.back();
+  return "last epoch: " + std::to_string(verdict.last_epoch) + " of " + time_text(verdict.newest_unix_us) +
+         " UTC, up to byte " + std::to_string(last.end) + " of " + survey.segments[last.segment].path + "\n";
+}
+
+/// What stands behind the last epoch.
+std::string end_line(const DirectorySurvey& survey) {
+  const JournalVerdict& verdict = survey.verdict;
+  if (!survey.damage.empty()) {
+    return "end: damaged\n";
+  }
+  if (directory_in_use(survey.path)) {
+    return "end: a process uses the directory and goes on from there\n";
+  }
+  if (!verdict.gap.empty()) {
+    return "end: a gap: " + verdict.gap + "\n";
+  }
+  return verdict.torn.empty()
+             ? "end: clean\n"
+             : "end: torn, which a crash leaves and the next start cuts off: " + verdict.torn + "\n";
+}
+
+/// Prints the records of one segment. False: nobody reads any more.
+class SegmentDump {
+ public:
+  SegmentDump(std::uint64_t from, const LinePrinter& print) : from_(from), print_(print) {}
+
+  bool dump(const SegmentScan& scan, std::size_t groups) const {
+    for (std::size_t i = 0; i < groups; ++i) {
+      if (scan.groups[i].epoch >= from_ && !dump_group(scan, scan.groups[i])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool dump_group(const SegmentScan& scan, const ScannedGroup& group) const {
+    GroupReader reader(scan.bytes, group);
+    const std::string epoch = std::to_string(group.epoch) + " w";
+    while (const auto entry = reader.next()) {
+      if (!print_(epoch + std::to_string(entry->worker) + " " + record_text(entry->record) + "\n")) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::uint64_t from_;
+  const LinePrinter& print_;
+};
+
+}  // namespace
+
+ToolOutcome verify_journal(const std::string& directory, const LinePrinter& print) {
+  return with_survey(directory, [&](const DirectorySurvey& survey) {
+    RecordCounts all;
+    std::string text = directory_line(survey);
+    for (std::size_t i = 0; i < survey.segments.size(); ++i) {
+      text += segment_line(survey.segments[i], survey.counts[i], survey.file_bytes[i]);
+      all += survey.counts[i];
+    }
+    static_cast<void>(print(text + records_line(all) + last_epoch_line(survey) + end_line(survey)));
+    return verdict_of(survey);
+  });
+}
+
+ToolOutcome dump_journal(const std::string& directory, std::uint64_t from, const LinePrinter& print) {
+  return with_survey(directory, [&](const DirectorySurvey& survey) -> ToolOutcome {
+    const SegmentDump dump(from, print);
+    for (const JournalVerdict::Part& part : survey.verdict.parts) {
+      const SegmentScan& before = survey.segments[part.segment];
+      if (part.groups == 0 || before.groups[part.groups - 1].epoch < from) {
+        continue;
+      }
+      std::string bytes;
+      const std::optional<SegmentScan> scan = read_segment_again(survey, part.segment, bytes);
+      if (!scan) {
+        return {how::failed, before.path + ": a checkpoint has made it needless meanwhile; begin again"};
+      }
+      if (!dump.dump(*scan, part.groups)) {
+        return {};
+      }
+    }
+    return verdict_of(survey);
+  });
+}
+
+ToolOutcome show_journal_end(const std::string& directory, const LinePrinter& print) {
+  return with_survey(directory, [&](const DirectorySurvey& survey) {
+    static_cast<void>(print(last_epoch_line(survey) + end_line(survey)));
+    return verdict_of(survey);
+  });
+}
+
+}  // namespace mxkv::server
