@@ -16,7 +16,7 @@ std::optional<GroupReader::Entry> GroupReader::next() {
         if (apart != 0 && !take_apart(apart)) {
           return std::nullopt;
         }
-        return Entry{*record, apart_};
+        return Entry{*record, apart_, worker_};
       }
       fail(payload_at_ + records_.position(),
            records_.wrong() != nullptr ? records_.wrong() : "a block has fewer records than it says");
@@ -48,6 +48,7 @@ bool GroupReader::next_block() noexcept {
   at_ += block.header.bytes();
   records_ = RecordReader(block.payload);
   records_left_ = block.header.records;
+  worker_ = block.header.worker;
   return true;
 }
 

@@ -19,6 +19,7 @@ class GroupReader {
     Record record;
     /// A value apart, one piece behind the other; good until the next call of next().
     std::span<const std::string_view> apart;
+    std::uint16_t worker = 0;  ///< that recorded it
   };
 
   /// `file`: the bytes that the group was found in.
@@ -42,6 +43,7 @@ class GroupReader {
   std::uint32_t blocks_left_;  ///< from there on
   std::uint32_t records_left_ = 0;
   std::uint64_t payload_at_ = 0;
+  std::uint16_t worker_ = 0;  ///< of the block
   RecordReader records_{{}};
   std::vector<std::string_view> apart_;
   std::uint64_t position_ = 0;
