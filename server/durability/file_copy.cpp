@@ -16,17 +16,17 @@ namespace mxkv::server {
 namespace {
 
 /// A descriptor that is closed when it goes.
-class Descriptor {
+class OpenedPath {
  public:
-  Descriptor(const std::string& path, int flags) noexcept
+  OpenedPath(const std::string& path, int flags) noexcept
       : file_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-  ~Descriptor() {
+  ~OpenedPath() {
     if (file_ >= 0) {
       ::close(file_);
     }
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OpenedPath(const OpenedPath&) = delete;
+  OpenedPath& operator=(const OpenedPath&) = delete;
 
   [[nodiscard]] bool open() const noexcept { return file_ >= 0; }
   [[nodiscard]] int number() const noexcept { return file_; }
@@ -54,7 +54,7 @@ int read_all(int file, std::string& bytes) {
 }  // namespace
 
 int read_whole_file(const std::string& path, std::string& bytes) {
-  const Descriptor file(path, O_RDONLY);
+  const OpenedPath file(path, O_RDONLY);
   struct stat facts{};
   if (!file.open() || ::fstat(file.number(), &facts) != 0) {
     return errno;
@@ -63,8 +63,21 @@ int read_whole_file(const std::string& path, std::string& bytes) {
   return read_all(file.number(), bytes);
 }
 
+int read_through(const std::string& path) {
+  const OpenedPath file(path, O_RDONLY);
+  if (!file.open()) {
+    return errno;
+  }
+  std::string piece(std::size_t{1} << 20U, '\0');
+  ssize_t got = 0;
+  do {
+    got = ::read(file.number(), piece.data(), piece.size());
+  } while (got > 0 || (got < 0 && errno == EINTR));
+  return got < 0 ? errno : 0;
+}
+
 int write_whole_file(const std::string& path, std::string_view bytes) {
-  const Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
+  const OpenedPath file(path, O_WRONLY | O_CREAT | O_EXCL);
   if (!file.open()) {
     return errno;
   }
@@ -79,7 +92,7 @@ int write_whole_file(const std::string& path, std::string_view bytes) {
 }
 
 int sync_folder(const std::string& path) {
-  const Descriptor folder(path, O_RDONLY | O_DIRECTORY);
+  const OpenedPath folder(path, O_RDONLY | O_DIRECTORY);
   if (!folder.open()) {
     return errno;
   }

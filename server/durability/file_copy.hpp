@@ -12,6 +12,9 @@ namespace mxkv::server {
 /// All of a file. Returns 0 or an errno value.
 [[nodiscard]] int read_whole_file(const std::string& path, std::string& bytes);
 
+/// Reads a file without keeping it. Returns 0, or why it cannot be read: an errno value.
+[[nodiscard]] int read_through(const std::string& path);
+
 /// A new file of these bytes, mode 0600, that is on disk when this returns 0; its name is so after sync_folder().
 [[nodiscard]] int write_whole_file(const std::string& path, std::string_view bytes);
 

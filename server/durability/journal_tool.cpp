@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "server/durability/checkpoint_check.hpp"
 #include "server/durability/directory_survey.hpp"
 #include "server/durability/file_copy.hpp"
 #include "server/durability/record_text.hpp"
@@ -12,6 +13,9 @@ namespace mxkv::server {
 namespace {
 
 using how = ToolOutcome::how;
+
+/// Checkpoints that may be removed while they are looked at.
+constexpr int kMostVerifications = 5;
 
 std::string counted(std::uint64_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -97,6 +101,26 @@ std::string end_line(const DirectorySurvey& survey) {
              : "end: torn, which a crash leaves and the next start cuts off: " + verdict.torn + "\n";
 }
 
+/// Whether a running daemon has made one since.
+bool names_another_checkpoint(const DirectorySurvey& survey) {
+  std::string text;
+  if (read_whole_file(survey.path + "/" + kManifestName, text) != 0) {
+    return false;
+  }
+  const auto now = parse_manifest(text);
+  return now && now.value().checkpoint != survey.manifest->checkpoint;
+}
+
+std::string survey_text(const DirectorySurvey& survey, const CheckpointCheck& check) {
+  RecordCounts all;
+  std::string text = directory_line(survey) + check.text;
+  for (std::size_t i = 0; i < survey.segments.size(); ++i) {
+    text += segment_line(survey.segments[i], survey.counts[i], survey.file_bytes[i]);
+    all += survey.counts[i];
+  }
+  return text + records_line(all) + last_epoch_line(survey) + end_line(survey);
+}
+
 /// Prints the records of one segment. False: nobody reads any more.
 class SegmentDump {
  public:
@@ -130,16 +154,24 @@ class SegmentDump {
 }  // namespace
 
 ToolOutcome verify_journal(const std::string& directory, const LinePrinter& print) {
-  return with_survey(directory, [&](const DirectorySurvey& survey) {
-    RecordCounts all;
-    std::string text = directory_line(survey);
-    for (std::size_t i = 0; i < survey.segments.size(); ++i) {
-      text += segment_line(survey.segments[i], survey.counts[i], survey.file_bytes[i]);
-      all += survey.counts[i];
+  for (int attempt = 1;; ++attempt) {
+    bool overtaken = false;
+    ToolOutcome outcome = with_survey(directory, [&](const DirectorySurvey& survey) {
+      const CheckpointCheck check =
+          survey.manifest ? check_checkpoint(directory, *survey.manifest) : CheckpointCheck{};
+      overtaken = !check.damage.empty() && attempt < kMostVerifications && names_another_checkpoint(survey);
+      if (overtaken) {
+        return ToolOutcome{};
+      }
+      static_cast<void>(print(survey_text(survey, check)));
+      const ToolOutcome journal = verdict_of(survey);
+      return journal.complaint.empty() && !check.damage.empty() ? ToolOutcome{how::damaged, check.damage}
+                                                                : journal;
+    });
+    if (!overtaken) {
+      return outcome;
     }
-    static_cast<void>(print(text + records_line(all) + last_epoch_line(survey) + end_line(survey)));
-    return verdict_of(survey);
-  });
+  }
 }
 
 ToolOutcome dump_journal(const std::string& directory, std::uint64_t from, const LinePrinter& print) {

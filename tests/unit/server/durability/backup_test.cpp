@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/unit/server/durability/data_directory.hpp"
+#include "tests/unit/server/durability/test_directory.hpp"
 
 namespace mxkv::server::test {
 namespace {
@@ -28,7 +28,7 @@ class BackupTest : public testing::Test {
     return told_by([&](const LinePrinter& print) { return dump_journal(path, 0, print); }).text;
   }
 
-  DataDirectory directory;
+  TestDirectory directory;
   SmallJournal journal;
 };
 
@@ -46,11 +46,11 @@ TEST_F(BackupTest, HoldsTheSameAndLeavesTheDirectoryAlone) {
 }
 
 TEST_F(BackupTest, ATornTailIsLeftBehind) {
-  std::string bytes = directory.read(DataDirectory::segment(2));
+  std::string bytes = directory.read(TestDirectory::segment(2));
   bytes[journal.last_group + kCommitBlockBytes + kBlockHeaderBytes] ^= 1;
-  directory.write(DataDirectory::segment(2), bytes);
+  directory.write(TestDirectory::segment(2), bytes);
   EXPECT_THAT(back_up().text, HasSubstr("up to epoch 2"));
-  EXPECT_EQ(std::filesystem::file_size(directory.beside() + "/" + DataDirectory::segment(2)), kPageBytes);
+  EXPECT_EQ(std::filesystem::file_size(directory.beside() + "/" + TestDirectory::segment(2)), kPageBytes);
 }
 
 TEST_F(BackupTest, PartsOfTheCheckpointAreSecondNamesOfTheSameFiles) {
@@ -74,14 +74,14 @@ TEST_F(BackupTest, SegmentsBeforeTheCheckpointAreLeftBehind) {
   manifest.checkpoint = CheckpointEntry{.begun = 3, .needs = 3, .parts = 0, .flushes = {}};
   directory.write_manifest(manifest);
   EXPECT_EQ(back_up().outcome.ended, how::fine);
-  EXPECT_FALSE(std::filesystem::exists(directory.beside() + "/" + DataDirectory::segment(1)));
+  EXPECT_FALSE(std::filesystem::exists(directory.beside() + "/" + TestDirectory::segment(1)));
   EXPECT_EQ(dump_of(directory.beside()), "3 w0 flush order=4\n");
 }
 
 TEST_F(BackupTest, ADamagedDirectoryGivesNoBackup) {
-  std::string bytes = directory.read(DataDirectory::segment(1));
+  std::string bytes = directory.read(TestDirectory::segment(1));
   bytes[2 * kPageBytes + kCommitBlockBytes + kBlockHeaderBytes] ^= 1;
-  directory.write(DataDirectory::segment(1), bytes);
+  directory.write(TestDirectory::segment(1), bytes);
   const Told told = back_up();
   EXPECT_EQ(told.outcome.ended, how::damaged);
   EXPECT_THAT(told.outcome.complaint, HasSubstr("(epoch 2)"));
@@ -101,9 +101,9 @@ TEST_F(BackupTest, APartThatIsMissingGivesNoBackup) {
 TEST_F(BackupTest, WhereSomethingIsNothingIsWritten) {
   std::filesystem::create_directory(directory.beside());
   std::ofstream(directory.beside() + "/mine") << "mine";
-  const std::string before = DataDirectory::everything_in(directory.beside());
+  const std::string before = TestDirectory::everything_in(directory.beside());
   EXPECT_EQ(back_up().outcome.ended, how::refused);
-  EXPECT_EQ(DataDirectory::everything_in(directory.beside()), before);
+  EXPECT_EQ(TestDirectory::everything_in(directory.beside()), before);
 }
 
 TEST_F(BackupTest, AnEmptyDirectoryWillDo) {

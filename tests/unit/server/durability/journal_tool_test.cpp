@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/unit/server/durability/data_directory.hpp"
+#include "tests/unit/server/durability/test_directory.hpp"
 
 namespace mxkv::server::test {
 namespace {
@@ -37,12 +37,12 @@ class JournalToolTest : public testing::Test {
   }
   /// A byte of a segment changed.
   void flip(std::uint64_t number, std::uint64_t at) {
-    std::string bytes = directory.read(DataDirectory::segment(number));
+    std::string bytes = directory.read(TestDirectory::segment(number));
     bytes[at] = static_cast<char>(bytes[at] ^ 1);
-    directory.write(DataDirectory::segment(number), bytes);
+    directory.write(TestDirectory::segment(number), bytes);
   }
 
-  DataDirectory directory;
+  TestDirectory directory;
   SmallJournal journal;
   std::string before;
 };
@@ -79,7 +79,7 @@ TEST_F(JournalToolTest, DamageIsToldWithFileByteAndEpoch) {
 }
 
 TEST_F(JournalToolTest, AMissingSegmentIsDamage) {
-  std::filesystem::remove(directory.path() + "/" + DataDirectory::segment(1));
+  std::filesystem::remove(directory.path() + "/" + TestDirectory::segment(1));
   directory.write_manifest(small_manifest());
   const Told told = verify();
   EXPECT_EQ(told.outcome.ended, how::damaged);
@@ -123,7 +123,7 @@ TEST_F(JournalToolTest, DumpStopsWhenNobodyReadsAnyMore) {
 }
 
 TEST_F(JournalToolTest, AnEmptyJournalHasNoEnd) {
-  DataDirectory empty;
+  TestDirectory empty;
   const Told told = told_by([&](const LinePrinter& print) { return show_journal_end(empty.path(), print); });
   EXPECT_EQ(told.outcome.ended, how::fine);
   EXPECT_EQ(told.text, "last epoch: none\nend: clean\n");
@@ -131,7 +131,7 @@ TEST_F(JournalToolTest, AnEmptyJournalHasNoEnd) {
 
 TEST_F(JournalToolTest, OtherDirectoriesAreRefused) {
   for (const std::string& path : {directory.path() + "/nothing", directory.path() + "/journal",
-                                  directory.path() + "/" + DataDirectory::segment(1)}) {
+                                  directory.path() + "/" + TestDirectory::segment(1)}) {
     const Told told = told_by([&](const LinePrinter& print) { return verify_journal(path, print); });
     EXPECT_EQ(told.outcome.ended, how::refused);
     EXPECT_THAT(told.outcome.complaint, StartsWith(path + ": "));

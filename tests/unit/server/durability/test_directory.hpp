@@ -33,20 +33,20 @@ inline Told told_by(const std::function<ToolOutcome(const LinePrinter&)>& tool) 
   return told;
 }
 
-class DataDirectory {
+class TestDirectory {
  public:
-  DataDirectory() {
+  TestDirectory() {
     std::string pattern = (std::filesystem::temp_directory_path() / "mxkv-data-XXXXXX").string();
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
     above_ = pattern;
     std::filesystem::create_directories(path() + "/journal");
   }
-  ~DataDirectory() {
+  ~TestDirectory() {
     std::error_code ignored;
     std::filesystem::remove_all(above_, ignored);
   }
-  DataDirectory(const DataDirectory&) = delete;
-  DataDirectory& operator=(const DataDirectory&) = delete;
+  TestDirectory(const TestDirectory&) = delete;
+  TestDirectory& operator=(const TestDirectory&) = delete;
 
   [[nodiscard]] std::string path() const { return above_ + "/data"; }
   /// One that is not there, beside it.
@@ -92,9 +92,9 @@ struct SmallJournal {
     second = SegmentBuilder(next);
     last_group = second.add({{{FlushRecord{4}}}}, 2);
   }
-  void write_to(const DataDirectory& directory) const {
-    directory.write(DataDirectory::segment(1), first.bytes());
-    directory.write(DataDirectory::segment(2), second.bytes() + std::string(2 * kPageBytes, '\0'));
+  void write_to(const TestDirectory& directory) const {
+    directory.write(TestDirectory::segment(1), first.bytes());
+    directory.write(TestDirectory::segment(2), second.bytes() + std::string(2 * kPageBytes, '\0'));
   }
 
   SegmentBuilder first{header_of(1, 1)};
