@@ -189,7 +189,7 @@ std::uint64_t RecordCounts::all() const noexcept {
   return sum;
 }
 
-Result<DirectorySurvey> survey_directory(const std::string& path) {
+Result<DirectorySurvey> survey_directory(const std::string& path, const std::function<void()>& between) {
   std::string before;
   for (int reading = 1; reading <= kMostReadings; ++reading) {
     Result<std::optional<DirectorySurvey>> taken = Reading(path).take();
@@ -202,7 +202,11 @@ Result<DirectorySurvey> survey_directory(const std::string& path) {
       }
       before = survey->damage;
     }
-    std::this_thread::sleep_for(kBetweenReadings);
+    if (between) {
+      between();
+    } else {
+      std::this_thread::sleep_for(kBetweenReadings);
+    }
   }
   return Error{path +
                ": changes faster than it is read; try it on a backup (mxkvd checkpoint DIR --to BACKUP)"};

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,8 +59,10 @@ struct DirectorySurvey {
 [[nodiscard]] JournalExpectations expectations_of(const Manifest& manifest) noexcept;
 
 /// Reads all of the journal. The error is one line: the manifest is damaged, or a file cannot be read. Damage of
-/// the journal is none. Thread-safety: any thread.
-[[nodiscard]] runtime::Result<DirectorySurvey> survey_directory(const std::string& path);
+/// the journal is none. `between` is called before each reading but the first; by default it waits a little.
+/// Thread-safety: any thread.
+[[nodiscard]] runtime::Result<DirectorySurvey> survey_directory(const std::string& path,
+                                                                const std::function<void()>& between = {});
 
 /// One segment again, as it is now; `bytes` holds it. Nothing: it is there no more.
 [[nodiscard]] std::optional<SegmentScan> read_segment_again(const DirectorySurvey& survey,

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "server/durability/backup.hpp"
+#include "server/durability/directory_survey.hpp"
 #include "server/durability/journal_tool.hpp"
 #include "tests/unit/server/durability/test_directory.hpp"
 
@@ -19,7 +21,9 @@ namespace {
 using how = ToolOutcome::how;
 
 constexpr std::uint64_t kKept = 4;  ///< segments; older ones are written anew
-constexpr std::uint64_t kGroups = 6;
+constexpr std::uint64_t kGroups = 60;
+constexpr int kRounds = 20;
+constexpr std::chrono::milliseconds kBetweenSegments{3};
 
 /// Does to the files what a journal's writer does, but for the syncs.
 class Writing {
@@ -87,19 +91,47 @@ class Writing {
   std::vector<std::uint64_t> first_epochs_;
 };
 
+TEST(BesideAWriter, WhatTheNextReadingDoesNotFindIsNoDamage) {
+  TestDirectory directory;
+  SmallJournal journal;
+  journal.write_to(directory);
+  const std::string whole = directory.read(TestDirectory::segment(1));
+  directory.write(TestDirectory::segment(1), whole.substr(0, 2 * kPageBytes));
+  int readings = 1;
+  const auto survey = survey_directory(directory.path(), [&] {
+    ++readings;
+    directory.write(TestDirectory::segment(1), whole);
+  });
+  ASSERT_TRUE(survey);
+  EXPECT_EQ(survey.value().damage, "");
+  EXPECT_EQ(survey.value().verdict.last_epoch, 3U);
+  EXPECT_EQ(readings, 2);
+}
+
+TEST(BesideAWriter, WhatTwoReadingsFindIsDamage) {
+  TestDirectory directory;
+  SmallJournal journal;
+  journal.write_to(directory);
+  directory.write(TestDirectory::segment(1), journal.first.bytes().substr(0, 2 * kPageBytes));
+  int readings = 1;
+  const auto survey = survey_directory(directory.path(), [&] { ++readings; });
+  ASSERT_TRUE(survey);
+  EXPECT_THAT(survey.value().damage, testing::HasSubstr("(epoch 2)"));
+  EXPECT_EQ(readings, 2);
+}
+
 TEST(BesideAWriter, NoToolFindsDamageThatIsNone) {
   TestDirectory directory;
   Writing writing(directory);
   writing.write_segment();
-  std::atomic<bool> ended{false};
+  std::atomic<bool> ended{false};  // relaxed: join() orders the rest
   std::thread writer([&] {
-    for (int i = 0; i < 300; ++i) {
+    while (!ended.load(std::memory_order_relaxed)) {
       writing.write_segment();
+      std::this_thread::sleep_for(kBetweenSegments);
     }
-    ended = true;
   });
-  int rounds = 0;
-  for (; !ended; ++rounds) {
+  for (int round = 0; round < kRounds; ++round) {
     const auto ignore = [](std::string_view) { return true; };
     for (const ToolOutcome& outcome :
          {verify_journal(directory.path(), ignore), show_journal_end(directory.path(), ignore),
@@ -113,8 +145,8 @@ TEST(BesideAWriter, NoToolFindsDamageThatIsNone) {
       std::filesystem::remove_all(directory.beside());
     }
   }
+  ended.store(true, std::memory_order_relaxed);
   writer.join();
-  EXPECT_GT(rounds, 0);
   const ToolOutcome outcome = verify_journal(directory.path(), [](std::string_view) { return true; });
   EXPECT_EQ(outcome.ended, how::fine) << outcome.complaint;
 }
