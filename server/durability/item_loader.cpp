@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/durability/apart_value.hpp"
+#include "server/durability/apart_blocks.hpp"
 
 namespace mxkv::server {
 
@@ -30,7 +30,7 @@ ChunkList* make_list(runtime::Worker& worker, const StoredItem& stored, std::uin
   if (stored.put.apart_bytes == 0) {
     fits = ChunkList::append(worker, list, stored.put.value);
   } else {
-    ApartValue value{stored.apart, bytes};
+    ApartBlocks value{stored.apart, bytes};
     for (std::string_view piece; fits && !(piece = value.next()).empty();) {
       fits = ChunkList::append(worker, list, piece);
     }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "server/durability/apart_value.hpp"
+#include "server/durability/apart_blocks.hpp"
 #include "server/journal/hash.hpp"
 #include "server/journal/record_reader.hpp"
 
@@ -218,7 +218,7 @@ bool PartItems::read_item() {
   if (put->apart_bytes != 0) {
     const std::string_view file = parts_[part_].bytes();
     const auto offset = static_cast<std::uint64_t>(behind_ - file.data());
-    const char* const wrong = check_apart_value(file, offset, parts_[part_].seed(), put->apart_bytes);
+    const char* const wrong = check_apart_blocks(file, offset, parts_[part_].seed(), put->apart_bytes);
     if (wrong != nullptr || !records_.empty()) {
       fail(wrong != nullptr ? wrong : "a value apart is not behind its record");
       return false;

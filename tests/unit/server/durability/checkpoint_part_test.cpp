@@ -7,7 +7,7 @@
 #include <map>
 
 #include "runtime/base/random.hpp"
-#include "server/durability/apart_value.hpp"
+#include "server/durability/apart_blocks.hpp"
 #include "server/durability/part_reader.hpp"
 #include "server/durability/part_writer.hpp"
 #include "server/journal/posix_disk.hpp"
@@ -82,7 +82,7 @@ class CheckpointPart : public ::testing::TestWithParam<bool> {
       const PutRecord& put = items.at()->put;
       EXPECT_EQ(put.flags, 3U);
       std::string value{put.value};
-      ApartValue apart{items.at()->apart, put.apart_bytes};
+      ApartBlocks apart{items.at()->apart, put.apart_bytes};
       for (std::string_view piece; !(piece = apart.next()).empty();) {
         value += piece;
       }
