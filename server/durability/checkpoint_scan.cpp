@@ -1,0 +1,274 @@
+#include "server/durability/checkpoint_scan.hpp"
+
+#include <chrono>
+
+#include "index/sample_task.hpp"
+#include "server/journal/record.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+using runtime::step;
+
+namespace {
+
+/// Begins a task of the tree on a worker, for a thread that is none.
+template <class Owner>
+class BeginTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "checkpoint begins";
+
+  BeginTask(const runtime::TaskClass* task_class, Owner& owner, void (*begin)(Owner&, runtime::Worker&),
+            void (*lost)(Owner&)) noexcept
+      : MxTask(task_class), owner_(owner), begin_(begin), lost_(lost) {
+    annotate(runtime::priority::low);
+  }
+  step execute(runtime::Worker& worker) {
+    begin_(owner_, worker);
+    return step::done;
+  }
+  void discard(runtime::Worker& /*worker*/) { lost_(owner_); }
+
+ private:
+  Owner& owner_;
+  void (*begin_)(Owner&, runtime::Worker&);
+  void (*lost_)(Owner&);
+};
+
+class CheckpointTask final : public index::ScanTask<CheckpointTask, ItemTraits> {
+  using Base = index::ScanTask<CheckpointTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "checkpoint";
+
+  CheckpointTask(const runtime::TaskClass* task_class, PartScan& scan) noexcept
+      : Base(task_class, scan.store().tree()), scan_(&scan) {
+    key_.set(scan.next_key());
+    annotate(runtime::priority::low);
+  }
+
+  // --- For ScanTask ---
+  struct LeafVisitor {
+    PartScan& scan;
+    Liveness is_live;
+    bool visit(std::uint64_t /*head*/, std::uint64_t value) {
+      return scan.visit(Item::View{*ItemRecord::item(value)}, is_live);
+    }
+  };
+  [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
+  void set_key(std::string_view key) noexcept { key_.set(key); }
+  [[nodiscard]] static bool backward() noexcept { return false; }
+  [[nodiscard]] LeafVisitor leaf_visitor(runtime::Worker& worker) const noexcept {
+    return {*scan_, Liveness{worker}};
+  }
+  step finished(bool exhausted, runtime::Worker& worker) {
+    worker.unpin(*this);
+    std::exchange(scan_, nullptr)->ended(exhausted);
+    return step::done;
+  }
+  void discard(runtime::Worker& /*worker*/) {
+    if (scan_ != nullptr) {
+      std::exchange(scan_, nullptr)->lost();
+    }
+  }
+
+ private:
+  PartScan* scan_;
+  HeldKey key_;
+};
+
+class CutTask final : public index::SampleTask<CutTask, ItemTraits> {
+ public:
+  static constexpr const char* kName = "cut checkpoint";
+  static constexpr unsigned kWalks = 256;
+
+  CutTask(const runtime::TaskClass* task_class, CheckpointCut& cut, std::uint64_t seed)
+      : SampleTask(task_class, cut.store().tree(), seed), cut_(&cut) {
+    annotate(runtime::priority::low);
+  }
+
+  // --- For SampleTask ---
+  [[nodiscard]] static std::string_view key() noexcept { return {}; }
+  [[nodiscard]] static bool ends_before(std::string_view /*key*/) noexcept { return false; }
+  bool walked(const index::Entries& leaf, double weight, bool whole, runtime::Worker& /*worker*/) {
+    if (leaf.count > 0 && !whole) {
+      cut_->add(ItemRecord::key(leaf.values[walks_ * 7 % leaf.count]), weight * leaf.count);
+    }
+    return ++walks_ < kWalks && !whole;
+  }
+  step finished(runtime::Worker& worker) {
+    worker.unpin(*this);
+    std::exchange(cut_, nullptr)->ended(false);
+    return step::done;
+  }
+  void discard(runtime::Worker& /*worker*/) {
+    if (cut_ != nullptr) {
+      std::exchange(cut_, nullptr)->ended(true);
+    }
+  }
+
+ private:
+  CheckpointCut* cut_;
+  unsigned walks_ = 0;
+};
+
+static_assert(sizeof(CheckpointTask) <= runtime::kLargestTaskBytes);
+static_assert(sizeof(CutTask) <= runtime::kLargestTaskBytes);
+
+/// Seconds of the wall clock, 0 for never.
+std::uint32_t wall_expiry(std::uint32_t expiry, std::int64_t wall_ahead_s) noexcept {
+  constexpr std::int64_t kLast = std::numeric_limits<std::uint32_t>::max();
+  return expiry == 0 ? 0
+                     : static_cast<std::uint32_t>(std::clamp<std::int64_t>(expiry + wall_ahead_s, 1, kLast));
+}
+
+}  // namespace
+
+bool CheckpointBuffer::add(const Item::View& item, std::int64_t wall_ahead_s) {
+  const bool apart = item.large();
+  PutRecord put;
+  put.order = item.item().cas();
+  put.key = item.key();
+  put.value = apart ? std::string_view{} : item.value();
+  put.apart_bytes = apart ? item.value_bytes() : 0;
+  put.has_unique = item.item().has_unique_field();
+  put.unique = put.has_unique ? item.item().unique() : 0;
+  put.flags = item.flags();
+  put.expiry = wall_expiry(item.expiry(), wall_ahead_s);
+  put.access = item.item().access_code();
+  put.marks = static_cast<std::uint8_t>(item.item().marks());
+  const std::size_t bytes = encoded_bytes(put);
+  if (filled_ + bytes > bytes_.size() ||
+      (referenced_ > 0 && referenced_ + put.apart_bytes > kMostReferenced)) {
+    return false;
+  }
+  if (!block_is_open_) {
+    blocks_.emplace_back().first = put.key;
+    block_is_open_ = true;
+  }
+  write_record(bytes_.data() + filled_, put);
+  filled_ += bytes;
+  FilledBlock& block = blocks_.back();
+  block.end = filled_;
+  ++block.records;
+  block.last = put.key;
+  if (apart) {
+    block.value = item.item().list();
+    block.value->reference_by_reply();
+    referenced_ += put.apart_bytes;
+    block_is_open_ = false;
+  }
+  return true;
+}
+
+void CheckpointBuffer::clear(runtime::Worker& worker) noexcept {
+  for (const FilledBlock& block : blocks_) {
+    if (block.value != nullptr) {
+      ChunkList::drop_by_reply(worker, block.value);
+    }
+  }
+  blocks_.clear();
+  filled_ = 0;
+  referenced_ = 0;
+  block_is_open_ = false;
+}
+
+void CheckpointBell::wait(std::uint64_t ns) {
+  std::unique_lock lock{mutex_};
+  const auto rung = [this] { return rung_; };
+  if (ns == ~std::uint64_t{0}) {
+    changed_.wait(lock, rung);
+  } else {
+    changed_.wait_for(lock, std::chrono::nanoseconds{ns}, rung);
+  }
+  rung_ = false;
+}
+
+void PartScan::submit(runtime::WorkerId worker, bool scans) {
+  MXKV_ASSERT(now() != state::running, "a part has one scan at a time");
+  state_.store(state::running, std::memory_order_relaxed);  // submit() hands it over
+  using Begin = BeginTask<PartScan>;
+  runtime::Runtime& runtime = store_.tree().runtime();
+  auto* const task = runtime.create_outside<Begin>(
+      *this,
+      scans ? [](PartScan& scan, runtime::Worker& on) { scan.begin(on); }
+            : [](PartScan& scan, runtime::Worker& on) { scan.released(on); },
+      [](PartScan& scan) { scan.lost(); });
+  (void)runtime.submit(task, worker);  // a worker that does not run any more discards it
+}
+
+void PartScan::start(runtime::WorkerId worker) {
+  submit(worker, true);
+}
+void PartScan::release(runtime::WorkerId worker) {
+  submit(worker, false);
+}
+
+void PartScan::begin(runtime::Worker& worker) {
+  buffer_.clear(worker);
+  wall_ahead_s_ = worker.runtime().clock().wall_ahead_s();
+  worker.create<CheckpointTask>(*this)->start(worker);
+}
+
+bool PartScan::visit(const Item::View& item, const Liveness& is_live) {
+  const std::string_view key = item.key();
+  if (key == key_.view() || !is_live(item)) {
+    return true;
+  }
+  if (!to_.empty() && key >= to_) {
+    reached_end_ = true;
+    return false;
+  }
+  if (!buffer_.add(item, wall_ahead_s_)) {
+    return false;
+  }
+  key_.set(key);
+  return true;
+}
+
+void PartScan::ended(bool exhausted) {
+  exhausted_ = exhausted || reached_end_;
+  hand_over(state::filled);
+}
+
+void PartScan::released(runtime::Worker& worker) {
+  buffer_.clear(worker);
+  hand_over(state::idle);
+}
+
+void PartScan::lost() {
+  hand_over(state::failed);
+}
+
+void PartScan::hand_over(state now) {
+  CheckpointBell& bell = bell_;  // this may be gone once the state says so
+  state_.store(now, std::memory_order_release);
+  bell.ring();
+}
+
+void CheckpointCut::start(runtime::WorkerId worker, std::uint64_t seed) {
+  seed_ = seed;
+  using Begin = BeginTask<CheckpointCut>;
+  runtime::Runtime& runtime = store_.tree().runtime();
+  auto* const task = runtime.create_outside<Begin>(
+      *this, [](CheckpointCut& cut, runtime::Worker& on) { on.create<CutTask>(cut, cut.seed())->start(on); },
+      [](CheckpointCut& cut) { cut.ended(true); });
+  (void)runtime.submit(task, worker);
+}
+
+void CheckpointCut::ended(bool failed) {
+  CheckpointBell& bell = bell_;
+  failed_ = failed;
+  done_.store(true, std::memory_order_release);
+  bell.ring();
+}
+
+KeyRanges CheckpointCut::ranges(std::uint32_t parts) && {
+  std::uint64_t all = 0;
+  for (const auto& [key, weight] : samples_) {
+    all += weight;
+  }
+  return {std::move(samples_), std::max<std::uint64_t>(all / parts, 1)};
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,170 @@
+// The worker's side of a checkpoint: scans that fill buffers with the puts of live items, in key order.
+//
+// A part of the keys has one scan at a time, which ends when its buffer is full; the writer empties the buffer
+// and has it filled again. So a checkpoint takes no more memory than its buffers, and it waits for the disk
+// without a task that waits. Scans run behind all other work, and a pin lasts for 16 leaves.
+//
+// Large values are not copied: a buffer refers to their chunks. Only workers may give these up, so that the
+// next scan does, or a task of its own at the end.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/durability/key_ranges.hpp"
+#include "server/store/store_task.hpp"
+
+namespace mxkv::server {
+
+class Store;
+
+/// Puts of one block, and the value of the last one if it is apart.
+struct FilledBlock {
+  std::size_t end = 0;  ///< in the buffer; it begins where the one before ends
+  std::uint32_t records = 0;
+  std::string first;
+  std::string last;
+  ChunkList* value = nullptr;  ///< held
+};
+
+/// What a scan fills. Its scan's or the writer's, never both.
+class CheckpointBuffer {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{256} << 10U;
+  static constexpr std::uint64_t kMostReferenced = std::uint64_t{4} << 20U;  ///< of large values, but for one
+
+  CheckpointBuffer() : bytes_(kBytes) {}
+  CheckpointBuffer(const CheckpointBuffer&) = delete;
+  CheckpointBuffer& operator=(const CheckpointBuffer&) = delete;
+
+  /// Adds an item, seen while pinned. False: there is no room, and nothing changed.
+  bool add(const Item::View& item, std::int64_t wall_ahead_s);
+  [[nodiscard]] const std::vector<FilledBlock>& blocks() const noexcept { return blocks_; }
+  [[nodiscard]] std::string_view bytes(std::size_t from, std::size_t to) const noexcept {
+    return {bytes_.data() + from, to - from};
+  }
+  /// Gives up what is held. On a worker.
+  void clear(runtime::Worker& worker) noexcept;
+  /// Whether clear() has anything to do.
+  [[nodiscard]] bool holds_values() const noexcept { return referenced_ > 0; }
+
+ private:
+  std::vector<char> bytes_;
+  std::size_t filled_ = 0;
+  std::uint64_t referenced_ = 0;
+  std::vector<FilledBlock> blocks_;
+  bool block_is_open_ = false;
+};
+
+/// Wakes what writes a checkpoint. Thread-safety: any thread.
+class CheckpointBell {
+ public:
+  void ring() {
+    {
+      const std::scoped_lock lock{mutex_};
+      rung_ = true;
+    }
+    changed_.notify_one();
+  }
+  /// Until it rings, or `ns` have passed; ~0: for ever.
+  void wait(std::uint64_t ns);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool rung_ = false;
+};
+
+/// The scan of one part. The writer starts it and looks at it; while it runs it is its task's alone.
+class PartScan {
+ public:
+  enum class state : std::uint8_t {
+    idle,
+    running,
+    filled,  ///< the buffer is the writer's
+    failed,  ///< the workers have ended
+  };
+
+  /// Keys in [from, to); `to` empty: to the end.
+  PartScan(Store& store, CheckpointBell& bell, std::string_view from, std::string_view to)
+      : store_(store), bell_(bell), from_(from), to_(to) {}
+  PartScan(const PartScan&) = delete;
+  PartScan& operator=(const PartScan&) = delete;
+
+  [[nodiscard]] state now() const noexcept { return state_.load(std::memory_order_acquire); }
+  /// All keys were seen; what is in the buffer is the last.
+  [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
+  [[nodiscard]] const CheckpointBuffer& buffer() const noexcept { return buffer_; }
+  [[nodiscard]] const std::string& from() const noexcept { return from_; }
+  [[nodiscard]] const std::string& to() const noexcept { return to_; }
+
+  /// Fills the buffer from where the last scan ended, on a worker. Not while it runs.
+  void start(runtime::WorkerId worker);
+  /// Gives up what the buffer holds, on a worker.
+  void release(runtime::WorkerId worker);
+  /// The same at once, when no worker runs.
+  void drop(runtime::Worker& worker) noexcept { buffer_.clear(worker); }
+
+  // For the tasks.
+  [[nodiscard]] Store& store() noexcept { return store_; }
+  void begin(runtime::Worker& worker);
+  bool visit(const Item::View& item, const Liveness& is_live);
+  /// Where it is to begin.
+  [[nodiscard]] std::string_view next_key() const noexcept {
+    return key_.view().empty() ? from_ : key_.view();
+  }
+  void ended(bool exhausted);
+  void released(runtime::Worker& worker);
+  void lost();
+
+ private:
+  void submit(runtime::WorkerId worker, bool scans);
+  void hand_over(state now);
+
+  Store& store_;
+  CheckpointBell& bell_;
+  std::string from_;
+  std::string to_;
+  HeldKey key_;  ///< the last one that was added
+  CheckpointBuffer buffer_;
+  std::int64_t wall_ahead_s_ = 0;
+  bool reached_end_ = false;
+  bool exhausted_ = false;
+  std::atomic<state> state_{
+      state::idle};  // hands over all above: release by the one side, acquire by the other
+};
+
+/// Finds where to cut the keys into parts of about the same size.
+class CheckpointCut {
+ public:
+  CheckpointCut(Store& store, CheckpointBell& bell) : store_(store), bell_(bell) {}
+
+  /// Samples leaves on a worker. `seed` chooses them.
+  void start(runtime::WorkerId worker, std::uint64_t seed);
+  [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+  [[nodiscard]] KeyRanges ranges(std::uint32_t parts) &&;
+
+  // For the task.
+  [[nodiscard]] Store& store() noexcept { return store_; }
+  void add(std::string_view key, double weight) {
+    samples_.emplace_back(key, static_cast<std::uint64_t>(weight));
+  }
+  void ended(bool failed);
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+
+ private:
+  Store& store_;
+  CheckpointBell& bell_;
+  std::uint64_t seed_ = 0;
+  std::vector<KeyRanges::Sample> samples_;
+  bool failed_ = false;
+  std::atomic<bool> done_{false};  // hands the samples over: release by the task, acquire by the writer
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,41 @@
+// The manifest of a directory that is served from: what several change, one after the other.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "server/durability/manifest.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: any thread.
+class ManifestFile {
+ public:
+  ManifestFile(Disk& disk, Manifest manifest) : disk_(disk), manifest_(std::move(manifest)) {}
+
+  /// Changes it, on disk when this returns. The error is one line; nothing has changed then, as far as is
+  /// known.
+  [[nodiscard]] std::optional<runtime::Error> change(const std::function<void(Manifest&)>& how) {
+    const std::scoped_lock lock{mutex_};
+    Manifest changed = manifest_;
+    how(changed);
+    std::optional<runtime::Error> error = write_manifest(disk_, changed);
+    if (!error) {
+      manifest_ = std::move(changed);
+    }
+    return error;
+  }
+  [[nodiscard]] Manifest get() const {
+    const std::scoped_lock lock{mutex_};
+    return manifest_;
+  }
+
+ private:
+  Disk& disk_;
+  mutable std::mutex mutex_;
+  Manifest manifest_;
+};
+
+}  // namespace mxkv::server
