@@ -1,11 +1,12 @@
 #include "server/durability/store_journal.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "index/key.hpp"
-#include "runtime/base/paths.hpp"
-#include "runtime/scheduler/worker.hpp"
+#include "runtime/scheduler/runtime.hpp"
+#include "server/store/item/expiry.hpp"
 
 namespace mxkv::server {
 
@@ -64,78 +65,95 @@ RecordBounds bounds_of(const index::ChangedRange<std::string_view>& range,
 
 }  // namespace
 
-JournalBuffer& StoreJournal::buffer(runtime::Worker& worker) noexcept {
-  return *buffers_[worker.id().index()];
-}
-
-PutRecord StoreJournal::record_of(const Item& item) noexcept {
-  const Item::View view{item};
-  return {.order = item.cas(),
-          .key = view.key(),
-          .value = view.large() ? std::string_view{} : view.value(),
-          .apart_bytes = view.large() ? view.value_bytes() : 0,
-          .unique = item.has_unique_field() ? item.unique() : 0,
-          .flags = view.flags(),
-          .expiry = view.expiry(),
-          .marks = static_cast<std::uint8_t>(item.marks()),
-          .has_unique = item.has_unique_field()};
-}
-
-ApartValue StoreJournal::apart_of(const Item& item) noexcept {
-  ChunkList* const list = item.list();
-  list->reference();
-  return {.owner = list, .of = &kListOfChunks, .bytes = list->bytes()};
-}
-
-void StoreJournal::put(const Item& item, JournalBuffer& buffer) noexcept {
-  const PutRecord record = record_of(item);
-  if (record.apart_bytes != 0) [[unlikely]] {
-    buffer.put_apart(record, apart_of(item));
-  } else {
-    buffer.append(record);
+StoreJournal::StoreJournal(std::vector<JournalBuffer*> buffers) : desks_(buffers.size()) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    desks_[i].buffer = buffers[i];
   }
 }
 
-void StoreJournal::range(const Commit& commit, JournalBuffer& buffer) noexcept {
+StoreJournal::Desk& StoreJournal::desk(runtime::Worker& worker) noexcept {
+  return desks_[worker.id().index()];
+}
+
+// The clocks are asked once a round, and only where anything expires.
+std::uint32_t StoreJournal::on_the_wall(std::uint32_t expiry, Desk& desk, runtime::Worker& worker) noexcept {
+  if (expiry == 0) [[likely]] {
+    return 0;
+  }
+  if (desk.asked_ns != worker.now_ns()) {
+    desk.asked_ns = worker.now_ns();
+    desk.wall_ahead_s = worker.runtime().clock().wall_ahead_s();
+  }
+  constexpr std::int64_t kLast = 0xFFFF'FFFF;
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(expiry + desk.wall_ahead_s, 1, kLast));
+}
+
+void StoreJournal::put(const Item& item, Desk& desk, runtime::Worker& worker) noexcept {
+  const Item::View view{item};
+  PutRecord record{.order = item.cas(),
+                   .key = view.key(),
+                   .value = {},
+                   .unique = item.has_unique_field() ? item.unique() : 0,
+                   .flags = view.flags(),
+                   .expiry = on_the_wall(view.expiry(), desk, worker),
+                   .marks = static_cast<std::uint8_t>(item.marks()),
+                   .has_unique = item.has_unique_field()};
+  if (!view.large()) [[likely]] {
+    record.value = view.value();
+    desk.buffer->append(record);
+    return;
+  }
+  ChunkList* const list = item.list();
+  list->reference();
+  record.apart_bytes = list->bytes();
+  desk.buffer->put_apart(record, {.owner = list, .of = &kListOfChunks, .bytes = list->bytes()});
+}
+
+void StoreJournal::range(const Commit& commit, Desk& desk, runtime::Worker& worker) noexcept {
   std::array<char, index::kMaxKeyBytes> end;
   const RecordBounds bounds = bounds_of(*commit.range, end);
   if (commit.change.what == change::range_gone) {
-    buffer.append(RangeGoneRecord{.order = commit.change.order, .bounds = bounds});
-  } else {
-    buffer.append(RangeTouchRecord{.order = commit.change.order,
-                                   .bounds = bounds,
-                                   .moment_us = commit.moment_us,
-                                   .expiry = static_cast<std::uint32_t>(commit.value)});
+    desk.buffer->append(RangeGoneRecord{.order = commit.change.order, .bounds = bounds});
+    return;
   }
+  const auto expiry = static_cast<std::uint32_t>(commit.value);
+  const auto moment_s = static_cast<std::uint32_t>(commit.moment_us / kUsPerSecond);
+  const std::uint64_t ahead_us =
+      (std::uint64_t{on_the_wall(moment_s, desk, worker)} - moment_s) * kUsPerSecond;
+  desk.buffer->append(RangeTouchRecord{.order = commit.change.order,
+                                       .bounds = bounds,
+                                       .moment_us = commit.moment_us + ahead_us,
+                                       .expiry = on_the_wall(expiry, desk, worker)});
 }
 
 void StoreJournal::passed(const Commit& commit, runtime::Worker& worker) noexcept {
-  JournalBuffer& own = buffer(worker);
+  Desk& own = desk(worker);
   switch (commit.change.what) {
     case change::put:
-      put(*ItemRecord::item(commit.value), own);
+      put(*ItemRecord::item(commit.value), own, worker);
       return;
     case change::gone:
       if (commit.change.why != cause::expired) {
-        own.append(GoneRecord{
+        own.buffer->append(GoneRecord{
             .order = commit.change.order,
             .key = commit.key,
             .reason = commit.change.why == cause::evicted ? gone_reason::evicted : gone_reason::deleted});
       }
       return;
     case change::touched:
-      own.append(
-          TouchRecord{.order = commit.change.order, .key = commit.key, .expiry = commit.change.expiry});
+      own.buffer->append(TouchRecord{.order = commit.change.order,
+                                     .key = commit.key,
+                                     .expiry = on_the_wall(commit.change.expiry, own, worker)});
       return;
     case change::range_gone:
     case change::range_touched:
-      range(commit, own);
+      range(commit, own, worker);
       return;
     case change::flushed:
       if (commit.moment_us == 0) {
-        own.append(FlushRecord{.order = commit.change.order});
+        own.buffer->append(FlushRecord{.order = commit.change.order});
       } else {
-        own.append(FlushAtRecord{
+        own.buffer->append(FlushAtRecord{
             .order = commit.change.order, .point_us = commit.moment_us, .now_us = commit.set_us});
       }
       return;

@@ -2,13 +2,16 @@
 // become records.
 //
 // An expired item is no record's business: it goes by itself wherever its put is read. An evicted one is: a
-// client may have been told since that there is none.
+// client may have been told since that there is none. Items expire by the steady time, which is another one in the
+// next process: records tell expiries by the wall clock.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "index/commit_point.hpp"
+#include "runtime/base/cache_line.hpp"
 #include "server/journal/journal_buffer.hpp"
 #include "server/store/item/item.hpp"
 
@@ -18,23 +21,29 @@ namespace mxkv::server {
 class StoreJournal final : public index::CommitListener<std::string_view> {
  public:
   /// `buffers` by worker; they outlive this. Their context is the worker.
-  explicit StoreJournal(std::vector<JournalBuffer*> buffers) noexcept : buffers_(std::move(buffers)) {}
+  explicit StoreJournal(std::vector<JournalBuffer*> buffers);
 
   void passed(const index::Commit<std::string_view>& commit, runtime::Worker& worker) noexcept override;
   void group_begins(runtime::Worker& worker) noexcept override { buffer(worker).begin_group(); }
   void group_ends(runtime::Worker& worker) noexcept override { buffer(worker).end_group(); }
 
-  /// What a put's record says of an item with such a value; one that is apart is the caller's to add.
-  [[nodiscard]] static PutRecord record_of(const Item& item) noexcept;
-  /// The value of a large item, with a reference of its own; release() of its class wants a worker.
-  [[nodiscard]] static ApartValue apart_of(const Item& item) noexcept;
-
  private:
-  [[nodiscard]] JournalBuffer& buffer(runtime::Worker& worker) noexcept;
-  static void put(const Item& item, JournalBuffer& buffer) noexcept;
-  static void range(const index::Commit<std::string_view>& commit, JournalBuffer& buffer) noexcept;
+  /// A worker's. Alone in its lines: it is used by each write.
+  struct alignas(2 * runtime::kCacheLineBytes) Desk {
+    JournalBuffer* buffer = nullptr;
+    std::uint64_t asked_ns = 0;     ///< the round in which the clock was asked
+    std::int64_t wall_ahead_s = 0;  ///< then
+  };
 
-  std::vector<JournalBuffer*> buffers_;
+  [[nodiscard]] Desk& desk(runtime::Worker& worker) noexcept;
+  [[nodiscard]] JournalBuffer& buffer(runtime::Worker& worker) noexcept { return *desk(worker).buffer; }
+  [[nodiscard]] static std::uint32_t on_the_wall(std::uint32_t expiry, Desk& desk,
+                                                 runtime::Worker& worker) noexcept;
+  static void put(const Item& item, Desk& desk, runtime::Worker& worker) noexcept;
+  static void range(const index::Commit<std::string_view>& commit, Desk& desk,
+                    runtime::Worker& worker) noexcept;
+
+  std::vector<Desk> desks_;
 };
 
 }  // namespace mxkv::server
