@@ -1,0 +1,149 @@
+#include "server/durability/checkpoint_keeper.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace mxkv::server {
+
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr std::uint64_t kLeastGrowth = std::uint64_t{1} << 30U;
+constexpr std::uint64_t kForever = ~std::uint64_t{0};
+constexpr std::uint64_t kAfterFailureNs = 1'000'000'000;
+constexpr std::uint64_t kWhileOneGoesOnNs = 50'000'000;
+/// The wall clock follows the steady one by steps of less.
+constexpr std::int64_t kStepOfClock = 2;
+
+}  // namespace
+
+bool checkpoint_due(const config::CheckpointOptions& options, const CheckpointView& view) noexcept {
+  if (view.broken || view.clock_was_set) {
+    return true;
+  }
+  const std::uint64_t growth =
+      options.journal_bytes != 0 ? options.journal_bytes : std::max(view.last_bytes, kLeastGrowth);
+  return view.written_bytes >= growth ||
+         (options.every_ms != 0 && view.written_bytes != 0 && view.age_ms >= options.every_ms);
+}
+
+std::uint64_t most_journal_bytes(std::uint64_t option, std::uint64_t checkpoint_bytes) noexcept {
+  return option != 0 ? option : 4 * checkpoint_bytes + 4 * kLeastGrowth;
+}
+
+CheckpointKeeper::CheckpointKeeper(Journal& journal, const runtime::Clock& clock,
+                                   const config::DurabilityOptions& options, std::uint64_t journal_bytes,
+                                   std::function<std::uint64_t()> greatest_order,
+                                   std::function<void(const std::string&)> warn)
+    : journal_(journal),
+      clock_(clock),
+      greatest_order_(std::move(greatest_order)),
+      warn_(std::move(warn)),
+      counted_from_(0 - journal_bytes),  // wraps around: what is there counts as written
+      wall_ahead_s_(clock.wall_ahead_s()),
+      last_end_ns_(clock.monotonic_ns()),
+      options_(options) {}
+
+CheckpointKeeper::~CheckpointKeeper() {
+  stop();
+}
+
+void CheckpointKeeper::start(Checkpointer& checkpointer) {
+  checkpointer_ = &checkpointer;
+  thread_ = std::thread([this] { run(); });
+}
+
+void CheckpointKeeper::stop() {
+  if (thread_.joinable()) {
+    stopping_.store(true, std::memory_order_relaxed);
+    bell_.ring();
+    thread_.join();
+  }
+}
+
+void CheckpointKeeper::set_options(const config::DurabilityOptions& options) {
+  {
+    const std::scoped_lock lock{mutex_};
+    options_ = options;
+  }
+  bell_.ring();
+}
+
+void CheckpointKeeper::run() {
+  pthread_setname_np(pthread_self(), "mxkv-keeper");
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    bell_.wait(look());
+  }
+}
+
+// Begins one if it is due. Returns how long there is nothing else to look for.
+std::uint64_t CheckpointKeeper::look() {
+  const CheckpointStatus status = checkpointer_->status();
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  if (status.completed != completed_) {
+    completed_ = status.completed;
+    last_end_ns_ = now_ns;
+  }
+  if (status.failed != failed_) {
+    failed_ = status.failed;
+    not_before_ns_ = now_ns + kAfterFailureNs;
+    warn_("checkpoint: " + status.last_error);
+  }
+  const std::uint64_t last_bytes = status.last ? status.last->bytes : 0;
+  config::DurabilityOptions options;
+  {
+    const std::scoped_lock lock{mutex_};
+    options = options_;
+  }
+  journal_.set_most_bytes(most_journal_bytes(options.journal_most_bytes, last_bytes));
+  const std::uint64_t written = journal_.writer().counts().bytes.load(std::memory_order_relaxed) -
+                                counted_from_.load(std::memory_order_relaxed);
+  const std::uint64_t age_ms = (now_ns - last_end_ns_) / kNsPerMs;
+  const bool broken = journal_.writer().state() == journal_state::broken;
+  const bool set =
+      std::abs(clock_.wall_ahead_s() - wall_ahead_s_.load(std::memory_order_relaxed)) >= kStepOfClock;
+  if (status.stage != checkpoint_stage::idle) {
+    if (broken && status.epoch != 0 && status.epoch < journal_.writer().gap_end()) {
+      checkpointer_->abandon();  // what was lost since is not in it
+    }
+    return kWhileOneGoesOnNs;
+  }
+  if (!checkpoint_due(options.checkpoint, {.written_bytes = written,
+                                           .last_bytes = last_bytes,
+                                           .age_ms = age_ms,
+                                           .broken = broken,
+                                           .clock_was_set = set})) {
+    const bool waits = options.checkpoint.every_ms != 0 && written != 0;
+    return waits ? std::max<std::uint64_t>(options.checkpoint.every_ms - age_ms, 1) * kNsPerMs : kForever;
+  }
+  if (now_ns < not_before_ns_) {
+    return not_before_ns_ - now_ns;
+  }
+  (void)checkpointer_->begin();
+  return kWhileOneGoesOnNs;
+}
+
+std::uint64_t CheckpointKeeper::end_epoch() {
+  wall_ahead_s_.store(clock_.wall_ahead_s(), std::memory_order_relaxed);
+  begun_bytes_.store(journal_.writer().counts().bytes.load(std::memory_order_relaxed),
+                     std::memory_order_relaxed);
+  return journal_.end_epoch();
+}
+
+// While the journal is broken nothing is durable, but what was written behind the gap is flushed.
+bool CheckpointKeeper::on_disk(std::uint64_t epoch) {
+  return journal_.writer().synced() >= epoch;
+}
+
+void CheckpointKeeper::checkpointed(std::uint64_t epoch) {
+  counted_from_.store(begun_bytes_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  if (journal_.writer().state() == journal_state::broken && epoch >= journal_.writer().gap_end()) {
+    journal_.rebased(epoch);
+  }
+  journal_.truncate(epoch);
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,90 @@
+// When a checkpoint is due, and what follows from one: the journal before it may go, a broken journal is whole again,
+// and the bound of the journal's size moves with the checkpoint's.
+//
+// One is due when the journal has grown by so much, or so long after the last one if anything was written; when a
+// write of the journal failed, for only a checkpoint holds then what was lost; and when the wall clock was set, for
+// what is on disk tells expiries by it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "config/options.hpp"
+#include "runtime/base/clock.hpp"
+#include "server/durability/checkpointer.hpp"
+#include "server/journal/journal.hpp"
+
+namespace mxkv::server {
+
+/// What is looked at to judge whether one is due.
+struct CheckpointView {
+  std::uint64_t written_bytes = 0;  ///< of journal since the last one began
+  std::uint64_t last_bytes = 0;     ///< of the last one
+  std::uint64_t age_ms = 0;         ///< since the last one ended, or the start
+  bool broken = false;
+  bool clock_was_set = false;
+};
+
+/// Thread-safety: any thread.
+[[nodiscard]] bool checkpoint_due(const config::CheckpointOptions& options,
+                                  const CheckpointView& view) noexcept;
+/// Most bytes of journal, for what the option says and the last checkpoint's size.
+[[nodiscard]] std::uint64_t most_journal_bytes(std::uint64_t option, std::uint64_t checkpoint_bytes) noexcept;
+
+/// Thread-safety: given per function.
+class CheckpointKeeper final : public CheckpointJournal {
+ public:
+  /// `journal_bytes`: of journal that is there, behind the last checkpoint. `greatest_order`: no order above it was
+  /// given out. `warn` gets a line for the log. All outlive this.
+  CheckpointKeeper(Journal& journal, const runtime::Clock& clock, const config::DurabilityOptions& options,
+                   std::uint64_t journal_bytes, std::function<std::uint64_t()> greatest_order,
+                   std::function<void(const std::string&)> warn);
+  ~CheckpointKeeper();
+
+  /// Start-up only.
+  void start(Checkpointer& checkpointer);
+  /// Ends the thread.
+  void stop();
+  /// Holds from now on. Any thread.
+  void set_options(const config::DurabilityOptions& options);
+  /// The journal wrote something, or failed to. Any thread, cheap.
+  void journal_changed() { bell_.ring(); }
+
+  // --- For the checkpointer ---
+
+  std::uint64_t end_epoch() override;
+  std::uint64_t passed() override { return journal_.writer().passed(); }
+  std::uint64_t last_recorded() override { return journal_.epochs().last_recorded(); }
+  void need_on_disk(std::uint64_t epoch) override { journal_.need(epoch, true); }
+  bool on_disk(std::uint64_t epoch) override;
+  std::uint64_t ceiling() override { return greatest_order_(); }
+  void checkpointed(std::uint64_t epoch) override;
+
+ private:
+  void run();
+  [[nodiscard]] std::uint64_t look();
+
+  Journal& journal_;
+  const runtime::Clock& clock_;
+  std::function<std::uint64_t()> greatest_order_;
+  std::function<void(const std::string&)> warn_;
+  Checkpointer* checkpointer_ = nullptr;
+  CheckpointBell bell_;
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};        // relaxed: the bell orders it
+  std::atomic<std::uint64_t> counted_from_;  // bytes written when the last one began, less those from before
+  std::atomic<std::uint64_t> begun_bytes_{0};  // the same of the one that goes on
+  std::atomic<std::int64_t> wall_ahead_s_;     // relaxed, as the two before: of the last one
+  std::uint64_t last_end_ns_;                  ///< the thread's, as what follows
+  std::uint64_t completed_ = 0;
+  std::uint64_t failed_ = 0;
+  std::uint64_t not_before_ns_ = 0;  ///< after a failure
+  std::mutex mutex_;                 ///< of options_
+  config::DurabilityOptions options_;
+};
+
+}  // namespace mxkv::server

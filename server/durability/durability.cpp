@@ -1,0 +1,276 @@
+#include "server/durability/durability.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace mxkv::server {
+
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+
+JournalMode mode_of(const config::DurabilityOptions& options) {
+  return {.sync = options.sync,
+          .interval_ns = options.interval_ms * kNsPerMs,
+          .readers_wait =
+              options.sync == config::sync_mode::commit && options.reads == config::read_mode::durable};
+}
+
+CheckpointOptions checkpoint_options(const config::CheckpointOptions& options, std::size_t workers) {
+  return {.rate_bytes = options.rate,
+          .compress = options.compress,
+          .parts = static_cast<std::uint32_t>(std::max<std::size_t>(4, 2 * workers))};
+}
+
+std::string time_text(std::uint64_t unix_us) {
+  const auto seconds = static_cast<std::time_t>(unix_us / kUsPerSecond);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03} UTC", fmt::gmtime(seconds), unix_us / 1000 % 1000);
+}
+
+}  // namespace
+
+runtime::Result<HeldDirectory> Durability::open_directory(const std::string& path) {
+  runtime::Result<std::unique_ptr<PosixDisk>> disk = PosixDisk::open_directory(path);
+  if (!disk) {
+    return disk.error();
+  }
+  runtime::Result<DataDirectory> data = open_data_directory(*disk.value());
+  if (!data) {
+    return data.error();
+  }
+  return HeldDirectory{std::move(disk).value(), std::move(data).value()};
+}
+
+Durability::Durability(HeldDirectory held, const config::DurabilityOptions& options,
+                       const RecoverySettings& settings, runtime::Runtime& runtime, Store& store,
+                       DurabilityLog& log)
+    : runtime_(runtime), store_(store), log_(log), held_(std::move(held)), options_(options) {
+  const std::uint64_t begin_ns = runtime.clock().monotonic_ns();
+  const runtime::Result<Recovered> found = recover(
+      *held_.disk, held_.data.manifest, store,
+      {.evict = settings.evict, .recover_prefix = settings.recover_prefix, .progress = settings.progress});
+  if (!found) {
+    throw StartRefused{found.error().message};
+  }
+  recovered_items_ = found.value().items;
+  recovery_ms_ = (runtime.clock().monotonic_ns() - begin_ns) / kNsPerMs;
+  tell(found.value(), static_cast<double>(recovery_ms_) / 1000);
+  begin_journal(found.value());
+}
+
+Durability::~Durability() {
+  store_.tree().commits().listen(nullptr);
+}
+
+void Durability::tell(const Recovered& found, double seconds) {
+  if (!found.torn.empty()) {
+    log_.info("journal: the end that a crash tore is cut: " + found.torn);
+  }
+  if (!found.gap.empty()) {
+    log_.warn("journal: it ends at a gap: " + found.gap);
+  }
+  if (!found.left_off.empty()) {
+    log_.warn("journal: what stands behind damage is left out: " + found.left_off);
+  }
+  if (found.clock_behind) {
+    log_.warn("journal: the clock is behind the last group, of " + time_text(found.last_unix_us) +
+              "; uniques go on above those that were given out");
+  }
+  if (found.left_out != 0) {
+    log_.warn(fmt::format("journal: {} items do not fit into the memory and were left out, the oldest",
+                          found.left_out));
+  }
+  log_.info(fmt::format(
+      "journal: {} items in {:.1f} s (checkpoint {:.1f} s, {} records {:.1f} s), up to epoch {}{}",
+      found.items, seconds, found.checkpoint_seconds, found.records, found.journal_seconds, found.epoch,
+      found.last_unix_us == 0 ? "" : " of " + time_text(found.last_unix_us)));
+}
+
+void Durability::begin_journal(const Recovered& found) {
+  const runtime::Clock& clock = runtime_.clock();
+  if (const auto error = begin_service(*held_.disk, held_.data, clock.unix_us())) {
+    throw StartRefused{error->message};
+  }
+  manifest_ = std::make_unique<ManifestFile>(*held_.disk, held_.data.manifest);
+  SegmentOptions segments{.folder = kJournalDirectory,
+                          .directory = held_.data.manifest.directory,
+                          .incarnation = held_.data.manifest.incarnation,
+                          .segment_bytes = round_up_to_page(options_.segment_bytes),
+                          .next_number = found.next_segment,
+                          .chain = found.chain,
+                          .closed = {}};
+  std::uint64_t journal_bytes = 0;
+  for (const KnownSegment& segment : found.segments) {
+    const bool unused = std::ranges::find(found.unused, segment.number) != found.unused.end();
+    segments.closed.push_back(
+        {.number = segment.number, .last_epoch = unused ? 0 : segment.last_epoch, .bytes = segment.bytes});
+    journal_bytes += unused ? 0 : segment.bytes;
+  }
+  const auto greatest_order = [this] {
+    return std::max(store_.greatest_cas(runtime_.clock().steady_us()), store_.tree().commits().floor());
+  };
+  const std::uint64_t checkpoint_bytes =
+      held_.data.manifest.checkpoint ? held_.data.manifest.checkpoint->bytes : 0;
+  journal_ = std::make_unique<Journal>(
+      *held_.disk, clock,
+      JournalOptions{
+          .workers = runtime_.worker_count(),
+          .first_epoch = found.epoch + 1,
+          .horizon_us = found.ceiling,
+          .segments = std::move(segments),
+          .writer = {.mode = mode_of(options_),
+                     .early_bytes =
+                         std::min<std::uint64_t>(WriterOptions{}.early_bytes, options_.buffer_bytes / 4),
+                     .most_bytes = most_journal_bytes(options_.journal_most_bytes, checkpoint_bytes)},
+          .budget = &runtime_.budget()},
+      WriterHooks{.greatest_order = greatest_order,
+                  .on_change = [this] { changed(); },
+                  .warn = [this](std::string_view text) { log_.warn("journal: " + std::string{text}); }});
+  std::vector<JournalBuffer*> buffers;
+  for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
+    const runtime::WorkerId id{static_cast<std::uint16_t>(i)};
+    journal_->buffer(id).set_context(&runtime_.worker(id));
+    buffers.push_back(&journal_->buffer(id));
+  }
+  feed_ = std::make_unique<StoreJournal>(std::move(buffers));
+  gate_ = std::make_unique<JournalGate>(*journal_, clock, runtime_.worker_count(), options_.buffer_bytes,
+                                        [this](std::size_t worker) { wake_(worker); });
+  keeper_ = std::make_unique<CheckpointKeeper>(*journal_, clock, options_, journal_bytes, greatest_order,
+                                               [this](const std::string& text) { log_.warn(text); });
+  checkpointer_ =
+      std::make_unique<Checkpointer>(*held_.disk, *manifest_, store_, *keeper_,
+                                     checkpoint_options(options_.checkpoint, runtime_.worker_count()));
+  store_.tree().commits().listen(feed_.get());
+}
+
+// The first group, with what must never be given out again, is on disk before anybody is served.
+void Durability::start(std::function<void(std::size_t)> wake) {
+  wake_ = std::move(wake);
+  if (const std::string wrong = journal_->open(); !wrong.empty()) {
+    throw StartRefused{wrong};
+  }
+  const std::uint64_t first = journal_->epochs().current();
+  journal_->need(first, true);
+  while (journal_->writer().synced() < first && journal_->writer().state() == journal_state::running) {
+    (void)journal_->step();
+  }
+  if (journal_->writer().state() != journal_state::running) {
+    throw StartRefused{journal_->writer().last_error()};
+  }
+  journal_->start();
+  checkpointer_->start();
+  keeper_->start(*checkpointer_);
+}
+
+// On the writer's thread, after each group and each failure.
+void Durability::changed() {
+  if (gate_ == nullptr || wake_ == nullptr) {
+    return;  // it begins
+  }
+  gate_->changed();
+  keeper_->journal_changed();
+  const JournalWriter& writer = journal_->writer();
+  if (const std::uint64_t failures = writer.failures(); failures != failures_) [[unlikely]] {
+    failures_ = failures;
+    const std::string text = "journal: " + writer.last_error();
+    bool exits = false;
+    {
+      const std::scoped_lock lock{mutex_};
+      exits = options_.on_failure == config::failure_action::exit;
+    }
+    if (exits) {
+      log_.fatal(text);
+    }
+    log_.warn(text + "; what waited for it is not answered, and a checkpoint is made");
+  }
+  if (std::string refusal = writer.refusal(); refusal != refusal_) [[unlikely]] {
+    if (refusal.empty()) {
+      log_.info("journal: writes are served again");
+    } else {
+      log_.warn("journal: writes are refused: " + refusal);
+    }
+    refusal_ = std::move(refusal);
+  }
+}
+
+void Durability::apply(const config::DurabilityOptions& options) {
+  {
+    const std::scoped_lock lock{mutex_};
+    options_ = options;
+  }
+  journal_->set_mode(mode_of(options));
+  checkpointer_->set_options(checkpoint_options(options.checkpoint, runtime_.worker_count()));
+  keeper_->set_options(options);
+}
+
+std::string Durability::checkpoint_now() {
+  const CheckpointStatus before = checkpointer_->status();
+  (void)checkpointer_->begin();
+  for (;;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    const CheckpointStatus now = checkpointer_->status();
+    if (now.completed != before.completed) {
+      return {};
+    }
+    if (now.failed != before.failed) {
+      return now.last_error;
+    }
+  }
+}
+
+void Durability::finish() {
+  keeper_->stop();
+  checkpointer_->stop();
+  checkpointer_->release(runtime_.worker(runtime::WorkerId{0}));
+  if (!journal_->flush_all_now()) {
+    log_.warn("journal: the end is not on disk: " + journal_->writer().last_error());
+    return;
+  }
+  const std::uint64_t now_us = runtime_.clock().unix_us();
+  const std::uint64_t ceiling = keeper_->ceiling();
+  if (const auto error = manifest_->change([now_us, ceiling](Manifest& manifest) {
+        manifest.clean = true;
+        manifest.written_us = now_us;
+        manifest.ceiling = ceiling;
+      })) {
+    log_.warn("journal: " + error->message);
+  }
+}
+
+DurabilityStatus Durability::status() const {
+  DurabilityStatus status;
+  {
+    const std::scoped_lock lock{mutex_};
+    status.options = options_;
+  }
+  const JournalWriter& writer = journal_->writer();
+  const WriterCounts& counts = writer.counts();
+  status.epoch_current = journal_->epochs().current();
+  status.epoch_durable = journal_->epochs().durable();
+  status.behind_ms = writer.behind_ns(runtime_.clock().monotonic_ns()) / kNsPerMs;
+  status.waiting_bytes = journal_->waiting_bytes();
+  status.journal_bytes = journal_->segments().total_bytes();
+  status.segments = journal_->segments().segments();
+  status.bytes_written = counts.bytes.load(std::memory_order_relaxed);
+  status.records = counts.records.load(std::memory_order_relaxed);
+  status.groups = counts.groups.load(std::memory_order_relaxed);
+  status.slow_flushes = counts.slow.load(std::memory_order_relaxed);
+  status.failures = writer.failures();
+  status.flushes = writer.flush_times().figures();
+  status.checkpoint = checkpointer_->status();
+  status.journal_most = most_journal_bytes(status.options.journal_most_bytes,
+                                           status.checkpoint.last ? status.checkpoint.last->bytes : 0);
+  status.recovered_items = recovered_items_;
+  status.recovery_ms = recovery_ms_;
+  status.refusal = writer.refusal();
+  status.last_error = writer.last_error();
+  return status;
+}
+
+}  // namespace mxkv::server
