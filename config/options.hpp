@@ -172,6 +172,7 @@ struct DurabilityOptions {
   std::size_t journal_most_bytes = 0;      ///< above it writes are refused; 0: found out
   failure_action on_failure = failure_action::refuse;
   CheckpointOptions checkpoint;
+  bool recover_prefix = false;  ///< go on without what stands behind damage; said by a flag alone
 };
 
 /// All of them.

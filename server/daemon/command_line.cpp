@@ -28,6 +28,7 @@ struct Flags {
   std::string cpus;
   std::string memory;
   std::string pid_file;
+  std::string recover;
   bool daemonize = false;
   std::vector<std::string> sets;
 };
@@ -69,6 +70,10 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_flag("--daemonize", flags.daemonize, "Run in the background; return when it serves");
   app.add_option("--pid-file", flags.pid_file, "File that holds the process's number while it runs")
       ->type_name("PATH");
+  app.add_option("--recover", flags.recover,
+                 "prefix: where the journal is damaged, start with what stands before and leave out the rest")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"prefix"}));
   app.add_option("--set", flags.sets,
                  "One option as in the file, such as limits.value_bytes=2MiB; repeatable")
       ->type_name("PATH=VALUE")
@@ -195,6 +200,7 @@ Result<Request> parse_command_line(int count, const char* const* arguments,
   if (commands.print_config->parsed()) {
     return {print_config_command(commands, std::move(loaded.options))};
   }
+  loaded.options.durability.recover_prefix = !flags.recover.empty();
   return {std::move(loaded.options)};
 }
 

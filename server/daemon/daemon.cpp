@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "runtime/topology/build.hpp"
 #include "server/daemon/address_space.hpp"
 #include "server/daemon/log.hpp"
+#include "server/daemon/notify.hpp"
 #include "server/daemon/parts.hpp"
 #include "server/daemon/pid_file.hpp"
 #include "server/daemon/start_files.hpp"
@@ -71,7 +73,53 @@ Result<std::vector<ListenSocket>> open_sockets(const std::vector<config::ListenA
   return sockets;
 }
 
-int serve(const config::DaemonOptions& options, Settled settled, Start& start) {
+/// The journal's lines, in the daemon's log.
+class JournalLines final : public DurabilityLog {
+ public:
+  explicit JournalLines(Log& log) noexcept : log_(log) {}
+
+  void info(const std::string& text) override { log_.info(text); }
+  void warn(const std::string& text) override { log_.warning(text); }
+  void fatal(const std::string& text) override {
+    log_.error(text + "; durability.on_failure is exit");
+    _exit(kExitDisk);
+  }
+
+ private:
+  Log& log_;
+};
+
+/// How far the recovery is, for the log and the service manager, which then waits a while longer. A signal that asks
+/// for the end ends it.
+class RecoveryLines {
+ public:
+  RecoveryLines(Log& log, const Signals& signals) noexcept : log_(log), signals_(signals) {}
+
+  void operator()(const RecoveryProgress& progress) {
+    if (const std::optional<Signal> signal = signals_.wait(std::chrono::nanoseconds{0}); signal && signal->ends()) {
+      throw StartRefused{std::string{signal->name()} + ": ended while the journal was read"};
+    }
+    const std::string text =
+        "recovering: " + std::to_string(static_cast<int>(progress.fraction * 100)) + " %, " +
+        std::to_string(progress.items) + " items, about " +
+        std::to_string(static_cast<std::uint64_t>(progress.seconds_left) + 1) + " s left";
+    notifier_.send("STATUS=" + text + "\nEXTEND_TIMEOUT_USEC=30000000");
+    if (progress.seconds >= next_line_s_) {
+      next_line_s_ = progress.seconds + kLineEveryS;
+      log_.info("journal: " + text);
+    }
+  }
+
+ private:
+  static constexpr double kLineEveryS = 2;
+
+  Log& log_;
+  const Signals& signals_;
+  Notifier notifier_ = Notifier::from_environment();
+  double next_line_s_ = kLineEveryS;
+};
+
+int serve(const config::DaemonOptions& options, Settled settled, std::optional<HeldDirectory> held, Start& start) {
   const Signals signals;
   Result<PidFile> pid_file = PidFile::hold(options.server.pid_file);
   if (!pid_file) {
@@ -87,7 +135,13 @@ int serve(const config::DaemonOptions& options, Settled settled, Start& start) {
       !lack.empty()) {
     return complain(kExitFailed, lack.c_str());
   }
-  Parts parts{options, std::move(settled.resolved.runtime), clock, steers ? &steered : nullptr, log};
+  JournalLines lines{log};
+  std::optional<DurableStart> durable;
+  if (held) {
+    durable.emplace(DurableStart{*std::move(held), lines, RecoveryLines{log, signals}});
+  }
+  Parts parts{options, std::move(settled.resolved.runtime), clock, steers ? &steered : nullptr, log,
+              durable ? &*durable : nullptr};
   if (settled.users) {
     log.info("clients authenticate: " + std::to_string(settled.users->size()) + " users of " +
              options.server.auth_file);
@@ -98,7 +152,7 @@ int serve(const config::DaemonOptions& options, Settled settled, Start& start) {
     return complain(kExitFailed, sockets.error().message.c_str());
   }
   parts.network.listen(std::move(sockets).value());
-  if (const auto started = parts.runtime.start(); !started) {
+  if (const auto started = parts.start(); !started) {
     return complain(kExitFailed, started.error().message.c_str());
   }
   if (options.server.daemonize && options.log.file.empty()) {
@@ -110,6 +164,7 @@ int serve(const config::DaemonOptions& options, Settled settled, Start& start) {
     pid_file.value().remove();
     _exit(kExitFailed);
   }
+  parts.end();
   log.info("ended");
   return kExitOk;
 }
@@ -144,10 +199,20 @@ int run_daemon(const config::DaemonOptions& options, Start& start) {
   if (!findings.empty()) {
     return complain(kExitWrongOptions, config::to_error(std::move(findings)).message.c_str());
   }
+  std::optional<HeldDirectory> held;
+  if (!options.durability.directory.empty()) {
+    Result<HeldDirectory> opened = Durability::open_directory(options.durability.directory);
+    if (!opened) {
+      return complain(kExitWrongOptions, opened.error().message.c_str());
+    }
+    held = std::move(opened).value();
+  }
   try {
     return serve(options,
                  {std::move(topology).value(), facts.value(), std::move(resolved).value(), std::move(users)},
-                 start);
+                 std::move(held), start);
+  } catch (const StartRefused& error) {
+    return complain(kExitWrongOptions, error.what());
   } catch (const std::exception& error) {
     return complain(kExitFailed, error.what());
   }

@@ -16,6 +16,7 @@ namespace mxkv::server {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;        ///< the system refused something, such as a port in use
 inline constexpr int kExitWrongOptions = 2;  ///< nothing was started
+inline constexpr int kExitDisk = 70;         ///< the journal's disk failed, and durability.on_failure is exit
 
 /// Reads flags and file again. Errors: as at start, a line each.
 using Reread = std::function<runtime::Result<config::DaemonOptions>()>;

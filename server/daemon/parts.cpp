@@ -33,7 +33,7 @@ std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runti
 }  // namespace
 
 Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved,
-             const runtime::Clock& clock, runtime::SteeredClock* steered, Log& log)
+             const runtime::Clock& clock, runtime::SteeredClock* steered, Log& log, DurableStart* durable)
     : alarm(log),
       runtime(std::move(resolved), clock),
       store(runtime, {.tree = tree_options(options.index),
@@ -42,11 +42,21 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                       .value_bytes = options.limits.value_bytes,
                       .evacuation = options.evacuation,
                       .evict = options.when_full == config::when_full::evict}),
+      durability(durable == nullptr
+                     ? nullptr
+                     : std::make_unique<Durability>(
+                           std::move(durable->held), options.durability,
+                           RecoverySettings{.evict = options.when_full == config::when_full::evict,
+                                            .recover_prefix = options.durability.recover_prefix,
+                                            .progress = durable->progress},
+                           runtime, store, durable->log)),
       statistics(runtime, store, options, credentials),
       administration(runtime, statistics, log, steered, options.server),
       replies(make_replies(runtime)),
-      network(runtime, replies, store, options.limits, administration, credentials, options.stats, log) {
+      network(runtime, replies, store, options.limits, administration, credentials, options.stats, log,
+              durability == nullptr ? nullptr : &durability->gate()) {
   statistics.set_network(network);
+  statistics.set_durability(durability.get());
   runtime.set_alarm(alarm);
 }
 
@@ -55,6 +65,23 @@ Parts::~Parts() {
   // Tasks that never ran refer to store and replies, so they go first.
   store.discard_waiting(runtime);
   runtime.drain_stopped();
+}
+
+runtime::Result<bool> Parts::start() {
+  if (durability != nullptr) {
+    durability->start([this](std::size_t worker) { network.wake(worker); });
+  }
+  if (const auto started = runtime.start(); !started) {
+    return started.error();
+  }
+  return true;
+}
+
+void Parts::end() {
+  runtime.stop();
+  if (durability != nullptr) {
+    durability->finish();
+  }
 }
 
 bool Parts::set_limits(const config::LimitOptions& limits) {

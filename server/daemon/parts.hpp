@@ -1,6 +1,7 @@
 // All that serves, in the order in which it refers to each other.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "server/daemon/administration.hpp"
 #include "server/daemon/log.hpp"
 #include "server/daemon/task_alarm.hpp"
+#include "server/durability/durability.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/network.hpp"
 #include "server/stats/statistics.hpp"
@@ -17,22 +19,35 @@
 
 namespace mxkv::server {
 
+/// What a store that is durable begins with.
+struct DurableStart {
+  HeldDirectory held;
+  DurabilityLog& log;
+  std::function<void(const RecoveryProgress&)> progress;
+};
+
 /// Thread-safety: the main thread; each member says for itself what others may do.
 struct Parts {
-  /// All arguments outlive this. `steered`: the clock itself, where debugtime may steer it. Throws
-  /// std::system_error when the system refuses something.
+  /// All arguments outlive this, but `durable`, which is null where nothing is kept on disk. `steered`: the clock
+  /// itself, where debugtime may steer it. Throws std::system_error when the system refuses something, and
+  /// StartRefused.
   Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved, const runtime::Clock& clock,
-        runtime::SteeredClock* steered, Log& log);
+        runtime::SteeredClock* steered, Log& log, DurableStart* durable);
   ~Parts();
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
+  /// The workers run, and what they do is durable from then on.
+  [[nodiscard]] runtime::Result<bool> start();
   /// New limits for all that run. Returns whether all workers have them by now.
   bool set_limits(const config::LimitOptions& limits);
+  /// The workers end; what they did is on disk.
+  void end();
 
   TaskAlarm alarm;
   runtime::Runtime runtime;
   Store store;
+  std::unique_ptr<Durability> durability;  ///< null: there is none
   Credentials credentials;
   Statistics statistics;
   Administration administration;

@@ -130,6 +130,9 @@ void Supervisor::apply(const config::DaemonOptions& wanted) {
   if (!parts_.set_limits(running_.limits)) {
     log_.warning("reload: a worker has not taken the new limits yet");
   }
+  if (parts_.durability != nullptr) {
+    parts_.durability->apply(running_.durability);
+  }
   for (const Change& change : found) {
     log_.info("reload: " + change.path + " is now " + change.after + ", was " + change.before);
   }

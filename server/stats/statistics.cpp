@@ -9,6 +9,7 @@
 #include "protocol/reply.hpp"
 #include "server/net/version.hpp"
 #include "server/stats/class_stats.hpp"
+#include "server/stats/durability_stats.hpp"
 #include "server/stats/lock_stats.hpp"
 #include "server/stats/memory_stats.hpp"
 #include "server/stats/observed_stats.hpp"
@@ -117,6 +118,10 @@ std::string Statistics::text(std::string_view group) {
     index_group(text);
   } else if (group == "locks") {
     add_lock_stats(text, store_);
+  } else if (group == "durability") {
+    if (durability_ != nullptr) {
+      add_durability_stats(text, *durability_, network_->stats());
+    }
   } else if (group == "memory") {
     add_memory_stats(text, runtime_, store_);
   } else if (group == "items") {

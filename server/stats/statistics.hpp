@@ -20,6 +20,7 @@
 
 namespace mxkv::server {
 
+class Durability;
 class StatText;
 
 /// Thread-safety: any thread.
@@ -31,6 +32,9 @@ class Statistics {
 
   /// Start-up only.
   void set_network(Network& network) noexcept { network_ = &network; }
+
+  /// Null: nothing is kept on disk.
+  void set_durability(const Durability* durability) noexcept { durability_ = durability; }
 
   /// For `stats settings`.
   void note_verbosity(std::uint64_t level) noexcept { verbosity_.store(level, std::memory_order_relaxed); }
@@ -63,6 +67,7 @@ class Statistics {
   const config::DaemonOptions& options_;
   const Credentials& credentials_;
   Network* network_ = nullptr;
+  const Durability* durability_ = nullptr;
   std::uint64_t started_ns_;
   std::atomic<std::uint64_t> verbosity_{0};  // relaxed: only shown
   std::mutex mutex_;                         ///< guards baseline_; `stats` is rare
