@@ -264,7 +264,9 @@ class Watcher:
         except (Closed, OSError):
             pass
 
-    def reconcile(self, found: dict) -> None:
+    def reconcile(self, found: dict, all_is_kept: bool) -> None:
+        if not all_is_kept:
+            self._seen = {}
         for key, value in self._seen.items():
             assert key in found and int(found[key].value) >= value, f"{key!r} was seen as {value}, and is {found.get(key)}"
 
@@ -333,8 +335,7 @@ class Clients:
                 own = read_all(client, ledger.prefix)
                 taken += ledger.reconcile(own, crashed)
                 found |= own
-            if self._behind_s == 0:
-                self.watcher.reconcile(found)
+            self.watcher.reconcile(found, self._behind_s == 0)
             return taken
         finally:
             client.close()
