@@ -57,6 +57,9 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
 }
 
 NetWorker::~NetWorker() {
+  if (disk() != nullptr) {
+    park();
+  }
   while (connections_ != nullptr) {
     connections_->close();
   }
@@ -175,9 +178,6 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
     context_.run_one();
   } else {
     context_.run_one_for(std::chrono::nanoseconds{timeout_ns});
-  }
-  if (disk() != nullptr) [[unlikely]] {
-    disk()->unpark(worker.id().index());
   }
 }
 

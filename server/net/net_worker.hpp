@@ -127,6 +127,7 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   [[nodiscard]] bool give_value_room();
   void begin_disk_round();
   [[nodiscard]] bool may_park();
+  void park() noexcept;
   void close_held();
   void note_waits();
   void tell_of_closed();
@@ -163,6 +164,7 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   std::uint64_t durable_ = 0;                 ///< as of this round, as the next two
   std::uint64_t broken_ = 0;
   bool reads_paused_ = false;
+  bool parked_ = true;       ///< at the gate of the disk, until the next round begins
   bool told_waits_ = false;  ///< that something waits at the gate of the disk
   std::uint64_t next_trim_ns_ = 0;
   std::uint64_t told_output_full_ = 0;  ///< of those in the counters

@@ -11,6 +11,9 @@ namespace mxkv::server {
 // What holds in this round is asked for once, before anything runs.
 void NetWorker::begin_disk_round() {
   runtime::Worker& worker = host_.worker;
+  if (std::exchange(parked_, false)) {
+    disk()->unpark(worker.id().index());
+  }
   const DiskGate::Round round = disk()->begin_round(worker.id().index(), worker.now_us());
   WorkerContext& context = store_.context(worker.id());
   context.mint_us = round.mint_us;
@@ -41,17 +44,22 @@ void NetWorker::begin_disk_round() {
 // Sessions may have begun something since the round's end. And what the worker waits for may have come before
 // it said that it waits: it is asked for once more behind a fence, which pairs with the one that publishes it.
 bool NetWorker::may_park() {
-  DiskGate& gate = *disk();
-  const std::size_t self = host_.worker.id().index();
   if (told_waits_) {
+    const DiskGate& gate = *disk();
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (gate.durable() != durable_ || gate.broken() != broken_ || gate.reads_paused() != reads_paused_) {
       return false;
     }
   }
-  gate.end_round(self);
-  gate.park(self);
+  park();
   return true;
+}
+
+void NetWorker::park() noexcept {
+  if (!std::exchange(parked_, true)) {
+    disk()->end_round(host_.worker.id().index());
+    disk()->park(host_.worker.id().index());
+  }
 }
 
 // Whether what they were to be told is on disk will never be known: so they are not told.

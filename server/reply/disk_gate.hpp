@@ -7,7 +7,7 @@
 
 namespace mxkv::server {
 
-/// One a journal. Workers are told by their number. Functions that take one are called by that worker alone, a
+/// One a journal; outlives the network. Workers are told by their number. Functions that take one are called by that worker alone, a
 /// few times a round; all others by any thread, and soon.
 class DiskGate {
  public:
@@ -25,7 +25,8 @@ class DiskGate {
   [[nodiscard]] virtual Round begin_round(std::size_t worker, std::uint64_t now_us) noexcept = 0;
   /// All tasks of the round have run. Also called once more before park(), for what sessions began since.
   virtual void end_round(std::size_t worker) noexcept = 0;
-  /// The worker is about to sleep, and is awake again. Nothing is changed in between.
+  /// The worker is about to sleep, or has ended. Nothing is changed until unpark(), with which its next round
+  /// begins. Each worker begins parked.
   virtual void park(std::size_t worker) noexcept = 0;
   virtual void unpark(std::size_t worker) noexcept = 0;
   /// From now on the worker has, or has no more, output or input that waits. While it has, it is to be woken

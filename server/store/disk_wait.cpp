@@ -9,9 +9,13 @@ void detail::await_disk(const ReplyAddress& address, WorkerContext& context) noe
   context.replies->await_disk(address);
 }
 
-void detail::await_read(std::uint64_t order, const ItemNode& leaf, const ReplyAddress& address,
+void detail::await_read(const Item* item, const ItemNode& leaf, const ReplyAddress& address,
                         WorkerContext& context) noexcept {
-  if (std::max(order, leaf.cas_floor()) > context.horizon_us) {
+  std::uint64_t order = leaf.cas_floor();
+  if (item != nullptr) {
+    order = std::max({order, item->cas(), context.flush_points->order.load(std::memory_order_relaxed)});
+  }
+  if (order > context.horizon_us) {
     await_disk(address, context);
   }
 }

@@ -5,7 +5,8 @@
 // in the floor of the leaf that it changed, so those two words tell of all that a read has seen. The floor is
 // read after the read of the leaf was validated: it only grows, and what was seen had raised it before. That
 // holds for an item changed in place, too, while its leaf is latched: the floor is raised first
-// (Item::store_expiry, Item::View::expiry).
+// (Item::store_expiry, Item::View::expiry). That a flush is set for later is in neither word: its order counts
+// where it may have decided.
 //
 // Whether a marked reply waits, and for what, is decided at the end of the round (server/net).
 #pragma once
@@ -22,17 +23,14 @@
 namespace mxkv::server {
 
 namespace detail {
-// Apart, so that callers stay short.
+// Apart, so that callers stay short, and are inlined as they were.
 void await_disk(const ReplyAddress& address, WorkerContext& context) noexcept;
-void await_read(std::uint64_t order, const ItemNode& leaf, const ReplyAddress& address,
+void await_read(const Item* item, const ItemNode& leaf, const ReplyAddress& address,
                 WorkerContext& context) noexcept;
-
-[[nodiscard]] inline const ItemNode& leaf_of(const ItemNode& leaf) noexcept {
-  return leaf;
-}
 template <class Task>
-[[nodiscard]] const ItemNode& leaf_of(const Task& task) noexcept {
-  return task.leaf();
+[[gnu::noinline, gnu::cold]] void await_read(const Item* item, const Task& task, const ReplyAddress& address,
+                                             WorkerContext& context) noexcept {
+  await_read(item, task.leaf(), address, context);
 }
 }  // namespace detail
 
@@ -45,18 +43,7 @@ template <class Where>
                                               const ReplyAddress& address, runtime::Worker& worker) noexcept {
   auto& context = worker.local<WorkerContext>();
   if (context.minds_horizon()) [[unlikely]] {
-    detail::await_read(item != nullptr ? item->cas() : 0, detail::leaf_of(where), address, context);
-  }
-}
-
-/// A read has met an item that may not count as there, since a flush says so.
-template <class Where>
-[[gnu::always_inline]] inline void await_gone(const Item& item, const Where& where,
-                                              const ReplyAddress& address, runtime::Worker& worker) noexcept {
-  auto& context = worker.local<WorkerContext>();
-  if (context.minds_horizon()) [[unlikely]] {
-    const std::uint64_t flushed = context.flush_points->order.load(std::memory_order_relaxed);
-    detail::await_read(std::max(item.cas(), flushed), detail::leaf_of(where), address, context);
+    detail::await_read(item, where, address, context);
   }
 }
 

@@ -33,7 +33,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     const Item::View item{found};
     if (!Liveness{worker}(item)) [[unlikely]] {
       context.counters.count(counter::get_expired);
-      await_gone(found, *this, address_, worker);
+      await_read(&found, *this, address_, worker);
       start_expiry(worker, value);
       return missed(worker);
     }

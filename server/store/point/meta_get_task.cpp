@@ -15,7 +15,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   Item& item = *ItemRecord::item(value);
   if (!is_live(item, worker)) {
     context.counters.count(counter::get_expired);
-    await_gone(item, *this, address_, worker);
+    await_read(&item, *this, address_, worker);
     start_expiry(worker, value);
     return missed(worker);
   }

@@ -74,7 +74,7 @@ bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
   if (state_.skip_start && key == task_.key()) {
     return true;
   }
-  await_gone(item.item(), task_.here(), task_.address_, worker_);  // whether it counts as there or not
+  await_read(&item.item(), task_.here(), task_.address_, worker_);  // whether it counts as there or not
   if (!live_(item)) {
     return true;
   }

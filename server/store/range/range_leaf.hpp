@@ -44,7 +44,7 @@ class RangeLeaf {
       return false;
     }
     if (minds_horizon_) [[unlikely]] {
-      await_gone(item.item(), leaf_, address_, worker_);  // whether it counts as there or not
+      await_read(&item.item(), leaf_, address_, worker_);  // whether it counts as there or not
     }
     if (skips(key) || !live_(item)) {
       return true;

@@ -207,13 +207,16 @@ TEST(DiskGate, NoClientIsIdleWhileItsReplyIsHeld) {
 TEST(DiskGate, AWorkerParksBehindTheEndOfItsRoundAndNotOverWhatHasCome) {
   DiskServer server;
   runtime::Worker& worker = server.machine[0];
+  EXPECT_EQ(server.disk.unparks, 1) << "the first round";
   const int rounds = server.disk.ended_rounds;
   server.net.block(worker, 1000);
   EXPECT_EQ(server.disk.parks, 1);
-  EXPECT_EQ(server.disk.unparks, 1);
   EXPECT_GT(server.disk.ended_rounds, rounds);
+  server.net.block(worker, 1000);
+  EXPECT_EQ(server.disk.parks, 1) << "it is parked already";
   Wire client{server};
   client.send("set k 0 0 1\r\n1\r\n");
+  EXPECT_EQ(server.disk.unparks, 2);
   server.disk.sync();
   server.net.block(worker, runtime::Poller::kForever);  // and would for ever
   EXPECT_EQ(server.disk.parks, 1);
