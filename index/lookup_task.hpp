@@ -117,7 +117,7 @@ class LookupTask : public LeafEntryTask<Derived, Traits, LookupScratch> {
 
   runtime::step resume_item(runtime::Worker& worker) {
     if constexpr (!Traits::kExact) {
-      if (Traits::Record::key(visit_.value) == this->self().key()) {
+      if (same_key(Traits::Record::key(visit_.value), this->self().key())) {
         return this->self().on_found(visit_.value, worker);
       }
       // The head was another key's. Back to the leaf, with whole keys.

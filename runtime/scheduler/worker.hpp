@@ -89,7 +89,7 @@ class Worker final {
     return create_in<T>(task_block_for(bytes), std::forward<Args>(args)...);
   }
   /// Frees a task that was created and is in no queue, and leaves its pin.
-  void finish(MxTask& task) noexcept {
+  [[gnu::always_inline]] void finish(MxTask& task) noexcept {
     MXKV_DCHECK(task.annotations().block < kTaskBlocks, "a task was made by create()");
     ++ended_;
     if (retry_watch_.any()) [[unlikely]] {
