@@ -31,4 +31,8 @@ namespace mxkv::fuzz {
 /// memory must come back. Returns what is wrong.
 [[nodiscard]] std::string check_connection_input(std::string_view input);
 
+/// The first byte says what the rest is taken for: records, payloads of a group, a segment's file, or changes to
+/// a journal that was whole. It is read or refused, and never more than its length is kept. Returns what is wrong.
+[[nodiscard]] std::string check_journal_input(std::string_view input);
+
 }  // namespace mxkv::fuzz

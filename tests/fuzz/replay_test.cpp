@@ -109,5 +109,13 @@ TEST(Replay, ChangedConnectionsAreAnsweredRequestByRequest) {
   mutate("connection", check_connection_input, 10);
 }
 
+TEST(Replay, SeedJournalsAreReadOrRefused) {
+  replay("journal", check_journal_input);
+}
+
+TEST(Replay, ChangedJournalsAreReadOrRefused) {
+  mutate("journal", check_journal_input, MXKV_MUTATIONS);
+}
+
 }  // namespace
 }  // namespace mxkv::fuzz

@@ -45,21 +45,38 @@ class SegmentBuilder {
     write_segment_header(bytes_.data(), header);
   }
 
+  struct Payload {
+    block_kind kind;
+    std::string_view bytes;
+    std::uint32_t records;
+  };
+
   /// A group of the next epoch. Returns where it begins.
   std::uint64_t add(const std::vector<BuiltBlock>& blocks, std::uint64_t durable) {
+    std::vector<std::string> kept;
+    kept.reserve(blocks.size());
+    std::vector<Payload> payloads;
+    for (const BuiltBlock& block : blocks) {
+      payloads.push_back({block_kind::records, kept.emplace_back(payload_of(block.records)),
+                          static_cast<std::uint32_t>(block.records.size())});
+      for (const std::string& piece : block.apart) {
+        payloads.push_back({block_kind::value, piece, 0});
+      }
+    }
+    return add_payloads(payloads, durable);
+  }
+
+  /// The same of payloads that may be no records.
+  std::uint64_t add_payloads(const std::vector<Payload>& payloads, std::uint64_t durable = 0) {
     const std::uint64_t begin = bytes_.size();
     bytes_.resize(begin + kCommitBlockBytes);
     chain_ = begin_group_chain(chain_, epoch_);
-    index_ = 0;
-    for (const BuiltBlock& block : blocks) {
-      add_block(block_kind::records, payload_of(block.records),
-                static_cast<std::uint32_t>(block.records.size()));
-      for (const std::string& piece : block.apart) {
-        add_block(block_kind::value, piece, 0);
-      }
+    std::uint32_t index = 0;
+    for (const Payload& payload : payloads) {
+      add_block(payload, ++index);
     }
     bytes_.resize(round_up_to_page(bytes_.size()));
-    CommitMark mark{.group_bytes = bytes_.size() - begin, .blocks = index_, .durable = durable};
+    CommitMark mark{.group_bytes = bytes_.size() - begin, .blocks = index, .durable = durable};
     mark.ceiling = 1000 * epoch_;
     mark.unix_us = 10'000 * epoch_;
     mark.chain = chain_;
@@ -75,19 +92,21 @@ class SegmentBuilder {
   [[nodiscard]] std::uint64_t next_epoch() const noexcept { return epoch_; }
 
  private:
-  void add_block(block_kind kind, std::string_view payload, std::uint32_t records) {
-    BlockHeader header{
-        .epoch = epoch_, .offset = bytes_.size(), .records = records, .index = ++index_, .kind = kind};
+  void add_block(const Payload& payload, std::uint32_t index) {
+    BlockHeader header{.epoch = epoch_,
+                       .offset = bytes_.size(),
+                       .records = payload.records,
+                       .index = index,
+                       .kind = payload.kind};
     char sealed[kBlockHeaderBytes];
-    seal_block(sealed, header, payload, seed_);
+    seal_block(sealed, header, payload.bytes, seed_);
     chain_ = chain_on(chain_, header.hash);
-    bytes_.append(sealed, sizeof sealed).append(payload);
+    bytes_.append(sealed, sizeof sealed).append(payload.bytes);
   }
 
   std::uint64_t seed_;
   std::uint64_t epoch_;
   std::uint64_t chain_;
-  std::uint32_t index_ = 0;
   std::string bytes_;
 };
 
