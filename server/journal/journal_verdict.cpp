@@ -100,14 +100,12 @@ class Judge {
       if (i == 0) {
         next_ = scan.header.first_epoch;
         verdict_.chain = scan.header.chain_before;
-      } else if (!joins(scan)) {
+      } else if (!joins(i)) {
         return;
       }
       take_groups(live_[i]);
       if (i + 1 == live_.size()) {
         judge_end(scan);
-      } else if (next_ < scans_[live_[i + 1]].header.first_epoch && !judge_between(i)) {
-        return;
       }
     }
     if (live_.empty()) {
@@ -118,15 +116,24 @@ class Judge {
     }
   }
 
-  /// Whether a segment goes on from the last group. Its epoch does: judge_between() has seen to that.
-  bool joins(const SegmentScan& scan) {
-    if (scan.header.chain_before == verdict_.chain) {
-      return true;
+  /// Whether a segment goes on from the last group.
+  bool joins(std::size_t i) {
+    const SegmentScan& scan = scans_[live_[i]];
+    if (scan.header.after_gap) {
+      judge_gap(i);
+      return false;
     }
-    end_damaged(
-        scan.path +
-        ": its epochs go on from the segment before it, but that is not the one it was written behind");
-    return false;
+    if (next_ < scan.header.first_epoch) {
+      judge_missing(i);
+      return false;
+    }
+    if (scan.header.chain_before != verdict_.chain) {
+      end_damaged(
+          scan.path +
+          ": its epochs go on from the segment before it, but that is not the one it was written behind");
+      return false;
+    }
+    return true;
   }
 
   void take_groups(std::size_t segment) {
@@ -147,26 +154,30 @@ class Judge {
     verdict_.parts.push_back(part);
   }
 
-  /// The segment's groups end before the next one's begin: there is a gap, or something is lost.
-  bool judge_between(std::size_t i) {
-    const SegmentScan& scan = scans_[live_[i]];
-    const SegmentScan& next = scans_[live_[i + 1]];
-    if (next.header.after_gap) {
-      verdict_.gap =
-          next.path +
-          ": comes after a write that failed, and no checkpoint was begun behind that; ends with epoch " +
-          std::to_string(next_ - 1);
-      return false;
+  /// The journal ends before a segment that comes after a gap, unless more than the gap is missing.
+  void judge_gap(std::size_t i) {
+    const LaterEpoch proof = proof_from(i);
+    if (proof.durable >= next_) {
+      end_damaged(damaged_text(scans_[live_[i - 1]], next_, proof));
+      return;
     }
-    const SegmentScan* const headless = without_header(live_[i] + 1, live_[i + 1]);
-    if (headless != nullptr) {
-      end_damaged(damaged_text(*headless, next_, proof_behind(i)));
-    } else if (next.number > scan.number + 1 && !scan.torn && scan.later_durable < next_) {
+    verdict_.gap =
+        scans_[live_[i]].path +
+        ": comes after a write that failed, and no checkpoint was begun behind that; ends with epoch " +
+        std::to_string(next_ - 1);
+  }
+
+  /// The groups of the segment before end where this one's epochs have not begun.
+  void judge_missing(std::size_t i) {
+    const SegmentScan& before = scans_[live_[i - 1]];
+    const SegmentScan& next = scans_[live_[i]];
+    if (const SegmentScan* const headless = without_header(live_[i - 1] + 1, live_[i])) {
+      end_damaged(damaged_text(*headless, next_, proof_from(i)));
+    } else if (next.number > before.number + 1 && !before.torn && before.later_durable < next_) {
       end_damaged(missing_text(next, next_));
     } else {
-      end_damaged(damaged_text(scan, next_, proof_behind(i)));
+      end_damaged(damaged_text(before, next_, proof_from(i)));
     }
-    return false;
   }
 
   /// A file without a header, of those from one on and before another.
@@ -180,18 +191,19 @@ class Judge {
   }
 
   /// The latest epoch that says that the next one was on disk.
-  [[nodiscard]] LaterEpoch proof_behind(std::size_t i) const {
-    LaterEpoch proof{scans_[live_[i]].later_epoch, scans_[live_[i]].later_durable, {}};
+  [[nodiscard]] LaterEpoch proof_from(std::size_t i) const {
+    const SegmentScan& before = scans_[live_[i - 1]];
+    LaterEpoch proof{before.later_epoch, before.later_durable, {}};
     const auto consider = [&proof](const LaterEpoch& later) {
       proof = later.durable >= proof.durable ? later : proof;
     };
-    for (std::size_t j = i + 1; j < live_.size(); ++j) {
+    for (std::size_t j = i; j < live_.size(); ++j) {
       const SegmentScan& later = scans_[live_[j]];
-      consider({later.header.first_epoch, later.header.first_epoch - 1, later.path});
+      // A segment is begun when those before are on disk, but for one after a gap.
+      const std::uint64_t known = later.header.after_gap ? 0 : later.header.first_epoch - 1;
+      consider({later.header.first_epoch, known, later.path});
       if (!later.groups.empty()) {
-        consider({later.groups.back().epoch,
-                  std::max(later.groups.back().durable, later.header.first_epoch - 1),
-                  {}});
+        consider({later.groups.back().epoch, std::max(later.groups.back().durable, known), {}});
       }
       consider({later.later_epoch, later.later_durable, {}});
     }

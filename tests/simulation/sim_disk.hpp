@@ -72,19 +72,21 @@ class SimDisk final : public server::Disk {
   [[nodiscard]] std::uint64_t steps() const;
   [[nodiscard]] bool is_off() const;
 
-  // Disk.
+  // Disk: what changes names, what opens files, what looks at directories.
 
-  [[nodiscard]] int lock(const std::string& path, std::unique_ptr<server::DiskFile>& lock) override;
   [[nodiscard]] int create(const std::string& path, std::unique_ptr<server::DiskFile>& file) override;
-  [[nodiscard]] int open(const std::string& path, std::unique_ptr<server::DiskFile>& file) override;
-  [[nodiscard]] int read(const std::string& path, std::unique_ptr<server::DiskBytes>& bytes) override;
   [[nodiscard]] int rename(const std::string& from, const std::string& to) override;
-  [[nodiscard]] int remove(const std::string& path) override;
   [[nodiscard]] int link(const std::string& from, const std::string& to) override;
-  [[nodiscard]] int create_directory(const std::string& path) override;
+  [[nodiscard]] int remove(const std::string& path) override;
   [[nodiscard]] int remove_directory(const std::string& path) override;
-  [[nodiscard]] int list(const std::string& path, std::vector<std::string>& names) override;
+  [[nodiscard]] int create_directory(const std::string& path) override;
+
+  [[nodiscard]] int open(const std::string& path, std::unique_ptr<server::DiskFile>& file) override;
+  [[nodiscard]] int lock(const std::string& path, std::unique_ptr<server::DiskFile>& lock) override;
+  [[nodiscard]] int read(const std::string& path, std::unique_ptr<server::DiskBytes>& bytes) override;
+
   [[nodiscard]] int sync_directory(const std::string& path) override;
+  [[nodiscard]] int list(const std::string& path, std::vector<std::string>& names) override;
   [[nodiscard]] std::string text(const std::string& path, int error) const override;
 
  private:

@@ -212,7 +212,11 @@ TEST(JournalVerdict, AGapIsPassedOnlyByACheckpointBegunBehindIt) {
   auto files = three_segments();
   SegmentHeader behind = header_of(19, 15, 777);
   behind.after_gap = true;
-  files.emplace_back(19, segment(behind, 3).bytes());
+  SegmentBuilder builder(behind);
+  for (int i = 0; i < 3; ++i) {
+    builder.add({{{FlushRecord{builder.next_epoch()}}}}, 12);
+  }
+  files.emplace_back(19, builder.bytes());
   JournalVerdict verdict = judge_files(files);
   EXPECT_EQ(verdict.damage, "");
   EXPECT_EQ(verdict.last_epoch, 12U);
@@ -222,6 +226,36 @@ TEST(JournalVerdict, AGapIsPassedOnlyByACheckpointBegunBehindIt) {
   EXPECT_EQ(verdict.damage, "");
   EXPECT_EQ(verdict.last_epoch, 17U);
   EXPECT_EQ(verdict.gap, "");
+}
+
+TEST(JournalVerdict, AGroupWhoseWriteFailedMayBeThereBeforeTheGap) {
+  auto files = three_segments();
+  // The group of epoch 12 was given up: the segment behind the gap goes on from epoch 11, with epoch 13.
+  SegmentHeader behind = header_of(19, 13, scan_all(files)[2].groups[2].chain);
+  behind.after_gap = true;
+  SegmentBuilder builder(behind);
+  builder.add({{{FlushRecord{13}}}}, 11);
+  files.emplace_back(19, builder.bytes());
+  EXPECT_EQ(judge_files(files).damage, "");
+  EXPECT_EQ(judge_files(files).last_epoch, 12U);
+  EXPECT_THAT(judge_files(files).gap, StartsWith("journal/0000000000000013.mxj: "));
+  EXPECT_EQ(judge_files(files, {.from_epoch = 13, .needs_epoch = 13}).last_epoch, 13U);
+}
+
+TEST(JournalVerdict, AGapHidesNoDamageBeforeIt) {
+  auto files = three_segments();
+  SegmentHeader behind = header_of(19, 14, scan_all(files)[2].groups[3].chain);
+  behind.after_gap = true;
+  SegmentBuilder builder(behind);
+  builder.add({{{FlushRecord{14}}}}, 12);
+  files.emplace_back(19, builder.bytes());
+  EXPECT_EQ(judge_files(files).damage, "");
+  files[2].second[4 * kPageBytes + 100] ^= 1;
+  EXPECT_THAT(
+      judge_files(files).damage,
+      StartsWith(
+          "journal/0000000000000012.mxj: damaged at byte 16480 (epoch 12), although epoch 14 is whole. "
+          "1 epoch that was acknowledged is affected"));
 }
 
 }  // namespace
