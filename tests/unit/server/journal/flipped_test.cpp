@@ -23,7 +23,7 @@ std::vector<SegmentFile> two_segments() {
   return {{1, first.bytes()}, {2, second.bytes()}};
 }
 
-class FlippedTest : public testing::Test {
+class FlippedTest : public ::testing::Test {
  protected:
   FlippedTest() {
     for (const SegmentScan& scan : scan_all(files)) {

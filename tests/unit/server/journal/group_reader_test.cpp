@@ -10,8 +10,8 @@
 namespace mxkv::server::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::string complaint_of(const std::vector<BuiltBlock>& blocks) {
   SegmentBuilder builder(header_of(1, 1));

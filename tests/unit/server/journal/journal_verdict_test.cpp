@@ -10,10 +10,10 @@
 namespace mxkv::server::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 /// A segment of groups of a page each; each says that the one before is on disk.
 SegmentBuilder segment(const SegmentHeader& header, int groups) {

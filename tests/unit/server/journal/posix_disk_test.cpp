@@ -12,11 +12,11 @@
 namespace mxkv::server::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
-class PosixDiskTest : public testing::Test {
+class PosixDiskTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = (std::filesystem::temp_directory_path() / "mxkv-disk-XXXXXX").string();

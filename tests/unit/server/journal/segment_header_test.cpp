@@ -8,7 +8,7 @@
 namespace mxkv::server::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 SegmentHeader some_header() {
   SegmentHeader header;

@@ -10,7 +10,7 @@
 namespace mxkv::server::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 SegmentScan scan(const std::string& bytes, std::uint64_t number = 7) {
   return scan_segment("journal/x", number, bytes, test_directory());

@@ -29,7 +29,7 @@ std::string journal_of_64_kib(std::uint64_t number, char filler) {
   return builder.bytes();
 }
 
-class TornTest : public testing::Test {
+class TornTest : public ::testing::Test {
  protected:
   /// Reads `bytes`, of which only the first `cut` are as they were.
   void expect_prefix(std::string_view bytes, std::uint64_t cut) {
