@@ -4,7 +4,7 @@
 
 #include "tests/unit/server/journal/journal_world.hpp"
 
-namespace mxkv::server::testing {
+namespace mxkv::server::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -216,4 +216,4 @@ TEST_F(JournalFaultsTest, AStartWithoutSpaceSaysSo) {
 }
 
 }  // namespace
-}  // namespace mxkv::server::testing
+}  // namespace mxkv::server::test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/server/journal/journal_world.hpp"
 
-namespace mxkv::server::testing {
+namespace mxkv::server::test {
 namespace {
 
 using config::sync_mode;
@@ -170,4 +170,4 @@ TEST_F(JournalModesTest, ASwitchToCommitFlushesWhatWasOnlyWritten) {
 }
 
 }  // namespace
-}  // namespace mxkv::server::testing
+}  // namespace mxkv::server::test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/server/journal/journal_world.hpp"
 
-namespace mxkv::server::testing {
+namespace mxkv::server::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -170,6 +170,7 @@ TEST_F(JournalTest, ShortWritesAreContinued) {
   round(0, [&] { put_apart(0, "key", value); });
   settle();
   EXPECT_EQ(read_groups(disk).at(0).puts.at(0).value, value.bytes);
+  journal.reset();  // it refers to the value
 }
 
 TEST_F(JournalTest, BuffersAreUsedAgainAndCountedAsMemory) {
@@ -265,4 +266,4 @@ TEST_F(JournalTest, AnEndedEpochIsPassedWhenItsRecordsAreThere) {
 }
 
 }  // namespace
-}  // namespace mxkv::server::testing
+}  // namespace mxkv::server::test

@@ -11,7 +11,7 @@
 #include "tests/unit/server/journal/memory_disk.hpp"
 #include "tests/unit/server/journal/read_back.hpp"
 
-namespace mxkv::server::testing {
+namespace mxkv::server::test {
 
 /// A value apart that counts who lets go of it.
 struct Value {
@@ -103,4 +103,4 @@ struct JournalWorld {
   }
 };
 
-}  // namespace mxkv::server::testing
+}  // namespace mxkv::server::test

@@ -12,7 +12,7 @@
 
 #include "server/journal/disk.hpp"
 
-namespace mxkv::server::testing {
+namespace mxkv::server::test {
 
 class MemoryDisk final : public Disk {
  public:
@@ -138,4 +138,4 @@ class MemoryDisk final : public Disk {
   };
 };
 
-}  // namespace mxkv::server::testing
+}  // namespace mxkv::server::test

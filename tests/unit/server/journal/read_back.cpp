@@ -7,7 +7,7 @@
 #include "server/journal/hash.hpp"
 #include "server/journal/record_reader.hpp"
 
-namespace mxkv::server::testing {
+namespace mxkv::server::test {
 namespace {
 
 void read_records(const BlockView& block, ReadGroup& group) {
@@ -117,4 +117,4 @@ std::vector<ReadGroup> read_groups(Disk& disk, const std::string& folder) {
   return groups;
 }
 
-}  // namespace mxkv::server::testing
+}  // namespace mxkv::server::test

@@ -9,7 +9,7 @@
 #include "server/journal/disk.hpp"
 #include "server/journal/segment_header.hpp"
 
-namespace mxkv::server::testing {
+namespace mxkv::server::test {
 
 struct ReadPut {
   std::string key;
@@ -39,4 +39,4 @@ struct ReadSegment {
 /// All groups. EXPECTs that segments link up, and that epochs follow each other but for gaps that are said.
 [[nodiscard]] std::vector<ReadGroup> read_groups(Disk& disk, const std::string& folder = "journal");
 
-}  // namespace mxkv::server::testing
+}  // namespace mxkv::server::test
