@@ -72,12 +72,14 @@ std::string help_footer() {
          "  mxkvd --config /etc/mxkv/mxkv.yaml --daemonize --pid-file /run/mxkvd.pid\n"
          "  mxkvd check mxkv.yaml                             is the file right, and does it fit this "
          "machine\n"
+         "  mxkvd journal verify /var/lib/mxkv                is all that is stored there whole?\n"
          "\n"
          "Signals: SIGTERM, SIGINT and SIGUSR1 end it when what has arrived is answered, a second one at "
          "once;\n"
          "         SIGHUP reads the file again and opens the log anew.\n"
-         "Exit codes: 0 ended in order, 1 the system refused something, 2 flags or file are wrong.\n"
-         "A restart loses the data. More: man mxkvd";
+         "Exit codes: 0 ended in order, 1 the system refused something, 2 flags, file or data directory are wrong,\n"
+         "            70 the disk failed and durability.on_failure is exit.\n"
+         "Without durability.directory a restart loses the data. More: man mxkvd";
 }
 
 }  // namespace mxkv::server
