@@ -107,7 +107,12 @@ struct Commands {
     verify = journal->add_subcommand("verify", "Is all of it whole? Exit code 1: it is damaged");
     dump = journal->add_subcommand("dump", "Its records, a line each");
     end = journal->add_subcommand("end", "The last epoch, its time, and what stands behind it");
-    dump->add_option("--from", from, "Epoch to begin with")->type_name("EPOCH");
+    dump->add_option("--from", from, "Epoch to begin with")
+        ->type_name("EPOCH")
+        ->check([](const std::string& text) {
+          // Or a negative one would become one of the largest.
+          return text.starts_with('-') ? text + " is no epoch" : std::string{};
+        });
     checkpoint->add_option("--to", to, "Directory for the copy: a new one, or an empty one")
         ->type_name("BACKUP")
         ->required();
