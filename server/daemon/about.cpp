@@ -77,7 +77,8 @@ std::string help_footer() {
          "Signals: SIGTERM, SIGINT and SIGUSR1 end it when what has arrived is answered, a second one at "
          "once;\n"
          "         SIGHUP reads the file again and opens the log anew.\n"
-         "Exit codes: 0 ended in order, 1 the system refused something, 2 flags, file or data directory are wrong,\n"
+         "Exit codes: 0 ended in order, 1 the system refused something, 2 flags, file or data directory are "
+         "wrong,\n"
          "            70 the disk failed and durability.on_failure is exit.\n"
          "Without durability.directory a restart loses the data. More: man mxkvd";
 }
