@@ -147,9 +147,7 @@ class Copy {
       return ENOENT;
     }
     // Another file system, or one without links: whatever else is wrong, a copy finds too.
-    std::string bytes;
-    const int error = read_whole_file(from, bytes);
-    return error != 0 ? error : write_whole_file(to, bytes);
+    return copy_whole_file(from, to);
   }
 
   /// From the newest on, until the one that the checkpoint was begun in.

@@ -51,6 +51,39 @@ int read_all(int file, std::string& bytes) {
   return 0;
 }
 
+int write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      return errno;
+    }
+    bytes.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+  }
+  return 0;
+}
+
+/// Hands a file on, piece by piece, until `take` returns an errno value.
+template <class Take>
+int read_pieces(const std::string& path, const Take& take) {
+  const OpenedPath file(path, O_RDONLY);
+  if (!file.open()) {
+    return errno;
+  }
+  std::string piece(std::size_t{1} << 20U, '\0');
+  for (;;) {
+    const ssize_t got = ::read(file.number(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      return got == 0 ? 0 : errno;
+    }
+    if (const int error = take(std::string_view{piece.data(), static_cast<std::size_t>(got)})) {
+      return error;
+    }
+  }
+}
+
 }  // namespace
 
 int read_whole_file(const std::string& path, std::string& bytes) {
@@ -64,16 +97,7 @@ int read_whole_file(const std::string& path, std::string& bytes) {
 }
 
 int read_through(const std::string& path) {
-  const OpenedPath file(path, O_RDONLY);
-  if (!file.open()) {
-    return errno;
-  }
-  std::string piece(std::size_t{1} << 20U, '\0');
-  ssize_t got = 0;
-  do {
-    got = ::read(file.number(), piece.data(), piece.size());
-  } while (got > 0 || (got < 0 && errno == EINTR));
-  return got < 0 ? errno : 0;
+  return read_pieces(path, [](std::string_view) { return 0; });
 }
 
 int write_whole_file(const std::string& path, std::string_view bytes) {
@@ -81,14 +105,18 @@ int write_whole_file(const std::string& path, std::string_view bytes) {
   if (!file.open()) {
     return errno;
   }
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) {
-      return errno;
-    }
-    bytes.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+  const int error = write_all(file.number(), bytes);
+  return error != 0 || ::fsync(file.number()) == 0 ? error : errno;
+}
+
+int copy_whole_file(const std::string& from, const std::string& to) {
+  const OpenedPath file(to, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file.open()) {
+    return errno;
   }
-  return ::fsync(file.number()) == 0 ? 0 : errno;
+  const int error =
+      read_pieces(from, [&](std::string_view piece) { return write_all(file.number(), piece); });
+  return error != 0 || ::fsync(file.number()) == 0 ? error : errno;
 }
 
 int sync_folder(const std::string& path) {

@@ -18,6 +18,9 @@ namespace mxkv::server {
 /// A new file of these bytes, mode 0600, that is on disk when this returns 0; its name is so after sync_folder().
 [[nodiscard]] int write_whole_file(const std::string& path, std::string_view bytes);
 
+/// A new file with the bytes of another one, as write_whole_file(). Any length: a piece is in memory at a time.
+[[nodiscard]] int copy_whole_file(const std::string& from, const std::string& to);
+
 /// Names in a folder are on disk when this returns 0.
 [[nodiscard]] int sync_folder(const std::string& path);
 

@@ -2,7 +2,11 @@
 #include "server/durability/backup.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "tests/unit/server/durability/test_directory.hpp"
@@ -67,6 +71,29 @@ TEST_F(BackupTest, PartsOfTheCheckpointAreSecondNamesOfTheSameFiles) {
     EXPECT_TRUE(std::filesystem::equivalent(directory.path() + "/" + checkpoint_part_path(2, part),
                                             directory.beside() + "/" + checkpoint_part_path(2, part)));
   }
+}
+
+TEST_F(BackupTest, OnAnotherFileSystemPartsAreCopied) {
+  std::string pattern = "/dev/shm/mxkv-backup-XXXXXX";
+  struct stat here{};
+  struct stat there{};
+  if (::mkdtemp(pattern.data()) == nullptr || ::stat(directory.path().c_str(), &here) != 0 ||
+      ::stat(pattern.c_str(), &there) != 0 || here.st_dev == there.st_dev) {
+    ::rmdir(pattern.c_str());
+    GTEST_SKIP() << "there is no other file system";
+  }
+  Manifest manifest = small_manifest();
+  manifest.checkpoint = CheckpointEntry{.begun = 2, .needs = 3, .parts = 1, .flushes = {}};
+  directory.write_manifest(manifest);
+  std::filesystem::create_directories(directory.path() + "/" + checkpoint_path(2));
+  const std::string part(std::size_t{3} << 20U, 'p');
+  directory.write(checkpoint_part_path(2, 0), part);
+  const Told told =
+      told_by([&](const LinePrinter& print) { return server::back_up(directory.path(), pattern, print); });
+  EXPECT_EQ(told.outcome.ended, how::fine) << told.outcome.complaint;
+  std::ifstream copied(pattern + "/" + checkpoint_part_path(2, 0), std::ios::binary);
+  EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(copied), {}) == part);
+  std::filesystem::remove_all(pattern);
 }
 
 TEST_F(BackupTest, SegmentsBeforeTheCheckpointAreLeftBehind) {

@@ -22,7 +22,7 @@ using how = ToolOutcome::how;
 
 constexpr std::uint64_t kKept = 4;  ///< segments; older ones are written anew
 constexpr std::uint64_t kGroups = 60;
-constexpr int kRounds = 20;
+constexpr int kRounds = 10;
 constexpr std::chrono::milliseconds kBetweenSegments{3};
 
 /// Does to the files what a journal's writer does, but for the syncs.

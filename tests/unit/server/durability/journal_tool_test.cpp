@@ -1,10 +1,14 @@
 // The journal's tools tell what is there, tell torn from damaged, and change nothing.
 #include "server/durability/journal_tool.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <string>
 
+#include "server/durability/file_copy.hpp"
 #include "tests/unit/server/durability/test_directory.hpp"
 
 namespace mxkv::server::test {
@@ -127,6 +131,19 @@ TEST_F(JournalToolTest, AnEmptyJournalHasNoEnd) {
   const Told told = told_by([&](const LinePrinter& print) { return show_journal_end(empty.path(), print); });
   EXPECT_EQ(told.outcome.ended, how::fine);
   EXPECT_EQ(told.text, "last epoch: none\nend: clean\n");
+}
+
+TEST_F(JournalToolTest, WhatIsBeingWrittenIsNoTornTail) {
+  flip(2, journal.last_group + kCommitBlockBytes + kBlockHeaderBytes);
+  const int lock = ::open((directory.path() + "/LOCK").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::flock(lock, LOCK_EX), 0);
+  if (!directory_in_use(directory.path())) {
+    ::close(lock);
+    GTEST_SKIP() << "this system does not tell who holds a lock";
+  }
+  EXPECT_THAT(verify().text, HasSubstr("end: a process uses the directory"));
+  ::close(lock);
+  EXPECT_THAT(verify().text, HasSubstr("end: torn"));
 }
 
 TEST_F(JournalToolTest, OtherDirectoriesAreRefused) {
