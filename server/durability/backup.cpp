@@ -229,8 +229,7 @@ class Copy {
               std::to_string(manifest_.checkpoint->items) + " items; ";
     }
     text += "journal up to epoch " + std::to_string(verdict_.last_epoch);
-    return text +
-           (verdict_.newest_unix_us != 0 ? " of " + time_text(verdict_.newest_unix_us) + " UTC\n" : "\n");
+    return text + (verdict_.newest_unix_us != 0 ? " of " + utc_text(verdict_.newest_unix_us) + "\n" : "\n");
   }
 
   std::string from_;

@@ -80,8 +80,8 @@ std::string last_epoch_line(const DirectorySurvey& survey) {
     return "last epoch: none\n";
   }
   const JournalVerdict::Part& last = verdict.parts.back();
-  return "last epoch: " + std::to_string(verdict.last_epoch) + " of " + time_text(verdict.newest_unix_us) +
-         " UTC, up to byte " + std::to_string(last.end) + " of " + survey.segments[last.segment].path + "\n";
+  return "last epoch: " + std::to_string(verdict.last_epoch) + " of " + utc_text(verdict.newest_unix_us) +
+         ", up to byte " + std::to_string(last.end) + " of " + survey.segments[last.segment].path + "\n";
 }
 
 /// What stands behind the last epoch.

@@ -141,9 +141,9 @@ std::string quoted(std::string_view bytes) {
   return text + '"';
 }
 
-std::string time_text(std::uint64_t unix_us) {
+std::string utc_text(std::uint64_t unix_us) {
   const std::string milliseconds = std::to_string(1000 + unix_us % kMicroseconds / 1000);
-  return seconds_text(unix_us / kMicroseconds, ' ') + "." + milliseconds.substr(1);
+  return seconds_text(unix_us / kMicroseconds, ' ') + "." + milliseconds.substr(1) + " UTC";
 }
 
 std::string record_text(const Record& record) {

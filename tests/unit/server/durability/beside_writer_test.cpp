@@ -1,18 +1,20 @@
 // Beside a process that writes: groups come, segments begin, checkpoints make old ones needless, and their files
 // are written anew under other names. No tool takes any of it for damage.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
+#include <memory>
 #include <string>
 #include <thread>
-#include <vector>
+#include <utility>
 
+#include "runtime/base/clock.hpp"
 #include "server/durability/backup.hpp"
 #include "server/durability/directory_survey.hpp"
 #include "server/durability/journal_tool.hpp"
+#include "server/journal/journal.hpp"
+#include "server/journal/posix_disk.hpp"
 #include "tests/unit/server/durability/test_directory.hpp"
 
 namespace mxkv::server::test {
@@ -20,75 +22,63 @@ namespace {
 
 using how = ToolOutcome::how;
 
-constexpr std::uint64_t kKept = 4;  ///< segments; older ones are written anew
-constexpr std::uint64_t kGroups = 60;
-constexpr int kRounds = 10;
-constexpr std::chrono::milliseconds kBetweenSegments{3};
+constexpr int kRounds = 20;           ///< of all tools
+constexpr int kCheckpointEvery = 20;  ///< rounds of the worker
 
-/// Does to the files what a journal's writer does, but for the syncs.
-class Writing {
+/// A journal on a real disk with its thread, and a worker that fills it. Checkpoints have no parts.
+class FilledJournal {
  public:
-  explicit Writing(const TestDirectory& directory) : directory_(directory) {}
-
-  /// A segment of a few groups.
-  void write_segment() {
-    const std::uint64_t number = next_number_++;
-    SegmentBuilder built(header_of(number, next_epoch_, chain_));
-    std::vector<std::uint64_t> begins;
-    for (std::uint64_t i = 0; i < kGroups; ++i) {
-      const std::string value(i % 2 == 0 ? 20 : 6000, 'v');
-      begins.push_back(built.add({{{PutRecord{.order = built.next_epoch(), .key = "key", .value = value}}}},
-                                 built.next_epoch() - 1));
-    }
-    first_epochs_.push_back(next_epoch_);
-    begins.push_back(built.bytes().size());
-    std::FILE* const file = take_file(number, built.bytes().substr(0, kPageBytes));
-    for (std::uint64_t i = 0; i < kGroups; ++i) {
-      const std::string group = built.bytes().substr(begins[i], begins[i + 1] - begins[i]);
-      EXPECT_EQ(::pwrite(::fileno(file), group.data(), group.size(), static_cast<off_t>(begins[i])),
-                static_cast<ssize_t>(group.size()));
-    }
-    std::fclose(file);
-    next_epoch_ = built.next_epoch();
-    chain_ = built.chain();
-    write_manifest(number);
+  explicit FilledJournal(const TestDirectory& directory) : directory_(directory) {
+    auto disk = PosixDisk::open_directory(directory.path());
+    EXPECT_TRUE(disk) << disk.error().message;
+    disk_ = std::move(disk).value();
+    directory.write_manifest(small_manifest());
+    JournalOptions options;
+    options.segments.directory = test_directory();
+    options.segments.segment_bytes = std::uint64_t{64} << 10U;
+    WriterHooks hooks;
+    hooks.greatest_order = [this] { return order_.load(std::memory_order_relaxed); };
+    journal_ = std::make_unique<Journal>(*disk_, clock_, options, std::move(hooks));
+    EXPECT_EQ(journal_->open(), "");
+    journal_->start();
   }
+  ~FilledJournal() { EXPECT_TRUE(journal_->flush_all_now()); }
+  FilledJournal(const FilledJournal&) = delete;
+  FilledJournal& operator=(const FilledJournal&) = delete;
+
+  /// Values of many lengths, and now and then a checkpoint. The worker's thread.
+  void fill() {
+    for (int i = 0; i < kCheckpointEvery; ++i) {
+      round(std::string(static_cast<std::size_t>(i) * 397 % 8000, 'v'));
+    }
+    const std::uint64_t before = journal_->end_epoch();
+    while (journal_->writer().passed() < before) {
+      round("");
+    }
+    Manifest manifest = small_manifest();
+    manifest.checkpoint = CheckpointEntry{.begun = before + 1, .needs = before, .flushes = {}};
+    EXPECT_FALSE(write_manifest(*disk_, manifest));
+    journal_->truncate(before + 1);
+  }
+  void park() { journal_->park(kWorker); }
 
  private:
-  [[nodiscard]] std::string path_of(std::uint64_t number) const {
-    return directory_.path() + "/" + TestDirectory::segment(number);
-  }
+  static constexpr runtime::WorkerId kWorker{0};
 
-  /// The file of a segment that is not needed any more, or a new one, with its header.
-  std::FILE* take_file(std::uint64_t number, const std::string& header) {
-    const std::string spare = directory_.path() + "/journal/spare";
-    if (number > kKept) {
-      std::filesystem::rename(path_of(number - kKept), spare);
-    }
-    std::FILE* const file = std::fopen(spare.c_str(), number > kKept ? "r+b" : "w+b");
-    EXPECT_EQ(std::fwrite(header.data(), 1, header.size(), file), header.size());
-    std::fflush(file);
-    std::filesystem::rename(spare, path_of(number));
-    return file;
-  }
-
-  /// The checkpoint is begun two segments before; what is older may go.
-  void write_manifest(std::uint64_t number) const {
-    Manifest manifest = small_manifest();
-    if (number > 2) {
-      const std::uint64_t begun = first_epochs_[number - 3];
-      manifest.first_segment = number - 2;
-      manifest.checkpoint = CheckpointEntry{.begun = begun, .needs = begun, .flushes = {}};
-    }
-    directory_.write("MANIFEST.new", manifest_text(manifest));
-    std::filesystem::rename(directory_.path() + "/MANIFEST.new", directory_.path() + "/MANIFEST");
+  void round(const std::string& value) {
+    static_cast<void>(journal_->begin_round(kWorker, clock_.steady_us()));
+    journal_->buffer(kWorker).append(
+        PutRecord{.order = order_.load(std::memory_order_relaxed), .key = "key", .value = value});
+    order_.fetch_add(1, std::memory_order_relaxed);
+    journal_->end_round(kWorker);
+    std::this_thread::sleep_for(std::chrono::microseconds{100});
   }
 
   const TestDirectory& directory_;
-  std::uint64_t next_number_ = 1;
-  std::uint64_t next_epoch_ = 1;
-  std::uint64_t chain_ = 0;
-  std::vector<std::uint64_t> first_epochs_;
+  std::unique_ptr<PosixDisk> disk_;
+  runtime::SystemClock clock_;
+  std::atomic<std::uint64_t> order_{1};  // relaxed: a number
+  std::unique_ptr<Journal> journal_;
 };
 
 TEST(BesideAWriter, WhatTheNextReadingDoesNotFindIsNoDamage) {
@@ -122,33 +112,37 @@ TEST(BesideAWriter, WhatTwoReadingsFindIsDamage) {
 
 TEST(BesideAWriter, NoToolFindsDamageThatIsNone) {
   TestDirectory directory;
-  Writing writing(directory);
-  writing.write_segment();
-  std::atomic<bool> ended{false};  // relaxed: join() orders the rest
-  std::thread writer([&] {
-    while (!ended.load(std::memory_order_relaxed)) {
-      writing.write_segment();
-      std::this_thread::sleep_for(kBetweenSegments);
+  const auto ignore = [](std::string_view) { return true; };
+  {
+    FilledJournal journal(directory);
+    std::atomic<bool> ended{false};  // relaxed: join() orders the rest
+    std::thread worker([&] {
+      while (!ended.load(std::memory_order_relaxed)) {
+        journal.fill();
+      }
+      journal.park();
+    });
+    for (int round = 0; round < kRounds; ++round) {
+      for (const ToolOutcome& outcome :
+           {verify_journal(directory.path(), ignore), show_journal_end(directory.path(), ignore),
+            dump_journal(directory.path(), 0, ignore),
+            back_up(directory.path(), directory.beside(), ignore)}) {
+        EXPECT_NE(outcome.ended, how::damaged) << outcome.complaint;
+        EXPECT_NE(outcome.ended, how::refused) << outcome.complaint;
+      }
+      if (std::filesystem::exists(directory.beside())) {
+        const ToolOutcome outcome = verify_journal(directory.beside(), ignore);
+        EXPECT_EQ(outcome.ended, how::fine) << outcome.complaint;
+        std::filesystem::remove_all(directory.beside());
+      }
     }
-  });
-  for (int round = 0; round < kRounds; ++round) {
-    const auto ignore = [](std::string_view) { return true; };
-    for (const ToolOutcome& outcome :
-         {verify_journal(directory.path(), ignore), show_journal_end(directory.path(), ignore),
-          dump_journal(directory.path(), 0, ignore), back_up(directory.path(), directory.beside(), ignore)}) {
-      EXPECT_NE(outcome.ended, how::damaged) << outcome.complaint;
-      EXPECT_NE(outcome.ended, how::refused) << outcome.complaint;
-    }
-    if (std::filesystem::exists(directory.beside())) {
-      const ToolOutcome outcome = verify_journal(directory.beside(), ignore);
-      EXPECT_EQ(outcome.ended, how::fine) << outcome.complaint;
-      std::filesystem::remove_all(directory.beside());
-    }
+    ended.store(true, std::memory_order_relaxed);
+    worker.join();
   }
-  ended.store(true, std::memory_order_relaxed);
-  writer.join();
-  const ToolOutcome outcome = verify_journal(directory.path(), [](std::string_view) { return true; });
-  EXPECT_EQ(outcome.ended, how::fine) << outcome.complaint;
+  const Told told =
+      told_by([&](const LinePrinter& print) { return verify_journal(directory.path(), print); });
+  EXPECT_EQ(told.outcome.ended, how::fine) << told.outcome.complaint;
+  EXPECT_THAT(told.text, testing::HasSubstr("end: clean"));
 }
 
 }  // namespace

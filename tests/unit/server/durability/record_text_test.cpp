@@ -50,7 +50,7 @@ TEST(RecordText, NoByteOfAKeyBreaksTheLine) {
 }
 
 TEST(RecordText, TimesHaveMilliseconds) {
-  EXPECT_EQ(time_text(1'795'355'467'021'999), "2026-11-22 13:51:07.021");
+  EXPECT_EQ(utc_text(1'795'355'467'021'999), "2026-11-22 13:51:07.021 UTC");
 }
 
 }  // namespace
