@@ -1,6 +1,5 @@
 #include "server/durability/durability.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "server/durability/record_text.hpp"
 
 namespace mxkv::server {
 
@@ -26,11 +27,6 @@ CheckpointOptions checkpoint_options(const config::CheckpointOptions& options, s
   return {.rate_bytes = options.rate,
           .compress = options.compress,
           .parts = static_cast<std::uint32_t>(std::max<std::size_t>(4, 2 * workers))};
-}
-
-std::string time_text(std::uint64_t unix_us) {
-  const auto seconds = static_cast<std::time_t>(unix_us / kUsPerSecond);
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03} UTC", fmt::gmtime(seconds), unix_us / 1000 % 1000);
 }
 
 }  // namespace
@@ -79,7 +75,7 @@ void Durability::tell(const Recovered& found, double seconds) {
     log_.warn("journal: what stands behind damage is left out: " + found.left_off);
   }
   if (found.clock_behind) {
-    log_.warn("journal: the clock is behind the last group, of " + time_text(found.last_unix_us) +
+    log_.warn("journal: the clock is behind the last group, of " + utc_text(found.last_unix_us) +
               "; uniques go on above those that were given out");
   }
   if (found.left_out != 0) {
@@ -89,7 +85,7 @@ void Durability::tell(const Recovered& found, double seconds) {
   log_.info(fmt::format(
       "journal: {} items in {:.1f} s (checkpoint {:.1f} s, {} records {:.1f} s), up to epoch {}{}",
       found.items, seconds, found.checkpoint_seconds, found.records, found.journal_seconds, found.epoch,
-      found.last_unix_us == 0 ? "" : " of " + time_text(found.last_unix_us)));
+      found.last_unix_us == 0 ? "" : " of " + utc_text(found.last_unix_us)));
 }
 
 void Durability::begin_journal(const Recovered& found) {
