@@ -58,7 +58,9 @@ void Checkpointer::set_options(const CheckpointOptions& options) {
 
 CheckpointStatus Checkpointer::status() const {
   const std::scoped_lock lock{mutex_};
-  return status_;
+  CheckpointStatus status = status_;
+  status.running = wanted_.load(std::memory_order_relaxed);
+  return status;
 }
 
 void Checkpointer::start() {
@@ -358,9 +360,7 @@ void Checkpointer::fail(const std::string& why) {
     status_.last_error = why;
   }
   writers_.clear();
-  if (entry_.begun != 0) {
-    remove_checkpoint(checkpoint_path(entry_.begun));
-  }
+  remove_unnamed();
   end();
 }
 

@@ -59,6 +59,7 @@ struct CheckpointOptions {
 enum class checkpoint_stage : std::uint8_t { idle, begin, cut, scan, wait, verify, name, end };
 
 struct CheckpointStatus {
+  bool running = false;  ///< one was begun and has not ended
   checkpoint_stage stage = checkpoint_stage::idle;
   // Of the one that goes on.
   std::uint64_t epoch = 0;
