@@ -33,7 +33,7 @@ class ApartBlocks {
 
 /// Validates the blocks of a value of `bytes` at `offset` of a file. What is wrong; null: nothing.
 [[nodiscard]] inline const char* check_apart_blocks(std::string_view file, std::uint64_t offset,
-                                                   std::uint64_t seed, std::uint64_t bytes) noexcept {
+                                                    std::uint64_t seed, std::uint64_t bytes) noexcept {
   while (bytes > 0) {
     BlockView block;
     if (const char* wrong = read_block(file, offset, seed, block)) {

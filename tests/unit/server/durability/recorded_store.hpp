@@ -1,135 +1,109 @@
-// A journal in memory that follows a store's commit point, with as many epochs as a test likes; and the files
-// that it would have written.
+// A store with its journal and its checkpoints, as a daemon has them, but that a test makes each step.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "server/durability/checkpointer.hpp"
+#include "server/durability/data_directory.hpp"
+#include "server/durability/journal_checkpoints.hpp"
+#include "server/durability/recovery.hpp"
+#include "server/durability/store_journal.hpp"
 #include "tests/unit/server/durability/text_store.hpp"
-#include "tests/unit/server/journal/journal_builder.hpp"
 
 namespace mxkv::server::testing {
 
-class RecordedStore final : public index::CommitListener<std::string_view>, public CheckpointJournal {
+class RecordedStore {
  public:
-  /// `keys`: all that there may be, in order; what a range ends at is told by them.
-  RecordedStore(TextStore& store, std::vector<std::string> keys) : store_(store), keys_(std::move(keys)) {
-    store_.store.tree().commits().listen(this);
+  /// Recovers what the directory holds; see recovered(). `now_us`: of its clock.
+  RecordedStore(Disk& disk, std::uint64_t now_us, std::size_t workers = 2,
+                const CheckpointOptions& checkpoints = {.rate_bytes = 0, .parts = 2})
+      : store(workers) {
+    store.machine.clock.advance_us(now_us - store.machine.clock.steady_us());
+    auto opened = open_data_directory(disk);
+    EXPECT_TRUE(opened.ok()) << opened.error().message;
+    directory_ = std::move(opened).value();
+    auto found = recover(disk, directory_.manifest, store.store, {});
+    EXPECT_TRUE(found.ok()) << found.error().message;
+    recovered = std::move(found).value();
+    EXPECT_EQ(begin_service(disk, directory_, now_us), std::nullopt);
+    manifest = std::make_unique<ManifestFile>(disk, directory_.manifest);
+    begin_journal(disk, workers);
+    checkpointer = std::make_unique<Checkpointer>(disk, *manifest, store.store, *view_, checkpoints);
   }
-
-  void passed(const index::Commit<std::string_view>& commit, runtime::Worker& /*worker*/) noexcept override {
-    const std::uint64_t order = commit.change.order;
-    switch (commit.change.what) {
-      case index::change::put:
-        return add_put(Item::View{*ItemRecord::item(commit.value)});
-      case index::change::gone:
-        if (commit.change.why != index::cause::expired) {
-          add({{GoneRecord{.order = order, .key = keep(commit.key)}}});
-        }
-        return;
-      case index::change::touched:
-        return add({{TouchRecord{.order = order,
-                                 .key = keep(commit.key),
-                                 .expiry = ItemRecord::item(commit.value)->expiry()}}});
-      case index::change::range_gone:
-        return add({{RangeGoneRecord{.order = order, .bounds = bounds_of(*commit.range)}}});
-      case index::change::range_touched:
-        return add({{RangeTouchRecord{.order = order,
-                                      .bounds = bounds_of(*commit.range),
-                                      .moment_us = commit.moment_us,
-                                      .expiry = static_cast<std::uint32_t>(commit.value)}}});
-      case index::change::flushed:
-        if (commit.moment_us != 0 && commit.moment_us > 1) {
-          return add({{FlushAtRecord{
-              .order = order, .point_us = commit.moment_us, .now_us = store_.machine.clock.steady_us()}}});
-        }
-        return add({{FlushRecord{order}}});
-      default:
-        return;
+  RecordedStore(const RecordedStore&) = delete;
+  RecordedStore& operator=(const RecordedStore&) = delete;
+  /// All that was recorded is on disk.
+  ~RecordedStore() {
+    store.leave();
+    for (std::size_t i = 0; i < store.machine.runtime.worker_count(); ++i) {
+      journal->park(worker(i));
     }
+    EXPECT_TRUE(journal->flush_all_now());
+    store.run_until_idle();  // gives back what the journal held of values
+    store.store.tree().commits().listen(nullptr);
+    store.begins_round = store.ends_round = [](std::size_t) {};
   }
 
-  // --- CheckpointJournal ---
-  std::uint64_t end_epoch() override { return current_++; }
-  std::uint64_t passed() override { return current_ - 1; }
-  std::uint64_t last_recorded() override { return epochs_.empty() ? 0 : epochs_.rbegin()->first; }
-  void need_on_disk(std::uint64_t epoch) override { needed = epoch; }
-  bool on_disk(std::uint64_t epoch) override { return durable >= epoch; }
-  std::uint64_t ceiling() override { return store_.store.greatest_cas(0); }
-  void checkpointed(std::uint64_t epoch) override { truncated = epoch; }
-
-  std::uint64_t durable = ~std::uint64_t{0};
-  std::uint64_t needed = 0;
-  std::uint64_t truncated = 0;
-
-  /// Writes all epochs from `first` to the current one into segments of a few groups each.
-  void write_segments(const std::string& directory, const DirectoryId& id, std::uint64_t first = 1) {
-    std::filesystem::create_directories(directory + "/journal");
-    std::uint64_t chain = 0;
-    for (std::uint64_t epoch = first; epoch <= current_;) {
-      SegmentHeader header = test::header_of(number_, epoch, chain);
-      header.directory = id;
-      test::SegmentBuilder builder{header};
-      for (const std::uint64_t end = epoch + 7; epoch <= std::min(end, current_); ++epoch) {
-        builder.add(epochs_[epoch], epoch - 1);
+  /// Until the checkpoint that goes on has ended.
+  void finish_checkpoint() {
+    for (int i = 0; checkpointer->status().running; ++i) {
+      ASSERT_LT(i, 100'000);
+      if (!checkpointer->step()) {
+        store.run_until_idle();
+        while (journal->step()) {
+        }
+        store.machine.clock.advance_us(1000);
       }
-      chain = builder.chain();
-      std::ofstream{directory + "/journal/" + segment_name(number_++), std::ios::binary} << builder.bytes();
     }
+    EXPECT_EQ(checkpointer->status().last_error, "");
   }
-  [[nodiscard]] std::uint64_t current() const noexcept { return current_; }
-  void next_epoch() { ++current_; }
+
+  TextStore store;
+  Recovered recovered;
+  std::unique_ptr<ManifestFile> manifest;
+  std::unique_ptr<Journal> journal;
+  std::unique_ptr<Checkpointer> checkpointer;
 
  private:
-  std::string_view keep(std::string_view text) { return kept_.emplace_back(text); }
-  void add(test::BuiltBlock block) { epochs_[current_].push_back(std::move(block)); }
+  static runtime::WorkerId worker(std::size_t i) { return runtime::WorkerId{static_cast<std::uint16_t>(i)}; }
 
-  void add_put(const Item::View& item) {
-    PutRecord put{.order = item.item().cas(),
-                  .key = keep(item.key()),
-                  .flags = item.flags(),
-                  .expiry = item.expiry(),
-                  .marks = static_cast<std::uint8_t>(item.item().marks()),
-                  .has_unique = item.item().has_unique_field()};
-    put.unique = put.has_unique ? item.item().unique() : 0;
-    test::BuiltBlock block;
-    if (item.large()) {
-      put.apart_bytes = item.value_bytes();
-      for (const Chunk* chunk : item.item().list()->pieces()) {
-        block.apart.emplace_back(chunk->data(), chunk->bytes);
-      }
-    } else {
-      put.value = keep(item.value());
+  void begin_journal(Disk& disk, std::size_t workers) {
+    JournalOptions options;
+    options.workers = workers;
+    options.first_epoch = recovered.epoch + 1;
+    options.horizon_us = recovered.ceiling;
+    options.segments.directory = directory_.manifest.directory;
+    options.segments.incarnation = directory_.manifest.incarnation;
+    options.segments.segment_bytes = 64U << 10U;
+    options.segments.next_number = recovered.next_segment;
+    options.segments.chain = recovered.chain;
+    for (const KnownSegment& segment : recovered.segments) {
+      options.segments.closed.push_back({segment.number, segment.last_epoch, segment.bytes});
     }
-    block.records.emplace_back(put);
-    add(std::move(block));
+    WriterHooks hooks;
+    hooks.greatest_order = [this] { return store.store.greatest_cas(store.machine.clock.steady_us()); };
+    journal = std::make_unique<Journal>(disk, store.machine.clock, std::move(options), std::move(hooks));
+    EXPECT_EQ(journal->open(), "");
+    std::vector<JournalBuffer*> buffers;
+    for (std::size_t i = 0; i < workers; ++i) {
+      buffers.push_back(&journal->buffer(worker(i)));
+      buffers.back()->set_context(&store.machine[i]);
+    }
+    listener_ = std::make_unique<StoreJournal>(std::move(buffers));
+    store.store.tree().commits().listen(listener_.get());
+    store.begins_round = [this](std::size_t i) {
+      static_cast<void>(journal->begin_round(worker(i), store.machine.clock.steady_us()));
+    };
+    store.ends_round = [this](std::size_t i) { journal->end_round(worker(i)); };
+    view_ = std::make_unique<JournalCheckpoints>(
+        *journal, [this] { return store.store.greatest_cas(store.machine.clock.steady_us()); });
   }
 
-  RecordBounds bounds_of(const index::ChangedRange<std::string_view>& range) {
-    RecordBounds bounds{.from = keep(range.from), .from_is_open = range.skips_from};
-    bounds.has_no_end = true;
-    for (const std::string& key : keys_) {
-      if (key >= range.from && range.beyond(range.context, key)) {
-        bounds.to = keep(key);
-        bounds.to_is_open = true;
-        bounds.has_no_end = false;
-        break;
-      }
-    }
-    return bounds;
-  }
-
-  TextStore& store_;
-  std::vector<std::string> keys_;
-  std::deque<std::string> kept_;
-  std::map<std::uint64_t, std::vector<test::BuiltBlock>> epochs_;
-  std::uint64_t current_ = 1;
-  std::uint64_t number_ = 1;
+  DataDirectory directory_;
+  std::unique_ptr<StoreJournal> listener_;
+  std::unique_ptr<JournalCheckpoints> view_;
 };
 
 }  // namespace mxkv::server::testing

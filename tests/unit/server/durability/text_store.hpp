@@ -51,15 +51,19 @@ class TextStore final : public ConnectionOwner, private AdminSource {
   TextStore(const TextStore&) = delete;
   TextStore& operator=(const TextStore&) = delete;
   ~TextStore() {
-    session_.reset();
-    host_.reset();
-    machine.run_until_idle();
+    leave();
     store.discard_waiting(machine.runtime);
     index::testing::drain(store.tree(), machine.runtime);
     EXPECT_EQ(index::testing::live_bytes(machine.runtime).items, 0U) << "items leaked";
   }
 
   void resume() override { session_->resume(); }
+  /// The connection goes, and what it began ends.
+  void leave() {
+    session_.reset();
+    host_.reset();
+    run_until_idle();
+  }
 
   /// Sends it whole, and returns what was answered. `between` is called after each step of a worker.
   std::string ask(const std::string& text, const std::function<void()>& between = [] {}) {
@@ -70,7 +74,7 @@ class TextStore final : public ConnectionOwner, private AdminSource {
       ++host_->turn;
       bool busy = feed(left);
       for (std::size_t i = 0; i < machine.runtime.worker_count(); ++i) {
-        busy = machine[i].step() || busy;
+        busy = step(i) || busy;
         between();
       }
       if (session_->unsent_bytes() > 0) {
@@ -82,6 +86,24 @@ class TextStore final : public ConnectionOwner, private AdminSource {
     EXPECT_TRUE(left.empty()) << "the session takes all";
     return answered;
   }
+
+  /// A round of a worker.
+  bool step(std::size_t worker) {
+    begins_round(worker);
+    const bool busy = machine[worker].step();
+    ends_round(worker);
+    return busy;
+  }
+  void run_until_idle() {
+    for (bool busy = true; busy;) {
+      busy = false;
+      for (std::size_t i = 0; i < machine.runtime.worker_count(); ++i) {
+        busy = step(i) || busy;
+      }
+    }
+  }
+  std::function<void(std::size_t)> begins_round = [](std::size_t) {};
+  std::function<void(std::size_t)> ends_round = [](std::size_t) {};
 
   /// All items that live now, by a walk over the leaves.
   [[nodiscard]] ItemsSeen items() {
@@ -140,7 +162,7 @@ class TextStore final : public ConnectionOwner, private AdminSource {
 
   void begin_session() {
     if (session_ == nullptr) {
-      machine.run_until_idle();
+      run_until_idle();
       host_ = std::make_unique<SessionHost>(machine[0], store, replies_[0]->directory, *input_, limits_,
                                             "VERSION 1\r\n", static_cast<AdminSource*>(this));
       session_ = std::make_unique<Session>(*host_, *this);
