@@ -70,6 +70,9 @@ class Journal {
   /// What was recorded in the round is the writer's to see.
   void end_round(runtime::WorkerId worker) noexcept {
     Desk& desk = *desks_[worker.index()];
+    if (desk.parked) [[unlikely]] {
+      return;  // it has no rounds any more
+    }
     const std::uint64_t epoch = epochs_.current();  // once, before sealing: see CommitEpochs::end_round()
     desk.buffer.end_round(epoch);
     const bool passed = epochs_.end_round(worker, epoch, desk.buffer.last_label() == epoch);

@@ -25,6 +25,7 @@ constexpr std::uint64_t kIdleWhereShortNs = 1'000'000'000;
 
 Connection::Connection(NetWorker& net, int socket)
     : net_(net), socket_(net.executor(), socket), session_(std::in_place, net.host(), *this) {
+  judged_ = session_->output().end();  // the entry in the directory, and its counts, had others before
   boost::system::error_code ignored;
   socket_.non_blocking(true, ignored);
   read_ns_.store(net.now_ns(), std::memory_order_relaxed);
