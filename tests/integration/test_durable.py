@@ -11,7 +11,7 @@ import unittest
 
 from durable_case import DurableCase
 from durable_ledger import Clients
-from harness import LONG, SANITIZED, WallClock, patience, wall_clock
+from harness import LONG, SANITIZED, WallClock, patience, wait_for, wall_clock
 
 _KILLS = int(os.environ.get("MXKV_KILLS", "0")) or (100 if LONG else 6 if SANITIZED else 12)
 
@@ -126,8 +126,9 @@ class CleanEndTest(DurableCase):
         port = self.begin(env=environment)
         self.assertEqual(self.client(port).set(b"k", b"1", exptime=5000), b"STORED")
         clock.set_ahead(3 * 3600)
-        time.sleep(1.5)  # a group is written that knows of it
-        self.assertEqual(self.client(port).set(b"other", b"1"), b"STORED")
+        client = self.client(port)
+        self.assertEqual(client.set(b"other", b"1"), b"STORED")  # at a write it is noticed
+        wait_for(lambda: client.stats(b"durability")["checkpoints"] != "0", "a checkpoint with the times of the new clock")
         self.crash()
         port = self.begin(env=environment)
         left = int(self.client(port).ask(b"mg k t").split(b"t")[1])
