@@ -139,8 +139,10 @@ class Recovery {
   /// With less memory than data: which items are kept, by a sample of the key ranges.
   void choose_newest() {
     constexpr std::size_t kSampled = 8;
-    constexpr double kUsable = 0.9;  // of the limit: spans are never full
-    const auto limit = static_cast<double>(runtime().budget().limit_bytes());
+    constexpr double kUsable = 0.85;  // of the room: spans are never full
+    const runtime::MemoryBudget& budget = runtime().budget();
+    const std::size_t room = budget.limit_bytes() - std::min(budget.limit_bytes(), budget.used_bytes());
+    const auto limit = static_cast<double>(room);
     if (static_cast<double>(input_.bytes()) < limit / 2) {
       return;
     }

@@ -171,7 +171,8 @@ class TextStore final : public ConnectionOwner, private AdminSource {
 
   bool feed(std::string& left) {
     bool any = false;
-    if (session_->pauses().has(pause::turn | pause::memory)) {
+    using enum pause;
+    if (session_->pauses().has(Pauses{turn} | memory | order | output | in_flight)) {
       session_->resume();
       any = true;
     }

@@ -1,0 +1,175 @@
+// Starts that are refused, or that leave something out: each says so, and changes nothing on disk.
+#include "server/durability/recovery.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "server/journal/posix_disk.hpp"
+#include "tests/unit/server/durability/kept_disk.hpp"
+#include "tests/unit/server/durability/recorded_store.hpp"
+
+namespace mxkv::server::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kNow = 1'700'000'000'000'000;
+
+/// A directory with `items` items of four kilobytes, of which every fourth one was read a minute later; in a
+/// checkpoint, or in the journal.
+void fill(Disk& disk, int items, bool checkpoint, bool read_some) {
+  RecordedStore recorded{disk, kNow};
+  const std::string value(4000, 'v');
+  for (int i = 0; i < items; ++i) {
+    ASSERT_EQ(recorded.store.ask("set key:" + std::to_string(10'000 + i) + " 0 0 " +
+                                 std::to_string(value.size()) + "\r\n" + value + "\r\n"),
+              "STORED\r\n");
+    recorded.store.machine.clock.advance_us(5'000);
+  }
+  recorded.store.machine.clock.advance_us(60'000'000);
+  for (int i = 0; read_some && i < items; i += 4) {
+    recorded.store.ask("get key:" + std::to_string(10'000 + i) + "\r\n");
+  }
+  if (checkpoint) {
+    recorded.checkpointer->begin();
+    recorded.finish_checkpoint();
+  }
+}
+
+runtime::Result<Recovered> recover_into(TextStore& store, Disk& disk, const RecoveryOptions& options = {}) {
+  auto manifest = read_manifest(disk);
+  EXPECT_TRUE(manifest.ok() && manifest.value());
+  return recover(disk, *manifest.value(), store.store, options);
+}
+
+TEST(Recovery, WithLessMemoryThanDataIsRefusedWithBothNumbers) {
+  KeptDisk disk;
+  fill(disk, 3000, true, false);
+  TextStore store{2};
+  runtime::MemoryBudget& budget = store.machine.runtime.budget();
+  budget.set_limit_bytes(budget.used_bytes() + (std::size_t{2} << 20U));
+  const auto recovered = recover_into(store, disk);
+  ASSERT_FALSE(recovered.ok());
+  EXPECT_THAT(recovered.error().message, HasSubstr("memory limit of "));
+  EXPECT_THAT(recovered.error().message, HasSubstr("below the data, which needs about "));
+  budget.set_limit_bytes(std::size_t{256} << 20U);
+  EXPECT_TRUE(store.items().empty());
+  EXPECT_EQ(recover_into(store, disk).value().items, 3000U) << "nothing has changed";
+}
+
+TEST(Recovery, WithLessMemoryThanDataKeepsTheNewestOfACache) {
+  KeptDisk disk;
+  fill(disk, 8000, true, true);
+  TextStore store{1, std::size_t{24} << 20U};
+  const auto recovered = recover_into(store, disk, {.evict = true});
+  ASSERT_TRUE(recovered.ok()) << recovered.error().message;
+  EXPECT_GT(recovered.value().left_out, 500U);
+  EXPECT_GT(recovered.value().items, 2000U);
+  EXPECT_EQ(recovered.value().items + recovered.value().left_out, 8000U);
+  std::size_t read = 0;
+  for (const auto& [key, item] : store.items()) {
+    read += item.access != 0 ? 1U : 0U;
+  }
+  EXPECT_EQ(read, 2000U) << "those that were read are newer";
+}
+
+TEST(Recovery, TellsHowFarItIsAndWhatItFound) {
+  KeptDisk disk;
+  fill(disk, 500, false, false);
+  TextStore store{2};
+  store.machine.clock.set_wall_us(kNow - 3'600'000'000);
+  const auto recovered = recover_into(store, disk);
+  ASSERT_TRUE(recovered.ok()) << recovered.error().message;
+  EXPECT_EQ(recovered.value().items, 500U);
+  EXPECT_EQ(recovered.value().base_items, 0U);
+  EXPECT_GE(recovered.value().records, 500U);
+  EXPECT_GE(recovered.value().last_unix_us, kNow);
+  EXPECT_TRUE(recovered.value().clock_behind);
+  EXPECT_GT(recovered.value().item_bytes, 500'000U);
+  EXPECT_EQ(recovered.value().torn, "");
+}
+
+TEST(Recovery, OfADamagedCheckpointIsRefusedWithFileAndByte) {
+  const std::string path = ::testing::TempDir() + "recovery_test";
+  std::filesystem::remove_all(path);
+  auto disk = PosixDisk::open_directory(path);
+  fill(*disk.value(), 300, true, false);
+  const std::uint64_t begun = read_manifest(*disk.value()).value()->checkpoint->begun;
+  std::fstream part{path + "/" + checkpoint_part_path(begun, 0),
+                    std::ios::in | std::ios::out | std::ios::binary};
+  part.seekp(20'000);
+  part.put('\x7F');
+  part.close();
+  TextStore store{2};
+  const auto recovered = recover_into(store, *disk.value());
+  ASSERT_FALSE(recovered.ok());
+  EXPECT_THAT(recovered.error().message, HasSubstr("part-0.mxc: damaged at byte "));
+  EXPECT_TRUE(store.items().empty());
+  std::filesystem::remove(path + "/" + checkpoint_part_path(begun, 0));
+  EXPECT_THAT(recover_into(store, *disk.value()).error().message, HasSubstr("part-0.mxc"));
+  std::filesystem::remove_all(path);
+}
+
+TEST(DataDirectory, IsServedByOneProcessAndIsNobodyElses) {
+  const std::string path = ::testing::TempDir() + "data_directory_test";
+  std::filesystem::remove_all(path);
+  auto disk = PosixDisk::open_directory(path);
+  ASSERT_TRUE(disk.ok()) << disk.error().message;
+  {
+    auto first = open_data_directory(*disk.value());
+    ASSERT_TRUE(first.ok());
+    EXPECT_TRUE(first.value().fresh);
+    auto again = PosixDisk::open_directory(path);
+    auto second = open_data_directory(*again.value());
+    ASSERT_FALSE(second.ok());
+    EXPECT_THAT(second.error().message, HasSubstr("LOCK"));
+    EXPECT_EQ(begin_service(*disk.value(), first.value(), 1), std::nullopt);
+    EXPECT_EQ(first.value().manifest.incarnation, 1U);
+  }
+  auto next = open_data_directory(*disk.value());
+  ASSERT_TRUE(next.ok());
+  EXPECT_FALSE(next.value().fresh);
+  EXPECT_EQ(next.value().manifest.incarnation, 1U);
+  std::filesystem::remove(path + "/" + kManifestName);
+  next = runtime::Error{"closed"};
+  EXPECT_TRUE(open_data_directory(*disk.value()).ok()) << "a first start that ended early";
+  std::ofstream{path + "/MANIFEST.1"} << "x";
+  EXPECT_THAT(open_data_directory(*disk.value()).error().message, HasSubstr("MANIFEST is missing"));
+  std::filesystem::remove(path + "/MANIFEST.1");
+  std::ofstream{path + "/holiday.jpg"} << "x";
+  EXPECT_THAT(open_data_directory(*disk.value()).error().message, HasSubstr("it has holiday.jpg"));
+  std::filesystem::remove_all(path);
+}
+
+TEST(KeyRanges, EveryKeyIsInTheRangeThatHasIt) {
+  runtime::Random random{3};
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::string> keys;
+    const std::string prefix(random.below(12), 'p');
+    for (std::uint64_t i = random.below(60); i > 0; --i) {
+      std::string key = random.below(20) == 0 ? std::string{} : prefix;
+      for (std::uint64_t n = 1 + random.below(12); n > 0; --n) {
+        key += "\0a\xFF"[random.below(3)];
+      }
+      keys.push_back(key);
+    }
+    std::vector<KeyRanges::Sample> samples;
+    for (const std::string& key : keys) {
+      samples.emplace_back(key, 1 + random.below(3));
+    }
+    const KeyRanges ranges{samples, 1 + random.below(10)};
+    for (std::string key : keys) {
+      key += random.below(2) == 0 ? "" : "x";
+      const std::size_t at = ranges.of(key);
+      EXPECT_LE(ranges.from(at), key);
+      EXPECT_TRUE(ranges.to(at).empty() || key < ranges.to(at));
+      EXPECT_EQ(key.substr(0, ranges.shared(at)), ranges.from(at).substr(0, ranges.shared(at)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mxkv::server::testing
