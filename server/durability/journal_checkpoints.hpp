@@ -11,7 +11,7 @@
 namespace mxkv::server {
 
 /// Thread-safety: as CheckpointJournal.
-class JournalCheckpoints final : public CheckpointJournal {
+class JournalCheckpoints : public CheckpointJournal {
  public:
   /// `ceiling`: no order above what it tells was given out. Any thread.
   JournalCheckpoints(Journal& journal, std::function<std::uint64_t()> ceiling)

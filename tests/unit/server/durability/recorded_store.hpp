@@ -16,10 +16,11 @@ namespace mxkv::server::testing {
 
 class RecordedStore {
  public:
-  /// Recovers what the directory holds; see recovered(). `now_us`: of its clock.
+  /// Recovers what the directory holds; see recovered(). `now_us`: of its clock. `hasty`: a checkpoint counts
+  /// before what it holds is on disk, which is wrong.
   RecordedStore(Disk& disk, std::uint64_t now_us, std::size_t workers = 2,
-                const CheckpointOptions& checkpoints = {.rate_bytes = 0, .parts = 2})
-      : store(workers) {
+                const CheckpointOptions& checkpoints = {.rate_bytes = 0, .parts = 2}, bool hasty = false)
+      : store(workers), hasty_(hasty) {
     store.machine.clock.advance_us(now_us - store.machine.clock.steady_us());
     auto opened = open_data_directory(disk);
     EXPECT_TRUE(opened.ok()) << opened.error().message;
@@ -67,6 +68,12 @@ class RecordedStore {
   std::unique_ptr<Checkpointer> checkpointer;
 
  private:
+  struct HastyView final : JournalCheckpoints {
+    using JournalCheckpoints::JournalCheckpoints;
+    std::uint64_t last_recorded() override { return 0; }
+    void need_on_disk(std::uint64_t /*epoch*/) override {}
+  };
+
   static runtime::WorkerId worker(std::size_t i) { return runtime::WorkerId{static_cast<std::uint16_t>(i)}; }
 
   void begin_journal(Disk& disk, std::size_t workers) {
@@ -97,10 +104,15 @@ class RecordedStore {
       static_cast<void>(journal->begin_round(worker(i), store.machine.clock.steady_us()));
     };
     store.ends_round = [this](std::size_t i) { journal->end_round(worker(i)); };
-    view_ = std::make_unique<JournalCheckpoints>(
-        *journal, [this] { return store.store.greatest_cas(store.machine.clock.steady_us()); });
+    const auto ceiling = [this] { return store.store.greatest_cas(store.machine.clock.steady_us()); };
+    if (hasty_) {
+      view_ = std::make_unique<HastyView>(*journal, ceiling);
+    } else {
+      view_ = std::make_unique<JournalCheckpoints>(*journal, ceiling);
+    }
   }
 
+  bool hasty_;
   DataDirectory directory_;
   std::unique_ptr<StoreJournal> listener_;
   std::unique_ptr<JournalCheckpoints> view_;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kBegin = 1'700'000'000'000'000;
 
 class RoundTrip : public ::testing::Test {
- protected:
+ public:
   void clear() { disk_ = std::make_unique<KeptDisk>(); }
 
   static std::vector<std::string> some_keys() {
@@ -157,6 +157,83 @@ TEST_F(RoundTrip, CheckpointAndJournalGiveWhatWasThereWhateverHappenedMeanwhile)
       greatest = store.store.greatest_cas(0);
     }
   }
+}
+
+/// Histories that are cut at some moments: how many of these are not what was there after some command.
+std::size_t cuts_that_are_none(std::uint64_t seed, bool hasty,
+                               const std::function<std::string(runtime::Random&)>& command) {
+  runtime::Random random{seed};
+  KeptDisk disk;
+  RecordedStore recorded{disk, kBegin, 1 + seed % 3, {.rate_bytes = 0, .parts = 2}, hasty};
+  TextStore& store = recorded.store;
+  std::vector<ItemsSeen> states{RoundTrip::recorded_of(store.items())};
+  std::vector<std::unique_ptr<KeptDisk>> cuts;
+  for (int i = 0; i < 200; ++i) {
+    if (random.below(8) == 0) {
+      recorded.checkpointer->begin();
+    }
+    store.ask(command(random), [&] {
+      const std::uint64_t completed = recorded.checkpointer->status().completed;
+      if (random.below(6) == 0) {
+        recorded.checkpointer->step();
+      }
+      if (recorded.checkpointer->status().completed > completed) {
+        cuts.push_back(disk.copy());
+      }
+      if (random.below(25) == 0) {
+        recorded.journal->step();
+      }
+      if (random.below(60) == 0) {
+        cuts.push_back(disk.copy());
+      }
+    });
+    states.push_back(RoundTrip::recorded_of(store.items()));
+  }
+  recorded.finish_checkpoint();
+  std::size_t wrong = 0;
+  for (const auto& cut : cuts) {
+    TextStore other{2};
+    auto directory = open_data_directory(*cut);
+    EXPECT_TRUE(directory.ok()) << directory.error().message;
+    const auto found = recover(*cut, directory.value().manifest, other.store, {});
+    EXPECT_TRUE(found.ok()) << found.error().message;
+    const ItemsSeen items = RoundTrip::recorded_of(other.items());
+    wrong += std::find(states.begin(), states.end(), items) == states.end() ? 1U : 0U;
+  }
+  return wrong;
+}
+
+TEST_F(RoundTrip, WhatAKilledProcessLeavesIsWhatWasThereAfterSomeCommand) {
+  const std::vector<std::string> keys = some_keys();
+  // None of these is seen half done, and nothing expires.
+  const auto command = [&keys](runtime::Random& random) -> std::string {
+    const std::string& key = keys[random.below(keys.size())];
+    switch (random.below(12)) {
+      case 0:
+        return "delete " + key + "\r\n";
+      case 1:
+        return "mx " + key.substr(0, 6) + " p X\r\n";
+      case 2:
+        return "mt " + key.substr(0, 6) + " p T" + std::to_string(1000 + random.below(1000)) + "\r\n";
+      case 3:
+        return "mb 3\r\nms " + key + " 1\r\n1\r\nms " + keys[random.below(keys.size())] +
+               " 1\r\n2\r\nms a 1\r\n3\r\n";
+      case 4:
+        return "touch " + key + " " + std::to_string(1000 + random.below(1000)) + "\r\n";
+      default:
+        // Long, so that a checkpoint takes a while.
+        return "set " + key + " 1 0 8000\r\n" + std::string(8000, static_cast<char>('a' + random.below(26))) +
+               "\r\n";
+    }
+  };
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    ASSERT_EQ(cuts_that_are_none(seed, false, command), 0U) << "seed " << seed;
+  }
+  std::size_t found = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    found += cuts_that_are_none(seed, true, command);
+  }
+  EXPECT_GT(found, 0U) << "a checkpoint that counts too early is found";
 }
 
 }  // namespace
