@@ -59,7 +59,7 @@ class KeptDisk final : public Disk {
   std::string text(const std::string& path, int error) const override { return disk_.text(path, error); }
 
  private:
-  MemoryDisk disk_;
+  test::MemoryDisk disk_;
 };
 
 }  // namespace mxkv::server::testing
