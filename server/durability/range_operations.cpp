@@ -73,7 +73,7 @@ void RangeOperations::seal(const FlushState& flushes) {
   for (; delayed != delayed_.end(); ++delayed) {
     flushes_.set(delayed->point_us, delayed->now_us);
   }
-  std::stable_sort(ranges_.begin(), ranges_.end(), begins_sooner);
+  std::sort(ranges_.begin(), ranges_.end(), begins_sooner);
 }
 
 void RangesAtKey::change(std::string_view key) {

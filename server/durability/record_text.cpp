@@ -16,9 +16,9 @@ constexpr std::size_t kMostShownBytes = 64;
 constexpr std::uint64_t kMicroseconds = 1'000'000;
 
 /// As in an item; see PutRecord.
-constexpr std::uint8_t kStale = 1;
-constexpr std::uint8_t kWon = 2;
-constexpr std::uint8_t kBinary = 4;
+constexpr std::uint8_t kStaleMark = 1;
+constexpr std::uint8_t kWonMark = 2;
+constexpr std::uint8_t kBinaryMark = 4;
 
 /// "2026-11-22 13:51:07", with another character between day and time.
 std::string seconds_text(std::uint64_t unix_s, char between) {
@@ -79,7 +79,8 @@ std::string text_of(const PutRecord& put) {
   if (put.access != 0) {
     words.add("access", put.access);
   }
-  for (const auto& [mark, word] : {std::pair{kStale, "stale"}, {kWon, "won"}, {kBinary, "binary"}}) {
+  for (const auto& [mark, word] :
+       {std::pair{kStaleMark, "stale"}, {kWonMark, "won"}, {kBinaryMark, "binary"}}) {
     if ((put.marks & mark) != 0) {
       words.add(word);
     }

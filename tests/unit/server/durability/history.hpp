@@ -37,7 +37,7 @@ enum class mistake : std::uint8_t {
 class History {
  public:
   History(std::uint64_t seed, std::size_t steps, mistake wrong = mistake::none)
-      : random_(seed), wrong_(wrong), steps_(steps) {
+      : random_(seed), wrong_(wrong) {
     begin_ = random_.below(steps / 2);
     for (const std::string& key : keys()) {
       scans_.emplace(key, begin_ + random_.below(steps - begin_));
@@ -244,7 +244,6 @@ class History {
 
   runtime::Random random_;
   mistake wrong_;
-  std::size_t steps_;
   std::size_t step_ = 0;
   std::size_t begin_;  ///< of the checkpoint
   std::uint64_t now_us_ = 1'700'000'000'000'000;
