@@ -87,7 +87,8 @@ struct Commands {
         check(app.add_subcommand("check", "Check a file, and whether it fits this machine or another")),
         print_config(app.add_subcommand("print-config", "Print every key, its value and who set it")),
         journal(app.add_subcommand("journal", "Show what the journal of a data directory holds")),
-        checkpoint(app.add_subcommand("checkpoint", "Copy a data directory, also while it is in use")) {
+        checkpoint(app.add_subcommand(
+            "checkpoint", "Write all that a data directory holds anew, so that the next start is fast")) {
     app.require_subcommand(0, 1);
     constexpr const char* kOther = "Another machine: hwloc's XML file or synthetic description";
     CLI::Option* yaml = topology->add_flag("--yaml", as_yaml, "A configuration file that is ready for it");
@@ -113,9 +114,10 @@ struct Commands {
           // Or a negative one would become one of the largest.
           return text.starts_with('-') ? text + " is no epoch" : std::string{};
         });
-    checkpoint->add_option("--to", to, "Directory for the copy: a new one, or an empty one")
-        ->type_name("BACKUP")
-        ->required();
+    checkpoint
+        ->add_option("--to", to,
+                     "Copy it there instead, also while it is in use: a new directory, or an empty one")
+        ->type_name("BACKUP");
     for (CLI::App* const command : {verify, dump, end, checkpoint}) {
       command->add_option("DIR", data, "Data directory: durability.directory")->required();
     }

@@ -96,13 +96,14 @@ class RecoveryLines {
   RecoveryLines(Log& log, const Signals& signals) noexcept : log_(log), signals_(signals) {}
 
   void operator()(const RecoveryProgress& progress) {
-    if (const std::optional<Signal> signal = signals_.wait(std::chrono::nanoseconds{0}); signal && signal->ends()) {
+    if (const std::optional<Signal> signal = signals_.wait(std::chrono::nanoseconds{0});
+        signal && signal->ends()) {
       throw StartRefused{std::string{signal->name()} + ": ended while the journal was read"};
     }
-    const std::string text =
-        "recovering: " + std::to_string(static_cast<int>(progress.fraction * 100)) + " %, " +
-        std::to_string(progress.items) + " items, about " +
-        std::to_string(static_cast<std::uint64_t>(progress.seconds_left) + 1) + " s left";
+    const std::string text = "recovering: " + std::to_string(static_cast<int>(progress.fraction * 100)) +
+                             " %, " + std::to_string(progress.items) + " items, about " +
+                             std::to_string(static_cast<std::uint64_t>(progress.seconds_left) + 1) +
+                             " s left";
     notifier_.send("STATUS=" + text + "\nEXTEND_TIMEOUT_USEC=30000000");
     if (progress.seconds >= next_line_s_) {
       next_line_s_ = progress.seconds + kLineEveryS;
@@ -119,7 +120,23 @@ class RecoveryLines {
   double next_line_s_ = kLineEveryS;
 };
 
-int serve(const config::DaemonOptions& options, Settled settled, std::optional<HeldDirectory> held, Start& start) {
+int write_checkpoint(Parts& parts) {
+  if (const auto started = parts.start(); !started) {
+    return complain(kExitFailed, started.error().message.c_str());
+  }
+  const std::string wrong = parts.durability->checkpoint_now();
+  const CheckpointStatus made = parts.durability->status().checkpoint;
+  parts.end();
+  if (!wrong.empty()) {
+    return complain(kExitFailed, ("checkpoint: " + wrong).c_str());
+  }
+  std::printf("checkpoint: %llu items, %llu bytes\n", static_cast<unsigned long long>(made.last->items),
+              static_cast<unsigned long long>(made.last->bytes));
+  return kExitOk;
+}
+
+int serve(const config::DaemonOptions& options, Settled settled, std::optional<HeldDirectory> held,
+          Start& start) {
   const Signals signals;
   Result<PidFile> pid_file = PidFile::hold(options.server.pid_file);
   if (!pid_file) {
@@ -140,12 +157,15 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   if (held) {
     durable.emplace(DurableStart{*std::move(held), lines, RecoveryLines{log, signals}});
   }
-  Parts parts{options, std::move(settled.resolved.runtime), clock, steers ? &steered : nullptr, log,
-              durable ? &*durable : nullptr};
+  Parts parts{options, std::move(settled.resolved.runtime), clock, steers ? &steered : nullptr,
+              log,     durable ? &*durable : nullptr};
   if (settled.users) {
     log.info("clients authenticate: " + std::to_string(settled.users->size()) + " users of " +
              options.server.auth_file);
     parts.credentials.replace(*std::move(settled.users));
+  }
+  if (start.only_checkpoint) {
+    return write_checkpoint(parts);
   }
   Result<std::vector<ListenSocket>> sockets = open_sockets(options.listeners, start.passed, log);
   if (!sockets) {

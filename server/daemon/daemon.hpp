@@ -26,7 +26,8 @@ struct Start {
   std::vector<PassedSocket> passed;  ///< listening sockets to take in place of the options'
   Background background;
   Reread reread;
-  long process = 0;  ///< its number before it went into the background
+  long process = 0;              ///< its number before it went into the background
+  bool only_checkpoint = false;  ///< recovers, writes a checkpoint and ends: nobody is served
 };
 
 /// Runs the daemon until it is told to end. Returns the exit code; what went wrong is on standard error.

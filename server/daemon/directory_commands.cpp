@@ -1,5 +1,7 @@
 #include "server/daemon/directory_commands.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -7,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "config/options.hpp"
 #include "server/daemon/daemon.hpp"
 #include "server/durability/backup.hpp"
 #include "server/durability/journal_tool.hpp"
@@ -67,6 +70,19 @@ int run_command(const JournalCommand& command) {
 }
 
 int run_command(const CheckpointCommand& command) {
+  if (command.to.empty()) {
+    std::error_code unknown;
+    if (!std::filesystem::is_directory(command.directory, unknown)) {
+      return complain(kExitWrongOptions,
+                      (command.directory.string() + ": there is no such directory").c_str());
+    }
+    config::DaemonOptions options;
+    options.durability.directory = command.directory.string();
+    options.when_full = config::when_full::error;
+    options.log.level = config::log_level::warning;
+    Start start{.passed = {}, .background = {}, .reread = {}, .process = getpid(), .only_checkpoint = true};
+    return run_daemon(options, start);
+  }
   Output output;
   const LinePrinter print = [&output](std::string_view line) { return output.print(line); };
   return end_with(output, back_up(command.directory.string(), command.to.string(), print));

@@ -15,10 +15,10 @@ struct JournalCommand {
   std::uint64_t from = 0;  ///< epoch that a dump begins with
 };
 
-/// `mxkvd checkpoint DIR --to BACKUP`.
+/// `mxkvd checkpoint DIR`: a checkpoint of what no process serves from; with --to BACKUP a copy in place of it.
 struct CheckpointCommand {
   std::filesystem::path directory;
-  std::filesystem::path to;
+  std::filesystem::path to;  ///< empty: no copy
 };
 
 /// Each writes its answer to standard output, or what is wrong to standard error, and returns the exit code.

@@ -50,6 +50,31 @@ std::vector<std::string> placement_lines(const config::Resolved& resolved) {
   return lines;
 }
 
+namespace {
+
+/// What becomes of the data when the process ends, and the machine.
+std::string durability_line(const config::DaemonOptions& options) {
+  const config::DurabilityOptions& mine = options.durability;
+  if (mine.directory.empty()) {
+    return "data is kept in memory only: a restart loses it";
+  }
+  const std::string what = options.when_full == config::when_full::evict
+                               ? "a cache that restarts warm, from "
+                               : "a store: what was stored is there after a restart, from ";
+  switch (mine.sync) {
+    case config::sync_mode::commit:
+      return what + mine.directory + "; replies wait for the disk, and nothing that was answered is lost";
+    case config::sync_mode::interval:
+      return what + mine.directory + "; a crash loses at most " +
+             config::format_duration_ms(mine.interval_ms);
+    case config::sync_mode::never:
+      break;
+  }
+  return what + mine.directory + "; a power cut loses what the system had not written yet";
+}
+
+}  // namespace
+
 std::vector<std::string> startup_screen(const config::DaemonOptions& options,
                                         const runtime::Topology& topology, const config::MachineFacts& facts,
                                         const config::Resolved& resolved) {
@@ -73,7 +98,7 @@ std::vector<std::string> startup_screen(const config::DaemonOptions& options,
                           ? "; when it is full, items that nobody read for longest are evicted"
                           : "; when it is full, writes get SERVER_ERROR out of memory storing object";
   lines.insert(lines.end(), placement.begin(), placement.end());
-  lines.push_back("data is kept in memory only: a restart loses it");
+  lines.push_back(durability_line(options));
   return lines;
 }
 

@@ -38,9 +38,9 @@ CheckpointKeeper::CheckpointKeeper(Journal& journal, const runtime::Clock& clock
                                    const config::DurabilityOptions& options, std::uint64_t journal_bytes,
                                    std::function<std::uint64_t()> greatest_order,
                                    std::function<void(const std::string&)> warn)
-    : journal_(journal),
+    : JournalCheckpoints(journal, std::move(greatest_order)),
+      journal_(journal),
       clock_(clock),
-      greatest_order_(std::move(greatest_order)),
       warn_(std::move(warn)),
       counted_from_(0 - journal_bytes),  // wraps around: what is there counts as written
       wall_ahead_s_(clock.wall_ahead_s()),
@@ -130,20 +130,13 @@ std::uint64_t CheckpointKeeper::end_epoch() {
   wall_ahead_s_.store(clock_.wall_ahead_s(), std::memory_order_relaxed);
   begun_bytes_.store(journal_.writer().counts().bytes.load(std::memory_order_relaxed),
                      std::memory_order_relaxed);
-  return journal_.end_epoch();
-}
-
-// While the journal is broken nothing is durable, but what was written behind the gap is flushed.
-bool CheckpointKeeper::on_disk(std::uint64_t epoch) {
-  return journal_.writer().synced() >= epoch;
+  return JournalCheckpoints::end_epoch();
 }
 
 void CheckpointKeeper::checkpointed(std::uint64_t epoch) {
   counted_from_.store(begun_bytes_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  if (journal_.writer().state() == journal_state::broken && epoch >= journal_.writer().gap_end()) {
-    journal_.rebased(epoch);
-  }
-  journal_.truncate(epoch);
+  JournalCheckpoints::checkpointed(epoch);
+  bell_.ring();
 }
 
 }  // namespace mxkv::server

@@ -15,7 +15,7 @@
 
 #include "config/options.hpp"
 #include "runtime/base/clock.hpp"
-#include "server/durability/checkpointer.hpp"
+#include "server/durability/journal_checkpoints.hpp"
 #include "server/journal/journal.hpp"
 
 namespace mxkv::server {
@@ -36,7 +36,7 @@ struct CheckpointView {
 [[nodiscard]] std::uint64_t most_journal_bytes(std::uint64_t option, std::uint64_t checkpoint_bytes) noexcept;
 
 /// Thread-safety: given per function.
-class CheckpointKeeper final : public CheckpointJournal {
+class CheckpointKeeper final : public JournalCheckpoints {
  public:
   /// `journal_bytes`: of journal that is there, behind the last checkpoint. `greatest_order`: no order above it was
   /// given out. `warn` gets a line for the log. All outlive this.
@@ -57,11 +57,6 @@ class CheckpointKeeper final : public CheckpointJournal {
   // --- For the checkpointer ---
 
   std::uint64_t end_epoch() override;
-  std::uint64_t passed() override { return journal_.writer().passed(); }
-  std::uint64_t last_recorded() override { return journal_.epochs().last_recorded(); }
-  void need_on_disk(std::uint64_t epoch) override { journal_.need(epoch, true); }
-  bool on_disk(std::uint64_t epoch) override;
-  std::uint64_t ceiling() override { return greatest_order_(); }
   void checkpointed(std::uint64_t epoch) override;
 
  private:
@@ -70,7 +65,6 @@ class CheckpointKeeper final : public CheckpointJournal {
 
   Journal& journal_;
   const runtime::Clock& clock_;
-  std::function<std::uint64_t()> greatest_order_;
   std::function<void(const std::string&)> warn_;
   Checkpointer* checkpointer_ = nullptr;
   CheckpointBell bell_;

@@ -127,7 +127,7 @@ void Durability::begin_journal(const Recovered& found) {
           .budget = &runtime_.budget()},
       WriterHooks{.greatest_order = greatest_order,
                   .on_change = [this] { changed(); },
-                  .warn = [this](std::string_view text) { log_.warn("journal: " + std::string{text}); }});
+                  .warn = [this](std::string_view text) { log_.warn(std::string{text}); }});
   std::vector<JournalBuffer*> buffers;
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
     const runtime::WorkerId id{static_cast<std::uint16_t>(i)};

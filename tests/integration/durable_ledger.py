@@ -41,6 +41,10 @@ class Entry:
         return ""
 
 
+class Refused(Exception):
+    """The journal cannot be written. What was sent behind that may be refused as well, or not any more."""
+
+
 @dataclass
 class Step:
     """One command: what it changes, and how its answer is checked."""
@@ -68,6 +72,7 @@ class Ledger:
         self._entries: dict = {}       # after all steps
         self._answered: dict = {}      # after those that were answered, longer ago than the disk may be behind
         self._recent: list = []        # (when, step) of those that were answered since
+        self._unsure: set = set()      # keys that may be anything
         self._open: list = []          # steps that were sent and not answered
         self._greatest: dict = {}      # unique of each key that was ever told
         self.answers = 0
@@ -172,6 +177,8 @@ class Ledger:
 
     def _read_answer(self, client, step: Step) -> None:
         line = client.line()
+        if line.removeprefix(b"EX 1 ").startswith(b"SERVER_ERROR journal: "):
+            raise Refused
         assert line == step.expected or line.startswith(step.expected + b" "), \
             f"{line!r} in place of {step.expected!r} to {step.request[:100]!r}"
         for _ in range(step.lines - 1):
@@ -197,6 +204,20 @@ class Ledger:
                     self._recent.append((time.monotonic(), self._open.pop(0)))
                     self.answers += 1
                 self._settle(time.monotonic() - self._behind_s)
+        except Refused:
+            self._read_on(client)
+        except (Closed, OSError):
+            pass
+
+    def _read_on(self, client) -> None:
+        """Of the keys of commands behind one that was refused nothing is claimed."""
+        for step in self._open:
+            self._unsure.update(step.changes)
+        self._open = []
+        try:
+            client.send(b"mn\r\n")
+            while client.line() != b"MN":
+                pass
         except (Closed, OSError):
             pass
 
@@ -216,6 +237,7 @@ class Ledger:
         self._recent = []
         state = dict(self._answered)
         keys = set(state) | set(found) | {key for step in self._open for key in step.changes}
+        keys -= self._unsure
         wrong = {key: problem for key in keys if (problem := self._problem(state.get(key), found.get(key)))}
         first = dict(wrong)
         for done in range(len(self._open) + 1):
@@ -227,6 +249,8 @@ class Ledger:
                                      + "; ".join(told))
             for key, entry in self._open[done].changes.items():
                 state[key] = entry
+                if key in self._unsure:
+                    continue
                 if problem := self._problem(entry, found.get(key)):
                     wrong[key] = problem
                 else:
@@ -239,6 +263,7 @@ class Ledger:
         self._entries = dict(found)
         self._answered = dict(found)
         self._open = []
+        self._unsure = set()
         return taken
 
     @staticmethod

@@ -113,6 +113,7 @@ void DiskState::undo(const NameChange& change) {
 
 void DiskState::cut(std::uint64_t seed) {
   std::mt19937_64 random{seed};
+  std::uint64_t spoiled = 0;
   for (auto& [id, known] : files_) {
     // One cut keeps most of what was written, the next one little of it.
     const std::uint64_t kept_of_16 = random() % 17;
@@ -125,6 +126,7 @@ void DiskState::cut(std::uint64_t seed) {
         if (random() % 8 == 0) {
           std::generate(now.begin(), now.end(), [&random] { return static_cast<char>(random()); });
         }
+        ++spoiled;
         const iovec piece{now.data(), now.size()};
         static_cast<void>(::pwritev2(known.file, &piece, 1, static_cast<off_t>(sector * kSectorBytes), 0));
       }
@@ -138,9 +140,15 @@ void DiskState::cut(std::uint64_t seed) {
     }
   }
   // File systems keep the order of changes of names.
-  for (std::uint64_t undone = names_.empty() ? 0 : random() % (names_.size() + 1); undone > 0; --undone) {
+  const std::uint64_t undone = random() % (names_.size() + 1);
+  for (std::uint64_t left = undone; left > 0; --left) {
     undo(names_.back());
     names_.pop_back();
+  }
+  if (std::FILE* const told = std::fopen((side_ + "/cuts").c_str(), "a")) {
+    std::fprintf(told, "%llu %llu\n", static_cast<unsigned long long>(spoiled),
+                 static_cast<unsigned long long>(undone));
+    std::fclose(told);
   }
 }
 

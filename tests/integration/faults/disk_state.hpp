@@ -35,6 +35,7 @@ class DiskState {
   void before_unlink(const std::string& path);
 
   /// The power is cut: each unsynced sector is old, new or garbage; some of the last changes of names are undone.
+  /// Adds a line to the file `cuts` of the side folder: how many sectors are not new, and how many changes undone.
   void cut(std::uint64_t seed);
 
  private:

@@ -33,6 +33,7 @@ namespace {
 using mxkv::faults::DiskState;
 
 constexpr int kCutCode = 99;
+constexpr std::chrono::microseconds kSyncTime{1500};
 
 std::mutex disk_mutex;  ///< guards what follows, and holds every call up once the power is cut
 DiskState disk;
@@ -97,12 +98,12 @@ void listen(const std::string& control) {
   }
 }
 
-[[gnu::constructor]] void begin() {
+bool begin() {
   const char* const where = std::getenv("FAULTY_DISK_FOLDER");
   const char* const side = std::getenv("FAULTY_DISK_SIDE");
   const char* const control = std::getenv("FAULTY_DISK_CONTROL");
   if (where == nullptr || side == nullptr || control == nullptr) {
-    return;
+    return false;
   }
   folder = where;
   disk.set_side(side);
@@ -112,7 +113,11 @@ void listen(const std::string& control) {
   pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the process's own threads
   std::thread{listen, std::string{control}}.detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return true;
 }
+
+/// Behind all that begin() uses: what is defined in a file is made in that order.
+[[maybe_unused]] const bool begun = begin();
 
 /// A write, by `really`, which gets the lock's protection. Returns what it returned.
 template <class Really>
@@ -135,9 +140,8 @@ int sync_by(int file, const char* name) {
   if (!watched(path)) {
     return really(file);
   }
-  if (const unsigned ms = slow_ms; ms != 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{ms});
-  }
+  // As long as a disk takes, so that there is time for a cut in between.
+  std::this_thread::sleep_for(kSyncTime + std::chrono::milliseconds{slow_ms.load()});
   const std::lock_guard lock{disk_mutex};
   struct stat about{};
   fstat(file, &about);

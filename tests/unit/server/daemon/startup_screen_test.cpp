@@ -46,6 +46,22 @@ TEST_F(StartupScreen, SaysWhatWasFoundOut) {
                           "data is kept in memory only: a restart loses it"));
 }
 
+TEST_F(StartupScreen, SaysWhatBecomesOfTheData) {
+  options.durability.directory = "/d";
+  EXPECT_EQ(screen().back(),
+            "a cache that restarts warm, from /d; replies wait for the disk, and nothing that was answered "
+            "is lost");
+  options.when_full = config::when_full::error;
+  options.durability.sync = config::sync_mode::interval;
+  options.durability.interval_ms = 2000;
+  EXPECT_EQ(screen().back(),
+            "a store: what was stored is there after a restart, from /d; a crash loses at most 2s");
+  options.durability.sync = config::sync_mode::never;
+  EXPECT_EQ(screen().back(),
+            "a store: what was stored is there after a restart, from /d; a power cut loses what the "
+            "system had not written yet");
+}
+
 TEST_F(StartupScreen, NamesTheTopologyThatFitsAndWhoSetIt) {
   options.topologies.resize(1);
   options.topologies[0].name = "two";
