@@ -137,6 +137,15 @@ class ServerToolsTest(unittest.TestCase):
         self.assertAlmostEqual(sum(parts[:-1]), parts[-1], delta=0.1)
         self.assertGreater(parts[0], 8, "a tree has a key's head and a pointer an item at least")
 
+    def test_what_durability_costs_is_measured_mode_by_mode(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            done = tool("durability", "--quick", "--directory", folder, "--server-cpu", CPUS[0], "--client-cpu", CPUS[-1])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for row in ("SET 32x64", "SET 1x1", "GETs beside SETs of other keys", "checkpoint of", "start with", "idle"):
+            self.assertIn(f"\n{row}", done.stdout)
+        for name in ("mxkv off", "mxkv never", "mxkv 1s", "mxkv commit", "mxkv, journal alone", "mxkv, checkpoint"):
+            self.assertIn(f"\n  {name} ", done.stdout)
+
     def test_an_idle_server_is_watched(self) -> None:
         done = tool("idle-cpu", "--seconds", 0.2)
         self.assertEqual(done.returncode, 0, done.stderr)
