@@ -38,7 +38,8 @@ runtime::Result<HeldDirectory> Durability::open_directory(const std::string& pat
   }
   runtime::Result<DataDirectory> data = open_data_directory(*disk.value());
   if (!data) {
-    return data.error();
+    const std::string& what = data.error().message;
+    return runtime::Error{what.starts_with(path) ? what : path + ": " + what};
   }
   return HeldDirectory{std::move(disk).value(), std::move(data).value()};
 }

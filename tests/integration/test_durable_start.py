@@ -1,0 +1,213 @@
+"""Starts on directories that are right, wrong, damaged, somebody else's or too large: one line says what, and a start that is
+refused changes nothing.
+"""
+
+import hashlib
+import os
+import re
+import signal
+import shutil
+import unittest
+
+from durable_case import DurableCase
+from harness import IS_MEMCACHED, SANITIZED, patience, wait_for
+from harness.connection import padded
+
+_PAGE = 4096
+
+
+def picture(folder) -> dict:
+    """Every file by its content, but for the lock, which says nothing."""
+    return {path.relative_to(folder): hashlib.sha256(path.read_bytes()).digest()
+            for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "LOCK"}
+
+
+@unittest.skipIf(IS_MEMCACHED, "of mxkvd")
+class RefusedStartTest(DurableCase):
+    more = "  segment: 1MiB\n"
+
+    def refused(self, *arguments) -> str:
+        """What a start says that is refused, and that it changed nothing."""
+        before = picture(self.data) if self.data.exists() else None
+        code, said = self.run_to_end(*arguments)
+        self.assertEqual(code, 2, said)
+        lines = [line for line in said.splitlines() if line.startswith("mxkvd: ")]
+        self.assertEqual(len(lines), 1, said)
+        self.assertEqual(picture(self.data) if self.data.exists() else None, before)
+        return lines[0]
+
+    def fill(self, megabytes: int = 4) -> dict:
+        """Stores values in order, and ends without order. Returns them by key."""
+        port = self.begin()
+        client = self.client(port)
+        values = {}
+        for batch in range(megabytes * 10):
+            keys = [b"k%03d-%02d" % (batch, i) for i in range(100)]
+            client.store_all(keys, 1000)
+            values |= {key: padded(key, 1000) for key in keys}
+        client.close()
+        self.crash()
+        return values
+
+    def segments(self) -> list:
+        return sorted((self.data / "journal").glob("*.mxj"))
+
+    def flip(self, path, at: int) -> None:
+        with open(path, "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)[0]
+            file.seek(at)
+            file.write(bytes([byte ^ 0x10]))
+
+    def test_a_second_process_on_the_directory(self):
+        self.begin()
+        code, said = self.run_to_end()
+        self.assertEqual((code, said), (2, f"mxkvd: {self.data}/LOCK: another process uses this directory\n"))
+        self.end(signal.SIGTERM)
+
+    def test_a_directory_of_another_program(self):
+        self.data.mkdir()
+        (self.data / "appendonly.aof").write_text("*2\r\n")
+        self.assertIn(str(self.data), self.refused())
+
+    def test_a_directory_that_cannot_be_made_or_written(self):
+        self.config.write_text(self.config.read_text().replace(str(self.data), str(self.directory / "none" / "data")))
+        self.assertRegex(self.refused(), "none/data")
+        self.config.write_text(self.config.read_text().replace(str(self.directory / "none" / "data"), str(self.config)))
+        self.assertRegex(self.refused(), "mxkv.yaml")
+
+    def test_a_directory_of_a_newer_version(self):
+        self.begin()
+        self.end(signal.SIGTERM)
+        path = self.data / "MANIFEST"
+        text = path.read_text()
+        self.assertRegex(text, "format 1\n")
+        path.write_text(text.replace("format 1\n", "format 9\n"))
+        said = self.refused()
+        self.assertIn("MANIFEST", said)
+
+    def test_damage_in_the_middle_of_the_journal_is_told_by_file_and_byte_and_is_left_out_if_wanted(self):
+        values = self.fill()
+        segments = self.segments()
+        self.assertGreater(len(segments), 3)
+        self.flip(segments[1], 100 * _PAGE + 777)
+        said = self.refused()
+        self.assertRegex(said, rf"journal/{segments[1].name}: damaged at byte \d+ \(epoch \d+\), although epoch \d+ is whole")
+        self.assertIn("--recover=prefix", said)
+        port = self.begin("--recover=prefix")
+        client = self.client(port)
+        there = [key for key in sorted(values) if client.get(key) == values[key]]
+        self.assertEqual(there, sorted(values)[:len(there)])  # what was stored before, and nothing behind it
+        self.assertGreater(len(there), 500)
+        self.assertLess(len(there), len(values))
+        self.assertEqual(client.stats()["curr_items"], str(len(there)))
+        self.assertIn("left out", self.log())
+        self.end(signal.SIGTERM)
+
+    def test_a_missing_and_a_swapped_segment(self):
+        self.fill()
+        segments = self.segments()
+        kept = self.directory / "kept"
+        shutil.copytree(self.data, kept)
+        segments[1].unlink()
+        self.assertRegex(self.refused(), r"journal/[0-9a-f]{16}\.mxj")
+        shutil.rmtree(self.data)
+        shutil.copytree(kept, self.data)
+        one, other = segments[1].read_bytes(), segments[2].read_bytes()
+        segments[1].write_bytes(other)
+        segments[2].write_bytes(one)
+        self.assertRegex(self.refused(), r"journal/[0-9a-f]{16}\.mxj")
+
+    def test_a_torn_tail_is_cut_with_one_line(self):
+        values = self.fill(1)
+        client = self.client(self.begin())
+        self.assertEqual(client.stats()["curr_items"], str(len(values)))
+        self.assertEqual(client.set(b"last", b"1"), b"STORED")
+        self.crash()
+        last = max(self.segments(), key=lambda path: path.name)
+        data = last.read_bytes()
+        group = max(at for at in range(0, len(data), _PAGE) if data[at:at + 4] == b"MXB1")
+        self.flip(last, group + 60)
+        client = self.client(self.begin())
+        self.assertEqual(len(re.findall("that a crash tore is cut", self.log())), 1, self.log())
+        self.assertEqual(client.stats()["curr_items"], str(len(values)))
+        self.assertIsNone(client.get(b"last"))
+        self.end(signal.SIGTERM)
+
+    def test_a_damaged_checkpoint(self):
+        self.fill(2)
+        code = os.spawnlp(os.P_WAIT, self.command()[0], "mxkvd", "checkpoint", str(self.data))
+        self.assertEqual(code, 0)
+        part = next((self.data / "checkpoint").rglob("part-*.mxc"))
+        self.flip(part, part.stat().st_size // 2)
+        self.assertRegex(self.refused(), r"checkpoint/[0-9a-f]{16}/part-\d+\.mxc")
+
+
+@unittest.skipIf(IS_MEMCACHED, "of mxkvd")
+class MemoryTest(DurableCase):
+    limit = "64MiB"
+    keys = [b"key%06d" % i for i in range(30_000)]
+
+    def test_less_memory_than_data_is_refused_by_a_store_and_a_cache_keeps_the_newest(self):
+        client = self.client(self.begin())
+        client.store_all(self.keys, 1000)
+        self.end(signal.SIGTERM)
+        code, said = self.run_to_end("--set", "memory.limit=16MiB")
+        self.assertEqual(code, 2, said)
+        self.assertRegex(said, r"16MiB|16\.0MiB|16777216")
+        client = self.client(self.begin("--set", "memory.limit=16MiB", "--set", "memory.when_full=evict"))
+        there = [key for key in self.keys if client.get(key) is not None]
+        self.assertGreater(len(there), 2000)
+        self.assertLess(len(there), 16_000)
+        # The newest are there; which of those in between the sample decides.
+        self.assertGreater(sum(key in set(there) for key in self.keys[-1000:]), 900)
+        self.assertEqual(sum(key in set(there) for key in self.keys[:1000]), 0)
+        self.assertIn("were left out", self.log())
+        self.end(signal.SIGTERM)
+
+    @unittest.skipIf(SANITIZED, "too much for too slow a build")
+    def test_what_was_evicted_does_not_come_back(self):
+        self.config.write_text(self.config.read_text().replace("when_full: error", "when_full: evict"))
+        client = self.client(self.begin("--set", "durability.sync=100ms"))
+        keys = [b"e%06d" % i for i in range(150_000)]
+        client.store_all(keys, 1000)
+        gone = [key for key in keys if client.get(key) is None]
+        self.assertGreater(len(gone), 50_000)
+        self.end(signal.SIGTERM)
+        client = self.client(self.begin("--set", "durability.sync=100ms"))
+        self.assertGreater(int(client.stats()["curr_items"]), 10_000)
+        back = [key for key in gone if client.get(key) is not None]
+        self.assertEqual(back, [])
+        self.end(signal.SIGTERM)
+
+
+@unittest.skipIf(IS_MEMCACHED, "of mxkvd")
+class ReloadTest(DurableCase):
+    def test_sync_reads_and_checkpoints_change_by_a_reload(self):
+        client = self.client(self.begin())
+        self.assertEqual(client.set(b"a", b"1"), b"STORED")
+
+        def sync() -> str:
+            found = client.stats(b"durability")
+            return f"{found['sync']} {found['reads']}"
+        self.assertEqual(sync(), "commit durable")
+        self.configure("250ms", "  reads: latest\n  checkpoint: {every: 1s}\n")
+        self.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: sync() == "250ms latest", "the new mode")
+        self.assertEqual(client.set(b"b", b"2"), b"STORED")
+        wait_for(lambda: int(client.stats(b"durability")["checkpoints"]) > 0, "a checkpoint", patience(20))
+        self.configure("never")
+        self.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: sync() == "never durable", "another mode")
+        self.assertEqual(client.set(b"c", b"3"), b"STORED")
+        self.configure("commit")
+        self.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: sync() == "commit durable", "the first mode")
+        self.assertEqual(client.set(b"d", b"4"), b"STORED")
+        self.crash()
+        client = self.client(self.begin())
+        self.assertEqual([client.get(key) for key in (b"a", b"b", b"c", b"d")], [b"1", b"2", b"3", b"4"])
+        self.configure("commit", "  segment: 8MiB\n")
+        self.process.send_signal(signal.SIGHUP)
+        self.wait_log("durability.segment: cannot change while the daemon runs")
+        self.end(signal.SIGTERM)
