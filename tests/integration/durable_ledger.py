@@ -239,14 +239,16 @@ class Ledger:
         keys = set(state) | set(found) | {key for step in self._open for key in step.changes}
         keys -= self._unsure
         wrong = {key: problem for key in keys if (problem := self._problem(state.get(key), found.get(key)))}
-        first = dict(wrong)
+        closest = (len(wrong), 0, dict(wrong))
         for done in range(len(self._open) + 1):
+            closest = min(closest, (len(wrong), done, dict(wrong)), key=lambda each: each[0])
             if not wrong:
                 break
             if done == len(self._open):
-                told = [f"{key!r} {problem}" for key, problem in sorted(first.items())][:5]
-                raise AssertionError(f"connection {self.number}: after {self.answers} answers and {done} commands without one: "
-                                     + "; ".join(told))
+                told = [f"{key!r} {problem}" for key, problem in sorted(closest[2].items())][:5]
+                raise AssertionError(f"connection {self.number}: after {self.answers} answers and {closest[1]} of {done} commands "
+                                     f"without one: " + "; ".join(told) + "; sent without an answer: "
+                                     + b" | ".join(step.request[:60] for step in self._open).decode(errors="replace"))
             for key, entry in self._open[done].changes.items():
                 state[key] = entry
                 if key in self._unsure:
