@@ -55,6 +55,9 @@ void Stepper::meanwhile() {
   }
   clock_.advance_us(random_.below(1'000));
   for (std::uint64_t others = 1 + random_.below(4); others > 0; --others) {
+    if (aside_ && random_.below(2) == 0) {
+      aside_();
+    }
     const std::size_t chosen = random_.below(states_.size());
     const State& state = states_[chosen];
     if (!state.inside && !is_stalled(state) && (!state.asleep || bells_.rung[chosen] != 0)) {
@@ -90,6 +93,9 @@ void Stepper::step(std::size_t i) {
   if (!busy && random_.below(4) != 0) {
     state.asleep = worker(i).prepare_to_park();
     parks_ += state.asleep ? 1 : 0;
+    if (state.asleep && parks_too_ && !parks_too_(i)) {
+      ++bells_.rung[i];
+    }
   }
 }
 

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/clock.hpp"
@@ -45,6 +47,11 @@ class Stepper {
   void calm_down() noexcept;
   [[nodiscard]] bool calm() const noexcept { return interruptions_in_64_ == 0; }
 
+  /// What other threads do, called between steps of workers that one is interrupted for.
+  void set_aside(std::function<void()> aside) { aside_ = std::move(aside); }
+  /// Called for a worker that is about to sleep; false: it looks once more before it does.
+  void set_parks(std::function<bool(std::size_t)> parks) { parks_too_ = std::move(parks); }
+
   /// The earliest time that a worker in the middle of a step takes for now.
   [[nodiscard]] std::uint64_t earliest_now_us() const noexcept;
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
@@ -79,6 +86,8 @@ class Stepper {
   unsigned interruptions_in_64_;
   bool even_ = false;  ///< nobody is slow or left alone
   std::vector<State> states_;
+  std::function<void()> aside_;
+  std::function<bool(std::size_t)> parks_too_;
   std::size_t depth_ = 0;
   std::uint64_t timed_wakes_ = 0;
   std::uint64_t calls_ = 0;  ///< of go_on()

@@ -1,5 +1,6 @@
 #include "tests/simulation/store_client.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <utility>
@@ -58,7 +59,8 @@ StoreClient::StoreClient(runtime::Worker& worker, server::Store& store, server::
       record_(record),
       entry_(&directory.open(*this)),
       entries_{entry_},
-      session_(record.new_session()) {}
+      session_(record.new_session()),
+      judged_(entry_->replies.output().end()) {}
 
 void StoreClient::plan(std::vector<StoreRequest> requests) {
   std::move(requests.begin(), requests.end(), std::back_inserter(planned_));
@@ -187,18 +189,39 @@ std::unique_ptr<server::Batch> StoreClient::receive_batch(const protocol::Reques
 void StoreClient::receive() {
   std::array<iovec, 3> pieces;
   server::OutputBuffer& output = entry_->replies.output();
-  while (const std::size_t count = output.gather(pieces)) {
+  for (std::size_t most = sendable(); const std::size_t count = output.gather(pieces, most);) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) {
       received_.append(static_cast<const char*>(pieces[i].iov_base), pieces[i].iov_len);
       bytes += pieces[i].iov_len;
     }
     output.consume(bytes);
+    most -= disk_ == nullptr ? 0 : bytes;
   }
   read_replies();
-  if (entry_->order.in_flight() == 0 && received_.empty()) {
+  if (entry_->order.in_flight() == 0 && received_.empty() &&
+      (disk_ == nullptr || disk_->must_wait_for() == 0)) {
     all_unheard_ended();
   }
+}
+
+// As Connection::mark_output() and reached_disk().
+std::size_t StoreClient::sendable() {
+  server::OutputBuffer& output = entry_->replies.output();
+  if (disk_ == nullptr) {
+    return ~std::size_t{0};
+  }
+  const std::size_t from = std::exchange(judged_, output.end());
+  if (std::exchange(entry_->awaits_disk, false)) {
+    if (const std::uint64_t epoch = disk_->must_wait_for(); epoch > disk_->durable()) {
+      gate_.add(from, epoch);
+    }
+  }
+  while (gate_.holds() && gate_.awaited() <= disk_->durable()) {
+    released_ = std::max(released_, gate_.awaited());
+    static_cast<void>(gate_.open(gate_.awaited()));
+  }
+  return gate_.sendable(output.sent_bytes(), output.unsent_bytes());
 }
 
 // A silent request is behind as soon as it is met here; a quiet one when a later reply comes in its place.
@@ -306,6 +329,8 @@ void StoreClient::leave() {
 void StoreClient::reconnect() {
   leave();
   entry_ = &directory_.open(*this);
+  gate_ = {};
+  judged_ = entry_->replies.output().end();
   entries_.push_back(entry_);
   session_ = record_.new_session();
   started_ = 0;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "server/reply/disk_gate.hpp"
+#include "server/reply/output_gate.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/simulation/stepper.hpp"
@@ -91,6 +93,12 @@ class StoreClient final : public server::ConnectionOwner {
   void go_on();
   /// Reads what was answered.
   void receive();
+  /// From now on it reads what a connection would send, as server/net has it: what is on disk.
+  void set_disk(const server::DiskGate& disk) noexcept { disk_ = &disk; }
+  /// Whether something waits for the disk.
+  [[nodiscard]] bool held() const noexcept { return gate_.holds(); }
+  /// The greatest epoch that a reply waited for which was read since.
+  [[nodiscard]] std::uint64_t released() const noexcept { return released_; }
   /// Goes away, and comes back as another.
   void reconnect();
   void leave();
@@ -108,6 +116,7 @@ class StoreClient final : public server::ConnectionOwner {
   [[nodiscard]] bool start(StoreRequest& request);
   void start_point(const protocol::PointRequest& request, server::ItemBuilder* value,
                    const server::ReplyAddress& to);
+  [[nodiscard]] std::size_t sendable();
   void read_replies();
   void heard(StoreRequest request);
   void unheard(StoreRequest& request);
@@ -133,6 +142,10 @@ class StoreClient final : public server::ConnectionOwner {
   std::uint64_t session_;
   std::uint64_t started_ = 0;  ///< in this session
   std::string received_;
+  const server::DiskGate* disk_ = nullptr;
+  server::OutputGate gate_;
+  std::size_t judged_ = 0;  ///< up to where its output was
+  std::uint64_t released_ = 0;
 };
 
 }  // namespace mxkv::simulation

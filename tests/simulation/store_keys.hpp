@@ -15,7 +15,7 @@ namespace mxkv::simulation {
 /// Plain.
 struct StoreKeys {
   StoreKeys(std::size_t count, std::size_t others_of_each, std::uint64_t number)
-      : begin_number(number), last_unique(count) {
+      : begin_number(number), last_unique(count), greatest_unique(count) {
     for (std::size_t i = 0; i < count; ++i) {
       names.push_back("key" + std::to_string(i) + ":");
       for (std::size_t n = 0; n < others_of_each; ++n) {
@@ -35,10 +35,17 @@ struct StoreKeys {
     return states;
   }
 
+  /// A client was told this unique.
+  void told(std::size_t key, std::uint64_t unique) {
+    last_unique[key] = unique;
+    greatest_unique[key] = std::max(greatest_unique[key], unique);
+  }
+
   std::uint64_t begin_number;
   std::vector<std::string> names;  ///< in order
   std::vector<std::string> others;
   std::vector<std::uint64_t> last_unique;  ///< that some client was told; 0: none was
+  std::vector<std::uint64_t> greatest_unique;  ///< the same, of all
 };
 
 }  // namespace mxkv::simulation

@@ -91,7 +91,7 @@ std::size_t StoreReplies::read(std::string_view received, StoreRequest& request)
         whole = !is_data && (last.starts_with("EN ") || is_error(last));
         break;
       case reply_shape::batch:
-        whole = lines.front().starts_with("EX ") ||
+        whole = lines.front().starts_with("EX ") || is_error(lines.front()) ||
                 (answers > request.op.lines.size() && !last.starts_with("VA "));
         break;
     }
@@ -99,9 +99,10 @@ std::size_t StoreReplies::read(std::string_view received, StoreRequest& request)
   Operation& op = request.op;
   if (is_error(lines.front()) || !request.recorded) {
     const bool too_many = lines.front().find("too many keys") != std::string_view::npos;
-    expect(too_many || lines.front().find("out of memory") != std::string_view::npos || !request.recorded,
+    const bool refused = too_many || lines.front().starts_with("SERVER_ERROR journal: ");
+    expect(refused || lines.front().find("out of memory") != std::string_view::npos || !request.recorded,
            lines.front());
-    op.end = too_many ? ending::refused : ending::no_memory;
+    op.end = refused ? ending::refused : ending::no_memory;
     return bytes;
   }
   op.end = ending::done;
@@ -140,7 +141,7 @@ void StoreReplies::read_line(std::string_view line, std::string_view data, Comma
   const std::string_view unique = word == "VALUE" ? line.substr(line.rfind(' ') + 1) : flag(line, "c");
   of.unique = number_in(unique);
   if (of.unique != 0 && of.key < keys_.last_unique.size()) {
-    keys_.last_unique[of.key] = of.unique;
+    keys_.told(of.key, of.unique);
   }
 }
 
@@ -151,6 +152,10 @@ void StoreReplies::read_batch(const std::vector<std::string_view>& lines, StoreR
     const std::string_view why = rest.substr(std::min(rest.size(), rest.find(' ') + 1));
     const std::uint64_t line = number_in(rest);
     expect(lines.size() == 1 && line > 0 && line <= op.lines.size(), lines.front());
+    if (why.starts_with("SERVER_ERROR journal: ")) {
+      op.end = ending::refused;
+      return;
+    }
     if (why.starts_with("SERVER_ERROR out of memory")) {
       op.end = ending::no_memory;
       op.failed_line = line - 1;
@@ -191,7 +196,7 @@ void StoreReplies::read_page(const std::vector<std::string_view>& lines, StoreRe
       continue;
     }
     op.seen.push_back({index, number_in(lines[i + 1]), number_in(flag(lines[i], "c"))});
-    keys_.last_unique[index] = op.seen.back().unique;
+    keys_.told(index, op.seen.back().unique);
   }
   if (request.backward) {
     std::reverse(op.seen.begin(), op.seen.end());

@@ -118,7 +118,24 @@ void StoreWhims::ended(std::size_t write, std::uint64_t unique) {
   op.end = unique == 0 ? ending::refused : ending::done;
   op.lines.front().reply = told::done;
   op.lines.front().unique = unique;
+  if (disk_ != nullptr && unique != 0) {
+    held_.push_back({disk_->must_wait_for(), op});
+    look_at_disk(false);
+    return;
+  }
   record_->responded(op);
+}
+
+void StoreWhims::look_at_disk(bool all) {
+  std::erase_if(held_, [this, all](HeldWrite& held) {
+    const bool durable = held.epoch <= disk_->durable();
+    if (durable) {
+      record_->responded(std::move(held.op));
+    } else if (all) {
+      record_->cut_off(std::move(held.op));
+    }
+    return durable || all;
+  });
 }
 
 // Nobody opens it again.

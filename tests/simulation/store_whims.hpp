@@ -36,8 +36,13 @@ class StoreWhims final : public WriteWitness {
   [[nodiscard]] StoreRequest next_request(std::uint64_t now_us);
   void have_whim(runtime::Worker& worker);
 
+  /// From now on the end of a preempted write is known once it is on disk.
+  void set_disk(const server::DiskGate& disk) noexcept { disk_ = &disk; }
+  /// Writes that got there are recorded as such; at the end, `all`, the others as what nobody knows.
+  void look_at_disk(bool all);
+
   /// Whether all preempted writes have ended.
-  [[nodiscard]] bool finished() const noexcept { return open_writes_ == 0; }
+  [[nodiscard]] bool finished() const noexcept { return open_writes_ == 0 && held_.empty(); }
   [[nodiscard]] std::uint64_t maps() const noexcept { return maps_; }
   [[nodiscard]] std::uint64_t preempted() const noexcept { return preempted_; }
 
@@ -64,6 +69,12 @@ class StoreWhims final : public WriteWitness {
   std::atomic<bool> drawing_{false};
   std::deque<Operation> writes_;  ///< that may be preempted
   std::size_t open_writes_ = 0;
+  const server::DiskGate* disk_ = nullptr;
+  struct HeldWrite {
+    std::uint64_t epoch;
+    Operation op;
+  };
+  std::deque<HeldWrite> held_;  ///< in the tree, and not on disk
   std::size_t whims_left_ = 1'000;  ///< a worker that is slow may have to do them all
   bool kept_ = false;               ///< a slot, once
   std::uint64_t maps_ = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tests/simulation/store_client.hpp"
+#include "tests/simulation/worker_disk.hpp"
 #include "tests/simulation/store_whims.hpp"
 
 namespace mxkv::simulation {
@@ -34,6 +35,21 @@ class WorkerClients final : public runtime::Poller {
   WorkerClients& operator=(const WorkerClients&) = delete;
   ~WorkerClients() { forget_dirty(); }
 
+  /// From now on replies wait for the disk. Outlives this.
+  void set_disk(WorkerDisk& disk) {
+    disk_ = &disk;
+    for (StoreClient& client : clients_) {
+      client.set_disk(disk.gate());
+    }
+  }
+  /// The greatest epoch that a reply waited for which was read since.
+  [[nodiscard]] std::uint64_t released() const {
+    std::uint64_t epoch = 0;
+    for (const StoreClient& client : clients_) {
+      epoch = std::max(epoch, client.released());
+    }
+    return epoch;
+  }
   /// How many requests its clients have to send.
   void set_left(std::size_t requests) noexcept { left_ = requests; }
   /// A request that the first client sends next.
@@ -67,6 +83,13 @@ class WorkerClients final : public runtime::Poller {
 
   bool poll(runtime::Worker& worker) override {
     bool any = false;
+    if (disk_ != nullptr && disk_->begin_round()) {
+      for (StoreClient& client : clients_) {
+        if (client.held()) {
+          client.reconnect();  // whether that is on disk will never be known
+        }
+      }
+    }
     for (StoreClient& client : clients_) {
       client.go_on();
       if (options_.requests.probes && &client == &clients_.back()) {
@@ -97,10 +120,18 @@ class WorkerClients final : public runtime::Poller {
   }
   bool end_turn(runtime::Worker& worker) override {
     store_.maintain(worker);
+    if (disk_ != nullptr) {
+      disk_->end_round();
+    }
     const bool any = forget_dirty();
+    bool waits = false;
     for (StoreClient& client : clients_) {
       client.receive();
       client.go_on();
+      waits = waits || client.held() || client.in_flight() > 0;
+    }
+    if (disk_ != nullptr) {
+      disk_->note_waits(waits);
     }
     return any;
   }
@@ -151,6 +182,7 @@ class WorkerClients final : public runtime::Poller {
   StoreWhims& whims_;
   runtime::Random& random_;
   const StoreWorldOptions& options_;
+  WorkerDisk* disk_ = nullptr;  ///< null: replies wait for nothing
   server::WorkerReplies own_;
   std::deque<StoreClient> clients_;
   std::deque<StoreRequest> asked_;

@@ -1,0 +1,99 @@
+// All changes that passed a store's commit point, in their order and with the epoch in which each passed: what a start
+// finds must be what was there before, with all changes up to some epoch and none behind it.
+//
+// The ledger stands between the store and the journal's listener, and loads the epoch itself, where a change passes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "server/durability/range_operations.hpp"
+#include "server/journal/commit_epochs.hpp"
+#include "server/store/store.hpp"
+#include "tests/simulation/complaints.hpp"
+
+namespace mxkv::simulation {
+
+/// What of an item outlives its process.
+struct DurableItem {
+  std::string value;
+  std::uint32_t flags = 0;
+  std::uint32_t expiry = 0;
+  std::uint32_t marks = 0;  ///< but for who has won it
+  std::uint64_t cas = 0;
+  bool operator==(const DurableItem&) const = default;
+};
+using DurableItems = std::map<std::string, DurableItem, std::less<>>;
+
+/// What is there, whether it has expired or not.
+struct DurableState {
+  DurableItems items;
+  server::FlushState flushes;
+  std::map<std::string, std::uint64_t, std::less<>> orders;  ///< of the last change of each key
+
+  /// What clients would meet.
+  [[nodiscard]] DurableItems live(std::uint64_t now_us) const;
+};
+
+/// The live items of a store's tree. While no worker runs.
+[[nodiscard]] DurableItems items_of(server::Store& store, std::uint64_t now_us);
+/// What is different; empty: nothing is.
+[[nodiscard]] std::string difference(const DurableItems& found, const DurableItems& expected);
+
+/// Thread-safety: as CommitListener; the rest while no worker runs.
+class DurableLedger final : public index::CommitListener<std::string_view> {
+ public:
+  /// Begins with what is there. `told`: the greatest unique of each key that clients know of.
+  DurableLedger(DurableState begin, std::map<std::string, std::uint64_t, std::less<>> told)
+      : begin_(std::move(begin)), told_(std::move(told)) {
+    for (const auto& [key, order] : begin_.orders) {
+      told_[key] = std::max(told_[key], order);
+    }
+  }
+  /// From now on, until null: labels are those of `epochs`, and all is handed on to `next`.
+  void listen(const server::CommitEpochs* epochs, index::CommitListener<std::string_view>* next) noexcept {
+    epochs_ = epochs;
+    next_ = next;
+  }
+
+  void passed(const index::Commit<std::string_view>& commit, runtime::Worker& worker) noexcept override;
+  void group_begins(runtime::Worker& worker) noexcept override;
+  void group_ends(runtime::Worker& worker) noexcept override;
+
+  /// With all changes whose epoch is not greater.
+  [[nodiscard]] DurableState at(std::uint64_t epoch) const;
+  [[nodiscard]] std::uint64_t changes_after(std::uint64_t epoch) const;
+  [[nodiscard]] std::uint64_t groups() const noexcept { return groups_; }
+  /// What was wrong with what passed.
+  [[nodiscard]] const Complaints& wrong() const noexcept { return wrong_; }
+
+ private:
+  struct Passed {
+    std::uint64_t label = 0;
+    index::Change change;
+    std::string key;  ///< or the beginning of a range
+    std::string to{};
+    index::far_end far = index::far_end::none;
+    bool skips_from = false;
+    std::uint64_t moment_us = 0;
+    std::uint64_t set_us = 0;
+    DurableItem item{};
+
+    [[nodiscard]] bool beyond(std::string_view at) const;
+  };
+  static void apply(const Passed& passed, DurableState& state);
+
+  DurableState begin_;
+  std::map<std::string, std::uint64_t, std::less<>> told_;
+  const server::CommitEpochs* epochs_ = nullptr;
+  index::CommitListener<std::string_view>* next_ = nullptr;
+  std::uint64_t group_label_ = 0;  ///< 0: no group is open
+  std::uint64_t groups_ = 0;
+  std::vector<Passed> passed_;
+  Complaints wrong_;
+};
+
+}  // namespace mxkv::simulation

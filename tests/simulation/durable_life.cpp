@@ -1,0 +1,332 @@
+#include "tests/simulation/durable_life.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/unit/index/tree_drain.hpp"
+
+namespace mxkv::simulation {
+
+using server::checkpoint_stage;
+using server::journal_state;
+
+DurableLife::DurableLife(test::SimDisk& disk, runtime::Random& random, const DurableOptions& options,
+                         StoreKeys& keys, std::uint64_t now_us, Complaints& complaints, DurableReport& report)
+    : disk_(disk),
+      random_(random),
+      options_(options),
+      keys_(keys),
+      complaints_(complaints),
+      report_(report),
+      whims_(random, options.store, keys, store_fault::none),
+      machine_(options.store.world.runtime),
+      store_(machine_.runtime, options.store.store),
+      replies_(keys) {
+  machine_.clock.advance_us(now_us - machine_.clock.steady_us());
+  bells_.rung.resize(workers());
+}
+
+DurableLife::~DurableLife() {
+  end();
+  disks_.clear();
+  if (checkpointer_) {
+    checkpointer_->release(machine_[0]);
+  }
+  checkpointer_.reset();
+  store_.tree().commits().listen(nullptr);
+  keeper_.reset();
+  gate_.reset();
+  journal_.reset();
+  index::testing::drain(store_.tree(), machine_.runtime);
+  const index::testing::LiveBytes left = index::testing::live_bytes(machine_.runtime);
+  complaints_.unless(left.items == 0, "items leaked");
+}
+
+std::string DurableLife::recover() {
+  auto opened = server::open_data_directory(disk_);
+  if (!opened) {
+    return opened.error().message;
+  }
+  directory_ = std::move(opened).value();
+  auto found = server::recover(disk_, directory_.manifest, store_, {});
+  if (!found) {
+    return found.error().message;
+  }
+  recovered_ = std::move(found).value();
+  return {};
+}
+
+std::string DurableLife::begin_journal() {
+  if (const auto error = server::begin_service(disk_, directory_, now_us())) {
+    return error->message;
+  }
+  make_journal();
+  if (std::string wrong = journal_->open(); !wrong.empty()) {
+    return wrong;
+  }
+  // As Durability::start().
+  const std::uint64_t first = journal_->epochs().current();
+  journal_->need(first, true);
+  while (journal_->writer().synced() < first && journal_->writer().state() == journal_state::running) {
+    static_cast<void>(journal_->step());
+  }
+  return journal_->writer().state() == journal_state::running ? std::string{}
+                                                              : journal_->writer().last_error();
+}
+
+void DurableLife::make_journal() {
+  manifest_ = std::make_unique<server::ManifestFile>(disk_, directory_.manifest);
+  server::JournalOptions options{.workers = workers(),
+                                 .first_epoch = recovered_.epoch + 1,
+                                 .horizon_us = recovered_.ceiling,
+                                 .segments = {.folder = server::kJournalDirectory,
+                                              .directory = directory_.manifest.directory,
+                                              .incarnation = directory_.manifest.incarnation,
+                                              .segment_bytes = options_.segment_bytes,
+                                              .next_number = recovered_.next_segment,
+                                              .chain = recovered_.chain,
+                                              .closed = {}},
+                                 .writer = {.mode = options_.mode}};
+  for (const server::KnownSegment& segment : recovered_.segments) {
+    const bool unused = std::ranges::find(recovered_.unused, segment.number) != recovered_.unused.end();
+    options.segments.closed.push_back({segment.number, unused ? 0 : segment.last_epoch, segment.bytes});
+  }
+  const auto greatest_order = [this] {
+    return std::max(store_.greatest_cas(now_us()), store_.tree().commits().floor());
+  };
+  server::WriterHooks hooks{.greatest_order = greatest_order};
+  hooks.on_change = [this] {
+    if (gate_) {
+      gate_->changed();
+    }
+  };
+  journal_ =
+      std::make_unique<server::Journal>(disk_, machine_.clock, std::move(options), std::move(hooks));
+  std::vector<server::JournalBuffer*> buffers;
+  for (std::size_t i = 0; i < workers(); ++i) {
+    buffers.push_back(&journal_->buffer(id(i)));
+    buffers.back()->set_context(&machine_[i]);
+  }
+  feed_ = std::make_unique<server::StoreJournal>(std::move(buffers));
+  gate_ = std::make_unique<server::JournalGate>(*journal_, machine_.clock, workers(), std::uint64_t{1} << 30U,
+                                                [this](std::size_t worker) { bells_.ring(worker); });
+  keeper_ = std::make_unique<server::CheckpointKeeper>(*journal_, machine_.clock, config::DurabilityOptions{},
+                                                       0, greatest_order, [](const std::string&) {});
+  checkpointer_ = std::make_unique<server::Checkpointer>(
+      disk_, *manifest_, store_, *keeper_,
+      server::CheckpointOptions{.rate_bytes = 0, .compress = random_.below(4) == 0, .parts = options_.parts});
+}
+
+void DurableLife::begin_service(const DurableState& state, bool fills) {
+  std::map<std::string, std::uint64_t, std::less<>> told;
+  KeyStates begin{};
+  for (std::size_t key = 0; key < keys_.names.size(); ++key) {
+    told[keys_.names[key]] = keys_.greatest_unique[key];
+    if (const auto item = state.items.find(keys_.names[key]); item != state.items.end()) {
+      begin[key] = {true, item->second.expiry, std::stoull(item->second.value), item->second.cas};
+    }
+  }
+  ledger_ = std::make_unique<DurableLedger>(state, std::move(told));
+  ledger_->listen(&journal_->epochs(), feed_.get());
+  store_.tree().commits().listen(ledger_.get());
+  history_ = std::make_unique<StoreHistory>(fills ? keys_.begin() : begin, options_.store.evicts);
+  const WorldOptions& world = options_.store.world;
+  stepper_ = std::make_unique<Stepper>(machine_.runtime, machine_.clock, random_, bells_, complaints_,
+                                       world.interruptions_in_64, world.uneven_speed);
+  record_ = std::make_unique<StoreRecord>(*history_, *stepper_, machine_.clock);
+  record_->expect_failures();  // what nobody is told of may have been refused
+  interference_ = std::make_unique<Interference<server::ItemTraits>>(machine_.runtime, machine_.clock,
+                                                                     store_.tree(), random_, false);
+  whims_.set_world(store_, *stepper_, *record_);
+  whims_.set_disk(*gate_);
+  for (std::size_t i = 0; i < workers(); ++i) {
+    disks_.emplace_back(*gate_, store_, machine_[i]);
+    pollers_.emplace_back(bells_, machine_[i], store_, replies_, *record_, whims_, random_, options_.store);
+    pollers_.back().set_disk(disks_.back());
+    machine_[i].set_poller(pollers_.back());
+  }
+  stepper_->set_aside([this] { aside(); });
+  stepper_->set_parks([this](std::size_t worker) { return disks_[worker].park(); });
+  if (fills) {
+    fill();
+  }
+  for (WorkerClients& clients : pollers_) {
+    clients.set_left(options_.store.operations / workers() + 1);
+  }
+}
+
+void DurableLife::fill() {
+  for (StoreRequest& request : whims_.requests().first_requests()) {
+    pollers_.front().ask(std::move(request));
+  }
+  while (!pollers_.front().idle() || journal_->epochs().last_recorded() > journal_->epochs().durable()) {
+    for (std::size_t i = 0; i < workers(); ++i) {
+      machine_[i].step();
+    }
+    static_cast<void>(journal_->step());
+    machine_.clock.advance_us(100);
+  }
+}
+
+void DurableLife::run(std::uint64_t most_rounds) {
+  constexpr std::uint64_t kUnrest = 6'000;
+  constexpr std::uint64_t kMostRounds = 400'000;
+  std::uint64_t round = 0;
+  for (; round < most_rounds && round < kMostRounds && !disk_.is_off() && complaints_.empty() && !finished();
+       ++round) {
+    const bool moves = stepper_->go_on();
+    aside();
+    whims_.look_at_disk(false);
+    if (round < kUnrest) {
+      interfere();
+    } else if (round == kUnrest) {
+      stepper_->calm_down();
+      interference_->end();
+      disk_.set_quota(~std::uint64_t{0});
+    }
+    if (!moves) {
+      machine_.clock.advance_us(random_.below(20'000));
+    }
+  }
+  interference_->end();
+  if (round == kMostRounds) {
+    std::string text = "nothing gets on: ";
+    for (const WorkerClients& clients : pollers_) {
+      text += clients.describe_waiting();
+    }
+    complaints_.add(text);
+  }
+}
+
+bool DurableLife::finished() const {
+  return whims_.finished() && std::all_of(pollers_.begin(), pollers_.end(),
+                                          [](const WorkerClients& clients) { return clients.idle(); });
+}
+
+void DurableLife::aside() {
+  for (std::uint64_t steps = random_.below(3); steps > 0 && !disk_.is_off(); --steps) {
+    static_cast<void>(journal_->step());
+    note_journal();
+  }
+  for (std::uint64_t steps = random_.below(3); steps > 0 && !disk_.is_off(); --steps) {
+    step_checkpointer();
+  }
+}
+
+void DurableLife::note_journal() {
+  const journal_state now = journal_->writer().state();
+  const bool broken = now == journal_state::broken;
+  const bool refuses = now == journal_state::refusing;
+  if (disk_.is_off()) {
+    return;
+  }
+  report_.failures += broken && !was_broken_ ? 1 : 0;
+  report_.rebased += !broken && was_broken_ ? 1 : 0;
+  report_.refusals += was_refusing_ && now == journal_state::running ? 1 : 0;
+  was_broken_ = broken;
+  was_refusing_ = refuses;
+}
+
+void DurableLife::step_checkpointer() {
+  const server::CheckpointStatus before = checkpointer_->status();
+  const bool broken = journal_->writer().state() == journal_state::broken;
+  if (before.stage == checkpoint_stage::idle && !before.running) {
+    if (broken || random_.below(options_.checkpoint_in * 8) == 0) {
+      static_cast<void>(checkpointer_->begin());
+    }
+    return;
+  }
+  if (broken && before.epoch != 0 && before.epoch < journal_->writer().gap_end()) {
+    checkpointer_->abandon();
+  }
+  static_cast<void>(checkpointer_->step());
+  if (disk_.is_off()) {
+    return;
+  }
+  const server::CheckpointStatus now = checkpointer_->status();
+  if (before.stage == checkpoint_stage::begin && now.stage != before.stage) {
+    const std::uint64_t us = now_us();
+    const bool all = difference(items_of(store_, us), ledger_->at(~std::uint64_t{0}).live(us)).empty();
+    report_.amid += all ? 0 : 1;
+  }
+  report_.checkpoints += now.completed - before.completed;
+  report_.failed_checkpoints += now.failed - before.failed;
+}
+
+bool DurableLife::checkpoint_goes_on() const {
+  return checkpointer_ && checkpointer_->status().stage != checkpoint_stage::idle;
+}
+
+void DurableLife::interfere() {
+  interference_->interfere();
+  switch (random_.below(48)) {
+    case 0:
+      machine_.clock.advance_us(random_.below(1'500'000));
+      break;
+    case 1:
+      if (options_.store.stalls) {
+        stepper_->stall(random_.below(workers()), random_.below(60));
+      }
+      break;
+    case 2:
+      if (random_.below(4) == 0) {
+        disk_.set_quota(~std::uint64_t{0});
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+std::string DurableLife::end_in_order() {
+  end();
+  if (!journal_->flush_all_now()) {
+    return journal_->writer().last_error();
+  }
+  const std::uint64_t ceiling = keeper_->ceiling();
+  if (const auto error = manifest_->change([&](server::Manifest& manifest) {
+        manifest.clean = true;
+        manifest.written_us = now_us();
+        manifest.ceiling = ceiling;
+      })) {
+    return error->message;
+  }
+  in_order_ = journal_->writer().synced();
+  return {};
+}
+
+void DurableLife::end() {
+  if (pollers_.empty()) {
+    return;
+  }
+  whims_.look_at_disk(true);
+  for (WorkerClients& clients : pollers_) {
+    clients.discard_parked();
+    released_ = std::max(released_, clients.released());
+    static_cast<void>(clients.leave());
+  }
+  store_.discard_waiting(machine_.runtime);
+  machine_.runtime.drain_stopped();
+  for (std::size_t i = 0; i < workers(); ++i) {
+    machine_[i].set_poller(nobody_);
+  }
+  pollers_.clear();
+  complaints_.unless(replies_.nonsense().empty(), ("not understood: " + replies_.nonsense()).c_str());
+  report_.no_space += journal_->writer().counts().no_space.load(std::memory_order_relaxed);
+  report_.released += released_ > 0 ? 1 : 0;
+  report_.groups += ledger_->groups();
+}
+
+std::uint64_t DurableLife::promised(bool power) const {
+  const bool flushed = options_.mode.sync != config::sync_mode::never || !power;
+  const std::uint64_t durable = flushed ? journal_->epochs().durable() : journal_->writer().synced();
+  return std::max({released_, durable, in_order_});
+}
+
+std::unique_ptr<DurableLedger> DurableLife::take_ledger() {
+  store_.tree().commits().listen(nullptr);
+  ledger_->listen(nullptr, nullptr);
+  return std::move(ledger_);
+}
+
+}  // namespace mxkv::simulation

@@ -1,0 +1,62 @@
+// What a seed decides of a store that is to survive before it begins, and what is counted of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/journal/journal_writer.hpp"
+#include "tests/simulation/store_world_options.hpp"
+
+namespace mxkv::simulation {
+
+struct DurableOptions {
+  StoreWorldOptions store;
+  server::JournalMode mode;
+  bool exact = true;        ///< what is read is on disk: so the history of the clients explains what a start finds
+  bool clock_back = false;  ///< the next process may begin at an earlier time
+  bool delayed = false;     ///< flushes that are set for later
+  bool large = false;       ///< values that the journal refers to
+  std::uint64_t segment_bytes = 0;
+  std::uint64_t checkpoint_in = 0;  ///< how rarely one begins
+  std::uint32_t parts = 1;
+  unsigned generations = 2;
+};
+
+[[nodiscard]] DurableOptions draw_durable_world(runtime::Random& random);
+/// For a failure's message.
+[[nodiscard]] std::string describe(const DurableOptions& options);
+
+/// What happened in a world, or in several.
+struct DurableReport {
+  std::vector<std::string> complaints;
+  std::uint64_t fingerprint = 0;
+  std::uint64_t starts = 0;          ///< that recovered something
+  std::uint64_t operations = 0;      ///< of which histories were searched
+  std::uint64_t given_up = 0;        ///< such searches
+  std::uint64_t released = 0;        ///< generations in which replies had waited for the disk
+  std::uint64_t lost_changes = 0;    ///< that no start found again
+  std::uint64_t groups = 0;          ///< changes of many keys
+  std::uint64_t cuts = 0;            ///< of the power, as what follows
+  std::uint64_t kills = 0;           ///< of the process
+  std::uint64_t clean_ends = 0;
+  std::uint64_t cut_starts = 0;       ///< amid a recovery, or before the first group
+  std::uint64_t cut_checkpoints = 0;  ///< while a checkpoint went on
+  std::uint64_t cut_renames = 0;      ///< at one
+  std::uint64_t torn = 0;             ///< tails that a start cut
+  std::uint64_t gaps = 0;             ///< that a start met
+  std::uint64_t failures = 0;         ///< of the journal
+  std::uint64_t rebased = 0;          ///< and it was made whole again
+  std::uint64_t no_space = 0;         ///< tries that found none
+  std::uint64_t refusals = 0;         ///< and served again
+  std::uint64_t checkpoints = 0;
+  std::uint64_t failed_checkpoints = 0;
+  std::uint64_t from_checkpoint = 0;  ///< starts that found one
+  std::uint64_t amid = 0;             ///< checkpoints begun while something had passed and was not in the tree
+  std::uint64_t recycled = 0;         ///< segments
+  std::uint64_t removed = 0;          ///< segments
+
+  void add(const DurableReport& other);
+};
+
+}  // namespace mxkv::simulation

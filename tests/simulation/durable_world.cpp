@@ -1,0 +1,254 @@
+#include "tests/simulation/durable_world.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "tests/simulation/durable_life.hpp"
+#include "tests/simulation/store_checks.hpp"
+
+namespace mxkv::simulation {
+
+namespace {
+
+using test::SimStep;
+
+constexpr std::uint64_t kBeginUs = 1'700'001'000'000'000;
+
+/// Thread-safety: one thread.
+class DurableWorld {
+ public:
+  explicit DurableWorld(std::uint64_t seed)
+      : random_(seed ^ 0xD15C'0000U),
+        options_(draw_durable_world(random_)),
+        disk_(seed),
+        keys_(options_.store.requests.keys, options_.store.requests.others,
+              options_.store.requests.begin_number) {
+    disk_.on_step([this](const SimStep& step) { look_at(step); });
+  }
+
+  DurableReport run() {
+    disk_.write_short(random_.below(2) == 0);
+    for (unsigned generation = 0; generation < options_.generations && complaints_.empty(); ++generation) {
+      const std::unique_ptr<DurableLife> life = start(generation == 0);
+      if (life != nullptr) {
+        serve(*life, generation == 0);
+      }
+    }
+    if (complaints_.empty()) {
+      static_cast<void>(start(false));
+    }
+    report_.fingerprint = (disk_.steps() * 31 + random_()) * 31 + report_.operations;
+    for (const std::string& complaint : complaints_.all()) {
+      report_.complaints.push_back(complaint);
+    }
+    if (!report_.complaints.empty()) {
+      report_.complaints.push_back("the world: " + describe(options_));
+    }
+    return report_;
+  }
+
+ private:
+  static constexpr unsigned kMostStarts = 4;
+
+  /// A process that recovered and may serve; null: something is wrong. On the way there, others may have ended.
+  std::unique_ptr<DurableLife> start(bool first) {
+    for (unsigned attempt = 0;; ++attempt) {
+      const bool may_end = !first && attempt < kMostStarts && one_in(random_, 3);
+      if (may_end) {
+        end_within(24);
+      }
+      auto life =
+          std::make_unique<DurableLife>(disk_, random_, options_, keys_, now_us_, complaints_, report_);
+      std::string wrong = life->recover();
+      if (wrong.empty()) {
+        check(*life);
+        wrong = complaints_.empty() ? life->begin_journal() : "";
+      }
+      if (!complaints_.empty()) {
+        return nullptr;
+      }
+      if (wrong.empty() && !disk_.is_off()) {
+        disk_.power_off_at(0);
+        return life;
+      }
+      if (!disk_.is_off()) {
+        complaints_.add("a start is refused: " + wrong);
+        return nullptr;
+      }
+      ++report_.cut_starts;
+      const bool power = one_in(random_, 2);
+      life.reset();
+      lose(power);
+    }
+  }
+
+  /// What a start found, by what was promised and by what was there.
+  void check(DurableLife& life) {
+    const std::uint64_t found = life.recovered().epoch;
+    const std::uint64_t now_us = life.now_us();
+    ++report_.starts;
+    report_.torn += life.recovered().torn.empty() ? 0 : 1;
+    report_.gaps += life.recovered().gap.empty() ? 0 : 1;
+    report_.from_checkpoint += life.has_checkpoint() ? 1 : 0;
+    complaints_.unless(found >= must_, ("a start finds epoch " + std::to_string(found) + ", and " +
+                                        std::to_string(must_) + " was promised")
+                                           .c_str());
+    cap_ = std::min(cap_, found);
+    if (ledger_ != nullptr) {
+      state_ = ledger_->at(cap_);
+    }
+    const DurableItems items = life.items();
+    if (const std::string wrong = difference(items, state_.live(now_us)); !wrong.empty()) {
+      complaints_.add("a start finds epoch " + std::to_string(found) + ", but " + wrong);
+      return;
+    }
+    if (options_.exact && history_ != nullptr) {
+      check_history_with(items, now_us);
+    }
+  }
+  /// A copy of the history with what was found as a page: another start may find less.
+  void check_history_with(const DurableItems& items, std::uint64_t now_us) {
+    StoreHistory history = *history_;
+    Operation page;
+    page.what = operation::page;
+    page.end = ending::done;
+    page.last = static_cast<std::uint8_t>(keys_.names.size());
+    for (std::size_t key = 0; key < keys_.names.size(); ++key) {
+      if (const auto item = items.find(keys_.names[key]); item != items.end()) {
+        page.seen.push_back(
+            {static_cast<std::uint8_t>(key), std::stoull(item->second.value), item->second.cas});
+      }
+    }
+    page.items = page.seen.size();
+    page.invoked = page.responded = Operation::kNever - 1;
+    page.from_us = page.until_us = now_us;
+    history.add(std::move(page));
+    StoreReport report;
+    check_history(history, options_.store, report, complaints_);
+    report_.operations += report.recorded;
+    report_.given_up += report.given_up;
+  }
+
+  void serve(DurableLife& life, bool fills) {
+    // What was found is what goes on.
+    report_.lost_changes += ledger_ != nullptr ? ledger_->changes_after(cap_) : 0;
+    history_.reset();
+    ledger_.reset();
+    life.begin_service(state_, fills);
+    const bool in_order = one_in(random_, 8);
+    draw_trouble(in_order);
+    life.run(one_in(random_, 3) ? 1 + random_.below(1500) : ~std::uint64_t{0});
+    if (!complaints_.empty()) {
+      life.end();
+      return;
+    }
+    report_.cut_checkpoints += life.checkpoint_goes_on() ? 1 : 0;
+    const bool power = one_in(random_, 3) ? false : true;
+    if (in_order && !disk_.is_off()) {
+      fails_at_ = 0;
+      disk_.set_quota(~std::uint64_t{0});
+      if (const std::string wrong = life.end_in_order(); wrong.empty()) {
+        ++report_.clean_ends;
+      } else if (!disk_.is_off()) {
+        complaints_.unless(was_failed_, ("no end in order: " + wrong).c_str());
+      }
+    }
+    life.end();
+    must_ = life.promised(power);
+    ledger_ = life.take_ledger();
+    history_ = life.take_history();
+    for (const std::string& wrong : ledger_->wrong().all()) {
+      complaints_.add(wrong);
+    }
+    cap_ = ~std::uint64_t{0};
+    now_us_ = life.now_us();
+    if (options_.clock_back && one_in(random_, 2)) {
+      now_us_ -= random_.below(5'000'000);
+    } else {
+      now_us_ += random_.below(3'000'000);
+    }
+    lose(power);
+  }
+  /// The process and, with `power`, what is uncertain on the disk.
+  void lose(bool power) {
+    disk_.power_off_at(0);
+    fails_at_ = 0;
+    disk_.fail_writes(0, 0);
+    disk_.fail_syncs(0, 0);
+    disk_.set_quota(~std::uint64_t{0});
+    if (power) {
+      disk_.power_cut(random_());
+    } else {
+      disk_.kill();
+    }
+    ++(power ? report_.cuts : report_.kills);
+  }
+
+  /// At one of the next steps of the disk.
+  void end_within(std::uint64_t steps) {
+    off_ = disk_.steps() + 1 + random_.below(steps);
+    disk_.power_off_at(off_);
+  }
+  void draw_trouble(bool in_order) {
+    was_failed_ = false;
+    const std::uint64_t now = disk_.steps();
+    if (!in_order && !one_in(random_, 4)) {
+      end_within(one_in(random_, 3) ? 30 : 400);
+    }
+    if (one_in(random_, 3)) {
+      fails_at_ = now + 1 + random_.below(150);
+      trouble_ = random_.below(3);
+    }
+  }
+  void look_at(const SimStep& step) {
+    if (step.what == SimStep::kind::rename && step.number == off_) {
+      ++report_.cut_renames;
+    }
+    if (step.path.ends_with(".mxj") && step.number != off_) {
+      report_.recycled += step.what == SimStep::kind::rename ? 1 : 0;
+      report_.removed += step.what == SimStep::kind::remove ? 1 : 0;
+    }
+    if (step.number != fails_at_) {
+      return;
+    }
+    was_failed_ = true;
+    switch (trouble_) {
+      case 0:
+        disk_.fail_writes(1, EIO);
+        break;
+      case 1:
+        disk_.fail_syncs(1, EIO);
+        break;
+      default:
+        disk_.set_quota(1);  // whatever is there is too much
+        break;
+    }
+  }
+
+  runtime::Random random_;
+  DurableOptions options_;
+  test::SimDisk disk_;
+  StoreKeys keys_;
+  Complaints complaints_;
+  DurableReport report_;
+  std::uint64_t now_us_ = kBeginUs;
+  DurableState state_;  ///< that the next process goes on from
+  std::unique_ptr<DurableLedger> ledger_;
+  std::unique_ptr<StoreHistory> history_;
+  std::uint64_t must_ = 0;                   ///< least epoch that the next start has to get to
+  std::uint64_t cap_ = ~std::uint64_t{0};    ///< the greatest that it may: what starts have found since
+  std::uint64_t fails_at_ = 0;               ///< step of the disk
+  std::uint64_t off_ = 0;
+  std::uint64_t trouble_ = 0;
+  bool was_failed_ = false;
+};
+
+}  // namespace
+
+DurableReport run_durable_world(std::uint64_t seed) {
+  return DurableWorld{seed}.run();
+}
+
+}  // namespace mxkv::simulation

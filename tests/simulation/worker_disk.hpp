@@ -1,0 +1,68 @@
+// A worker's rounds as a journal sees them, and its replies that wait for the disk: what NetWorker does around the
+// clients of a simulated store (server/net/net_worker_disk.cpp).
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "server/reply/disk_gate.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::simulation {
+
+/// Thread-safety: owner worker only.
+class WorkerDisk {
+ public:
+  /// What is given outlives it.
+  WorkerDisk(server::DiskGate& gate, server::Store& store, runtime::Worker& worker)
+      : gate_(gate), store_(store), worker_(worker), broken_(gate.broken()) {
+    store.context(worker.id()).writes_wait = true;
+  }
+
+  [[nodiscard]] server::DiskGate& gate() noexcept { return gate_; }
+  /// True: what waits now is never to be answered.
+  [[nodiscard]] bool begin_round() {
+    if (std::exchange(parked_, false)) {
+      gate_.unpark(index());
+    }
+    const server::DiskGate::Round round = gate_.begin_round(index(), worker_.now_us());
+    server::WorkerContext& context = store_.context(worker_.id());
+    context.mint_us = round.mint_us;
+    const bool flushed_since = store_.flush_points().order.load(std::memory_order_relaxed) > round.horizon_us;
+    context.horizon_us = flushed_since ? 0 : round.horizon_us;
+    context.refusal = gate_.refusal();
+    durable_ = gate_.durable();
+    const std::uint64_t before = std::exchange(broken_, gate_.broken());
+    return before != broken_;
+  }
+  void end_round() { gate_.end_round(index()); }
+  /// False: what is waited for has come meanwhile.
+  [[nodiscard]] bool park() {
+    if (waits_ && (gate_.durable() != durable_ || gate_.broken() != broken_)) {
+      return false;
+    }
+    if (!std::exchange(parked_, true)) {
+      gate_.end_round(index());
+      gate_.park(index());
+    }
+    return true;
+  }
+  void note_waits(bool waits) {
+    if (std::exchange(waits_, waits) != waits) {
+      gate_.waits(index(), waits);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t index() const noexcept { return worker_.id().index(); }
+
+  server::DiskGate& gate_;
+  server::Store& store_;
+  runtime::Worker& worker_;
+  std::uint64_t broken_;
+  std::uint64_t durable_ = 0;
+  bool parked_ = true;
+  bool waits_ = false;
+};
+
+}  // namespace mxkv::simulation
