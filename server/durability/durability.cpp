@@ -101,7 +101,8 @@ void Durability::begin_journal(const Recovered& found) {
                           .segment_bytes = round_up_to_page(options_.segment_bytes),
                           .next_number = found.next_segment,
                           .chain = found.chain,
-                          .closed = {}};
+                          .closed = {},
+                          .unproven = found.unproven};
   std::uint64_t journal_bytes = 0;
   for (const KnownSegment& segment : found.segments) {
     const bool unused = std::ranges::find(found.unused, segment.number) != found.unused.end();

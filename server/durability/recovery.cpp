@@ -271,8 +271,29 @@ class Recovery {
           {scan.number, part.groups == 0 ? scan.header.first_epoch - 1 : scan.groups[part.groups - 1].epoch,
            scan.bytes.size()});
     }
+    note_unproven();
     for (const std::size_t unused : verdict.unused) {
       result_.unused.push_back(scans[unused].number);
+    }
+  }
+
+  // Segments before the last one were flushed before that one began.
+  void note_unproven() {
+    const JournalVerdict& verdict = input_.verdict();
+    if (verdict.parts.empty()) {
+      return;
+    }
+    const JournalVerdict::Part& last = verdict.parts.back();
+    const SegmentScan& scan = input_.scans()[last.segment];
+    const auto end = scan.groups.begin() + static_cast<std::ptrdiff_t>(last.groups);
+    std::uint64_t proven = 0;
+    for (auto group = scan.groups.begin(); group != end; ++group) {
+      proven = std::max(proven, group->durable);
+    }
+    const auto first = std::find_if(scan.groups.begin(), end,
+                                    [proven](const ScannedGroup& group) { return group.epoch > proven; });
+    if (first != end) {
+      result_.unproven = {scan.number, first->begin, last.end};
     }
   }
 

@@ -17,6 +17,7 @@
 #include "runtime/base/result.hpp"
 #include "server/durability/manifest.hpp"
 #include "server/journal/disk.hpp"
+#include "server/journal/segment_store.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
@@ -67,6 +68,7 @@ struct Recovered {
 
   // For the journal that goes on.
   std::vector<KnownSegment> segments;  ///< of all files, by number
+  UnprovenTail unproven;               ///< what of it may not be on disk
   std::vector<std::uint64_t> unused;   ///< numbers of those that nobody needs
   std::uint64_t next_segment = 1;      ///< above all numbers that were used
   std::uint64_t chain = 0;

@@ -36,6 +36,7 @@ std::vector<JournalBuffer*> Journal::buffers() const {
 
 std::string Journal::open() {
   DiskOutcome outcome = store_.clear();
+  outcome = outcome.ok() ? store_.settle() : outcome;
   if (outcome.ok()) {
     outcome = store_.make_room(kPageBytes, first_epoch_, clock_.unix_us());
   }

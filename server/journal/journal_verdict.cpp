@@ -197,10 +197,13 @@ class Judge {
     const auto consider = [&proof](const LaterEpoch& later) {
       proof = later.durable >= proof.durable ? later : proof;
     };
+    bool after_gap = false;
     for (std::size_t j = i; j < live_.size(); ++j) {
       const SegmentScan& later = scans_[live_[j]];
-      // A segment is begun when those before are on disk, but for one after a gap.
-      const std::uint64_t known = later.header.after_gap ? 0 : later.header.first_epoch - 1;
+      // A segment is begun when those before are on disk, but for one after a gap. What follows that one has
+      // the gap before it, too: there only commit blocks know.
+      after_gap = after_gap || later.header.after_gap;
+      const std::uint64_t known = after_gap ? 0 : later.header.first_epoch - 1;
       consider({later.header.first_epoch, known, later.path});
       if (!later.groups.empty()) {
         consider({later.groups.back().epoch, std::max(later.groups.back().durable, known), {}});

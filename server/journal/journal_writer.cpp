@@ -45,6 +45,7 @@ JournalWriter::JournalWriter(BufferShare& share, std::span<JournalBuffer* const>
       options_(options),
       closed_(epochs_.durable()),
       written_(closed_),
+      proven_(closed_),
       most_bytes_(options.most_bytes),
       synced_(closed_),
       passed_(closed_) {
@@ -251,7 +252,7 @@ DiskOutcome JournalWriter::write_group(bool flush) {
     return mode.sync == config::sync_mode::commit && mode.readers_wait;
   };
   CommitMark mark;
-  mark.durable = synced_.load(std::memory_order_relaxed);
+  mark.durable = proven_;
   mark.ceiling = hooks_.greatest_order();
   if (!is_exact(mode_) || !is_exact(next_mode_.value_or(mode_))) {
     mark.ceiling += kCeilingSlackUs;  // clients see uniques of records that never get to the disk
@@ -282,6 +283,7 @@ void JournalWriter::written(bool flushed_too) {
     }
   }
   if (!unmade_) {
+    proven_ = synced_.load(std::memory_order_relaxed);
     epochs_.publish_durable(closed_, horizon_us_);
     const bool more = epochs_.last_recorded() > closed_;
     first_ns_ = more ? close_ns_ : 0;  // not older than that
@@ -356,6 +358,7 @@ bool JournalWriter::upkeep(std::uint64_t now_ns) {
   if (needed_on_disk_.load(std::memory_order_relaxed) > synced && written_ > synced && !unmade_) {
     if (const DiskOutcome outcome = store_.sync(); outcome.ok()) {
       synced_.store(written_, std::memory_order_release);
+      proven_ = written_;
       hooks_.on_change();
     } else {
       give_up(outcome.error);

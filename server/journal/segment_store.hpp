@@ -29,6 +29,14 @@ struct ClosedSegment {
   std::uint64_t bytes = 0;       ///< of the file
 };
 
+/// Groups of the last of them that no commit block says to be on disk. A process that was killed leaves such: they
+/// are read from the system's memory, and a power cut takes them.
+struct UnprovenTail {
+  std::uint64_t number = 0;  ///< of the segment; 0: there are none
+  std::uint64_t from = 0;    ///< bytes
+  std::uint64_t to = 0;
+};
+
 struct SegmentOptions {
   std::string folder = "journal";  ///< of the Disk; it is there
   DirectoryId directory{};
@@ -37,6 +45,7 @@ struct SegmentOptions {
   std::uint64_t next_number = 1;                           ///< greater than that of any segment before
   std::uint64_t chain = 0;                                 ///< of the last group before
   std::vector<ClosedSegment> closed;                       ///< oldest first
+  UnprovenTail unproven{};
 };
 
 /// What a step on the disk came to.
@@ -54,6 +63,8 @@ class SegmentStore {
 
   /// Removes spares that were left. Start-up only.
   [[nodiscard]] DiskOutcome clear();
+  /// Brings what is unproven to the disk: the next segment says that all before it is there. Start-up only.
+  [[nodiscard]] DiskOutcome settle();
 
   /// Makes sure that a group of `bytes` has room in the current segment, which a new one becomes where need be.
   /// `epoch` is the group's, `created_us` the wall clock.
