@@ -85,7 +85,8 @@ void DurableLife::make_journal() {
                                               .segment_bytes = options_.segment_bytes,
                                               .next_number = recovered_.next_segment,
                                               .chain = recovered_.chain,
-                                              .closed = {}},
+                                              .closed = {},
+                                              .unproven = recovered_.unproven},
                                  .writer = {.mode = options_.mode}};
   for (const server::KnownSegment& segment : recovered_.segments) {
     const bool unused = std::ranges::find(recovered_.unused, segment.number) != recovered_.unused.end();
@@ -318,8 +319,11 @@ void DurableLife::end() {
 }
 
 std::uint64_t DurableLife::promised(bool power) const {
-  const bool flushed = options_.mode.sync != config::sync_mode::never || !power;
-  const std::uint64_t durable = flushed ? journal_->epochs().durable() : journal_->writer().synced();
+  std::uint64_t durable = journal_->epochs().durable();
+  if (power && options_.mode.sync == config::sync_mode::never) {
+    // Written is not flushed; and what was flushed behind a gap counts for nothing.
+    durable = journal_->writer().failures() == 0 ? journal_->writer().synced() : 0;
+  }
   return std::max({released_, durable, in_order_});
 }
 

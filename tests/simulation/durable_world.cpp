@@ -44,6 +44,7 @@ class DurableWorld {
       report_.complaints.push_back(complaint);
     }
     if (!report_.complaints.empty()) {
+      report_.complaints.push_back("its story: " + story_);
       report_.complaints.push_back("the world: " + describe(options_));
     }
     return report_;
@@ -89,6 +90,7 @@ class DurableWorld {
     const std::uint64_t found = life.recovered().epoch;
     const std::uint64_t now_us = life.now_us();
     ++report_.starts;
+    tell("found " + std::to_string(found));
     report_.torn += life.recovered().torn.empty() ? 0 : 1;
     report_.gaps += life.recovered().gap.empty() ? 0 : 1;
     report_.from_checkpoint += life.has_checkpoint() ? 1 : 0;
@@ -157,6 +159,8 @@ class DurableWorld {
     }
     life.end();
     must_ = life.promised(power);
+    must_of_power_ = life.promised(true);
+    tell("served up to " + std::to_string(must_) + (disk_.is_off() ? ", off at " + off_path_ : ""));
     ledger_ = life.take_ledger();
     history_ = life.take_history();
     for (const std::string& wrong : ledger_->wrong().all()) {
@@ -183,7 +187,9 @@ class DurableWorld {
     } else {
       disk_.kill();
     }
+    must_ = power ? must_of_power_ : must_;
     ++(power ? report_.cuts : report_.kills);
+    tell(power ? "cut" : "kill");
   }
 
   /// At one of the next steps of the disk.
@@ -206,6 +212,9 @@ class DurableWorld {
     if (step.what == SimStep::kind::rename && step.number == off_) {
       ++report_.cut_renames;
     }
+    if (step.number == off_) {
+      off_path_ = std::to_string(static_cast<int>(step.what)) + " of " + step.path;
+    }
     if (step.path.ends_with(".mxj") && step.number != off_) {
       report_.recycled += step.what == SimStep::kind::rename ? 1 : 0;
       report_.removed += step.what == SimStep::kind::remove ? 1 : 0;
@@ -214,6 +223,7 @@ class DurableWorld {
       return;
     }
     was_failed_ = true;
+    tell((trouble_ == 0 ? "failing write from " : trouble_ == 1 ? "failing sync from " : "full from ") + step.path);
     switch (trouble_) {
       case 0:
         disk_.fail_writes(1, EIO);
@@ -227,6 +237,8 @@ class DurableWorld {
     }
   }
 
+  void tell(const std::string& what) { story_ += story_.empty() ? what : "; " + what; }
+
   runtime::Random random_;
   DurableOptions options_;
   test::SimDisk disk_;
@@ -238,11 +250,14 @@ class DurableWorld {
   std::unique_ptr<DurableLedger> ledger_;
   std::unique_ptr<StoreHistory> history_;
   std::uint64_t must_ = 0;                   ///< least epoch that the next start has to get to
+  std::uint64_t must_of_power_ = 0;          ///< the same once the power was cut
   std::uint64_t cap_ = ~std::uint64_t{0};    ///< the greatest that it may: what starts have found since
   std::uint64_t fails_at_ = 0;               ///< step of the disk
   std::uint64_t off_ = 0;
   std::uint64_t trouble_ = 0;
   bool was_failed_ = false;
+  std::string story_;
+  std::string off_path_;  ///< of the step at which the power goes
 };
 
 }  // namespace
