@@ -116,6 +116,8 @@ bool Checkpointer::step() {
   switch (stage_) {
     case stage::begin:
       return step_begin();
+    case stage::settle:
+      return step_settle();
     case stage::cut:
       return step_cut();
     case stage::scan:
@@ -138,6 +140,22 @@ bool Checkpointer::step_begin() {
   }
   if (journal_.passed() < ended_epoch_) {
     return false;
+  }
+  fence_ = std::make_unique<CheckpointFence>(store_, bell_);
+  fence_->start(some_worker());
+  go_to(stage::settle);
+  return true;
+}
+
+bool Checkpointer::step_settle() {
+  if (!fence_->done()) {
+    return false;
+  }
+  const bool failed = fence_->failed();
+  fence_.reset();
+  if (failed || abandoned_.load(std::memory_order_relaxed)) {
+    fail("it was abandoned");
+    return true;
   }
   {
     const std::scoped_lock lock{mutex_};

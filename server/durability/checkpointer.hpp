@@ -2,7 +2,8 @@
 // go.
 //
 //   begin    the current epoch is ended. When all workers have passed it, at epoch S, whatever has a smaller
-//            label is in the tree.
+//            label has passed the commit point
+//   settle   and when all keys were held since, for a moment, it is in the tree, too (checkpoint_fence.hpp)
 //   scan     a scan for each part of the keys; the thread writes what they fill, at a given rate
 //   wait     nothing that a scan saw has a greater label than `needs`: it waits until that is on disk. Else a
 //            crash could keep half of a batch that never became durable.
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "runtime/base/clock.hpp"
+#include "server/durability/checkpoint_fence.hpp"
 #include "server/durability/checkpoint_scan.hpp"
 #include "server/durability/manifest_file.hpp"
 #include "server/durability/part_reader.hpp"
@@ -37,7 +39,7 @@ class CheckpointJournal {
   virtual ~CheckpointJournal() = default;
   /// Ends the current epoch and returns it.
   virtual std::uint64_t end_epoch() = 0;
-  /// All records with labels up to it are in the store.
+  /// All records with labels up to it have been handed over: the changes that they tell have passed.
   virtual std::uint64_t passed() = 0;
   /// Not below the label of any record whose effect was seen before.
   virtual std::uint64_t last_recorded() = 0;
@@ -56,7 +58,7 @@ struct CheckpointOptions {
   std::uint32_t parts = 4;  ///< at most
 };
 
-enum class checkpoint_stage : std::uint8_t { idle, begin, cut, scan, wait, verify, name, end };
+enum class checkpoint_stage : std::uint8_t { idle, begin, settle, cut, scan, wait, verify, name, end };
 
 struct CheckpointStatus {
   bool running = false;  ///< one was begun and has not ended
@@ -115,6 +117,7 @@ class Checkpointer {
   using stage = checkpoint_stage;
 
   bool step_begin();
+  bool step_settle();
   bool step_cut();
   bool step_scan();
   bool step_wait();
@@ -146,6 +149,7 @@ class Checkpointer {
   CheckpointOptions options_;
   std::uint64_t ended_epoch_ = 0;
   CheckpointEntry entry_;
+  std::unique_ptr<CheckpointFence> fence_;
   std::unique_ptr<CheckpointCut> cut_;
   std::deque<PartScan> scans_;
   std::vector<std::unique_ptr<PartWriter>> writers_;  ///< null: ended

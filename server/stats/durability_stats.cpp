@@ -14,6 +14,7 @@ std::string_view name_of(checkpoint_stage stage) {
     case checkpoint_stage::end:
       return "none";
     case checkpoint_stage::begin:
+    case checkpoint_stage::settle:
     case checkpoint_stage::cut:
     case checkpoint_stage::scan:
       return "scan";
