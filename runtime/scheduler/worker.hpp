@@ -304,20 +304,22 @@ class Worker final {
   alignas(kCacheLineBytes) ParkingFlag parking_;
 };
 
-/// One loop for many tasks: what all of them share stays in registers.
+/// One loop for many tasks: what all of them share stays in registers. One of them counts down, so that one is
+/// left for the class.
 template <class T>
 std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
   TaskWindow& window = worker.window_;
   PrefetchBuffer& buffer = window.buffer();
-  for (std::uint64_t executed = 0; executed < most; ++executed) {
+  std::uint64_t left = most;
+  for (; left != 0; --left) {
     if (buffer.empty()) {
-      return executed;
+      break;
     }
     const BufferedTask next = buffer.front();
     runtime::step wanted{};
     if (next.pool != 0 || &next.task->task_class() != &kTaskClassOf<T> ||
         !static_cast<T*>(next.task)->run_fast(worker, wanted)) {
-      return executed;
+      break;
     }
     static_cast<void>(buffer.pop());
     if (wanted == runtime::step::done) {
@@ -327,10 +329,11 @@ std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
       window.keep_place(next.task);
     } else {
       worker.apply_step(next.task, wanted);
-      return executed + 1;
+      --left;
+      break;
     }
   }
-  return most;
+  return most - left;
 }
 
 }  // namespace mxkv::runtime
