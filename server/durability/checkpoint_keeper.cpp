@@ -10,7 +10,6 @@ namespace mxkv::server {
 
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kLeastGrowth = std::uint64_t{1} << 30U;
 constexpr std::uint64_t kForever = ~std::uint64_t{0};
 constexpr std::uint64_t kAfterFailureNs = 1'000'000'000;

@@ -20,6 +20,8 @@
 
 namespace mxkv::server {
 
+inline constexpr std::uint64_t kNsPerMs = 1'000'000;
+
 /// What is looked at to judge whether one is due.
 struct CheckpointView {
   std::uint64_t written_bytes = 0;  ///< of journal since the last one began

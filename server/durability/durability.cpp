@@ -14,8 +14,6 @@ namespace mxkv::server {
 
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-
 JournalMode mode_of(const config::DurabilityOptions& options) {
   return {.sync = options.sync,
           .interval_ns = options.interval_ms * kNsPerMs,
