@@ -34,26 +34,34 @@ template <class Task>
 }
 }  // namespace detail
 
-// All on the home worker of `address`.
+// All on the home worker of `address`, whose context it is.
 
 /// A read has seen a leaf, and `item` in it, if it met one. `where`: the leaf, or a task whose leaf() it is,
 /// which is asked for only if it matters.
 template <class Where>
 [[gnu::always_inline]] inline void await_read(const Item* item, const Where& where,
-                                              const ReplyAddress& address, runtime::Worker& worker) noexcept {
-  auto& context = worker.local<WorkerContext>();
+                                              const ReplyAddress& address, WorkerContext& context) noexcept {
   if (context.minds_horizon()) [[unlikely]] {
     detail::await_read(item, where, address, context);
   }
 }
 
+template <class Where>
+[[gnu::always_inline]] inline void await_read(const Item* item, const Where& where,
+                                              const ReplyAddress& address, runtime::Worker& worker) noexcept {
+  await_read(item, where, address, worker.local<WorkerContext>());
+}
+
 /// What may have written is to be answered: also one that changed nothing has seen something.
-[[gnu::always_inline]] inline void await_write(const ReplyAddress& address,
-                                               runtime::Worker& worker) noexcept {
-  auto& context = worker.local<WorkerContext>();
+[[gnu::always_inline]] inline void await_write(const ReplyAddress& address, WorkerContext& context) noexcept {
   if (context.writes_wait) [[unlikely]] {
     detail::await_disk(address, context);
   }
+}
+
+[[gnu::always_inline]] inline void await_write(const ReplyAddress& address,
+                                               runtime::Worker& worker) noexcept {
+  await_write(address, worker.local<WorkerContext>());
 }
 
 /// What is said of a write that is refused: an error line. `reason`: WorkerContext::refusal.

@@ -33,7 +33,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     const Item::View item{found};
     if (!Liveness{worker}(item)) [[unlikely]] {
       context.counters.count(counter::get_expired);
-      await_read(&found, *this, address_, worker);
+      await_read(&found, *this, address_, context);
       start_expiry(worker, value);
       return missed(worker);
     }
@@ -45,7 +45,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     }
     context.counters.count(counter::cmd_get);
     context.counters.count(counter::get_hits);
-    await_read(&found, *this, address_, worker);
+    await_read(&found, *this, address_, context);
     found.note_access(worker.now_us());
     if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
       context.watch->fetched(worker, item.key(), true, item.value_bytes());

@@ -15,7 +15,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   Item& item = *ItemRecord::item(value);
   if (!is_live(item, worker)) {
     context.counters.count(counter::get_expired);
-    await_read(&item, *this, address_, worker);
+    await_read(&item, *this, address_, context);
     start_expiry(worker, value);
     return missed(worker);
   }
@@ -48,11 +48,13 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
     worker.unpin(*this);
     return step::done;
   }
-  await_read(&item, *this, address_, worker);
+  await_read(&item, *this, address_, context);
   findings.sent = item.marked(Item::kWon);  // somebody may have won it since
   context.counters.count(counter::cmd_get);
   context.counters.count(counter::get_hits);
-  context.watch->fetched(worker, key(), true, item.value_bytes());
+  if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
+    context.watch->fetched(worker, key(), true, item.value_bytes());
+  }
   if (ReplyQueue* queue = context.replies->find(address_)) {
     if (inspects()) {
       write_meta_debug(*queue, address_.ticket, item, worker);

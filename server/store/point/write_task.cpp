@@ -244,16 +244,24 @@ step WriteTask::resume_outside(runtime::Worker& worker) {
   MXKV_ASSERT(false, "what searches is in the tree");
 }
 
+// Apart, so that nothing is kept in a register for it.
+void WriteTask::await_disk(WorkerContext& context) noexcept {
+  await_write(address_, context);
+}
+
 step WriteTask::answer(runtime::Worker& worker) {
   if (!is_home(worker)) {
     phase_ = phase::answering;
     return go_home(*this, address_);
   }
-  auto& replies = *worker.local<WorkerContext>().replies;
-  if (lacks_memory()) {
-    (void)worker.local<WorkerContext>().upkeep->makes_room(worker);  // for the next one
+  auto& context = worker.local<WorkerContext>();
+  if (context.writes_wait) [[unlikely]] {
+    await_disk(context);
   }
-  await_write(address_, worker);
+  if (lacks_memory()) {
+    (void)context.upkeep->makes_room(worker);  // for the next one
+  }
+  ConnectionTable& replies = *context.replies;
   ReplyQueue* const queue = replies.find(address_);
   answer_client(queue, address_.ticket, worker);
   if (queue != nullptr) {

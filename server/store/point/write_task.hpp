@@ -76,6 +76,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
                                                   runtime::Worker& worker) const noexcept;
   [[gnu::noinline]] runtime::step resume_outside(runtime::Worker& worker);
   void unpin_and_park(runtime::Worker& worker);
+  [[gnu::noinline, gnu::cold]] void await_disk(WorkerContext& context) noexcept;
   void let_others_go(runtime::Worker& worker);
   [[nodiscard]] bool waits_for_room(runtime::Worker& worker, runtime::step& next);
   runtime::step wait_for_room(runtime::Worker& worker);
