@@ -50,16 +50,16 @@ class CheckpointTask final : public index::ScanTask<CheckpointTask, ItemTraits> 
   // --- For ScanTask ---
   struct LeafVisitor {
     PartScan& scan;
-    Liveness is_live;
+    std::uint64_t flushed;
     bool visit(std::uint64_t /*head*/, std::uint64_t value) {
-      return scan.visit(Item::View{*ItemRecord::item(value)}, is_live);
+      return scan.visit(Item::View{*ItemRecord::item(value)}, flushed);
     }
   };
   [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
   void set_key(std::string_view key) noexcept { key_.set(key); }
   [[nodiscard]] static bool backward() noexcept { return false; }
   [[nodiscard]] LeafVisitor leaf_visitor(runtime::Worker& worker) const noexcept {
-    return {*scan_, Liveness{worker}};
+    return {*scan_, worker.local<WorkerContext>().flush_points->at(worker.now_us())};
   }
   step finished(bool exhausted, runtime::Worker& worker) {
     worker.unpin(*this);
@@ -210,9 +210,9 @@ void PartScan::begin(runtime::Worker& worker) {
   worker.create<CheckpointTask>(*this)->start(worker);
 }
 
-bool PartScan::visit(const Item::View& item, const Liveness& is_live) {
+bool PartScan::visit(const Item::View& item, std::uint64_t flushed) {
   const std::string_view key = item.key();
-  if (key == key_.view() || !is_live(item)) {
+  if (key == key_.view() || item.item().cas() <= flushed) {
     return true;
   }
   if (!to_.empty() && key >= to_) {

@@ -1,4 +1,7 @@
-// The worker's side of a checkpoint: scans that fill buffers with the puts of live items, in key order.
+// The worker's side of a checkpoint: scans that fill buffers with the puts of items, in key order.
+//
+// Expired ones, too: an operation that began before their time may still touch them, and its record alone does not
+// bring them back. The next start knows who is dead by then.
 //
 // A part of the keys has one scan at a time, which ends when its buffer is full; the writer empties the buffer
 // and has it filled again. So a checkpoint takes no more memory than its buffers, and it waits for the disk
@@ -113,7 +116,8 @@ class PartScan {
   // For the tasks.
   [[nodiscard]] Store& store() noexcept { return store_; }
   void begin(runtime::Worker& worker);
-  bool visit(const Item::View& item, const Liveness& is_live);
+  /// `flushed`: items with an order up to it are gone.
+  bool visit(const Item::View& item, std::uint64_t flushed);
   /// Where it is to begin.
   [[nodiscard]] std::string_view next_key() const noexcept {
     return key_.view().empty() ? from_ : key_.view();

@@ -1,4 +1,4 @@
-// Checkpoints: all live items on disk, in key order, beside a store that goes on. Then the journal before may
+// Checkpoints: all items on disk, in key order, beside a store that goes on. Then the journal before may
 // go.
 //
 //   begin    the current epoch is ended. When all workers have passed it, at epoch S, whatever has a smaller

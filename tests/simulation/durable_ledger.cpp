@@ -214,6 +214,22 @@ DurableState DurableLedger::at(std::uint64_t epoch) const {
   return state;
 }
 
+std::string DurableLedger::story_of(std::string_view key) const {
+  static constexpr const char* kNames[] = {"put",           "gone",    "touched", "range gone",
+                                           "range touched", "flushed", "part",    "unseen"};
+  std::string text;
+  for (const Passed& passed : passed_) {
+    const change what = passed.change.what;
+    const bool is_range = what == change::range_gone || what == change::range_touched;
+    const bool concerns = is_range ? key >= passed.key && !passed.beyond(key) : passed.key == key;
+    if (concerns || what == change::flushed) {
+      text += std::string{"; "} + kNames[static_cast<std::size_t>(what)] + " of epoch " +
+              std::to_string(passed.label) + ", order " + std::to_string(passed.change.order);
+    }
+  }
+  return text;
+}
+
 std::uint64_t DurableLedger::changes_after(std::uint64_t epoch) const {
   return static_cast<std::uint64_t>(std::count_if(
       passed_.begin(), passed_.end(), [epoch](const Passed& passed) { return passed.label > epoch; }));

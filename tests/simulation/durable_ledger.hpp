@@ -66,6 +66,8 @@ class DurableLedger final : public index::CommitListener<std::string_view> {
   /// With all changes whose epoch is not greater.
   [[nodiscard]] DurableState at(std::uint64_t epoch) const;
   [[nodiscard]] std::uint64_t changes_after(std::uint64_t epoch) const;
+  /// What passed of a key, for a failure's message.
+  [[nodiscard]] std::string story_of(std::string_view key) const;
   [[nodiscard]] std::uint64_t groups() const noexcept { return groups_; }
   /// What was wrong with what passed.
   [[nodiscard]] const Complaints& wrong() const noexcept { return wrong_; }

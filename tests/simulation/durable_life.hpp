@@ -49,7 +49,10 @@ class DurableLife {
   void end();
 
   [[nodiscard]] const server::Recovered& recovered() const noexcept { return recovered_; }
-  [[nodiscard]] bool has_checkpoint() const noexcept { return directory_.manifest.checkpoint.has_value(); }
+  /// The epoch at which the checkpoint that was found had begun; 0: there was none.
+  [[nodiscard]] std::uint64_t checkpoint() const noexcept {
+    return directory_.manifest.checkpoint ? directory_.manifest.checkpoint->begun : 0;
+  }
   [[nodiscard]] DurableItems items() { return items_of(store_, now_us()); }
   [[nodiscard]] std::uint64_t now_us() const { return machine_.clock.steady_us(); }
   /// Least epoch that the next start has to get to, by what was promised; `power`: the power was cut.

@@ -90,10 +90,10 @@ class DurableWorld {
     const std::uint64_t found = life.recovered().epoch;
     const std::uint64_t now_us = life.now_us();
     ++report_.starts;
-    tell("found " + std::to_string(found));
+    tell("found " + std::to_string(found) + " from " + std::to_string(life.checkpoint()));
     report_.torn += life.recovered().torn.empty() ? 0 : 1;
     report_.gaps += life.recovered().gap.empty() ? 0 : 1;
-    report_.from_checkpoint += life.has_checkpoint() ? 1 : 0;
+    report_.from_checkpoint += life.checkpoint() != 0 ? 1 : 0;
     complaints_.unless(found >= must_, ("a start finds epoch " + std::to_string(found) + ", and " +
                                         std::to_string(must_) + " was promised")
                                            .c_str());
@@ -103,7 +103,9 @@ class DurableWorld {
     }
     const DurableItems items = life.items();
     if (const std::string wrong = difference(items, state_.live(now_us)); !wrong.empty()) {
-      complaints_.add("a start finds epoch " + std::to_string(found) + ", but " + wrong);
+      const std::string key = wrong.substr(0, wrong.find(' '));
+      complaints_.add("a start finds epoch " + std::to_string(found) + ", but " + wrong +
+                      (ledger_ != nullptr ? ledger_->story_of(key) : ""));
       return;
     }
     if (options_.exact && history_ != nullptr) {
