@@ -280,7 +280,7 @@ class Recovery {
   // Segments before the last one were flushed before that one began.
   void note_unproven() {
     const JournalVerdict& verdict = input_.verdict();
-    if (verdict.parts.empty()) {
+    if (verdict.parts.empty() || manifest_.clean) {
       return;
     }
     const JournalVerdict::Part& last = verdict.parts.back();
@@ -290,10 +290,8 @@ class Recovery {
     for (auto group = scan.groups.begin(); group != end; ++group) {
       proven = std::max(proven, group->durable);
     }
-    const auto first = std::find_if(scan.groups.begin(), end,
-                                    [proven](const ScannedGroup& group) { return group.epoch > proven; });
-    if (first != end) {
-      result_.unproven = {scan.number, first->begin, last.end};
+    if (last.groups > 0 && end[-1].epoch > proven) {
+      result_.unproven = {scan.number, last.end};
     }
   }
 

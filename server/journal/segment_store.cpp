@@ -81,7 +81,8 @@ DiskOutcome SegmentStore::clear() {
   return {};
 }
 
-// Written once more: pages whose flush failed are taken for flushed by the system, and another flush skips them.
+// As a copy that takes the place of the file: no byte that is on disk is written again, and pages whose flush failed,
+// which the system takes for flushed and another flush skips, are other ones now.
 DiskOutcome SegmentStore::settle() {
   const UnprovenTail& tail = options_.unproven;
   if (tail.number == 0) {
@@ -93,13 +94,15 @@ DiskOutcome SegmentStore::settle() {
     return {error};
   }
   std::unique_ptr<DiskFile> file;
-  if (const int error = disk_.open(path, file)) {
-    return {error};
-  }
-  std::string bytes{read->bytes().substr(tail.from, tail.to - tail.from)};
+  const std::string copy = path_of(std::string{kSpare} + "copy");
+  int error = disk_.create(copy, file);
+  error = error != 0 ? error : file->allocate(read->bytes().size());
+  std::string bytes{read->bytes().substr(0, tail.end)};
   const iovec piece{bytes.data(), bytes.size()};
-  const int error = write_all(*file, {&piece, 1}, tail.from);
-  return {error != 0 ? error : file->sync()};
+  error = error != 0 ? error : write_all(*file, {&piece, 1}, 0);
+  error = error != 0 ? error : file->sync();
+  error = error != 0 ? error : disk_.rename(copy, path);
+  return {error != 0 ? error : disk_.sync_directory(options_.folder)};
 }
 
 DiskOutcome SegmentStore::make_room(std::uint64_t bytes, std::uint64_t epoch, std::uint64_t created_us) {

@@ -33,8 +33,7 @@ struct ClosedSegment {
 /// are read from the system's memory, and a power cut takes them.
 struct UnprovenTail {
   std::uint64_t number = 0;  ///< of the segment; 0: there are none
-  std::uint64_t from = 0;    ///< bytes
-  std::uint64_t to = 0;
+  std::uint64_t end = 0;     ///< bytes, with these groups
 };
 
 struct SegmentOptions {

@@ -138,6 +138,7 @@ void DurableLife::begin_service(const DurableState& state, bool fills) {
   record_->expect_failures();  // what nobody is told of may have been refused
   interference_ = std::make_unique<Interference<server::ItemTraits>>(machine_.runtime, machine_.clock,
                                                                      store_.tree(), random_, false);
+  progress_ = std::make_unique<StoreProgress>(machine_.runtime, store_);
   whims_.set_world(store_, *stepper_, *record_);
   whims_.set_disk(*gate_);
   for (std::size_t i = 0; i < workers(); ++i) {
@@ -178,6 +179,7 @@ void DurableLife::run(std::uint64_t most_rounds) {
     const bool moves = stepper_->go_on();
     aside();
     whims_.look_at_disk(false);
+    static_cast<void>(progress_->look(record_->ended()));
     if (round < kUnrest) {
       interfere();
     } else if (round == kUnrest) {
@@ -185,13 +187,19 @@ void DurableLife::run(std::uint64_t most_rounds) {
       interference_->end();
       disk_.set_quota(~std::uint64_t{0});
     }
-    if (!moves) {
+    if (!moves || round > kUnrest) {
       machine_.clock.advance_us(random_.below(20'000));
     }
   }
   interference_->end();
   if (round == kMostRounds) {
-    std::string text = "nothing gets on: ";
+    const server::CheckpointStatus checkpoint = checkpointer_->status();
+    std::string text = "nothing gets on: the journal's state is " +
+                       std::to_string(static_cast<int>(journal_->writer().state())) + ", epoch " +
+                       std::to_string(journal_->epochs().current()) + ", durable " +
+                       std::to_string(journal_->epochs().durable()) + ", checkpoint stage " +
+                       std::to_string(static_cast<int>(checkpoint.stage)) + ", " + checkpoint.last_error + ", " +
+                       journal_->writer().last_error() + "; " + progress_->describe();
     for (const WorkerClients& clients : pollers_) {
       text += clients.describe_waiting();
     }

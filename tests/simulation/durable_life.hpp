@@ -19,6 +19,7 @@
 #include "tests/simulation/durable_options.hpp"
 #include "tests/simulation/interference.hpp"
 #include "tests/simulation/sim_disk.hpp"
+#include "tests/simulation/store_progress.hpp"
 #include "tests/simulation/worker_clients.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
@@ -108,6 +109,7 @@ class DurableLife {
   std::unique_ptr<Stepper> stepper_;
   std::unique_ptr<StoreRecord> record_;
   std::unique_ptr<Interference<server::ItemTraits>> interference_;
+  std::unique_ptr<StoreProgress> progress_;
   std::deque<WorkerDisk> disks_;
   std::deque<WorkerClients> pollers_;
   std::uint64_t released_ = 0;

@@ -18,8 +18,11 @@ int SimNames::make(const Change& change) {
   if (const int error = checked(change)) {
     return error;
   }
-  apply(change, now_);
   changes_.push_back(change);
+  if (!change.from.empty() && !change.to.empty()) {
+    changes_.back().file = now_.at(change.from);  // what is renamed, whatever has that name after a cut
+  }
+  apply(changes_.back(), now_);
   return 0;
 }
 
@@ -94,14 +97,17 @@ bool SimNames::has_entries(const Names& names, const std::string& directory) {
 bool SimNames::apply(const Change& change, Names& names) {
   const std::string parent = parent_of(change.to);
   const auto from = names.find(change.from);
-  if ((!change.from.empty() && from == names.end()) || (!parent.empty() && !names.contains(parent)) ||
+  const bool renames_file = !change.from.empty() && change.file != nullptr;
+  if ((!change.from.empty() && from == names.end() && !renames_file) || (!parent.empty() && !names.contains(parent)) ||
       (change.to.empty() && has_entries(names, change.from))) {
     return false;
   }
   std::shared_ptr<SimFile> file = change.file;
-  if (!change.from.empty()) {
-    file = from->second;
-    names.erase(from);
+  if (!change.from.empty() && from != names.end()) {
+    file = renames_file ? file : from->second;
+    if (from->second == file) {
+      names.erase(from);
+    }
   }
   if (!change.to.empty()) {
     names[change.to] = std::move(file);

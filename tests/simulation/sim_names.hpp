@@ -20,7 +20,7 @@ class SimNames {
   struct Change {
     std::string from;
     std::string to;
-    std::shared_ptr<SimFile> file{};  ///< of a new entry; null: a directory
+    std::shared_ptr<SimFile> file{};  ///< of a new entry, or renamed; null: a directory
   };
 
   /// 0 or an errno value.
