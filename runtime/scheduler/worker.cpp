@@ -155,15 +155,16 @@ void Worker::run_until(std::uint64_t executed) noexcept {
   PrefetchBuffer& buffer = window_.buffer();
   while (executed_ < executed && !buffer.empty()) {
     const auto run_stretch = buffer.front().task->task_class().run_stretch;
-    std::uint64_t ran = 0;
+    const std::uint64_t most = executed - executed_;
+    std::uint64_t left = most;
     if (run_stretch != nullptr && fast_path_) {
-      ran = run_stretch(*this, executed - executed_);
+      left = run_stretch(*this, most);
     }
-    if (ran == 0) {
+    if (left == most) {
       execute(buffer.pop());
-      ran = 1;
+      --left;
     }
-    executed_ += ran;
+    executed_ += most - left;
     if (window_.any_waits()) {
       refill();
     }

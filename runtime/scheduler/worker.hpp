@@ -304,22 +304,20 @@ class Worker final {
   alignas(kCacheLineBytes) ParkingFlag parking_;
 };
 
-/// One loop for many tasks: what all of them share stays in registers. One of them counts down, so that one is
-/// left for the class.
+/// One loop for many tasks: what all of them share stays in registers. So there is one counter alone.
 template <class T>
 std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
   TaskWindow& window = worker.window_;
   PrefetchBuffer& buffer = window.buffer();
-  std::uint64_t left = most;
-  for (; left != 0; --left) {
-    if (buffer.empty()) {
-      break;
+  for (; most != 0; --most) {
+    if (buffer.empty()) [[unlikely]] {
+      return most;
     }
     const BufferedTask next = buffer.front();
     runtime::step wanted{};
     if (next.pool != 0 || &next.task->task_class() != &kTaskClassOf<T> ||
-        !static_cast<T*>(next.task)->run_fast(worker, wanted)) {
-      break;
+        !static_cast<T*>(next.task)->run_fast(worker, wanted)) [[unlikely]] {
+      return most;
     }
     static_cast<void>(buffer.pop());
     if (wanted == runtime::step::done) {
@@ -329,11 +327,10 @@ std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
       window.keep_place(next.task);
     } else {
       worker.apply_step(next.task, wanted);
-      --left;
-      break;
+      return most - 1;
     }
   }
-  return most - left;
+  return 0;
 }
 
 }  // namespace mxkv::runtime

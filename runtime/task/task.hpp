@@ -59,7 +59,7 @@ struct TaskClass {
   step (*run)(MxTask&, Worker&);      ///< guarded execution
   void (*discard)(MxTask&, Worker&);  ///< drops a task that will never run (shutdown)
   /// Null, or runs tasks of this class one after the other from the head of the worker's prefetch buffer. It
-  /// ends after so many, or at a task that leaves its fast path or the buffer. Returns how many ran.
+  /// ends after so many, or at a task that leaves its fast path or the buffer. Returns how many are left of them.
   std::uint64_t (*run_stretch)(Worker&, std::uint64_t) = nullptr;
   /// Null, or writes what the task waits at, in at most `size` bytes; returns how many. Right after
   /// step::retry.
