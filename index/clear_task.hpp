@@ -13,9 +13,8 @@
 //   step cleared(bool done, Worker&)      done = false: out of memory, nothing changed
 #pragma once
 
-#include <atomic>
-
 #include "index/tree.hpp"
+#include "runtime/base/heavy_fence.hpp"
 #include "runtime/synchronization/optimistic.hpp"
 
 namespace mxkv::index {
@@ -55,7 +54,7 @@ class ClearTask : public runtime::MxTask {
     const runtime::WriteLatch latch = runtime::WriteLatch::acquire(root, 1);
     MXKV_ASSERT(static_cast<bool>(latch), "nobody knows of a root before it is published");
     tree_->publish_root(&root);
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in Tree::passes()
+    runtime::heavy_fence();  // pairs with the light one in Tree::passes()
     const std::uint64_t order = static_cast<Derived*>(this)->mint_order(worker);
     root.raise_cas_floor(order);
     tree_->commits().pass({.change = Change::of(change::flushed, order, cause::deleted)}, worker);

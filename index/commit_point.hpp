@@ -127,7 +127,7 @@ class CommitPoint {
 
   /// Whether anything listens: only then a Commit has to be made.
   [[nodiscard]] bool heard() const noexcept { return listener_ != nullptr; }
-  void pass(const Commit<Key>& commit, runtime::Worker& worker) const noexcept {
+  [[gnu::always_inline]] void pass(const Commit<Key>& commit, runtime::Worker& worker) const noexcept {
     if (heard()) [[unlikely]] {
       MXKV_ASSERT(commit.change.order != 0 || commit.change.what == change::unseen ||
                       commit.change.what == change::part,

@@ -14,6 +14,7 @@
 #include "index/commit_point.hpp"
 #include "index/node.hpp"
 #include "index/traits.hpp"
+#include "runtime/base/heavy_fence.hpp"
 #include "runtime/base/paths.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
@@ -197,14 +198,23 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   /// meanwhile is seen by nobody: it went with the rest.
   [[gnu::always_inline]] void passes(NodeT& leaf, const Change& change, Key key, std::uint64_t value,
                                      std::uint64_t old, runtime::Worker& worker) const noexcept {
+    keeps_order(leaf, change);
+    if (commits_.heard()) [[unlikely]] {
+      tells(leaf, change, key, value, old, worker);
+    }
+  }
+  // Its two steps, for what has the second one apart.
+  static void keeps_order(NodeT& leaf, const Change& change) noexcept {
     if (change.raises_floor()) {
       leaf.raise_cas_floor(change.order);
     }
-    if (commits_.heard()) [[unlikely]] {
-      std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in ClearTask
-      if (leaf.life().generation() == generation()) {
-        commits_.pass({.change = change, .key = key, .value = value, .old = old}, worker);
-      }
+  }
+  /// Something listens.
+  void tells(const NodeT& leaf, const Change& change, Key key, std::uint64_t value, std::uint64_t old,
+             runtime::Worker& worker) const noexcept {
+    runtime::light_fence();  // pairs with the heavy one in ClearTask
+    if (leaf.life().generation() == generation()) [[likely]] {
+      commits_.pass({.change = change, .key = key, .value = value, .old = old}, worker);
     }
   }
 

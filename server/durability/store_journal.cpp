@@ -128,6 +128,22 @@ void StoreJournal::range(const Commit& commit, Desk& desk, runtime::Worker& work
 
 void StoreJournal::passed(const Commit& commit, runtime::Worker& worker) noexcept {
   Desk& own = desk(worker);
+  if (commit.change.what == change::put) [[likely]] {
+    const Item::View item{*ItemRecord::item(commit.value)};
+    if (item.plain()) [[likely]] {
+      own.buffer->append(PlainPut{.order = commit.change.order,
+                                  .bytes = item.plain_begin(),
+                                  .key_bytes = static_cast<std::uint32_t>(item.key().size()),
+                                  .value_bytes = static_cast<std::uint32_t>(item.value().size()),
+                                  .marks = item.marks()});
+      return;
+    }
+  }
+  passed_rarely(commit, own, worker);
+}
+
+// Apart, so that the others save no registers for it.
+void StoreJournal::passed_rarely(const Commit& commit, Desk& own, runtime::Worker& worker) noexcept {
   switch (commit.change.what) {
     case change::put:
       put(*ItemRecord::item(commit.value), own, worker);

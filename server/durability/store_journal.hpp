@@ -39,6 +39,8 @@ class StoreJournal final : public index::CommitListener<std::string_view> {
   [[nodiscard]] JournalBuffer& buffer(runtime::Worker& worker) noexcept { return *desk(worker).buffer; }
   [[nodiscard]] static std::uint32_t on_the_wall(std::uint32_t expiry, Desk& desk,
                                                  runtime::Worker& worker) noexcept;
+  [[gnu::noinline]] static void passed_rarely(const index::Commit<std::string_view>& commit, Desk& desk,
+                                              runtime::Worker& worker) noexcept;
   static void put(const Item& item, Desk& desk, runtime::Worker& worker) noexcept;
   static void range(const index::Commit<std::string_view>& commit, Desk& desk,
                     runtime::Worker& worker) noexcept;

@@ -61,6 +61,15 @@ struct PutRecord {
   friend bool operator==(const PutRecord&, const PutRecord&) = default;
 };
 
+/// A put of nothing but key and value: most are. Written as its PutRecord.
+struct PlainPut {
+  std::uint64_t order = 0;
+  const char* bytes = nullptr;  ///< the key, and directly behind it the value
+  std::uint32_t key_bytes = 0;
+  std::uint32_t value_bytes = 0;
+  std::uint32_t marks = 0;
+};
+
 struct GoneRecord {
   std::uint64_t order = 0;
   std::string_view key{};
@@ -154,6 +163,9 @@ inline constexpr std::size_t most_bytes(std::size_t value_bytes = kMostInlineByt
   return kRecordHeaderBytes + (put.apart_bytes != 0 ? 8U : 4U) + (put.flags != 0 ? 4U : 0U) +
          (put.expiry != 0 ? 4U : 0U) + (put.has_unique ? 8U : 0U) + put.key.size() + put.value.size();
 }
+[[nodiscard]] inline std::size_t encoded_bytes(const PlainPut& put) noexcept {
+  return kRecordHeaderBytes + 4 + put.key_bytes + put.value_bytes;
+}
 [[nodiscard]] inline std::size_t encoded_bytes(const GoneRecord& gone) noexcept {
   return kRecordHeaderBytes + gone.key.size();
 }
@@ -218,6 +230,15 @@ inline char* write_record(char* out, const PutRecord& put) noexcept {
     out = put.has_unique ? store_number(out, put.unique) : out;
   }
   return record_detail::put_bytes(record_detail::put_bytes(out, put.key), put.value);
+}
+
+inline char* write_record(char* out, const PlainPut& put) noexcept {
+  MXKV_DCHECK(put.order <= kMostOrder, "an order has 53 bits");
+  out = record_detail::put_header(out, record_type::put, 0, put.key_bytes, put.marks, put.order);
+  out = store_number(out, put.value_bytes);
+  const std::size_t bytes = std::size_t{put.key_bytes} + put.value_bytes;
+  std::memcpy(out, put.bytes, bytes);
+  return out + bytes;
 }
 
 inline char* write_record(char* out, const GoneRecord& gone) noexcept {

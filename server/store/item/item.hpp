@@ -152,6 +152,13 @@ class Item {
     [[nodiscard]] std::uint64_t value_bytes() const noexcept {
       return large() ? item_->list()->bytes() : inline_bytes(word_);
     }
+    [[nodiscard]] std::uint32_t marks() const noexcept { return word_ >> kMarkShift & kAllMarks; }
+    /// Nothing but a key and, directly behind it, a value: neither field, nor a list.
+    [[nodiscard]] bool plain() const noexcept {
+      return !has(word_, kHasFlags | kHasExpiry | kLarge | kHasUnique);
+    }
+    /// Where the key of a plain item begins.
+    [[nodiscard]] const char* plain_begin() const noexcept { return item_->bytes() + kOptionalOffset; }
 
    private:
     const Item* item_;

@@ -246,7 +246,7 @@ step WriteTask::resume_outside(runtime::Worker& worker) {
 
 // Apart, so that nothing is kept in a register for it.
 void WriteTask::await_disk(WorkerContext& context) noexcept {
-  await_write(address_, context);
+  context.replies->await_disk(address_);
 }
 
 step WriteTask::answer(runtime::Worker& worker) {
