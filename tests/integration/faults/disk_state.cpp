@@ -92,7 +92,8 @@ void DiskState::before_unlink(const std::string& path) {
 }
 
 std::string DiskState::save(const std::string& path) {
-  const std::string saved = side_ + "/" + std::to_string(saved_++);
+  // With the process's number: those of an earlier one may be there.
+  const std::string saved = side_ + "/" + std::to_string(::getpid()) + "." + std::to_string(saved_++);
   return ::link(path.c_str(), saved.c_str()) == 0 ? saved : "";
 }
 
