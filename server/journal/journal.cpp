@@ -107,8 +107,9 @@ void Journal::set_mode(const JournalMode& mode) {
 }
 
 void Journal::set_most_bytes(std::uint64_t bytes) noexcept {
-  writer_.set_most_bytes(bytes);
-  signal_.raise();
+  if (writer_.set_most_bytes(bytes)) {
+    signal_.raise();
+  }
 }
 
 void Journal::truncate(std::uint64_t before_epoch) noexcept {

@@ -91,7 +91,10 @@ class JournalWriter {
   void set_mode(const JournalMode& mode);
   void truncate(std::uint64_t before_epoch) noexcept;
   void rebased(std::uint64_t checkpoint_epoch) noexcept;
-  void set_most_bytes(std::uint64_t bytes) noexcept { most_bytes_.store(bytes, std::memory_order_relaxed); }
+  /// Whether that is another number: else it needs no signal.
+  [[nodiscard]] bool set_most_bytes(std::uint64_t bytes) noexcept {
+    return most_bytes_.exchange(bytes, std::memory_order_relaxed) != bytes;
+  }
 
   /// The mode that counts.
   [[nodiscard]] JournalMode mode() const;
