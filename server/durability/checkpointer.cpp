@@ -258,7 +258,9 @@ bool Checkpointer::step_scan() {
   if (!all_ended) {
     return false;
   }
-  entry_.needs = journal_.last_recorded();
+  // Its first epoch at least: the last record may be of one that was given up, and where writes are refused since
+  // there is no later one.
+  entry_.needs = std::max(journal_.last_recorded(), entry_.begun);
   journal_.need_on_disk(entry_.needs);
   go_to(stage::wait);
   return true;

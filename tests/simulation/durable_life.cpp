@@ -185,10 +185,12 @@ void DurableLife::run(std::uint64_t most_rounds) {
     } else if (round == kUnrest) {
       stepper_->calm_down();
       interference_->end();
+    }
+    if (round % 1024 == kUnrest % 1024) {
       disk_.set_quota(~std::uint64_t{0});
     }
     if (!moves || round > kUnrest) {
-      machine_.clock.advance_us(random_.below(20'000));
+      machine_.clock.advance_us(random_.below(moves ? 400 : 20'000));
     }
   }
   interference_->end();
