@@ -12,7 +12,7 @@
 namespace mxkv::simulation {
 namespace {
 
-constexpr std::uint64_t kParts = 2;
+constexpr std::uint64_t kParts = 4;
 constexpr std::size_t kTold = 300;  ///< of a complaint, where seeds are only counted
 
 void print(const DurableReport& sum) {
@@ -50,6 +50,35 @@ TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
   if (seeds.go_on) {
     print(sum);
   }
+  if (seeds.count < 2000 || HasFailure()) {
+    return;
+  }
+  // What is rare must have happened: in fewer worlds that says nothing.
+  const std::uint64_t worlds = seeds.count / kParts;
+  EXPECT_GT(sum.starts, worlds * 2);
+  EXPECT_GT(sum.operations, worlds * 20);
+  EXPECT_LT(sum.given_up, worlds / 4);
+  EXPECT_GT(sum.released, worlds / 2);
+  EXPECT_GT(sum.lost_changes, worlds / 2);
+  EXPECT_GT(sum.groups, worlds);
+  EXPECT_GT(sum.cuts, worlds);
+  EXPECT_GT(sum.kills, worlds / 2);
+  EXPECT_GT(sum.clean_ends, worlds / 20);
+  EXPECT_GT(sum.cut_starts, worlds / 4);
+  EXPECT_GT(sum.cut_checkpoints, worlds / 2);
+  EXPECT_GT(sum.cut_renames, worlds / 50);
+  EXPECT_GT(sum.torn, 0U);
+  EXPECT_GT(sum.gaps, worlds / 200);
+  EXPECT_GT(sum.failures, worlds / 50);
+  EXPECT_GT(sum.rebased, worlds / 50);
+  EXPECT_GT(sum.no_space, worlds / 20);
+  EXPECT_GT(sum.refusals, worlds / 100);
+  EXPECT_GT(sum.checkpoints, worlds);
+  EXPECT_GT(sum.failed_checkpoints, worlds / 50);
+  EXPECT_GT(sum.from_checkpoint, worlds / 2);
+  EXPECT_GT(sum.amid, worlds / 20);
+  EXPECT_GT(sum.recycled, worlds / 4);
+  EXPECT_GT(sum.removed, worlds);
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, DurableSimulation, ::testing::Range(std::uint64_t{0}, kParts),

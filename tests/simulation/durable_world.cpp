@@ -52,6 +52,7 @@ class DurableWorld {
 
  private:
   static constexpr unsigned kMostStarts = 4;
+  static constexpr std::size_t kPatience = 4'000;  ///< what takes longer is mostly told by the ledger, too
 
   /// A process that recovered and may serve; null: something is wrong. On the way there, others may have ended.
   std::unique_ptr<DurableLife> start(bool first) {
@@ -97,6 +98,7 @@ class DurableWorld {
     complaints_.unless(found >= must_, ("a start finds epoch " + std::to_string(found) + ", and " +
                                         std::to_string(must_) + " was promised")
                                            .c_str());
+    const bool is_new = found < cap_;
     cap_ = std::min(cap_, found);
     if (ledger_ != nullptr) {
       state_ = ledger_->at(cap_);
@@ -108,13 +110,14 @@ class DurableWorld {
                       (ledger_ != nullptr ? ledger_->story_of(key) : ""));
       return;
     }
-    if (options_.exact && history_ != nullptr) {
+    if (options_.exact && is_new && history_ != nullptr) {
       check_history_with(items, now_us);
     }
   }
   /// A copy of the history with what was found as a page: another start may find less.
   void check_history_with(const DurableItems& items, std::uint64_t now_us) {
     StoreHistory history = *history_;
+    history.set_patience(kPatience);
     Operation page;
     page.what = operation::page;
     page.end = ending::done;

@@ -13,10 +13,9 @@ namespace {
 /// Open operations are bits of a word: there are few at a time.
 class Search {
  public:
-  static constexpr std::size_t kMostConfigurations = 100'000;
-
-  Search(const std::vector<Operation>& operations, const KeyStates& begin, bool evicts)
-      : operations_(operations), evicts_(evicts) {
+  Search(const std::vector<Operation>& operations, const KeyStates& begin, bool evicts,
+         std::size_t most)
+      : operations_(operations), evicts_(evicts), most_(most) {
     alive_.insert(Configuration{begin, 0});
   }
 
@@ -53,7 +52,7 @@ class Search {
     std::vector<Configuration> work(alive_.begin(), alive_.end());
     std::vector<KeyStates> after;
     const std::uint64_t candidates = related_to(entry);
-    while (!work.empty() && visited.size() < kMostConfigurations) {
+    while (!work.empty() && visited.size() < most_) {
       const Configuration configuration = work.back();
       work.pop_back();
       if ((configuration.applied & bit) != 0) {
@@ -179,6 +178,7 @@ class Search {
 
   const std::vector<Operation>& operations_;
   bool evicts_;
+  std::size_t most_;
   std::vector<std::size_t> open_;      ///< by bit; at most 64
   std::vector<std::uint64_t> before_;  ///< by bit: open ones that it must follow
   Configurations alive_;
@@ -204,7 +204,7 @@ std::optional<std::string> StoreHistory::search(const std::vector<Operation>& op
   std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
     return a.at != b.at ? a.at < b.at : a.response < b.response;
   });
-  Search search{operations, begin_, evicts_};
+  Search search{operations, begin_, evicts_, most_};
   for (const Event& event : events) {
     if (!event.response) {
       search.invoke(event.entry);

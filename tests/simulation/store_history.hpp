@@ -27,6 +27,8 @@ class StoreHistory {
   /// `evicts`: any item may vanish at any time.
   StoreHistory(const KeyStates& begin, bool evicts) : begin_(begin), evicts_(evicts) {}
 
+  /// A search that has looked at so many configurations is given up.
+  void set_patience(std::size_t most) noexcept { most_ = most; }
   void add(Operation op) { operations_.push_back(std::move(op)); }
   [[nodiscard]] std::size_t size() const noexcept { return operations_.size(); }
   [[nodiscard]] const std::vector<Operation>& operations() const noexcept { return operations_; }
@@ -42,6 +44,7 @@ class StoreHistory {
 
   KeyStates begin_;
   bool evicts_;
+  std::size_t most_ = 100'000;
   std::vector<Operation> operations_;
   mutable std::uint64_t given_up_ = 0;
 };
