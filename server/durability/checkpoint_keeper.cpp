@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint64_t kLeastGrowth = std::uint64_t{1} << 30U;
 constexpr std::uint64_t kForever = ~std::uint64_t{0};
 constexpr std::uint64_t kAfterFailureNs = 1'000'000'000;
+constexpr std::uint64_t kBetweenLooksNs = 100'000'000;
+constexpr std::uint64_t kBetweenLooksBytes = std::uint64_t{1} << 18U;
 constexpr std::uint64_t kWhileOneGoesOnNs = 50'000'000;
 /// The wall clock follows the steady one by steps of less.
 constexpr std::int64_t kStepOfClock = 2;
@@ -60,6 +62,20 @@ void CheckpointKeeper::stop() {
     stopping_.store(true, std::memory_order_relaxed);
     bell_.ring();
     thread_.join();
+  }
+}
+
+void CheckpointKeeper::journal_changed() {
+  const JournalWriter& writer = journal_.writer();
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  const std::uint64_t bytes = writer.counts().bytes.load(std::memory_order_relaxed);
+  const std::uint64_t failures = writer.failures();
+  if (now_ns - rung_ns_ >= kBetweenLooksNs || bytes - rung_bytes_ >= kBetweenLooksBytes ||
+      failures != rung_failures_ || wants_first_.load(std::memory_order_relaxed)) {
+    rung_ns_ = now_ns;
+    rung_bytes_ = bytes;
+    rung_failures_ = failures;
+    bell_.ring();
   }
 }
 
@@ -116,6 +132,7 @@ std::uint64_t CheckpointKeeper::look() {
                                            .broken = broken,
                                            .clock_was_set = set})) {
     const bool waits = options.checkpoint.every_ms != 0 && written != 0;
+    wants_first_.store(options.checkpoint.every_ms != 0 && written == 0, std::memory_order_relaxed);
     return waits ? std::max<std::uint64_t>(options.checkpoint.every_ms - age_ms, 1) * kNsPerMs : kForever;
   }
   if (now_ns < not_before_ns_) {

@@ -53,8 +53,8 @@ class CheckpointKeeper final : public JournalCheckpoints {
   void stop();
   /// Holds from now on. Any thread.
   void set_options(const config::DurabilityOptions& options);
-  /// The journal wrote something, or failed to. Any thread, cheap.
-  void journal_changed() { bell_.ring(); }
+  /// The journal wrote something, or failed to. The writer's thread, after each group: the keeper is not woken for all.
+  void journal_changed();
 
   // --- For the checkpointer ---
 
@@ -75,7 +75,12 @@ class CheckpointKeeper final : public JournalCheckpoints {
   std::atomic<std::uint64_t> counted_from_;  // bytes written when the last one began, less those from before
   std::atomic<std::uint64_t> begun_bytes_{0};  // the same of the one that goes on
   std::atomic<std::int64_t> wall_ahead_s_;     // relaxed, as the two before: of the last one
-  std::uint64_t last_end_ns_;                  ///< the thread's, as what follows
+  std::atomic<bool> wants_first_{false};       // relaxed: the thread waits for anything to be written
+  // The writer's thread: when it rang last.
+  std::uint64_t rung_ns_ = 0;
+  std::uint64_t rung_bytes_ = 0;
+  std::uint64_t rung_failures_ = 0;
+  std::uint64_t last_end_ns_;  ///< the thread's, as what follows
   std::uint64_t completed_ = 0;
   std::uint64_t failed_ = 0;
   std::uint64_t not_before_ns_ = 0;  ///< after a failure

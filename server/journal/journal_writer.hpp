@@ -172,9 +172,9 @@ class JournalWriter {
   std::uint64_t retry_ns_ = 0;    ///< not before then
   std::uint64_t warned_ns_ = 0;   ///< 0: never
   std::uint64_t written_;         ///< last epoch that is in the file
-  std::uint64_t proven_;          ///< flushed, with all before it: what commit blocks may say; stays while broken
-  bool forced_ = false;           ///< a group is wanted, also an empty one
-  bool short_of_space_ = false;   ///< in the last try
+  std::uint64_t proven_;  ///< flushed, with all before it: what commit blocks may say; stays while broken
+  bool forced_ = false;   ///< a group is wanted, also an empty one
+  bool short_of_space_ = false;  ///< in the last try
   bool ahead_failed_ = false;
   bool full_ = false;    ///< as judged last
   bool unmade_ = false;  ///< broken, and no checkpoint came yet

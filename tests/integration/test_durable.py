@@ -127,8 +127,11 @@ class CleanEndTest(DurableCase):
         self.assertEqual(self.client(port).set(b"k", b"1", exptime=5000), b"STORED")
         clock.set_ahead(3 * 3600)
         client = self.client(port)
-        self.assertEqual(client.set(b"other", b"1"), b"STORED")  # at a write it is noticed
-        wait_for(lambda: client.stats(b"durability")["checkpoints"] != "0", "a checkpoint with the times of the new clock")
+
+        def write_and_look() -> bool:
+            self.assertEqual(client.set(b"other", b"1"), b"STORED")  # at a write it is noticed
+            return client.stats(b"durability")["checkpoints"] != "0"
+        wait_for(write_and_look, "a checkpoint with the times of the new clock")
         self.crash()
         port = self.begin(env=environment)
         left = int(self.client(port).ask(b"mg k t").split(b"t")[1])

@@ -101,8 +101,7 @@ void DurableLife::make_journal() {
       gate_->changed();
     }
   };
-  journal_ =
-      std::make_unique<server::Journal>(disk_, machine_.clock, std::move(options), std::move(hooks));
+  journal_ = std::make_unique<server::Journal>(disk_, machine_.clock, std::move(options), std::move(hooks));
   std::vector<server::JournalBuffer*> buffers;
   for (std::size_t i = 0; i < workers(); ++i) {
     buffers.push_back(&journal_->buffer(id(i)));
@@ -200,8 +199,8 @@ void DurableLife::run(std::uint64_t most_rounds) {
                        std::to_string(static_cast<int>(journal_->writer().state())) + ", epoch " +
                        std::to_string(journal_->epochs().current()) + ", durable " +
                        std::to_string(journal_->epochs().durable()) + ", checkpoint stage " +
-                       std::to_string(static_cast<int>(checkpoint.stage)) + ", " + checkpoint.last_error + ", " +
-                       journal_->writer().last_error() + "; " + progress_->describe();
+                       std::to_string(static_cast<int>(checkpoint.stage)) + ", " + checkpoint.last_error +
+                       ", " + journal_->writer().last_error() + "; " + progress_->describe();
     for (const WorkerClients& clients : pollers_) {
       text += clients.describe_waiting();
     }

@@ -44,15 +44,30 @@ std::string describe(const DurableOptions& options) {
 void DurableReport::add(const DurableReport& other) {
   complaints.insert(complaints.end(), other.complaints.begin(), other.complaints.end());
   fingerprint = fingerprint * 1'000'003 + other.fingerprint;
-  for (const auto member :
-       {&DurableReport::starts,          &DurableReport::operations,  &DurableReport::given_up,
-        &DurableReport::released,        &DurableReport::lost_changes, &DurableReport::groups,
-        &DurableReport::cuts,            &DurableReport::kills,       &DurableReport::clean_ends,
-        &DurableReport::cut_starts,      &DurableReport::cut_checkpoints, &DurableReport::cut_renames,
-        &DurableReport::torn,            &DurableReport::gaps,        &DurableReport::failures,
-        &DurableReport::rebased,         &DurableReport::no_space,    &DurableReport::refusals,
-        &DurableReport::checkpoints,     &DurableReport::failed_checkpoints, &DurableReport::from_checkpoint,
-        &DurableReport::amid,            &DurableReport::recycled,    &DurableReport::removed}) {
+  for (const auto member : {&DurableReport::starts,
+                            &DurableReport::operations,
+                            &DurableReport::given_up,
+                            &DurableReport::released,
+                            &DurableReport::lost_changes,
+                            &DurableReport::groups,
+                            &DurableReport::cuts,
+                            &DurableReport::kills,
+                            &DurableReport::clean_ends,
+                            &DurableReport::cut_starts,
+                            &DurableReport::cut_checkpoints,
+                            &DurableReport::cut_renames,
+                            &DurableReport::torn,
+                            &DurableReport::gaps,
+                            &DurableReport::failures,
+                            &DurableReport::rebased,
+                            &DurableReport::no_space,
+                            &DurableReport::refusals,
+                            &DurableReport::checkpoints,
+                            &DurableReport::failed_checkpoints,
+                            &DurableReport::from_checkpoint,
+                            &DurableReport::amid,
+                            &DurableReport::recycled,
+                            &DurableReport::removed}) {
     this->*member += other.*member;
   }
 }

@@ -13,7 +13,7 @@ namespace mxkv::simulation {
 struct DurableOptions {
   StoreWorldOptions store;
   server::JournalMode mode;
-  bool exact = true;        ///< what is read is on disk: so the history of the clients explains what a start finds
+  bool exact = true;  ///< what is read is on disk: so the history of the clients explains what a start finds
   bool clock_back = false;  ///< the next process may begin at an earlier time
   bool delayed = false;     ///< flushes that are set for later
   bool large = false;       ///< values that the journal refers to
@@ -31,14 +31,14 @@ struct DurableOptions {
 struct DurableReport {
   std::vector<std::string> complaints;
   std::uint64_t fingerprint = 0;
-  std::uint64_t starts = 0;          ///< that recovered something
-  std::uint64_t operations = 0;      ///< of which histories were searched
-  std::uint64_t given_up = 0;        ///< such searches
-  std::uint64_t released = 0;        ///< generations in which replies had waited for the disk
-  std::uint64_t lost_changes = 0;    ///< that no start found again
-  std::uint64_t groups = 0;          ///< changes of many keys
-  std::uint64_t cuts = 0;            ///< of the power, as what follows
-  std::uint64_t kills = 0;           ///< of the process
+  std::uint64_t starts = 0;        ///< that recovered something
+  std::uint64_t operations = 0;    ///< of which histories were searched
+  std::uint64_t given_up = 0;      ///< such searches
+  std::uint64_t released = 0;      ///< generations in which replies had waited for the disk
+  std::uint64_t lost_changes = 0;  ///< that no start found again
+  std::uint64_t groups = 0;        ///< changes of many keys
+  std::uint64_t cuts = 0;          ///< of the power, as what follows
+  std::uint64_t kills = 0;         ///< of the process
   std::uint64_t clean_ends = 0;
   std::uint64_t cut_starts = 0;       ///< amid a recovery, or before the first group
   std::uint64_t cut_checkpoints = 0;  ///< while a checkpoint went on
@@ -52,9 +52,9 @@ struct DurableReport {
   std::uint64_t checkpoints = 0;
   std::uint64_t failed_checkpoints = 0;
   std::uint64_t from_checkpoint = 0;  ///< starts that found one
-  std::uint64_t amid = 0;             ///< checkpoints begun while something had passed and was not in the tree
-  std::uint64_t recycled = 0;         ///< segments
-  std::uint64_t removed = 0;          ///< segments
+  std::uint64_t amid = 0;      ///< checkpoints begun while something had passed and was not in the tree
+  std::uint64_t recycled = 0;  ///< segments
+  std::uint64_t removed = 0;   ///< segments
 
   void add(const DurableReport& other);
 };

@@ -20,11 +20,12 @@ void print(const DurableReport& sum) {
             << ", released " << sum.released << ", lost changes " << sum.lost_changes << ", groups "
             << sum.groups << ", cuts " << sum.cuts << ", kills " << sum.kills << ", clean ends "
             << sum.clean_ends << ", cut starts " << sum.cut_starts << ", cut checkpoints "
-            << sum.cut_checkpoints << ", cut renames " << sum.cut_renames << ", torn " << sum.torn << ", gaps "
-            << sum.gaps << ", failures " << sum.failures << ", rebased " << sum.rebased << ", no space "
-            << sum.no_space << ", refusals " << sum.refusals << ", checkpoints " << sum.checkpoints
-            << ", failed " << sum.failed_checkpoints << ", from checkpoint " << sum.from_checkpoint
-            << ", amid " << sum.amid << ", recycled " << sum.recycled << ", removed " << sum.removed << '\n';
+            << sum.cut_checkpoints << ", cut renames " << sum.cut_renames << ", torn " << sum.torn
+            << ", gaps " << sum.gaps << ", failures " << sum.failures << ", rebased " << sum.rebased
+            << ", no space " << sum.no_space << ", refusals " << sum.refusals << ", checkpoints "
+            << sum.checkpoints << ", failed " << sum.failed_checkpoints << ", from checkpoint "
+            << sum.from_checkpoint << ", amid " << sum.amid << ", recycled " << sum.recycled << ", removed "
+            << sum.removed << '\n';
 }
 
 /// A part of the seeds, so that parts can run at the same time.

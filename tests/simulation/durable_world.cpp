@@ -228,7 +228,10 @@ class DurableWorld {
       return;
     }
     was_failed_ = true;
-    tell((trouble_ == 0 ? "failing write from " : trouble_ == 1 ? "failing sync from " : "full from ") + step.path);
+    tell((trouble_ == 0   ? "failing write from "
+          : trouble_ == 1 ? "failing sync from "
+                          : "full from ") +
+         step.path);
     switch (trouble_) {
       case 0:
         disk_.fail_writes(1, EIO);
@@ -254,10 +257,10 @@ class DurableWorld {
   DurableState state_;  ///< that the next process goes on from
   std::unique_ptr<DurableLedger> ledger_;
   std::unique_ptr<StoreHistory> history_;
-  std::uint64_t must_ = 0;                   ///< least epoch that the next start has to get to
-  std::uint64_t must_of_power_ = 0;          ///< the same once the power was cut
-  std::uint64_t cap_ = ~std::uint64_t{0};    ///< the greatest that it may: what starts have found since
-  std::uint64_t fails_at_ = 0;               ///< step of the disk
+  std::uint64_t must_ = 0;                 ///< least epoch that the next start has to get to
+  std::uint64_t must_of_power_ = 0;        ///< the same once the power was cut
+  std::uint64_t cap_ = ~std::uint64_t{0};  ///< the greatest that it may: what starts have found since
+  std::uint64_t fails_at_ = 0;             ///< step of the disk
   std::uint64_t off_ = 0;
   std::uint64_t trouble_ = 0;
   bool was_failed_ = false;

@@ -98,7 +98,8 @@ bool SimNames::apply(const Change& change, Names& names) {
   const std::string parent = parent_of(change.to);
   const auto from = names.find(change.from);
   const bool renames_file = !change.from.empty() && change.file != nullptr;
-  if ((!change.from.empty() && from == names.end() && !renames_file) || (!parent.empty() && !names.contains(parent)) ||
+  if ((!change.from.empty() && from == names.end() && !renames_file) ||
+      (!parent.empty() && !names.contains(parent)) ||
       (change.to.empty() && has_entries(names, change.from))) {
     return false;
   }

@@ -13,8 +13,7 @@ namespace {
 /// Open operations are bits of a word: there are few at a time.
 class Search {
  public:
-  Search(const std::vector<Operation>& operations, const KeyStates& begin, bool evicts,
-         std::size_t most)
+  Search(const std::vector<Operation>& operations, const KeyStates& begin, bool evicts, std::size_t most)
       : operations_(operations), evicts_(evicts), most_(most) {
     alive_.insert(Configuration{begin, 0});
   }

@@ -44,7 +44,7 @@ struct StoreKeys {
   std::uint64_t begin_number;
   std::vector<std::string> names;  ///< in order
   std::vector<std::string> others;
-  std::vector<std::uint64_t> last_unique;  ///< that some client was told; 0: none was
+  std::vector<std::uint64_t> last_unique;      ///< that some client was told; 0: none was
   std::vector<std::uint64_t> greatest_unique;  ///< the same, of all
 };
 

@@ -74,7 +74,7 @@ class StoreWhims final : public WriteWitness {
     std::uint64_t epoch;
     Operation op;
   };
-  std::deque<HeldWrite> held_;  ///< in the tree, and not on disk
+  std::deque<HeldWrite> held_;      ///< in the tree, and not on disk
   std::size_t whims_left_ = 1'000;  ///< a worker that is slow may have to do them all
   bool kept_ = false;               ///< a slot, once
   std::uint64_t maps_ = 0;

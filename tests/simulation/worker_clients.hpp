@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "tests/simulation/store_client.hpp"
-#include "tests/simulation/worker_disk.hpp"
 #include "tests/simulation/store_whims.hpp"
+#include "tests/simulation/worker_disk.hpp"
 
 namespace mxkv::simulation {
 
