@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "server/durability/checkpoint_files.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
@@ -107,7 +108,7 @@ bool Checkpointer::step() {
     if (!wanted_.load(std::memory_order_relaxed)) {
       return false;
     }
-    remove_unnamed();
+    remove_unnamed_checkpoints(disk_, manifest_.get().checkpoint);
     begun_ns_ = store_.tree().runtime().clock().monotonic_ns();
     ended_epoch_ = journal_.end_epoch();
     go_to(stage::begin);
@@ -360,7 +361,7 @@ bool Checkpointer::step_name() {
   }
   journal_.checkpointed(entry_.begun);
   if (before && before->begun != entry_.begun) {
-    remove_checkpoint(checkpoint_path(before->begun));
+    remove_checkpoint(disk_, checkpoint_path(before->begun));
   }
   {
     const std::scoped_lock lock{mutex_};
@@ -380,7 +381,7 @@ void Checkpointer::fail(const std::string& why) {
     status_.last_error = why;
   }
   writers_.clear();
-  remove_unnamed();
+  remove_unnamed_checkpoints(disk_, manifest_.get().checkpoint);
   end();
 }
 
@@ -428,32 +429,6 @@ void Checkpointer::go_to(stage next) {
 runtime::WorkerId Checkpointer::some_worker() noexcept {
   const std::size_t workers = store_.tree().runtime().worker_count();
   return runtime::WorkerId{static_cast<std::uint16_t>(turn_++ % workers)};
-}
-
-void Checkpointer::remove_checkpoint(const std::string& path) {
-  std::vector<std::string> names;
-  if (disk_.list(path, names) != 0) {
-    return;
-  }
-  // What cannot be removed is tried again before the next checkpoint.
-  for (const std::string& name : names) {
-    (void)disk_.remove(path + "/" + name);
-  }
-  (void)disk_.remove_directory(path);
-}
-
-void Checkpointer::remove_unnamed() {
-  const std::optional<CheckpointEntry> named = manifest_.get().checkpoint;
-  std::vector<std::string> names;
-  if (disk_.list(kCheckpointDirectory, names) != 0) {
-    return;
-  }
-  for (const std::string& name : names) {
-    const std::string path = std::string{kCheckpointDirectory} + "/" + name;
-    if (!named || path != checkpoint_path(named->begun)) {
-      remove_checkpoint(path);
-    }
-  }
 }
 
 }  // namespace mxkv::server

@@ -130,8 +130,6 @@ class Checkpointer {
   void fail(const std::string& why);
   /// Once all scans have ended, and gave up what they hold.
   void end();
-  void remove_unnamed();
-  void remove_checkpoint(const std::string& path);
   [[nodiscard]] runtime::WorkerId some_worker() noexcept;
   void go_to(stage next);
 

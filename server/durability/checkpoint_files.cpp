@@ -1,0 +1,32 @@
+#include "server/durability/checkpoint_files.hpp"
+
+#include <vector>
+
+namespace mxkv::server {
+
+void remove_checkpoint(Disk& disk, const std::string& path) {
+  std::vector<std::string> names;
+  if (disk.list(path, names) != 0) {
+    return;
+  }
+  // What cannot be removed is tried again before the next checkpoint.
+  for (const std::string& name : names) {
+    (void)disk.remove(path + "/" + name);
+  }
+  (void)disk.remove_directory(path);
+}
+
+void remove_unnamed_checkpoints(Disk& disk, const std::optional<CheckpointEntry>& named) {
+  std::vector<std::string> names;
+  if (disk.list(kCheckpointDirectory, names) != 0) {
+    return;
+  }
+  for (const std::string& name : names) {
+    const std::string path = std::string{kCheckpointDirectory} + "/" + name;
+    if (!named || path != checkpoint_path(named->begun)) {
+      remove_checkpoint(disk, path);
+    }
+  }
+}
+
+}  // namespace mxkv::server
