@@ -259,10 +259,10 @@ bool Checkpointer::step_scan() {
   if (!all_ended) {
     return false;
   }
+  entry_.needs = journal_.last_recorded();
   // Its first epoch at least: the last record may be of one that was given up, and where writes are refused since
   // there is no later one.
-  entry_.needs = std::max(journal_.last_recorded(), entry_.begun);
-  journal_.need_on_disk(entry_.needs);
+  journal_.need_on_disk(std::max(entry_.needs, entry_.begun));
   go_to(stage::wait);
   return true;
 }
@@ -315,7 +315,7 @@ bool Checkpointer::step_wait() {
     fail("it was abandoned");
     return true;
   }
-  if (!journal_.on_disk(entry_.needs)) {
+  if (!journal_.on_disk(std::max(entry_.needs, entry_.begun))) {
     return false;
   }
   const std::string path = checkpoint_path(entry_.begun);

@@ -72,6 +72,7 @@ class RecordedStore {
     using JournalCheckpoints::JournalCheckpoints;
     std::uint64_t last_recorded() override { return 0; }
     void need_on_disk(std::uint64_t /*epoch*/) override {}
+    bool on_disk(std::uint64_t /*epoch*/) override { return true; }
   };
 
   static runtime::WorkerId worker(std::size_t i) { return runtime::WorkerId{static_cast<std::uint16_t>(i)}; }
