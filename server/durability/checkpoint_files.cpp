@@ -11,7 +11,8 @@ void remove_checkpoint(Disk& disk, const std::string& path) {
   }
   // What cannot be removed is tried again before the next checkpoint.
   for (const std::string& name : names) {
-    (void)disk.remove(path + "/" + name);
+    std::string file = path;
+    (void)disk.remove(file.append("/").append(name));
   }
   (void)disk.remove_directory(path);
 }
@@ -22,7 +23,8 @@ void remove_unnamed_checkpoints(Disk& disk, const std::optional<CheckpointEntry>
     return;
   }
   for (const std::string& name : names) {
-    const std::string path = std::string{kCheckpointDirectory} + "/" + name;
+    std::string path{kCheckpointDirectory};
+    path.append("/").append(name);
     if (!named || path != checkpoint_path(named->begun)) {
       remove_checkpoint(disk, path);
     }

@@ -45,7 +45,7 @@ class CheckpointKeeper final : public JournalCheckpoints {
   CheckpointKeeper(Journal& journal, const runtime::Clock& clock, const config::DurabilityOptions& options,
                    std::uint64_t journal_bytes, std::function<std::uint64_t()> greatest_order,
                    std::function<void(const std::string&)> warn);
-  ~CheckpointKeeper();
+  ~CheckpointKeeper() override;
 
   /// Start-up only.
   void start(Checkpointer& checkpointer);

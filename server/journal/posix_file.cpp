@@ -80,10 +80,10 @@ int PosixFile::size(std::uint64_t& bytes) noexcept {
 }
 
 int PosixFile::fill_with_zeros(std::uint64_t from, std::uint64_t to) noexcept {
-  static constexpr std::array<char, 65536> kZeros{};
+  static constexpr std::array<char, 65536> kFill{};
   while (from < to) {
-    const std::size_t bytes = std::min<std::uint64_t>(kZeros.size(), to - from);
-    const iovec piece{const_cast<char*>(kZeros.data()), bytes};
+    const std::size_t bytes = std::min<std::uint64_t>(kFill.size(), to - from);
+    const iovec piece{const_cast<char*>(kFill.data()), bytes};
     const Written written = write_at({&piece, 1}, from);
     if (written.error != 0) {
       return written.error;

@@ -153,7 +153,7 @@ inline constexpr std::uint8_t kOfRange = kFromOpen | kToOpen | kNoEnd;
 }  // namespace record_bits
 
 /// Room that any record fits in whose value is inside: what a block must have left.
-inline constexpr std::size_t most_bytes(std::size_t value_bytes = kMostInlineBytes) noexcept {
+constexpr std::size_t most_bytes(std::size_t value_bytes = kMostInlineBytes) noexcept {
   return kRecordHeaderBytes + 8 + 4 + 4 + 8 + 2 * kMostKeyBytes + value_bytes;
 }
 

@@ -246,14 +246,14 @@ void NetWorker::delete_later(Connection& connection) {
 }
 
 std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) const {
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  constexpr std::uint64_t kSecondNs = 1'000'000'000;
   std::vector<ConnectionFacts> found;
   const std::scoped_lock lock{connections_mutex_};
   for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
     ConnectionFacts& facts = found.emplace_back(facts_of_socket(connection->socket_.native_handle()));
     const std::uint64_t read_ns = connection->read_ns_;
     facts.state = connection->write_armed_ ? ConnectionFacts::doing::sends : ConnectionFacts::doing::reads;
-    facts.idle_seconds = now_ns > read_ns ? (now_ns - read_ns) / kNsPerSecond : 0;
+    facts.idle_seconds = now_ns > read_ns ? (now_ns - read_ns) / kSecondNs : 0;
     facts.worker = host_.worker.id().value();
   }
   return found;

@@ -103,7 +103,7 @@ void NetWorker::make_room() {
 
 // At most once a second. Those of the last second are told when something else happens, which is soon.
 void NetWorker::tell_of_closed() {
-  constexpr std::uint64_t kTellEveryNs = 1'000'000'000;
+  constexpr std::uint64_t kTellClosedEveryNs = 1'000'000'000;
   const auto untold = [](const std::atomic<std::uint64_t>& closed, std::uint64_t told) {
     return closed.load(std::memory_order_relaxed) - told;
   };
@@ -112,7 +112,7 @@ void NetWorker::tell_of_closed() {
   if (output + input == 0 || now_ns() < next_tell_ns_) [[likely]] {
     return;
   }
-  next_tell_ns_ = now_ns() + kTellEveryNs;
+  next_tell_ns_ = now_ns() + kTellClosedEveryNs;
   told_output_full_ += output;
   told_input_full_ += input;
   shared_.log.warn("out of memory for connections: closed " + std::to_string(output) +

@@ -1,6 +1,7 @@
 // Parts of a checkpoint: what was written is read again, from any key to any other; what was changed is said.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -103,7 +104,7 @@ class CheckpointPart : public ::testing::TestWithParam<bool> {
     return values;
   }
 
-  std::string path_ = ::testing::TempDir() + "checkpoint_part_test";
+  std::string path_ = ::testing::TempDir() + "checkpoint_part_test" + std::to_string(::getpid());
   std::unique_ptr<PosixDisk> disk_;
   DirectoryId directory_{};
 };

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -80,7 +81,7 @@ TEST(ManifestText, ErrorsSayLineAndWhat) {
 }
 
 TEST(ManifestFile, IsReplacedAndTheOneBeforeIsKept) {
-  const std::string path = ::testing::TempDir() + "manifest_test";
+  const std::string path = ::testing::TempDir() + "manifest_test" + std::to_string(::getpid());
   std::filesystem::remove_all(path);
   auto disk = PosixDisk::open_directory(path);
   ASSERT_TRUE(disk.ok()) << disk.error().message;

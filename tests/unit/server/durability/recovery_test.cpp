@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -93,7 +94,7 @@ TEST(Recovery, TellsHowFarItIsAndWhatItFound) {
 }
 
 TEST(Recovery, OfADamagedCheckpointIsRefusedWithFileAndByte) {
-  const std::string path = ::testing::TempDir() + "recovery_test";
+  const std::string path = ::testing::TempDir() + "recovery_test" + std::to_string(::getpid());
   std::filesystem::remove_all(path);
   auto disk = PosixDisk::open_directory(path);
   fill(*disk.value(), 300, true, false);
@@ -114,7 +115,7 @@ TEST(Recovery, OfADamagedCheckpointIsRefusedWithFileAndByte) {
 }
 
 TEST(DataDirectory, IsServedByOneProcessAndIsNobodyElses) {
-  const std::string path = ::testing::TempDir() + "data_directory_test";
+  const std::string path = ::testing::TempDir() + "data_directory_test" + std::to_string(::getpid());
   std::filesystem::remove_all(path);
   auto disk = PosixDisk::open_directory(path);
   ASSERT_TRUE(disk.ok()) << disk.error().message;
