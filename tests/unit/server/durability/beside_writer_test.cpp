@@ -28,7 +28,7 @@ constexpr int kCheckpointEvery = 20;  ///< rounds of the worker
 /// A journal on a real disk with its thread, and a worker that fills it. Checkpoints have no parts.
 class FilledJournal {
  public:
-  explicit FilledJournal(const TestDirectory& directory) : directory_(directory) {
+  explicit FilledJournal(const TestDirectory& directory) {
     auto disk = PosixDisk::open_directory(directory.path());
     EXPECT_TRUE(disk) << disk.error().message;
     disk_ = std::move(disk).value();
@@ -74,7 +74,6 @@ class FilledJournal {
     std::this_thread::sleep_for(std::chrono::microseconds{100});
   }
 
-  const TestDirectory& directory_;
   std::unique_ptr<PosixDisk> disk_;
   runtime::SystemClock clock_;
   std::atomic<std::uint64_t> order_{1};  // relaxed: a number
