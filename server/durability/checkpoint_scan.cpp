@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "index/sample_task.hpp"
+#include "server/durability/item_record.hpp"
 #include "server/journal/record.hpp"
 #include "server/store/store.hpp"
 
@@ -115,28 +116,11 @@ class CutTask final : public index::SampleTask<CutTask, ItemTraits> {
 static_assert(sizeof(CheckpointTask) <= runtime::kLargestTaskBytes);
 static_assert(sizeof(CutTask) <= runtime::kLargestTaskBytes);
 
-/// Seconds of the wall clock, 0 for never.
-std::uint32_t wall_expiry(std::uint32_t expiry, std::int64_t wall_ahead_s) noexcept {
-  constexpr std::int64_t kLast = std::numeric_limits<std::uint32_t>::max();
-  return expiry == 0 ? 0
-                     : static_cast<std::uint32_t>(std::clamp<std::int64_t>(expiry + wall_ahead_s, 1, kLast));
-}
-
 }  // namespace
 
 bool CheckpointBuffer::add(const Item::View& item, std::int64_t wall_ahead_s) {
-  const bool apart = item.large();
-  PutRecord put;
-  put.order = item.item().cas();
-  put.key = item.key();
-  put.value = apart ? std::string_view{} : item.value();
-  put.apart_bytes = apart ? item.value_bytes() : 0;
-  put.has_unique = item.item().has_unique_field();
-  put.unique = put.has_unique ? item.item().unique() : 0;
-  put.flags = item.flags();
-  put.expiry = wall_expiry(item.expiry(), wall_ahead_s);
+  PutRecord put = record_of(item, wall_expiry(item.expiry(), wall_ahead_s));
   put.access = item.item().access_code();
-  put.marks = static_cast<std::uint8_t>(item.item().marks());
   const std::size_t bytes = encoded_bytes(put);
   if (filled_ + bytes > bytes_.size() ||
       (referenced_ > 0 && referenced_ + put.apart_bytes > kMostReferenced)) {
@@ -152,7 +136,7 @@ bool CheckpointBuffer::add(const Item::View& item, std::int64_t wall_ahead_s) {
   block.end = filled_;
   ++block.records;
   block.last = put.key;
-  if (apart) {
+  if (put.apart_bytes != 0) {
     block.value = item.item().list();
     block.value->reference_by_reply();
     referenced_ += put.apart_bytes;

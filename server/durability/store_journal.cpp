@@ -1,11 +1,11 @@
 #include "server/durability/store_journal.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "index/key.hpp"
 #include "runtime/scheduler/runtime.hpp"
+#include "server/durability/item_record.hpp"
 #include "server/store/item/expiry.hpp"
 
 namespace mxkv::server {
@@ -84,28 +84,18 @@ std::uint32_t StoreJournal::on_the_wall(std::uint32_t expiry, Desk& desk, runtim
     desk.asked_ns = worker.now_ns();
     desk.wall_ahead_s = worker.runtime().clock().wall_ahead_s();
   }
-  constexpr std::int64_t kLast = 0xFFFF'FFFF;
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(expiry + desk.wall_ahead_s, 1, kLast));
+  return wall_expiry(expiry, desk.wall_ahead_s);
 }
 
 void StoreJournal::put(const Item& item, Desk& desk, runtime::Worker& worker) noexcept {
   const Item::View view{item};
-  PutRecord record{.order = item.cas(),
-                   .key = view.key(),
-                   .value = {},
-                   .unique = item.has_unique_field() ? item.unique() : 0,
-                   .flags = view.flags(),
-                   .expiry = on_the_wall(view.expiry(), desk, worker),
-                   .marks = static_cast<std::uint8_t>(item.marks()),
-                   .has_unique = item.has_unique_field()};
-  if (!view.large()) [[likely]] {
-    record.value = view.value();
+  const PutRecord record = record_of(view, on_the_wall(view.expiry(), desk, worker));
+  if (record.apart_bytes == 0) [[likely]] {
     desk.buffer->append(record);
     return;
   }
   ChunkList* const list = item.list();
   list->reference();
-  record.apart_bytes = list->bytes();
   desk.buffer->put_apart(record, {.owner = list, .of = &kListOfChunks, .bytes = list->bytes()});
 }
 

@@ -1,0 +1,36 @@
+// How an item stands in a put: in the journal and in checkpoints alike.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "server/journal/record.hpp"
+#include "server/store/item/item.hpp"
+
+namespace mxkv::server {
+
+/// Seconds of the wall clock for those of the steady time; 0 stays never. Thread-safety: any thread.
+[[nodiscard]] inline std::uint32_t wall_expiry(std::uint32_t expiry, std::int64_t wall_ahead_s) noexcept {
+  constexpr std::int64_t kLast = std::numeric_limits<std::uint32_t>::max();
+  return expiry == 0 ? 0
+                     : static_cast<std::uint32_t>(std::clamp<std::int64_t>(expiry + wall_ahead_s, 1, kLast));
+}
+
+/// All of the item but its access age; a large value is apart. `expiry`: on the wall clock. Refers to the item.
+/// Thread-safety: any thread that may read the item.
+[[nodiscard]] inline PutRecord record_of(const Item::View& view, std::uint32_t expiry) noexcept {
+  const Item& item = view.item();
+  const bool apart = view.large();
+  return {.order = item.cas(),
+          .key = view.key(),
+          .value = apart ? std::string_view{} : view.value(),
+          .apart_bytes = apart ? view.value_bytes() : 0,
+          .unique = item.has_unique_field() ? item.unique() : 0,
+          .flags = view.flags(),
+          .expiry = expiry,
+          .marks = static_cast<std::uint8_t>(item.marks()),
+          .has_unique = item.has_unique_field()};
+}
+
+}  // namespace mxkv::server
