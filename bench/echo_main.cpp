@@ -1,36 +1,36 @@
 // mxkv-echo: the floor under every server. It counts bytes: for each request of a fixed length it answers a
 // fixed number of bytes, with one read and one write a turn, and looks at nothing.
 //
-// Built as the server's network side is: Asio without locks (BOOST_ASIO_CONCURRENCY_HINT_UNSAFE), a concrete
-// executor, readiness instead of buffered reads, one read buffer for all connections. What a real server
-// takes beyond this is its own. Not done: parsing, limits, more than one thread.
+// It is the least that a server on sockets can do: one thread that sleeps in epoll_wait, an edge-triggered set to
+// which each socket is added once, one read buffer for all connections. What a real server takes beyond this is
+// its own. Not done: parsing, limits, more than one thread.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <memory>
+#include <span>
+#include <stdexcept>
 #include <string>
-#include <utility>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <boost/asio/basic_socket_acceptor.hpp>
-#include <boost/asio/basic_stream_socket.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/signal_set.hpp>
 
 #include "bench/client/socket.hpp"
 
 namespace mxkv::bench {
 namespace {
-
-namespace asio = boost::asio;
-using tcp = asio::ip::tcp;
-using Executor = asio::io_context::executor_type;
-using Stream = asio::basic_stream_socket<tcp, Executor>;
-using Acceptor = asio::basic_socket_acceptor<tcp, Executor>;
 
 struct EchoOptions {
   std::string listen = "127.0.0.1:11311";
@@ -55,58 +55,86 @@ struct EchoShared {
   std::vector<char> output;
 };
 
-/// One connection; it keeps itself alive through its pending wait.
-class EchoConnection : public std::enable_shared_from_this<EchoConnection> {
+using Status = Socket::Status;
+
+class EchoConnection {
  public:
-  EchoConnection(Stream stream, EchoShared& shared) : stream_(std::move(stream)), shared_(shared) {
-    stream_.non_blocking(true);
-    stream_.set_option(tcp::no_delay(true));
-  }
+  EchoConnection(int socket, EchoShared& shared) : socket_(socket), shared_(shared) {}
 
-  void wait() {
-    const auto what = owed_ > 0 ? Stream::wait_write : Stream::wait_read;
-    stream_.async_wait(what, [self = shared_from_this()](const boost::system::error_code& failed) {
-      if (!failed && self->turn()) {
-        self->wait();
+  /// Its socket became ready. False: the client is gone.
+  bool turn(std::uint32_t events) {
+    readable_ = true;
+    ends_ = ends_ || (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+    Status status = pay();
+    while (status == Status::moved && readable_) {
+      const Socket::Transfer read = socket_.receive(shared_.input.data(), shared_.input.size());
+      if (read.status != Status::moved) {
+        readable_ = false;
+        return read.status == Status::would_block;
       }
-    });
-  }
-
- private:
-  bool turn() {
-    boost::system::error_code failed;
-    if (owed_ == 0) {
-      partial_ += stream_.read_some(asio::buffer(shared_.input), failed);
-      if (failed && failed != asio::error::would_block) {
-        return false;
-      }
+      readable_ = ends_ || read.bytes == shared_.input.size();  // what is short was all there is
+      partial_ += read.bytes;
       owed_ = partial_ / shared_.request_bytes * shared_.reply_bytes;
       partial_ %= shared_.request_bytes;
+      status = pay();
     }
+    return status != Status::closed;
+  }
+  [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
+
+ private:
+  Status pay() {
     while (owed_ > 0) {
       const std::size_t bytes = std::min(owed_, shared_.output.size());
-      const std::size_t written = stream_.write_some(asio::buffer(shared_.output.data(), bytes), failed);
-      owed_ -= written;
-      if (failed) {
-        return failed == asio::error::would_block;
+      const Socket::Transfer written = socket_.send(shared_.output.data(), bytes);
+      if (written.status != Status::moved) {
+        return written.status;
       }
+      owed_ -= written.bytes;
     }
-    return true;
+    return Status::moved;
   }
 
-  Stream stream_;
+  Socket socket_;
   EchoShared& shared_;
+  bool readable_ = false;
+  bool ends_ = false;        // the client sends nothing more
   std::size_t partial_ = 0;  // bytes of an incomplete request
   std::size_t owed_ = 0;     // bytes of replies still to send
 };
 
-void accept_next(Acceptor& acceptor, EchoShared& shared) {
-  acceptor.async_accept([&](const boost::system::error_code& failed, Stream stream) {
-    if (!failed) {
-      std::make_shared<EchoConnection>(std::move(stream), shared)->wait();
-    }
-    accept_next(acceptor, shared);
-  });
+volatile std::sig_atomic_t told_to_end = 0;
+
+int checked(int result, const char* what) {
+  if (result < 0) {
+    throw std::system_error(errno, std::generic_category(), what);
+  }
+  return result;
+}
+
+int listening(const Endpoint& endpoint) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoul(endpoint.port)));
+  if (::inet_pton(AF_INET, endpoint.host.c_str(), &address.sin_addr) != 1) {
+    throw std::invalid_argument(endpoint.host + " is no IPv4 address");
+  }
+  const int listener = checked(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket");
+  const int on = 1;
+  checked(::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), "SO_REUSEADDR");
+  checked(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), "bind");
+  checked(::listen(listener, SOMAXCONN), "listen");
+  return listener;
+}
+
+void accept_all(int listener, int set, EchoShared& shared) {
+  for (int socket = 0; (socket = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
+    const int on = 1;
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+                      .data = {.ptr = new EchoConnection(socket, shared)}};
+    checked(::epoll_ctl(set, EPOLL_CTL_ADD, socket, &event), "epoll_ctl");
+  }
 }
 
 int serve(const EchoOptions& options) {
@@ -115,15 +143,27 @@ int serve(const EchoOptions& options) {
     std::fprintf(stderr, "mxkv-echo: --listen: %s\n", endpoint.error().message.c_str());
     return 2;
   }
-  asio::io_context context(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE);
+  struct sigaction action{};
+  action.sa_handler = [](int) { told_to_end = 1; };
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
   EchoShared shared(options);
-  const tcp::endpoint address(asio::ip::make_address(endpoint.value().host),
-                              static_cast<std::uint16_t>(std::stoul(endpoint.value().port)));
-  Acceptor acceptor(context, address, true);
-  accept_next(acceptor, shared);
-  asio::basic_signal_set<Executor> signals(context, SIGINT, SIGTERM);
-  signals.async_wait([&](const boost::system::error_code&, int) { context.stop(); });
-  context.run();
+  const int listener = listening(endpoint.value());
+  const int set = checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+  epoll_event accepts{.events = EPOLLIN | EPOLLET, .data = {.ptr = nullptr}};
+  checked(::epoll_ctl(set, EPOLL_CTL_ADD, listener, &accepts), "epoll_ctl");
+  std::array<epoll_event, 256> events;
+  while (told_to_end == 0) {
+    const int count = ::epoll_wait(set, events.data(), static_cast<int>(events.size()), -1);
+    for (const epoll_event& event : std::span{events}.first(static_cast<std::size_t>(std::max(count, 0)))) {
+      auto* const connection = static_cast<EchoConnection*>(event.data.ptr);
+      if (connection == nullptr) {
+        accept_all(listener, set, shared);
+      } else if (!connection->turn(event.events)) {
+        delete connection;  // which closes its socket: the set has it no more
+      }
+    }
+  }
   return 0;
 }
 

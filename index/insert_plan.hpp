@@ -1,5 +1,5 @@
-// How a node takes in one more entry: in place, in a newly opened block, spread anew over its blocks, or
-// after a split. Planned from an optimistic read outside of the latch (a split allocates and fills the new
+// How a node takes in one more entry: in place, or beside it where its block is full, in a newly opened block,
+// spread anew over its blocks, or after a split. Planned from an optimistic read outside of the latch (a split allocates and fills the new
 // node there), applied under the latch without being able to fail.
 //
 // A split moves the upper half to a new right sibling and does not insert: the task comes back for that.
@@ -35,7 +35,7 @@ class InsertPlan {
     most_blocks_ = tree.most_blocks(leaf);
     const bool may_grow = meta.total() < tree.most_entries(leaf);
     const bool as_it_is = may_grow && !PrefixT::outgrown(node, meta, key);
-    if (as_it_is && node.fits(meta, at)) {
+    if (as_it_is && node.fits_alone(meta, at)) {
       MXKV_PATH(insert_fits);
       kind_ = how::insert;
       return planned::ready;
@@ -43,6 +43,11 @@ class InsertPlan {
     if (as_it_is && node.can_open_block(meta, at) && meta.blocks() < most_blocks_) {
       MXKV_PATH(insert_block);
       kind_ = how::open_block;
+      return planned::ready;
+    }
+    if (as_it_is && node.fits(meta, at)) {
+      MXKV_PATH(insert_beside);
+      kind_ = how::insert;
       return planned::ready;
     }
     if (may_grow && meta.total() <= Traits::Shape::split_above(leaf)) {
@@ -106,7 +111,11 @@ class InsertPlan {
         MXKV_PATH(split_above_inner);
         break;
     }
-    left.layout(entries_, 0, middle_, most_blocks_);
+    if (by_blocks_) {
+      left.keep_lower_half(left.meta().blocks());
+    } else {
+      left.layout(entries_, 0, middle_, most_blocks_);
+    }
     left.store_high(left_high_, Traits::head(Traits::fence_key(left_high_), left_prefix_.bytes));
     left.store_meta(left.meta().with_high_infinite(false));
     left.store_right(TreeT::tag(right_).word());
@@ -149,15 +158,21 @@ class InsertPlan {
   planned plan_split(TreeT& tree, NodeT& node, NodeMeta meta, const runtime::OptimisticRead& read,
                      runtime::Worker& worker) noexcept {
     const bool leaf = meta.level() == 0;
-    node.copy_entries(meta, with_separators(meta), entries_);
     const std::uint64_t high = node.high();
     const std::uint64_t low = node.low();
+    // Appending at the right edge is how sorted loads come: leave the left node full.
+    const bool appends = meta.high_infinite() && NodeT::rank_of(meta, at_) == meta.total();
+    by_blocks_ = leaf && !appends && NodeT::divides_by_blocks(meta, meta.blocks()) &&
+                 meta.blocks() <= most_blocks_ && (Traits::kExact || (low != 0 && !meta.high_infinite()));
+    if (by_blocks_) {
+      copy_middle(node, meta);
+    } else {
+      node.copy_entries(meta, with_separators(meta), entries_);
+    }
     if (!read.valid()) {
       return planned::torn;
     }
     MXKV_ASSERT(entries_.count >= 2, "a node that splits has entries for both halves");
-    // Appending at the right edge is how sorted loads come: leave the left node full.
-    const bool appends = meta.high_infinite() && NodeT::rank_of(meta, at_) == entries_.count;
     middle_ = appends ? entries_.count - 1 : entries_.count / 2;
     if (!make_fences(worker, leaf) ||
         (right_ = tree.allocate_node(worker, meta.level(), node.life().generation())) == nullptr) {
@@ -168,6 +183,15 @@ class InsertPlan {
     const std::uint64_t end = meta.high_infinite() ? 0 : high;
     left_prefix_ = PrefixT::of(entries_, 0, middle_, leaf, low, left_high_);
     const auto right_prefix = PrefixT::of(entries_, middle_, entries_.count, leaf, right_low_, end);
+    const bool same = left_prefix_.bytes == meta.prefix_bytes() && right_prefix.bytes == meta.prefix_bytes();
+    if (by_blocks_ && !same) {  // whole keys are needed
+      by_blocks_ = false;
+      node.copy_entries(meta, false, entries_);
+      if (!read.valid()) {
+        free_split(worker);
+        return planned::torn;
+      }
+    }
     if (left_prefix_.bytes != meta.prefix_bytes()) {
       left_prefix_.rehead(entries_, 0, middle_, leaf, low);
     }
@@ -183,8 +207,25 @@ class InsertPlan {
     if (!leaf) {
       entries_.separators[middle_] = 0;  // its record is the right node's low fence now
     }
-    right_->layout(entries_, middle_, entries_.count, most_blocks_);
+    if (by_blocks_) {
+      MXKV_PATH(split_by_blocks);
+      right_->take_upper_half(node, meta.blocks());
+    } else {
+      right_->layout(entries_, middle_, entries_.count, most_blocks_);
+    }
     return planned::ready;
+  }
+
+  /// Of a full leaf the entries on both sides of its middle, which fences are made of.
+  void copy_middle(const NodeT& node, NodeMeta meta) noexcept {
+    const unsigned blocks = meta.blocks();
+    const auto right = static_cast<std::uint8_t>(blocks / 2);
+    const auto left = static_cast<std::uint8_t>(right - 1);
+    entries_.count = blocks * Traits::Shape::kSlots;
+    const unsigned middle = entries_.count / 2;
+    entries_.heads[middle] = node.head(true, Position{right, 0});
+    entries_.values[middle] = node.value(true, Position{right, 0});
+    entries_.values[middle - 1] = node.value(true, Position{left, Traits::Shape::kSlots - 1});
   }
 
   /// The new fences: of a leaf the shortest key that divides, of an inner node the middle entry's separator,
@@ -225,6 +266,7 @@ class InsertPlan {
   Position at_;
   unsigned most_blocks_ = ~0U;
   bool owns_right_low_ = false;
+  bool by_blocks_ = false;  ///< whole blocks move, and entries_ has the middle alone
   NodeT* right_ = nullptr;
   NodeT* behind_ = nullptr;
   unsigned middle_ = 0;

@@ -29,6 +29,12 @@ inline std::uint64_t load_big_endian(const char* data) noexcept {
   return word;
 }
 
+/// Without a call.
+template <std::size_t Bytes>
+[[nodiscard, gnu::always_inline]] inline bool same_bytes(const char* a, const char* b) noexcept {
+  return std::memcmp(a, b, Bytes) == 0;
+}
+
 /// head_of() where fewer than eight bytes are left.
 [[gnu::noinline]] inline std::uint64_t short_head_of(KeyView key, std::size_t offset) noexcept {
   const std::size_t size = key.size();
@@ -53,9 +59,22 @@ inline std::uint64_t load_big_endian(const char* data) noexcept {
   return detail::short_head_of(key, offset);
 }
 
-/// Whether both are the same. Of keys that are compared once a search: no call but that of memcmp.
+/// Whether both are the same. Of keys that are compared once a search: those of usual length without a call.
 [[nodiscard, gnu::always_inline]] inline bool same_key(KeyView a, KeyView b) noexcept {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+  const std::size_t size = a.size();
+  if (size != b.size()) {
+    return false;
+  }
+  // Two looks of fixed length that overlap in the middle.
+  const char* const mine = a.data();
+  const char* const its = b.data();
+  if (size - 16 <= 16) [[likely]] {
+    return detail::same_bytes<16>(mine, its) && detail::same_bytes<16>(mine + size - 16, its + size - 16);
+  }
+  if (size - 8 < 8) {
+    return detail::same_bytes<8>(mine, its) && detail::same_bytes<8>(mine + size - 8, its + size - 8);
+  }
+  return size == 0 || std::memcmp(a.data(), b.data(), size) == 0;
 }
 
 /// Bytes that both keys begin with.

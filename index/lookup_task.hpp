@@ -37,12 +37,12 @@ void prefetch_record([[maybe_unused]] std::uint64_t value, [[maybe_unused]] unsi
 }
 
 /// Looks for a key in a leaf; if it is not there, whether the search went astray. Inside the optimistic read.
-template <cases kCases, class SearchT, class NodeT, class Key, class Scratch>
+template <cases kCases, class Compare, class SearchT, class NodeT, class Key, class Scratch>
 [[gnu::always_inline]] inline TraverseScratch::kind find_in_leaf(const NodeT& node, Key key, bool careful,
                                                                  const runtime::OptimisticRead& read,
                                                                  Scratch& scratch) noexcept {
-  scratch.found = SearchT::template find<kCases>(node, scratch.meta, true, key, scratch.head, scratch.block,
-                                                 read, careful);
+  scratch.found = SearchT::template find<kCases, Compare>(node, scratch.meta, true, key, scratch.head,
+                                                          scratch.block, read, careful);
   switch (scratch.found.what) {
     case hit::found:
     case hit::candidate:
@@ -68,12 +68,12 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
   using typename Base::NodeT;
   using typename Base::SearchT;
 
-  template <cases kCases = cases::all, class S>
+  template <cases kCases = cases::all, class Compare = line_compare::AsFound, class S>
   [[gnu::always_inline]] TraverseScratch::kind inspect_target(const NodeT& node,
                                                               const runtime::OptimisticRead& read,
                                                               S& scratch) const noexcept {
-    return detail::find_in_leaf<kCases, SearchT>(node, this->self().key(),
-                                                 kCases == cases::all && this->careful(), read, scratch);
+    return detail::find_in_leaf<kCases, Compare, SearchT>(
+        node, this->self().key(), kCases == cases::all && this->careful(), read, scratch);
   }
 
  protected:

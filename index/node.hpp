@@ -21,9 +21,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "index/due.hpp"
 #include "index/line_compare.hpp"
+#include "index/line_insert.hpp"
 #include "index/node_life.hpp"
 #include "index/node_meta.hpp"
 #include "index/node_shape.hpp"
@@ -108,6 +110,11 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     line(leaf, at.block, 1)[at.slot].store(value);
   }
 
+  /// A block's heads, as ranks, (row 0) or values (row 1) in a leaf.
+  [[nodiscard]] const Word* leaf_line(unsigned block, unsigned row) const noexcept {
+    return line(true, block, row);
+  }
+
   /// Entries of a block, at most what fits.
   [[nodiscard]] static unsigned clamp_count(NodeMeta meta, unsigned block) noexcept {
     const unsigned count = meta.count(block);
@@ -115,13 +122,18 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   }
 
   /// Bit j is set when fence j is above `rank`, bit 5 when the high fence's head is: all of line 0 at once.
+  template <class Compare = line_compare::AsFound>
   [[nodiscard, gnu::always_inline]] unsigned bounds_above(Rank rank) const noexcept {
-#ifdef MXKV_VECTOR_COMPARE
-    if (line_compare::kHasVectors) [[likely]] {
-      return line_compare::above_by_vectors(this, rank) >> kBoundsShift;
+    if constexpr (std::is_same_v<Compare, line_compare::AsFound>) {
+      if (line_compare::kVectors == line_compare::vectors::none) [[unlikely]] {
+        return bounds_above<line_compare::ByWords>(rank);
+      }
     }
-#endif
-    return line_compare::above_by_words(bounds_, kHighBound + 1, rank);
+    if constexpr (std::is_same_v<Compare, line_compare::ByWords>) {
+      return line_compare::above_by_words(bounds_, kHighBound + 1, rank);
+    } else {
+      return Compare::above(this, rank) >> kBoundsShift;
+    }
   }
   static constexpr unsigned kHighAbove = 1U << (NodeMeta::kMaxBlocks - 1);
   /// The block that bounds_above() tells for a rank below the high fence. Fences of blocks that a node never
@@ -150,15 +162,17 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
 
   /// How many heads of a block are below one of this rank. Unused slots hold the greatest, so all eight are
   /// compared without a look at the count.
+  template <class Compare = line_compare::AsFound>
   [[nodiscard, gnu::always_inline]] unsigned count_below(bool leaf, unsigned block,
                                                          Rank rank) const noexcept {
-    return static_cast<unsigned>(std::countr_one(line_compare::below(line(leaf, block, 0), rank)));
+    return static_cast<unsigned>(std::countr_one(Compare::below(line(leaf, block, 0), rank)));
   }
   /// How many heads of a block are at most of this rank, which is not the greatest.
+  template <class Compare = line_compare::AsFound>
   [[nodiscard, gnu::always_inline]] unsigned count_up_to(bool leaf, unsigned block,
                                                          Rank rank) const noexcept {
     constexpr unsigned kEnd = 1U << NodeMeta::kMaxSlots;
-    return static_cast<unsigned>(std::countr_zero(line_compare::above(line(leaf, block, 0), rank) | kEnd));
+    return static_cast<unsigned>(std::countr_zero(Compare::above(line(leaf, block, 0), rank) | kEnd));
   }
 
   /// Whether a slot holds a head of this rank; any number is a slot.
@@ -217,10 +231,19 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     store_meta(changed);
   }
 
-  /// Whether an entry fits at `at` without moving others to other blocks.
-  [[nodiscard]] bool fits(NodeMeta meta, Position at) const noexcept {
+  /// Whether an entry fits at `at`: in its block, or beside it.
+  [[nodiscard, gnu::always_inline]] bool fits(NodeMeta meta, Position at) const noexcept {
+    return fits_alone(meta, at) || room_beside(meta, at.block) != at.block;
+  }
+  /// Whether it does without moving others to other blocks.
+  [[nodiscard, gnu::always_inline]] bool fits_alone(NodeMeta meta, Position at) const noexcept {
     return meta.count(at.block) < Shape::kSlots;
   }
+  /// The nearest block in use with room, to which a full one hands an entry on; the block itself: there is none.
+  [[nodiscard]] static unsigned room_beside(NodeMeta meta, unsigned block) noexcept;
+  /// Asks for the lines of the blocks that an entry goes through which is handed on from `block` to `to`, without
+  /// those of `block`; if both are the same, for the whole node.
+  void prefetch_beside(unsigned block, unsigned to, bool leaf) const noexcept;
 
   /// Whether `at` is behind the last entry and a new block can be opened for it.
   [[nodiscard]] bool can_open_block(NodeMeta meta, Position at) const noexcept {
@@ -240,18 +263,34 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     store_meta(before.with_blocks(block + 1).with_count(block, 1).with_ties(ties));
   }
 
-  void insert(Position at, std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
+  /// Takes in an entry where it fits().
+  [[gnu::always_inline]] void insert(Position at, std::uint64_t head, std::uint64_t value,
+                                     std::uint64_t separator) noexcept {
     const NodeMeta before = meta();
     const bool is_leaf = before.level() == 0;
     const unsigned count = before.count(at.block);
     MXKV_DCHECK(!before.frozen(), "a frozen node takes in nothing");
-    MXKV_DCHECK(at.slot <= count && count < Shape::kSlots, "a block takes in an entry where it has room");
-    const bool ties = before.ties() || may_tie(is_leaf, at, count, head);
-    for (unsigned i = count; i > at.slot; --i) {
-      copy_entry(is_leaf, at.block, i - 1, i);
+    MXKV_DCHECK(at.slot <= count && count <= Shape::kSlots, "an entry's place is in its block, or behind it");
+    const bool ties = Shape::kMayTie && (before.ties() || may_tie(is_leaf, at, count, head));
+    const Entry entry{static_cast<std::uint64_t>(rank_of_head(head)), value, separator};
+    unsigned grows = at.block;
+    if (count < Shape::kSlots) [[likely]] {
+      put<line_insert::drops::last>(is_leaf, at.block, at.slot, entry);
+    } else {
+      grows = hand_on(before, at, entry);
     }
-    store_entry(is_leaf, at.block, at.slot, head, value, separator);
-    store_meta(before.with_count(at.block, count + 1).with_ties(ties));
+    store_meta(before.with_count(grows, before.count(grows) + 1).with_ties(ties));
+  }
+
+  /// Lays out the upper half of a full node's entries over the blocks of this one, which is new. `from` may be
+  /// written meanwhile: then it is thrown away.
+  void take_upper_half(const Node& from, unsigned blocks) noexcept;
+  /// And the lower half stays.
+  void keep_lower_half(unsigned blocks) noexcept;
+  /// Whether both are possible: all of `blocks` are full, and halves of them begin with whole blocks.
+  [[nodiscard]] static bool divides_by_blocks(NodeMeta meta, unsigned blocks) noexcept {
+    return blocks % 2 == 0 && Shape::kSlots % 2 == 0 && meta.blocks() == blocks &&
+           meta.total() == blocks * Shape::kSlots;
   }
 
   [[gnu::noinline]] void erase(Position at) noexcept {
@@ -307,6 +346,25 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     }
     return ties;
   }
+  struct Entry {
+    std::uint64_t rank;
+    std::uint64_t value;
+    std::uint64_t separator;
+  };
+  [[nodiscard]] Entry entry(bool leaf, unsigned block, unsigned slot) const noexcept;
+  /// Puts an entry into a block, which loses its last or first one.
+  template <line_insert::drops kWhich>
+  [[gnu::always_inline]] void put(bool leaf, unsigned block, unsigned slot, const Entry& entry) noexcept {
+    line_insert::put<kWhich>(line(leaf, block, 0), slot, entry.rank);
+    line_insert::put<kWhich>(line(leaf, block, 1), slot, entry.value);
+    if (Shape::lines_per_block(leaf) == 3) {
+      line_insert::put<kWhich>(line(leaf, block, 2), slot, entry.separator);
+    }
+  }
+  [[nodiscard]] unsigned hand_on(NodeMeta before, Position at, Entry carried) noexcept;
+  void halve(const Node& from, bool leaf, unsigned block, unsigned to) noexcept;
+  void set_halves(unsigned blocks, bool ties) noexcept;
+
   void pad(bool leaf, unsigned block, unsigned from) noexcept {
     for (unsigned slot = from; slot < NodeMeta::kMaxSlots; ++slot) {
       store_rank(line(leaf, block, 0)[slot], kUnusedHead);
@@ -339,3 +397,5 @@ static_assert(sizeof(Node<NodeShape<6, 6, 8, false>>) == 14 * runtime::kCacheLin
 static_assert(sizeof(Node<NodeShape<6, 4, 8, true>>) == 14 * runtime::kCacheLineBytes);
 
 }  // namespace mxkv::index
+
+#include "index/node_insert.hpp"

@@ -52,6 +52,7 @@ struct NodeShape {
                 Slots <= NodeMeta::kMaxSlots);
   static_assert(LeafBlocks >= 2 && InnerBlocks >= 2 && Slots >= 2, "a split leaves entries on both sides");
   static constexpr unsigned kSlots = Slots;
+  static constexpr bool kMayTie = InnerSeparators;  ///< whether heads are of byte keys
   static constexpr unsigned blocks(bool leaf) noexcept { return leaf ? LeafBlocks : InnerBlocks; }
   static constexpr unsigned lines_per_block(bool leaf) noexcept { return !leaf && InnerSeparators ? 3 : 2; }
   static constexpr unsigned capacity(bool leaf) noexcept { return blocks(leaf) * Slots; }

@@ -1,9 +1,13 @@
 // Range scan, leaf to leaf, forward or backward.
 //
 // A leaf is read as one: its entries are copied out under one validated version, then visited. Forward the
-// task goes on by the right link, with the next leaf and the records ahead on their way; backward it
-// descends again for the greatest keys below the leaf's low fence. Every kLeavesPerPin leaves it gives up its
-// pin and descends again by key, so that a long scan does not hold back reclamation.
+// task goes on by the right link, with the next leaf and the records ahead on their way, those of the next
+// leaf included; backward it descends again for the greatest keys below the leaf's low fence. Every
+// kLeavesPerPin leaves it gives up its pin and descends again by key, so that a long scan does not hold back
+// reclamation.
+//
+// Only blocks that may hold wanted entries are copied, as far as Derived tells how many it wants. Where it
+// wants more in the end, the task descends again for what is behind the last entry.
 //
 // Each leaf is one moment; the whole scan is not. Keys come in strict order, each at most once.
 //
@@ -11,20 +15,27 @@
 //   Key key() const                   where to go: first key wanted; backward: the key to stay below
 //   void set_key(Key)                 keeps a copy as the new key()
 //   bool visit(std::uint64_t head, std::uint64_t value, Worker&)     false: enough
-//     or an object with bool visit(head, value) from leaf_visitor(Worker&), which lives for one leaf
-//   bool takes_whole(const Entries&, unsigned first, unsigned last, Worker&)     may be given:
+//     or an object with bool visit(head, value) from leaf_visitor(Worker&), which lives for one leaf. The head
+//     counts where it is the key.
+//   unsigned take_run(const LeafEntries&, unsigned from, unsigned to, unsigned ask_to)     may be given by
+//     that object: takes entries from `from` on, up from the least, and returns the first that it leaves to
+//     visit(), at most `to`. Entries before `ask_to` exist to be asked for.
+//   bool takes_whole(const LeafEntries&, unsigned first, unsigned last, Worker&)     may be given:
 //     true if it took these entries of a leaf at once, without visit()
+//   std::uint64_t wanted() const       may be given: how many more entries it takes, as a rule
 //   step finished(bool exhausted, Worker&)                           all seen, or visit() had enough; may
 //     set_key() and return rescan() to go on from there
 //   bool backward() const
 #pragma once
 
+#include "index/leaf_entries.hpp"
 #include "index/lookup_task.hpp"
 
 namespace mxkv::index {
 
 struct ScanScratch : TraverseScratch {
-  Entries entries;
+  LeafEntries entries;
+  bool cut;  ///< the leaf has entries behind those
   std::uint64_t right;
   std::uint64_t low;
   std::uint64_t high;
@@ -45,13 +56,21 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
   void start(runtime::Worker& worker) {
     this->set_strict(this->self().backward());
     this->set_own_mark(false);  // a scan may start again
+    behind_key_ = false;
     Base::start(worker);
   }
 
   TraverseScratch::kind inspect_target(const NodeT& node, const runtime::OptimisticRead& read,
                                        Scratch& scratch) const noexcept {
     const NodeMeta meta = scratch.meta;
-    copy_leaf(node, meta, scratch.entries);
+    const unsigned blocks = std::min(meta.blocks(), Traits::Shape::blocks(true));
+    if (this->strict()) {
+      scratch.entries.count = 0;
+      scratch.entries.add(node, meta, 0, node.block_for(meta, scratch.head, false) + 1);
+      scratch.cut = false;
+    } else {
+      copy_upward(node, blocks, scratch);
+    }
     scratch.right = node.right();
     scratch.low = node.low();
     scratch.high = node.high();
@@ -75,25 +94,37 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
  private:
   [[nodiscard]] bool follows_link() const noexcept { return this->own_mark(); }
 
-  /// Copies a leaf's entries: whole lines, so that nothing is counted; what is behind a block's entries is
-  /// written over by the next block's.
-  static void copy_leaf(const NodeT& node, NodeMeta meta, Entries& out) noexcept {
-    constexpr unsigned kSlots = Traits::Shape::kSlots;
-    unsigned at = 0;
-    for (unsigned block = 0; block < Traits::Shape::blocks(true); ++block) {
-#pragma GCC unroll 8
-      for (unsigned slot = 0; slot < kSlots; ++slot) {
-        const Position from{static_cast<std::uint8_t>(block), static_cast<std::uint8_t>(slot)};
-        out.heads[at + slot] = node.head(true, from);
-        out.values[at + slot] = node.value(true, from);
-      }
-      at += block < meta.blocks() ? NodeT::clamp_count(meta, block) : 0;
+  /// Entries that Derived wants, as far as it tells.
+  [[nodiscard]] std::uint64_t most_wanted() const noexcept {
+    if constexpr (requires { this->self().wanted(); }) {
+      return std::max<std::uint64_t>(this->self().wanted(), 1);
+    } else {
+      return ~std::uint64_t{0} / 2;
     }
-    out.count = at;
+  }
+
+  /// What a scan upward needs of a leaf.
+  void copy_upward(const NodeT& node, unsigned blocks, Scratch& scratch) const noexcept {
+    const NodeMeta meta = scratch.meta;
+    unsigned block = 0;
+    std::uint64_t most = most_wanted();
+    if (!follows_link()) {
+      block = node.block_for(meta, scratch.head, true);
+      most += Traits::Shape::kSlots + 1;  // which come before the key, or have its head
+    }
+    if (meta.ties()) {
+      most = LeafEntries::kMax;
+    }
+    scratch.entries.count = 0;
+    while (block < blocks && scratch.entries.count < most) {
+      scratch.entries.add(node, meta, block, block + 1);
+      ++block;
+    }
+    scratch.cut = block < blocks;
   }
 
   /// Order of an entry's key and key(). The record is safe to read: the leaf was validated, the task pins.
-  [[nodiscard]] std::strong_ordering order(const Entries& entries, unsigned i) const noexcept {
+  [[nodiscard]] std::strong_ordering order(const LeafEntries& entries, unsigned i) const noexcept {
     if constexpr (Traits::kExact) {
       return entries.heads[i] <=> this->self().key();
     } else {
@@ -115,68 +146,139 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     }
   }
 
-  /// Visits the entries [first, last), backward from the last one; false: Derived has enough.
-  bool visit_entries(const Entries& entries, unsigned first, unsigned last, runtime::Worker& worker) {
-    const unsigned count = last - first;
+  /// Whether Derived took the entries [first, last) as a whole.
+  bool took_whole(const LeafEntries& entries, unsigned first, unsigned last, runtime::Worker& worker) {
     if constexpr (requires { this->self().takes_whole(entries, first, last, worker); }) {
-      if (count > 0 && this->self().takes_whole(entries, first, last, worker)) {
-        return true;
-      }
+      return first < last && this->self().takes_whole(entries, first, last, worker);
+    } else {
+      return false;
     }
-    const bool up = !this->strict();
-    const auto nth = [up, first, last](unsigned n) { return up ? first + n : last - 1 - n; };
-    for (unsigned n = 0; n < std::min(detail::kRecordsAhead, count); ++n) {
-      detail::prefetch_record<Traits>(entries.values[nth(n)]);
+  }
+
+  /// Visits the entries [from, to) upward, while others that come kRecordsAhead behind them, before `ask_to`,
+  /// are asked for; false: Derived has enough.
+  template <class Visitor>
+  [[gnu::always_inline]] static bool visit_part(Visitor& leaf, const LeafEntries& entries, unsigned from,
+                                                unsigned to, unsigned ask_to) {
+    while (from < to) {
+      if constexpr (requires { leaf.take_run(entries, from, to, ask_to); }) {
+        from = leaf.take_run(entries, from, to, ask_to);
+        if (from == to) {
+          break;
+        }
+      }
+      if (from + detail::kRecordsAhead < ask_to) {
+        detail::prefetch_record<Traits>(entries.values[from + detail::kRecordsAhead]);
+      }
+      if (!leaf.visit(entries.heads[from], entries.values[from])) {
+        return false;
+      }
+      ++from;
+    }
+    return true;
+  }
+
+  /// Visits the entries from `first` on; false: Derived has enough.
+  bool visit_up(Scratch& scratch, unsigned first, std::uint64_t wanted, runtime::Worker& worker) {
+    LeafEntries& entries = scratch.entries;
+    const unsigned end = entries.count;
+    unsigned ask_to = wanted < end - first ? first + static_cast<unsigned>(wanted) : end;
+    const unsigned asked = std::exchange(records_asked_, std::uint8_t{0});
+    for (unsigned n = first + asked; n < std::min(first + detail::kRecordsAhead, ask_to); ++n) {
+      detail::prefetch_record<Traits>(entries.values[n]);
     }
     auto leaf = visitor(worker);
-    for (unsigned n = 0; n < count; ++n) {
-      if (n + detail::kRecordsAhead < count) {
-        detail::prefetch_record<Traits>(entries.values[nth(n + detail::kRecordsAhead)]);
+    unsigned from = first;
+    if (!Traits::kExact && !scratch.cut && !scratch.meta.high_infinite() && wanted > end - first) {
+      from = std::max(end, first + detail::kRecordsAhead) - detail::kRecordsAhead;
+      if (!visit_part(leaf, entries, first, from, ask_to)) {
+        return false;
       }
-      if (!leaf.visit(entries.heads[nth(n)], entries.values[nth(n)])) {
+      // By now the lines of the next leaf are near.
+      const auto& next = *static_cast<const NodeT*>(runtime::TaggedPointer{scratch.right}.object());
+      const auto most =
+          static_cast<unsigned>(std::min<std::uint64_t>(detail::kRecordsAhead, wanted - (end - first)));
+      records_asked_ = static_cast<std::uint8_t>(entries.hint(next, most));
+      ask_to += records_asked_;
+    }
+    return visit_part(leaf, entries, from, end, ask_to);
+  }
+
+  bool visit_down(const LeafEntries& entries, unsigned last, runtime::Worker& worker) {
+    for (unsigned n = 0; n < std::min(detail::kRecordsAhead, last); ++n) {
+      detail::prefetch_record<Traits>(entries.values[last - 1 - n]);
+    }
+    auto leaf = visitor(worker);
+    for (unsigned n = last; n-- > 0;) {
+      if (n >= detail::kRecordsAhead) {
+        detail::prefetch_record<Traits>(entries.values[n - detail::kRecordsAhead]);
+      }
+      if (!leaf.visit(entries.heads[n], entries.values[n])) {
         return false;
       }
     }
     return true;
   }
 
-  runtime::step forward_leaf(Scratch& scratch, runtime::Worker& worker) {
-    const Entries& entries = scratch.entries;
-    MXKV_DCHECK(scratch.meta.level() == 0, "a scan visits leaves");
+  /// Asks for the lines of the next leaf that hold so many entries, if its blocks are half full.
+  static void prefetch_next(std::uint64_t right, std::uint64_t wanted) noexcept {
+    constexpr unsigned kBlocks = Traits::Shape::blocks(true);
+    const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(kBlocks, wanted / 4 + 1));
+    const std::byte* line = runtime::TaggedPointer{right}.first_line();
+    for (unsigned n = NodeT::first_line_of(blocks, true); n > 0; --n, line += runtime::kCacheLineBytes) {
+      runtime::prefetch_read(line);
+    }
+  }
+
+  /// The first entry that is not before key(), or at it if that was visited.
+  [[nodiscard]] unsigned first_wanted(const Scratch& scratch) noexcept {
+    const LeafEntries& entries = scratch.entries;
+    const bool behind = std::exchange(behind_key_, false);
     unsigned first = 0;
-    if (!follows_link()) {
-      while (first < entries.count && entries.heads[first] < scratch.head) {
-        ++first;
-      }
-      while (first < entries.count && entries.heads[first] == scratch.head && order(entries, first) < 0) {
-        ++first;
-      }
+    while (first < entries.count && entries.heads[first] < scratch.head) {
+      ++first;
     }
+    while (first < entries.count && entries.heads[first] == scratch.head) {
+      const auto found = order(entries, first);
+      if (found > 0 || (found == 0 && !behind)) {
+        break;
+      }
+      ++first;
+    }
+    return first;
+  }
+
+  runtime::step forward_leaf(Scratch& scratch, runtime::Worker& worker) {
+    const LeafEntries& entries = scratch.entries;
+    MXKV_DCHECK(scratch.meta.level() == 0, "a scan visits leaves");
+    const unsigned first = follows_link() ? 0 : first_wanted(scratch);
     const bool last_leaf = scratch.meta.high_infinite();
-    if (!last_leaf) {
-      const std::byte* line = runtime::TaggedPointer{scratch.right}.first_line();
-      for (unsigned n = 0; n < NodeT::kLines; ++n, line += runtime::kCacheLineBytes) {
-        runtime::prefetch_read(line);
-      }
+    const std::uint64_t most = most_wanted();
+    const unsigned found = entries.count - first;
+    if (!last_leaf && !scratch.cut && most > found) {
+      prefetch_next(scratch.right, most - found);
     }
-    if (!visit_entries(entries, first, entries.count, worker)) {
+    if (!took_whole(entries, first, entries.count, worker) && !visit_up(scratch, first, most, worker)) {
       return this->self().finished(false, worker);
+    }
+    ++leaves_;
+    if (scratch.cut) [[unlikely]] {
+      return descend_behind(scratch, worker);
     }
     if (last_leaf) {
       return this->self().finished(true, worker);
     }
-    if (++leaves_ % kLeavesPerPin == 0) {
+    if (leaves_ % kLeavesPerPin == 0) {
       return descend_again(scratch.high, worker);
     }
     MXKV_ASSERT(scratch.right != 0, "a leaf that is not the last one has a right neighbour");
     this->set_own_mark(true);
     this->enter(runtime::TaggedPointer{scratch.right});
-    this->annotate_lines(this->object(), 0, NodeT::kLines);
     return runtime::step::again;
   }
 
   runtime::step backward_leaf(Scratch& scratch, runtime::Worker& worker) {
-    const Entries& entries = scratch.entries;
+    const LeafEntries& entries = scratch.entries;
     unsigned last = entries.count;
     while (last > 0 && entries.heads[last - 1] > scratch.head) {
       --last;
@@ -184,7 +286,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     while (last > 0 && entries.heads[last - 1] == scratch.head && order(entries, last - 1) >= 0) {
       --last;
     }
-    if (!visit_entries(entries, 0, last, worker)) {
+    if (!took_whole(entries, 0, last, worker) && !visit_down(entries, last, worker)) {
       return this->self().finished(false, worker);
     }
     if (scratch.low == 0) {
@@ -192,6 +294,20 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     }
     ++leaves_;
     return descend_again(scratch.low, worker);
+  }
+
+  /// Goes on behind the last entry that was copied: Derived wants more than it told.
+  runtime::step descend_behind(const Scratch& scratch, runtime::Worker& worker) {
+    MXKV_PATH(scan_cut);
+    const LeafEntries& entries = scratch.entries;
+    MXKV_ASSERT(entries.count > 0, "a leaf that is copied in part has entries");
+    if constexpr (Traits::kExact) {
+      this->self().set_key(entries.heads[entries.count - 1]);
+    } else {
+      this->self().set_key(Traits::Record::key(entries.values[entries.count - 1]));
+    }
+    behind_key_ = true;
+    return descend(worker);
   }
 
   /// Goes on from a fence by key.
@@ -203,13 +319,16 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
   /// Now and then with a new pin.
   runtime::step descend(runtime::Worker& worker) {
     this->set_own_mark(false);
+    records_asked_ = 0;
     if (leaves_ % kLeavesPerPin == 0) {
       worker.repin(*this);
     }
     return this->restart(false);
   }
 
-  std::uint32_t leaves_ = 0;
+  std::uint16_t leaves_ = 0;
+  std::uint8_t records_asked_ = 0;  ///< of the next leaf
+  bool behind_key_ = false;         ///< key() itself was visited
 
  protected:
   /// Goes on from key().

@@ -56,11 +56,11 @@ struct Search {
   static constexpr bool kExact = Traits::kExact;
 
   /// Whether `key` belongs to this node, and in which of its blocks its entry is, or would be.
-  template <cases kCases>
+  template <cases kCases, class Compare = line_compare::AsFound>
   [[gnu::always_inline]] static route block_of(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
                                                bool strict, bool careful, const Read& read,
                                                unsigned& block) noexcept {
-    const unsigned above = node.bounds_above(rank_of_head(head));
+    const unsigned above = node.template bounds_above<Compare>(rank_of_head(head));
     const bool by_head = (above & NodeT::kHighAbove) != 0;
     if (by_head && (kCases == cases::plain || (!strict && !careful))) [[likely]] {
       block = NodeT::block_below(above);
@@ -101,7 +101,7 @@ struct Search {
   }
 
   /// The child that leads to `key`; strict: to the greatest key below it. Other than here: torn or unclear.
-  template <cases kCases>
+  template <cases kCases, class Compare = line_compare::AsFound>
   [[gnu::always_inline]] static route child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
                                             unsigned block, bool strict, const Read& read,
                                             std::uint64_t& out) noexcept {
@@ -111,11 +111,11 @@ struct Search {
     bool tie = false;
     if constexpr (kExact) {
       // Unused slots hold the greatest head: only for that one the count matters.
-      below = kAll && strict              ? node.count_below(false, block, rank)
+      below = kAll && strict              ? node.template count_below<Compare>(false, block, rank)
               : kAll && head == kGreatest ? NodeT::clamp_count(meta, block)
-                                          : node.count_up_to(false, block, rank);
+                                          : node.template count_up_to<Compare>(false, block, rank);
     } else {
-      below = node.count_below(false, block, rank);
+      below = node.template count_below<Compare>(false, block, rank);
       // A fence is the head of its block's first entry, so a tie with it shows there, unless we look below
       // it.
       tie = holds<kCases>(node, meta, false, block, below, head) ||
@@ -133,11 +133,11 @@ struct Search {
   }
 
   /// Looks for `key` among the entries of a leaf, or of an inner node (whose first entry precedes all).
-  template <cases kCases>
+  template <cases kCases, class Compare = line_compare::AsFound>
   [[gnu::always_inline]] static Found find(const NodeT& node, NodeMeta meta, bool leaf, Key key,
                                            std::uint64_t head, unsigned block, const Read& read,
                                            bool careful) noexcept {
-    const unsigned below = node.count_below(leaf, block, rank_of_head(head));
+    const unsigned below = node.template count_below<Compare>(leaf, block, rank_of_head(head));
     Found result;
     result.at = position(block, below);
     const bool tie = holds<kCases>(node, meta, leaf, block, below, head);

@@ -1,316 +1,116 @@
-// Traversal: the part that all tree tasks share [Mx fig. 6].
+// Traversal: a tree task with its fast path.
 //
-// A task starts at the root, moves right past high fences, descends, and arrives at the node of its target
-// level that holds its key. Each node is one data object; how many hops it costs depends on how deep it is:
-//   Tree::near_level() and above  stays in the near caches: searched at once, no hop (step::now)
-//   below                         staged: a hop for the header line, then one for the block it names
-// A block hop goes on from the version that the header hop validated; where a writer came in between, both
-// lines are read in one hop.
+// run_fast() looks with cases::plain at nodes that nobody writes; at all else guarded execution goes on from where
+// it came. A turn takes a task up to lines that it has to wait for. Near nodes are searched on the way, first of all
+// the root, so that a search begins at once. Nodes below Tree::near_level() are a hop each while they fit the
+// second-level cache, and those below Tree::staged_below() two: one for the header, one for the block.
 //
-// What a look at one node tells stands in locate() once. Two drivers go by it:
-//   guarded execution   inspect() looks with cases::all, resume_node() goes on; each node is one call
-//   run_fast()          looks with cases::plain at nodes that nobody writes, and stays in one loop; at all
-//                       else it leaves, and guarded execution goes on from where it came
-//
-// Derived (CRTP) gives
-//   Key key() const
-//   TraverseScratch::kind inspect_target(const NodeT&, const OptimisticRead&, Scratch&) const
-//                                      inside the read; scratch has the node's meta, the key's head and its
-//                                      block. kind::target: resume_target() follows
-//   step resume_target(Scratch&, Worker&)
-//   step resume_item(Worker&)          at stage::item, without a node
-// and may shadow the constants below. For the fast path at its target it gives both or neither of
-//   template <cases> inspect_target()  that takes a LookupScratch with cases::plain
+// Derived (CRTP) gives what TreeTask asks for. For the fast path at its target it gives both or neither of
+//   template <cases, class Compare> inspect_target()          that takes a LookupScratch with cases::plain
 //   bool fast_target(LookupScratch&, Worker&, step& next)     false: guarded execution goes on
 // and, to write, bool fast_commit(Worker&, step& next), which ends what resume_item() began.
 #pragma once
 
-#include <algorithm>
-#include <cstdio>
-
-#include "index/node_look.hpp"
-#include "index/search.hpp"
-#include "index/tree.hpp"
+#include "index/tree_task.hpp"
 
 namespace mxkv::index {
 
-/// Tries again to post the separator of `right`, a node met by the right link, if its task ran out of memory.
-template <class Traits>
-void retry_lost_separator(Tree<Traits>& tree, Node<typename Traits::Shape>& right, unsigned parent_level,
-                          const runtime::MxTask& passer, runtime::Worker& worker);
-
 template <class Derived, class TraitsT, class ScratchT = TraverseScratch>
-class TraverseTask : public runtime::MxTask {
+class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
+  using Base = TreeTask<Derived, TraitsT, ScratchT>;
+
  public:
   using Traits = TraitsT;
-  using Scratch = ScratchT;
-  using NodeT = Node<typename Traits::Shape>;
-  using SearchT = Search<Traits>;
-  using TreeT = Tree<Traits>;
-  using Key = typename Traits::Key;
+  using typename Base::Key;
+  using typename Base::NodeT;
+  using typename Base::TreeT;
 
-  /// Level at which Derived takes over.
-  [[nodiscard]] unsigned target_level() const noexcept { return 0; }
-  /// Whether Derived writes there.
-  static constexpr bool kWrites = false;
-  /// Whether Derived reads the whole target node in one hop.
-  static constexpr bool kWholeTarget = false;
-  /// Whether Derived ever looks for the greatest key below key().
-  static constexpr bool kMayBeStrict = false;
-
-  [[nodiscard]] TreeT& tree() const noexcept { return *tree_; }
-
-  /// Pins, points the task at the root and spawns it.
-  void start(runtime::Worker& worker) {
-    worker.pin(*this);
-    aim_at_root();
-    worker.spawn(this);
+  /// How the tasks of a loop take it: by which instructions lines are compared, and whether a task asks for its
+  /// next lines itself.
+  template <class CompareT, bool kAsksT>
+  struct Way {
+    using Compare = CompareT;
+    static constexpr bool kAsks = kAsksT;
+  };
+  template <class F>
+  [[gnu::always_inline]] static auto in_best_way(const F& f) {
+    return line_compare::in_best_way([&](auto compare) { return f(Way<decltype(compare), true>{}); });
   }
 
-  // --- For guarded execution ---
-
-  [[nodiscard]] bool staged() const noexcept { return at_stage(stage::block) || at_stage(stage::commit); }
-
-  [[gnu::always_inline]] void inspect(const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
-    if (!at_stage(stage::commit)) {
-      scratch.what = locate<cases::all>(here(), self().key(), at_stage(stage::header), tree_->near_level(),
-                                        read, scratch);
-    }
+  /// False: at something that plain cases do not cover, where guarded execution goes on.
+  [[nodiscard]] bool run_fast(runtime::Worker& worker, runtime::step& next) {
+    return run_fast<Way<line_compare::AsFound, false>>(worker, next) != runtime::went::astray;
   }
-
-  runtime::step resume(Scratch& scratch, runtime::Worker& worker) {
-    if (object().synchronization() == runtime::primitive::none) {
-      return self().resume_item(worker);
-    }
-    return resume_node(scratch, worker);
-  }
-
-  /// The fast path. False: at something that plain cases do not cover, where guarded execution goes on.
-  [[nodiscard, gnu::always_inline]] bool run_fast(runtime::Worker& worker, runtime::step& next) {
-    const auto at = static_cast<stage>(annotations().stage);
-    if (at == stage::item) {
-      next = self().resume_item(worker);
-      return next != runtime::step::now || commit_if_writer(worker, next);
-    }
-    if (annotations().mark != 0 || !detail::reads_optimistically(object().synchronization())) {
-      return false;
-    }
-    if (at == stage::header) {
-      if (!fast_from_header(next)) {
-        return false;
+  template <class W>
+  [[nodiscard, gnu::always_inline]] runtime::went run_fast(runtime::Worker& worker, runtime::step& next) {
+    runtime::went how = fast_hop<W>(worker, next);
+    if (how == runtime::went::told && next == runtime::step::again && begins()) {
+      // The next search begins where all is near.
+      MXKV_PATH(fast_at_once);
+      how = fast_from_header<W>(next);
+      if (how == runtime::went::told && next == runtime::step::now) [[unlikely]] {
+        next = runtime::step::again;
       }
-      if (next == runtime::step::again) {
-        return true;
-      }
-    } else if (Derived::kWrites && at == stage::commit) {
-      return commit_if_writer(worker, next);
     }
-    return fast_from_block(worker, next);
+    return how;
   }
-
-  /// Of a task that was put back: what node it waits at.
-  std::size_t describe(char* out, std::size_t size) const noexcept {
-    if (object().synchronization() == runtime::primitive::none) {
-      return 0;
-    }
-    const NodeMeta meta = here().meta();
-    const NodeLife& life = here().life();
-    const int written = std::snprintf(out, size, "node of level %u, %u entries%s%s%s%s%s", meta.level(),
-                                      meta.total(), meta.frozen() ? ", frozen" : "",
-                                      life.dead() ? ", dead" : "", life.claimed() ? ", claimed" : "",
-                                      life.separator_pending() ? ", separator pending" : "",
-                                      runtime::OptimisticRead{here()}.locked() ? ", latched" : "");
-    return std::min(static_cast<std::size_t>(std::max(written, 0)), size - 1);
-  }
-
-  /// A writer came in between: once more from the header.
-  runtime::step conflict(runtime::Worker& /*worker*/) {
-    look_again();
-    return runtime::step::again;
-  }
-
-  // --- For Derived ---
 
  protected:
-  TraverseTask(const runtime::TaskClass* task_class, TreeT& tree) noexcept
-      : MxTask(task_class), tree_(&tree) {}
-
-  [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
-  [[nodiscard]] const Derived& self() const noexcept { return static_cast<const Derived&>(*this); }
-  [[nodiscard]] NodeT& here() const noexcept { return *static_cast<NodeT*>(object().object()); }
-  [[nodiscard]] bool at_stage(stage wanted) const noexcept {
-    return annotations().stage == static_cast<std::uint8_t>(wanted);
-  }
-  void set_stage(stage next) noexcept { annotations().stage = static_cast<std::uint8_t>(next); }
-
-  /// Looks for the greatest key below key() instead of key() itself.
-  [[nodiscard]] bool strict() const noexcept {
-    return Derived::kMayBeStrict && (annotations().mark & kStrict) != 0;
-  }
-  void set_strict(bool on) noexcept { set_mark(kStrict, on); }
-  [[nodiscard]] bool careful() const noexcept {
-    return !Traits::kExact && (annotations().mark & kCareful) != 0;
-  }
-  void set_careful(bool on) noexcept { set_mark(kCareful, on); }
-  /// Others wrote to the node while the task was between two hops. Its lines are near now, so it goes through
-  /// in one hop: with a hop a line, tasks at one node would overtake each other again and again.
-  [[nodiscard]] bool overtaken() const noexcept { return (annotations().mark & kOvertaken) != 0; }
-  /// How a task goes on at lines that it asked for just now.
-  [[nodiscard]] runtime::step when_loaded() const noexcept {
-    return overtaken() ? runtime::step::now : runtime::step::again;
-  }
-  /// A mark of Derived's own. With kWholeTarget: the node was entered by the right link, wherever the key is.
-  [[nodiscard]] bool own_mark() const noexcept { return (annotations().mark & kOwn) != 0; }
-  void set_own_mark(bool on) noexcept { set_mark(kOwn, on); }
-
-  /// Step of a task that found a target only as far as the header, or nothing yet.
-  runtime::step resume_node(Scratch& scratch, runtime::Worker& worker) {
-    switch (scratch.what) {
-      case TraverseScratch::kind::right:
-        retry_lost_separator(*tree_, *static_cast<NodeT*>(runtime::TaggedPointer{scratch.next}.object()),
-                             scratch.meta.level() + 1, *this, worker);
-        enter(runtime::TaggedPointer{scratch.next});
-        return hop(scratch.meta.level());
-      case TraverseScratch::kind::child:
-        enter(runtime::TaggedPointer{scratch.next});
-        return hop(scratch.meta.level() - 1);
-      case TraverseScratch::kind::block: {
-        const bool leaf = scratch.meta.level() == 0;
-        annotate_lines(object(), NodeT::first_line_of(scratch.block, leaf), 2);
-        set_stage(stage::block);
-        return runtime::step::again;
-      }
-      case TraverseScratch::kind::torn:
-        return conflict(worker);
-      case TraverseScratch::kind::outside:
-        return restart(true);
-      case TraverseScratch::kind::unclear:
-        MXKV_ASSERT(false, "with all cases a step is clear");
-      case TraverseScratch::kind::target:
-        break;
-    }
-    return self().resume_target(scratch, worker);
-  }
-
-  /// Points the task at the root again.
-  void aim_at_root() noexcept {
-    enter(tree_->root());
-    annotate(runtime::access::readonly);
-    if constexpr (Derived::kWrites) {
-      // The root may be the target itself, or lie below it while the tree grows.
-      const unsigned level = here().meta().level();
-      if (level <= self().target_level()) {
-        annotate(runtime::access::write);
-      }
-    }
-  }
-
-  /// Starts over at the root; `carefully`: with whole keys compared on the way.
-  runtime::step restart(bool carefully) noexcept {
-    set_careful(carefully);
-    aim_at_root();
-    return runtime::step::again;
-  }
-
-  /// The node is on its way out. Looks at it again behind other work, so that this gets on; starts over at
-  /// the root once it is dead, or the tree was cleared.
-  runtime::step wait_for_unlink() noexcept {
-    const NodeLife& life = here().life();
-    const auto* const root = static_cast<const NodeT*>(tree_->root().object());
-    if (life.dead() || life.generation() != root->life().generation()) {
-      aim_at_root();
-      return runtime::step::again;
-    }
-    UnlinkCounters::count(tree_->unlinks().waits);
-    enter(object());
-    return runtime::step::retry;
-  }
-
-  /// Points the task at the header of a node.
-  void enter(runtime::TaggedPointer node) noexcept {
-    MXKV_DCHECK(static_cast<bool>(node), "a task enters a node");
-    set_mark(kOvertaken, false);
-    set_stage(stage::header);
-    annotate_lines(node, 0, 1);
-  }
-  /// Points the task at the header of the node that it is at, whose lines are near.
-  void look_again() noexcept {
-    enter(object());
-    set_mark(kOvertaken, true);
-  }
+  using Base::Base;
 
  private:
-  static constexpr std::uint8_t kCareful = 1;
-  static constexpr std::uint8_t kStrict = 2;
-  static constexpr std::uint8_t kOwn = 4;
-  static constexpr std::uint8_t kOvertaken = 8;
-  void set_mark(std::uint8_t bit, bool on) noexcept {
-    auto& mark = annotations().mark;
-    mark = static_cast<std::uint8_t>(on ? mark | bit : mark & ~bit);
+  /// Whether it is at the root, nothing read yet, and nothing special about it.
+  [[nodiscard]] bool begins() const noexcept {
+    return this->free_at() == way_at(stage::header) && this->annotations().line_count == 0;
   }
-  [[nodiscard]] bool is_staged(unsigned level) const noexcept { return level < tree_->near_level(); }
-
-  /// One look at a node: to which node or block the key goes from here, or what is known of it at the target.
-  template <cases kCases, class S>
-  [[gnu::always_inline]] TraverseScratch::kind locate(const NodeT& node, Key key, bool from_header,
-                                                      unsigned near_level,
-                                                      const runtime::OptimisticRead& read,
-                                                      S& scratch) const noexcept {
-    using kind = TraverseScratch::kind;
-    constexpr bool kAll = kCases == cases::all;
-    const bool strictly = kAll && strict();
-    const NodeMeta meta = node.meta();
-    const std::uint64_t head = Prefix<Traits>::head(node, meta, key);
-    unsigned block = 0;
-    scratch.meta = meta;
-    scratch.head = head;
-    if (!from_header) {
-      if (!kAll && rank_of_head(head) == kGreatestRank) [[unlikely]] {
-        return kind::unclear;  // as unused slots hold
-      }
-      block = block_of_annotation(meta.level() == 0);
-    } else if (!(kAll && Derived::kWholeTarget && own_mark())) {
-      const route where =
-          SearchT::template block_of<kCases>(node, meta, key, head, strictly, kAll && careful(), read, block);
-      if (where != route::here) [[unlikely]] {
-        return kAll ? detail::away(where, node, scratch) : kind::unclear;
-      }
-    }
-    scratch.block = block;
-    const unsigned level = meta.level();
-    const bool at_target = level <= self().target_level();
-    if (from_header && !(at_target && Derived::kWholeTarget) &&
-        (kAll ? level < near_level && !overtaken() : level < near_level || at_target)) {
-      return kind::block;
-    }
-    if (!at_target) {
-      const route where =
-          SearchT::template child<kCases>(node, meta, key, head, block, strictly, read, scratch.next);
-      return where == route::here ? kind::child : (kAll ? kind::torn : kind::unclear);
-    }
-    if constexpr (kAll) {
-      return self().inspect_target(node, read, scratch);
-    } else if constexpr (kFastTarget) {
-      return self().template inspect_target<cases::plain>(node, read, scratch);
-    } else {
-      return kind::unclear;
-    }
+  [[nodiscard]] static constexpr std::uint32_t way_at(stage at, std::uint8_t known = 0) noexcept {
+    return runtime::Annotations::free_at(static_cast<std::uint8_t>(static_cast<std::uint8_t>(at) | known));
   }
 
-  static constexpr bool kFastTarget =
-      requires(Derived& task, LookupScratch& scratch, runtime::Worker& worker, runtime::step& next) {
-        { task.fast_target(scratch, worker, next) } -> std::same_as<bool>;
-      };
+  /// One turn, up to the next lines that it has to wait for.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] runtime::went fast_hop(runtime::Worker& worker, runtime::step& next) {
+    using runtime::went;
+    const std::uint32_t at = this->free_at();
+    bool from_block = at == way_at(stage::block, Base::kReadAsIs);
+    if (!from_block && at != way_at(stage::header, Base::kReadAsIs)) {
+      if constexpr (!Traits::kExact) {
+        if (at == way_at(stage::item)) {
+          next = this->self().resume_item(worker);
+          return next != runtime::step::now ? went::told : commit_if_writer(worker, next);
+        }
+      }
+      if (!detail::reads_optimistically(this->object().synchronization())) [[unlikely]] {
+        return went::astray;
+      }
+      if (at == way_at(stage::commit)) {
+        return commit_if_writer(worker, next);
+      }
+      from_block = at == way_at(stage::block);
+      if (!from_block && at != way_at(stage::header)) [[unlikely]] {
+        return went::astray;
+      }
+    }
+    if (!from_block) {
+      const went how = fast_from_header<W>(next);
+      if (how != went::told || next != runtime::step::now) [[likely]] {
+        return how;
+      }
+    }
+    return fast_from_block<W>(worker, next);
+  }
 
   // Each look's outcome is told apart before the version is checked: so each has its own way through the code.
 
-  /// From a header on: through near nodes, to the block of the first one that is not, or of the target. Goes
-  /// on there at once if its lines are near (step::now).
-  [[nodiscard, gnu::always_inline]] bool fast_from_header(runtime::step& next) {
+  /// From a header on: through near nodes, to the block of the first one that is not, or of the target. Says
+  /// step::now if the task may go on there at once, since its lines are near.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] runtime::went fast_from_header(runtime::step& next) {
     using kind = TraverseScratch::kind;
-    const Key key = self().key();
-    const unsigned near_level = tree_->near_level();
-    runtime::TaggedPointer at = object();
+    const Key key = this->self().key();
+    const unsigned near_level = this->tree_->near_level();
+    const unsigned staged_below = TreeT::staged_below(near_level);
+    runtime::TaggedPointer at = this->object();
     for (;;) {
       const NodeT& node = *static_cast<const NodeT*>(at.object());
       const runtime::OptimisticRead read{node};
@@ -318,97 +118,116 @@ class TraverseTask : public runtime::MxTask {
         break;
       }
       LookupScratch scratch{};
-      const kind what = locate<cases::plain>(node, key, true, near_level, read, scratch);
+      const kind what = this->template locate<cases::plain, typename W::Compare>(node, key, true,
+                                                                                 staged_below, read, scratch);
       const unsigned level = scratch.meta.level();
       if (what == kind::block) {
         if (!read.valid()) [[unlikely]] {
           break;
         }
         MXKV_PATH(fast_header);
-        see_version(read.version());
-        annotate_lines(at, NodeT::first_line_of(scratch.block, level == 0), 2);
-        set_stage(stage::block);
-        next = level < near_level ? runtime::step::again : runtime::step::now;
-        return true;
+        this->see_version(read.version());
+        const unsigned first = NodeT::first_line_of(scratch.block, level == 0);
+        if (level >= near_level) {
+          this->move_to(at, first, 2, static_cast<std::uint8_t>(stage::block));
+          next = runtime::step::now;
+          return runtime::went::told;
+        }
+        return await<W>(at, stage::block, first, 2, next);
       }
       if (what != kind::child || !read.valid()) [[unlikely]] {
         break;
       }
-      MXKV_PATH(fast_near_node);
       at = runtime::TaggedPointer{scratch.next};
-      if (level <= near_level || level - 1 <= self().target_level()) {
-        enter(at);
-        next = hop(level - 1);
-        if (next == runtime::step::again) {
-          return true;
+      if (level <= near_level || level - 1 <= this->self().target_level()) {
+        if (level < near_level) {
+          MXKV_PATH(fast_one_hop);
+        }
+        const runtime::went how = fast_enter<W>(at, level - 1, near_level, next);
+        if (how != runtime::went::told || next != runtime::step::now) {
+          return how;
         }
         if (!detail::reads_optimistically(at.synchronization())) {
-          return false;
+          return runtime::went::astray;
         }
       }
+      MXKV_PATH(fast_near_node);
     }
     MXKV_PATH(fast_left);
-    if (at != object()) {
-      enter(at);
+    if (at != this->object()) {
+      this->enter(at);
     }
-    return false;
+    return runtime::went::astray;
   }
 
   /// At the block that a header named.
-  [[nodiscard, gnu::always_inline]] bool fast_from_block(runtime::Worker& worker, runtime::step& next) {
+  template <class W>
+  [[nodiscard, gnu::always_inline]] runtime::went fast_from_block(runtime::Worker& worker,
+                                                                  runtime::step& next) {
     using kind = TraverseScratch::kind;
-    const NodeT& node = here();
-    const runtime::OptimisticRead read{node, seen_version()};
+    const NodeT& node = this->here();
+    const runtime::OptimisticRead read{node, this->seen_version()};
     LookupScratch scratch{};
-    const kind what = locate<cases::plain>(node, self().key(), false, 0, read, scratch);
+    const kind what = this->template locate<cases::plain, typename W::Compare>(node, this->self().key(),
+                                                                               false, 0, read, scratch);
     if (what == kind::child && read.valid()) [[likely]] {
       MXKV_PATH(fast_block);
-      enter(runtime::TaggedPointer{scratch.next});
-      next = hop(scratch.meta.level() - 1);
-      return next == runtime::step::again;
+      const runtime::went how = fast_enter<W>(runtime::TaggedPointer{scratch.next}, scratch.meta.level() - 1,
+                                              this->tree_->near_level(), next);
+      return how == runtime::went::told && next == runtime::step::now ? runtime::went::astray : how;
     }
-    if constexpr (kFastTarget) {
+    if constexpr (Base::kFastTarget) {
       if (what == kind::target && read.valid()) [[likely]] {
         MXKV_PATH(fast_target);
-        return self().fast_target(scratch, worker, next);
+        return this->self().fast_target(scratch, worker, next) ? runtime::went::told : runtime::went::astray;
       }
     }
-    return false;
+    return runtime::went::astray;
   }
 
-  [[nodiscard, gnu::always_inline]] bool commit_if_writer(runtime::Worker& worker, runtime::step& next) {
-    if constexpr (requires { self().fast_commit(worker, next); }) {
-      return self().fast_commit(worker, next);
+  /// Enters a node, as enter() and hop() do. Says step::now where it is near.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] runtime::went fast_enter(runtime::TaggedPointer at, unsigned level,
+                                                             unsigned near_level,
+                                                             runtime::step& next) noexcept {
+    if (level >= near_level || (Derived::kWholeTarget && level <= this->self().target_level())) [[unlikely]] {
+      this->enter(at);
+      next = this->hop(level);
+      return runtime::went::told;
     }
-    return false;
+    if (Derived::kWrites && level <= this->self().target_level()) {
+      this->annotate(runtime::access::write);
+    }
+    return await<W>(at, stage::header, 0, 1, next);
   }
 
-  /// How a task gets to the node that it just entered.
-  runtime::step hop(unsigned level) noexcept {
-    bool write = false;
-    if constexpr (Derived::kWrites) {
-      // The child of a branch node is where a writer writes: annotated so before anyone touches it.
-      write = level <= self().target_level();
-      annotate(write ? runtime::access::write : runtime::access::readonly);
+  /// Moves the task to lines that are not near.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] runtime::went await(runtime::TaggedPointer at, stage to,
+                                                        std::size_t first, unsigned count,
+                                                        runtime::step& next) noexcept {
+    next = runtime::step::again;
+    if (!W::kAsks || at.synchronization() != runtime::primitive::optimistic_latch) [[unlikely]] {
+      this->move_to(at, first, count, static_cast<std::uint8_t>(to));
+      return runtime::went::told;
     }
-    if (Derived::kWholeTarget && level <= self().target_level()) {
-      annotate_lines(object(), 0, NodeT::kLines);
-      return runtime::step::again;
+    this->move_to(at, first, count,
+                  static_cast<std::uint8_t>(static_cast<std::uint8_t>(to) | Base::kReadAsIs));
+    const std::byte* const line = at.first_line() + first * runtime::kCacheLineBytes;
+    runtime::prefetch_read(line);
+    if (count == 2) {
+      runtime::prefetch_read(line + runtime::kCacheLineBytes);
     }
-    if (is_staged(level)) {
-      return runtime::step::again;
-    }
-    const runtime::primitive how = object().synchronization();
-    const bool bound = how == runtime::primitive::serialized_by_scheduling ||
-                       (write && how == runtime::primitive::optimistic_scheduling);
-    return bound ? runtime::step::again : runtime::step::now;
+    return runtime::went::on;
   }
 
-  [[nodiscard]] unsigned block_of_annotation(bool leaf) const noexcept {
-    return (annotations().first_line - NodeT::kHeaderLines) / Traits::Shape::lines_per_block(leaf);
+  [[nodiscard, gnu::always_inline]] runtime::went commit_if_writer(runtime::Worker& worker,
+                                                                   runtime::step& next) {
+    if constexpr (requires { this->self().fast_commit(worker, next); }) {
+      return this->self().fast_commit(worker, next) ? runtime::went::told : runtime::went::astray;
+    }
+    return runtime::went::astray;
   }
-
-  TreeT* tree_;
 };
 
 }  // namespace mxkv::index

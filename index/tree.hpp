@@ -105,6 +105,12 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   /// own, and so are leaves that are not right below the root. Any thread; a hint.
   [[nodiscard]] unsigned near_level() const noexcept { return near_level_.load(std::memory_order_relaxed); }
 
+  /// Nodes below this level get two hops each, one for the header line and one for the block that it names.
+  /// Those from here up to near_level() sit in the second-level cache, and get one. Any thread; a hint.
+  [[nodiscard]] static unsigned staged_below(unsigned near_level) noexcept {
+    return near_level > 1 ? near_level - 1 : near_level;
+  }
+
   // How large nodes get. Any thread.
   /// With so many entries a node splits before it takes in another one.
   [[nodiscard]] unsigned most_entries(bool leaf) const noexcept {
@@ -149,6 +155,15 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     }
     const runtime::PoolId pool = runtime_.pool_for_object(worker.id(), worker.random()());
     return new (memory) NodeT(pool, level == 0 ? options_.leaves : options_.inner_nodes, level, generation);
+  }
+
+  /// Asks for the lines of the node that allocate_node() would make, where that is known.
+  static void prefetch_next_node(runtime::Worker& worker) noexcept {
+    if (const auto* line = static_cast<const std::byte*>(worker.nodes().next_block(sizeof(NodeT)))) {
+      for (unsigned n = 0; n < NodeT::kLines; ++n, line += runtime::kCacheLineBytes) {
+        runtime::prefetch_read(line);
+      }
+    }
   }
 
   /// An empty leaf for a cleared tree. A spare one is kept, since clearing must be possible when memory is

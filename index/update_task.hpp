@@ -24,45 +24,9 @@
 
 #include "index/lookup_task.hpp"
 #include "index/separator_task.hpp"
+#include "index/update_decision.hpp"
 
 namespace mxkv::index {
-
-/// What a write does to the entry.
-struct Decision {
-  enum class what : std::uint8_t {
-    leave,     ///< nothing: left() follows
-    put,       ///< insert or replace with `value`
-    remove,    ///< only if found
-    in_place,  ///< change_record() changes the record itself; only if found
-    wait,      ///< not yet: the task is parked with whoever will spawn it again
-    refuse,    ///< not yet: refused() follows
-  };
-  what action = what::leave;
-  std::uint64_t value = 0;
-};
-
-template <class Traits>
-struct UpdateScratch : LookupScratch {
-  Decision decision;
-  InsertPlan<Traits> plan;
-
-  [[nodiscard]] bool inserts() const noexcept {
-    return decision.action == Decision::what::put && !found.found();
-  }
-  [[nodiscard]] bool splits() const noexcept { return inserts() && plan.splits(); }
-};
-
-/// What a task that writes one key offers; see above.
-template <class T, class Traits>
-concept UpdatesEntry = requires(T task, bool found, std::uint64_t word, Node<typename Traits::Shape>& leaf,
-                                runtime::Worker& worker) {
-  { task.key() } -> std::convertible_to<typename Traits::Key>;
-  { task.decide(found, word, worker) } -> std::same_as<Decision>;
-  { task.commit(leaf, found, word, word, worker) } -> std::same_as<Change>;
-  { task.committed(found, word, worker) } -> std::same_as<runtime::step>;
-  { task.left(found, word, worker) } -> std::same_as<runtime::step>;
-  { task.out_of_memory(worker) } -> std::same_as<runtime::step>;
-};
 
 template <class Derived, class Traits>
 class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> {
@@ -87,7 +51,19 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
       next = visit_record(found.value, found.at);
       return true;
     }
-    return (found.found() || takes_in(scratch)) && run_commit(found, scratch.head, worker, next);
+    if (!found.found()) {
+      if (!takes_in(scratch)) [[unlikely]] {
+        return false;
+      }
+      if (!this->here().fits_alone(scratch.meta, found.at)) [[unlikely]] {
+        const beside lines = look_beside(scratch, worker);
+        if (lines != beside::near) {
+          next = runtime::step::again;
+          return lines == beside::asked_for;
+        }
+      }
+    }
+    return run_commit(found, scratch.head, worker, next);
   }
 
   /// After resume_item() found the key: the latch alone is missing.
@@ -186,11 +162,36 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   /// The entry whose record resume_item() has found to be the key's.
   [[nodiscard]] Found visited() const noexcept { return {at_, hit::found, visit_.value}; }
 
-  /// Whether a leaf, as it was read, has room for a new entry where it belongs. A frozen one takes in nothing.
+  /// Whether a leaf, as it was read, may take in a new entry as it is. A frozen one takes in nothing.
   [[nodiscard, gnu::always_inline]] bool takes_in(const LookupScratch& scratch) const noexcept {
     MXKV_PATH(fast_insert);
-    return !scratch.meta.frozen() && this->here().fits(scratch.meta, scratch.found.at) &&
+    return !scratch.meta.frozen() &&
            !Prefix<Traits>::lacks_loose(this->here(), scratch.meta, this->self().key());
+  }
+
+  /// Where the lines are that an insert into a full block writes, too.
+  enum class beside : std::uint8_t {
+    near,
+    asked_for,
+    nowhere,  ///< the leaf is full: it is to be split
+  };
+  /// Asks for these lines once, or for all of the leaf's and those of a new one.
+  [[nodiscard, gnu::noinline]] beside look_beside(const LookupScratch& scratch, runtime::Worker& worker) {
+    const unsigned block = scratch.found.at.block;
+    const unsigned to = NodeT::room_beside(scratch.meta, block);
+    if (this->annotations().line_count != kAskedBeside) {
+      this->here().prefetch_beside(block, to, true);
+      if (to == block) {
+        this->tree().prefetch_next_node(worker);
+      }
+      this->annotate_lines(this->object(), NodeT::first_line_of(block, true), kAskedBeside);
+      return beside::asked_for;
+    }
+    if (to == block) {
+      return beside::nowhere;
+    }
+    MXKV_PATH(fast_beside);
+    return beside::near;
   }
 
   [[nodiscard, gnu::always_inline]] bool admits(runtime::Worker& worker) {
@@ -316,7 +317,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     }
     NodeT& leaf = this->here();
     Decision decision;
-    if (!runtime::OptimisticRead{leaf, this->seen_version()}.valid()) [[unlikely]] {
+    if (!runtime::OptimisticRead{leaf, this->seen_version()}.valid() && !still_there(found)) [[unlikely]] {
       MXKV_PATH(fast_conflict);
       next = this->conflict(worker);
       return true;
@@ -341,6 +342,26 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     MXKV_PATH(fast_commit);
     next = changed(found, decision, worker);
     return true;
+  }
+
+  /// The leaf has changed since the record was found: whether the entry is still where it was; then its
+  /// version is the present one. While the task is pinned there is no other record at that address.
+  [[nodiscard, gnu::noinline]] bool still_there([[maybe_unused]] const Found& found) noexcept {
+    if constexpr (!Traits::kExact) {
+      const NodeT& leaf = this->here();
+      const runtime::OptimisticRead read{leaf};
+      const NodeMeta meta = leaf.meta();
+      const bool holds = found.found() && !read.locked() && !meta.frozen() &&
+                         found.at.block < meta.blocks() &&
+                         found.at.slot < NodeT::clamp_count(meta, found.at.block) &&
+                         leaf.value(true, found.at) == found.value;
+      if (holds && read.valid()) {
+        MXKV_PATH(fast_still_there);
+        this->see_version(read.version());
+        return true;
+      }
+    }
+    return false;
   }
 
   /// After a wait, at the leaf: now if the tree is still the one that the leaf is of. What it waited for may
@@ -382,6 +403,9 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     }
     return false;
   }
+
+  /// Lines of a block's annotation once those beside it were asked for, too.
+  static constexpr std::uint8_t kAskedBeside = 3;
 
   [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;
   Position at_;

@@ -31,6 +31,7 @@ struct MetaFlags {
   bool has_exptime = false;         ///< T
   bool vivify = false;              ///< N
   bool has_recache = false;         ///< R
+  bool tells_access = false;        ///< h or l: whether the item was read before, or when
   std::int64_t exptime = 0;         ///< T: as sent
   std::int64_t vivify_exptime = 0;  ///< N: as sent
   std::int64_t recache = 0;         ///< R: as sent
@@ -45,7 +46,10 @@ struct MetaFlags {
   [[nodiscard]] std::string_view opaque() const noexcept { return {opaque_text.data(), opaque_bytes}; }
 
   /// The reply is to repeat this flag.
-  void want(char letter) noexcept { wanted[wanted_count++] = letter; }
+  void want(char letter) noexcept {
+    wanted[wanted_count++] = letter;
+    tells_access = tells_access || letter == 'h' || letter == 'l';
+  }
   /// O. False: it is too long.
   [[nodiscard]] bool take_opaque(std::string_view text) noexcept {
     if (text.size() >= kMostOpaqueBytes) {

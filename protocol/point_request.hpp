@@ -56,10 +56,18 @@ struct PointRequest {
   [[nodiscard]] bool joins() const noexcept {
     return terms.mode == store_mode::append || terms.mode == store_mode::prepend;
   }
+  /// Its value takes the place of whatever is there.
+  [[nodiscard]] bool sets() const noexcept {
+    return terms.action == point_action::store && terms.mode == store_mode::set && !terms.compares;
+  }
   /// Changes nothing, but for who is to renew an item.
   [[nodiscard]] bool only_reads() const noexcept {
     return terms.action == point_action::inspect ||
            (terms.action == point_action::read && !terms.touches && !vivifies());
+  }
+  /// Tells of the reads before it: none that was sent behind it may come before.
+  [[nodiscard]] bool tells_access() const noexcept {
+    return terms.action == point_action::inspect || (is_meta() && flags->tells_access);
   }
   /// Answers with what the item is: gat, mg, and reads. No other answer may come between, so it is not ordered.
   [[nodiscard]] bool shows_item() const noexcept { return !terms.ordered; }

@@ -83,6 +83,7 @@ inline constexpr std::string_view kBatchLines = "CLIENT_ERROR too many lines in 
 inline constexpr std::string_view kBatchBytes = "CLIENT_ERROR too many value bytes in a batch\r\n";
 
 inline constexpr std::string_view kCrLf = "\r\n";
+inline constexpr std::string_view kCrLfEnd = "\r\nEND\r\n";
 
 /// Most digits of a 64-bit number.
 inline constexpr std::size_t kMaxDigits = 20;
@@ -121,6 +122,18 @@ char* write_ends(char* out, std::string_view text) noexcept {
     return write_ends<8>(out, text);
   }
   return bytes >= 4 ? write_ends<4>(out, text) : write_text(out, text);
+}
+
+/// write_text() of 64 to some hundred bytes: no call.
+[[gnu::always_inline]] inline char* write_middling_text(char* out, std::string_view text) noexcept {
+  constexpr std::size_t kPart = 64;
+  const char* from = text.data();
+  char* const end = out + text.size();
+  for (; static_cast<std::size_t>(end - out) > kPart; out += kPart, from += kPart) {
+    std::memcpy(out, from, kPart);
+  }
+  std::memcpy(end - kPart, text.data() + text.size() - kPart, kPart);
+  return end;
 }
 
 /// The digits of a number below 1000, and how many.

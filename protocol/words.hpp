@@ -125,6 +125,17 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   return find_not_key(begin, end) == end;
 }
 
+/// all_key_bytes() of a text of 16 to 32 bytes.
+[[nodiscard, gnu::always_inline]] inline bool all_key_bytes_to_32(std::string_view text) noexcept {
+#ifdef __SSE2__
+  const char* const begin = text.data();
+  const __m128i marks = _mm_or_si128(marks_not_key(begin), marks_not_key(begin + text.size() - 16));
+  return _mm_movemask_epi8(marks) == 0;
+#else
+  return all_key_bytes(text);
+#endif
+}
+
 /// load_text() of a constant: verbs are compared as numbers.
 [[nodiscard]] constexpr std::uint64_t word_of(std::string_view text) noexcept {
   std::uint64_t word = 0;

@@ -25,25 +25,31 @@ class HandWalk {
   /// Looks up `operations` keys, each from next_key(); check(key, value or 0) sees what was found.
   template <class NextKey, class Check>
   void run(std::uint64_t operations, const NextKey& next_key, const Check& check) {
+    index::line_compare::in_best_way(
+        [&](auto compare) { run_by<decltype(compare)>(operations, next_key, check); });
+  }
+
+ private:
+  template <class Compare, class NextKey, class Check>
+  void run_by(std::uint64_t operations, const NextKey& next_key, const Check& check) {
     for (Walk& walk : walks_) {
-      begin(walk, next_key());
+      begin<Compare>(walk, next_key());
     }
     for (std::uint64_t done = 0; done < operations;) {
       for (Walk& walk : walks_) {
         if (!walk.at_block) {
-          to_block(walk);
+          to_block<Compare>(walk);
         } else if (walk.level > 0) {
-          enter(walk, child_of(*walk.node, walk.rank, walk.block));
+          enter(walk, child_of<Compare>(*walk.node, walk.rank, walk.block));
         } else {
-          check(index::head_of_rank(static_cast<std::uint64_t>(walk.rank)), value_of(walk));
+          check(index::head_of_rank(static_cast<std::uint64_t>(walk.rank)), value_of<Compare>(walk));
           ++done;
-          begin(walk, next_key());
+          begin<Compare>(walk, next_key());
         }
       }
     }
   }
 
- private:
   struct Walk {
     const NodeT* node;
     index::Rank rank;
@@ -55,17 +61,20 @@ class HandWalk {
   static const NodeT* node_of(std::uint64_t word) noexcept {
     return static_cast<const NodeT*>(runtime::TaggedPointer{word}.object());
   }
+  template <class Compare>
   static const NodeT* child_of(const NodeT& node, index::Rank rank, unsigned block) noexcept {
-    const unsigned below = node.count_up_to(false, block, rank);
+    const unsigned below = node.template count_up_to<Compare>(false, block, rank);
     return node_of(node.value(false, index::Search<Traits>::position(block, below == 0 ? 0 : below - 1)));
   }
 
+  template <class Compare>
   void begin(Walk& walk, std::uint64_t key) const noexcept {
     walk.rank = index::rank_of_head(key);
     const NodeT* node = root_;
     walk.level = node->meta().level();
     while (walk.level > 0 && walk.level >= near_level_) {
-      node = child_of(*node, walk.rank, NodeT::block_below(node->bounds_above(walk.rank)));
+      node = child_of<Compare>(*node, walk.rank,
+                               NodeT::block_below(node->template bounds_above<Compare>(walk.rank)));
       --walk.level;
     }
     enter_at(walk, node);
@@ -79,8 +88,9 @@ class HandWalk {
     walk.at_block = false;
     runtime::prefetch_read(node);
   }
+  template <class Compare>
   static void to_block(Walk& walk) noexcept {
-    walk.block = NodeT::block_below(walk.node->bounds_above(walk.rank));
+    walk.block = NodeT::block_below(walk.node->template bounds_above<Compare>(walk.rank));
     walk.at_block = true;
     const std::byte* line =
         reinterpret_cast<const std::byte*>(walk.node) +
@@ -88,8 +98,9 @@ class HandWalk {
     runtime::prefetch_read(line);
     runtime::prefetch_read(line + runtime::kCacheLineBytes);
   }
+  template <class Compare>
   static std::uint64_t value_of(const Walk& walk) noexcept {
-    const unsigned slot = walk.node->count_below(true, walk.block, walk.rank);
+    const unsigned slot = walk.node->template count_below<Compare>(true, walk.block, walk.rank);
     return walk.node->holds_rank(true, walk.block, slot, walk.rank)
                ? walk.node->value(true, index::Search<Traits>::position(walk.block, slot))
                : 0;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/index/crew.hpp"
+#include "bench/index/hand_insert.hpp"
 #include "bench/index/hand_walk.hpp"
 #include "bench/index/tree_parts.hpp"
 #include "bench/index/tree_tasks.hpp"
@@ -34,6 +35,10 @@ class OurTree final : public Container {
   }
   [[nodiscard]] bool has_flights() const override { return true; }
   [[nodiscard]] const Tree& tree() const noexcept { return tree_; }
+  [[nodiscard]] Tree& tree() noexcept { return tree_; }
+  [[nodiscard]] runtime::Worker& worker() noexcept { return worker_at(0); }
+  /// Somebody else inserts so many.
+  void expect_more(std::uint64_t entries) noexcept { more_ += entries; }
 
   double run(const Job& job) override {
     std::atomic<unsigned> ready{0};
@@ -79,7 +84,7 @@ class OurTree final : public Container {
     if (!report.errors.empty()) {
       return report.errors.front();
     }
-    return report.entries == records ? "" : "holds " + std::to_string(report.entries) + " entries";
+    return report.entries == records + more_ ? "" : "holds " + std::to_string(report.entries) + " entries";
   }
   std::vector<Part> parts(std::uint64_t records) override {
     return tree_parts<Kind>(runtime_, tree_, records);
@@ -111,22 +116,32 @@ class OurTree final : public Container {
   runtime::Runtime runtime_;
   Tree tree_;
   std::vector<Share<Kind>> shares_;
+  std::uint64_t more_ = 0;
 };
 
-/// The ceiling of look-ups: the nodes of the same tree, walked by a loop written by hand.
+/// The ceilings of look-ups and inserts: loops written by hand over the nodes of the same tree.
 class HandWalkedTree final : public Container {
  public:
-  explicit HandWalkedTree(const OurTree<IntegerKind>& ours) : tree_(ours.tree()) {}
+  explicit HandWalkedTree(OurTree<IntegerKind>& ours) : ours_(ours) {}
 
   [[nodiscard]] std::string name() const override { return "static tree by hand"; }
-  [[nodiscard]] bool can(workload what, unsigned /*workers*/) const override {
-    return what == workload::read;
+  [[nodiscard]] bool can(workload what, unsigned workers) const override {
+    return what == workload::read || (what == workload::insert && workers == 1);
   }
   [[nodiscard]] bool has_flights() const override { return true; }
-  double run(const Job& job) override {
+  double run(const Job& job) override { return job.what == workload::insert ? insert(job) : read(job); }
+  [[nodiscard]] std::uint64_t wrong() const override { return wrong_.load(std::memory_order_relaxed); }
+  std::string check(std::uint64_t /*records*/) override { return ""; }
+  std::vector<Part> parts(std::uint64_t /*records*/) override { return {}; }
+
+ private:
+  /// Of the records that it inserts: none of those that the tree itself is measured with.
+  static constexpr std::uint64_t kFirstRecord = std::uint64_t{1} << 40U;
+
+  double read(const Job& job) {
     return timed(job.workers, [&](unsigned i) {
       Stream& stream = (*job.streams)[i];
-      HandWalk<IntegerKind::Traits> walk{tree_, job.in_flight};
+      HandWalk<IntegerKind::Traits> walk{ours_.tree(), job.in_flight};
       std::uint64_t wrong = 0;
       walk.run(
           job.operations, [&stream] { return key_of(stream.record()); },
@@ -134,12 +149,17 @@ class HandWalkedTree final : public Container {
       wrong_.fetch_add(wrong, std::memory_order_relaxed);
     });
   }
-  [[nodiscard]] std::uint64_t wrong() const override { return wrong_.load(std::memory_order_relaxed); }
-  std::string check(std::uint64_t /*records*/) override { return ""; }
-  std::vector<Part> parts(std::uint64_t /*records*/) override { return {}; }
+  double insert(const Job& job) {
+    ours_.expect_more(job.operations);
+    return timed(1, [&](unsigned /*i*/) {
+      HandInsert<IntegerKind::Traits> loop{ours_.tree(), ours_.worker(), job.in_flight};
+      std::uint64_t next = kFirstRecord + job.first_new;
+      wrong_.fetch_add(loop.run(job.operations, [&next] { return key_of(next++); }),
+                       std::memory_order_relaxed);
+    });
+  }
 
- private:
-  const OurTree<IntegerKind>::Tree& tree_;
+  OurTree<IntegerKind>& ours_;
   std::atomic<std::uint64_t> wrong_{0};  // a sum, read when the threads have ended
 };
 

@@ -5,6 +5,7 @@
 // new one begins.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "bench/index/job.hpp"
@@ -151,14 +152,46 @@ class RangeTask final : public index::ScanTask<RangeTask<Kind>, typename Kind::T
   [[nodiscard]] KeyT key() const noexcept { return key_.first(key_bytes_); }
   void set_key(KeyT key) noexcept { key_bytes_ = key_.set(key); }
   [[nodiscard]] bool backward() const noexcept { return false; }
-  bool visit(std::uint64_t head, std::uint64_t value, runtime::Worker& /*worker*/) {
-    const auto key = Kind::key_in(head, value);
-    right_ = right_ && Kind::right(key, value) &&
-             (seen_ == 0 ? key == this->key() : Kind::key_in(last_head_, last_value_) < key);
-    last_head_ = head;
-    last_value_ = value;
-    return ++seen_ < kScanEntries;
-  }
+  [[nodiscard]] std::uint64_t wanted() const noexcept { return kScanEntries - seen_; }
+
+  class Leaf {
+   public:
+    explicit Leaf(RangeTask& task) noexcept : task_(task) {}
+    bool visit(std::uint64_t head, std::uint64_t value) {
+      const auto key = Kind::key_in(head, value);
+      task_.right_ =
+          task_.right_ && Kind::right(key, value) &&
+          (task_.seen_ == 0 ? key == task_.key() : Kind::key_in(task_.last_head_, task_.last_value_) < key);
+      task_.last_head_ = head;
+      task_.last_value_ = value;
+      return ++task_.seen_ < kScanEntries;
+    }
+    /// All but the first and the last entry of a scan, where keys are numbers.
+    unsigned take_run(const index::LeafEntries& entries, unsigned from, unsigned to, unsigned /*ask_to*/)
+      requires Kind::Traits::kExact
+    {
+      if (task_.seen_ == 0) {
+        return from;
+      }
+      const auto left = static_cast<unsigned>(kScanEntries - 1 - task_.seen_);
+      to = std::min(to, from + left);
+      bool right = task_.right_;
+      std::uint64_t last = task_.last_head_;
+      task_.seen_ += to - from;
+      for (; from < to; ++from) {
+        const std::uint64_t key = entries.heads[from];
+        right &= Kind::right(key, entries.values[from]) && last < key;
+        last = key;
+      }
+      task_.right_ = right;
+      task_.last_head_ = last;
+      return from;
+    }
+
+   private:
+    RangeTask& task_;
+  };
+  [[nodiscard]] Leaf leaf_visitor(runtime::Worker& /*worker*/) noexcept { return Leaf{*this}; }
   runtime::step finished(bool exhausted, runtime::Worker& worker) {
     if (!share_->goes_on(operation::scan, right_ && (exhausted ? seen_ > 0 : seen_ == kScanEntries),
                          worker)) {

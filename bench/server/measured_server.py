@@ -30,6 +30,16 @@ def wait_ready(port, name, process, timeout_s=20):
     sys.exit(f"{name} does not listen")
 
 
+def stop(process, timeout_s):
+    """Ends the process, by force where it does not end in time when it is told to."""
+    process.terminate()
+    try:
+        process.wait(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def resident_bytes(pid):
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
@@ -66,12 +76,7 @@ def running_program(program, *flags):
         wait_ready(port, "mxkvd", server)
         yield server, port
     finally:
-        server.terminate()
-        try:
-            server.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+        stop(server, 20)
 
 
 def load(build, port, records, connections=32, depth=64):

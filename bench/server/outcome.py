@@ -6,9 +6,12 @@ import platform
 import statistics
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "plot"))
+BENCH = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(BENCH / "plot"), str(BENCH)]
 
-import drawing  # noqa: E402: found by the line above
+import against  # noqa: E402: found by the line above
+import drawing  # noqa: E402
+import goals  # noqa: E402
 
 FIGURES = {  # figure of a round -> (unit on the page, how it is printed)
     "cpu_us": ("us of server CPU a request", "{:.3f}"),
@@ -25,11 +28,16 @@ FLOOR = "echo"
 
 
 class Outcome:
-    """Thread-safety: one thread. `results`: (name of server, row) -> figures of each round, a dict a round."""
+    """Thread-safety: one thread. `results`: (name of server, row) -> figures of each round, a dict a round.
 
-    def __init__(self, results, servers, chosen):
+    `other` is the mxkvd, by its name among the servers, that mxkv is compared with, if there is one.
+    """
+
+    def __init__(self, results, servers, chosen, other=None, tolerance=against.TOLERANCE):
         self.results = results
         self.servers = servers
+        self.other = other
+        self.tolerance = tolerance
         self.rows = [row for row in chosen if any((name, row) in results for name in servers)]
 
     def values(self, server, row, figure="cpu_us"):
@@ -41,11 +49,8 @@ class Outcome:
 
     def ratio(self, row, server, base):
         """(median, least, most) of the server's CPU time over the base's in the same round; None where one is missing."""
-        pairs = list(zip(self.values(server, row), self.values(base, row)))
-        if not pairs or server == base or not all(below for _, below in pairs):
-            return None
-        ratios = [above / below for above, below in pairs]
-        return statistics.median(ratios), min(ratios), max(ratios)
+        above, below = self.values(server, row), self.values(base, row)
+        return against.median_ratio(above, below) if server != base and all(below) else None
 
     def goal_value(self, row, figure):
         """mxkvd's figure that a goal speaks of, or None: "us", "times SERVER" or "times ROW"."""
@@ -72,11 +77,24 @@ class Outcome:
         for base in (FLOOR, "redis", "memcached"):
             if base in self.servers:
                 parts.append(self.ratio_table(base))
-        lines = ["", "mxkv against what is sought" + " " * 14 + "     here    reach      aim"]
-        for row, figure, reach, aim, value in self.goals():
-            here = f"{value:.2f}" if value is not None else "-"
-            lines.append(f"{row.name + ', ' + figure:40} {here:>9}{reach:>9}{aim:>9}")
-        return "\n".join(parts + ["\n".join(lines)])
+        parts.append(goals.table([(f"{row.name}, {figure}", value, reach, aim)
+                                  for row, figure, reach, aim, value in self.goals()]))
+        if self.other:
+            return "\n".join([*(parts if len(self.servers) > 2 else []), self.text_against()])
+        return "\n".join(parts)
+
+    def text_against(self):
+        """Both mxkvds row by row, and which rows became worse."""
+        ratios = {row.name: ratio for row in self.rows if (ratio := self.ratio(row, "mxkv", self.other))}
+        lines = ["", f"server CPU a request, us: mxkv against {self.other}, medians of the rounds and of their ratios",
+                 f"{'':18}{'mxkv':>10}{self.other:>10}{'ratio':>9}  least-most"]
+        for row in self.rows:
+            if row.name in ratios:
+                median, least, most = ratios[row.name]
+                lines.append(f"{row.name:18}{self.median('mxkv', row):10.3f}{self.median(self.other, row):10.3f}{median:9.3f}"
+                             f"  {least:.3f}-{most:.3f}{'  worse' if median > self.tolerance else ''}")
+        medians = {name: ratio[0] for name, ratio in ratios.items()}
+        return "\n".join([*lines, "", against.closing_line(medians, self.other, self.tolerance)])
 
     def latency_table(self):
         def cell(name, row):
@@ -113,13 +131,13 @@ class Outcome:
         found = []
         for base in (FLOOR, "redis", "memcached"):
             if ratio := self.ratio(row, "mxkv", base):
-                goal = [f"{reach} (aim {aim})" for figure, reach, aim in row.goals if figure == f"times {base}"]
+                goal = [goals.told(reach, aim) for figure, reach, aim in row.goals if figure == f"times {base}"]
                 found.append({"what": f"mxkv's CPU time over {base}'s, median of the rounds", "paper": (goal or [""])[0],
                               "instead": f"{ratio[0]:.2f} ({ratio[1]:.2f} to {ratio[2]:.2f})"})
         for figure, reach, aim in row.goals:
             value = self.goal_value(row, figure)
             if figure.removeprefix("times ") not in (FLOOR, "redis", "memcached") and value is not None:
-                found.append({"what": f"mxkv, {figure}", "paper": f"{reach} (aim {aim})", "instead": f"{value:.3g}"})
+                found.append({"what": f"mxkv, {figure}", "paper": goals.told(reach, aim), "instead": f"{value:.3g}"})
         return found
 
     def description(self):

@@ -64,12 +64,7 @@ class Server:
         return measured_server.resident_bytes(self.process.pid)
 
     def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        measured_server.stop(self.process, 10)
 
 
 def start_mxkv(programs, *flags):

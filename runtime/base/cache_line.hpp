@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace mxkv::runtime {
 
@@ -19,6 +20,11 @@ inline void prefetch_read(const void* address) noexcept {
 #else
   __builtin_prefetch(address, 0, 3);
 #endif
+}
+
+/// The same of the n-th line behind that. Where there is nothing at all, nothing is harmed.
+inline void prefetch_line(const void* first, std::size_t n) noexcept {
+  prefetch_read(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) + n * kCacheLineBytes));
 }
 
 /// Tells the core that this is a spin loop.

@@ -18,13 +18,15 @@
 // clang-format off
 #define MXKV_ALL_PATHS(X)                                                                                     \
   /* a task takes the fast path: at a node's header, at its block, at the target, under its latch */          \
-  X(fast_header) X(fast_near_node) X(fast_block) X(fast_target) X(fast_insert) X(fast_commit)                 \
-  X(fast_leave) X(fast_wait) X(fast_refuse) X(fast_conflict) X(fast_left)                                     \
+  X(fast_header) X(fast_near_node) X(fast_block) X(fast_target) X(fast_insert) X(fast_beside) X(fast_commit)  \
+  X(fast_leave) X(fast_wait) X(fast_refuse) X(fast_still_there) X(fast_conflict) X(fast_left)                 \
+  X(fast_one_hop) X(fast_at_once)                                                                             \
   /* or guarded execution */                                                                                  \
   X(guarded_read) X(guarded_write) X(guarded_busy) X(guarded_conflict) X(guarded_wait) X(guarded_refuse)      \
   /* how a node takes in an entry */                                                                          \
-  X(insert_fits) X(insert_block) X(insert_spread) X(insert_split) X(split_leaf) X(split_inner)                \
-  X(split_above_inner) X(grow_root) X(grow_root_above_inner) X(no_memory_to_split)                            \
+  X(insert_fits) X(insert_beside) X(insert_block) X(insert_spread) X(insert_split) X(split_leaf)              \
+  X(split_inner) X(split_above_inner) X(split_by_blocks) X(grow_root) X(grow_root_above_inner)                \
+  X(no_memory_to_split)                                                                                       \
   /* what becomes of a separator */                                                                           \
   X(separator_posted) X(separator_lost) X(separator_retried) X(separator_of_cleared)       \
   /* how a node goes */                                                                                       \
@@ -36,9 +38,17 @@
   X(wait_of_write) X(wait_of_separator) X(wait_of_drop) X(wait_of_absorb)                                  \
   /* or has waited while the tree was cleared */                                                              \
   X(waited_over_clear)                                                                                        \
+  /* a set of what came whole, and its usual end */                                                           \
+  X(write_whole) X(write_stored)                                                                              \
   /* how a write of the store waits */                                                                        \
   X(write_not_its_turn) X(write_at_gate) X(write_without_memory) X(write_derived_without_memory)                \
   X(write_lets_go)                                                                                            \
+  /* what a turn in place comes to */                                                                         \
+  X(turn_of_another_class) X(turn_astray) X(turn_at_once) X(turn_leaves)                                      \
+  /* gets start together; one meets what is usual */                                                          \
+  X(get_together) X(get_usual)                                                                                \
+  /* a scan that goes on behind the part of a leaf that it copied */                                          \
+  X(scan_cut)                                                                                                 \
   /* a worker's buffer is full */                                                                             \
   X(buffer_full_for_high)
 // clang-format on

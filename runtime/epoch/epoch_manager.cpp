@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/base/assert.hpp"
-#include "runtime/base/heavy_fence.hpp"
 
 namespace mxkv::runtime {
 
@@ -36,11 +35,6 @@ void EpochManager::enter(WorkerId worker) noexcept {
 
 void EpochManager::leave(WorkerId worker) noexcept {
   states_[worker.index()].epoch.store(kInfinity, std::memory_order_release);  // pairs with least_published()
-}
-
-std::uint64_t EpochManager::retire_stamp() const noexcept {
-  light_fence();  // orders the unlink before the load, together with the heavy fence in try_advance()
-  return global_.load(std::memory_order_acquire) + 1;
 }
 
 std::uint64_t EpochManager::least_published() const noexcept {

@@ -27,6 +27,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
+#include "runtime/base/heavy_fence.hpp"
 #include "runtime/base/ids.hpp"
 #include "runtime/options.hpp"
 
@@ -59,13 +60,14 @@ class EpochManager {
     return states_[worker.index()].epoch.load(std::memory_order_relaxed);
   }
 
-  /// Pins at the worker's published epoch, which must not be infinity; returns the slot. Owner worker only.
-  [[nodiscard]] std::uint8_t pin(WorkerId worker) noexcept {
+  /// Pins at the worker's published epoch, which must not be infinity, so many times; returns the slot. Owner
+  /// worker only.
+  [[nodiscard]] std::uint8_t pin(WorkerId worker, std::uint64_t pins = 1) noexcept {
     State& state = states_[worker.index()];
     const std::uint64_t epoch = state.epoch.load(std::memory_order_relaxed);
     MXKV_DCHECK(epoch != kInfinity, "a worker that is in no epoch cannot pin");
     const std::size_t slot = epoch % kSlots;
-    bump(state.entered[slot], std::memory_order_relaxed);
+    bump(state.entered[slot], std::memory_order_relaxed, pins);
     return static_cast<std::uint8_t>(slot);
   }
 
@@ -88,7 +90,10 @@ class EpochManager {
   }
 
   /// The stamp for an object that the caller has just unlinked. Any thread.
-  [[nodiscard]] std::uint64_t retire_stamp() const noexcept;
+  [[nodiscard]] std::uint64_t retire_stamp() const noexcept {
+    light_fence();  // orders the unlink before the load, together with the heavy fence in try_advance()
+    return global_.load(std::memory_order_acquire) + 1;
+  }
 
   /// Moves the global epoch on by one, unless a pin of kSlots epochs ago is still held. Any thread; slow.
   bool try_advance() noexcept;
@@ -104,8 +109,8 @@ class EpochManager {
     alignas(kCacheLineBytes) Counter left[kSlots]{};
   };
 
-  static void bump(Counter& counter, std::memory_order order) noexcept {
-    counter.store(counter.load(std::memory_order_relaxed) + 1, order);  // one writer: a plain increment
+  static void bump(Counter& counter, std::memory_order order, std::uint64_t by = 1) noexcept {
+    counter.store(counter.load(std::memory_order_relaxed) + by, order);  // one writer: a plain increment
   }
   [[nodiscard]] std::uint64_t least_published() const noexcept;
   [[nodiscard]] bool drained(std::uint64_t epoch) const noexcept;

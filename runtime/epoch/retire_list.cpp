@@ -8,42 +8,29 @@
 namespace mxkv::runtime {
 
 namespace {
-constexpr unsigned kKindShift = 48;
-constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kKindShift) - 1;
 /// No worker has touched the objects for an epoch: they have left the caches.
 constexpr std::uint64_t kFetchedAhead = 8;
-
-void* object_of(std::uint64_t entry) noexcept {
-  return reinterpret_cast<void*>(entry & kAddressMask);
-}
 }  // namespace
 
 RetireList::~RetireList() {
   MXKV_ASSERT(head_ == nullptr, "a retire list is reclaimed before it goes");
 }
 
-void RetireList::add(void* object, ReclaimKind kind, std::uint64_t stamp, std::size_t bytes) {
-  MXKV_DCHECK(object != nullptr, "an object is retired");
+void RetireList::begin_block(std::uint64_t stamp) {
   MXKV_DCHECK(tail_ == nullptr || tail_->stamp <= stamp, "stamps rise: the oldest goes first");
-  if (tail_ == nullptr || tail_->stamp != stamp || tail_->count == Block::kCapacity) {
-    auto* block = static_cast<Block*>(blocks_.allocate_retire_block());
-    block->next = nullptr;
-    block->stamp = stamp;
-    block->before = retired_bytes_;
-    block->count = 0;
-    (tail_ == nullptr ? head_ : tail_->next) = block;
-    tail_ = block;
-  }
-  const auto address = reinterpret_cast<std::uint64_t>(object);
-  MXKV_DCHECK((address & ~kAddressMask) == 0, "user addresses have 48 bits");
-  tail_->entries[tail_->count++] = address | (std::uint64_t{kind.value()} << kKindShift);
-  ++entries_;
-  retired_bytes_ += bytes;
+  auto* block = static_cast<Block*>(blocks_.allocate_retire_block());
+  block->next = nullptr;
+  block->stamp = stamp;
+  block->before = retired_bytes_;
+  block->count = 0;
+  (tail_ == nullptr ? head_ : tail_->next) = block;
+  tail_ = block;
 }
 
 std::size_t RetireList::reclaim(std::uint64_t horizon, std::size_t most, const ReclaimFunction* functions,
                                 Worker& worker) {
   std::size_t freed = 0;
+  const auto object_of = [](std::uint64_t entry) { return reinterpret_cast<void*>(entry & kAddressMask); };
   while (freed < most && head_ != nullptr && head_->stamp < horizon) {
     Block* block = head_;
     head_ = block->next;

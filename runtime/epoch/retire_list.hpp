@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/epoch/epoch_manager.hpp"
 
 namespace mxkv::runtime {
@@ -39,7 +40,17 @@ class RetireList {
   ~RetireList();
 
   /// Adds an object with its stamp (EpochManager::retire_stamp). `bytes`: what freeing it will give back.
-  void add(void* object, ReclaimKind kind, std::uint64_t stamp, std::size_t bytes);
+  void add(void* object, ReclaimKind kind, std::uint64_t stamp, std::size_t bytes) {
+    MXKV_DCHECK(object != nullptr, "an object is retired");
+    if (tail_ == nullptr || tail_->stamp != stamp || tail_->count == Block::kCapacity) [[unlikely]] {
+      begin_block(stamp);
+    }
+    const auto address = reinterpret_cast<std::uint64_t>(object);
+    MXKV_DCHECK((address & ~kAddressMask) == 0, "user addresses have 48 bits");
+    tail_->entries[tail_->count++] = address | (std::uint64_t{kind.value()} << kKindShift);
+    ++entries_;
+    retired_bytes_ += bytes;
+  }
 
   [[nodiscard]] bool empty() const noexcept { return entries_ == 0; }
   [[nodiscard]] std::size_t entries() const noexcept { return entries_; }
@@ -64,6 +75,11 @@ class RetireList {
     std::uint64_t entries[kCapacity];
   };
   static_assert(sizeof(Block) == kBlockBytes);
+  // An entry: the kind above the address.
+  static constexpr unsigned kKindShift = 48;
+  static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kKindShift) - 1;
+
+  [[gnu::noinline]] void begin_block(std::uint64_t stamp);
 
   RetireBlockSource& blocks_;
   Block* head_ = nullptr;

@@ -25,9 +25,9 @@
 namespace mxkv::runtime {
 
 /// The block sizes of tasks: a task's class is chosen by its type, at compile time.
-enum class task_block : std::uint8_t { bytes_64, bytes_128, bytes_192, bytes_384, bytes_640 };
-inline constexpr std::size_t kTaskBlocks = 5;
-inline constexpr std::array<std::size_t, kTaskBlocks> kTaskBlockBytes{64, 128, 192, 384, 640};
+enum class task_block : std::uint8_t { bytes_64, bytes_128, bytes_192, bytes_256, bytes_384, bytes_640 };
+inline constexpr std::size_t kTaskBlocks = 6;
+inline constexpr std::array<std::size_t, kTaskBlocks> kTaskBlockBytes{64, 128, 192, 256, 384, 640};
 inline constexpr std::size_t kLargestTaskBytes = kTaskBlockBytes.back();
 
 /// Blocks that move between a core heap and its processor heap at once.

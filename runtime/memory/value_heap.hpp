@@ -61,32 +61,16 @@ class alignas(kCacheLineBytes) ValueHeap {
   /// A block of at least `bytes`, contents undefined; nullptr when the budget or the range is exhausted or
   /// `bytes` > kLargestValueBytes. Line aligned if `bytes` is a multiple of 64 or above 512, else 8-byte.
   [[nodiscard]] void* allocate(std::size_t bytes) noexcept {
-    if (bytes > kLargestClassBytes) [[unlikely]] {
-      return allocate_large(bytes);
-    }
-    const std::size_t size_class = size_class_for(bytes);
-    ClassState& state = classes_[size_class];
-    detail::Span* span = state.current;
-    if (!has_block(*span)) [[unlikely]] {
-      span = replace_current(size_class);
-      if (span == nullptr) {
-        add(failed_, 1);
-        return nullptr;
-      }
-    }
-    void* block = span->free;
-    if (block != nullptr) {
-      span->free = detail::read_link(block);
-    } else {
-      block = span->base + span->bump;
-      span->bump += span->block_bytes;
-    }
-    MXKV_DCHECK(span->owner == this && span->live < span->capacity(),
-                "a block comes from a span with one free");
-    ++span->live;
-    add(state.live_blocks, 1);
-    detail::unpoison(block, span->block_bytes);
-    return block;
+    return bytes <= kLargestClassBytes ? allocate_small<false>(bytes) : allocate_large(bytes);
+  }
+  /// The block that the next allocate(bytes) will return; nullptr when that has to look for one first.
+  [[nodiscard]] const void* next_block(std::size_t bytes) const noexcept {
+    return bytes <= kLargestClassBytes ? next_of(*classes_[size_class_for(bytes)].current) : nullptr;
+  }
+  /// allocate(), and asks the memory system for the first lines of a block that comes soon: who fills one fills
+  /// others of that size.
+  [[nodiscard]] void* allocate_ahead(std::size_t bytes) noexcept {
+    return bytes <= kLargestClassBytes ? allocate_small<true>(bytes) : allocate_large(bytes);
   }
 
   /// Takes back a block of any heap of the same space. Not nullptr.
@@ -97,19 +81,6 @@ class alignas(kCacheLineBytes) ValueHeap {
     } else {
       release_foreign(block, span);
     }
-  }
-
-  /// The block that the next allocate(bytes) will return, to be prefetched; nullptr when that has to look
-  /// for one first.
-  [[nodiscard]] const void* next_block(std::size_t bytes) const noexcept {
-    if (bytes > kLargestClassBytes) [[unlikely]] {
-      return nullptr;
-    }
-    const detail::Span& span = *classes_[size_class_for(bytes)].current;
-    if (span.free != nullptr) {
-      return span.free;
-    }
-    return span.bump != span.bump_end ? span.base + span.bump : nullptr;
   }
 
   /// Whether the block is one of this heap's, in a span that is less than three quarters full. The span that
@@ -159,6 +130,61 @@ class alignas(kCacheLineBytes) ValueHeap {
   }
   static void add(std::atomic<std::size_t>& counter, std::size_t n) noexcept {
     counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+
+  static const void* next_of(const detail::Span& span) noexcept {
+    return span.free != nullptr ? span.free : span.bump != span.bump_end ? span.base + span.bump : nullptr;
+  }
+  template <bool kAhead>
+  [[nodiscard, gnu::always_inline]] void* allocate_small(std::size_t bytes) noexcept {
+    const std::size_t size_class = size_class_for(bytes);
+    ClassState& state = classes_[size_class];
+    detail::Span* span = state.current;
+    if (!has_block(*span)) [[unlikely]] {
+      span = replace_current(size_class);
+      if (span == nullptr) {
+        add(failed_, 1);
+        return nullptr;
+      }
+    }
+    void* block = span->free;
+    if (block != nullptr) {
+      span->free = detail::read_link(block);
+    } else {
+      block = span->base + span->bump;
+      span->bump += span->block_bytes;
+    }
+    if constexpr (kAhead) {
+      fetch(ahead_of(state), span->block_bytes);
+    }
+    MXKV_DCHECK(span->owner == this && span->live < span->capacity(),
+                "a block comes from a span with one free");
+    ++span->live;
+    add(state.live_blocks, 1);
+    detail::unpoison(block, span->block_bytes);
+    return block;
+  }
+  /// The block that comes next, or, where another span's turn is next, the one after that: in a heap that is
+  /// written all over most spans have one free block or none.
+  static const void* ahead_of(const ClassState& state) noexcept {
+    if (const void* const next = next_of(*state.current); next != nullptr) {
+      return next;
+    }
+    const detail::Span* const span = state.partial[detail::kFullnessLists - 1].front();
+    return span == nullptr ? nullptr : next_of(span->next != nullptr ? *span->next : *span);
+  }
+  /// The first four lines of a block, or as many as it has; nothing is harmed where there is none.
+  [[gnu::always_inline]] static void fetch(const void* block, std::size_t bytes) noexcept {
+    prefetch_read(block);
+    if (bytes > kCacheLineBytes) {
+      prefetch_line(block, 1);
+      if (bytes > 2 * kCacheLineBytes) {
+        prefetch_line(block, 2);
+        if (bytes > 3 * kCacheLineBytes) {
+          prefetch_line(block, 3);
+        }
+      }
+    }
   }
 
   void release_own(void* block, detail::Span* span) noexcept {

@@ -6,10 +6,14 @@
 //   distance   when the task is `distance` slots from the head. A cursor remembers up to where lines were
 //              asked for, since looking only at head + distance skips tasks that entered while the ring was
 //              shorter than that.
+// A loop may also go over the tasks where they are, again and again, as if each were taken and entered anew at
+// its turn. Tasks that go on are not moved then; one that ended gives its place to another.
+//
 // `Prefetcher` is what asks for a task's lines; a test counts there. An entry is a task and, in the low bits
 // of its address, which of the worker's pools it came from.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -76,8 +80,11 @@ class BasicPrefetchBuffer {
     return {.mode = mode_, .distance = distance_, .window = window_};
   }
 
+  /// Whether lines are asked for when a task enters, or had its turn.
+  [[nodiscard]] bool asks_at_spawn() const noexcept { return mode_ == prefetch_mode::at_spawn; }
   [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return tail_ - head_; }
+  [[nodiscard]] std::uint32_t window() const noexcept { return window_; }
   /// How many tasks may still enter before the window is full.
   [[nodiscard]] std::uint32_t room() const noexcept { return size() < window_ ? window_ - size() : 0; }
 
@@ -109,6 +116,60 @@ class BasicPrefetchBuffer {
     return task_of(entry);
   }
 
+  // --- Turns in place. Places run from begin() to end(), which tasks that enter meanwhile move ---
+
+  /// The place of the first turn.
+  [[nodiscard]] std::uint32_t begin_turns() noexcept {
+    if (mode_ == prefetch_mode::distance) [[unlikely]] {
+      prefetch_ahead();
+    }
+    return head_;
+  }
+  [[nodiscard]] std::uint32_t begin() const noexcept { return head_; }
+  [[nodiscard]] std::uint32_t end() const noexcept { return tail_; }
+  [[nodiscard]] BufferedTask at(std::uint32_t place) const noexcept {
+    return task_of(slots_[place % kCapacity]);
+  }
+  /// The free task at `place`; null: it is a pool's.
+  [[nodiscard]] MxTask* free_task_at(std::uint32_t place) const noexcept {
+    const std::uintptr_t entry = slots_[place % kCapacity];
+    return (entry & kMaxPools) == 0 ? reinterpret_cast<MxTask*>(entry) : nullptr;
+  }
+  /// The free task at `place` had its turn and goes on: it is behind all others now.
+  [[gnu::always_inline]] void had_turn(std::uint32_t place) noexcept {
+    if (mode_ == prefetch_mode::at_spawn) [[likely]] {
+      Prefetcher::ask(*task_of(slots_[place % kCapacity]).task);
+    } else {
+      prefetch_ahead_of(place);
+    }
+  }
+  /// As had_turn(), with a task that takes the place of the one that was there.
+  [[gnu::always_inline]] void give_place(std::uint32_t place, MxTask* task) noexcept {
+    slots_[place % kCapacity] = reinterpret_cast<std::uintptr_t>(task);
+    had_turn(place);
+  }
+  /// The task at `place` had its turn and leaves; the first one, which had its turn before, goes there.
+  void take_out(std::uint32_t place) noexcept {
+    slots_[place % kCapacity] = slots_[head_ % kCapacity];
+    ++head_;
+    if (mode_ == prefetch_mode::distance && !empty()) {
+      prefetch_ahead_of(place);
+    }
+  }
+  /// The loop ends before `place`: those that had their turn go behind the others, or the others before them.
+  void turn_to(std::uint32_t place) noexcept {
+    if (place - head_ <= tail_ - place) {
+      for (; head_ != place; ++head_, ++tail_) {
+        slots_[tail_ % kCapacity] = slots_[head_ % kCapacity];
+      }
+    } else {
+      for (; tail_ != place; --tail_, --head_) {
+        slots_[(head_ - 1) % kCapacity] = slots_[(tail_ - 1) % kCapacity];
+      }
+    }
+    prefetched_ = head_ + std::min(size(), distance_);
+  }
+
  private:
   [[nodiscard]] static BufferedTask task_of(std::uintptr_t entry) noexcept {
     return {reinterpret_cast<MxTask*>(entry & ~std::uintptr_t{kMaxPools}), entry & kMaxPools};
@@ -121,6 +182,18 @@ class BasicPrefetchBuffer {
     for (; static_cast<std::int32_t>(until - prefetched_) > 0; ++prefetched_) {
       Prefetcher::ask(*task_of(slots_[prefetched_ % kCapacity]).task);
     }
+  }
+
+  /// By distance: after a turn at `place`. The task that is `distance_` places on, or, of fewer, this one.
+  [[gnu::noinline]] void prefetch_ahead_of(std::uint32_t place) noexcept {
+    if (mode_ != prefetch_mode::distance) {
+      return;
+    }
+    std::uint32_t ahead = place + std::min(distance_, size());
+    if (static_cast<std::int32_t>(ahead - tail_) >= 0) {
+      ahead -= size();
+    }
+    Prefetcher::ask(*task_of(slots_[ahead % kCapacity]).task);
   }
 
   prefetch_mode mode_ = prefetch_mode::off;

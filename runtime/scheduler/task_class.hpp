@@ -34,6 +34,11 @@ concept HasFastPath = requires(T& task, Worker& worker, step& next) {
   { task.run_fast(worker, next) } -> std::same_as<bool>;
 };
 
+/// Has a fast path in several ways: T::in_best_way(f) calls f(way) with the best one for many turns, in which a
+/// task asks for its next lines itself.
+template <class T>
+concept HasFastWays = requires { T::in_best_way([](auto) { return true; }); };
+
 namespace detail {
 [[nodiscard]] bool worker_leases(const Worker& worker, PoolId pool) noexcept;
 void finish_task(Worker& worker, MxTask& task) noexcept;
@@ -49,7 +54,7 @@ constexpr const char* task_name() noexcept {
   }
 }
 template <GuardedTask T>
-step run_guarded(MxTask& task, Worker& worker) {
+[[gnu::noinline]] step run_guarded(MxTask& task, Worker& worker) {
   step next{};
   do {
     next = guarded_execute(static_cast<T&>(task), worker,
@@ -61,6 +66,20 @@ step run_guarded(MxTask& task, Worker& worker) {
     }
   }
   return next;
+}
+
+/// See TaskClass.
+template <class T>
+went take_turn(MxTask& task, Worker& worker, step& next) {
+  if constexpr (HasFastWays<T> && !std::derived_from<T, DependentTask>) {
+    const went how = T::in_best_way(
+        [&](auto way) { return static_cast<T&>(task).template run_fast<decltype(way)>(worker, next); });
+    if (how != went::astray) [[likely]] {
+      return how;
+    }
+  }
+  next = run_guarded<T>(task, worker);
+  return went::told;
 }
 
 /// See TaskClass. Defined with the worker.
@@ -91,7 +110,8 @@ constexpr auto describe_of() noexcept -> std::size_t (*)(const MxTask&, char*, s
 /// A type may be a DiscardedTask, a DescribedTask, and have a fast path; see the concepts above.
 template <class T>
 inline constexpr TaskClass kTaskClassOf{
-    detail::task_name<T>(), [](MxTask& task, Worker& worker) { return detail::run_guarded<T>(task, worker); },
+    detail::task_name<T>(),
+    [](MxTask& task, Worker& worker) { return detail::run_guarded<T>(task, worker); },
     [](MxTask& task, Worker& worker) {
       if constexpr (DiscardedTask<T>) {
         static_cast<T&>(task).discard(worker);
@@ -101,6 +121,8 @@ inline constexpr TaskClass kTaskClassOf{
       }
       detail::finish_task(worker, task);
     },
-    detail::run_stretch_of<T>(), detail::describe_of<T>()};
+    detail::take_turn<T>,
+    detail::run_stretch_of<T>(),
+    detail::describe_of<T>()};
 
 }  // namespace mxkv::runtime

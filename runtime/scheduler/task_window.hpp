@@ -38,7 +38,7 @@ class TaskWindow {
   /// and free tasks, so that pools cannot starve them.
   static constexpr std::uint32_t kQuantum = 16;
   /// Refills of a full window until the waiting free tasks get a quantum.
-  static constexpr std::uint32_t kFullRefills = 16;
+  static constexpr std::uint32_t kFullRefills = 4;
   static constexpr std::uint32_t kBufferedAtMost = PrefetchBuffer::kCapacity - kQuantum;
 
   /// `buffered_tasks` as in RuntimeOptions.
@@ -81,8 +81,8 @@ class TaskWindow {
   }
   /// Waits for the next round.
   void add_later(MxTask* task) noexcept { later_.push_back(task); }
-  /// The task that ran last goes on, at the place that it left.
-  [[gnu::always_inline]] void keep_place(MxTask* task) noexcept { buffer_.push(task); }
+  /// The task that was taken from the buffer to run goes on.
+  void keep_place(MxTask* task) noexcept { buffer_.push(task); }
 
   // --- Tasks that enter the buffer ---
 
@@ -95,26 +95,34 @@ class TaskWindow {
       spawn(task);
     }
   }
-  /// After a task ended: the next one that waits takes its place.
-  void refill_one() noexcept {
-    if (buffer_.room() > 0) {
-      if (MxTask* task = ready_.pop_front()) [[likely]] {
-        buffer_.push(task);
+  /// The task at `place` of the buffer ended: the next one that waits takes its place, if the window has one
+  /// for it. Null: none did, and the place is gone.
+  [[gnu::always_inline]] MxTask* pass_place(std::uint32_t place) noexcept {
+    if (buffer_.size() <= buffer_.window()) {
+      if (MxTask* const task = ready_.pop_front()) [[likely]] {
+        buffer_.give_place(place, task);
+        return task;
       }
+    }
+    buffer_.take_out(place);
+    return nullptr;
+  }
+  /// Fills the window with those that wait for it.
+  void refill_ready() noexcept {
+    while (buffer_.room() > 0) {
+      MxTask* const task = ready_.pop_front();
+      if (task == nullptr) {
+        return;
+      }
+      buffer_.push(task);
     }
   }
   /// Fills the window. Tasks of low priority enter unless others_wait() says that tasks outside go first.
   template <std::predicate OthersWait>
   void refill(const OthersWait& others_wait) noexcept {
-    while (buffer_.room() > 0) {
-      MxTask* task = ready_.pop_front();
-      if (task == nullptr) {
-        if (low_priority_.empty() || others_wait()) {
-          return;
-        }
-        task = low_priority_.pop_front();
-      }
-      buffer_.push(task);
+    refill_ready();
+    while (buffer_.room() > 0 && !low_priority_.empty() && !others_wait()) {
+      buffer_.push(low_priority_.pop_front());
     }
   }
   /// How many tasks a pool may put into the buffer now: what the window has room for, at least a quantum.

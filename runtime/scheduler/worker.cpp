@@ -24,7 +24,7 @@ class CurrentWorker {
 };
 
 /// Tasks between two refills from pools, and looks at the global epoch, inside a batch.
-constexpr std::uint64_t kTasksBetweenRefills = 64;
+constexpr std::uint64_t kTasksBetweenRefills = 256;
 
 /// Frees what its worker retired. Free and without a place, so it runs where it was spawned.
 class ReclaimTask final : public MxTask {
@@ -96,7 +96,7 @@ void Worker::apply_step(MxTask* task, runtime::step wanted) noexcept {
       return;
     case step::again:
     case step::now:
-      if (task->annotations().target == Annotations::kAnyWorker && !is_bound(*task)) {
+      if (goes_on(*task, wanted)) {
         window_.keep_place(task);
       } else {
         spawn(task);

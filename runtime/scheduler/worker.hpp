@@ -12,6 +12,7 @@
 // publishes epoch infinity. It says that it is parked, looks once more, and blocks in its poller.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -24,6 +25,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/clock.hpp"
+#include "runtime/base/paths.hpp"
 #include "runtime/base/random.hpp"
 #include "runtime/epoch/epoch_manager.hpp"
 #include "runtime/memory/core_heap.hpp"
@@ -88,6 +90,13 @@ class Worker final {
     MXKV_DCHECK(bytes >= sizeof(T) && bytes <= kLargestTaskBytes, "a task fits the largest block");
     return create_in<T>(task_block_for(bytes), std::forward<Args>(args)...);
   }
+  /// The same in a block that is known to be large enough.
+  template <std::derived_from<MxTask> T, class... Args>
+  [[nodiscard, gnu::always_inline]] T* create_in(task_block block, Args&&... args) {
+    T* task = new (allocate_block(block)) T(&kTaskClassOf<T>, std::forward<Args>(args)...);
+    task->annotations().block = static_cast<std::uint8_t>(block) & 7U;
+    return task;
+  }
   /// Frees a task that was created and is in no queue, and leaves its pin.
   [[gnu::always_inline]] void finish(MxTask& task) noexcept {
     MXKV_DCHECK(task.annotations().block < kTaskBlocks, "a task was made by create()");
@@ -130,6 +139,8 @@ class Worker final {
       task.annotations().pin_slot = epochs_.pin(id_);
     }
   }
+  /// Pins for so many tasks, of which each gets the slot that is returned.
+  [[nodiscard]] std::uint8_t pin_together(std::uint32_t tasks) noexcept { return epochs_.pin(id_, tasks); }
   /// Pins for `task` as `holder` is pinned: it may refer to whatever `holder` found.
   void share_pin(const MxTask& holder, MxTask& task) noexcept {
     MXKV_DCHECK(holder.annotations().pin_slot != Annotations::kNoPin, "only a held pin is shared");
@@ -239,13 +250,8 @@ class Worker final {
   void reclaim_all_stopped();
 
  private:
-  template <class T, class... Args>
-  T* create_in(task_block block, Args&&... args) {
-    T* task = new (allocate_block(block)) T(&kTaskClassOf<T>, std::forward<Args>(args)...);
-    task->annotations().block = static_cast<std::uint8_t>(block) & 7U;
-    return task;
-  }
-
+  template <class T, class Way>
+  std::uint64_t give_turns(std::uint64_t most);
   template <class T>
   friend std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most);
 
@@ -255,6 +261,15 @@ class Worker final {
   void spawn_to(TaskPool& pool, MxTask* task) noexcept;
   [[nodiscard]] bool wake_first_of(const std::vector<WorkerId>& others) noexcept;
 
+  /// Whether a task that has run stays in the window.
+  [[nodiscard]] static bool goes_on(const MxTask& task, runtime::step wanted) noexcept {
+    return (wanted == runtime::step::again || wanted == runtime::step::now) &&
+           task.annotations().target == Annotations::kAnyWorker && !is_bound(task);
+  }
+  /// Whether a task on a fast path has no lines to wait for: tasks that begin when others end stay in step.
+  [[nodiscard]] static bool begins_at_once(const MxTask& task) noexcept {
+    return task.annotations().line_count == 0 && task.task_class().run_stretch != nullptr;
+  }
   void apply_step(MxTask* task, runtime::step wanted) noexcept;
   void put_back(MxTask* task) noexcept;
   void execute(const BufferedTask& next) noexcept;
@@ -304,33 +319,88 @@ class Worker final {
   alignas(kCacheLineBytes) ParkingFlag parking_;
 };
 
-/// One loop for many tasks: what all of them share stays in registers. So there is one counter alone.
-template <class T>
-std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
-  TaskWindow& window = worker.window_;
-  PrefetchBuffer& buffer = window.buffer();
-  for (; most != 0; --most) {
-    if (buffer.empty()) [[unlikely]] {
-      return most;
+/// One loop for many tasks, which stay where they are in the buffer: what all of them share stays in registers.
+/// So there is one counter alone. `Way` is how tasks of class T take their turns
+/// where lines are asked for at spawn; void: without one, and only tasks of that class.
+template <class T, class Way>
+std::uint64_t Worker::give_turns(std::uint64_t most) {
+  PrefetchBuffer& buffer = window_.buffer();
+  std::uint32_t place = buffer.begin_turns();
+  std::uint32_t stop = place;
+  for (;; ++place) {
+    if (place == stop) [[unlikely]] {
+      // All have had a turn, or as many as may.
+      if (place == buffer.end()) {
+        window_.refill_ready();
+        if (place == buffer.end()) {
+          place = buffer.begin();
+        }
+      }
+      const auto turns = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, buffer.end() - place));
+      stop = place + turns;
+      most -= turns;
+      if (turns == 0) {
+        break;
+      }
     }
-    const BufferedTask next = buffer.front();
+    MxTask* const next = buffer.free_task_at(place);
+    if (next == nullptr) [[unlikely]] {
+      break;
+    }
+    const bool same_class = &next->task_class() == &kTaskClassOf<T>;
+    auto* const task = static_cast<T*>(next);
     runtime::step wanted{};
-    if (next.pool != 0 || &next.task->task_class() != &kTaskClassOf<T> ||
-        !static_cast<T*>(next.task)->run_fast(worker, wanted)) [[unlikely]] {
-      return most;
-    }
-    static_cast<void>(buffer.pop());
-    if (wanted == runtime::step::done) {
-      worker.finish(*next.task);
-      window.refill_one();
-    } else if (wanted == runtime::step::again && keeps_its_place(*next.task)) [[likely]] {
-      window.keep_place(next.task);
+    went how = went::astray;
+    if constexpr (std::is_void_v<Way>) {
+      if (!same_class) {
+        break;
+      }
+      how = task->run_fast(*this, wanted) ? went::told : went::astray;
+    } else if (same_class) [[likely]] {
+      how = task->template run_fast<Way>(*this, wanted);
     } else {
-      worker.apply_step(next.task, wanted);
-      return most - 1;
+      MXKV_PATH(turn_of_another_class);
+      how = next->task_class().turn(*next, *this, wanted);
+    }
+    if (how == went::on) [[likely]] {
+      continue;
+    }
+    if (how == went::astray) [[unlikely]] {
+      MXKV_PATH(turn_astray);
+      wanted = detail::run_guarded<T>(*next, *this);
+    }
+    if (wanted == runtime::step::again && keeps_its_place(*next)) [[likely]] {
+      buffer.had_turn(place);
+    } else if (wanted == runtime::step::done) {
+      finish(*next);
+      const MxTask* const follower = window_.pass_place(place);
+      if (most != 0 && follower != nullptr && begins_at_once(*follower) &&
+          (!std::is_void_v<Way> || &follower->task_class() == &kTaskClassOf<T>)) {
+        MXKV_PATH(turn_at_once);
+        --most;
+        --place;
+      }
+    } else if (goes_on(*next, wanted)) {
+      buffer.had_turn(place);
+    } else {
+      MXKV_PATH(turn_leaves);
+      buffer.take_out(place);
+      apply_step(next, wanted);
     }
   }
-  return 0;
+  most += stop - place;
+  buffer.turn_to(place);
+  return most;
+}
+
+template <class T>
+std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
+  if constexpr (HasFastWays<T>) {
+    if (worker.window_.buffer().asks_at_spawn()) [[likely]] {
+      return T::in_best_way([&](auto way) { return worker.give_turns<T, decltype(way)>(most); });
+    }
+  }
+  return worker.give_turns<T, void>(most);
 }
 
 }  // namespace mxkv::runtime

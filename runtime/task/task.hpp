@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
@@ -53,13 +55,23 @@ enum class step : std::uint8_t {
   parked,  ///< handed to someone else; the runtime forgets it
 };
 
+/// What a task's turn on its fast path came to.
+enum class went : std::uint8_t {
+  astray,  ///< guarded execution is to go on from here
+  on,      ///< to lines that it asked for itself; it keeps its place
+  told,    ///< a step, as after guarded execution
+};
+
 /// What all tasks of one class share. One constant a class.
 struct TaskClass {
   const char* name;
   step (*run)(MxTask&, Worker&);      ///< guarded execution
   void (*discard)(MxTask&, Worker&);  ///< drops a task that will never run (shutdown)
-  /// Null, or runs tasks of this class one after the other from the head of the worker's prefetch buffer. It
-  /// ends after so many, or at a task that leaves its fast path or the buffer. Returns how many are left of them.
+  /// One turn in a prefetch buffer that asks for lines at spawn: on the fast path, if the class has one. Never
+  /// astray.
+  went (*turn)(MxTask&, Worker&, step&);
+  /// Null, or gives the free tasks of the worker's prefetch buffer their turns, best those of this class. It ends
+  /// after so many, or at a task that it cannot run. Returns how many are left of them.
   std::uint64_t (*run_stretch)(Worker&, std::uint64_t) = nullptr;
   /// Null, or writes what the task waits at, in at most `size` bytes; returns how many. Right after
   /// step::retry.
@@ -83,13 +95,20 @@ struct Annotations {
   std::uint8_t stage = 0;             ///< the task's own: how far its staged access is
   std::uint8_t mark = 0;              ///< the task's own
 
+  /// Target, stage and mark as one word: what a task with neither target nor mark has at a stage.
+  [[nodiscard]] static constexpr std::uint32_t free_at(std::uint8_t stage) noexcept {
+    return kAnyWorker | std::uint32_t{stage} << 16U;
+  }
   /// Neither high nor low, nor immediate or deferred: it goes behind what its worker has already.
   [[nodiscard]] bool waits_its_turn() const noexcept {
     return priority == runtime::priority::normal && locality == runtime::locality::here;
   }
 };
 
-static_assert(sizeof(Annotations) == 8);
+static_assert(sizeof(Annotations) == 8 && offsetof(Annotations, line_count) == 2 &&
+                  offsetof(Annotations, target) == 4 && offsetof(Annotations, stage) == 6 &&
+                  std::endian::native == std::endian::little,
+              "MxTask takes some of them as one word");
 
 /// Header of every task. Thread-safety: owned by its holder; queues transfer ownership.
 class MxTask {
@@ -126,6 +145,25 @@ class MxTask {
   void annotate(NumaNodeId node) noexcept { annotations_.target = Target{node}.encoded(); }
   void annotate(PoolId pool) noexcept { annotations_.target = Target{pool}.encoded(); }
 
+  // Several annotations at once, for loops in which each instruction counts.
+  /// To compare with Annotations::free_at().
+  [[nodiscard]] std::uint32_t free_at() const noexcept {
+    std::uint32_t word = 0;
+    std::memcpy(&word, reinterpret_cast<const char*>(&annotations_) + offsetof(Annotations, target),
+                sizeof word);
+    return word;
+  }
+  /// The task, without target and mark, touches `count` lines of `object` from line `first`, at `stage`.
+  void move_to(TaggedPointer object, std::size_t first, std::size_t count, std::uint8_t stage) noexcept {
+    MXKV_DCHECK(first < 256 && count < 256, "lines have eight bits");
+    object_ = object;
+    const auto lines = static_cast<std::uint16_t>(first | count << 8U);
+    const std::uint32_t word = Annotations::free_at(stage);
+    char* const notes = reinterpret_cast<char*>(&annotations_);
+    std::memcpy(notes + offsetof(Annotations, first_line), &lines, sizeof lines);
+    std::memcpy(notes + offsetof(Annotations, target), &word, sizeof word);
+  }
+
   [[nodiscard]] const TaskClass& task_class() const noexcept { return *class_; }
   [[nodiscard]] TaggedPointer object() const noexcept { return object_; }
   [[nodiscard]] Annotations& annotations() noexcept { return annotations_; }
@@ -138,7 +176,8 @@ class MxTask {
   [[nodiscard]] std::uint64_t seen_version() const noexcept { return seen_version_; }
   void see_version(std::uint64_t version) noexcept { seen_version_ = version; }
 
-  /// Asks the memory system for the annotated lines.
+  /// Asks the memory system for the annotated lines. Where there are none, for the task's own behind its header:
+  /// it may have waited for long.
   [[gnu::always_inline]] void prefetch() const noexcept {
     const std::byte* const line =
         object_.first_line() + std::size_t{annotations_.first_line} * kCacheLineBytes;
@@ -146,8 +185,10 @@ class MxTask {
     if (count - 1 < 2) [[likely]] {  // a staged access asks for one line, then two
       prefetch_read(line);
       prefetch_read(line + std::size_t{count - 1} * kCacheLineBytes);
-    } else {
+    } else if (count != 0) {
       prefetch_many(line, count);
+    } else {
+      prefetch_many(reinterpret_cast<const std::byte*>(this) + kCacheLineBytes, 3);
     }
   }
 
@@ -190,6 +231,7 @@ class TaskList {
     MxTask* task = head_;
     if (task != nullptr) {
       head_ = task->next().load(std::memory_order_relaxed);
+      prefetch_read(head_);
     }
     return task;
   }

@@ -41,8 +41,16 @@ std::string cpu_features() {
 }
 
 std::string_view key_compare() {
+  switch (index::line_compare::kVectors) {
+    case index::line_compare::vectors::avx512:
+      return "by AVX-512";
+    case index::line_compare::vectors::avx2:
+      return "by AVX2";
+    case index::line_compare::vectors::none:
+      break;
+  }
 #ifdef MXKV_VECTOR_COMPARE
-  return index::line_compare::kHasVectors ? "by AVX2" : "by words: this CPU has no AVX2";
+  return "by words: this CPU has no AVX2, or is not to use it";
 #else
   return "by words: this build has no vector instructions";
 #endif

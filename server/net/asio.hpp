@@ -1,6 +1,7 @@
 // The only place that includes Boost.Asio; for the sources of this folder, never for its public headers.
 //
-// Compiled once (asio.cpp). One io_context a worker, with concrete executors: no other thread touches it.
+// Compiled once (asio.cpp). One io_context a worker, with concrete executors: no other thread touches it. What
+// each request needs does not go through it (socket_events.hpp).
 #pragma once
 
 #ifndef BOOST_ASIO_SEPARATE_COMPILATION
@@ -11,6 +12,7 @@
 #endif
 
 #include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 

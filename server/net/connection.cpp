@@ -2,10 +2,12 @@
 
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -21,25 +23,49 @@ constexpr std::uint32_t kDrainReads = 64;
 constexpr std::size_t kMostSent = std::size_t{512} << 10U;
 /// Where memory is short, a client that did nothing for so long has to go.
 constexpr std::uint64_t kIdleWhereShortNs = 1'000'000'000;
+
+// Most replies are one piece, for which the kernel has less to copy and to check.
+ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
+  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  if (pieces.size() == 1) [[likely]] {
+    return ::send(socket, pieces[0].iov_base, pieces[0].iov_len, kFlags);
+  }
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  return ::sendmsg(socket, &message, kFlags);
+}
+
 }  // namespace
 
 Connection::Connection(NetWorker& net, int socket)
-    : net_(net), socket_(net.executor(), socket), session_(std::in_place, net.host(), *this) {
+    : net_(net), socket_(socket), session_(std::in_place, net.host(), *this) {
   judged_ = session_->output().end();  // the entry in the directory, and its counts, had others before
-  boost::system::error_code ignored;
-  socket_.non_blocking(true, ignored);
   read_ns_.store(net.now_ns(), std::memory_order_relaxed);
-  readable_ = true;  // most clients speak first: a read now spares a wait
-  net_.make_ready(*this);
 }
 
 Connection::~Connection() {
-  MXKV_ASSERT(deletable(), "a connection is closed, and its waits are over, before it goes");
+  MXKV_ASSERT(deletable(), "a connection is closed, and in no list, before it goes");
+}
+
+// A session that is paused is read when it goes on.
+void Connection::became_ready(Readiness now) {
+  MXKV_ASSERT(!closed(), "a closed socket is not told of");
+  if (now.input && (stage_ == connection_stage::serving || drain_reads_left_ > 0)) {
+    readable_ = true;
+    read_on_ = read_on_ || now.read_on;
+    if (session_->wants_input()) {
+      net_.make_ready(*this);
+    }
+  }
+  if (now.output && output_waits_) [[unlikely]] {
+    end_output_wait();
+  }
 }
 
 void Connection::take_turn() {
   MXKV_ASSERT(!closed(), "a closed connection has no turn");
-  if (session_->output().unsent_bytes() > 0 && !write_armed_) [[unlikely]] {
+  if (session_->output().unsent_bytes() > 0 && !output_waits_) [[unlikely]] {
     net_.directory().mark_dirty(session_->entry());  // flush() left some for this turn
   }
   if (net_.reads_paused()) [[unlikely]] {
@@ -66,15 +92,15 @@ void Connection::read() {
   const std::span<char> space = session_->value_space();
   std::array<iovec, 2> into{iovec{space.data(), space.size()}, iovec{buffer.data(), buffer.size()}};
   const std::size_t most = space.size() + buffer.size();
-  const ssize_t got = space.empty() ? ::recv(socket_.native_handle(), buffer.data(), buffer.size(), 0)
-                                    : ::readv(socket_.native_handle(), into.data(), into.size());
+  const ssize_t got = space.empty() ? ::recv(socket_, buffer.data(), buffer.size(), 0)
+                                    : ::readv(socket_, into.data(), into.size());
   if (got > 0) {
     const auto bytes = static_cast<std::size_t>(got);
-    readable_ = bytes == most;  // read on only if there may be more
+    readable_ = bytes == most || read_on_;  // read on only if there may be more
     take_bytes(bytes, std::min(bytes, space.size()));
     return;
   }
-  readable_ = false;
+  readable_ = got < 0 && errno == EINTR;
   if (got == 0) {
     session_->end_of_input();
     net_.directory().mark_dirty(session_->entry());
@@ -105,7 +131,7 @@ void Connection::take_bytes(std::size_t bytes, std::size_t direct) {
   }
 }
 
-// What the connection waits for next, if anything.
+// What the connection waits for next, if anything but its client.
 void Connection::arm() {
   if (session_->paused_for(pause::turn)) {
     NetCounters::add(net_.counters().yields);
@@ -118,63 +144,39 @@ void Connection::arm() {
     } else if (stage_ == connection_stage::draining) {
       session_->end_of_input();
       net_.directory().mark_dirty(session_->entry());
-    } else {
-      arm_read();
     }
   }
 }
 
-void Connection::arm_read() {
-  if (read_armed_) {
-    return;
-  }
-  read_armed_ = true;
-  socket_.async_wait(Descriptor::wait_read,
-                     InPlaceHandler{&read_memory_, [this](const boost::system::error_code& /*error*/) {
-                                      // An error shows when it is read.
-                                      read_armed_ = false;
-                                      readable_ = true;
-                                      if (!closed()) {
-                                        net_.make_ready(*this);
-                                      }
-                                    }});
-}
-
-void Connection::arm_write() {
-  if (write_armed_) {
-    return;
-  }
-  MXKV_ASSERT(!session_->entry().stuck, "the client's silence is noted once");
-  write_armed_ = true;
+void Connection::begin_output_wait() {
+  MXKV_ASSERT(!output_waits_ && !session_->entry().stuck, "the client's silence is noted once");
+  output_waits_ = true;
   sent_ns_ = net_.now_ns();
   net_.sending_waits(true);
   session_->entry().stuck = true;
   session_->output().compact();
-  socket_.async_wait(Descriptor::wait_write,
-                     InPlaceHandler{&write_memory_, [this](const boost::system::error_code& /*error*/) {
-                                      write_armed_ = false;
-                                      net_.sending_waits(false);
-                                      if (!closed()) {
-                                        session_->entry().stuck = false;
-                                        net_.directory().mark_dirty(session_->entry());
-                                      }
-                                    }});
+  net_.events().watch_output(socket_, *this, true);
+}
+
+void Connection::end_output_wait() {
+  output_waits_ = false;
+  net_.sending_waits(false);
+  session_->entry().stuck = false;
+  net_.events().watch_output(socket_, *this, false);
+  net_.directory().mark_dirty(session_->entry());
 }
 
 void Connection::flush() {
   OutputBuffer& output = session_->output();
   std::size_t sent_now = 0;
   std::size_t left = gate_.sendable(output.sent_bytes(), output.unsent_bytes());
-  while (left > 0 && !write_armed_) {
+  while (left > 0 && !output_waits_) {
     if (sent_now >= kMostSent) {
       net_.make_ready(*this);  // others have their turn first
       return;
     }
     std::array<iovec, kGatheredPieces> pieces;
-    msghdr message{};
-    message.msg_iov = pieces.data();
-    message.msg_iovlen = output.gather(pieces, left);
-    const ssize_t sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = send_pieces(socket_, std::span{pieces}.first(output.gather(pieces, left)));
     if (sent >= 0) {
       output.consume(static_cast<std::size_t>(sent));
       sent_now += static_cast<std::size_t>(sent);
@@ -182,7 +184,7 @@ void Connection::flush() {
       NetCounters::add(net_.counters().written_bytes, static_cast<std::uint64_t>(sent));
       sent_ns_ = net_.now_ns();
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      arm_write();
+      begin_output_wait();
     } else if (errno != EINTR) {
       close();
       return;
@@ -243,7 +245,7 @@ void Connection::check_times(std::uint64_t now_ns) {
   if (!session_->wants_input() || gate_.holds()) {
     unread_ns_ = now_ns;
   }
-  if (write_armed_ && session_->unsent_bytes() >= limits.output_high_water &&
+  if (output_waits_ && session_->unsent_bytes() >= limits.output_high_water &&
       now_ns - sent_ns_ >= limits.output_stall_ms * kNsPerMs) {
     NetCounters::add(net_.counters().stalled);
     close();
@@ -256,7 +258,7 @@ void Connection::check_times(std::uint64_t now_ns) {
 }
 
 bool Connection::takes_nothing(std::uint64_t now_ns) const noexcept {
-  return write_armed_ && now_ns - sent_ns_ >= kIdleWhereShortNs;
+  return output_waits_ && now_ns - sent_ns_ >= kIdleWhereShortNs;
 }
 
 bool Connection::sends_nothing(std::uint64_t now_ns) const noexcept {
@@ -283,9 +285,11 @@ void Connection::close() {
   stage_ = connection_stage::closed;
   net_.leave_gate(*this, gate_.holds(), session_->paused_for(pause::journal));
   net_.unlist(*this);
+  if (output_waits_.exchange(false)) {
+    net_.sending_waits(false);
+  }
   session_.reset();
-  boost::system::error_code ignored;
-  socket_.close(ignored);  // ends the waits; their handlers run in a later round
+  ::close(socket_);  // nothing is told of it any more
   net_.delete_later(*this);
 }
 

@@ -1,8 +1,8 @@
 // One client's socket: moves bytes between it and its session.
 //
-// Readiness only marks a connection. Reading and sending happen in the worker's rounds: one read of what is
-// there, one send of all that was answered. It waits for the socket to become writable only when the kernel
-// would not take everything, and for readable only while the session wants input.
+// Readiness only marks a connection (socket_events.hpp). Reading and sending happen in the worker's rounds: one
+// read of what is there, one send of all that was answered. It asks to be told when the socket takes output
+// only where the kernel would not take everything.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "server/net/asio.hpp"
-#include "server/net/handler_memory.hpp"
 #include "server/net/session.hpp"
+#include "server/net/socket_events.hpp"
 #include "server/reply/output_gate.hpp"
 
 namespace mxkv::server {
@@ -33,6 +32,8 @@ class Connection final : public ConnectionOwner {
   Connection(NetWorker& net, int socket);
   ~Connection();
 
+  /// Something became of its socket.
+  void became_ready(Readiness now);
   /// Its turn in a round: goes on where the session stopped, reads once.
   void take_turn();
   /// The end of a round in which something was answered: sends, closes when all is done.
@@ -57,9 +58,7 @@ class Connection final : public ConnectionOwner {
 
   [[nodiscard]] bool closed() const noexcept { return stage_ == connection_stage::closed; }
   /// Whether nothing refers to it any more.
-  [[nodiscard]] bool deletable() const noexcept {
-    return closed() && !read_armed_ && !write_armed_ && !listed_;
-  }
+  [[nodiscard]] bool deletable() const noexcept { return closed() && !listed_; }
 
  private:
   friend class NetWorker;  // its lists
@@ -71,19 +70,19 @@ class Connection final : public ConnectionOwner {
   void read();
   void take_bytes(std::size_t bytes, std::size_t direct);
   void arm();
-  void arm_read();
-  void arm_write();
+  void begin_output_wait();
+  void end_output_wait();
   void mark_output();
   void flush();
 
   NetWorker& net_;
-  Descriptor socket_;
+  int socket_;
   std::optional<Session> session_;  ///< none once it is closed
   connection_stage stage_ = connection_stage::serving;
-  bool listed_ = false;    ///< in the worker's list of connections whose turn comes
-  bool readable_ = false;  ///< there may be bytes in the kernel
-  bool read_armed_ = false;
-  std::atomic<bool> write_armed_{false};  ///< relaxed will do: other threads only read it
+  bool listed_ = false;                    ///< in the worker's list of connections whose turn comes
+  bool readable_ = false;                  ///< there may be bytes in the kernel
+  bool read_on_ = false;                   ///< also behind a read that is short
+  std::atomic<bool> output_waits_{false};  ///< for the client to take some; other threads only read it
   std::uint32_t drain_reads_left_ = 0;
   std::uint64_t sent_ns_ = 0;              ///< when the socket last took bytes, or was found full
   std::uint64_t unread_ns_ = 0;            ///< when the session was last seen not to want any
@@ -93,8 +92,6 @@ class Connection final : public ConnectionOwner {
   Connection* next_ready_ = nullptr;
   Connection* next_ = nullptr;  ///< all connections of the worker
   Connection* previous_ = nullptr;
-  HandlerMemory read_memory_;
-  HandlerMemory write_memory_;
 };
 
 }  // namespace mxkv::server

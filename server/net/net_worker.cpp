@@ -1,13 +1,8 @@
 #include "server/net/net_worker.hpp"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -24,13 +19,8 @@ constexpr std::uint64_t kMemoryAgainNs = 200'000;
 /// Between two times that unused task memory goes back: a burst often has another one behind it.
 constexpr std::uint64_t kTrimEveryNs = 100'000'000;
 
-int make_eventfd() {
-  const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (descriptor < 0) {
-    throw std::system_error(errno, std::generic_category(), "eventfd for a worker's sockets");
-  }
-  return descriptor;
-}
+/// Between two looks of a busy worker at listeners and timers.
+constexpr std::uint64_t kContextEveryNs = 250'000;
 
 }  // namespace
 
@@ -42,7 +32,8 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
       limits_(limits),
       host_{worker, store, directory, input, limits_, kVersionLine, &admin, &credentials},
       context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),
-      wake_(context_, make_eventfd()),
+      context_stays_(context_.get_executor()),
+      events_wait_(context_, events_.descriptor()),
       timer_(context_),
       sweep_timer_(context_),
       shortage_(worker.runtime().clock(), shared.connections, shared.log) {
@@ -53,7 +44,6 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
   host_.watch_hub = &store.watch_hub();
   host_.relief = this;
   host_.sampler.configure(stats, worker.runtime().clock(), shared.slow, worker.id().value());
-  wait_for_wake();
 }
 
 NetWorker::~NetWorker() {
@@ -66,8 +56,7 @@ NetWorker::~NetWorker() {
   for (Listener& listener : listeners_) {
     listener.close();
   }
-  boost::system::error_code ignored;
-  wake_.close(ignored);
+  events_wait_.release();
   timer_.cancel();
   sweep_timer_.cancel();
   // Their waits refer to them until the handlers ran; closed connections have no turn any more.
@@ -76,25 +65,31 @@ NetWorker::~NetWorker() {
   }
   context_.poll();
   delete_closed();
-  MXKV_ASSERT(closed_.empty(), "closed sockets have no waits");
-}
-
-void NetWorker::wait_for_wake() {
-  wake_.async_wait(Descriptor::wait_read,
-                   InPlaceHandler{&wake_memory_, [this](const boost::system::error_code& error) {
-                                    if (error) {
-                                      return;
-                                    }
-                                    std::uint64_t count = 0;
-                                    [[maybe_unused]] const auto bytes =
-                                        ::read(wake_.native_handle(), &count, sizeof count);
-                                    wait_for_wake();
-                                  }});
+  MXKV_ASSERT(closed_.empty(), "closed connections are in no list");
 }
 
 void NetWorker::wake() noexcept {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto bytes = ::write(wake_.native_handle(), &one, sizeof one);
+  events_.wake();
+}
+
+void NetWorker::take_events() {
+  const auto tell = [](Connection& connection, Readiness now) { connection.became_ready(now); };
+  for (std::size_t taken = 0; taken < kMostTaken && events_.take(tell); ++taken) {
+  }
+  if (now_ns() >= next_context_ns_) {
+    next_context_ns_ = now_ns() + kContextEveryNs;
+    context_.poll();
+  }
+}
+
+// What comes is taken in the next round.
+void NetWorker::wait_for_events() {
+  if (!std::exchange(events_awaited_, true)) {
+    events_wait_.async_wait(
+        Descriptor::wait_read,
+        InPlaceHandler{&events_memory_,
+                       [this](const boost::system::error_code& /*error*/) { events_awaited_ = false; }});
+  }
 }
 
 bool NetWorker::poll(runtime::Worker& /*worker*/) {
@@ -104,8 +99,7 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   ++host_.turn;
   host_.directory.share().update_limit();
   host_.input.share().update_limit();
-  for (std::size_t handlers = 0; handlers < kMostHandlers && context_.poll_one() > 0; ++handlers) {
-  }
+  take_events();
   for (Listener& listener : listeners_) {
     listener.accept_waiting();
   }
@@ -174,6 +168,7 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (disk() != nullptr && !may_park()) [[unlikely]] {
     return;
   }
+  wait_for_events();
   if (timeout_ns == kForever) {
     context_.run_one();
   } else {
@@ -200,13 +195,14 @@ void NetWorker::wait_for_memory(Connection& connection) noexcept {
 
 void NetWorker::listen(int socket, SocketReceiver& receiver) {
   shortage_.keep_reserve();
-  listeners_.emplace_back(executor(), socket, shared_.connections, shortage_, limits_, receiver).wait();
+  listeners_.emplace_back(context_.get_executor(), socket, shared_.connections, shortage_, limits_, receiver)
+      .wait();
 }
 
 void NetWorker::set_limits(const config::LimitOptions& limits) {
   if (std::exchange(limits_, limits).keepalive_ms != limits.keepalive_ms) {
     for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
-      set_keepalive(connection->socket_.native_handle(), limits.keepalive_ms);
+      set_keepalive(connection->socket_, limits.keepalive_ms);
     }
   }
   host_.take_limits();
@@ -216,16 +212,25 @@ void NetWorker::set_limits(const config::LimitOptions& limits) {
 void NetWorker::adopt(int socket) {
   MXKV_ASSERT(socket >= 0, "a socket that was accepted is open");
   auto* const connection = new Connection(*this, socket);
-  const std::scoped_lock lock{connections_mutex_};
-  connection->next_ = connections_;
-  if (connections_ != nullptr) {
-    connections_->previous_ = connection;
+  list(*connection);
+  if (!events_.add(socket, *connection)) {
+    shared_.connections.starved.fetch_add(1, std::memory_order_relaxed);
+    connection->close();
+    return;
   }
-  connections_ = connection;
   arm_timer();
   if (draining_) {
     connection->drain();
   }
+}
+
+void NetWorker::list(Connection& connection) {
+  const std::scoped_lock lock{connections_mutex_};
+  connection.next_ = connections_;
+  if (connections_ != nullptr) {
+    connections_->previous_ = &connection;
+  }
+  connections_ = &connection;
 }
 
 void NetWorker::unlist(Connection& connection) {
@@ -250,9 +255,9 @@ std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) c
   std::vector<ConnectionFacts> found;
   const std::scoped_lock lock{connections_mutex_};
   for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
-    ConnectionFacts& facts = found.emplace_back(facts_of_socket(connection->socket_.native_handle()));
+    ConnectionFacts& facts = found.emplace_back(facts_of_socket(connection->socket_));
     const std::uint64_t read_ns = connection->read_ns_;
-    facts.state = connection->write_armed_ ? ConnectionFacts::doing::sends : ConnectionFacts::doing::reads;
+    facts.state = connection->output_waits_ ? ConnectionFacts::doing::sends : ConnectionFacts::doing::reads;
     facts.idle_seconds = now_ns > read_ns ? (now_ns - read_ns) / kSecondNs : 0;
     facts.worker = host_.worker.id().value();
   }

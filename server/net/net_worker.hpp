@@ -3,8 +3,11 @@
 // A round has three parts. poll() asks the kernel which connections are ready and gives each of them one turn:
 // one read, all its requests spawned. The runtime runs the tasks. end_turn() sends, once for each connection
 // that was answered. So a batch gathers the requests of all connections before the first look-up, and replies
-// leave in few system calls. block() only learns which connections are ready: it runs outside of the worker's
+// leave in few system calls. block() only learns that something is ready: it runs outside of the worker's
 // epoch, where no task may be made.
+//
+// A round asks the kernel once for all connections, and every now and then Asio's context, which has listeners
+// and timers. To sleep it waits in the context for all of them.
 #pragma once
 
 #include <array>
@@ -19,12 +22,15 @@
 #include "runtime/scheduler/poller.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/net/admin_source.hpp"
+#include "server/net/asio.hpp"
 #include "server/net/connection.hpp"
 #include "server/net/connection_facts.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/descriptor_shortage.hpp"
+#include "server/net/handler_memory.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/net_counters.hpp"
+#include "server/net/socket_events.hpp"
 #include "server/reply/disk_gate.hpp"
 #include "server/store/store.hpp"
 
@@ -79,7 +85,7 @@ class NetWorker final : public runtime::Poller, private InputRelief {
 
   // --- For its connections ---
 
-  [[nodiscard]] Executor executor() noexcept { return context_.get_executor(); }
+  [[nodiscard]] SocketEvents<Connection>& events() noexcept { return events_; }
   [[nodiscard]] SessionHost& host() noexcept { return host_; }
   [[nodiscard]] ConnectionTable& directory() noexcept { return host_.directory; }
   [[nodiscard]] const config::LimitOptions& limits() const noexcept { return limits_; }
@@ -117,9 +123,12 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   void delete_later(Connection& connection);
 
  private:
-  static constexpr std::size_t kMostHandlers = 1024;  ///< in a round: it must end whatever comes
+  static constexpr std::size_t kMostTaken =
+      4;  ///< fills of the events in a round: it must end whatever comes
 
-  void wait_for_wake();
+  void list(Connection& connection);
+  void take_events();
+  void wait_for_events();
   void arm_timer();
   void arm_sweep_timer();
   void check_times();
@@ -142,10 +151,14 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   config::LimitOptions limits_;  ///< its own copy: they change while the daemon runs
   SessionHost host_;
   asio::io_context context_;
-  Descriptor wake_;
+  asio::executor_work_guard<Executor> context_stays_;  ///< also while it has no wait
+  SocketEvents<Connection> events_;
+  Descriptor events_wait_;  ///< theirs, for as long as the worker sleeps
+  bool events_awaited_ = false;
+  std::uint64_t next_context_ns_ = 0;
   Timer timer_;
   Timer sweep_timer_;
-  HandlerMemory wake_memory_;
+  HandlerMemory events_memory_;
   HandlerMemory timer_memory_;
   HandlerMemory sweep_timer_memory_;
   NetCounters counters_;
@@ -157,7 +170,7 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   Connection* last_ready_ = nullptr;
   mutable std::mutex connections_mutex_;  ///< guards changes of the list, and others' looks at it
   Connection* connections_ = nullptr;
-  std::vector<Connection*> closed_;  ///< whose waits may not be over
+  std::vector<Connection*> closed_;  ///< which may be in the list of those that are ready
   std::size_t sending_waits_ = 0;
   std::vector<Connection*> held_;             ///< whose output waits for the disk
   std::vector<Connection*> journal_waiters_;  ///< that are not read, since the journal is full

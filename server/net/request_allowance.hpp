@@ -32,17 +32,19 @@ class RequestAllowance {
     [[nodiscard]] std::size_t coming() const noexcept { return in_flight + waiting; }
   };
 
-  /// Counts a request of `turn`. False: the allowance is used up.
-  [[nodiscard]] bool take(std::uint64_t turn) noexcept {
+  /// How many requests of `turn` may be taken without asking again.
+  [[nodiscard]] std::uint32_t left(std::uint64_t turn) noexcept {
     if (turn_ != turn) {
       turn_ = turn;
       taken_ = granted_ = 0;
     }
-    if (taken_ >= granted_) [[unlikely]] {
-      return false;
-    }
-    ++taken_;
-    return true;
+    MXKV_DCHECK(taken_ <= granted_, "no more is taken than was granted");
+    return granted_ - taken_;
+  }
+  /// Counts requests of the turn that left() was asked for.
+  void take(std::uint32_t requests) noexcept {
+    taken_ += requests;
+    MXKV_ASSERT(taken_ <= granted_, "no more is taken than was granted");
   }
   /// What was counted last was not a whole request.
   void put_back() noexcept {

@@ -101,11 +101,12 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   }
   MXKV_ASSERT(pending_ < kMostPending, "samples have places");
   Sample& sample = samples_[pending_++];
-  // Of several keys each has a reply, and so has the END behind them.
+  // Of several keys each has a reply, and so has the END behind those of gat.
   const bool many = protocol::is_retrieval(request.op) && request.key_count > 1;
+  const std::uint32_t more = request.key_count - (kind == command_kind::get ? 1 : 0);
   sample.entry = &entry;
   sample.generation = entry.generation;
-  sample.ticket = entry.replies.next_ticket() + (many ? request.key_count : 0);
+  sample.ticket = entry.replies.next_ticket() + (many ? more : 0);
   sample.begun_ns = clock_->monotonic_ns();
   sample.kind = kind;
   sample.key_bytes = has_key ? static_cast<std::uint8_t>(request.key.size()) : 0;

@@ -82,6 +82,9 @@ class RequestSampler {
 
   /// Whether the next request is one of the sample.
   [[nodiscard]] bool due() noexcept { return --left_ == 0; }
+  /// How many requests come before the next one of the sample, and that so many came.
+  [[nodiscard]] std::uint64_t lines_before() const noexcept { return left_ - 1; }
+  void pass(std::uint64_t requests) noexcept { left_ -= requests; }
   /// It is about to be started.
   void begin(ConnectionState& entry, const protocol::Request& request);
   /// It was not started after all.

@@ -161,9 +161,9 @@ bool Session::ready_for_input() {
 std::size_t Session::take(std::string_view rest) {
   switch (state_.current()) {
     case session_state::line:
-      return !rest.empty() && may_take() ? take_line(rest) : 0;
+      return !rest.empty() && allowed() != 0 ? take_line(rest) : 0;
     case session_state::keys:
-      return may_take() ? take_keys(rest) : 0;
+      return allowed() != 0 ? take_keys(rest) : 0;
     case session_state::value:
       return take_value(rest);
     case session_state::value_end:

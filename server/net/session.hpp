@@ -7,7 +7,8 @@
 //
 // Its functions are divided by what they do:
 //   session.cpp           life, and the loop that takes input
-//   session_lines.cpp     lines, and lines of many keys
+//   session_lines.cpp     lines
+//   session_gets.cpp      gets, many at once, and lines of many keys
 //   session_requests.cpp  requests: which call of the store each is
 //   session_order.cpp     requests that start, and requests that wait for their order
 //   session_values.cpp    data blocks
@@ -23,6 +24,7 @@
 #include <span>
 #include <string_view>
 
+#include "protocol/get_lines.hpp"
 #include "protocol/parser.hpp"
 #include "server/net/input_buffer.hpp"
 #include "server/net/pauses.hpp"
@@ -40,9 +42,9 @@ namespace mxkv::server {
 
 /// What the order of a connection is to know of a request for one key.
 inline operation_kind kind_of(const protocol::PointRequest& request) noexcept {
-  return request.terms.ordered  ? operation_kind::write
-         : request.only_reads() ? operation_kind::read
-                                : operation_kind::exclusive;
+  return request.terms.ordered                             ? operation_kind::write
+         : request.only_reads() && !request.tells_access() ? operation_kind::read
+                                                           : operation_kind::exclusive;
 }
 
 /// Thread-safety: owner worker only.
@@ -125,9 +127,10 @@ class Session {
   [[nodiscard]] bool ready_for_input();
   std::size_t take(std::string_view rest);
   std::size_t take_line(std::string_view data);
+  std::size_t take_gets(std::string_view data);
   std::size_t take_error(const protocol::Parsed& parsed);
   std::size_t take_keys(std::string_view data);
-  std::size_t take_whole_value(std::string_view data);
+  std::size_t take_with_value(const protocol::Request& request, std::string_view data);
   std::size_t take_value(std::string_view data);
   std::size_t take_value_end(std::string_view data);
   std::size_t take_swallowed(std::string_view data);
@@ -161,9 +164,20 @@ class Session {
   void stop_watching() noexcept;
 
   // Memory.
+  /// How many requests may be taken now.
+  [[nodiscard]] std::uint32_t allowed() noexcept {
+    const std::uint32_t left = allowance_.left(host_->turn);
+    return left != 0 ? left : renew_allowance();
+  }
+  [[nodiscard]] std::uint32_t renew_allowance() noexcept;
   /// Whether a request may be taken; then it is counted.
-  [[nodiscard]] bool may_take() noexcept { return allowance_.take(host_->turn) || renew_allowance(); }
-  [[nodiscard]] bool renew_allowance() noexcept;
+  [[nodiscard]] bool may_take() noexcept {
+    if (allowed() == 0) [[unlikely]] {
+      return false;
+    }
+    allowance_.take(1);
+    return true;
+  }
   [[nodiscard]] RequestAllowance::Load load() const noexcept {
     return {entry_->order.in_flight(), waiting_count_};
   }
@@ -199,6 +213,8 @@ class Session {
     }
   }
   void start_any(const protocol::PointRequest& request, bool silent);
+  void start_gets(std::span<const protocol::AskedKey> keys, bool with_cas);
+  std::size_t take_keys_of_get(std::string_view line);
 
   // Their order.
   /// Starts a request if it may; else it has to wait. `claim` is for either.

@@ -51,8 +51,7 @@ std::size_t Session::take_batch_line(std::string_view data) {
   }
   batch_bytes_ += has_block ? request.value_bytes : 0;
   if (wanted && has_block) {
-    return parsed.consumed + (state_.is(session_state::value) ? take_whole_value(data.substr(parsed.consumed))
-                                                              : std::size_t{0});
+    return parsed.consumed;
   }
   if (wanted) {
     batch_->add(host_->worker, protocol::point_request(request), nullptr);

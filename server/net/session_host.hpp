@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "config/options.hpp"
+#include "protocol/get_lines.hpp"
 #include "protocol/parser.hpp"
 #include "server/net/admin_source.hpp"
 #include "server/net/credentials.hpp"
@@ -33,6 +35,9 @@ class InputRelief {
   ~InputRelief() = default;
 };
 
+/// Gets that are started together.
+inline constexpr std::size_t kMostGets = 128;
+
 /// What the sessions of one worker share. `turn` is the worker's count of rounds.
 struct SessionHost {
   runtime::Worker& worker;
@@ -53,8 +58,9 @@ struct SessionHost {
   std::uint64_t turn = 0;
   protocol::Parser parser = parser_for(limits);
   protocol::Request request{};  ///< scratch: large, and only partly filled by most commands
-  std::uint64_t admitted = 0;   ///< bytes of large values that began and are not complete
-  bool value_ended = false;     ///< so that others may begin
+  std::array<protocol::AskedKey, kMostGets> gets{};  ///< scratch: keys that are started together
+  std::uint64_t admitted = 0;  ///< bytes of large values that began and are not complete
+  bool value_ended = false;    ///< so that others may begin
 
   /// Whether so many bytes more may be held of unfinished input, by a session that holds `own`. A session that
   /// has more goes first; where the others have little, one may go beyond the share. So may sessions that hold

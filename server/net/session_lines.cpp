@@ -1,4 +1,4 @@
-// Session's functions: lines, and lines of many keys.
+// Session's functions: lines.
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
 #include "server/net/session.hpp"
@@ -6,12 +6,24 @@
 namespace mxkv::server {
 
 std::size_t Session::take_line(std::string_view data) {
+  if (data.starts_with("get ")) {
+    if (const std::size_t used = take_gets(data); used != 0) {
+      return used;
+    }
+  }
+  allowance_.take(1);
   protocol::Request& request = host_->request;
   const protocol::Parsed parsed = host_->parser.parse(data.data(), data.size(), line_, request);
   switch (parsed.what) {
     case protocol::outcome::request:
       if (host_->sampler.due()) [[unlikely]] {
         host_->sampler.begin(*entry_, request);
+      }
+      if (protocol::takes_value(request.op)) {
+        if (const std::size_t used = take_with_value(request, data.substr(parsed.consumed)); used != 0)
+            [[likely]] {
+          return parsed.consumed + used;
+        }
       }
       if (!dispatch(request)) {
         MXKV_ASSERT(!pauses_.empty(), "a request waits for a reason");
@@ -24,9 +36,7 @@ std::size_t Session::take_line(std::string_view data) {
         keys_.end_bytes = line_left - keys_.bytes;
         return parsed.consumed - line_left;
       }
-      return parsed.consumed + (state_.is(session_state::value)
-                                    ? take_whole_value(data.substr(parsed.consumed))
-                                    : std::size_t{0});
+      return parsed.consumed;
     case protocol::outcome::need_more:
       allowance_.put_back();
       return 0;
@@ -69,25 +79,6 @@ bool Session::is_line(const protocol::Parsed& parsed) {
     drain();
   }
   return parsed.what == protocol::outcome::request || parsed.what == protocol::outcome::error;
-}
-
-// Key by key until the line or the allowance ends: each is a request of its own to the limits.
-std::size_t Session::take_keys(std::string_view data) {
-  MXKV_ASSERT(keys_.bytes <= data.size(), "a line of keys is held until its end");
-  const std::string_view line = data.substr(0, keys_.bytes);
-  std::string_view keys = line;
-  do {
-    const std::string_view key = protocol::next_key(keys);
-    if (key.empty()) {
-      answer(protocol::kEnd);
-      state_.end_keys();
-      return line.size() + keys_.end_bytes;
-    }
-    keys_.each.key = key;
-    start_any(keys_.each, false);
-  } while (may_take());
-  keys_.bytes = keys.size();
-  return line.size() - keys.size();
 }
 
 void Session::answer(std::string_view text) {

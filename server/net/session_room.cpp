@@ -8,12 +8,12 @@
 namespace mxkv::server {
 
 // False: pauses_ says why no request may be taken.
-bool Session::renew_allowance() noexcept {
+std::uint32_t Session::renew_allowance() noexcept {
   const Pauses found =
       allowance_.renew(host_->limits, entry_->replies, load(), host_->directory.share(), pauses_);
   pauses_.remove(kOfAllowance);
   pauses_.add(found);
-  return found.empty() && allowance_.take(host_->turn);
+  return found.empty() ? allowance_.left(host_->turn) : 0;
 }
 
 void Session::wait_for_page() {

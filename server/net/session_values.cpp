@@ -53,23 +53,30 @@ bool Session::begin_value(const protocol::Request& request) {
   return true;
 }
 
-// The usual case: all of it was read together with its line, and ends as it must. Else nothing is taken.
-std::size_t Session::take_whole_value(std::string_view data) {
-  const std::string_view value = data.substr(0, static_cast<std::size_t>(block_left_));
-  const char* const end = value.data() + value.size();
-  if (data.size() - value.size() < 2 || end[0] != '\r' || end[1] != '\n') {
+// The usual case: a value that was read together with its line goes from there into its item, and the session
+// is in no state in between. Else nothing is taken.
+std::size_t Session::take_with_value(const protocol::Request& request, std::string_view data) {
+  const auto bytes = static_cast<std::size_t>(request.value_bytes);
+  if (bytes > kInlineValueBytes || data.size() < bytes + 2 || data[bytes] != '\r' || data[bytes + 1] != '\n')
+      [[unlikely]] {
     return 0;
   }
-  const std::size_t taken = value_->failed() ? 0 : value_->append(host_->worker, value.data(), value.size());
-  if (taken < value.size()) [[unlikely]] {
-    block_left_ -= taken;
-    return taken;
+  if (is_plain_set(request) && entry_->order.keys_untracked(operation_kind::write)) [[likely]] {
+    Item* const item = Item::create_whole(host_->worker, request.key, data.substr(0, bytes));
+    if (item == nullptr) [[unlikely]] {
+      return 0;
+    }
+    const OrderClaim claim = entry_->order.start_untracked(operation_kind::write);
+    const std::uint32_t ticket = ticket_for(request.noreply);
+    host_->store.set(host_->worker, *item, address(claim, ticket), entry_->commits.start());
+    return bytes + 2;
   }
-  const std::size_t used = std::exchange(block_left_, 0) + 2;
-  state_.end_value();
-  give_up_room();
-  store_value();
-  return used;
+  ItemBuilder value{host_->worker, request, data.data()};
+  if (value.failed()) [[unlikely]] {
+    return 0;
+  }
+  start(value.request(), operation_kind::write, &value, request.noreply);
+  return bytes + 2;
 }
 
 std::size_t Session::take_value(std::string_view data) {

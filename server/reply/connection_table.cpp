@@ -17,13 +17,17 @@ void ConnectionTable::reply(const ReplyAddress& address, std::string_view text) 
 }
 
 void ConnectionTable::finished_write(const ReplyAddress& address, CommitSeq seq) {
-  ConnectionState& entry = *entries_[address.connection];
+  ConnectionState& entry = *address.connection;
   // Before resume(): the parked write was sent before those that wait.
   if (runtime::MxTask* const parked = entry.commits.end(seq); parked != nullptr) {
     MXKV_ASSERT(spawner_ != nullptr, "writes wait for their turn where tasks can be spawned");
     spawner_->spawn(parked);
   }
   ended(entry, OrderClaim{address.claim});
+}
+
+void ConnectionTable::end(const ReplyAddress& address) {
+  ended(*address.connection, OrderClaim{address.claim});
 }
 
 void ConnectionTable::follow_end(ConnectionState& entry, bool freed) {

@@ -68,8 +68,8 @@ struct ConnectionState {
   ConnectionOwner* owner = nullptr;       ///< null: closed
   ConnectionState* next_dirty = nullptr;  ///< list of connections that a reply was written to
   std::uint32_t index = 0;
-  std::uint32_t generation = 0;
-  std::uint32_t ended = 0;  ///< operations that ever ended; wraps around
+  std::uint32_t generation = 0;  ///< how often it was opened
+  std::uint32_t ended = 0;       ///< operations that ever ended; wraps around
   connection_phase phase = connection_phase::closed;
   resume_phase resuming = resume_phase::outside;
   bool dirty = false;           ///< in the list
@@ -106,8 +106,7 @@ class ConnectionTable final : private PoolOverflow {
   /// Where to write the reply; null if none is wanted: noreply, or the connection is closed.
   [[nodiscard]] ReplyQueue* find(const ReplyAddress& address) noexcept {
     MXKV_DCHECK(address.worker == worker_, "replies are written on the home worker");
-    ConnectionState& entry = *entries_[address.connection];
-    MXKV_DCHECK(entry.generation == address.generation, "an entry outlives its operations");
+    ConnectionState& entry = *address.connection;
     if (drops_) [[unlikely]] {
       drop_silenced();  // here no reply is being written
     }
@@ -117,10 +116,23 @@ class ConnectionTable final : private PoolOverflow {
     mark_dirty(entry);
     return &entry.replies;
   }
+  /// Room for the whole reply in the usual case: the connection is open, the reply the next to leave, and nothing
+  /// is in short supply. Else null, and nothing happened. Only close_next() may follow.
+  [[nodiscard, gnu::always_inline]] char* reserve_next(const ReplyAddress& address,
+                                                       std::size_t most) noexcept {
+    ConnectionState& entry = *address.connection;
+    if (drops_ || entry.phase != connection_phase::open || share().is_full()) [[unlikely]] {
+      return nullptr;
+    }
+    return entry.replies.reserve_next(address.ticket, most);
+  }
+  void close_next(const ReplyAddress& address, char* end) noexcept {
+    mark_dirty(*address.connection);
+    address.connection->replies.close_next(end);
+  }
   /// The reply tells, or will, what may not be on disk yet.
   void await_disk(const ReplyAddress& address) noexcept {
-    ConnectionState& entry = *entries_[address.connection];
-    MXKV_DCHECK(entry.generation == address.generation, "an entry outlives its operations");
+    ConnectionState& entry = *address.connection;
     if (entry.phase == connection_phase::open) {
       entry.awaits_disk = true;
       mark_dirty(entry);
@@ -130,22 +142,28 @@ class ConnectionTable final : private PoolOverflow {
   void reply(const ReplyAddress& address, std::string_view text);
   /// An operation that is not a write ended: its reply is closed, its pin left.
   void finished(const ReplyAddress& address) {
-    ended(*entries_[address.connection], OrderClaim{address.claim});
+    ConnectionState& entry = *address.connection;
+    if (OrderClaim{address.claim}.tracked() || entry.owner == nullptr || entry.wants_resume) [[unlikely]] {
+      end(address);
+      return;
+    }
+    static_cast<void>(entry.order.finish(OrderClaim{address.claim}));
+    ++entry.ended;
   }
   /// The same for a write, in place of finished().
   void finished_write(const ReplyAddress& address, CommitSeq seq);
   /// Whether a write may take effect now.
   [[nodiscard]] bool commit_turn(const ReplyAddress& address, CommitSeq seq) const noexcept {
-    return entries_[address.connection]->commits.is_turn(seq);
+    return address.connection->commits.is_turn(seq);
   }
   /// Keeps the task of a write whose turn has not come, and spawns it when it has.
   void await_commit(const ReplyAddress& address, CommitSeq seq, runtime::MxTask* task) {
-    entries_[address.connection]->commits.park(seq, task);
+    address.connection->commits.park(seq, task);
   }
   /// Calls f(task) for each write of this connection that waits for its turn.
   template <class F>
   void for_each_awaiting(const ReplyAddress& address, const F& f) {
-    entries_[address.connection]->commits.for_each_parked(f);
+    address.connection->commits.for_each_parked(f);
   }
 
   // --- For sessions ---
@@ -158,8 +176,8 @@ class ConnectionTable final : private PoolOverflow {
   /// Drops the unsent replies and those to come. The entry is gone when its last operation ended.
   void close(ConnectionState& entry) noexcept;
   /// The address of the next request, without a ticket and a claim.
-  [[nodiscard]] ReplyAddress address(const ConnectionState& entry) const noexcept {
-    return {entry.index, entry.generation, ReplyAddress::kNoTicket, worker_, 0};
+  [[nodiscard]] ReplyAddress address(ConnectionState& entry) const noexcept {
+    return {&entry, ReplyAddress::kNoTicket, worker_, 0};
   }
   void mark_dirty(ConnectionState& entry) noexcept {
     if (!entry.dirty) {
@@ -195,6 +213,7 @@ class ConnectionTable final : private PoolOverflow {
       follow_end(entry, freed);
     }
   }
+  void end(const ReplyAddress& address);
   void follow_end(ConnectionState& entry, bool freed);
   void resume(ConnectionState& entry);
   void recycle(ConnectionState& entry) noexcept;

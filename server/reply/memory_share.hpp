@@ -39,6 +39,7 @@ class MemoryShare {
   /// To be called now and then: the limit may have changed.
   void update_limit() noexcept {
     bytes_ = std::clamp(budget_->limit_bytes() / parts_, kLeastBytes, kMostBytes);
+    full_ = bytes_ / 2 * 3;
   }
 
   void take(std::size_t bytes) noexcept { held_ += bytes; }
@@ -66,7 +67,7 @@ class MemoryShare {
   /// Whether much of it is held, so that connections that hold the most and make no use of it have to go.
   [[nodiscard]] bool is_short() const noexcept { return held_ > bytes_ / 4 * 3; }
   /// Whether replies that were estimated too short have to wait for room.
-  [[nodiscard]] bool is_full() const noexcept { return held_ > bytes_ / 2 * 3; }
+  [[nodiscard]] bool is_full() const noexcept { return held_ > full_; }
   /// Whether more is held than waiting keeps off: a connection has to go at once.
   [[nodiscard]] bool overflows() const noexcept { return held_ > 8 * bytes_; }
 
@@ -74,6 +75,7 @@ class MemoryShare {
   const runtime::MemoryBudget* budget_;
   std::size_t parts_;
   std::size_t bytes_ = 0;
+  std::size_t full_ = 0;
   std::size_t held_ = 0;
   std::size_t promised_ = 0;
 };

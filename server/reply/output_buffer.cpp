@@ -32,8 +32,14 @@ void OutputBuffer::drop_first() noexcept {
   if (first->owned) {
     pool_->give(first);
   }
-  MXKV_ASSERT(block == nullptr || block->users > 0, "a block stays as long as parts of it");
-  if (block != nullptr && --block->users == 0) {
+  if (block != nullptr) {
+    leave(block);
+  }
+}
+
+void OutputBuffer::leave(Segment* block) noexcept {
+  MXKV_ASSERT(block->users > 0, "a block stays as long as parts of it");
+  if (--block->users == 0) {
     if (block == block_) {
       block_ = nullptr;
     }
@@ -91,27 +97,34 @@ void OutputBuffer::consume(std::size_t bytes) noexcept {
   tail_ = nullptr;
 }
 
-// Only what is in one block, as it is with a client that asks for large values: then it is worth the most.
-void OutputBuffer::compact() {
+// Only what is in one block of its own, and slices of others, as it is with a client that asks for large values
+// or for ranges: then it is worth the most.
+bool OutputBuffer::gains_by_compacting() const noexcept {
   std::size_t bytes = 0;
+  bool gains = false;
   for (Segment* segment = head_; segment != nullptr; segment = segment->next) {
     if (Segment* const block = block_of(*segment); block != nullptr) {
-      bytes += segment->unsent();
-      if (block != block_) {
-        return;
+      if (block == segment && block != block_) {
+        return false;
       }
+      bytes += segment->unsent();
+      gains |= static_cast<std::size_t>(block->limit - block->data()) > BlockPool::kSmallBlockRoom;
     }
   }
-  if (block_ == nullptr || bytes > BlockPool::kSmallBlockRoom ||
-      static_cast<std::size_t>(block_->limit - block_->data()) <= BlockPool::kSmallBlockRoom) {
+  return gains && bytes <= BlockPool::kSmallBlockRoom;
+}
+
+void OutputBuffer::compact() {
+  if (!gains_by_compacting()) {
     return;
   }
   Segment* const old = block_;
-  Segment* const snug = pool_->take_snug_block(bytes);
+  Segment* const snug = pool_->take_snug_block(BlockPool::kSmallBlockRoom);
   char* to = snug->data();
   for (Segment** link = &head_; *link != nullptr; link = &(*link)->next) {
     Segment* const segment = *link;
-    if (block_of(*segment) == nullptr) {
+    Segment* const block = block_of(*segment);
+    if (block == nullptr) {
       continue;
     }
     Segment* const moved = segment == old ? snug : segment;
@@ -120,6 +133,7 @@ void OutputBuffer::compact() {
     moved->begin = begin;
     moved->end = to;
     moved->limit = snug->limit;
+    ++snug->users;
     if (segment == old) {
       snug->next = old->next;
       *link = snug;
@@ -127,12 +141,12 @@ void OutputBuffer::compact() {
     } else {
       moved->slice_of = snug;
     }
-    ++snug->users;
+    leave(block);
   }
   MXKV_ASSERT(to <= snug->limit, "the bytes fit where they were moved");
+  MXKV_ASSERT(block_ == nullptr, "the last block goes with its last part");
   block_ = snug;
   filled_ = to;
-  pool_->give(old);
 }
 
 void OutputBuffer::clear() noexcept {

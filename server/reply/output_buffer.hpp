@@ -2,8 +2,9 @@
 //
 // Small replies are written straight into the last block. A large value is one segment that refers to the
 // item, and visits its pieces one after the other. What follows it goes on in the rest of the block before it,
-// as a slice, so that replies of large values do not take a block each. Nothing is moved but the rest of a
-// client that does not read: compact() puts it into as little memory as will hold it.
+// as a slice, so that replies of large values do not take a block each. A long reply that was written
+// elsewhere is a slice of the block that it is in. Nothing is moved but the rest of a client that does not
+// read: compact() puts it into as little memory as will hold it.
 #pragma once
 
 #include <sys/uio.h>
@@ -31,6 +32,10 @@ class OutputBuffer {
       make_room(most);
     }
     return tail_->end;
+  }
+  /// The same if there is so much without further ado, else null.
+  [[nodiscard]] char* room_for(std::size_t most) const noexcept {
+    return tail_ != nullptr && tail_->room() >= most ? tail_->end : nullptr;
   }
   /// As reserve(), with all the room that the block has.
   [[nodiscard]] std::span<char> reserve_all(std::size_t least) {
@@ -60,6 +65,14 @@ class OutputBuffer {
     referenced_ += segment->unsent();
   }
 
+  /// Takes over bytes in a block of another, and with them one of its users.
+  void append_slice(Segment& block, char* begin, std::size_t bytes) {
+    Segment* const slice = pool_->take_slice(block, begin);
+    slice->end = slice->limit = begin + bytes;
+    link(slice);
+    unsent_ += bytes;
+  }
+
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return unsent_; }
   /// Of the unsent bytes, those that are somewhere else.
   [[nodiscard]] std::size_t referenced_bytes() const noexcept { return referenced_; }
@@ -82,6 +95,8 @@ class OutputBuffer {
   void link(Segment* segment) noexcept;
   void make_room(std::size_t most);
   void drop_first() noexcept;
+  [[nodiscard]] bool gains_by_compacting() const noexcept;
+  void leave(Segment* block) noexcept;
   [[nodiscard]] static Segment* block_of(Segment& segment) noexcept {
     return segment.owned ? segment.slice_of : &segment;
   }
@@ -89,7 +104,7 @@ class OutputBuffer {
   BlockPool* pool_;
   Segment* head_ = nullptr;
   Segment* tail_ = nullptr;
-  Segment* block_ = nullptr;  ///< the last one; `users` counts it and its slices in the list
+  Segment* block_ = nullptr;  ///< the last one of its own; `users` counts it and its slices in the list
   char* filled_ = nullptr;    ///< up to where it is
   std::size_t unsent_ = 0;
   std::size_t referenced_ = 0;

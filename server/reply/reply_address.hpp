@@ -8,6 +8,8 @@
 
 namespace mxkv::server {
 
+struct ConnectionState;
+
 /// Position of a write in the order in which its connection's writes commit. Wraps around.
 using CommitSeq = std::uint32_t;
 
@@ -15,19 +17,18 @@ using CommitSeq = std::uint32_t;
 enum class operation_kind : std::uint8_t {
   read,       ///< get, gets of one key
   write,      ///< changes one key; holds a CommitSeq
-  exclusive,  ///< reads a key and changes it without a CommitSeq: gat, gats
+  exclusive,  ///< reads a key and changes it without a CommitSeq: gat, gats; or tells of reads: me, mg with h, l
   range,      ///< reads many keys
-  barrier,    ///< alone: flush_all, stats
+  barrier,  ///< alone: flush_all, stats
 };
 
 struct ReplyAddress {
   static constexpr std::uint32_t kNoTicket = ~std::uint32_t{0};  ///< noreply: no answer is wanted
 
-  std::uint32_t connection = 0;  ///< index in the home worker's ConnectionTable
-  std::uint32_t generation = 0;
-  std::uint32_t ticket = kNoTicket;  ///< position of the reply
-  std::uint16_t worker = 0;          ///< home worker: replies are written and ended there, nowhere else
-  std::uint16_t claim = 0;           ///< what RequestOrder::try_start() took
+  ConnectionState* connection = nullptr;  ///< of the home worker's ConnectionTable; touched there alone
+  std::uint32_t ticket = kNoTicket;       ///< position of the reply
+  std::uint16_t worker = 0;               ///< home worker: replies are written and ended there, nowhere else
+  std::uint16_t claim = 0;                ///< what RequestOrder::try_start() took
 
   [[nodiscard]] bool wants_reply() const noexcept { return ticket != kNoTicket; }
 };

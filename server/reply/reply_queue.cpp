@@ -9,6 +9,8 @@ namespace mxkv::server {
 
 namespace {
 constexpr std::size_t kStagedPart = 4096;
+/// Pieces from here on are handed over: a header is cheaper than a copy, and no block is kept by little.
+constexpr std::size_t kHandedOver = 2048;
 constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
   return (bytes + to - 1) / to * to;
 }
@@ -28,9 +30,7 @@ ReplyQueue::Piece* ReplyQueue::add_piece(std::uint32_t ticket, std::size_t room)
   Staged& reply = entry(ticket);
   const std::size_t whole = sizeof(Piece) + room;
   if (stage_block_ == nullptr || stage_block_->room() < whole) {
-    if (stage_block_ != nullptr && --stage_block_->users == 0) {
-      pool_->give(stage_block_);
-    }
+    leave_stage_block();
     stage_block_ = pool_->take_reply_block(whole);
     stage_block_->users = 1;
   }
@@ -99,12 +99,38 @@ void ReplyQueue::stage_owned(std::uint32_t ticket, Segment* segment) {
   staged_referenced_ += piece->bytes;
 }
 
+void ReplyQueue::uncount(const Piece& piece) noexcept {
+  MXKV_ASSERT(piece.block->users > 0 && piece.bytes <= staged_bytes_, "a piece is released once");
+  staged_bytes_ -= piece.bytes;
+  staged_referenced_ -= piece.owned != nullptr ? piece.bytes : 0;
+}
+
 void ReplyQueue::release(Piece* piece) noexcept {
+  uncount(*piece);
   Segment* const block = piece->block;
-  MXKV_ASSERT(block->users > 0 && piece->bytes <= staged_bytes_, "a piece is released once");
-  staged_bytes_ -= piece->bytes;
-  staged_referenced_ -= piece->owned != nullptr ? piece->bytes : 0;
   if (--block->users == 0) {
+    pool_->give(block);
+  }
+}
+
+// To the output: by a copy, or with its place in the block.
+void ReplyQueue::hand_over(Piece& piece) {
+  if (piece.owned == nullptr && piece.bytes >= kHandedOver) {
+    output_.append_slice(*piece.block, piece.data(), piece.bytes);
+    uncount(piece);
+    return;
+  }
+  if (piece.owned != nullptr) {
+    output_.append_segment(piece.owned);
+  } else {
+    output_.append({piece.data(), piece.bytes});
+  }
+  release(&piece);
+}
+
+// Slices of it may be in the output: then it goes with them.
+void ReplyQueue::leave_stage_block() noexcept {
+  if (Segment* const block = std::exchange(stage_block_, nullptr); block != nullptr && --block->users == 0) {
     pool_->give(block);
   }
 }
@@ -119,15 +145,10 @@ void ReplyQueue::follow_up() {
     Piece* next = reply.last == nullptr ? nullptr : std::exchange(reply.last->next, nullptr);
     while (next != nullptr) {
       Piece* const piece = std::exchange(next, next->next);
-      if (piece->owned != nullptr) {
-        output_.append_segment(piece->owned);
-      } else {
-        output_.append({piece->data(), piece->bytes});
-      }
-      release(piece);
+      hand_over(*piece);
     }
-    if (staged_.empty() && stage_block_ != nullptr && stage_block_->users == 1) {
-      pool_->give(std::exchange(stage_block_, nullptr));
+    if (staged_.empty()) {
+      leave_stage_block();
     }
     if (!reply.closed) {
       return;  // it goes on in the output itself
@@ -151,10 +172,7 @@ void ReplyQueue::clear() noexcept {
       release(piece);
     }
   }
-  if (stage_block_ != nullptr) {
-    MXKV_ASSERT(stage_block_->users == 1, "no piece outlives its reply");
-    pool_->give(std::exchange(stage_block_, nullptr));
-  }
+  leave_stage_block();
   MXKV_ASSERT(staged_bytes_ == 0 && staged_.empty(), "nothing is staged for no reply");
   oldest_ = next_;
   output_.clear();

@@ -1,8 +1,9 @@
 // The replies of one connection: they leave in the order of the requests, whenever they are written.
 //
 // Each request opens a ticket. The oldest open ticket writes straight into the connection's output. A younger
-// one is staged in a block and copied when its turn comes, in the same batch as a rule. Replies come nearly
-// in order, so most never touch the staging.
+// one is staged in a block. When its turn comes, in the same batch as a rule, short pieces are copied, and
+// long ones stay where they are as slices of the output. Replies come nearly in order, so most never touch the
+// staging.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +34,18 @@ class ReplyQueue {
     return ticket;
   }
 
+  /// Whether the next so many tickets are one number after the other.
+  [[nodiscard]] bool opens_in_row(std::size_t tickets) const noexcept {
+    return kUnusedTicket - next_ > tickets;
+  }
+  /// The first of so many tickets in a row.
+  [[nodiscard]] std::uint32_t open_row(std::size_t tickets) noexcept {
+    MXKV_DCHECK(opens_in_row(tickets), "an unused number is passed over");
+    const std::uint32_t first = next_;
+    next_ += static_cast<std::uint32_t>(tickets);
+    return first;
+  }
+
   /// Room in one piece for up to `most` (at most kMostReserved) further bytes of an open reply. Valid until
   /// commit() of the same ticket, which must follow before any other call.
   [[nodiscard]] char* reserve(std::uint32_t ticket, std::size_t most) {
@@ -55,6 +68,17 @@ class ReplyQueue {
     } else {
       commit_staged(ticket, end);
     }
+  }
+  /// reserve() for a whole reply in the usual case: the ticket is the oldest, no other is staged, and the output
+  /// has so much room. Else null. Only close_next() may follow.
+  [[nodiscard]] char* reserve_next(std::uint32_t ticket, std::size_t most) const noexcept {
+    return ticket == oldest_ && staged_.empty() ? output_.room_for(most) : nullptr;
+  }
+  /// commit() and close() of it.
+  void close_next(char* end) noexcept {
+    MXKV_DCHECK(oldest_ != next_ && staged_.empty(), "the reply of an open ticket has room");
+    output_.commit(end);
+    advance();
   }
   /// Copies bytes of any length into the reply.
   void append(std::uint32_t ticket, std::string_view bytes);
@@ -127,7 +151,10 @@ class ReplyQueue {
   [[nodiscard]] char* stage(std::uint32_t ticket, std::size_t most);
   void commit_staged(std::uint32_t ticket, char* end) noexcept;
   void follow_up();
+  void hand_over(Piece& piece);
   void release(Piece* piece) noexcept;
+  void uncount(const Piece& piece) noexcept;
+  void leave_stage_block() noexcept;
   void stage_owned(std::uint32_t ticket, Segment* segment);
 
   BlockPool* pool_;

@@ -31,6 +31,8 @@ class ReplyWriter {
     }
     return at_;
   }
+  /// How much reserve() could give without a call.
+  [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - at_); }
   void commit(char* end) noexcept {
     MXKV_DCHECK(end >= at_ && end <= limit_, "no more is filled than was reserved");
     at_ = end;

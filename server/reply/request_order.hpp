@@ -111,11 +111,11 @@ class RequestOrder {
   }
   /// Whether a read or write conflicts with nothing, whatever its key is: then start_untracked() will do.
   [[nodiscard]] bool keys_untracked(operation_kind kind) const noexcept { return kind == passing_kind_; }
-  /// Starts a read or write of any key; finish() must follow.
-  [[nodiscard]] OrderClaim start_untracked(operation_kind kind) noexcept {
+  /// Starts reads or writes of any keys; finish() must follow for each.
+  [[nodiscard]] OrderClaim start_untracked(operation_kind kind, std::size_t requests = 1) noexcept {
     MXKV_DCHECK(keys_untracked(kind), "the key does not matter");
-    ++in_flight_;
-    ++untracked_;
+    in_flight_ += static_cast<std::uint32_t>(requests);
+    untracked_ += static_cast<std::uint32_t>(requests);
     return OrderClaim::untracked(kind);
   }
   /// A started request ended. Returns whether that may let a waiting one start.

@@ -22,7 +22,6 @@ namespace {
 
 /// Counters of the store under memcached's names, in its order.
 constexpr std::array kStoreNames{
-    std::pair{counter::cmd_get, "cmd_get"},
     std::pair{counter::cmd_set, "cmd_set"},
     std::pair{counter::cmd_flush, "cmd_flush"},
     std::pair{counter::cmd_touch, "cmd_touch"},
@@ -233,8 +232,10 @@ void Statistics::general(StatText& text) {
   text.add("output_full_connections", now.net.output_full);
   text.add("input_full_connections", now.net.input_full);
   text.add("idle_kicks", now.net.idle_closed);
+  const auto count_of = [&now](counter which) { return now.store[static_cast<std::size_t>(which)]; };
+  text.add("cmd_get", count_of(counter::get_hits) + count_of(counter::get_misses));
   for (const auto& [which, name] : kStoreNames) {
-    text.add(name, now.store[static_cast<std::size_t>(which)]);
+    text.add(name, count_of(which));
   }
   text.add("auth_cmds", now.auth_commands);
   text.add("auth_errors", now.auth_errors);

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
+#include "protocol/get_lines.hpp"
 #include "protocol/point_request.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/reply/reply_queue.hpp"
@@ -20,6 +22,7 @@ class Worker;
 namespace mxkv::server {
 
 class DumpProgress;
+class Item;
 class ItemBuilder;
 
 /// mb: the lines of a batch as they come. Thread-safety: owner worker only.
@@ -54,6 +57,12 @@ class SessionStore {
   /// one that is ordered among its connection's writes.
   virtual void point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
                      const ReplyAddress& address, CommitSeq seq) = 0;
+  /// get or gets of many keys, each of which is an operation with a reply. `first`: of the first one; the
+  /// tickets of the others follow.
+  virtual void get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
+                   const ReplyAddress& first) = 0;
+  /// set, of an item that came whole; it is taken.
+  virtual void set(runtime::Worker& worker, Item& item, const ReplyAddress& address, CommitSeq seq) = 0;
   /// scan, scans, pscan, pscans, mr, mc, mx, mt.
   virtual void range(runtime::Worker& worker, const protocol::Request& request,
                      const ReplyAddress& address) = 0;

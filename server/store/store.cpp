@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <mutex>
 
+#include "index/start_together.hpp"
 #include "protocol/reply.hpp"
+#include "runtime/base/paths.hpp"
 #include "server/store/batch/batch_task.hpp"
 #include "server/store/disk_wait.hpp"
 #include "server/store/point/get_task.hpp"
@@ -60,6 +62,17 @@ RangeLimits Store::range_limits() const noexcept {
           .locked_items = locked_items_.load(std::memory_order_relaxed)};
 }
 
+// In both: what is known of a set is constant in what is made of it.
+[[gnu::always_inline]] inline void Store::write(runtime::Worker& worker,
+                                                const protocol::PointRequest& request, Item* sent,
+                                                const ReplyAddress& address, CommitSeq seq) {
+  if (worker.local<WorkerContext>().refusal != nullptr) [[unlikely]] {
+    refuse_point(request, sent, address, seq, worker);
+    return;
+  }
+  WriteTask::create(worker, tree(), request, sent, address, seq)->begin(worker);
+}
+
 void Store::point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
                   const ReplyAddress& address, CommitSeq seq) {
   MXKV_DCHECK((value != nullptr) == (request.terms.action == protocol::point_action::store),
@@ -79,12 +92,27 @@ void Store::point(runtime::Worker& worker, const protocol::PointRequest& request
         ->start(worker);
     return;
   }
-  Item* const sent = value != nullptr ? value->take() : nullptr;
-  if (worker.local<WorkerContext>().refusal != nullptr) [[unlikely]] {
-    refuse_point(request, sent, address, seq, worker);
-    return;
+  write(worker, request, value != nullptr ? value->take() : nullptr, address, seq);
+}
+
+void Store::set(runtime::Worker& worker, Item& item, const ReplyAddress& address, CommitSeq seq) {
+  MXKV_PATH(write_whole);
+  write(worker, {.key = item.key(), .terms = protocol::point_word(verb::set).terms, .op = verb::set}, &item,
+        address, seq);
+}
+
+void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
+                const ReplyAddress& first) {
+  if (keys.size() > 1) {
+    MXKV_PATH(get_together);
   }
-  WriteTask::create(worker, tree(), request, sent, address, seq)->begin(worker);
+  ReplyAddress address = first;
+  index::StartTogether<GetTask> start(tree(), static_cast<std::uint32_t>(keys.size()), worker);
+  for (const protocol::AskedKey& key : keys) {
+    const ReplyForm form{.with_cas = with_cas, .end_line = key.ends_line};
+    start.start(*worker.create_in<GetTask>(GetTask::block_for(key.bytes), tree(), key.view(), form, address));
+    ++address.ticket;
+  }
 }
 
 void Store::range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) {

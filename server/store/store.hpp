@@ -43,6 +43,9 @@ class Store final : public SessionStore {
 
   void point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
              const ReplyAddress& address, CommitSeq seq) override;
+  void get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
+           const ReplyAddress& first) override;
+  void set(runtime::Worker& worker, Item& item, const ReplyAddress& address, CommitSeq seq) override;
   void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) override;
   [[nodiscard]] std::unique_ptr<ReceivedBatch> begin_batch(std::uint32_t lines) override;
   void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,
@@ -82,6 +85,8 @@ class Store final : public SessionStore {
   void discard_waiting(runtime::Runtime& runtime) noexcept;
 
  private:
+  void write(runtime::Worker& worker, const protocol::PointRequest& request, Item* sent,
+             const ReplyAddress& address, CommitSeq seq);
   [[nodiscard]] RangeLimits range_limits() const noexcept;
   /// Whether nothing may be changed now; then that was answered.
   [[nodiscard]] bool refuses(const ReplyAddress& address, runtime::Worker& worker);

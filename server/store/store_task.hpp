@@ -11,6 +11,7 @@
 
 #include "index/scan_task.hpp"
 #include "index/update_task.hpp"
+#include "protocol/reply.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/item/item.hpp"
@@ -43,7 +44,7 @@ class TrailingKey {
  public:
   template <class Task>
   static void store(Task* task, std::string_view key) noexcept {
-    std::memcpy(reinterpret_cast<char*>(task) + sizeof(Task), key.data(), key.size());
+    protocol::write_short_text(reinterpret_cast<char*>(task) + sizeof(Task), key);
   }
   template <class Task>
   static std::string_view load(const Task* task, std::size_t bytes) noexcept {
@@ -60,9 +61,12 @@ class Liveness {
       : now_us_(moment_us != 0 ? moment_us : worker.now_us()) {
     flushed_ = worker.local<WorkerContext>().flush_points->at(now_us_);
   }
-  [[nodiscard]] bool operator()(const Item::View& view) const noexcept {
-    return !is_expired(view.expiry(), now_us_) && view.item().cas() > flushed_;  // no cas unique is 0
+  template <class View>
+  [[nodiscard]] bool operator()(const View& view) const noexcept {
+    return !is_expired(view.expiry(), now_us_) && view.cas() > flushed_;  // no cas unique is 0
   }
+  /// Items up to this cas unique are gone.
+  [[nodiscard]] std::uint64_t flushed() const noexcept { return flushed_; }
 
  private:
   std::uint64_t now_us_;

@@ -22,12 +22,11 @@ class WatchHub;
 
 /// Counters of the store, named after memcached's statistics where it has them.
 enum class counter : std::uint8_t {
-  cmd_get,
   cmd_set,
   cmd_touch,
   cmd_flush,
   cmd_scan,
-  get_hits,
+  get_hits,  ///< with get_misses: all gets
   get_misses,
   get_expired,
   get_flushed,

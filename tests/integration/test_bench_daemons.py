@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -12,6 +13,11 @@ from harness.environment import patience
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "server"
 BUILD = os.environ.get("MXKV_FIGURES_BUILD")
+
+sys.path[:0] = [str(TOOLS), str(TOOLS.parent)]
+import against  # noqa: E402: found by the line above
+import budgets  # noqa: E402
+import parts  # noqa: E402
 
 
 def tool(name: str, *arguments: object) -> subprocess.CompletedProcess:
@@ -52,20 +58,104 @@ class DaemonsBesideEachOtherTest(unittest.TestCase):
         self.assertIn("hung in 1 of 1 rounds", done.stdout)
 
     @unittest.skipUnless(shutil.which("callgrind_control"), "valgrind is not installed")
-    def test_instructions_are_counted_for_every_kind_of_request(self) -> None:
-        done = tool("instructions", "--records", 2000, "--requests", 1000, "--rounds", 1)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        for kind in ("GET hit", "SET", "insert", "delete", "delete, in order", "insert, in order"):
+    def test_instructions_are_counted_for_every_kind_of_request_and_every_part_of_it(self) -> None:
+        every = [*budgets.GOALS, "insert", "delete", "delete, in order", "insert, in order"]
+        done = tool("instructions", "--records", 2000, "--requests", 1000, "--budget", "--only", *every)
+        print(done.stdout, file=sys.stderr)  # the report; a count above its budget is no failure
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for kind in every:
             # A request takes hundreds of instructions at least.
-            self.assertRegex(done.stdout, rf"\n{kind} +\d{{3,5}}\.\d +0\.00%")
+            self.assertRegex(done.stdout, rf"\n{kind} +\d{{3,6}}\.\d +0\.00%")
+        for part in parts.PARTS:
+            self.assertRegex(done.stdout, rf"\n{part} +\d+")
 
     def test_tools_that_compare_refuse_what_they_cannot_do(self) -> None:
         for name, flags, problem in (("leaves", ("--beside", "/nothing"), "/nothing is no program"),
                                      ("leaves", ("--records", 100), "--records: a connection needs"),
-                                     ("instructions", ("--requests", 10), "--requests begins at 1000")):
+                                     ("instructions", ("--requests", 10), "--requests begins at 1000"),
+                                     ("instructions", ("--only", "nothing"), "--only: there is no such kind")):
             done = tool(name, *flags)
             self.assertEqual(done.returncode, 2)
             self.assertIn(problem, done.stderr)
+
+
+@unittest.skipUnless(all(map(shutil.which, ("git", "cmake", "ninja"))), "what builds commits is not installed")
+class CommitsTest(unittest.TestCase):
+    """Commits of a repository made up here are built: presets that copy a file."""
+
+    PRESETS = {"version": 6, "configurePresets": [{"name": "bench", "generator": "Ninja", "binaryDir": "${sourceDir}/build/bench"}],
+               "buildPresets": [{"name": "bench", "configurePreset": "bench"}]}
+    LISTS = "cmake_minimum_required(VERSION 3.25)\nproject(made_up NONE)\n" \
+            "add_custom_target(program COMMAND cp ${CMAKE_SOURCE_DIR}/%s program)\n"
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.root = pathlib.Path(folder.name)
+        cls.git("init", "--quiet")
+        for name, presets, source in (("good", cls.PRESETS, "program.txt"), ("broken", cls.PRESETS, "not-there.txt"),
+                                      ("old", {"version": 6}, "program.txt")):
+            (cls.root / "program.txt").write_text(name, encoding="ascii")
+            (cls.root / "CMakePresets.json").write_text(json.dumps(presets), encoding="ascii")
+            (cls.root / "CMakeLists.txt").write_text(cls.LISTS % source, encoding="ascii")
+            cls.git("add", "-A")
+            cls.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", name)
+            cls.git("tag", name)
+
+    @classmethod
+    def git(cls, *arguments: str) -> None:
+        subprocess.run(["git", *arguments], cwd=cls.root, check=True)
+
+    def refusal(self, revision: str, targets: tuple[str, ...] = ("program",)) -> str:
+        with self.assertRaises(SystemExit) as ended:
+            against.build_commit(self.root, revision, targets)
+        return str(ended.exception)
+
+    def test_a_commit_is_built_and_kept_and_built_no_second_time(self) -> None:
+        build = against.build_commit(self.root, "good", ["program"])
+        self.assertEqual((build.folder / "program").read_text(encoding="ascii"), "good")
+        self.assertTrue(build.folder.is_relative_to(self.root / "build" / "against"))
+        made = (build.folder / "build.ninja").stat().st_mtime_ns
+        self.assertEqual(against.build_commit(self.root, "HEAD~2", ["program"]), build)
+        self.assertEqual((build.folder / "build.ninja").stat().st_mtime_ns, made)
+
+    def test_what_cannot_be_built_is_told(self) -> None:
+        self.assertIn("nothing is no commit of", self.refusal("nothing"))
+        self.assertIn("old has no preset bench", self.refusal("old"))
+        self.assertRegex(self.refusal("broken"), r"(?s)broken does not build: cmake --build .*not-there\.txt")
+        self.assertRegex(self.refusal("good", ("another",)), r"(?s)good does not build: .*another")
+
+
+class PartsTest(unittest.TestCase):
+    """Which part an instruction belongs to, from figures made up here."""
+
+    def test_other_objects_count_where_they_are_called_and_calls_within_the_program_only_once(self) -> None:
+        lines = ("events: Ir", "ob=/lib/libc.so", "fn=memcpy", "0x900 0 70", "", "ob=/build/mxkvd", "fn=outer", "0x10 1 5",
+                 "cob=/lib/libc.so", "cfn=memcpy", "calls=2 0x900 0", "0x11 1 70", "0x11 1 2", "cfn=inner", "calls=1 0x20 0",
+                 "0x12 1 1000", "fn=inner", "0x20 1 9")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "out"
+            file.write_text("\n".join(lines) + "\n", encoding="ascii")
+            counts, total = parts.counts_of(file, pathlib.Path("/build/mxkvd"))
+        self.assertEqual((dict(counts), total), ({0x10: 5, 0x11: 72, 0x20: 9}, 86))
+
+    def test_the_innermost_frame_that_a_rule_knows_names_the_part(self) -> None:
+        loop = ("run_stretch<mxkv::server::GetTask>(mxkv::runtime::Worker&)", "/any/runtime/scheduler/worker.hpp")
+        found = ("mxkv::server::GetTask::on_found(mxkv::runtime::Worker&)", "/any/server/store/point/get_task.hpp")
+        load = ("std::atomic<unsigned long>::load(std::memory_order)", "/usr/include/c++/12/bits/atomic_base.h")
+        made = ("mxkv::server::GetTask::GetTask(int)", "/any/server/store/point/get_task.hpp")
+        word = ("mxkv::runtime::RelaxedWord::load()", "/any/runtime/base/relaxed_word.hpp")
+        for frames, part in (([load, word, loop], "window"), ([load, word, found, loop], "item"), ([word, made, loop], "task"),
+                             ([("f", "/any/protocol/words.hpp"), ("g", "/any/protocol/reply.hpp"), found], "reply"),
+                             ([("f", "/any/protocol/words.hpp"), ("g", "/any/protocol/fast_lines.cpp")], "parse"),
+                             ([("f", "/usr/include/boost/asio/detail/scheduler.ipp")], "sockets"), ([load], "rest")):
+            self.assertEqual(parts.part_of(frames), part)
+
+    def test_the_budgets_of_the_parts_add_up_to_the_goal_of_the_request(self) -> None:
+        self.assertEqual([*budgets.PARTS, "rest"], list(parts.PARTS))
+        for kind, goal in budgets.GOALS.items():
+            self.assertEqual(sum(budgets.of(kind, part) for part in budgets.PARTS), goal, kind)
 
 
 if __name__ == "__main__":

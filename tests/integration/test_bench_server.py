@@ -21,8 +21,9 @@ BUILD = os.environ.get("MXKV_FIGURES_BUILD")
 CPUS = sorted(os.sched_getaffinity(0))
 THERE = ["mxkv"] + (["redis"] if REDIS else []) + (["memcached"] if MEMCACHED else []) + ["echo"]
 
-sys.path.insert(0, str(TOOLS))
-import latencies  # noqa: E402: found by the line above
+sys.path[:0] = [str(TOOLS), str(TOOLS.parent)]
+import goals  # noqa: E402: found by the line above
+import latencies  # noqa: E402
 import measured_server  # noqa: E402
 import outcome  # noqa: E402
 import rows  # noqa: E402
@@ -174,6 +175,31 @@ class ServerToolsTest(unittest.TestCase):
         self.assertIn("there is no case nothing", refused.stderr)
 
 
+@unittest.skipUnless(BUILD, "the programs are not part of this build")
+class BesideAnotherBuildTest(ProgramRun):
+    """One run of two builds, which are one and the same here."""
+
+    COMMAND = ServerComparisonTest.COMMAND
+    FLAGS = ("--beside", str(BUILD), "--rows", "GET 32x16", "SCAN", "--tolerance", "0.0001")
+
+    def test_both_are_measured_and_every_row_has_a_ratio(self) -> None:
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        found = {(entry["server"], entry["row"]) for entry in
+                 json.loads((self.output / "results.json").read_text(encoding="utf-8"))}
+        names = ("GET 32x16", "SCAN 100 32x1", "SCAN 100 32x16")
+        self.assertEqual(found, {(server, row) for server in ("mxkv", "beside") for row in names})
+        for name in names:
+            self.assertRegex(self.done.stdout, rf"\n{name} +\d+\.\d{{3}} +\d+\.\d{{3}} +\d+\.\d{{3}}  \S+  worse\n")
+
+    def test_a_row_above_the_tolerance_is_no_failure_and_is_named_at_the_end(self) -> None:
+        self.assertRegex(self.done.stdout, r"\nworse than 0.0001 times beside: GET 32x16 \(.*SCAN 100 32x16 \(")
+
+    def test_a_commit_that_is_not_there_ends_it_before_anything_is_measured(self) -> None:
+        done = self.run_program("--against", "no-such-commit")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no-such-commit is no commit of", done.stderr)
+
+
 class LatenciesTest(unittest.TestCase):
     """Percentiles over several kinds of operation."""
 
@@ -229,17 +255,27 @@ class OutcomeTest(unittest.TestCase):
     GET16, GET64, LARGE = (next(row for row in rows.ROWS if row.name == name)
                            for name in ("GET 32x16", "GET 32x64", "GET 32x64 large"))
 
-    def outcome(self, times: dict) -> outcome.Outcome:
+    def outcome(self, times: dict, other: str | None = None) -> outcome.Outcome:
         results = {key: [{"cpu_us": time, "ops": 1.0, "client_us": 1.0, "p50_us": 1.0, "p99_us": 2.0, "p99.9_us": 3.0}
                          for time in values] for key, values in times.items()}
         servers = list(dict.fromkeys(name for name, _ in times))
-        return outcome.Outcome(results, servers, rows.ROWS)
+        return outcome.Outcome(results, servers, rows.ROWS, other)
 
     def test_a_ratio_is_the_median_of_the_rounds_ratios_not_the_ratio_of_medians(self) -> None:
         found = self.outcome({("mxkv", self.GET16): [1.0, 4.0, 30.0], ("echo", self.GET16): [1.0, 8.0, 10.0]})
         self.assertEqual(found.ratio(self.GET16, "mxkv", "echo"), (1.0, 0.5, 3.0))
         self.assertIsNone(found.ratio(self.GET16, "mxkv", "redis"))
         self.assertIn("1.00 (0.50-3.00)", found.text())
+
+    def test_against_another_mxkvd_only_what_became_worse_is_named(self) -> None:
+        found = self.outcome({("mxkv", self.GET16): [1.0, 1.1, 1.04], ("78f84d0", self.GET16): [1.0, 1.0, 1.0],
+                              ("mxkv", self.GET64): [0.9], ("78f84d0", self.GET64): [1.0]}, "78f84d0")
+        text = found.text()
+        self.assertRegex(text, r"GET 32x16 +1\.040 +1\.000 +1\.040  1\.000-1\.100  worse\n")
+        self.assertRegex(text, r"GET 32x64 +0\.900 +1\.000 +0\.900  0\.900-0\.900\n")
+        self.assertEqual(text.splitlines()[-1], "worse than 1.03 times 78f84d0: GET 32x16 (1.040)")
+        fine = self.outcome({("mxkv", self.GET16): [1.0], ("78f84d0", self.GET16): [1.0]}, "78f84d0")
+        self.assertEqual(fine.text().splitlines()[-1], "of 1 rows none is worse than 1.03 times 78f84d0")
 
     def test_goals_are_against_servers_or_against_another_row(self) -> None:
         found = self.outcome({("mxkv", self.GET64): [2.0], ("redis", self.GET64): [8.0], ("mxkv", self.LARGE): [3.0]})
@@ -262,7 +298,15 @@ class OutcomeTest(unittest.TestCase):
         for row in rows.ROWS:
             for figure, reach, aim in row.goals:
                 self.assertIn(figure.removeprefix("times "), ["us", "echo", "redis", "memcached", *names])
-                self.assertGreaterEqual(reach, aim)
+                self.assertGreaterEqual(reach, aim or 0)
+
+    def test_a_goal_is_reached_where_the_figure_is_not_on_its_wrong_side(self) -> None:
+        for value, more_is_better, state in ((0.3, False, "no"), (0.25, False, "reached"), (0.1, False, "aim"), (None, False, "-"),
+                                             (0.09, True, "no"), (0.3, True, "reached")):
+            aim = 0.1 if not more_is_better else None
+            self.assertEqual(goals.state(value, 0.25, aim, more_is_better), state)
+        found = self.outcome({("mxkv", self.GET64): [2.0], ("redis", self.GET64): [16.0]})
+        self.assertRegex(found.text(), r"\nGET 32x64, times redis +0\.12 +0\.15 +0\.11  reached")
 
 
 if __name__ == "__main__":

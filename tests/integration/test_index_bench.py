@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import unittest
 import xml.etree.ElementTree
@@ -49,7 +50,8 @@ class IndexBenchTest(ProgramRun):
         reading = {("read", by) for by in ("uniform", "zipfian")}
         scanning = {("scan of 100", by) for by in ("uniform", "zipfian")}
         for workers in (1, 2):
-            expected = {OURS: changing | spread, HAND: reading, LINES: reading,
+            inserting = {("insert", "uniform")} if workers == 1 else set()
+            expected = {OURS: changing | spread, HAND: reading | inserting, LINES: reading,
                         ABSL: changing | spread if workers == 1 else reading | scanning, TBB: changing | spread}
             for name, workloads in expected.items():
                 mine = {(what, by) for container, what, by in self.measured("64-bit", workers) if container == name}
@@ -80,6 +82,10 @@ class IndexBenchTest(ProgramRun):
         self.assertRegex(self.done.stdout, r"\| read, uniform +\| [0-9.e+-]+ \(\d+\)")
         self.assertRegex(self.done.stdout, r"\| 24-byte +\| mxkv +\| beyond key and value +\| [0-9.]+")
 
+    def test_what_is_sought_stands_beside_what_was_found(self) -> None:
+        for row in ("look-ups / by hand, one worker", "look-ups, two workers / one", "50/50 / look-ups by hand, one worker"):
+            self.assertRegex(self.done.stdout, rf"\n{row} +\d+\.\d\d +\d\.\d+ +\d\.\d+  (no|reached|aim)\n")
+
     def test_the_page_is_well_formed_and_draws_throughput_against_operations_in_flight(self) -> None:
         text = (self.output / "index.html").read_text(encoding="utf-8")
         page = xml.etree.ElementTree.fromstring(text.split("\n", 1)[1])
@@ -93,6 +99,18 @@ class IndexBenchTest(ProgramRun):
         refused = self.run_program("--keys", "1000000000000", "--records", "24-byte")
         self.assertEqual(refused.returncode, 1)
         self.assertRegex(refused.stderr, "24-byte: left out, 1000000000000 entries need about")
+
+    def test_beside_another_build_every_row_has_a_ratio_and_what_is_worse_is_named(self) -> None:
+        done = self.run_program("--quick", "--keys", "2000", "--records", "64-bit", "--workers", "1", "--only", "load", "--only",
+                                "read", "--beside", BUILD, "--tolerance", "0.0001")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        measured = ("load, random order, 1 worker(s)", "read, uniform, 1 worker(s)", "read, zipfian, 1 worker(s)")
+        for row in (*measured, "bytes an entry beyond texts"):
+            self.assertRegex(done.stdout, rf"\n64-bit {re.escape(row)} +\S+ +\S+ +\d+\.\d{{3}}  \S+  worse\n")
+        self.assertRegex(done.stdout, r"\nworse than 0.0001 times beside: 64-bit load, .*, 64-bit bytes an entry .* \(1.000\)\n$")
+        refused = self.run_program("--against", "no-such-commit")
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertIn("no-such-commit is no commit of", refused.stderr)
 
     def test_wrong_flags_are_refused_and_nothing_is_measured(self) -> None:
         program = pathlib.Path(BUILD) / "bench" / "index" / "index_bench"

@@ -27,7 +27,7 @@ class HelpTest(unittest.TestCase):
         self.assertRegex(lines[1], r"^build: +(Release|RelWithDebInfo|Debug), (g|clang)\+\+ \d+\.\d+")
         for library in ("Boost", "CLI11", "spdlog", "fmt", "yaml-cpp", "hwloc"):
             self.assertRegex(lines[2], rf"^libraries: .*\b{library} \d+\.\d+")
-        self.assertRegex(lines[3], r"^CPU: +\S.*; keys are compared by (AVX2|words)")
+        self.assertRegex(lines[3], r"^CPU: +\S.*; keys are compared by (AVX-512|AVX2|words)")
         with open("/proc/cpuinfo", encoding="ascii") as cpus:
             flags = re.search(r"^flags\s*: (.*)$", cpus.read(), re.MULTILINE)
         if flags:

@@ -37,7 +37,12 @@ class FaultyDiskCase(DurableCase):
         return super().begin(*arguments, env=self.variables, **options)
 
     def tell(self, command: str) -> None:
+        """Returns when it is obeyed, if the process goes on."""
+        obeyed = self.control.with_name(self.control.name + ".obeyed")
+        before = obeyed.stat().st_size if obeyed.exists() else 0
         self.control.write_text(command + "\n")
+        if not command.startswith("cut"):
+            wait_for(lambda: obeyed.exists() and obeyed.stat().st_size > before, "the disk obeys")
 
     def cut(self, seed: int) -> float:
         """Cuts the power; returns when that was."""

@@ -3,6 +3,7 @@
 import random
 
 from harness import Options, mxkv_only, scaled
+from harness.connection import block
 from scanning import UNHURRIED, ScanCase, page_through
 
 
@@ -94,3 +95,61 @@ class TimeCeilingTest(CeilingProperties, ScanCase):
     options = Options(settings=(("limits.scan_time", "1ms"), ("limits.scan_items", "1000000"),
                                 ("limits.scan_bytes", "1GiB")))
     items = (60000, 20000)
+
+
+@mxkv_only("scans")
+class AllKindsOfItemsTest(ScanCase):
+    """Rows of usual items, and between them those that are not: other lengths, flags, times to live, large values."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        chance = random.Random(11)
+        cls.model, cls.lines = {}, []
+        for number in range(scaled(4000, 1500)):
+            usual = chance.random() < 0.8
+            key = b"%08d" % chance.randrange(10 ** 8) + b"k" * (12 if usual else chance.choice((1, 7, 8, 9, 23, 24, 25, 90)))
+            size = 100 if usual else chance.choice((0, 1, 3, 4, 15, 16, 17, 32, 63, 64, 65, 127, 128, 129, 999, 1000, 1001, 9000))
+            flags = 0 if usual else chance.choice((0, 0, 7))
+            exptime = 0 if usual else chance.choice((0, 10000, -1))
+            value = (b"%d:" % number * (size // 2 + 1))[:size]
+            cls.lines.append(block(b"set", key, value, flags, exptime))
+            cls.model.pop(key, None)
+            if exptime >= 0:
+                cls.model[key] = (value, [flags])
+        cls.ordered = sorted(cls.model)
+
+    def setUp(self):
+        self.client = self.connect(timeout=60)
+        if not self.keys(b"scan - 1"):
+            self.client.send(b"".join(self.lines))
+            for _ in self.lines:
+                self.assertEqual(self.client.line(), b"STORED")
+
+    def expected(self, begin, count):
+        return [(key, *self.model[key]) for key in self.ordered[begin:begin + count]]
+
+    def test_scans_equal_the_model_one_at_a_time_and_in_a_pipeline(self):
+        chance = random.Random(12)
+        for depth in (1, 16):
+            for _ in range(scaled(200, 40) // depth):
+                asked = [(chance.randrange(len(self.ordered)), chance.choice((1, 2, 11, 100, 300))) for _ in range(depth)]
+                self.client.send(b"".join(b"scan %s %d\r\n" % (self.ordered[begin], count) for begin, count in asked))
+                for begin, count in asked:
+                    self.assertEqual(self.client.records(), self.expected(begin, count))
+
+    def test_bounds_and_bytes_end_a_page_at_the_same_item(self):
+        chance = random.Random(13)
+        for _ in range(scaled(200, 40)):
+            begin, count = chance.randrange(len(self.ordered)), chance.randrange(1, 80)
+            wanted = self.expected(begin, count)
+            self.assertEqual(self.client.records(b"scan [%s [%s 1000" % (wanted[0][0], wanted[-1][0])), wanted)
+            room = chance.randrange(100, 20000)
+            page, left = [], room
+            for record in self.expected(begin, 1000):
+                left -= len(record[0]) + len(record[1])
+                if left < 0 and page:
+                    break
+                page.append(record)
+            found = self.client.records(b"scan %s 1000 bytes=%d" % (wanted[0][0], room))
+            self.assertEqual([record for record in found if record[0] != "CURSOR"], page)

@@ -20,6 +20,7 @@ const protocol::Parser kParser{protocol::ParserLimits{}};
 
 operation_kind kind_of(const protocol::Request& request) {
   switch (request.op) {
+    case verb::get:
     case verb::gets:
       return operation_kind::read;
     case verb::gat:
@@ -70,13 +71,19 @@ bool StoreClient::send_planned(std::size_t most) {
   bool any = false;
   while (!planned_.empty() && !waits() && in_flight() < most) {
     any = true;
-    send(std::exchange(planned_.front(), {}));
+    begin(std::exchange(planned_.front(), {}));
     planned_.pop_front();
   }
+  start_gets();
   return any;
 }
 
 void StoreClient::send(StoreRequest request) {
+  begin(std::move(request));
+  start_gets();
+}
+
+void StoreClient::begin(StoreRequest request) {
   if (!start(request)) {
     waiting_ = std::move(request);
   }
@@ -86,6 +93,30 @@ void StoreClient::go_on() {
   if (waiting_ && start(*waiting_)) {
     waiting_.reset();
   }
+  start_gets();
+}
+
+// Gets that follow each other and claim the same start together, as those of a session do whose keys are not
+// noted.
+void StoreClient::add_get(const protocol::Request& request, std::string_view key, server::OrderClaim claim) {
+  const bool with_cas = request.op == verb::gets;
+  const server::ReplyAddress to = address(claim);
+  if (!gets_.empty() && (with_cas != with_cas_ || claim.stored() != first_.claim ||
+                         to.ticket != first_.ticket + gets_.size())) {
+    start_gets();
+  }
+  if (gets_.empty()) {
+    first_ = to;
+    with_cas_ = with_cas;
+  }
+  gets_.push_back({key.data(), static_cast<std::uint8_t>(key.size()), true});
+}
+
+void StoreClient::start_gets() {
+  if (!gets_.empty()) {
+    store_.get(worker_, gets_, with_cas_, first_);
+    gets_.clear();
+  }
 }
 
 // The reply may be written before the store's function returns.
@@ -93,10 +124,12 @@ bool StoreClient::start(StoreRequest& request) {
   protocol::Request parsed;
   const std::size_t line = parse(request.text, parsed);
   const operation_kind kind = kind_of(parsed);
-  const server::OrderClaim claim{kind, kind == operation_kind::range || kind == operation_kind::barrier
-                                           ? 0
-                                           : server::hash_key(parsed.key)};
-  if (!entry_->order.try_start(claim)) {
+  server::OrderClaim claim{kind, kind == operation_kind::range || kind == operation_kind::barrier
+                                     ? 0
+                                     : server::hash_key(parsed.key)};
+  if (kind <= operation_kind::write && entry_->order.keys_untracked(kind)) {
+    claim = entry_->order.start_untracked(kind);
+  } else if (!entry_->order.try_start(claim)) {
     return false;
   }
   if (kind == operation_kind::range) {
@@ -107,6 +140,12 @@ bool StoreClient::start(StoreRequest& request) {
   request.op.number = ++started_;
   record_.invoked(request.op);
   sent_.push_back(request);
+  if (parsed.op == verb::get || parsed.op == verb::gets) {
+    const auto at = static_cast<std::size_t>(parsed.key.data() - request.text.data());
+    add_get(parsed, std::string_view{sent_.back().text}.substr(at, parsed.key.size()), claim);
+    return true;
+  }
+  start_gets();
   const std::string_view rest = std::string_view{request.text}.substr(line);
   switch (parsed.op) {
     case verb::meta_batch:
@@ -122,6 +161,8 @@ bool StoreClient::start(StoreRequest& request) {
     store_.range(worker_, parsed, address(claim));
   } else if (!protocol::takes_value(parsed.op)) {
     start_point(protocol::point_request(parsed), nullptr, address(claim));
+  } else if (server::Item* const whole = receive_whole(parsed, rest)) {
+    store_.set(worker_, *whole, address(claim), entry_->commits.start());
   } else if (auto value = receive_value(parsed, rest)) {
     start_point(value->request(), &*value, address(claim));
   } else {
@@ -143,6 +184,13 @@ server::ReplyAddress StoreClient::address(server::OrderClaim claim) {
   address.ticket = sent_.back().silent ? server::ReplyAddress::kNoTicket : entry_->replies.open();
   address.claim = claim.stored();
   return address;
+}
+
+// As Session::take_with_value(). Null: it is no such value, or there is no memory.
+server::Item* StoreClient::receive_whole(const protocol::Request& request, std::string_view rest) {
+  return server::is_plain_set(request)
+             ? server::Item::create_whole(worker_, request.key, rest.substr(0, request.value_bytes))
+             : nullptr;
 }
 
 std::optional<server::ItemBuilder> StoreClient::receive_value(const protocol::Request& request,

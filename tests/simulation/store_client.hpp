@@ -113,7 +113,10 @@ class StoreClient final : public server::ConnectionOwner {
   [[nodiscard]] std::string first_in_flight() const;
 
  private:
+  void begin(StoreRequest request);
   [[nodiscard]] bool start(StoreRequest& request);
+  void add_get(const protocol::Request& request, std::string_view key, server::OrderClaim claim);
+  void start_gets();
   void start_point(const protocol::PointRequest& request, server::ItemBuilder* value,
                    const server::ReplyAddress& to);
   [[nodiscard]] std::size_t sendable();
@@ -123,6 +126,7 @@ class StoreClient final : public server::ConnectionOwner {
   void unheard_ended(const Operation& later);
   void all_unheard_ended();
   [[nodiscard]] server::ReplyAddress address(server::OrderClaim claim);
+  [[nodiscard]] server::Item* receive_whole(const protocol::Request& request, std::string_view rest);
   [[nodiscard]] std::optional<server::ItemBuilder> receive_value(const protocol::Request& request,
                                                                  std::string_view rest);
   [[nodiscard]] std::unique_ptr<server::Batch> receive_batch(const protocol::Request& request,
@@ -139,6 +143,9 @@ class StoreClient final : public server::ConnectionOwner {
   std::vector<Operation> unheard_;       ///< started, and nobody will tell of them
   std::optional<StoreRequest> waiting_;  ///< behind others
   std::deque<StoreRequest> planned_;
+  std::vector<protocol::AskedKey> gets_;  ///< of the last of `sent_`, not started yet
+  server::ReplyAddress first_;            ///< of the first of these
+  bool with_cas_ = false;
   std::uint64_t session_;
   std::uint64_t started_ = 0;  ///< in this session
   std::string received_;

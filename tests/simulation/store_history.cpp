@@ -58,9 +58,6 @@ class Search {
         next.insert({configuration.states, configuration.applied & ~bit});
         continue;
       }
-      if (operations_[entry].partial) {
-        next.insert(configuration);
-      }
       for (std::size_t n = 0; n < open_.size(); ++n) {
         const std::uint64_t candidate = std::uint64_t{1} << n;
         if ((candidates & ~configuration.applied & candidate) == 0 ||
@@ -69,6 +66,9 @@ class Search {
         }
         after.clear();
         collect_effects(configuration.states, operations_[open_[n]], evicts_, after);
+        if (operations_[open_[n]].partial) {
+          after.push_back(configuration.states);  // it left them out
+        }
         for (const KeyStates& states : after) {
           const Configuration changed = with_reads({states, configuration.applied | candidate});
           if (visited.insert(changed).second) {

@@ -225,6 +225,15 @@ Operation nth(Operation op, std::uint64_t session, std::uint64_t n) {
   op.kind = only_reads(op) ? server::operation_kind::read : server::operation_kind::write;
   return op;
 }
+
+TEST(StoreHistory, APageOfARemovalThatLeftKeysOutGoesBeforeWhatFollowsIt) {
+  Operation some = erase(0, false);
+  some.partial = true;
+  EXPECT_TRUE(explained(
+      {during(nth(some, 1, 1), 1, 6), during(set(0, 11), 2, 4), during(nth(page(10, 20), 1, 2), 3, 7)}));
+  EXPECT_FALSE(explained(
+      {during(nth(some, 1, 1), 1, 6), during(set(0, 11), 2, 4), during(nth(page(10, 20), 1, 2), 5, 7)}));
+}
 Operation remove_of_missing(std::uint8_t key) {
   return line({.what = act::remove, .key = key, .reply = told::missing});
 }

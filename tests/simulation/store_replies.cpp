@@ -7,6 +7,8 @@ namespace mxkv::simulation {
 
 namespace {
 
+constexpr std::ptrdiff_t kSpacesOfGets = 4;
+
 constexpr std::string_view kCrLf = "\r\n";
 
 std::uint64_t number_in(std::string_view text) {
@@ -138,7 +140,10 @@ void StoreReplies::read_line(std::string_view line, std::string_view data, Comma
   if (word == "VA" || word == "VALUE") {
     of.number = number_in(data);
   }
-  const std::string_view unique = word == "VALUE" ? line.substr(line.rfind(' ') + 1) : flag(line, "c");
+  const std::string_view unique = word != "VALUE" ? flag(line, "c")
+                                  : std::ranges::count(line, ' ') == kSpacesOfGets
+                                      ? line.substr(line.rfind(' ') + 1)
+                                      : std::string_view{};
   of.unique = number_in(unique);
   if (of.unique != 0 && of.key < keys_.last_unique.size()) {
     keys_.told(of.key, of.unique);

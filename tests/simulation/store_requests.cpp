@@ -58,7 +58,7 @@ std::string classic_text(const CommandLine& line, const StoreKeys& keys, const s
   };
   switch (line.what) {
     case act::get:
-      return "gets " + key + "\r\n";
+      return (line.operand == 0 ? "gets " : "get ") + key + "\r\n";
     case act::touch:
       return "touch " + key + " " + std::to_string(line.expiry) + more + "\r\n";
     case act::set:
@@ -139,6 +139,7 @@ std::uint32_t StoreRequests::some_expiry(std::uint64_t now_s) {
 void StoreRequests::fill_in(CommandLine& line, std::uint64_t now_s) {
   switch (line.what) {
     case act::get:
+      line.operand = next_number_ % 2;  // told without the unique
       break;
     case act::touch:
       line.expiry = some_expiry(now_s);

@@ -29,7 +29,8 @@ server::StoreOptions draw_store(runtime::Random& random) {
 /// Nodes so small that few keys make three levels and more, and buffers that are soon full.
 void draw_depth(runtime::Random& random, StoreWorldOptions& world) {
   if (!one_in(random, 4)) {
-    world.store.tree.limits = {.leaf = 2 + static_cast<unsigned>(random.below(7)),
+    const auto leaf = 2 + static_cast<unsigned>(random.below(7));
+    world.store.tree.limits = {.leaf = leaf < 8 ? leaf : 16,  // of two blocks, that hand entries on
                                .inner = 4 + static_cast<unsigned>(random.below(5))};
   }
   world.world.runtime.fast_path = !one_in(random, 3);

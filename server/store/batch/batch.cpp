@@ -16,7 +16,7 @@ using protocol::point_action;
 
 BatchLine* BatchLine::create(runtime::Worker& worker, const protocol::PointRequest& request, Item* sent) {
   static_assert(sizeof(BatchLine) + sizeof(MetaWrite) + protocol::kMaxKeyBytes <= runtime::kLargestTaskBytes);
-  const std::size_t bytes = sizeof(BatchLine) + bytes_behind(request, sent);
+  const std::size_t bytes = sizeof(BatchLine) + bytes_behind(request);
   return new (worker.allocate_block(runtime::task_block_for(bytes))) BatchLine(request, sent, bytes);
 }
 

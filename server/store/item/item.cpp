@@ -1,8 +1,8 @@
 #include "server/store/item/item.hpp"
 
-#include <algorithm>
 #include <new>
 
+#include "protocol/reply.hpp"
 #include "server/store/worker_context.hpp"
 
 namespace mxkv::server {
@@ -33,29 +33,30 @@ Item::Item(const Shape& shape, Word state) noexcept
   }
 }
 
-namespace {
-/// The next item is likely as long: its block comes into the cache while this one is filled.
-void prefetch_next(const runtime::ValueHeap& items, std::size_t bytes) noexcept {
-  constexpr std::size_t kMostLines = 4;
-  if (const auto* line = static_cast<const std::byte*>(items.next_block(bytes))) {
-    const std::size_t lines = std::min(kMostLines, bytes / runtime::kCacheLineBytes + 1);
-    for (std::size_t i = 0; i < lines; ++i) {
-      runtime::prefetch_read(line + i * runtime::kCacheLineBytes);
-    }
-  }
-}
-}  // namespace
-
 Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
   const Word state =
       (shape.flags != 0 ? kHasFlags : 0U) | (shape.expiry != 0 || shape.expiry_field ? kHasExpiry : 0U) |
       (shape.large() ? kLarge : 0U) | (shape.unique_field ? kHasUnique : 0U) | shape.marks << kMarkShift;
   std::size_t bytes = key_offset(state) + shape.key.size();
   bytes = shape.large() ? ((bytes + 7) & ~std::size_t{7}) + sizeof(ChunkList*) : bytes + shape.value_bytes;
-  void* memory = worker.items().allocate(bytes);
-  prefetch_next(worker.items(), bytes);
+  void* memory = worker.items().allocate_ahead(bytes);
   Item* const made = memory == nullptr ? nullptr : new (memory) Item(shape, state);
   MXKV_DCHECK(made == nullptr || made->block_bytes() == bytes, "an item ends where its block does");
+  return made;
+}
+
+Item* Item::create_whole(runtime::Worker& worker, std::string_view key, std::string_view value) noexcept {
+  MXKV_DCHECK(key.size() <= 0xFF && value.size() <= kInlineValueBytes, "lengths fit their fields");
+  const std::size_t bytes = kOptionalOffset + key.size() + value.size();
+  void* const memory = worker.items().allocate_ahead(bytes);
+  if (memory == nullptr) [[unlikely]] {
+    return nullptr;
+  }
+  auto* const made =
+      new (memory) Item(static_cast<Word>(key.size()) | static_cast<Word>(value.size()) << kValueShift);
+  char* const end = protocol::write_short_text(reinterpret_cast<char*>(memory) + kOptionalOffset, key);
+  std::memcpy(end, value.data(), value.size());
+  MXKV_DCHECK(made->block_bytes() == bytes, "an item ends where its block does");
   return made;
 }
 

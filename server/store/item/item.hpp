@@ -53,6 +53,9 @@ class Item {
 
   /// Makes an item whose value is still to be filled in; null: out of memory. A large one has no list yet.
   [[nodiscard]] static Item* create(runtime::Worker& worker, const Shape& shape) noexcept;
+  /// The same of key and value alone, which is inline, with the value; null: out of memory.
+  [[nodiscard]] static Item* create_whole(runtime::Worker& worker, std::string_view key,
+                                          std::string_view value) noexcept;
   /// Frees an item that is in no tree, with its reference on a large value. Any worker.
   static void destroy(runtime::Worker& worker, Item* item) noexcept;
 
@@ -92,11 +95,7 @@ class Item {
 
   /// A client read the item. Any reader, at any time; stores only if it tells anything new.
   void note_access(std::uint64_t now_us) noexcept {
-    const std::uint32_t high = high_.load(std::memory_order_relaxed);
-    const std::uint32_t stamp = access_stamp_for(now_us, cas());
-    if (high >> kAccessShift != stamp) {
-      high_.store((high & kHighCas) | stamp << kAccessShift, std::memory_order_relaxed);
-    }
+    note_access(now_us, high_.load(std::memory_order_relaxed), cas());
   }
   /// Whether any client has read it.
   [[nodiscard]] bool accessed() const noexcept {
@@ -133,6 +132,7 @@ class Item {
    public:
     explicit View(const Item& item) noexcept : item_(&item), word_(item.word()) {}
     [[nodiscard]] const Item& item() const noexcept { return *item_; }
+    [[nodiscard]] std::uint64_t cas() const noexcept { return item_->cas(); }
     [[nodiscard]] std::string_view key() const noexcept {
       return {item_->bytes() + key_offset(word_), key_bytes(word_)};
     }
@@ -153,16 +153,48 @@ class Item {
       return large() ? item_->list()->bytes() : inline_bytes(word_);
     }
     [[nodiscard]] std::uint32_t marks() const noexcept { return word_ >> kMarkShift & kAllMarks; }
+    /// Equal for items of equal lengths and state; 0 only without a key.
+    [[nodiscard]] std::uint32_t form() const noexcept { return word_; }
+    [[nodiscard]] std::size_t key_length() const noexcept { return key_bytes(word_); }
+    /// Of the value of an item that is not large.
+    [[nodiscard]] std::size_t inline_length() const noexcept { return inline_bytes(word_); }
     /// Nothing but a key and, directly behind it, a value: neither field, nor a list.
     [[nodiscard]] bool plain() const noexcept {
       return !has(word_, kHasFlags | kHasExpiry | kLarge | kHasUnique);
     }
+    [[nodiscard]] std::string_view plain_key() const noexcept { return {plain_begin(), key_bytes(word_)}; }
     /// Where the key of a plain item begins.
     [[nodiscard]] const char* plain_begin() const noexcept { return item_->bytes() + kOptionalOffset; }
 
    private:
     const Item* item_;
     std::uint32_t word_;
+  };
+  /// The same of an item that is plain(): nothing has to be looked for. Its version is loaded once, too.
+  class PlainView {
+   public:
+    explicit PlainView(Item& item) noexcept
+        : item_(&item),
+          word_(item.word()),
+          high_(item.high_.load(std::memory_order_relaxed)),
+          cas_((std::uint64_t{high_ & kHighCas} << 32U) | item.low_cas_) {
+      MXKV_DCHECK(View{item}.plain(), "a plain view is of a plain item");
+    }
+    [[nodiscard]] std::uint64_t cas() const noexcept { return cas_; }
+    void note_access(std::uint64_t now_us) const noexcept { item_->note_access(now_us, high_, cas_); }
+    [[nodiscard]] std::string_view key() const noexcept {
+      return {item_->bytes() + kOptionalOffset, key_bytes(word_)};
+    }
+    [[nodiscard]] static constexpr std::uint32_t expiry() noexcept { return 0; }
+    [[nodiscard]] std::string_view value() const noexcept {
+      return {item_->bytes() + kOptionalOffset + key_bytes(word_), inline_bytes(word_)};
+    }
+
+   private:
+    Item* item_;
+    std::uint32_t word_;
+    std::uint32_t high_;
+    std::uint64_t cas_;
   };
 
   [[nodiscard]] std::string_view key() const noexcept { return View{*this}.key(); }
@@ -194,6 +226,9 @@ class Item {
   /// Bytes of the item's own block.
   [[nodiscard]] std::size_t block_bytes() const noexcept {
     const Word word = this->word();
+    if (!has(word, kHasFlags | kHasExpiry | kLarge | kHasUnique)) [[likely]] {
+      return kOptionalOffset + key_bytes(word) + inline_bytes(word);
+    }
     return value_offset(word) + (has(word, kLarge) ? sizeof(ChunkList*) : inline_bytes(word));
   }
   /// Bytes of memory that go when the item goes.
@@ -217,6 +252,7 @@ class Item {
   static_assert(kInlineValueBytes < 1U << (kStateShift - kValueShift));
 
   Item(const Shape& shape, Word state) noexcept;
+  explicit Item(Word word) noexcept : word_(word) {}
 
   [[nodiscard]] const char* bytes() const noexcept { return reinterpret_cast<const char*>(this); }
   [[nodiscard]] Word word() const noexcept { return word_.load(std::memory_order_relaxed); }
@@ -248,6 +284,12 @@ class Item {
     return *reinterpret_cast<std::atomic<std::uint32_t>*>(const_cast<char*>(bytes()) + expiry_offset(word));
   }
 
+  void note_access(std::uint64_t now_us, std::uint32_t high, std::uint64_t made_us) noexcept {
+    const std::uint32_t stamp = access_stamp_for(now_us, made_us);
+    if (high >> kAccessShift != stamp) {
+      high_.store((high & kHighCas) | stamp << kAccessShift, std::memory_order_relaxed);
+    }
+  }
   /// The age at an access in 11 bits: seconds (of 2^20 us) plus one, of which the first eight binary digits
   /// count. 0: never.
   [[nodiscard]] static std::uint32_t access_stamp_for(std::uint64_t now_us, std::uint64_t made_us) noexcept {
@@ -287,7 +329,10 @@ struct ItemRecord {
   [[nodiscard]] static Item* item(std::uint64_t word) noexcept {
     return reinterpret_cast<Item*>(word & ((std::uint64_t{1} << 48U) - 1));
   }
-  [[nodiscard]] static std::string_view key(std::uint64_t word) noexcept { return item(word)->key(); }
+  [[nodiscard]] static std::string_view key(std::uint64_t word) noexcept {
+    const Item::View view{*item(word)};
+    return view.plain() ? view.plain_key() : view.key();
+  }
   /// The line-aligned address to prefetch from.
   [[nodiscard]] static const void* address(std::uint64_t word) noexcept {
     return reinterpret_cast<const void*>(word & ((std::uint64_t{1} << 48U) - runtime::kCacheLineBytes));

@@ -26,6 +26,24 @@ ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& reque
                .terms = protocol::point_word(request.op).terms,
                .op = request.op,
                .compare = request.cas_unique} {
+  build(worker, request);
+}
+
+ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& request, const char* value)
+    : value_bytes_(request.value_bytes),
+      request_{.key = {},
+               .terms = protocol::point_word(request.op).terms,
+               .op = request.op,
+               .compare = request.cas_unique} {
+  MXKV_DCHECK(value_bytes_ <= kInlineValueBytes, "a large value comes in pieces");
+  build(worker, request);
+  if (item_ != nullptr) {
+    std::copy_n(value, static_cast<std::size_t>(value_bytes_), item_->value_begin());
+    filled_ = value_bytes_;
+  }
+}
+
+void ItemBuilder::build(runtime::Worker& worker, const protocol::Request& request) {
   Item::Shape shape{.key = request.key,
                     .value_bytes = request.value_bytes,
                     .flags = request.flags,

@@ -17,11 +17,19 @@
 
 namespace mxkv::server {
 
+/// Whether a command makes an item of nothing but its key and value, which then go to Store::set().
+[[nodiscard]] inline bool is_plain_set(const protocol::Request& request) noexcept {
+  return request.op == protocol::verb::set && request.flags == 0 && request.exptime == 0 &&
+         request.value_bytes <= kInlineValueBytes;
+}
+
 /// Thread-safety: owner worker only. Move only; must be stored or abandoned.
 class ItemBuilder {
  public:
   /// Starts from a parsed storage command.
   ItemBuilder(runtime::Worker& worker, const protocol::Request& request);
+  /// The same of a value that came with its command: nothing is missing then.
+  ItemBuilder(runtime::Worker& worker, const protocol::Request& request, const char* value);
   ItemBuilder() noexcept = default;
   ItemBuilder(ItemBuilder&& other) noexcept { *this = std::move(other); }
   ItemBuilder& operator=(ItemBuilder&& other) noexcept {
@@ -74,6 +82,7 @@ class ItemBuilder {
   }
 
  private:
+  void build(runtime::Worker& worker, const protocol::Request& request);
   [[nodiscard]] std::size_t append_to_list(runtime::Worker& worker, const char* data, std::size_t bytes);
   [[nodiscard]] bool grow(runtime::Worker& worker);
 

@@ -4,8 +4,6 @@ namespace mxkv::server {
 
 namespace {
 
-constexpr std::string_view kCrLfEnd = "\r\nEND\r\n";
-
 void release_list(void* context, void* object) noexcept {
   ChunkList::drop_by_reply(*static_cast<runtime::Worker*>(context), static_cast<ChunkList*>(object));
 }
@@ -23,7 +21,7 @@ void write_large_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view
   char* header = queue.reserve(ticket, kAroundValue);
   queue.commit(ticket, protocol::write_value_header(header, key, item.flags(), item.value_bytes(),
                                                     form.with_cas ? &unique : nullptr));
-  write_data(queue, ticket, item.item(), form.end_line ? kCrLfEnd : protocol::kCrLf, worker);
+  write_data(queue, ticket, item.item(), form.end_line ? protocol::kCrLfEnd : protocol::kCrLf, worker);
 }
 
 void write_data(ReplyQueue& queue, std::uint32_t ticket, const Item& item, std::string_view end,

@@ -28,6 +28,22 @@ inline constexpr std::size_t kAroundValue =
   return form.end_line ? protocol::write_text(out, protocol::kEnd) : out;
 }
 
+/// A plain item with a value up to this is written without a call.
+inline constexpr std::size_t kMostMiddling = 512;
+
+/// The same of a plain item, without a unique; the value has up to kMostMiddling bytes.
+[[gnu::always_inline]] inline char* write_plain_value(char* out, const Item::PlainView& item,
+                                                      bool end_line) noexcept {
+  const std::string_view value = item.value();
+  out = protocol::write_short_text(protocol::write_text(out, "VALUE "), item.key());
+  out = protocol::write_number(protocol::write_text(out, " 0 "), value.size());
+  out = protocol::write_text(out, protocol::kCrLf);
+  out =
+      value.size() > 64 ? protocol::write_middling_text(out, value) : protocol::write_short_text(out, value);
+  std::memcpy(out, protocol::kCrLfEnd.data(), protocol::kCrLfEnd.size());
+  return out + (end_line ? protocol::kCrLfEnd : protocol::kCrLf).size();
+}
+
 /// write_value() of a large item.
 void write_large_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view key, const Item::View& item,
                        ReplyForm form, runtime::Worker& worker);

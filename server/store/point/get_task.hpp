@@ -1,6 +1,8 @@
 // get, gets: looks one key up and writes its VALUE to the client.
 #pragma once
 
+#include <array>
+
 #include "server/reply/connection_table.hpp"
 #include "server/store/disk_wait.hpp"
 #include "server/store/item/value_reply.hpp"
@@ -25,29 +27,66 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     TrailingKey::store(this, key);
   }
 
+  /// The block of one with a key of such a length.
+  [[nodiscard]] static runtime::task_block block_for(std::uint8_t key_bytes) noexcept {
+    return kBlocks[key_bytes];
+  }
+
   [[nodiscard]] std::string_view key() const noexcept { return TrailingKey::load(this, key_bytes_); }
 
   runtime::step on_found(std::uint64_t value, runtime::Worker& worker) {
+    Item& item = *ItemRecord::item(value);
+    return Item::View{item}.plain() && show_usual(Item::PlainView{item}, worker) ? runtime::step::done
+                                                                                 : show(value, worker);
+  }
+
+  runtime::step on_missing(runtime::Worker& worker) {
+    await_read(nullptr, *this, address_, worker);
+    return missed(worker);
+  }
+
+ private:
+  /// In one straight line without a call, since this is what nearly all reads are. False: something is not as
+  /// usual, and nothing was done.
+  [[nodiscard, gnu::always_inline]] bool show_usual(const Item::PlainView& item, runtime::Worker& worker) {
+    auto& context = worker.local<WorkerContext>();
+    const std::size_t bytes = item.value().size();
+    if (form_.with_cas || bytes > kMostMiddling || context.minds_horizon() || !Liveness{worker}(item) ||
+        context.watch->wants(watched::kFetchers)) [[unlikely]] {
+      return false;
+    }
+    char* const out = context.replies->reserve_next(address_, kAroundValue + bytes);
+    if (out == nullptr) [[unlikely]] {
+      return false;
+    }
+    context.counters.count(counter::get_hits);
+    item.note_access(worker.now_us());
+    context.replies->close_next(address_, write_plain_value(out, item, form_.end_line));
+    MXKV_PATH(get_usual);
+    context.replies->finished(address_);
+    return true;
+  }
+
+  [[gnu::noinline]] runtime::step show(std::uint64_t value, runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
     Item& found = *ItemRecord::item(value);
     const Item::View item{found};
-    if (!Liveness{worker}(item)) [[unlikely]] {
+    if (!Liveness{worker}(item)) {
       context.counters.count(counter::get_expired);
       await_read(&found, *this, address_, context);
       start_expiry(worker, value);
       return missed(worker);
     }
     ReplyQueue* const queue = context.replies->find(address_);
-    if (queue != nullptr && context.replies->waits_for_room(*queue, address_.ticket)) [[unlikely]] {
+    if (queue != nullptr && context.replies->waits_for_room(*queue, address_.ticket)) {
       worker.repin(*this);
       static_cast<void>(restart(false));
       return runtime::step::later;
     }
-    context.counters.count(counter::cmd_get);
     context.counters.count(counter::get_hits);
     await_read(&found, *this, address_, context);
     found.note_access(worker.now_us());
-    if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
+    if (context.watch->wants(watched::kFetchers)) {
       context.watch->fetched(worker, item.key(), true, item.value_bytes());
     }
     if (queue != nullptr) {
@@ -57,15 +96,8 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     return ended(worker);
   }
 
-  runtime::step on_missing(runtime::Worker& worker) {
-    await_read(nullptr, *this, address_, worker);
-    return missed(worker);
-  }
-
- private:
   runtime::step missed(runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
-    context.counters.count(counter::cmd_get);
     context.counters.count(counter::get_misses);
     if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
       context.watch->fetched(worker, key(), false, 0);
@@ -78,14 +110,23 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   }
 
   runtime::step ended(runtime::Worker& worker) {
-    worker.unpin(*this);
     worker.local<WorkerContext>().replies->finished(address_);
     return runtime::step::done;
   }
+
+  static const std::array<runtime::task_block, 256> kBlocks;
 
   ReplyAddress address_;
   ReplyForm form_;
   std::uint8_t key_bytes_;
 };
+
+inline constexpr std::array<runtime::task_block, 256> GetTask::kBlocks = [] {
+  std::array<runtime::task_block, 256> blocks{};
+  for (std::size_t bytes = 0; bytes < blocks.size(); ++bytes) {
+    blocks[bytes] = runtime::task_block_for(sizeof(GetTask) + bytes);
+  }
+  return blocks;
+}();
 
 }  // namespace mxkv::server

@@ -50,7 +50,6 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   }
   await_read(&item, *this, address_, context);
   findings.sent = item.marked(Item::kWon);  // somebody may have won it since
-  context.counters.count(counter::cmd_get);
   context.counters.count(counter::get_hits);
   if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
     context.watch->fetched(worker, key(), true, item.value_bytes());
@@ -85,7 +84,6 @@ step MetaGetTask::on_missing(runtime::Worker& worker) {
 
 step MetaGetTask::missed(runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
-  context.counters.count(counter::cmd_get);
   context.counters.count(counter::get_misses);
   context.watch->fetched(worker, key(), false, 0);
   if (ReplyQueue* queue = context.replies->find(address_)) {

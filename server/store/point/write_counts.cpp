@@ -33,7 +33,6 @@ void WriteOperation::count_read(runtime::Worker& worker, bool found) const {
     counters.count(found ? counter::touch_hits : counter::touch_misses);
   }
   if (!request_.terms.touches || protocol::is_retrieval(request_.op)) {
-    counters.count(counter::cmd_get);
     counters.count(found ? counter::get_hits : counter::get_misses);
   }
 }

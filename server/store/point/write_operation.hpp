@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "index/update_task.hpp"
+#include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
 #include "server/store/point/meta_reply.hpp"
 #include "server/store/point/point_decisions.hpp"
@@ -35,27 +36,29 @@ class WriteOperation {
   }
 
  protected:
-  /// `sent`: of a command that stores, from now on the operation's. Key and flags are still the caller's.
+  /// `sent`: of a command that stores, from now on the operation's. Key and flags are the caller's until
+  /// adopt().
   WriteOperation(const protocol::PointRequest& request, Item* sent, const ReplyAddress& address) noexcept
-      : request_(request), item_(sent), address_(address) {}
+      : request_(request),
+        decision_(request.sets() ? stores(item_source::sent) : PointDecision{}),
+        item_(sent),
+        address_(address),
+        sets_(request.sets()) {}
 
   /// Bytes behind an operation that adopt() needs.
-  [[nodiscard]] static std::size_t bytes_behind(const protocol::PointRequest& request,
-                                                const Item* sent) noexcept {
-    return (request.is_meta() ? sizeof(MetaWrite) : 0) + (sent != nullptr ? 0 : request.key.size());
+  [[nodiscard]] static std::size_t bytes_behind(const protocol::PointRequest& request) noexcept {
+    return (request.is_meta() ? sizeof(MetaWrite) : 0) + request.key.size();
   }
-  /// Copies key and flags to `behind`; a command that stores has its item's key already.
+  /// Copies key and flags to `behind`. An item that was sent has the key, too, but other lines.
   void adopt(void* behind) noexcept {
     if (request_.is_meta()) [[unlikely]] {
       meta_ = new (behind) MetaWrite{*request_.flags, {}};
       request_.flags = &meta_->flags;
       behind = meta_ + 1;
     }
-    if (item_ == nullptr) {
-      std::memcpy(behind, request_.key.data(), request_.key.size());
-      request_.key = {static_cast<const char*>(behind), request_.key.size()};
-    }
-    MXKV_DCHECK(item_ == nullptr || request_.key.data() == item_->key().data(), "the key is the item's own");
+    auto* const key = static_cast<char*>(behind);
+    protocol::write_short_text(key, request_.key);
+    request_.key = {key, request_.key.size()};
   }
 
   /// `old`: what the key refers to, whether `live` or expired; null: nothing. Safe to read under a pin.
@@ -123,6 +126,7 @@ class WriteOperation {
   Item* shown_ = nullptr;      ///< what is there after it, if anything is told of that; safe under the pin
   MetaWrite* meta_ = nullptr;  ///< meta commands only
   ReplyAddress address_;
+  bool sets_;  ///< request_.sets(): decided from the beginning, whatever is there
 
  private:
   /// They bound what is joined alone.

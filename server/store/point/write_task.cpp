@@ -7,6 +7,7 @@
 #include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/locks/range_locks.hpp"
+#include "server/store/point/text_reply.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 #include "server/store/watch/watch_hub.hpp"
@@ -18,26 +19,6 @@ using runtime::step;
 
 static_assert(sizeof(WriteTask) + sizeof(MetaWrite) + protocol::kMaxKeyBytes <= runtime::kLargestTaskBytes);
 
-bool WriteTask::is_turn(runtime::Worker& worker) const noexcept {
-  return !request_.terms.ordered || !is_home(worker) ||
-         worker.local<WorkerContext>().replies->commit_turn(address_, seq_);
-}
-
-unsigned WriteTask::record_lines(std::uint64_t word) const noexcept {
-  const bool minds_key_alone =
-      !request_.is_meta() && (request_.terms.action == protocol::point_action::remove ||
-                              (request_.terms.action == protocol::point_action::store && !request_.joins()));
-  return minds_key_alone ? ItemRecord::key_lines(word, key().size()) : ItemRecord::lines(word);
-}
-
-void WriteTask::begin(runtime::Worker& worker) {
-  if (tree().options().leaves == runtime::primitive::optimistic_scheduling && !is_turn(worker)) {
-    wait_for_turn(worker);
-    return;
-  }
-  start(worker);
-}
-
 void WriteTask::wait_for_turn(runtime::Worker& worker) {
   MXKV_DCHECK(phase_ == phase::searching && request_.terms.ordered, "what has begun has had its turn");
   leave_tree(*this);
@@ -45,7 +26,7 @@ void WriteTask::wait_for_turn(runtime::Worker& worker) {
   worker.local<WorkerContext>().replies->await_commit(address_, seq_, this);
 }
 
-Decision WriteTask::decide(bool found, std::uint64_t old_word, runtime::Worker& worker) {
+Decision WriteTask::decide_rarer(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   if (!is_turn(worker)) {
     MXKV_PATH(write_not_its_turn);
     // It keeps its pin and its place at the leaf: it waits only for writes that run already, never for a
@@ -88,8 +69,8 @@ step WriteTask::refused(runtime::Worker& worker) {
 }
 
 // Under the leaf's latch: nothing here can fail, allocate or wait.
-index::Change WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_word, std::uint64_t value,
-                                runtime::Worker& worker) noexcept {
+index::Change WriteTask::commit_rarer(ItemNode& leaf, bool found, std::uint64_t old_word, std::uint64_t value,
+                                      runtime::Worker& worker) noexcept {
   Item* old = found ? ItemRecord::item(old_word) : nullptr;
   const std::uint64_t before = order_before(old, leaf);
   if (decision_.fate == entry_fate::removed) [[unlikely]] {
@@ -102,15 +83,15 @@ index::Change WriteTask::commit(ItemNode& leaf, bool found, std::uint64_t old_wo
   }
   MXKV_DCHECK(decision_.fate == entry_fate::replaced, "what stays is not committed");
   Item* item = ItemRecord::item(value);
+  if (!keeps_version(old)) {
+    return commit_put(leaf, old, *item, worker);
+  }
   if (const std::uint32_t expiry = item->expiry(); expiry != 0) {
     ExpirySweep::note(leaf, expiry, worker);
   }
-  if (keeps_version(old)) {
-    item->take_version(*old);
-    MXKV_DCHECK(item->has_expiry_field(), "order_before() looks at the floor for such alone");
-    return index::Change::touched(next_order(before, worker), item->expiry(), item->marks());
-  }
-  return index::Change::put(mint(*item, before, worker));
+  item->take_version(*old);
+  MXKV_DCHECK(item->has_expiry_field(), "order_before() looks at the floor for such alone");
+  return index::Change::touched(next_order(before, worker), item->expiry(), item->marks());
 }
 
 index::Change WriteTask::commit_in_place(ItemNode& leaf, const Item& item, std::uint64_t before,
@@ -128,7 +109,34 @@ void WriteTask::change_record(std::uint64_t word, runtime::Worker& /*worker*/) n
   change_in_place(*ItemRecord::item(word));
 }
 
-step WriteTask::committed(bool found, std::uint64_t old_word, runtime::Worker& worker) {
+// The usual end of a set: all of committed_rarer(), count() and answer() that it needs.
+step WriteTask::stored(bool found, std::uint64_t old_word, runtime::Worker& worker) {
+  auto& context = worker.local<WorkerContext>();
+  Item* const added = std::exchange(item_, nullptr);
+  context.counters.count(counter::items_added);
+  context.counters.count(counter::bytes_added, added->memory_bytes());
+  context.counters.count(counter::total_items);
+  context.counters.count(counter::cmd_set);
+  if (found) [[likely]] {
+    retire_item(worker, ItemRecord::item(old_word));
+  }
+  if (context.watch->wants(~0U)) [[unlikely]] {
+    tell_watchers(added, worker);
+  }
+  if (!is_home(worker) || context.writes_wait) [[unlikely]] {
+    return answer(worker);
+  }
+  ConnectionTable& replies = *context.replies;
+  MXKV_PATH(write_stored);
+  if (ReplyQueue* const queue = replies.find(address_); queue != nullptr) [[likely]] {
+    write_result(*queue, address_.ticket, point_result::stored);
+    queue->close(address_.ticket);
+  }
+  replies.finished_write(address_, seq_);
+  return step::done;
+}
+
+step WriteTask::committed_rarer(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   MXKV_DCHECK(decision_.fate != entry_fate::stays, "what was committed has changed the entry");
   auto& counters = worker.local<WorkerContext>().counters;
   Item* added = nullptr;

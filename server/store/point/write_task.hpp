@@ -8,6 +8,7 @@
 
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/write_operation.hpp"
+#include "server/store/upkeep/expiry_sweep.hpp"
 
 namespace mxkv::server {
 
@@ -22,11 +23,8 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   [[nodiscard]] static WriteTask* create(runtime::Worker& worker, ItemTree& tree,
                                          const protocol::PointRequest& request, Item* sent,
                                          const ReplyAddress& address, CommitSeq seq) {
-    if (sent != nullptr && !request.is_meta()) [[likely]] {
-      return worker.create<WriteTask>(tree, request, sent, address, seq);
-    }
-    return worker.create_sized<WriteTask>(sizeof(WriteTask) + bytes_behind(request, sent), tree, request,
-                                          sent, address, seq);
+    return worker.create_sized<WriteTask>(sizeof(WriteTask) + bytes_behind(request), tree, request, sent,
+                                          address, seq);
   }
   /// For create(): needs bytes_behind() more.
   WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::PointRequest& request,
@@ -39,17 +37,44 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   void set_findings(const MetaFindings& findings) noexcept { meta_->findings = findings; }
 
   /// Lines of the old item that the task reads: all only where the new one is made from it.
-  [[nodiscard]] unsigned record_lines(std::uint64_t word) const noexcept;
+  [[nodiscard]] unsigned record_lines(std::uint64_t word) const noexcept {
+    const bool minds_key_alone =
+        sets_ || (!request_.is_meta() &&
+                  (request_.terms.action == protocol::point_action::remove ||
+                   (request_.terms.action == protocol::point_action::store && !request_.joins())));
+    return minds_key_alone ? ItemRecord::key_lines(word, key().size()) : ItemRecord::lines(word);
+  }
 
   /// Starts, or waits for its turn first where its writes will run on other workers.
-  void begin(runtime::Worker& worker);
+  [[gnu::always_inline]] void begin(runtime::Worker& worker) {
+    if (tree().options().leaves == runtime::primitive::optimistic_scheduling && !is_turn(worker))
+        [[unlikely]] {
+      wait_for_turn(worker);
+      return;
+    }
+    worker.pin(*this);
+    aim_at_root();
+    annotate_lines(object(), 0, 0);  // that is near; the task itself is not when its turn comes
+    worker.spawn(this);
+  }
 
   // --- For UpdateTask ---
-  index::Decision decide(bool found, std::uint64_t old, runtime::Worker& worker);
-  index::Change commit(ItemNode& leaf, bool found, std::uint64_t old, std::uint64_t value,
-                       runtime::Worker& worker) noexcept;
+  [[gnu::always_inline]] index::Decision decide(bool found, std::uint64_t old, runtime::Worker& worker) {
+    if (sets_ && !pass_.held() && is_turn(worker) && !worker.local<WorkerContext>().locks->holds_off(key()))
+        [[likely]] {
+      return {index::Decision::what::put, ItemRecord::word(item_)};
+    }
+    return decide_rarer(found, old, worker);
+  }
+  [[gnu::always_inline]] index::Change commit(ItemNode& leaf, bool found, std::uint64_t old,
+                                              std::uint64_t value, runtime::Worker& worker) noexcept {
+    return sets_ ? commit_put(leaf, found ? ItemRecord::item(old) : nullptr, *ItemRecord::item(value), worker)
+                 : commit_rarer(leaf, found, old, value, worker);
+  }
   void change_record(std::uint64_t word, runtime::Worker& worker) noexcept;
-  runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker);
+  [[gnu::always_inline]] runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {
+    return sets_ && !request_.is_meta() ? stored(found, old, worker) : committed_rarer(found, old, worker);
+  }
   runtime::step left(bool found, std::uint64_t old, runtime::Worker& worker);
   runtime::step out_of_memory(runtime::Worker& worker);
   [[nodiscard]] bool admitted(runtime::Worker& worker) {
@@ -69,9 +94,26 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   [[nodiscard]] bool is_home(const runtime::Worker& worker) const noexcept {
     return worker.id().value() == address_.worker;
   }
-  [[nodiscard]] bool is_turn(runtime::Worker& worker) const noexcept;
+  [[nodiscard]] bool is_turn(runtime::Worker& worker) const noexcept {
+    return !request_.terms.ordered || !is_home(worker) ||
+           worker.local<WorkerContext>().replies->commit_turn(address_, seq_);
+  }
   void wait_for_turn(runtime::Worker& worker);
   [[gnu::noinline]] void leave_stale_pass(RangeLocks& locks, runtime::Worker& worker);
+  [[gnu::noinline]] index::Decision decide_rarer(bool found, std::uint64_t old, runtime::Worker& worker);
+  /// Under the leaf's latch: of an item that is put as a new version.
+  [[gnu::always_inline]] static index::Change commit_put(ItemNode& leaf, const Item* old, Item& item,
+                                                         runtime::Worker& worker) noexcept {
+    const std::uint64_t before = order_before(old, leaf);
+    if (const std::uint32_t expiry = item.expiry(); expiry != 0) [[unlikely]] {
+      ExpirySweep::note(leaf, expiry, worker);
+    }
+    return index::Change::put(mint(item, before, worker));
+  }
+  [[gnu::noinline]] index::Change commit_rarer(ItemNode& leaf, bool found, std::uint64_t old,
+                                               std::uint64_t value, runtime::Worker& worker) noexcept;
+  [[gnu::noinline]] runtime::step stored(bool found, std::uint64_t old, runtime::Worker& worker);
+  [[gnu::noinline]] runtime::step committed_rarer(bool found, std::uint64_t old, runtime::Worker& worker);
   [[gnu::noinline]] index::Change commit_in_place(ItemNode& leaf, const Item& item, std::uint64_t before,
                                                   runtime::Worker& worker) const noexcept;
   [[gnu::noinline]] runtime::step resume_outside(runtime::Worker& worker);

@@ -108,7 +108,7 @@ bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
 
 // The entries come behind one of the group, and the last one is of the group: so are all. What is not read is
 // estimated, and no reason to wait for the disk.
-bool CountTask::takes_whole(const index::Entries& entries, unsigned first, unsigned last,
+bool CountTask::takes_whole(const index::LeafEntries& entries, unsigned first, unsigned last,
                             runtime::Worker& worker) {
   if (by_item_ || group_bytes_ == 0 || worker.local<WorkerContext>().replies->find(address_) == nullptr) {
     return false;

@@ -35,7 +35,7 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
   [[nodiscard]] bool backward() const noexcept { return false; }
   class Leaf;
   [[nodiscard]] Leaf leaf_visitor(runtime::Worker& worker) noexcept;
-  bool takes_whole(const index::Entries& entries, unsigned first, unsigned last, runtime::Worker& worker);
+  bool takes_whole(const index::LeafEntries& entries, unsigned first, unsigned last, runtime::Worker& worker);
   runtime::step finished(bool exhausted, runtime::Worker& worker);
   void discard(runtime::Worker& worker) { release(worker); }
 

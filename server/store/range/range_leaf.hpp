@@ -1,6 +1,6 @@
 // One leaf of a page: what is the same for all its entries is looked up once, and their replies go into one
-// piece of the output. Most entries are live, printable, small, and within all limits: visit() decides that
-// in a row of comparisons and writes; whatever else there is has a function of its own.
+// piece of the output. Most entries are live, printable, small, and within all limits: take_run() writes rows
+// of such (plain_run.hpp), and leaves alone what is anything else; visit() decides about that.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,18 @@ class RangeLeaf {
         minds_horizon_(worker.local<WorkerContext>().minds_horizon()),
         leaf_(leaf),
         address_(address),
-        start_(start) {
+        start_(start),
+        usual_(queue_ != nullptr && !time_is_up_ && !minds_horizon_ && !state.keys_only && !state.base64 &&
+               !state.with_cas) {
     await_read(nullptr, leaf, address, worker);
   }
 
+  /// Takes usual entries from `from` on, and returns the first that it leaves to visit(): never the last one
+  /// of a page.
+  unsigned take_run(const index::LeafEntries& entries, unsigned from, unsigned to, unsigned ask_to);
+
   /// Takes an entry, in order. False: the page is at its end.
-  [[gnu::always_inline]] bool visit(std::uint64_t /*head*/, std::uint64_t value) {
+  bool visit(std::uint64_t /*head*/, std::uint64_t value) {
     const Item::View item{*ItemRecord::item(value)};
     const std::string_view key = item.key();
     if (state_.beyond(key)) {
@@ -67,6 +73,9 @@ class RangeLeaf {
   }
 
  private:
+  /// That take_run() writes into; more is taken with an entry that it leaves.
+  static constexpr std::size_t kLeastRoom = kAroundValue + 500;
+
   [[nodiscard]] bool skips(std::string_view key) noexcept {
     if (!state_.skip_start) [[likely]] {
       return false;
@@ -105,6 +114,7 @@ class RangeLeaf {
   const ItemNode& leaf_;
   const ReplyAddress& address_;
   std::string_view start_;
+  bool usual_;  ///< take_run() may take entries
 };
 
 }  // namespace mxkv::server

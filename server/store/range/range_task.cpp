@@ -6,6 +6,7 @@
 #include "protocol/reply.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/meta_reply.hpp"
+#include "server/store/range/plain_run.hpp"
 
 namespace mxkv::server {
 
@@ -25,6 +26,30 @@ void RangeLeaf::write_unusual(std::string_view key, const Item::View& item) {
     writer_.flush();
     write_value(*queue_, ticket_, key, item, ReplyForm{.with_cas = state_.with_cas}, worker_);
   }
+}
+
+unsigned RangeLeaf::take_run(const index::LeafEntries& entries, unsigned from, unsigned to, unsigned ask_to) {
+  const std::uint64_t items_left = state_.item_limit - state_.items;
+  if (!usual_ || state_.skip_start || items_left <= 1 || state_.bytes > state_.byte_limit) {
+    return from;
+  }
+  const std::uint64_t* const values = entries.values.data();
+  PlainRun run{.at = values + from,
+               .end = values + std::min<std::uint64_t>(to, from + items_left - 1),
+               .asked_end = values + ask_to,
+               .out = writer_.reserve(kLeastRoom),
+               .room = writer_.room(),
+               .bytes_left = state_.byte_limit - state_.bytes,
+               .flushed = live_.flushed()};
+  run.write(state_);
+  writer_.commit(run.out);
+  const auto taken = static_cast<unsigned>(run.at - values) - from;
+  if (taken > 0) {
+    state_.items += taken;
+    state_.bytes = state_.byte_limit - run.bytes_left;
+    state_.last = ItemRecord::item(run.at[-1]);
+  }
+  return from + taken;
 }
 
 RangeTask::RangeTask(const runtime::TaskClass* task_class, ItemTree& tree,

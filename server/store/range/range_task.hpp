@@ -23,6 +23,11 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
             std::uint64_t now_ns) noexcept;
 
   [[nodiscard]] bool backward() const noexcept { return state_->reverse; }
+  /// One more where it has to be told whether there is one, and one that is skipped.
+  [[nodiscard]] std::uint64_t wanted() const noexcept {
+    return state_->item_limit - state_->items + (state_->ceiling || state_->want_cursor ? 1U : 0U) +
+           (state_->skip_start ? 1U : 0U);
+  }
   [[nodiscard]] RangeLeaf leaf_visitor(runtime::Worker& worker) noexcept {
     return {*state_, address_, key(), here(), worker};
   }

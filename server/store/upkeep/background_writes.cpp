@@ -174,12 +174,4 @@ std::uint64_t seen_in_flight(const StoreState& store) noexcept {
   return started - ended;
 }
 
-void retire_item(runtime::Worker& worker, Item* item) {
-  auto& context = worker.local<WorkerContext>();
-  const std::size_t bytes = item->memory_bytes();
-  context.counters.count(counter::items_removed);
-  context.counters.count(counter::bytes_removed, bytes);
-  worker.retire(item, context.store->item_kind(), bytes);
-}
-
 }  // namespace mxkv::server

@@ -6,14 +6,10 @@
 
 #include <cstdint>
 
-namespace mxkv::runtime {
-class Worker;
-}
+#include "server/store/item/item.hpp"
+#include "server/store/store_state.hpp"
 
 namespace mxkv::server {
-
-class Item;
-class StoreState;
 
 /// Starts to remove an item, unless it is live by then.
 void start_expiry(runtime::Worker& worker, std::uint64_t seen);
@@ -30,6 +26,12 @@ void start_move(runtime::Worker& worker, std::uint64_t seen);
 inline constexpr std::uint64_t kMostSeenInFlight = 1024;
 
 /// An item has left the tree: counts that, and frees it when nobody can read it any more.
-void retire_item(runtime::Worker& worker, Item* item);
+inline void retire_item(runtime::Worker& worker, Item* item) {
+  auto& context = worker.local<WorkerContext>();
+  const std::size_t bytes = item->memory_bytes();
+  context.counters.count(counter::items_removed);
+  context.counters.count(counter::bytes_removed, bytes);
+  worker.retire(item, context.store->item_kind(), bytes);
+}
 
 }  // namespace mxkv::server

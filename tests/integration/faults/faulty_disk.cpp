@@ -2,7 +2,7 @@
 // process and the files of one folder, as far as it comes by openat and its kin.
 //
 //   FAULTY_DISK_FOLDER    whose files; FAULTY_DISK_SIDE: a folder beside it, of the same file system
-//   FAULTY_DISK_CONTROL   a FIFO from which commands are read, a line each:
+//   FAULTY_DISK_CONTROL   a FIFO from which commands are read, a line each; NAME.obeyed has a line for each obeyed:
 //     cut SEED        the power is cut: what was not synced is old, new or garbage, and the process ends (code 99)
 //     fail sync N     the N-th sync from now on fails by EIO, and what it was to write is lost; later ones say yes
 //     fail write N    the same of a write
@@ -87,11 +87,13 @@ void obey(const std::string& line) {
 
 void listen(const std::string& control) {
   const int fifo = ::open(control.c_str(), O_RDWR | O_CLOEXEC);  // so that it has no end
+  const int obeyed = ::open((control + ".obeyed").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   std::string line;
   for (char next = 0; ::read(fifo, &next, 1) == 1;) {
     if (next == '\n') {
       obey(line);
       line.clear();
+      [[maybe_unused]] const ssize_t told = ::write(obeyed, "\n", 1);
     } else {
       line += next;
     }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "index/separator.hpp"
 #include "tests/unit/index/byte_keys.hpp"
 
@@ -16,6 +18,20 @@ TEST(Key, HeadsNeverContradictTheOrderOfKeysThatShareThePrefix) {
       for (std::size_t offset = 0; offset <= common_prefix(keys[i - 1], keys[i]); ++offset) {
         ASSERT_LE(head_of(keys[i - 1], offset), head_of(keys[i], offset));
       }
+    }
+  }
+}
+
+TEST(Key, IsTheSameOnlyIfEachByteIs) {
+  std::string key;
+  for (std::size_t size = 0; size <= 40; ++size, key += static_cast<char>('a' + size)) {
+    std::string other = key;
+    EXPECT_TRUE(same_key(key, other));
+    EXPECT_FALSE(same_key(key, other + 'x'));
+    for (char& byte : other) {
+      byte ^= 1;
+      EXPECT_FALSE(same_key(key, other)) << size;
+      byte ^= 1;
     }
   }
 }

@@ -39,6 +39,12 @@ TEST(LineCompare, RanksKeepTheOrderOfHeads) {
   }
 }
 
+template <class Way>
+void expect_masks(const Line& line, Rank rank, unsigned above, unsigned below) {
+  ASSERT_EQ(Way::above(line.words.data(), rank), above);
+  ASSERT_EQ(Way::below(line.words.data(), rank), below);
+}
+
 TEST(LineCompare, TellsForEachWordWhetherItIsAboveOrBelow) {
   runtime::Random random{2};
   for (int i = 0; i < 10'000; ++i) {
@@ -56,10 +62,45 @@ TEST(LineCompare, TellsForEachWordWhetherItIsAboveOrBelow) {
     const Rank rank = rank_of_head(key);
     ASSERT_EQ(line_compare::above_by_words(line.words.data(), 8, rank), above);
     ASSERT_EQ(line_compare::below_by_words(line.words.data(), 8, rank), below);
-    // With vectors where the machine has them.
-    ASSERT_EQ(line_compare::above(line.words.data(), rank), above);
-    ASSERT_EQ(line_compare::below(line.words.data(), rank), below);
+    expect_masks<line_compare::ByWords>(line, rank, above, below);
+    expect_masks<line_compare::AsFound>(line, rank, above, below);
+#ifdef MXKV_VECTOR_COMPARE
+    // With all vectors that the machine has.
+    if (line_compare::best_vectors() >= line_compare::vectors::avx2) {
+      expect_masks<line_compare::ByHalves>(line, rank, above, below);
+    }
+    if (line_compare::best_vectors() >= line_compare::vectors::avx512) {
+      expect_masks<line_compare::ByLines>(line, rank, above, below);
+    }
+#endif
   }
+}
+
+TEST(LineCompare, UsesNoMoreThanTheEnvironmentAllows) {
+  using line_compare::allowed_vectors;
+  using line_compare::vectors;
+  const vectors best = line_compare::best_vectors();
+  EXPECT_EQ(allowed_vectors(nullptr), best);
+  EXPECT_EQ(allowed_vectors("none"), vectors::none);
+  EXPECT_EQ(allowed_vectors("avx2"), std::min(best, vectors::avx2));
+  EXPECT_EQ(allowed_vectors("avx512"), best);
+  EXPECT_EQ(allowed_vectors("something"), best);
+}
+
+TEST(LineCompare, ALoopOverLinesGoesTheWayThatTheProcessUses) {
+  using line_compare::vectors;
+  const vectors taken = line_compare::in_best_way([](auto way) {
+#ifdef MXKV_VECTOR_COMPARE
+    if (std::is_same_v<decltype(way), line_compare::ByLines>) {
+      return vectors::avx512;
+    }
+    if (std::is_same_v<decltype(way), line_compare::ByHalves>) {
+      return vectors::avx2;
+    }
+#endif
+    return std::is_same_v<decltype(way), line_compare::ByWords> ? vectors::none : vectors::avx512;
+  });
+  EXPECT_EQ(taken, line_compare::kVectors);
 }
 
 }  // namespace

@@ -90,6 +90,87 @@ TYPED_TEST(NodeTest, HoldsWhatASortedMapHoldsUntilItIsFull) {
   }
 }
 
+TYPED_TEST(NodeTest, TakesInEntriesUntilAllItsBlocksAreFull) {
+  runtime::Random random{4};
+  for (int i = 0; i < kOperations / 100; ++i) {
+    Entries entries;
+    std::map<std::uint64_t, bool> model;
+    for (std::uint64_t key = 1; key <= TypeParam::blocks(true); ++key) {  // one a block
+      entries.insert(entries.count, key << 32U, ~(key << 32U), 0);
+      model.emplace(key << 32U, true);
+    }
+    this->node_->layout(entries, 0, entries.count);
+    while (model.size() < TypeParam::capacity(true)) {
+      const std::uint64_t key = random.below((TypeParam::blocks(true) + 1ULL) << 32U);
+      const Position at = this->find(key).at;
+      ASSERT_TRUE(model.emplace(key, true).second);
+      ASSERT_TRUE(this->node_->fits(this->node_->meta(), at));
+      this->node_->insert(at, key, ~key, 0);
+      ASSERT_NO_FATAL_FAILURE(this->expect_holds(model));
+    }
+    for (const auto& [key, unused] : model) {
+      ASSERT_FALSE(this->node_->fits(this->node_->meta(), this->find(key).at));
+    }
+  }
+}
+
+TYPED_TEST(NodeTest, GivesHalfOfItsBlocksAway) {
+  using Full = Node<TypeParam>;
+  constexpr unsigned kBlocks = TypeParam::blocks(true);
+  Entries entries;
+  std::map<std::uint64_t, bool> low;
+  std::map<std::uint64_t, bool> high;
+  for (std::uint64_t key = 0; key < TypeParam::capacity(true); ++key) {
+    ASSERT_FALSE(Full::divides_by_blocks(this->node_->meta(), kBlocks));
+    entries.insert(entries.count, key, ~key, 0);
+    (2 * key < TypeParam::capacity(true) ? low : high).emplace(key, true);
+    this->node_->layout(entries, 0, entries.count);
+  }
+  ASSERT_EQ(Full::divides_by_blocks(this->node_->meta(), kBlocks),
+            kBlocks % 2 == 0 && TypeParam::kSlots % 2 == 0);
+  if (Full::divides_by_blocks(this->node_->meta(), kBlocks)) {
+    auto right = std::make_unique<Full>(runtime::PoolId{1}, runtime::primitive::optimistic_latch, 0, 0);
+    right->take_upper_half(*this->node_, kBlocks);
+    this->node_->keep_lower_half(kBlocks);
+    ASSERT_NO_FATAL_FAILURE(this->expect_holds(low));
+    std::swap(this->node_, right);
+    ASSERT_NO_FATAL_FAILURE(this->expect_holds(high));
+  }
+}
+
+TEST(Node, KeepsSeparatorsWithTheirEntries) {
+  using Shape = NodeShape<6, 4, 8, true>;
+  runtime::Random random{5};
+  for (int i = 0; i < kOperations / 100; ++i) {
+    Node<Shape> node{runtime::PoolId{1}, runtime::primitive::optimistic_latch, 1, 0};
+    Entries entries;
+    entries.insert(0, 0, 1, 2);
+    for (std::uint64_t key = 1; key < Shape::blocks(false); ++key) {
+      entries.insert(entries.count, key << 32U, (key << 32U) + 1, (key << 32U) + 2);
+    }
+    node.layout(entries, 0, entries.count);
+    while (entries.count < Shape::capacity(false)) {
+      const std::uint64_t key = random.below((Shape::blocks(false) + 1ULL) << 32U) | 4;
+      const NodeMeta meta = node.meta();
+      const unsigned block = node.block_for(meta, key, false);
+      const Position at{static_cast<std::uint8_t>(block),
+                        static_cast<std::uint8_t>(node.count_below(false, block, rank_of_head(key)))};
+      ASSERT_TRUE(node.fits(meta, at));
+      entries.insert(Node<Shape>::rank_of(meta, at), key, key + 1, key + 2);
+      node.insert(at, key, key + 1, key + 2);
+      Entries held;
+      node.copy_entries(node.meta(), true, held);
+      ASSERT_EQ(held.count, entries.count);
+      for (unsigned n = 0; n < held.count; ++n) {
+        ASSERT_EQ(held.heads[n], entries.heads[n]);
+        ASSERT_EQ(held.values[n], held.heads[n] + 1);
+        ASSERT_EQ(held.separators[n], held.heads[n] + 2);
+      }
+    }
+    ASSERT_FALSE(node.meta().ties());
+  }
+}
+
 TEST(NodeMeta, FieldsDoNotTouchEachOther) {
   NodeMeta meta{0};
   meta = meta.with_blocks(6).with_level(23).with_prefix(250).with_high_infinite(true);

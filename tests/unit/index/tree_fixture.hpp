@@ -54,11 +54,13 @@ class TreeUnderTest {
   }
   Operation<Env> find(const OwnedKey& key) { return apply(key, verb::find); }
 
-  Range<Env> range(const OwnedKey& key, bool backward, std::size_t limit) {
+  Range<Env> range(const OwnedKey& key, bool backward, std::size_t limit,
+                   std::uint64_t wanted = Range<Env>{}.wanted) {
     Range<Env> range;
     range.key = key;
     range.backward = backward;
     range.limit = limit;
+    range.wanted = wanted;
     driver_.on_worker(
         0, [&](runtime::Worker& worker) { worker.create<RangeTask<Env>>(tree_, range)->start(worker); });
     driver_.run_until([&] { return range.done; });

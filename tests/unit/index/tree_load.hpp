@@ -151,6 +151,7 @@ class TreeLoad : public runtime::Poller {
     range.key = keys_[random_.below(keys_.size())];
     range.backward = random_.below(2) == 0;
     range.limit = random_.below(keys_.size() + 1);
+    range.wanted = range.limit % 2 == 0 ? range.limit : range.limit % 5;  // too few, now and then
     range.invoked = ticks_.fetch_add(1);
     worker.create<RangeTask<Env>>(context_.tree, range, &scan_ended, this, &context_.meanwhile)
         ->start(worker);

@@ -219,6 +219,7 @@ struct Range {
   OwnedKey key{};
   bool backward = false;
   std::size_t limit = 0;
+  std::uint64_t wanted = ~std::uint64_t{0} / 4;  ///< what the scan tells
   std::uint64_t invoked = 0;
   std::uint64_t responded = 0;
   OwnedKey at{};  ///< where the scan goes on
@@ -254,6 +255,7 @@ class RangeTask final : public ScanTask<RangeTask<Env>, typename Env::Traits> {
   [[nodiscard]] Key key() const noexcept { return Env::view(range_->at); }
   void set_key(Key key) { range_->at = typename Env::OwnedKey{key}; }
   [[nodiscard]] bool backward() const noexcept { return range_->backward; }
+  [[nodiscard]] std::uint64_t wanted() const noexcept { return range_->wanted; }
   bool visit(std::uint64_t head, std::uint64_t word, runtime::Worker& /*worker*/) {
     if (meanwhile_ != nullptr && *meanwhile_) {
       (*meanwhile_)();

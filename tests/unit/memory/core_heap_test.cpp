@@ -11,7 +11,7 @@ namespace mxkv::runtime {
 namespace {
 
 constexpr std::array kBlocks{task_block::bytes_64, task_block::bytes_128, task_block::bytes_192,
-                             task_block::bytes_384};
+                             task_block::bytes_256, task_block::bytes_384};
 
 PageOptions small_pages() {
   PageOptions options;
@@ -39,7 +39,8 @@ TEST(TaskBlock, ATypeGetsTheSmallestBlockThatHoldsIt) {
   static_assert(task_block_for(64) == task_block::bytes_64);
   static_assert(task_block_for(65) == task_block::bytes_128);
   static_assert(task_block_for(192) == task_block::bytes_192);
-  EXPECT_EQ(task_block_for(193), task_block::bytes_384);
+  EXPECT_EQ(task_block_for(193), task_block::bytes_256);
+  EXPECT_EQ(task_block_for(257), task_block::bytes_384);
   EXPECT_EQ(task_block_bytes(task_block_for(384)), 384U);
 }
 
@@ -56,7 +57,7 @@ TEST_F(CoreHeapTest, BlocksAreLineAlignedAndDoNotOverlap) {
       ranges.emplace(from, from + task_block_bytes(block));
     }
   }
-  EXPECT_EQ(ranges.size(), 4U * 300U);
+  EXPECT_EQ(ranges.size(), kBlocks.size() * 300U);
   std::uintptr_t end = 0;
   for (const auto& [from, to] : ranges) {
     EXPECT_GE(from, end);

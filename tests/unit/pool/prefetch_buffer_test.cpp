@@ -146,6 +146,121 @@ TEST_F(PrefetchBufferTest, ByDistanceAsksForEachTaskOnceUnlessItIsExecutedFirst)
   }
 }
 
+// As a loop over places does it, beside two queues: those that had their turn, and those that wait for it.
+TEST_F(PrefetchBufferTest, TurnsInPlaceGoToAllInTheirOrder) {
+  Random random{7};
+  for (unsigned round = 0; round < 200; ++round) {
+    Buffer buffer{PrefetchOptions{.mode = prefetch_mode::at_spawn}};
+    std::deque<std::size_t> waiting;
+    std::deque<std::size_t> had_turn;
+    std::size_t entered = 0;
+    const auto enter = [&] {
+      buffer.push(&tasks[entered], entered % 3);
+      waiting.push_back(entered++);
+    };
+    while (entered < 30) {
+      enter();
+      std::uint32_t place = buffer.begin_turns();
+      for (std::uint64_t turns = random.below(60); turns > 0; --turns, ++place) {
+        if (place == buffer.end()) {
+          ASSERT_TRUE(waiting.empty());
+          waiting.swap(had_turn);
+          place = buffer.begin();
+          if (waiting.empty()) {
+            break;
+          }
+        }
+        const std::size_t now = waiting.front();
+        waiting.pop_front();
+        ASSERT_EQ(buffer.at(place).task, &tasks[now]);
+        ASSERT_EQ(buffer.at(place).pool, now % 3);
+        Recorder::asked.clear();
+        switch (random.below(4)) {
+          case 0:
+            buffer.give_place(place, &tasks[entered - entered % 3]);
+            had_turn.push_back(entered - entered % 3);
+            ASSERT_EQ(asked(), Indices{had_turn.back()});
+            break;
+          case 1:
+            buffer.take_out(place);
+            if (!had_turn.empty()) {
+              had_turn.push_back(had_turn.front());
+              had_turn.pop_front();
+            }
+            ASSERT_EQ(asked(), Indices{});
+            break;
+          case 2:
+            if (entered < tasks.size()) {
+              enter();
+            }
+            [[fallthrough]];
+          default:
+            Recorder::asked.clear();
+            buffer.had_turn(place);
+            had_turn.push_back(now);
+            ASSERT_EQ(asked(), Indices{now});
+        }
+      }
+      buffer.turn_to(place);
+      waiting.insert(waiting.end(), had_turn.begin(), had_turn.end());
+      had_turn.clear();
+      ASSERT_EQ(buffer.size(), waiting.size());
+    }
+    for (const std::size_t next : waiting) {
+      ASSERT_EQ(buffer.pop().task, &tasks[next]);
+    }
+  }
+}
+
+// Whatever the number of tasks: at each turn those of the next ones that are near enough were asked for since
+// they had theirs, once, and none of the others.
+TEST_F(PrefetchBufferTest, TurnsInPlaceAskByDistanceForEachTaskOnceATurn) {
+  for (const std::uint32_t distance : {1U, 3U, 8U, 64U}) {
+    for (const std::size_t count : {1U, 2U, 3U, 4U, 8U, 9U, 40U}) {
+      Recorder::asked.clear();
+      Buffer buffer{PrefetchOptions{.mode = prefetch_mode::distance, .distance = distance, .window = 64}};
+      for (std::size_t i = 0; i < count; ++i) {
+        buffer.push(&tasks[i]);
+      }
+      std::vector<int> times(count);
+      const auto note = [&] {
+        for (const std::size_t task : asked()) {
+          ++times[task];
+        }
+        Recorder::asked.clear();
+      };
+      std::uint32_t place = buffer.begin_turns();
+      for (std::size_t turn = 0; turn < 5 * count; ++turn) {
+        note();
+        for (std::size_t ahead = 1; ahead < count; ++ahead) {
+          ASSERT_EQ(times[(turn + ahead) % count], ahead < distance ? 1 : 0)
+              << "distance " << distance << ", " << count << " tasks, turn " << turn << ", " << ahead
+              << " ahead";
+        }
+        times[turn % count] = 0;
+        buffer.had_turn(place);
+        if (turn % 7 == 6) {
+          buffer.turn_to(place + 1);
+          place = buffer.begin_turns();
+        } else if (++place == buffer.end()) {
+          place = buffer.begin();
+        }
+      }
+    }
+  }
+}
+
+TEST_F(PrefetchBufferTest, TurnsInPlaceAskForNothingWhereThatIsOff) {
+  Buffer buffer{PrefetchOptions{.mode = prefetch_mode::off}};
+  buffer.push(&tasks[0]);
+  buffer.push(&tasks[1]);
+  const std::uint32_t place = buffer.begin_turns();
+  buffer.had_turn(place);
+  buffer.give_place(place + 1, &tasks[2]);
+  buffer.take_out(place);
+  EXPECT_TRUE(asked().empty());
+}
+
 TEST(PrefetchBufferDeathTest, RefusesAWindowThatLeavesNoRoomForPools) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(PrefetchBuffer{PrefetchOptions{.window = 257}}, "the window fits the ring");

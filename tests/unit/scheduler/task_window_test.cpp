@@ -92,14 +92,30 @@ TEST_F(TaskWindowTest, UrgentTasksDoNotWaitForTheWindowUntilTheirPlacesAreUsedUp
   EXPECT_EQ(window.buffer().size(), places) << "it waits as others do";
 }
 
-TEST_F(TaskWindowTest, EndedTasksMakeRoomForOneEach) {
-  crowd(2);
+TEST_F(TaskWindowTest, AnEndedTasksPlaceGoesToTheNextThatWaits) {
+  crowd(3);
+  PrefetchBuffer& buffer = window.buffer();
   window.add_ready(tasks['a']);
-  window.refill_one();
-  EXPECT_TRUE(window.any_ready()) << "the window is full";
-  static_cast<void>(window.buffer().pop());
-  window.refill_one();
-  EXPECT_FALSE(window.any_ready());
+  window.add_ready(tasks['b']);
+  EXPECT_EQ(window.pass_place(buffer.begin()), nullptr)
+      << "there are more tasks than the window has room for";
+  EXPECT_EQ(buffer.size(), 2U);
+  EXPECT_EQ(window.pass_place(buffer.begin() + 1), tasks['a']);
+  EXPECT_EQ(buffer.size(), 2U);
+  EXPECT_EQ(buffer.at(buffer.begin()).task, many.at(1)) << "it stays where it is";
+  EXPECT_EQ(buffer.at(buffer.begin() + 1).task, tasks['a']);
+  EXPECT_EQ(window.pass_place(buffer.begin()), tasks['b']);
+  EXPECT_EQ(window.pass_place(buffer.begin()), nullptr) << "nobody waits";
+  EXPECT_EQ(buffer.size(), 1U);
+}
+
+TEST_F(TaskWindowTest, ReadyTasksAloneFillTheWindowDuringAStretch) {
+  window.add_low(tasks['l']);
+  window.add_ready(tasks['a']);
+  window.refill_ready();
+  EXPECT_EQ(window.buffer().size(), 1U);
+  EXPECT_TRUE(window.any_waits());
+  EXPECT_EQ(run(), "al");
 }
 
 TEST_F(TaskWindowTest, LaterTasksWaitForTheNextRoundAndAgainForTheOneAfterIt) {

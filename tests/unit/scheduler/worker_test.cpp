@@ -261,6 +261,7 @@ TEST(Worker, CreatesATaskInTheSmallestBlockThatHoldsItsData) {
                                                       {64, task_block::bytes_64},
                                                       {65, task_block::bytes_128},
                                                       {192, task_block::bytes_192},
+                                                      {256, task_block::bytes_256},
                                                       {384, task_block::bytes_384}};
   for (const auto& [bytes, block] : cases) {
     SizedTask* task = machine[0].create_sized<SizedTask>(bytes);

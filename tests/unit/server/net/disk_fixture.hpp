@@ -148,9 +148,14 @@ class Wire {
     }
   }
   void send(std::string_view bytes) {
-    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    put(bytes);
     server_.run();
   }
+  /// The same, and the end of input, without a round of the server.
+  void put(std::string_view bytes) const {
+    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  void end() const { ::shutdown(socket_, SHUT_WR); }
   /// What has come.
   std::string received() {
     std::string all;

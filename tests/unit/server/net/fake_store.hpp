@@ -25,13 +25,23 @@ class FakeStore final : public SessionStore {
   void point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
              const ReplyAddress& address, CommitSeq seq) override {
     if (value != nullptr) {
-      store(worker, *value, address, seq);
+      store(worker, FakeValue{*value}, address, seq);
     } else if (request.terms.ordered) {
       mutate(request, address, seq);
     } else if (request.is_meta()) {
       meta_get(request.key, *request.flags, address);
     } else {
       get(request.key, request.end_line, address);
+    }
+  }
+
+  void get(runtime::Worker& /*worker*/, std::span<const protocol::AskedKey> keys, bool /*with_cas*/,
+           const ReplyAddress& first) override {
+    most_together = std::max(most_together, keys.size());
+    ReplyAddress address = first;
+    for (const protocol::AskedKey& key : keys) {
+      get(key.view(), key.ends_line, address);
+      ++address.ticket;
     }
   }
 
@@ -85,8 +95,11 @@ class FakeStore final : public SessionStore {
     });
   }
 
-  void store(runtime::Worker& worker, ItemBuilder& builder, const ReplyAddress& address, CommitSeq seq) {
-    add_write(address, seq, [this, &worker, built = FakeValue{builder}]() mutable {
+  void set(runtime::Worker& worker, Item& item, const ReplyAddress& address, CommitSeq seq) override {
+    store(worker, FakeValue{item}, address, seq);
+  }
+  void store(runtime::Worker& worker, FakeValue sent, const ReplyAddress& address, CommitSeq seq) {
+    add_write(address, seq, [this, &worker, built = std::move(sent)]() mutable {
       std::string& value = items[built.name()];
       value = built.op == protocol::verb::append ? value + built.text() : built.text();
       built.release(worker);
@@ -191,6 +204,7 @@ class FakeStore final : public SessionStore {
   std::map<std::string, std::string> items;
   std::vector<std::function<void()>> pending;
   std::size_t most_pending = 0;
+  std::size_t most_together = 0;  ///< gets that came in one call
 
  private:
   static std::string run_line(const FakeBatch::Line& line, std::map<std::string, std::string>& among) {

@@ -150,6 +150,45 @@ TEST(Session, KeepsNoMoreInFlightThanAllowedEvenOfOneLine) {
   EXPECT_EQ(client.store.most_pending, 8U);
 }
 
+TEST(Session, GetsStartTogetherOnceAConnectionOnlyReads) {
+  Client client;
+  client.ask("set k1 0 0 1\r\nx\r\n");
+  std::string single;
+  for (std::uint32_t i = 0; i <= RequestOrder::kStreak; ++i) {
+    single += "get k\r\n";
+  }
+  client.ask(single);
+  EXPECT_EQ(client.store.most_together, 0U);
+  const std::string hit = "VALUE k1 0 1\r\nx\r\n";
+  EXPECT_EQ(client.ask("get k1\r\nget k\r\nget k1 k k1\r\nget k k1 k\r\nget k1\r\n"),
+            hit + "END\r\nEND\r\n" + hit + hit + "END\r\n" + hit + "END\r\n" + hit + "END\r\n");
+  EXPECT_EQ(client.store.most_together, 9U);
+  EXPECT_EQ(client.ask("gets k1 k k1\r\nget k1 k1  \r\nget  k k1\n"),
+            hit + hit + "END\r\n" + hit + hit + "END\r\n" + hit + "END\r\n");
+  // A write between them waits for the reads of its key, and those behind it wait for the write.
+  EXPECT_EQ(client.ask("get k1\r\ndelete k1\r\nget k1\r\nget k1 k1\r\n"),
+            hit + "END\r\nDELETED\r\nEND\r\nEND\r\n");
+}
+
+TEST(Session, GetsAreAnsweredInOrderInPiecesOfAnySize) {
+  std::string sent;
+  std::string expected;
+  for (int i = 0; i < 300; ++i) {
+    const std::string hit = "VALUE k" + std::to_string(i % 7) + " 0 1\r\nv\r\n";
+    const std::string key = " k" + std::to_string(i % 7);
+    sent += i % 3 == 0 ? "get" + key + "\r\n" : "get" + key + " none" + key + "\r\n";
+    expected += (i % 3 == 0 ? hit : hit + hit) + "END\r\n";
+  }
+  for (const std::size_t part : {1U, 2U, 7U, 40U, 1000U}) {
+    Client client;
+    for (int i = 0; i < 7; ++i) {
+      client.ask("set k" + std::to_string(i) + " 0 0 1\r\nv\r\n");
+    }
+    client.send(sent, part);
+    EXPECT_EQ(client.settle(part), expected) << part;
+  }
+}
+
 TEST(Session, DoesNotReadOnWhileTheClientDoesNotRead) {
   config::LimitOptions limits;
   limits.output_high_water = 10'000;

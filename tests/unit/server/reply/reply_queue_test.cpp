@@ -2,6 +2,7 @@
 #include "server/reply/reply_queue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <numeric>
@@ -48,6 +49,31 @@ TEST(ReplyQueue, AStagedReplyGoesOnInTheOutputWhenItBecomesTheOldest) {
   write_reply(replies, second, "direct");
   replies.close(second);
   EXPECT_EQ(drain(replies.output()), "first staged direct");
+}
+
+TEST(ReplyQueue, AWholeReplyHasRoomAtOnceOnlyWhereNothingIsBeforeItOrStaged) {
+  Memory memory;
+  ReplyQueue replies{memory.pool};
+  ASSERT_TRUE(replies.opens_in_row(4));
+  const auto first = replies.open_row(4);
+  EXPECT_EQ(replies.next_ticket(), first + 4);
+  EXPECT_EQ(replies.reserve_next(first, 10), nullptr) << "there is no block yet";
+  write_reply(replies, first, "first ");
+  char* const room = replies.reserve_next(first, 10);
+  ASSERT_NE(room, nullptr);
+  EXPECT_EQ(replies.reserve_next(first, BlockPool::kBlockBytes), nullptr) << "no block has so much";
+  std::memcpy(room, "more ", 5);
+  replies.close_next(room + 5);
+  EXPECT_EQ(replies.reserve_next(first + 2, 10), nullptr) << "one is before it";
+  write_reply(replies, first + 2, "third");
+  replies.close(first + 2);
+  EXPECT_EQ(replies.reserve_next(first + 1, 10), nullptr) << "one behind it is staged";
+  write_reply(replies, first + 1, "second ");
+  replies.close(first + 1);
+  EXPECT_NE(replies.reserve_next(first + 3, 10), nullptr);
+  replies.close(first + 3);
+  EXPECT_EQ(drain(replies.output()), "first more second third");
+  EXPECT_TRUE(replies.all_closed());
 }
 
 TEST(ReplyQueue, AReplyMayBeEmpty) {
@@ -132,6 +158,75 @@ TEST(ReplyQueue, AnIdleQueueHoldsNoBlock) {
   EXPECT_EQ(drain(replies.output()).size(), 600U * 5U);
   const std::size_t held = memory.budget.category_bytes(runtime::memory_category::output);
   EXPECT_EQ(held, memory.pool.free_blocks() * BlockPool::kBlockBytes);
+}
+
+TEST(ReplyQueue, ALongStagedPieceLeavesFromWhereItWasWritten) {
+  Memory memory;
+  ReplyQueue replies{memory.pool};
+  const auto first = replies.open();
+  const auto second = replies.open();
+  const auto third = replies.open();
+  const std::string page(9000, 'p');
+  char* const staged = replies.reserve(second, page.size());
+  std::memcpy(staged, page.data(), page.size());
+  replies.commit(second, staged + page.size());
+  write_reply(replies, second, " end ");
+  write_reply(replies, third, "third");
+  replies.close(third);
+  replies.close(second);
+  write_reply(replies, first, "first ");
+  replies.close(first);
+  std::array<iovec, 8> pieces;
+  const std::size_t count = replies.output().gather(pieces);
+  EXPECT_TRUE(std::any_of(pieces.begin(), pieces.begin() + count, [&](const iovec& piece) {
+    return piece.iov_base == staged && piece.iov_len == page.size();
+  }));
+  const auto fourth = replies.open();
+  write_reply(replies, fourth, " fourth");
+  replies.close(fourth);
+  EXPECT_EQ(replies.copied_bytes(), replies.unsent_bytes());
+  EXPECT_EQ(drain(replies.output(), 1001), "first " + page + " end third fourth");
+  EXPECT_EQ(memory.pool.share().held(), 0U);
+}
+
+TEST(ReplyQueue, WhatWasHandedOverIsDroppedWithTheRest) {
+  Memory memory;
+  ReplyQueue replies{memory.pool};
+  const auto first = replies.open();
+  const auto second = replies.open();
+  const auto third = replies.open();
+  for (const auto ticket : {third, second}) {
+    replies.append(ticket, std::string(9000, 'p'));
+  }
+  replies.close(first);
+  replies.close(second);
+  EXPECT_GT(replies.output().unsent_bytes(), 9000U);
+  replies.clear();
+  EXPECT_EQ(replies.unsent_bytes(), 0U);
+  EXPECT_EQ(memory.pool.share().held(), 0U);
+}
+
+TEST(ReplyQueue, TheRestOfWhatWasHandedOverSettlesDownInASmallBlock) {
+  for (const bool more : {false, true}) {
+    Memory memory;
+    ReplyQueue replies{memory.pool};
+    const auto first = replies.open();
+    const auto second = replies.open();
+    replies.append(second, std::string(4000, 'p'));
+    replies.close(first);
+    if (more) {
+      write_reply(replies, second, " and more");
+    }
+    replies.close(second);
+    replies.output().consume(3900);
+    replies.output().compact();
+    EXPECT_LT(memory.pool.share().held(), BlockPool::kSmallBlockBytes + 2 * BlockPool::kOwnedBytes + 1);
+    const auto third = replies.open();
+    write_reply(replies, third, " third");
+    replies.close(third);
+    EXPECT_EQ(drain(replies.output(), 7), std::string(100, 'p') + (more ? " and more" : "") + " third");
+    EXPECT_EQ(memory.pool.share().held(), 0U);
+  }
 }
 
 TEST(ReplyQueue, ClearingDropsStagedAndOwnedReplies) {

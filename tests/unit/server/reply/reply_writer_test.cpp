@@ -50,8 +50,7 @@ TEST(ReplyWriter, PiecesOfTheOldestAndOfYoungerRepliesArriveWholeAndInOrder) {
     ASSERT_EQ(drain(replies.output()), expected[0] + expected[1] + expected[2]);
     ASSERT_EQ(replies.unsent_bytes(), 0U);
   }
-  const std::size_t held = memory.budget.category_bytes(runtime::memory_category::output);
-  EXPECT_EQ(held, memory.pool.free_blocks() * BlockPool::kBlockBytes);
+  EXPECT_EQ(memory.pool.share().held(), 0U);
 }
 
 TEST(ReplyWriter, WithoutAPieceItWritesNothing) {

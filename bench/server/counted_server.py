@@ -1,0 +1,115 @@
+"""An mxkvd with one worker under callgrind, which counts only while it is told to, and the clients that keep it busy."""
+import collections
+import pathlib
+import re
+import selectors
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+
+import measured_server
+
+READY_TIMEOUT_S = 120
+
+
+def epoch_interval(program):
+    """The key as `program` calls it: in daemons older than the section `experimental` it stood at the top."""
+    key = "experimental.epoch.interval"
+    known = subprocess.run([program, "print-config", "--set", f"{key}=10s"], capture_output=True, check=False)
+    return key if known.returncode == 0 else "epoch.interval"
+
+
+class CountedServer:
+    """`program` under callgrind. Memory is reclaimed by freed bytes and pages end by their length: neither by time."""
+
+    def __init__(self, program, folder, flags="", connections=1):
+        self.folder = pathlib.Path(folder)
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.port = measured_server.free_port()
+        command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes", "--dump-instr=yes",
+                   "--compress-pos=no", "--compress-strings=no", f"--callgrind-out-file={self.folder}/out", program,
+                   "--listen", f"127.0.0.1:{self.port}", "--workers", "1", "--memory", "1GiB", "--set", "stats.sample=off",
+                   "--set", "limits.scan_time=10s", "--set", epoch_interval(program) + "=10s",
+                   *shlex.split(flags.replace("{folder}", str(empty)))]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        measured_server.wait_ready(self.port, str(program), self.process, READY_TIMEOUT_S)
+        self.clients = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(connections)]
+
+    def control(self, *flags):
+        done = subprocess.run(["callgrind_control", *flags, str(self.process.pid)], capture_output=True, text=True, check=False)
+        if done.returncode != 0 or "error" in (done.stdout + done.stderr).lower():
+            sys.exit(f"callgrind_control {' '.join(flags)}: {done.stdout}{done.stderr}")
+
+    def exchange(self, requests, reply_bytes, depth=None):
+        """Sends all, each reply as long as is told: from one connection that reads meanwhile, or from all, `depth` each."""
+        if depth is None:
+            self.stream(requests, reply_bytes)
+        else:
+            self.take_turns(requests, reply_bytes, depth)
+        for client in self.clients if depth else self.clients[:1]:
+            client.sendall(b"mn\r\n")
+            if (last := client.recv(64)) != b"MN\r\n":
+                sys.exit(f"the replies are not what they should be: {last!r} where MN belongs")
+
+    def stream(self, requests, reply_bytes):
+        client = self.clients[0]
+        sender = threading.Thread(target=client.sendall, args=(b"".join(requests),))
+        sender.start()
+        left = len(requests) * reply_bytes
+        while left > 0:
+            left -= len(received(client, left))
+        sender.join()
+
+    def take_turns(self, requests, reply_bytes, depth):
+        """A connection sends its next `depth` requests when the ones before are answered."""
+        waiting = collections.deque(requests[at:at + depth] for at in range(0, len(requests), depth))
+        left = {}
+        with selectors.DefaultSelector() as selector:
+            def send(client):
+                sent = waiting.popleft()
+                left[client] = len(sent) * reply_bytes
+                client.sendall(b"".join(sent))
+
+            for client in self.clients[:len(waiting)]:
+                selector.register(client, selectors.EVENT_READ)
+                send(client)
+            while selector.get_map():
+                for ready, _ in selector.select():
+                    client = ready.fileobj
+                    left[client] -= len(received(client, left[client]))
+                    if left[client] == 0 and waiting:
+                        send(client)
+                    elif left[client] == 0:
+                        selector.unregister(client)
+
+    def measure(self, requests, reply_bytes, depth=None):
+        """(requests counted, their instructions, callgrind's file) of the thread that has most of them: the worker."""
+        warm = len(requests) // 10
+        self.exchange(requests[:warm], reply_bytes, depth)
+        self.control("--instr=on")
+        self.control("--zero")
+        self.exchange(requests[warm:], reply_bytes, depth)
+        before = set(self.folder.iterdir())
+        self.control("--dump")  # before it is off: then there is nothing
+        files = sorted(set(self.folder.iterdir()) - before)
+        self.control("--instr=off")
+        counted = [(int(found[1]), file) for file in files
+                   if (found := re.search(r"^(?:totals|summary): (\d+)", file.read_text(), re.MULTILINE))]
+        if not counted:
+            sys.exit("callgrind told no instructions")
+        return len(requests) - warm, *max(counted)
+
+    def stop(self):
+        for client in self.clients:
+            client.close()
+        measured_server.stop(self.process, 60)
+
+
+def received(client, most):
+    part = client.recv(min(most, 1 << 20))
+    if not part:
+        sys.exit("the server closed the connection")
+    return part

@@ -1,0 +1,110 @@
+// How a node makes room: a full block hands one entry on to its neighbour, and so on to the nearest block with room;
+// and a node that is full everywhere gives half of its blocks away. Members of Node, apart from node.hpp.
+//
+// So a random insert changes the lines of one block, or of a few, and the whole node only when it is split; nodes
+// are split when they are full. Lines are moved by vectors (line_insert.hpp).
+#pragma once
+
+#include "index/node.hpp"
+
+namespace mxkv::index {
+
+template <class Shape>
+unsigned Node<Shape>::room_beside(NodeMeta meta, unsigned block) noexcept {
+  const unsigned blocks = meta.blocks();
+  for (unsigned far = 1; far < blocks; ++far) {
+    const unsigned up = block + far < blocks ? meta.count(block + far) : Shape::kSlots;
+    const unsigned down = far <= block ? meta.count(block - far) : Shape::kSlots;
+    if (std::min(up, down) < Shape::kSlots) {
+      return up <= down ? block + far : block - far;
+    }
+  }
+  return block;
+}
+
+template <class Shape>
+void Node<Shape>::prefetch_beside(unsigned block, unsigned to, bool leaf) const noexcept {
+  const unsigned first = to == block ? 1 : first_line_of(to > block ? block + 1 : to, leaf);
+  const unsigned last = to == block ? kLines : first_line_of(to > block ? to + 1 : block, leaf);
+  const auto* const lines = reinterpret_cast<const std::byte*>(this);
+  for (unsigned i = first; i < last; ++i) {
+    runtime::prefetch_read(lines + std::size_t{i} * runtime::kCacheLineBytes);
+  }
+}
+
+template <class Shape>
+auto Node<Shape>::entry(bool leaf, unsigned block, unsigned slot) const noexcept -> Entry {
+  return {line(leaf, block, 0)[slot].load(), line(leaf, block, 1)[slot].load(),
+          Shape::lines_per_block(leaf) == 3 ? line(leaf, block, 2)[slot].load() : 0};
+}
+
+/// Takes in an entry whose block is full. Returns the block that grows.
+template <class Shape>
+[[gnu::noinline]] unsigned Node<Shape>::hand_on(NodeMeta before, Position at, Entry carried) noexcept {
+  const bool is_leaf = before.level() == 0;
+  const unsigned to = room_beside(before, at.block);
+  unsigned slot = at.slot;
+  MXKV_ASSERT(to != at.block, "a node takes in an entry where it has room");
+  for (unsigned block = at.block; block < to; ++block, slot = 0) {
+    if (slot < Shape::kSlots) {
+      const Entry last = entry(is_leaf, block, Shape::kSlots - 1);
+      put<line_insert::drops::last>(is_leaf, block, slot, carried);
+      pad(is_leaf, block, Shape::kSlots);
+      carried = last;
+    }
+    bounds_[block].store(carried.rank);
+  }
+  for (unsigned block = at.block; block > to; --block, slot = Shape::kSlots) {
+    if (slot > 0) {
+      const Entry first = entry(is_leaf, block, 0);
+      put<line_insert::drops::first>(is_leaf, block, slot - 1, carried);
+      carried = first;
+    }
+    bounds_[block - 1].store(line(is_leaf, block, 0)[0].load());
+  }
+  put<line_insert::drops::last>(is_leaf, to, to < at.block ? before.count(to) : 0, carried);
+  return to;
+}
+
+/// Divides a full block of `from` among two of ours.
+template <class Shape>
+void Node<Shape>::halve(const Node& from, bool leaf, unsigned block, unsigned to) noexcept {
+  constexpr auto kUnusedRank = static_cast<std::uint64_t>(kGreatestRank);
+  for (unsigned row = 0; row < Shape::lines_per_block(leaf); ++row) {
+    line_insert::halve(from.line(leaf, block, row), Shape::kSlots, line(leaf, to, row),
+                       line(leaf, to + 1, row), row == 0 ? kUnusedRank : 0);
+  }
+}
+
+template <class Shape>
+void Node<Shape>::take_upper_half(const Node& from, unsigned blocks) noexcept {
+  const bool is_leaf = leaf();
+  for (unsigned block = blocks / 2; block < blocks; ++block) {
+    halve(from, is_leaf, block, block * 2 - blocks);
+  }
+  set_halves(blocks, from.meta().ties());
+}
+
+template <class Shape>
+void Node<Shape>::keep_lower_half(unsigned blocks) noexcept {
+  const bool is_leaf = leaf();
+  for (unsigned block = blocks / 2; block-- > 0;) {  // from the last: none is overwritten before it is read
+    halve(*this, is_leaf, block, block * 2);
+  }
+  set_halves(blocks, meta().ties());
+}
+
+template <class Shape>
+void Node<Shape>::set_halves(unsigned blocks, bool ties) noexcept {
+  const bool is_leaf = leaf();
+  NodeMeta changed = meta().with_blocks(blocks).with_ties(ties);
+  for (unsigned block = 0; block < blocks; ++block) {
+    changed = changed.with_count(block, Shape::kSlots / 2);
+    if (block > 0) {
+      bounds_[block - 1].store(line(is_leaf, block, 0)[0].load());
+    }
+  }
+  store_meta(changed);
+}
+
+}  // namespace mxkv::index

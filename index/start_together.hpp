@@ -1,0 +1,41 @@
+// Tasks that read from the root down and start together: what all of them have in common is found once.
+#pragma once
+
+#include <cstdint>
+
+#include "index/node_look.hpp"
+#include "index/tree.hpp"
+
+namespace mxkv::index {
+
+/// Starts tasks of class Task, as TreeTask::start() does for one. Thread-safety: owner worker only, in one
+/// turn of it.
+template <class Task>
+class StartTogether {
+  static_assert(!Task::kWrites, "a writer looks where it writes");
+  static_assert(static_cast<int>(stage::header) == 0, "a task begins at a header");
+
+ public:
+  /// For `tasks` of them: each must be started.
+  StartTogether(typename Task::TreeT& tree, std::uint32_t tasks, runtime::Worker& worker) noexcept
+      : worker_(worker), root_(tree.root()) {
+    notes_.pin_slot = worker.pin_together(tasks);
+    notes_.line_count = 0;
+  }
+
+  /// A task that was just created.
+  [[gnu::always_inline]] void start(Task& task) noexcept {
+    runtime::Annotations notes = notes_;
+    notes.block = task.annotations().block;
+    task.annotations() = notes;
+    task.annotate_lines(root_, 0, 0);
+    worker_.spawn(&task);
+  }
+
+ private:
+  runtime::Worker& worker_;
+  runtime::TaggedPointer root_;
+  runtime::Annotations notes_{};
+};
+
+}  // namespace mxkv::index

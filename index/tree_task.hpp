@@ -1,0 +1,308 @@
+// What all tree tasks share: where they are in the tree, one look at a node, and guarded execution [Mx fig. 6].
+//
+// A task starts at the root, moves right past high fences, descends, and arrives at the node of its target
+// level that holds its key. Each node is one data object; how many hops it costs depends on how deep it is:
+//   Tree::near_level() and above  stays in the near caches: searched at once, no hop (step::now)
+//   below                         staged: a hop for the header line, then one for the block it names
+// A block hop goes on from the version that the header hop validated; where a writer came in between, both
+// lines are read in one hop.
+//
+// What a look at one node tells stands in locate() once. Two drivers go by it:
+//   guarded execution   inspect() looks with cases::all, resume_node() goes on; each node is one call
+//   the fast path       traverse.hpp
+//
+// Derived (CRTP) gives
+//   Key key() const
+//   TraverseScratch::kind inspect_target(const NodeT&, const OptimisticRead&, Scratch&) const
+//                                      inside the read; scratch has the node's meta, the key's head and its
+//                                      block. kind::target: resume_target() follows
+//   step resume_target(Scratch&, Worker&)
+//   step resume_item(Worker&)          at stage::item, without a node
+// and may shadow the constants below.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+
+#include "index/node_look.hpp"
+#include "index/search.hpp"
+#include "index/tree.hpp"
+
+namespace mxkv::index {
+
+/// Tries again to post the separator of `right`, a node met by the right link, if its task ran out of memory.
+template <class Traits>
+void retry_lost_separator(Tree<Traits>& tree, Node<typename Traits::Shape>& right, unsigned parent_level,
+                          const runtime::MxTask& passer, runtime::Worker& worker);
+
+template <class Derived, class TraitsT, class ScratchT = TraverseScratch>
+class TreeTask : public runtime::MxTask {
+ public:
+  using Traits = TraitsT;
+  using Scratch = ScratchT;
+  using NodeT = Node<typename Traits::Shape>;
+  using SearchT = Search<Traits>;
+  using TreeT = Tree<Traits>;
+  using Key = typename Traits::Key;
+
+  /// Level at which Derived takes over.
+  [[nodiscard]] unsigned target_level() const noexcept { return 0; }
+  /// Whether Derived writes there.
+  static constexpr bool kWrites = false;
+  /// Whether Derived reads the whole target node in one hop.
+  static constexpr bool kWholeTarget = false;
+  /// Whether Derived ever looks for the greatest key below key().
+  static constexpr bool kMayBeStrict = false;
+
+  [[nodiscard]] TreeT& tree() const noexcept { return *tree_; }
+
+  /// Pins, points the task at the root and spawns it.
+  void start(runtime::Worker& worker) {
+    worker.pin(*this);
+    aim_at_root();
+    worker.spawn(this);
+  }
+
+  // --- For guarded execution ---
+
+  [[nodiscard]] bool staged() const noexcept { return at_stage(stage::block) || at_stage(stage::commit); }
+
+  [[gnu::always_inline]] void inspect(const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
+    if (!at_stage(stage::commit)) {
+      scratch.what = locate<cases::all>(here(), self().key(), at_stage(stage::header), tree_->near_level(),
+                                        read, scratch);
+    }
+  }
+
+  runtime::step resume(Scratch& scratch, runtime::Worker& worker) {
+    if (object().synchronization() == runtime::primitive::none) {
+      return self().resume_item(worker);
+    }
+    return resume_node(scratch, worker);
+  }
+
+  /// Of a task that was put back: what node it waits at.
+  std::size_t describe(char* out, std::size_t size) const noexcept {
+    if (object().synchronization() == runtime::primitive::none) {
+      return 0;
+    }
+    const NodeMeta meta = here().meta();
+    const NodeLife& life = here().life();
+    const int written = std::snprintf(out, size, "node of level %u, %u entries%s%s%s%s%s", meta.level(),
+                                      meta.total(), meta.frozen() ? ", frozen" : "",
+                                      life.dead() ? ", dead" : "", life.claimed() ? ", claimed" : "",
+                                      life.separator_pending() ? ", separator pending" : "",
+                                      runtime::OptimisticRead{here()}.locked() ? ", latched" : "");
+    return std::min(static_cast<std::size_t>(std::max(written, 0)), size - 1);
+  }
+
+  /// A writer came in between: once more from the header.
+  runtime::step conflict(runtime::Worker& /*worker*/) {
+    look_again();
+    return runtime::step::again;
+  }
+
+  // --- For Derived ---
+
+ protected:
+  TreeTask(const runtime::TaskClass* task_class, TreeT& tree) noexcept : MxTask(task_class), tree_(&tree) {}
+
+  [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
+  [[nodiscard]] const Derived& self() const noexcept { return static_cast<const Derived&>(*this); }
+  [[nodiscard]] NodeT& here() const noexcept { return *static_cast<NodeT*>(object().object()); }
+  [[nodiscard]] bool at_stage(stage wanted) const noexcept {
+    return (annotations().stage & ~kReadAsIs) == static_cast<std::uint8_t>(wanted);
+  }
+  /// A bit beside the stage: the fast path has found that the node has an optimistic latch.
+  static constexpr std::uint8_t kReadAsIs = 4;
+  void set_stage(stage next) noexcept { annotations().stage = static_cast<std::uint8_t>(next); }
+
+  /// Looks for the greatest key below key() instead of key() itself.
+  [[nodiscard]] bool strict() const noexcept {
+    return Derived::kMayBeStrict && (annotations().mark & kStrict) != 0;
+  }
+  void set_strict(bool on) noexcept { set_mark(kStrict, on); }
+  [[nodiscard]] bool careful() const noexcept {
+    return !Traits::kExact && (annotations().mark & kCareful) != 0;
+  }
+  void set_careful(bool on) noexcept { set_mark(kCareful, on); }
+  /// Others wrote to the node while the task was between two hops. Its lines are near now, so it goes through
+  /// in one hop: with a hop a line, tasks at one node would overtake each other again and again.
+  [[nodiscard]] bool overtaken() const noexcept { return (annotations().mark & kOvertaken) != 0; }
+  /// How a task goes on at lines that it asked for just now.
+  [[nodiscard]] runtime::step when_loaded() const noexcept {
+    return overtaken() ? runtime::step::now : runtime::step::again;
+  }
+  /// A mark of Derived's own. With kWholeTarget: the node was entered by the right link, wherever the key is.
+  [[nodiscard]] bool own_mark() const noexcept { return (annotations().mark & kOwn) != 0; }
+  void set_own_mark(bool on) noexcept { set_mark(kOwn, on); }
+
+  /// Step of a task that found a target only as far as the header, or nothing yet.
+  runtime::step resume_node(Scratch& scratch, runtime::Worker& worker) {
+    switch (scratch.what) {
+      case TraverseScratch::kind::right:
+        retry_lost_separator(*tree_, *static_cast<NodeT*>(runtime::TaggedPointer{scratch.next}.object()),
+                             scratch.meta.level() + 1, *this, worker);
+        enter(runtime::TaggedPointer{scratch.next});
+        return hop(scratch.meta.level());
+      case TraverseScratch::kind::child:
+        enter(runtime::TaggedPointer{scratch.next});
+        return hop(scratch.meta.level() - 1);
+      case TraverseScratch::kind::block: {
+        const bool leaf = scratch.meta.level() == 0;
+        annotate_lines(object(), NodeT::first_line_of(scratch.block, leaf), 2);
+        set_stage(stage::block);
+        return runtime::step::again;
+      }
+      case TraverseScratch::kind::torn:
+        return conflict(worker);
+      case TraverseScratch::kind::outside:
+        return restart(true);
+      case TraverseScratch::kind::unclear:
+        MXKV_ASSERT(false, "with all cases a step is clear");
+      case TraverseScratch::kind::target:
+        break;
+    }
+    return self().resume_target(scratch, worker);
+  }
+
+  /// Points the task at the root again, whose lines are near.
+  void aim_at_root() noexcept {
+    enter(tree_->root());
+    annotations().line_count = 0;
+    annotate(runtime::access::readonly);
+    if constexpr (Derived::kWrites) {
+      // The root may be the target itself, or lie below it while the tree grows.
+      const unsigned level = here().meta().level();
+      if (level <= self().target_level()) {
+        annotate(runtime::access::write);
+      }
+    }
+  }
+
+  /// Starts over at the root; `carefully`: with whole keys compared on the way.
+  runtime::step restart(bool carefully) noexcept {
+    set_careful(carefully);
+    aim_at_root();
+    return runtime::step::again;
+  }
+
+  /// The node is on its way out. Looks at it again behind other work, so that this gets on; starts over at
+  /// the root once it is dead, or the tree was cleared.
+  runtime::step wait_for_unlink() noexcept {
+    const NodeLife& life = here().life();
+    const auto* const root = static_cast<const NodeT*>(tree_->root().object());
+    if (life.dead() || life.generation() != root->life().generation()) {
+      aim_at_root();
+      return runtime::step::again;
+    }
+    UnlinkCounters::count(tree_->unlinks().waits);
+    enter(object());
+    return runtime::step::retry;
+  }
+
+  /// Points the task at the header of a node.
+  void enter(runtime::TaggedPointer node) noexcept {
+    MXKV_DCHECK(static_cast<bool>(node), "a task enters a node");
+    set_mark(kOvertaken, false);
+    set_stage(stage::header);
+    annotate_lines(node, 0, 1);
+  }
+  /// Points the task at the header of the node that it is at, whose lines are near.
+  void look_again() noexcept {
+    enter(object());
+    set_mark(kOvertaken, true);
+  }
+
+  static constexpr std::uint8_t kCareful = 1;
+  static constexpr std::uint8_t kStrict = 2;
+  static constexpr std::uint8_t kOwn = 4;
+  static constexpr std::uint8_t kOvertaken = 8;
+  void set_mark(std::uint8_t bit, bool on) noexcept {
+    auto& mark = annotations().mark;
+    mark = static_cast<std::uint8_t>(on ? mark | bit : mark & ~bit);
+  }
+  [[nodiscard]] bool is_staged(unsigned level) const noexcept { return level < tree_->near_level(); }
+
+  /// One look at a node: to which node or block the key goes from here, or what is known of it at the target.
+  /// From its header no further than to a block in nodes below `staged_below`.
+  template <cases kCases, class Compare = line_compare::AsFound, class S>
+  [[gnu::always_inline]] TraverseScratch::kind locate(const NodeT& node, Key key, bool from_header,
+                                                      unsigned staged_below,
+                                                      const runtime::OptimisticRead& read,
+                                                      S& scratch) const noexcept {
+    using kind = TraverseScratch::kind;
+    constexpr bool kAll = kCases == cases::all;
+    const bool strictly = kAll && strict();
+    const NodeMeta meta = node.meta();
+    const std::uint64_t head = Prefix<Traits>::head(node, meta, key);
+    unsigned block = 0;
+    scratch.meta = meta;
+    scratch.head = head;
+    if (!from_header) {
+      if (!kAll && rank_of_head(head) == kGreatestRank) [[unlikely]] {
+        return kind::unclear;  // as unused slots hold
+      }
+      block = block_of_annotation(meta.level() == 0);
+    } else if (!(kAll && Derived::kWholeTarget && own_mark())) {
+      const route where = SearchT::template block_of<kCases, Compare>(node, meta, key, head, strictly,
+                                                                      kAll && careful(), read, block);
+      if (where != route::here) [[unlikely]] {
+        return kAll ? detail::away(where, node, scratch) : kind::unclear;
+      }
+    }
+    scratch.block = block;
+    const unsigned level = meta.level();
+    const bool at_target = level <= self().target_level();
+    if (from_header && !(at_target && Derived::kWholeTarget) &&
+        (kAll ? level < staged_below && !overtaken() : level < staged_below || at_target)) {
+      return kind::block;
+    }
+    if (!at_target) {
+      const route where = SearchT::template child<kCases, Compare>(node, meta, key, head, block, strictly,
+                                                                   read, scratch.next);
+      return where == route::here ? kind::child : (kAll ? kind::torn : kind::unclear);
+    }
+    if constexpr (kAll) {
+      return self().inspect_target(node, read, scratch);
+    } else if constexpr (kFastTarget) {
+      return self().template inspect_target<cases::plain, Compare>(node, read, scratch);
+    } else {
+      return kind::unclear;
+    }
+  }
+
+  static constexpr bool kFastTarget =
+      requires(Derived& task, LookupScratch& scratch, runtime::Worker& worker, runtime::step& next) {
+        { task.fast_target(scratch, worker, next) } -> std::same_as<bool>;
+      };
+
+  /// How a task gets to the node that it just entered.
+  runtime::step hop(unsigned level) noexcept {
+    bool write = false;
+    if constexpr (Derived::kWrites) {
+      // The child of a branch node is where a writer writes: annotated so before anyone touches it.
+      write = level <= self().target_level();
+      annotate(write ? runtime::access::write : runtime::access::readonly);
+    }
+    if (Derived::kWholeTarget && level <= self().target_level()) {
+      annotate_lines(object(), 0, NodeT::kLines);
+      return runtime::step::again;
+    }
+    if (is_staged(level)) {
+      return runtime::step::again;
+    }
+    const runtime::primitive how = object().synchronization();
+    const bool bound = how == runtime::primitive::serialized_by_scheduling ||
+                       (write && how == runtime::primitive::optimistic_scheduling);
+    return bound ? runtime::step::again : runtime::step::now;
+  }
+
+  [[nodiscard]] unsigned block_of_annotation(bool leaf) const noexcept {
+    return (annotations().first_line - NodeT::kHeaderLines) / Traits::Shape::lines_per_block(leaf);
+  }
+
+  TreeT* tree_;
+};
+
+}  // namespace mxkv::index

@@ -1,0 +1,38 @@
+// Usual lines of get, many at once: what a pipeline of single gets is, and a line of many keys.
+//
+// All keys of a number of whole lines are found in one pass, for who starts them together. It only ever
+// accepts, as the short way for single lines does (fast_lines.hpp): it ends before the first line that is
+// unusual, incomplete or wrong, and says nothing of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "protocol/parser_limits.hpp"
+
+namespace mxkv::protocol {
+
+/// A key that a get asks for, where it stands in the input.
+struct AskedKey {
+  const char* text;
+  std::uint8_t bytes;
+  bool ends_line;  ///< it is the last one of its line, so END follows
+
+  [[nodiscard]] std::string_view view() const noexcept { return {text, bytes}; }
+};
+
+/// What stood at the front of the input.
+struct GetLines {
+  std::size_t consumed = 0;  ///< bytes of whole lines
+  std::size_t keys = 0;
+  std::size_t lines = 0;
+};
+
+/// Takes usual lines of get off the front of [data, data + size), at most so many, as long as all keys of a
+/// line have room in `keys`. Thread-safety: any thread.
+[[nodiscard]] GetLines take_get_lines(const char* data, std::size_t size, const ParserLimits& limits,
+                                      std::span<AskedKey> keys, std::size_t most_lines) noexcept;
+
+}  // namespace mxkv::protocol

@@ -1,0 +1,85 @@
+// Session's functions: gets, many at once, and lines of many keys.
+#include <algorithm>
+
+#include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
+#include "server/net/session.hpp"
+
+namespace mxkv::server {
+
+// Usual lines of get are taken together: what is the same for all of them is looked up once. A line that is
+// one of the sample goes the long way, as a line does whose beginning was searched before.
+std::size_t Session::take_gets(std::string_view data) {
+  if (line_.searched != 0) [[unlikely]] {
+    return 0;
+  }
+  const std::span<protocol::AskedKey> keys =
+      std::span{host_->gets}.first(std::min<std::size_t>(host_->gets.size(), allowed()));
+  const protocol::GetLines taken = protocol::take_get_lines(data.data(), data.size(), host_->parser.limits(),
+                                                            keys, host_->sampler.lines_before());
+  if (taken.keys != 0) {
+    allowance_.take(static_cast<std::uint32_t>(taken.keys));
+    host_->sampler.pass(taken.lines);
+    start_gets(keys.first(taken.keys), false);
+  }
+  return taken.consumed;
+}
+
+void Session::start_gets(std::span<const protocol::AskedKey> keys, bool with_cas) {
+  ReplyQueue& replies = entry_->replies;
+  if (entry_->order.keys_untracked(operation_kind::read) && replies.opens_in_row(keys.size())) [[likely]] {
+    const OrderClaim claim = entry_->order.start_untracked(operation_kind::read, keys.size());
+    host_->store.get(host_->worker, keys, with_cas, address(claim, replies.open_row(keys.size())));
+    return;
+  }
+  const protocol::verb op = with_cas ? protocol::verb::gets : protocol::verb::get;
+  for (const protocol::AskedKey& key : keys) {
+    start({.key = key.view(), .op = op, .end_line = key.ends_line}, operation_kind::read, nullptr, false);
+  }
+}
+
+// Key by key until the line or the allowance ends: each is a request of its own to the limits.
+std::size_t Session::take_keys(std::string_view data) {
+  MXKV_ASSERT(keys_.bytes <= data.size(), "a line of keys is held until its end");
+  const std::string_view line = data.substr(0, keys_.bytes);
+  if (!keys_.each.terms.touches) {
+    return take_keys_of_get(line);
+  }
+  std::string_view keys = line;
+  while (may_take()) {
+    const std::string_view key = protocol::next_key(keys);
+    if (key.empty()) {
+      answer(protocol::kEnd);
+      state_.end_keys();
+      return line.size() + keys_.end_bytes;
+    }
+    keys_.each.key = key;
+    start_any(keys_.each, false);
+  }
+  keys_.bytes = keys.size();
+  return line.size() - keys.size();
+}
+
+// The last one tells the END.
+std::size_t Session::take_keys_of_get(std::string_view line) {
+  std::string_view keys = line.substr(0, line.find_last_not_of(' ') + 1);
+  const std::size_t behind = line.size() - keys.size();
+  while (const std::size_t most = std::min<std::size_t>(host_->gets.size(), allowed())) {
+    std::size_t found = 0;
+    do {
+      const std::string_view key = protocol::next_key(keys);
+      MXKV_ASSERT(!key.empty(), "a line of keys ends with its last one");
+      host_->gets[found++] = {key.data(), static_cast<std::uint8_t>(key.size()), keys.empty()};
+    } while (found < most && !keys.empty());
+    allowance_.take(static_cast<std::uint32_t>(found));
+    start_gets(std::span{host_->gets}.first(found), keys_.each.op == protocol::verb::gets);
+    if (keys.empty()) {
+      state_.end_keys();
+      return line.size() + keys_.end_bytes;
+    }
+  }
+  keys_.bytes = keys.size() + behind;
+  return line.size() - keys_.bytes;
+}
+
+}  // namespace mxkv::server

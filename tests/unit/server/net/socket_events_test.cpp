@@ -1,0 +1,264 @@
+// What is told of sockets: once for each thing that comes, whatever their owners do about it.
+#include "server/net/socket_events.hpp"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace mxkv::server::test {
+namespace {
+
+/// One socket that is told of, and its client's end.
+struct Pair {
+  Pair() = default;
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+  ~Pair() {
+    leave();
+    ::close(own);
+  }
+
+  void unix_sockets() {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    own = ends[0];
+    client = ends[1];
+  }
+  void tcp_sockets() {
+    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), size), 0);
+    ASSERT_EQ(::listen(listener, 1), 0);
+    ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    client = ::socket(AF_INET, SOCK_STREAM, 0);
+    ASSERT_EQ(::connect(client, reinterpret_cast<const sockaddr*>(&address), size), 0);
+    own = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK);
+    ASSERT_GE(own, 0);
+    ::close(listener);
+  }
+  void send(std::string_view bytes) const {
+    ASSERT_EQ(::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  [[nodiscard]] std::string received() const {
+    std::array<char, 64> buffer{};
+    const ssize_t got = ::recv(own, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    return {buffer.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
+  }
+  void leave() {
+    if (client >= 0) {
+      ::close(std::exchange(client, -1));
+    }
+  }
+
+  int own = -1;
+  int client = -1;
+  int told = 0;
+  Readiness last{};
+};
+
+class Events : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) {
+      pair_.tcp_sockets();
+    } else {
+      pair_.unix_sockets();
+    }
+    ASSERT_TRUE(events_.add(pair_.own, pair_));
+    pair_.told = told();  // a new socket may be told of at once
+    pair_.told = 0;
+  }
+  /// Takes what there is. Returns how often the pair was told of since the last time.
+  int told() {
+    pair_.told = 0;
+    EXPECT_FALSE(events_.take([](Pair& pair, Readiness now) {
+      ++pair.told;
+      pair.last = now;
+    }));
+    return pair_.told;
+  }
+  void fill_output() const {
+    const std::string bytes(1 << 16U, 'x');
+    while (::send(pair_.own, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0) {
+    }
+  }
+  void take_output() const {
+    std::string bytes(1 << 16U, 'x');
+    while (::recv(pair_.client, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
+    }
+  }
+  /// Whether a sleep on the set would end.
+  [[nodiscard]] bool wakes() const {
+    pollfd waited{events_.descriptor(), POLLIN, 0};
+    return ::poll(&waited, 1, 0) == 1;
+  }
+
+  SocketEvents<Pair> events_;
+  Pair pair_;
+};
+
+TEST_P(Events, BytesAreToldOfOnceHoweverLongTheyStay) {
+  pair_.send("one");
+  EXPECT_TRUE(wakes());
+  EXPECT_EQ(told(), 1);
+  EXPECT_TRUE(pair_.last.input);
+  EXPECT_FALSE(pair_.last.read_on);
+  for (int round = 0; round < 100; ++round) {
+    EXPECT_FALSE(wakes());
+    EXPECT_EQ(told(), 0);
+  }
+}
+
+TEST_P(Events, BytesThatComeLaterAreToldOfAgain) {
+  pair_.send("one");
+  EXPECT_EQ(told(), 1);
+  pair_.send("two");
+  EXPECT_TRUE(wakes());
+  EXPECT_EQ(told(), 1);
+  EXPECT_EQ(pair_.received(), "onetwo");
+  EXPECT_EQ(told(), 0);
+}
+
+TEST_P(Events, TheEndOfInputComesWithTheBytesBeforeIt) {
+  pair_.send("last");
+  ::shutdown(pair_.client, SHUT_WR);
+  EXPECT_EQ(told(), 1);
+  EXPECT_TRUE(pair_.last.input);
+  EXPECT_TRUE(pair_.last.read_on);
+}
+
+TEST_P(Events, AnEndThatComesAfterTheBytesWereToldOfIsToldOf) {
+  pair_.send("last");
+  EXPECT_EQ(told(), 1);
+  ::shutdown(pair_.client, SHUT_WR);
+  EXPECT_EQ(told(), 1);
+  EXPECT_TRUE(pair_.last.read_on);
+}
+
+TEST_P(Events, BytesBehindUrgentOnesAreReadOnFor) {
+  if (!GetParam()) {
+    GTEST_SKIP() << "not every system has them on unix sockets";
+  }
+  pair_.send("before");
+  ASSERT_EQ(::send(pair_.client, "!", 1, MSG_OOB), 1);
+  pair_.send("behind");
+  EXPECT_EQ(told(), 1);
+  EXPECT_TRUE(pair_.last.read_on);
+  EXPECT_EQ(pair_.received(), "before");
+  EXPECT_EQ(pair_.received(), "behind");
+}
+
+TEST_P(Events, AClientThatLeftIsToldOfOnce) {
+  pair_.send("unread");
+  EXPECT_EQ(told(), 1);
+  pair_.leave();
+  EXPECT_EQ(told(), 1);
+  EXPECT_TRUE(pair_.last.read_on);
+  for (int round = 0; round < 100; ++round) {
+    EXPECT_FALSE(wakes());
+    EXPECT_EQ(told(), 0);
+  }
+}
+
+TEST_P(Events, AClientThatBreaksTheConnectionIsToldToThoseThatWaitForOutput) {
+  fill_output();
+  events_.watch_output(pair_.own, pair_, true);
+  EXPECT_EQ(told(), 0);
+  const linger abort{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(pair_.client, SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
+  pair_.leave();
+  EXPECT_GE(told(), 1);
+  EXPECT_TRUE(pair_.last.read_on);
+  EXPECT_TRUE(pair_.last.output);
+  EXPECT_FALSE(wakes());
+}
+
+TEST_P(Events, OutputIsToldOfOnlyWhileItIsWatched) {
+  fill_output();
+  take_output();
+  EXPECT_EQ(told(), 0);
+  fill_output();
+  events_.watch_output(pair_.own, pair_, true);
+  EXPECT_EQ(told(), 0);
+  take_output();
+  EXPECT_GE(told(), 1);
+  EXPECT_TRUE(pair_.last.output);
+  EXPECT_FALSE(pair_.last.input);
+  events_.watch_output(pair_.own, pair_, false);
+  fill_output();
+  take_output();
+  EXPECT_EQ(told(), 0);
+}
+
+TEST_P(Events, OutputThatWasTakenBeforeItIsWatchedIsToldOf) {
+  fill_output();
+  take_output();
+  events_.watch_output(pair_.own, pair_, true);
+  EXPECT_EQ(told(), 1);
+  EXPECT_TRUE(pair_.last.output);
+}
+
+TEST_P(Events, BytesThatCameBeforeOutputIsWatchedAreNotLost) {
+  pair_.send("one");
+  fill_output();
+  events_.watch_output(pair_.own, pair_, true);
+  events_.watch_output(pair_.own, pair_, false);
+  EXPECT_EQ(told(), 1);
+  EXPECT_TRUE(pair_.last.input);
+}
+
+TEST_P(Events, AClosedSocketIsNotToldOf) {
+  pair_.send("one");
+  ::close(std::exchange(pair_.own, -1));
+  EXPECT_EQ(told(), 0);
+  EXPECT_FALSE(wakes());
+}
+
+TEST_P(Events, EachWakeEndsOneSleepAndTellsOfNobody) {
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_FALSE(wakes());
+    events_.wake();
+    events_.wake();
+    EXPECT_TRUE(wakes());
+    EXPECT_EQ(told(), 0);
+  }
+  EXPECT_FALSE(wakes());
+}
+
+INSTANTIATE_TEST_SUITE_P(Sockets, Events, testing::Bool(),
+                         [](const auto& kind) { return kind.param ? "Tcp" : "Unix"; });
+
+TEST(EventsOfMany, ThatDoNotFitAtOnceComeTheNextTime) {
+  SocketEvents<Pair> events;
+  std::deque<Pair> pairs(SocketEvents<Pair>::kMostAtOnce + 3);
+  for (Pair& pair : pairs) {
+    pair.unix_sockets();
+    ASSERT_TRUE(events.add(pair.own, pair));
+    pair.send("x");
+  }
+  const auto tell = [](Pair& pair, Readiness /*now*/) { ++pair.told; };
+  EXPECT_TRUE(events.take(tell));
+  EXPECT_FALSE(events.take(tell));
+  for (const Pair& pair : pairs) {
+    EXPECT_EQ(pair.told, 1);
+  }
+}
+
+TEST(EventsOfMany, ASocketThatTheSystemDoesNotTakeIsNotAdded) {
+  SocketEvents<Pair> events;
+  Pair closed;
+  EXPECT_FALSE(events.add(closed.own, closed));
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
