@@ -71,7 +71,7 @@ std::size_t Session::take_with_value(const protocol::Request& request, std::stri
     host_->store.set(host_->worker, *item, address(claim, ticket), entry_->commits.start());
     return bytes + 2;
   }
-  ItemBuilder value{host_->worker, request, data.data()};
+  ItemBuilder value{host_->worker, request, data.substr(0, bytes)};
   if (value.failed()) [[unlikely]] {
     return 0;
   }

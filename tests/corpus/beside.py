@@ -15,7 +15,8 @@ SETTINGS = (("server.debug_time", "true"), ("limits.scan_time", "10s"), ("memory
 COUNTED = ("cmd_get", "cmd_set", "cmd_touch", "cmd_meta", "cmd_flush", "get_hits", "get_misses", "delete_hits", "delete_misses", "incr_hits",
            "incr_misses", "decr_hits", "decr_misses", "cas_hits", "cas_misses", "cas_badval", "touch_hits", "touch_misses", "total_items",
            "store_too_large", "store_no_memory", "curr_items")
-SETTLED_S = 5
+SETTLED_S = 20
+SWEPT_AFTER_S = 1000
 _MASKS = (
     (re.compile(rb"(?<![0-9])(?:1[0-9]|[2-9])[0-9]{14}(?![0-9])"), b"#"),             # a unique: microseconds, and what is above them
     (re.compile(rb"\bts=[0-9]+\.[0-9]+ gid=[0-9]+ "), b""),            # of a watcher's line
@@ -167,7 +168,10 @@ class Comparison:
         """Raises Difference with what was sent before the first one."""
         while sum(self.requests.values()) < requests:
             self.one_connection(self.generator.chance.choice((1, 5, 20, 100, 100, 300)))
-        # Expired items are counted until they are met or swept, at each daemon when it gets to them.
+        # Expired items are counted until they are met or swept. The clocks stand still, and sweeps go by them: after
+        # this the next one is due at both, of every leaf.
+        for side in self.sides:
+            side.move_clock(SWEPT_AFTER_S)
         until = time.monotonic() + SETTLED_S
         while (counted := [side.counted() for side in self.sides])[0] != counted[1] and time.monotonic() < until:
             time.sleep(0.1)

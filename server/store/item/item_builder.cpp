@@ -29,16 +29,17 @@ ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& reque
   build(worker, request);
 }
 
-ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& request, const char* value)
+ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& request, std::string_view value)
     : value_bytes_(request.value_bytes),
       request_{.key = {},
                .terms = protocol::point_word(request.op).terms,
                .op = request.op,
                .compare = request.cas_unique} {
-  MXKV_DCHECK(value_bytes_ <= kInlineValueBytes, "a large value comes in pieces");
+  MXKV_DCHECK(value_bytes_ == value.size() && value_bytes_ <= kInlineValueBytes,
+              "a large value comes in pieces");
   build(worker, request);
   if (item_ != nullptr) {
-    std::copy_n(value, static_cast<std::size_t>(value_bytes_), item_->value_begin());
+    std::copy_n(value.begin(), value.size(), item_->value_begin());
     filled_ = value_bytes_;
   }
 }

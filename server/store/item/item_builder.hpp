@@ -29,7 +29,7 @@ class ItemBuilder {
   /// Starts from a parsed storage command.
   ItemBuilder(runtime::Worker& worker, const protocol::Request& request);
   /// The same of a value that came with its command: nothing is missing then.
-  ItemBuilder(runtime::Worker& worker, const protocol::Request& request, const char* value);
+  ItemBuilder(runtime::Worker& worker, const protocol::Request& request, std::string_view value);
   ItemBuilder() noexcept = default;
   ItemBuilder(ItemBuilder&& other) noexcept { *this = std::move(other); }
   ItemBuilder& operator=(ItemBuilder&& other) noexcept {
