@@ -36,6 +36,10 @@ class Connection final : public ConnectionOwner {
   void became_ready(Readiness now);
   /// Its turn in a round: goes on where the session stopped, reads once.
   void take_turn();
+  /// Requests that were started and have not ended; of a closed connection none.
+  [[nodiscard]] std::size_t in_flight() const noexcept {
+    return closed() ? 0 : session_->entry().order.in_flight();
+  }
   /// The end of a round in which something was answered: sends, closes when all is done.
   void flush_and_arm();
   /// Operations ended that the session waited for.

@@ -108,15 +108,22 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   }
   // Only those that are ready now: another turn of theirs comes in the next round.
   Connection* next = std::exchange(first_ready_, nullptr);
-  last_ready_ = nullptr;
+  Connection* const last = std::exchange(last_ready_, nullptr);
   const bool any = std::exchange(ready_act_, false);
-  while (next != nullptr) {
+  for (std::size_t in_flight = 0; next != nullptr && in_flight < kRequestsARound;) {
     Connection& connection = *std::exchange(next, next->next_ready_);
     MXKV_ASSERT(connection.listed_, "the list holds marked connections");
     connection.listed_ = false;
     if (!connection.closed()) {
       connection.take_turn();
+      in_flight += connection.in_flight();
     }
+  }
+  if (next != nullptr) {  // these are the first of the next round
+    last->next_ready_ = first_ready_;
+    last_ready_ = first_ready_ == nullptr ? last : last_ready_;
+    first_ready_ = next;
+    ready_act_ = true;
   }
   return any;
 }

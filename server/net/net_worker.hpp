@@ -1,9 +1,9 @@
 // The sockets of one worker, and the poller by which they enter the runtime.
 //
-// A round has three parts. poll() asks the kernel which connections are ready and gives each of them one turn:
-// one read, all its requests spawned. The runtime runs the tasks. end_turn() sends, once for each connection
-// that was answered. So a batch gathers the requests of all connections before the first look-up, and replies
-// leave in few system calls. block() only learns that something is ready: it runs outside of the worker's
+// A round has three parts. poll() asks the kernel which connections are ready and gives one after the other a
+// turn: one read, all its requests spawned. The runtime runs the tasks. end_turn() sends, once for each
+// connection that was answered. So a batch gathers the requests of many connections before the first look-up,
+// and replies leave in few system calls; where pipelines are deep, a few connections fill a round. block() only learns that something is ready: it runs outside of the worker's
 // epoch, where no task may be made.
 //
 // A round asks the kernel once for all connections, and every now and then Asio's context, which has listeners
@@ -125,6 +125,9 @@ class NetWorker final : public runtime::Poller, private InputRelief {
  private:
   static constexpr std::size_t kMostTaken =
       4;  ///< fills of the events in a round: it must end whatever comes
+  /// Requests in flight at which a round takes no further connection: enough to hide what each waits for, and
+  /// few enough that their tasks, items and replies stay in the second-level cache until they are sent.
+  static constexpr std::size_t kRequestsARound = 256;
 
   void list(Connection& connection);
   void take_events();

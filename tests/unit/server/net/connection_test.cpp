@@ -4,7 +4,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "tests/unit/server/net/disk_fixture.hpp"
 
@@ -169,6 +173,40 @@ TEST(Connection, WhoseSocketCannotBeWaitedForIsClosedAndCountedOff) {
   server.run();
   EXPECT_EQ(open_connections(server), 0U);
   EXPECT_EQ(server.net.load().load(), 0U);
+}
+
+TEST(Connection, DeepPipelinesFillARoundAndTheOthersComeInTheNext) {
+  constexpr std::size_t kDepth = 200;  // of two, more than a round takes
+  DiskServer server;
+  std::array<std::optional<Wire>, 5> wires;
+  for (std::optional<Wire>& wire : wires) {
+    wire.emplace(server);
+  }
+  for (const std::optional<Wire>& wire : wires) {
+    wire->put(times(kDepth, "get k\r\n"));
+  }
+  std::vector<std::size_t> answered;
+  std::size_t again = wires.size();
+  while (answered.size() < 2 * wires.size()) {
+    ASSERT_TRUE(server.machine[0].step());
+    std::size_t in_this_round = 0;
+    for (std::size_t i = 0; i < wires.size(); ++i) {
+      if (const std::string got = wires[i]->received(); !got.empty()) {
+        EXPECT_EQ(got, times(kDepth, "END\r\n"));
+        answered.push_back(i);
+        ++in_this_round;
+        if (again > 0) {  // those that were answered send at once, and are behind all others
+          --again;
+          wires[i]->put(times(kDepth, "get k\r\n"));
+        }
+      }
+    }
+    ASSERT_GE(in_this_round, 1U);
+    ASSERT_LE(in_this_round, 2U);
+  }
+  const std::set<std::size_t> first_answered{answered.begin(), answered.begin() + wires.size()};
+  EXPECT_EQ(first_answered.size(), wires.size()) << "each has a turn before one has its second";
+  EXPECT_EQ(busy_rounds(server), 0);
 }
 
 TEST(Connection, DrainedIsAnsweredWhatHadComeAndClosed) {
