@@ -1,6 +1,6 @@
 // How a node takes in one more entry: in place, or beside it where its block is full, in a newly opened block,
-// spread anew over its blocks, or after a split. Planned from an optimistic read outside of the latch (a split allocates and fills the new
-// node there), applied under the latch without being able to fail.
+// spread anew over its blocks, or after a split. Planned from an optimistic read outside of the latch (a split
+// allocates and fills the new node there), applied under the latch without being able to fail.
 //
 // A split moves the upper half to a new right sibling and does not insert: the task comes back for that.
 // The new node is linked with `separator_pending`; who applied the split spawns the separator's task.

@@ -20,7 +20,6 @@ class StartTogether {
   StartTogether(typename Task::TreeT& tree, std::uint32_t tasks, runtime::Worker& worker) noexcept
       : worker_(worker), root_(tree.root()) {
     notes_.pin_slot = worker.pin_together(tasks);
-    notes_.line_count = 0;
   }
 
   /// A task that was just created.

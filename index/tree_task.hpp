@@ -166,7 +166,7 @@ class TreeTask : public runtime::MxTask {
     return self().resume_target(scratch, worker);
   }
 
-  /// Points the task at the root again, whose lines are near.
+  /// Points the task at the root. Its lines are near, so that the task's own are asked for when it is spawned.
   void aim_at_root() noexcept {
     enter(tree_->root());
     annotations().line_count = 0;

@@ -320,8 +320,8 @@ class Worker final {
 };
 
 /// One loop for many tasks, which stay where they are in the buffer: what all of them share stays in registers.
-/// So there is one counter alone. `Way` is how tasks of class T take their turns
-/// where lines are asked for at spawn; void: without one, and only tasks of that class.
+/// So there is one counter alone. `Way` is how tasks of class T take their turns where lines are asked for at
+/// spawn; void: without one, and only tasks of that class.
 template <class T, class Way>
 std::uint64_t Worker::give_turns(std::uint64_t most) {
   PrefetchBuffer& buffer = window_.buffer();

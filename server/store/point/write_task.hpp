@@ -52,10 +52,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
       wait_for_turn(worker);
       return;
     }
-    worker.pin(*this);
-    aim_at_root();
-    annotate_lines(object(), 0, 0);  // that is near; the task itself is not when its turn comes
-    worker.spawn(this);
+    start(worker);
   }
 
   // --- For UpdateTask ---
