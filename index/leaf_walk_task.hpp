@@ -120,9 +120,7 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
   void look_at_children(const Scratch& scratch, runtime::Worker& worker) {
     const Entries& children = scratch.children;
     for (unsigned i = 0; i < children.count; ++i) {
-      const std::byte* const line = runtime::TaggedPointer{children.values[i]}.first_line();
-      runtime::prefetch_read(line);
-      runtime::prefetch_read(line + runtime::kCacheLineBytes);
+      runtime::prefetch_lines(runtime::TaggedPointer{children.values[i]}.first_line(), 2);
     }
     for (unsigned i = 0; i < children.count; ++i) {
       look_at_run(next_leaf_, children.values[i], worker);

@@ -29,10 +29,7 @@ template <class Traits>
 void prefetch_record([[maybe_unused]] std::uint64_t value, [[maybe_unused]] unsigned most = ~0U) noexcept {
   if constexpr (!Traits::kExact) {
     using Record = typename Traits::Record;
-    const auto* line = static_cast<const std::byte*>(Record::address(value));
-    for (unsigned n = std::min(most, Record::lines(value)); n > 0; --n, line += runtime::kCacheLineBytes) {
-      runtime::prefetch_read(line);
-    }
+    runtime::prefetch_lines(Record::address(value), std::min(most, Record::lines(value)));
   }
 }
 

@@ -26,10 +26,8 @@ template <class Shape>
 void Node<Shape>::prefetch_beside(unsigned block, unsigned to, bool leaf) const noexcept {
   const unsigned first = to == block ? 1 : first_line_of(to > block ? block + 1 : to, leaf);
   const unsigned last = to == block ? kLines : first_line_of(to > block ? to + 1 : block, leaf);
-  const auto* const lines = reinterpret_cast<const std::byte*>(this);
-  for (unsigned i = first; i < last; ++i) {
-    runtime::prefetch_read(lines + std::size_t{i} * runtime::kCacheLineBytes);
-  }
+  runtime::prefetch_lines(reinterpret_cast<const std::byte*>(this) + first * runtime::kCacheLineBytes,
+                          last - first);
 }
 
 template <class Shape>

@@ -224,10 +224,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
   static void prefetch_next(std::uint64_t right, std::uint64_t wanted) noexcept {
     constexpr unsigned kBlocks = Traits::Shape::blocks(true);
     const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(kBlocks, wanted / 4 + 1));
-    const std::byte* line = runtime::TaggedPointer{right}.first_line();
-    for (unsigned n = NodeT::first_line_of(blocks, true); n > 0; --n, line += runtime::kCacheLineBytes) {
-      runtime::prefetch_read(line);
-    }
+    runtime::prefetch_lines(runtime::TaggedPointer{right}.first_line(), NodeT::first_line_of(blocks, true));
   }
 
   /// The first entry that is not before key(), or at it if that was visited.

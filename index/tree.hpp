@@ -159,10 +159,8 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
 
   /// Asks for the lines of the node that allocate_node() would make, where that is known.
   static void prefetch_next_node(runtime::Worker& worker) noexcept {
-    if (const auto* line = static_cast<const std::byte*>(worker.nodes().next_block(sizeof(NodeT)))) {
-      for (unsigned n = 0; n < NodeT::kLines; ++n, line += runtime::kCacheLineBytes) {
-        runtime::prefetch_read(line);
-      }
+    if (const void* const block = worker.nodes().next_block(sizeof(NodeT))) {
+      runtime::prefetch_lines(block, NodeT::kLines);
     }
   }
 

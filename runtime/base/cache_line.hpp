@@ -27,6 +27,29 @@ inline void prefetch_line(const void* first, std::size_t n) noexcept {
   prefetch_read(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) + n * kCacheLineBytes));
 }
 
+/// The same of `count` lines from there on.
+inline void prefetch_lines(const void* first, std::size_t count) noexcept {
+  for (std::size_t n = 0; n < count; ++n) {
+    prefetch_line(first, n);
+  }
+}
+
+/// The same of a line and of up to three behind it, while `goes_on(n)` says that there is an n-th: as a loop, but
+/// without one.
+template <class GoesOn>
+[[gnu::always_inline]] inline void prefetch_few(const void* first, const GoesOn& goes_on) noexcept {
+  prefetch_read(first);
+  if (goes_on(1)) {
+    prefetch_line(first, 1);
+    if (goes_on(2)) {
+      prefetch_line(first, 2);
+      if (goes_on(3)) {
+        prefetch_line(first, 3);
+      }
+    }
+  }
+}
+
 /// Tells the core that this is a spin loop.
 inline void cpu_relax() noexcept {
 #if defined(__x86_64__)

@@ -89,14 +89,9 @@ class alignas(kCacheLineBytes) CoreHeap {
   /// Tasks are made many at a time, and blocks have left the near caches since they were used: the next one's
   /// first lines come while this one is filled. Nothing is harmed where there is none.
   [[gnu::always_inline]] static void fetch(const void* next, task_block block) noexcept {
-    prefetch_read(next);
-    if (block >= task_block::bytes_128) {
-      prefetch_line(next, 1);
-      if (block >= task_block::bytes_256) {
-        prefetch_line(next, 2);
-        prefetch_line(next, 3);
-      }
-    }
+    prefetch_few(next, [block](unsigned n) {
+      return block >= (n == 1 ? task_block::bytes_128 : task_block::bytes_256);
+    });
   }
   [[nodiscard]] bool refill(task_block block) noexcept;
   void overflow(task_block block) noexcept;

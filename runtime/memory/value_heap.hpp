@@ -175,16 +175,7 @@ class alignas(kCacheLineBytes) ValueHeap {
   }
   /// The first four lines of a block, or as many as it has; nothing is harmed where there is none.
   [[gnu::always_inline]] static void fetch(const void* block, std::size_t bytes) noexcept {
-    prefetch_read(block);
-    if (bytes > kCacheLineBytes) {
-      prefetch_line(block, 1);
-      if (bytes > 2 * kCacheLineBytes) {
-        prefetch_line(block, 2);
-        if (bytes > 3 * kCacheLineBytes) {
-          prefetch_line(block, 3);
-        }
-      }
-    }
+    prefetch_few(block, [bytes](std::size_t n) { return bytes > n * kCacheLineBytes; });
   }
 
   void release_own(void* block, detail::Span* span) noexcept {

@@ -186,9 +186,9 @@ class MxTask {
       prefetch_read(line);
       prefetch_read(line + std::size_t{count - 1} * kCacheLineBytes);
     } else if (count != 0) {
-      prefetch_many(line, count);
+      prefetch_lines(line, count);
     } else {
-      prefetch_many(reinterpret_cast<const std::byte*>(this) + kCacheLineBytes, 3);
+      prefetch_lines(reinterpret_cast<const std::byte*>(this) + kCacheLineBytes, 3);
     }
   }
 
@@ -196,12 +196,6 @@ class MxTask {
   [[nodiscard]] std::atomic<MxTask*>& next() noexcept { return next_; }
 
  private:
-  static void prefetch_many(const std::byte* line, unsigned count) noexcept {
-    for (; count > 0; --count, line += kCacheLineBytes) {
-      prefetch_read(line);
-    }
-  }
-
   std::atomic<MxTask*> next_{nullptr};
   const TaskClass* class_;
   TaggedPointer object_;

@@ -21,9 +21,7 @@ EstimateTask::EstimateTask(const runtime::TaskClass* task_class, ItemTree& tree,
 
 bool EstimateTask::walked(const index::Entries& leaf, double weight, bool whole, runtime::Worker& worker) {
   for (unsigned i = 0; i < leaf.count; ++i) {
-    const auto* line = static_cast<const std::byte*>(ItemRecord::address(leaf.values[i]));
-    runtime::prefetch_read(line);
-    runtime::prefetch_read(line + runtime::kCacheLineBytes);
+    runtime::prefetch_lines(ItemRecord::address(leaf.values[i]), 2);
   }
   MXKV_DCHECK(walks_ < kMostWalks, "walks come to an end");
   const Liveness live{worker};

@@ -45,19 +45,12 @@ struct Form {
 
 /// As prefetch_record(), without a loop for items of up to three lines.
 [[gnu::always_inline]] inline void ask_for(std::uint64_t value) noexcept {
-  const auto* const line = static_cast<const std::byte*>(ItemRecord::address(value));
   const unsigned lines = ItemRecord::lines(value);
   if (lines > 3) [[unlikely]] {
     index::detail::prefetch_record<ItemTraits>(value);
     return;
   }
-  runtime::prefetch_read(line);
-  if (lines > 1) {
-    runtime::prefetch_read(line + runtime::kCacheLineBytes);
-  }
-  if (lines > 2) {
-    runtime::prefetch_read(line + 2 * runtime::kCacheLineBytes);
-  }
+  runtime::prefetch_few(ItemRecord::address(value), [lines](unsigned n) { return lines > n; });
 }
 
 /// A copy of up to 128 bytes as a rule.
