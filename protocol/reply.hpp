@@ -124,9 +124,15 @@ char* write_ends(char* out, std::string_view text) noexcept {
   return bytes >= 4 ? write_ends<4>(out, text) : write_text(out, text);
 }
 
-/// write_text() of 64 to some hundred bytes: no call.
+/// write_text() of up to some hundred bytes, like most values: no call.
 [[gnu::always_inline]] inline char* write_middling_text(char* out, std::string_view text) noexcept {
   constexpr std::size_t kPart = 64;
+  if (text.size() <= kPart) {
+    return write_short_text(out, text);
+  }
+  if (text.size() <= 2 * kPart) [[likely]] {
+    return write_ends<kPart>(out, text);
+  }
   const char* from = text.data();
   char* const end = out + text.size();
   for (; static_cast<std::size_t>(end - out) > kPart; out += kPart, from += kPart) {

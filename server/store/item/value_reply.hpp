@@ -38,8 +38,7 @@ inline constexpr std::size_t kMostMiddling = 512;
   out = protocol::write_short_text(protocol::write_text(out, "VALUE "), item.key());
   out = protocol::write_number(protocol::write_text(out, " 0 "), value.size());
   out = protocol::write_text(out, protocol::kCrLf);
-  out =
-      value.size() > 64 ? protocol::write_middling_text(out, value) : protocol::write_short_text(out, value);
+  out = protocol::write_middling_text(out, value);
   std::memcpy(out, protocol::kCrLfEnd.data(), protocol::kCrLfEnd.size());
   return out + (end_line ? protocol::kCrLfEnd : protocol::kCrLf).size();
 }

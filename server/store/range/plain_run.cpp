@@ -53,15 +53,6 @@ struct Form {
   runtime::prefetch_few(ItemRecord::address(value), [lines](unsigned n) { return lines > n; });
 }
 
-/// A copy of up to 128 bytes as a rule.
-[[gnu::always_inline]] inline void write_value_text(char* out, const char* from, std::size_t bytes) noexcept {
-  if (bytes > 64 && bytes <= 128) [[likely]] {
-    protocol::write_ends<64>(out, {from, bytes});
-  } else {
-    protocol::write_short_text(out, {from, bytes});
-  }
-}
-
 }  // namespace
 
 void PlainRun::write(const RangeState& state) noexcept {
@@ -93,9 +84,8 @@ void PlainRun::write(const RangeState& state) noexcept {
     protocol::write_ends<kLeastKey>(to + kVerb.size(), key);
     std::memcpy(to + kVerb.size() + key.size(), form.tail, sizeof form.tail);  // the value is written over
     char* const value = to + form.before_value;
-    write_value_text(value, key.data() + key.size(), form.value_bytes);
-    std::memcpy(value + form.value_bytes, protocol::kCrLf.data(), protocol::kCrLf.size());
-    to = value + form.value_bytes + protocol::kCrLf.size();
+    to = protocol::write_middling_text(value, {key.data() + key.size(), form.value_bytes});
+    to = protocol::write_text(to, protocol::kCrLf);
   }
   room -= static_cast<std::size_t>(to - out);
   out = to;

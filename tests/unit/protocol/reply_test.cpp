@@ -76,15 +76,17 @@ TEST(Reply, AKeyIsPrintableExactlyIfAClassicCommandCanHoldIt) {
   }
 }
 
-TEST(Reply, ShortTextOfAnyLengthIsWrittenWholeAndAlone) {
-  for (std::size_t size = 0; size <= 200; ++size) {
+TEST(Reply, ShortAndMiddlingTextOfAnyLengthIsWrittenWholeAndAlone) {
+  for (std::size_t size = 0; size <= 600; ++size) {
     std::string text(size, '\0');
     for (std::size_t i = 0; i < size; ++i) {
       text[i] = static_cast<char>('!' + i % 90);
     }
-    const auto out = std::make_unique<char[]>(size);  // of exactly this size, for sanitizers
-    EXPECT_EQ(write_short_text(out.get(), text), out.get() + size);
-    EXPECT_EQ(std::string(out.get(), size), text);
+    for (const auto write : {write_short_text, write_middling_text}) {
+      const auto out = std::make_unique<char[]>(size);  // of exactly this size, for sanitizers
+      EXPECT_EQ(write(out.get(), text), out.get() + size);
+      EXPECT_EQ(std::string(out.get(), size), text);
+    }
   }
 }
 
