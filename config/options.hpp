@@ -185,6 +185,7 @@ struct DaemonOptions : PlacementOptions {
   runtime::PrefetchOptions prefetch;
   std::uint32_t pools = 4;  ///< task pools of a worker, besides the pinned one
   runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;
+  runtime::stealing_scope order_reach = runtime::RuntimeOptions{}.order_reach;
   runtime::task_order order = runtime::RuntimeOptions{}.order;
   runtime::RebalanceOptions rebalance;
   runtime::EpochOptions epoch;

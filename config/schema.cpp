@@ -218,6 +218,7 @@ void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
   ranged(visitor, "pools", options.pools, kCount, {1, kMostPools});
   choice(visitor, "stealing", options.stealing, kStealingWords);
   choice(visitor, "order", options.order, kOrderWords);
+  choice(visitor, "order_reach", options.order_reach, kStealingWords);
   visitor.section("rebalance", [&](SchemaVisitor& section) {
     choice(section, "strategy", options.rebalance.strategy, kRebalanceWords);
     ranged(section, "period", options.rebalance.period_ms, kDuration, {10, 600_s});

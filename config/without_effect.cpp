@@ -46,6 +46,7 @@ class Search {
   void pools() {
     const bool scope = options_.stealing != defaults_.stealing;
     if (!binds_work()) {
+      without_effect(scope && !alone_, "experimental.stealing", kNoBoundWork);
       without_effect(options_.pools != defaults_.pools, "experimental.pools", kNoBoundWork);
       for_nodes([this](const NodeOptions& node, const std::string& path) {
         without_effect(node.pools != 0, path + ".pools", kNoBoundWork);
@@ -53,9 +54,7 @@ class Search {
     }
     if (alone_) {
       without_effect(scope, "experimental.stealing", kOneWorker);
-    } else if (!binds_work()) {
-      note(scope, "experimental.stealing",
-           "concerns only operations that hold keys and what flush_all leaves: " + std::string{kNoBoundWork});
+      without_effect(options_.order_reach != defaults_.order_reach, "experimental.order_reach", kOneWorker);
     }
   }
 

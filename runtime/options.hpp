@@ -20,7 +20,7 @@ enum class prefetch_mode : std::uint8_t {
   tuned,     ///< at spawn, or at a distance that each worker finds by what tasks cost
 };
 
-/// From which workers' pools an idle worker takes tasks [MK 5].
+/// From which workers an idle worker takes tasks.
 enum class stealing_scope : std::uint8_t {
   off,      ///< none
   node,     ///< those of workers on its NUMA node
@@ -118,8 +118,9 @@ struct RuntimeOptions {
   std::vector<WorkerPlacement> workers;  ///< one worker each, at least one
   /// The machine, for which workers are near each other; null: workers of a node are all alike.
   std::shared_ptr<const Topology> topology;
-  stealing_scope stealing = stealing_scope::node;
+  stealing_scope stealing = stealing_scope::node;  ///< of pools [MK 5]
   task_order order = task_order::las;
+  stealing_scope order_reach = stealing_scope::machine;  ///< of immediate and deferred tasks [LAS 4.2]
   RebalanceOptions rebalance;
   std::vector<std::uint32_t> os_nodes;  ///< the system's number of NumaNodeId i; empty: one node, never bound
   std::vector<std::size_t> node_bytes;  ///< most memory placed on NumaNodeId i; empty: as its workers need

@@ -44,7 +44,6 @@ runtime::RuntimeOptions invented_machine(const char* description, task_order ord
   }
   options.memory.numa_placement = false;
   options.order = order;
-  options.stealing = runtime::stealing_scope::machine;
   options.batch_tasks = 1;
   options.prefetch.window = 1;
   return options;

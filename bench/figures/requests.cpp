@@ -289,7 +289,6 @@ double request_ms(runtime::task_order order, const RequestRun::Options& requests
     options.os_nodes.push_back(node.os_index);
   }
   options.order = order;
-  options.stealing = runtime::stealing_scope::machine;
   const runtime::SystemClock clock;
   runtime::Runtime machine{options, clock};
   RequestRun run{machine, requests};

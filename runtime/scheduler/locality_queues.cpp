@@ -9,7 +9,7 @@ namespace mxkv::runtime {
 namespace {
 
 constexpr std::uint64_t kEldest = 16;
-/// Deferred tasks enter where fewer tasks than this are in the buffer.
+/// Deferred tasks enter where fewer tasks than this are in the buffer, and as many immediate ones at once.
 constexpr std::uint32_t kFew = 4;
 
 }  // namespace
@@ -67,8 +67,9 @@ void LocalityQueues::refill(TaskWindow& window) noexcept {
     }
     adopt(buffer, next_own_deferred(), rule::own_deferred);
   }
-  while (buffer.room() > 0 && immediate_.waiting() &&
-         adopt(buffer, next_own_immediate(), rule::own_immediate)) {
+  for (std::uint32_t taken = 0; taken < kFew && buffer.room() > 0 && immediate_.waiting() &&
+                                adopt(buffer, next_own_immediate(), rule::own_immediate);
+       ++taken) {
   }
   if (buffer.empty() && adopt(buffer, next_of_group_mates(), rule::of_group_mate)) {
     return;

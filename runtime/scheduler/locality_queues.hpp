@@ -13,8 +13,8 @@
 // spawned in, and rule 2 is gone: 1, 3, 5 are then the rules of the baseline [LAS 6.1].
 //
 // What a worker runs sits in its prefetch buffer and executes there first in, first out: these rules order
-// what enters. Rule 1 fills the window, and each kEldest-th task it takes is its oldest, so that a worker
-// that spawns without end comes to all. Rule 3 adds one task a refill while few others are there: deferred
+// what enters. Rule 1 adds a few at a time, so that what waits behind them is there for others; and each
+// kEldest-th task it takes is its oldest, so that a worker that spawns without end comes to all. Rule 3 adds one task a refill while few others are there: deferred
 // tasks are large, and what they keep waiting is not. The others are for a worker that has nothing.
 #pragma once
 

@@ -129,7 +129,7 @@ void Runtime::connect(Worker& worker) {
     return within(options_.stealing, order(*options_.topology, options_.workers, id), options_.workers, id);
   };
   LocalityOrder order =
-      locality_order(*options_.topology, options_.workers, id, options_.order, options_.stealing);
+      locality_order(*options_.topology, options_.workers, id, options_.order, options_.order_reach);
   LocalityPeers peers;
   peers.own_group = &deferred_queue(order.group);
   for (const WorkerId mate : order.group_mates) {

@@ -33,7 +33,7 @@ runtime::RuntimeOptions runtime_options(const ServerPlan& plan) {
   options.memory.limit_bytes = kMemoryBytes;
   options.memory.huge_pages = runtime::huge_pages_mode::off;
   options.memory.numa_placement = false;
-  options.stealing = runtime::stealing_scope::off;
+  options.stealing = options.order_reach = runtime::stealing_scope::off;
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -69,7 +70,7 @@ struct RuntimeOnNodes : ::testing::Test {
     }
     RuntimeOptions options;
     options.topology = topology_;
-    options.stealing = stealing_scope::machine;
+    options.stealing = options.order_reach = stealing_scope::machine;
     options.memory.limit_bytes = std::size_t{256} << 20U;
     options.memory.huge_pages = huge_pages_mode::off;  // move_pages tells of each page
     for (const ProcessingUnit& unit : topology_->pus) {
@@ -173,6 +174,37 @@ TEST_F(RuntimeOnNodes, BlocksFreedOnAnotherNodeComeHomeAndServeTheirNodeAgain) {
     }
     EXPECT_GT(again, kBlocks / 2);
   });
+}
+
+// Rule 4 of LAS: a worker that has nothing takes a deferred task of another group, on whichever node.
+TEST_F(RuntimeOnNodes, DeferredTasksOfARequestAreTakenByWorkersOfAllNodes) {
+  const std::size_t nodes = topology_->nodes.size();
+  std::vector<std::atomic<int>> ran(nodes);
+  const auto all_nodes = [&ran] {
+    return std::ranges::all_of(ran, [](const std::atomic<int>& count) { return count.load() > 0; });
+  };
+  const std::size_t tasks = 4 * runtime_->worker_count();
+  std::atomic<std::size_t> ended{0};
+  const std::function<void(Worker&)> stay = [&](Worker& worker) {
+    ++ran[runtime_->options().workers[worker.id().index()].node.index()];
+    EXPECT_TRUE(wait_until(all_nodes));
+    ++ended;
+  };
+  std::atomic<bool> done{false};
+  on_worker(first_of(0), [&](Worker& worker) {
+    const RequestId request = runtime_->new_request();
+    for (std::size_t i = 0; i < tasks; ++i) {
+      auto* task = worker.create<CallTask>(stay, done);
+      task->annotate(deferred{request});
+      worker.spawn(task);
+    }
+  });
+  ASSERT_TRUE(wait_until([&] { return ended == tasks; }));
+  std::uint64_t far = 0;
+  for (std::uint16_t i = 0; i < runtime_->worker_count(); ++i) {
+    far += runtime_->worker(WorkerId{i}).counters().refills[3].load();
+  }
+  EXPECT_GE(far, nodes - 1) << "of another group";
 }
 
 TEST_F(RuntimeOnNodes, OfSleepersTheNearestIsWokenForATaskThatWaits) {

@@ -90,6 +90,7 @@ RuntimeOptions draw_runtime(Random& random) {
   options.topology = machine;
   // Off, on the node, everywhere twice as often.
   options.stealing = static_cast<runtime::stealing_scope>(std::min<std::uint64_t>(random.below(4), 2));
+  options.order_reach = static_cast<runtime::stealing_scope>(std::min<std::uint64_t>(random.below(4), 2));
   options.order = one_in(random, 3) ? runtime::task_order::nls : runtime::task_order::las;
   options.rebalance.strategy =
       static_cast<runtime::rebalance_strategy>(std::min<std::uint64_t>(random.below(4), 2));
@@ -149,7 +150,8 @@ std::string describe(const WorldOptions& world) {
   }
   text += ", stealing " + std::to_string(static_cast<int>(options.stealing)) + ", rebalance " +
           std::string{runtime::rebalance_strategy_name(options.rebalance.strategy)} + ", order " +
-          std::to_string(static_cast<int>(options.order)) + ", prefetch mode " +
+          std::to_string(static_cast<int>(options.order)) + " as far as " +
+          std::to_string(static_cast<int>(options.order_reach)) + ", prefetch mode " +
           std::to_string(static_cast<int>(options.prefetch.mode)) + ", window " +
           std::to_string(options.prefetch.window) + ", batches of " + std::to_string(options.batch_tasks) +
           ", leaves " + std::string{runtime::primitive_name(world.tree.leaves)} + ", inner nodes " +

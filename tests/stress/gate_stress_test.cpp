@@ -142,7 +142,7 @@ TEST(GateStress, WhatIsHeldIsOfOneMoment) {
   constexpr std::uint32_t kReads = 2'000;
   constexpr std::uint32_t kReaders = 6;
   RuntimeOptions options = testing::unpinned(kGateWorkers);
-  options.stealing = stealing_scope::machine;
+  options.stealing = options.order_reach = stealing_scope::machine;
   options.spin_rounds = 0;
   const SystemClock clock;
   Runtime runtime{std::move(options), clock};

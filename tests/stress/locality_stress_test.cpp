@@ -64,7 +64,7 @@ TEST_P(LocalityStress, EveryTaskOfEveryRequestRunsOnce) {
   }
   options.os_nodes = {0, 0};
   options.order = GetParam();
-  options.stealing = stealing_scope::machine;
+  options.order_reach = stealing_scope::machine;
   options.spin_rounds = 1;
   options.batch_tasks = 8;
   Forest forest;

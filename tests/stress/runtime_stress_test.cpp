@@ -173,7 +173,7 @@ class Traveller final : public MxTask {
 struct RuntimeStress : ::testing::Test {
   static RuntimeOptions options() {
     RuntimeOptions options = testing::unpinned(kWorkers);
-    options.stealing = stealing_scope::machine;
+    options.stealing = options.order_reach = stealing_scope::machine;
     options.rebalance = {.strategy = rebalance_strategy::objects, .period_ms = 1};
     options.spin_rounds = 2;
     options.batch_tasks = 64;

@@ -143,7 +143,7 @@ TEST(ToggleSharedStress, ReadersSeeNoWriterHalfWay) {
   for (const std::uint32_t reads_of_ten : {3U, 7U, 10U}) {
     SCOPED_TRACE(reads_of_ten);
     RuntimeOptions options = testing::unpinned(kBankWorkers);
-    options.stealing = stealing_scope::machine;
+    options.stealing = options.order_reach = stealing_scope::machine;
     options.spin_rounds = 0;
     const SystemClock clock;
     Runtime runtime{std::move(options), clock};

@@ -88,7 +88,7 @@ TEST_P(ToggleStress, OperationsOfManyThreadsKeepApart) {
   constexpr std::uint32_t kChains = 40;
   constexpr std::uint32_t kLength = 400;
   RuntimeOptions options = testing::unpinned(kToggleWorkers);
-  options.stealing = stealing_scope::machine;
+  options.stealing = options.order_reach = stealing_scope::machine;
   options.spin_rounds = 0;
   const SystemClock clock;
   Runtime runtime{std::move(options), clock};

@@ -63,9 +63,9 @@ TEST(Experimental, HasTheSwitchesForResearch) {
   for (const Switch& one : switches()) {
     paths.push_back(one.former);
   }
-  EXPECT_THAT(paths, ElementsAre("pools", "stealing", "order", "rebalance.strategy", "rebalance.period",
-                                 "prefetch.mode", "prefetch.distance", "prefetch.window", "epoch.mode",
-                                 "epoch.interval", "epoch.bytes", "index.leaves", "index.inner",
+  EXPECT_THAT(paths, ElementsAre("pools", "stealing", "order", "order_reach", "rebalance.strategy",
+                                 "rebalance.period", "prefetch.mode", "prefetch.distance", "prefetch.window",
+                                 "epoch.mode", "epoch.interval", "epoch.bytes", "index.leaves", "index.inner",
                                  "toggle.order", "toggle.buckets", "toggle.slots", "toggle.hosts",
                                  "toggle.inner", "toggle.stealing"));
 }

@@ -105,6 +105,7 @@ experimental:
   pools: 5
   stealing: machine
   order: nls
+  order_reach: node
   rebalance: {strategy: objects, period: 2s}
   prefetch: {mode: distance, distance: 24, window: 128}
   epoch: {mode: task, interval: 20ms, bytes: 1MiB}
@@ -117,6 +118,7 @@ experimental:
   EXPECT_EQ(options.pools, 5U);
   EXPECT_EQ(options.stealing, runtime::stealing_scope::machine);
   EXPECT_EQ(options.order, runtime::task_order::nls);
+  EXPECT_EQ(options.order_reach, runtime::stealing_scope::node);
   EXPECT_EQ(options.rebalance.strategy, runtime::rebalance_strategy::objects);
   EXPECT_EQ(options.rebalance.period_ms, 2000U);
   EXPECT_EQ(options.memory.limit_bytes, 1ULL << 30U);

@@ -52,19 +52,19 @@ TEST(WithoutEffect, PoolsAndRebalancingNeedNodesThatBelongToPools) {
             std::string{"nodes[0].experimental.pools "} + kNoBoundWork + "\n");
 }
 
-TEST(WithoutEffect, StealingConcernsLittleWithoutThem) {
-  EXPECT_EQ(
-      told(experimental("stealing: machine")),
-      "experimental.stealing concerns only operations that hold keys and what flush_all leaves: no pool "
-      "holds work while experimental.index.leaves and experimental.index.inner are optimistic_latch\n");
+TEST(WithoutEffect, StealingNeedsThemToo) {
+  EXPECT_EQ(told(experimental("stealing: machine")),
+            std::string{"experimental.stealing "} + kNoBoundWork + "\n");
   EXPECT_EQ(told(experimental("stealing: off, index: {leaves: optimistic_scheduling}")), "");
 }
 
 TEST(WithoutEffect, OneWorkerSharesWithNobody) {
-  const std::string text =
-      experimental("stealing: machine, rebalance: {strategy: pools}, index: {leaves: optimistic_scheduling}");
+  const std::string text = experimental(
+      "stealing: machine, order_reach: node, rebalance: {strategy: pools}, "
+      "index: {leaves: optimistic_scheduling}");
   EXPECT_EQ(told(text, 1),
             "experimental.stealing has no effect: there is only one worker\n"
+            "experimental.order_reach has no effect: there is only one worker\n"
             "experimental.rebalance.strategy has no effect: there is only one worker\n");
   EXPECT_EQ(told(text, 0), "") << "how many there will be is not known";
 }

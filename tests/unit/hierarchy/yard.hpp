@@ -105,7 +105,7 @@ class ShiftTask final : public ToggleTask<ShiftTask> {
 
 inline RuntimeOptions helping(std::size_t workers) {
   RuntimeOptions options = unpinned(workers);
-  options.stealing = stealing_scope::machine;
+  options.stealing = options.order_reach = stealing_scope::machine;
   options.prefetch.window = 4;
   options.batch_tasks = 3;
   return options;

@@ -31,7 +31,7 @@ TEST(Clear, AClearedTreeIsEmptyAndGivesItsMemoryBack) {
 
 TEST(Clear, IdleWorkersHelpToTakeALargeTreeApart) {
   runtime::RuntimeOptions options = driver_options(2);
-  options.stealing = runtime::stealing_scope::node;
+  options.order_reach = runtime::stealing_scope::node;
   options.batch_tasks = 1;
   TreeUnderTest<ClearedEnv> tree{options};
   for (const auto& key : make_keys(key_set::families, 2000, 3)) {

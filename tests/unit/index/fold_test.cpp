@@ -211,7 +211,7 @@ TYPED_TEST(FoldTest, AFoldThatFindsNoRoomAfterAllIsUndone) {
     this->begin();
     runtime::RuntimeOptions options = driver_options(2);
     options.batch_tasks = 1;
-    options.stealing = runtime::stealing_scope::off;
+    options.stealing = options.order_reach = runtime::stealing_scope::off;
     typename TestFixture::Under tree{options};
     ASSERT_NO_FATAL_FAILURE(this->fill(tree));
     ASSERT_NO_FATAL_FAILURE(this->trim(tree, TestFixture::kMost / 2));

@@ -28,7 +28,7 @@ RuntimeOptions eight_workers(task_order order, stealing_scope scope) {
   }
   options.os_nodes = {0, 1};
   options.order = order;
-  options.stealing = scope;
+  options.order_reach = scope;
   options.batch_tasks = 1;  // one step, one task
   options.prefetch.window = 1;
   return options;
@@ -104,6 +104,21 @@ TEST(LocalityTest, AWorkerTakesItsYoungestImmediateTaskFirst) {
   EXPECT_THAT(run.refills(0), ElementsAre(3, 0, 1, 0, 0));
 }
 
+TEST(LocalityTest, AWorkerTakesAFewAtATimeAndLeavesTheOthersToItsGroup) {
+  constexpr std::uint64_t kTasks = 64;
+  Locality run;
+  run.machine[0].set_prefetch({.mode = prefetch_mode::at_spawn, .distance = 8, .window = kTasks});
+  for (std::uint64_t i = 0; i < kTasks; ++i) {
+    run.immediate(0, 'a');
+  }
+  EXPECT_EQ(run.step(0), "a");
+  EXPECT_LE(run.refills(0)[0], 4U);
+  for (std::uint64_t i = 0; i < kTasks / 2; ++i) {
+    EXPECT_EQ(run.step(1), "a");
+  }
+  EXPECT_EQ(run.refills(1)[1], kTasks / 2);
+}
+
 TEST(LocalityTest, ThenTheOldestOfItsGroup) {
   Locality run;
   run.immediate(0, 'a');
@@ -168,7 +183,7 @@ TEST(LocalityTest, TheOtherGroupsOfTheNodeAreScannedInTurn) {
   EXPECT_EQ(run.steps({0, 0, 0, 0}), "abxy") << "where it found one it goes on";
 }
 
-TEST(LocalityTest, StealingLimitsHowFarTasksGo) {
+TEST(LocalityTest, TheReachLimitsHowFarTasksGo) {
   Locality near{task_order::las, stealing_scope::node};
   near.deferred_of(0, 1, 'a');
   EXPECT_EQ(near.step(4), "");

@@ -22,6 +22,7 @@ inline RuntimeOptions unpinned(std::size_t workers) {
   options.memory.huge_pages = huge_pages_mode::off;
   options.memory.numa_placement = false;
   options.stealing = stealing_scope::off;
+  options.order_reach = stealing_scope::off;
   return options;
 }
 
