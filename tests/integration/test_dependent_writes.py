@@ -9,7 +9,7 @@ import re
 
 from harness import Connection, Options, ServerCase, mxkv_only, scaled
 
-_LOADED = 4000
+_LOADED = scaled(4000, 1000)
 _RUN = 80          # neighbours that are deleted: more than a leaf holds
 _EVERY = 100       # between two keys that are looked at
 
