@@ -89,7 +89,7 @@ using RunsEnvs = ::testing::Types<IntegerEnv<NodeShape<2, 2, 2, false>>, Integer
 TYPED_TEST_SUITE(UnlinkRuns, RunsEnvs);
 
 TYPED_TEST(UnlinkRuns, LeavesThatEmptyAtOnceGoWhateverTheOrder) {
-  const std::uint64_t keys = kSlowRuns ? 800 : 4000;
+  const std::uint64_t keys = kSlowRuns ? 400 : 1200;
   for (const std::size_t workers : {1U, 2U, 4U}) {
     for (int how = 0; how < 3; ++how) {
       for (const runtime::primitive by : kTreePrimitives) {
