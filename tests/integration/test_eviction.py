@@ -13,7 +13,7 @@ _POLICY = unittest.skipIf(SANITIZED, "what is chosen is the same with a sanitize
 
 class FullCase(ServerCase):
     """A small server to be filled."""
-    limit_mib = 20 if SANITIZED else 64
+    limit_mib = 20 if SANITIZED else 32
     options = Options(memory_mib=limit_mib)
 
     def setUp(self):
@@ -95,6 +95,8 @@ class EvictionTest(FullCase):
 @mxkv_only("the counters are mxkv's")
 class WaitingForMemoryTest(FullCase):
     """Values of all sizes in a small cache that is full: each waits for room, and is not in the way meanwhile."""
+    limit_mib = 20 if SANITIZED else 64
+    options = Options(memory_mib=limit_mib)
 
     def test_a_value_that_waits_for_room_asks_for_it_now_and_then(self):
         count, most = scaled(400), 500_000

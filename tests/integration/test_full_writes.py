@@ -10,7 +10,7 @@ _MIB = 1 << 20
 
 @mxkv_only("memcached has slab classes of its own to fill")
 class FullWritesTest(ServerCase):
-    limit_mib = 32 if SANITIZED else 128
+    limit_mib = 32 if SANITIZED else 64
     options = Options(memory_mib=limit_mib)
 
     def setUp(self):

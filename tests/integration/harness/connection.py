@@ -124,6 +124,10 @@ class Connection:
                 raise AssertionError(f"{line!r} in reply to {command[:100]!r}")
         return found
 
+    def present(self, keys) -> set:
+        """Those that are there."""
+        return {key for at in range(0, len(keys), 100) for key, *_ in self.records(b"get " + b" ".join(keys[at:at + 100]))}
+
     def get(self, key: bytes):
         """The value, or None on a miss."""
         found = self.records(b"get " + key)
