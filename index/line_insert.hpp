@@ -68,37 +68,65 @@ constexpr auto make_window(const Set& set) {
   }
   return window;
 }
-// From index 8 - slot on, they choose the word at the slot, or those after it.
+// From index 8 - slot on, they choose the words before, at, or after the slot.
+alignas(64) inline constexpr auto kBefore = make_window([](unsigned i) { return i < kWords; });
 alignas(64) inline constexpr auto kAt = make_window([](unsigned i) { return i == kWords; });
 alignas(64) inline constexpr auto kAfter = make_window([](unsigned i) { return i > kWords; });
 }  // namespace detail
 
-/// put() by halves of a line, where the last word goes. Where the first one does is too rare for a twin.
+/// put() by halves of a line.
+template <drops kWhich>
 [[gnu::always_inline]] inline void put_by_half_lines(Word* line, unsigned slot, std::uint64_t word) noexcept {
   const std::int64_t* const at = &detail::kAt[kWords - slot];
-  asm volatile(
-      "vmovq %[word], %%xmm5\n\t"
-      "vpbroadcastq %%xmm5, %%ymm5\n\t"
-      "vmovdqu (%[line]), %%ymm0\n\t"
-      "vmovdqu 32(%[line]), %%ymm1\n\t"
-      "vpermq $0x90, %%ymm0, %%ymm2\n\t"  // words 0 0 1 2
-      "vpermq $0x90, %%ymm1, %%ymm3\n\t"  // 4 4 5 6
-      "vpermq $0xFF, %%ymm0, %%ymm4\n\t"
-      "vpblendd $0x03, %%ymm4, %%ymm3, %%ymm3\n\t"  // 3 4 5 6
-      "vmovdqu (%[moved]), %%ymm4\n\t"
-      "vblendvpd %%ymm4, %%ymm2, %%ymm0, %%ymm0\n\t"
-      "vmovdqu 32(%[moved]), %%ymm4\n\t"
-      "vblendvpd %%ymm4, %%ymm3, %%ymm1, %%ymm1\n\t"
-      "vmovdqu (%[at]), %%ymm4\n\t"
-      "vblendvpd %%ymm4, %%ymm5, %%ymm0, %%ymm0\n\t"
-      "vmovdqu 32(%[at]), %%ymm4\n\t"
-      "vblendvpd %%ymm4, %%ymm5, %%ymm1, %%ymm1\n\t"
-      "vmovdqu %%ymm0, (%[line])\n\t"
-      "vmovdqu %%ymm1, 32(%[line])\n\t"
-      "vzeroupper"
-      : "+m"(*reinterpret_cast<LineBytes*>(line))
-      : [word] "r"(word), [line] "r"(line), [moved] "r"(&detail::kAfter[kWords - slot]), [at] "r"(at)
-      : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5");
+  if constexpr (kWhich == drops::last) {
+    asm volatile(
+        "vmovq %[word], %%xmm5\n\t"
+        "vpbroadcastq %%xmm5, %%ymm5\n\t"
+        "vmovdqu (%[line]), %%ymm0\n\t"
+        "vmovdqu 32(%[line]), %%ymm1\n\t"
+        "vpermq $0x90, %%ymm0, %%ymm2\n\t"  // words 0 0 1 2
+        "vpermq $0x90, %%ymm1, %%ymm3\n\t"  // 4 4 5 6
+        "vpermq $0xFF, %%ymm0, %%ymm4\n\t"
+        "vpblendd $0x03, %%ymm4, %%ymm3, %%ymm3\n\t"  // 3 4 5 6
+        "vmovdqu (%[moved]), %%ymm4\n\t"
+        "vblendvpd %%ymm4, %%ymm2, %%ymm0, %%ymm0\n\t"
+        "vmovdqu 32(%[moved]), %%ymm4\n\t"
+        "vblendvpd %%ymm4, %%ymm3, %%ymm1, %%ymm1\n\t"
+        "vmovdqu (%[at]), %%ymm4\n\t"
+        "vblendvpd %%ymm4, %%ymm5, %%ymm0, %%ymm0\n\t"
+        "vmovdqu 32(%[at]), %%ymm4\n\t"
+        "vblendvpd %%ymm4, %%ymm5, %%ymm1, %%ymm1\n\t"
+        "vmovdqu %%ymm0, (%[line])\n\t"
+        "vmovdqu %%ymm1, 32(%[line])\n\t"
+        "vzeroupper"
+        : "+m"(*reinterpret_cast<LineBytes*>(line))
+        : [word] "r"(word), [line] "r"(line), [moved] "r"(&detail::kAfter[kWords - slot]), [at] "r"(at)
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5");
+  } else {
+    asm volatile(
+        "vmovq %[word], %%xmm5\n\t"
+        "vpbroadcastq %%xmm5, %%ymm5\n\t"
+        "vmovdqu (%[line]), %%ymm0\n\t"
+        "vmovdqu 32(%[line]), %%ymm1\n\t"
+        "vpermq $0x39, %%ymm0, %%ymm2\n\t"  // 1 2 3 0
+        "vpermq $0x39, %%ymm1, %%ymm3\n\t"  // 5 6 7 4
+        "vpermq $0x00, %%ymm1, %%ymm4\n\t"
+        "vpblendd $0xC0, %%ymm4, %%ymm2, %%ymm2\n\t"  // 1 2 3 4
+        "vmovdqu (%[moved]), %%ymm4\n\t"
+        "vblendvpd %%ymm4, %%ymm2, %%ymm0, %%ymm0\n\t"
+        "vmovdqu 32(%[moved]), %%ymm4\n\t"
+        "vblendvpd %%ymm4, %%ymm3, %%ymm1, %%ymm1\n\t"
+        "vmovdqu (%[at]), %%ymm4\n\t"
+        "vblendvpd %%ymm4, %%ymm5, %%ymm0, %%ymm0\n\t"
+        "vmovdqu 32(%[at]), %%ymm4\n\t"
+        "vblendvpd %%ymm4, %%ymm5, %%ymm1, %%ymm1\n\t"
+        "vmovdqu %%ymm0, (%[line])\n\t"
+        "vmovdqu %%ymm1, 32(%[line])\n\t"
+        "vzeroupper"
+        : "+m"(*reinterpret_cast<LineBytes*>(line))
+        : [word] "r"(word), [line] "r"(line), [moved] "r"(&detail::kBefore[kWords - slot]), [at] "r"(at)
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5");
+  }
 }
 
 #ifdef __AVX512F__
@@ -153,8 +181,8 @@ template <drops kWhich>
     put_by_whole_lines<kWhich>(line, slot, word);
     return;
   }
-  if (kWhich == drops::last && line_compare::kVectors == line_compare::vectors::avx2) {
-    put_by_half_lines(line, slot, word);
+  if (line_compare::kVectors == line_compare::vectors::avx2) {
+    put_by_half_lines<kWhich>(line, slot, word);
     return;
   }
 #endif

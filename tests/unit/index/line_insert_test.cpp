@@ -78,7 +78,8 @@ TEST(LineInsert, PutsAWordByHalvesOfALine) {
   if (line_compare::best_vectors() < line_compare::vectors::avx2) {
     GTEST_SKIP() << "this processor has no AVX2";
   }
-  expect_puts(drops::last, line_insert::put_by_half_lines);
+  expect_puts(drops::last, line_insert::put_by_half_lines<drops::last>);
+  expect_puts(drops::first, line_insert::put_by_half_lines<drops::first>);
 }
 
 TEST(LineInsert, PutsAWordByWholeLines) {
