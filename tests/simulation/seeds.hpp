@@ -9,19 +9,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/sanitized.hpp"
+
 namespace mxkv::simulation {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::uint64_t kUsualSeeds = 40;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr std::uint64_t kUsualSeeds = 40;
-#else
-inline constexpr std::uint64_t kUsualSeeds = 2000;
-#endif
-#else
-inline constexpr std::uint64_t kUsualSeeds = 2000;
-#endif
+inline constexpr std::uint64_t kUsualSeeds = kSanitized ? 40 : 2000;
 
 struct Seeds {
   std::uint64_t first = 0;

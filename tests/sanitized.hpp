@@ -1,0 +1,19 @@
+// Whether a sanitizer looks on: then everything takes ten times as long and longer, and what is tried at random, or
+// place by place, is tried less often.
+#pragma once
+
+namespace mxkv {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace mxkv
