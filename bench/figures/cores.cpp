@@ -1,8 +1,9 @@
-// [MK figs. 3b, 4, 5a, 5b, 6]: the Blink-tree by cores. Optimistic nodes with and without prefetching;
-// serialized ones by scheduling, with idle workers stealing pools or not, and as oneTBB's tasks under spin
-// latches. A round fills a fresh tree, then looks up, with all of so many workers.
+// [MK figs. 3 to 6]: the Blink-tree by cores. Optimistic nodes, as OLFIT whose writers are scheduled and under
+// latches, with and without prefetching; serialized ones by scheduling, with idle workers stealing pools or
+// not; and oneTBB's tasks under reader/writer latches. A round fills a fresh tree, then looks up, with all of so
+// many workers; where nodes are optimistic once more in a few keys, whose way stays cached: what a look-up among
+// all takes longer is an estimate of what it stalls.
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <thread>
 
@@ -20,7 +21,7 @@ using runtime::stealing_scope;
 struct Line {
   std::string name;
   std::string nodes;  ///< optimistic or serialized
-  primitive how;
+  bench::NodePrimitives how;
   bool tbb;
   bench::ModelOptions options;
 };
@@ -37,52 +38,31 @@ struct Point {
   std::map<std::string, std::vector<double>> rates;  ///< by unit
 };
 
-/// 1, 2, 4 ... up to all CPUs.
-std::string all_cores() {
-  const std::uint64_t all = std::max(1U, std::thread::hardware_concurrency());
-  std::string list;
-  for (std::uint64_t cores = 1; cores < all; cores *= 2) {
-    list += std::to_string(cores) + ",";
-  }
-  return list + std::to_string(all);
-}
-
-/// "1,2,4"; empty where it is no such list.
-std::vector<std::uint64_t> cores_from(const std::string& text) {
-  constexpr std::uint64_t kMost = 256;
-  std::vector<std::uint64_t> cores;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (;;) {
-    std::uint64_t number = 0;
-    const auto [after, error] = std::from_chars(at, end, number);
-    if (error != std::errc{} || number < 1 || number > kMost || (after != end && *after != ',')) {
-      return {};
-    }
-    cores.push_back(number);
-    if (after == end) {
-      return cores;
-    }
-    at = after + 1;
-  }
-}
-
 std::uint64_t measure(Point& point, const Sizes& sizes) {
   bench::ModelTree on{point.workers, point.line->how, point.line->options};
   std::uint64_t wrong = 0;
-  const auto run = [&](tree_operation what, std::uint64_t operations, const std::string& unit) {
-    bench::SharedWork work{what, operations, sizes.keys, !point.line->tbb, point.workers};
+  const auto run = [&](tree_operation what, std::uint64_t operations, std::uint64_t keys) {
+    bench::SharedWork work{what, operations, keys, !point.line->tbb, point.workers};
 #if MXKV_HAVE_TBB
     const double seconds =
         point.line->tbb ? bench::run_tbb(on, work, 1) : bench::run_mxtasks(on, work, sizes.window);
 #else
     const double seconds = bench::run_mxtasks(on, work, sizes.window);
 #endif
-    point.rates[unit].push_back(static_cast<double>(operations) / seconds / 1e6);
     wrong += work.wrong();
+    return seconds;
   };
-  run(tree_operation::insert, sizes.keys, "million inserts/s");
-  run(tree_operation::look_up, sizes.operations, "million look-ups/s");
+  const auto millions = [](std::uint64_t operations) { return static_cast<double>(operations) / 1e6; };
+  const double inserting = run(tree_operation::insert, sizes.keys, sizes.keys);
+  const double looking_up = run(tree_operation::look_up, sizes.operations, sizes.keys);
+  point.rates["million inserts/s"].push_back(millions(sizes.keys) / inserting);
+  point.rates["million look-ups/s"].push_back(millions(sizes.operations) / looking_up);
+  if (point.line->nodes == "optimistic") {
+    const double cached =
+        run(tree_operation::look_up, sizes.operations, std::min(sizes.keys, bench::kCachedKeys));
+    point.rates["ns a look-up of a worker, stalled (estimate)"].push_back(
+        (looking_up - cached) * 1e3 * static_cast<double>(point.workers) / millions(sizes.operations));
+  }
   return wrong;
 }
 
@@ -90,7 +70,7 @@ std::uint64_t measure(Point& point, const Sizes& sizes) {
 
 int main(int argc, char** argv) {
   Sizes sizes;
-  std::string workers = all_cores();
+  std::string workers = bench::all_worker_numbers();
   std::string only;
   bench::Figure figure{"cores",
                        "The tree by cores: prefetching, oneTBB, scheduling, stealing [MK figs. 3-6]"};
@@ -102,20 +82,28 @@ int main(int argc, char** argv) {
   if (const auto code = figure.parse(argc, argv)) {
     return *code;
   }
-  const std::vector<std::uint64_t> cores = cores_from(workers);
+  const std::vector<std::uint64_t> cores = bench::worker_numbers(workers);
   if (cores.empty()) {
     figure.note("--workers: not numbers from 1 to 256 with commas between: " + workers);
     return 2;
   }
-  constexpr primitive kScheduled = primitive::serialized_by_scheduling;
+  const bench::NodePrimitives latched = bench::all_nodes(primitive::optimistic_latch);
+  const bench::NodePrimitives olfit = bench::all_nodes(primitive::optimistic_scheduling);
+  const bench::NodePrimitives serialized = bench::all_nodes(primitive::serialized_by_scheduling);
   std::vector<Line> lines{
-      {"prefetching", "optimistic", primitive::optimistic_latch, false, {}},
-      {"no prefetching", "optimistic", primitive::optimistic_latch, false, {.prefetch = prefetch_mode::off}},
-      {"serialized, stealing", "serialized", kScheduled, false, {}},
-      {"serialized, no stealing", "serialized", kScheduled, false, {.stealing = stealing_scope::off}},
+      {"prefetching", "optimistic", latched, false, {}},
+      {"no prefetching", "optimistic", latched, false, {.prefetch = prefetch_mode::off}},
+      {"OLFIT, writers scheduled", "optimistic", olfit, false, {}},
+      {"serialized, stealing", "serialized", serialized, false, {}},
+      {"serialized, no stealing", "serialized", serialized, false, {.stealing = stealing_scope::off}},
+      {"OLFIT, the same keys", "serialized", olfit, false, {}},
   };
 #if MXKV_HAVE_TBB
-  lines.push_back({"oneTBB, spin latches", "serialized", primitive::spin_latch, true, {}});
+  lines.push_back({"oneTBB, reader/writer latches",
+                   "serialized",
+                   bench::all_nodes(primitive::reader_writer_latch),
+                   true,
+                   {}});
 #else
   figure.note("built without oneTBB (libtbb-dev)");
 #endif

@@ -1,4 +1,5 @@
-// [Mx fig. 13]: where the time of inserts, updates and look-ups goes, under MxTasks and under plain threads.
+// [Mx fig. 13]: where the time of inserts, of reads and updates, and of look-ups goes, under MxTasks, plain
+// threads and oneTBB; keys are zipfian, as YCSB's.
 //
 // By itself it measures whole operations. With --phases FILE it also writes when each kind of operation ran,
 // for cycles.py, which runs it under perf and divides the samples of each phase into categories.
@@ -35,34 +36,39 @@ int main(int argc, char** argv) {
   std::string phases;
   bench::Figure figure{"cycles", "Where the time of operations on a tree goes [Mx fig. 13]"};
   figure.number("keys", keys, "keys inserted");
-  figure.number("operations", operations, "updates, and look-ups");
+  figure.number("operations", operations, "reads and updates, and look-ups");
   figure.number("window", window, "MxTasks in flight", 1, 256);
-  figure.text("model", model, "MxTasks or std::thread");
+  figure.text("model", model, "MxTasks, std::thread or oneTBB");
   figure.text("phases", phases, "a file for when each kind of operation ran");
   if (const auto code = figure.parse(argc, argv)) {
     return *code;
   }
-  if (model != "MxTasks" && model != "std::thread") {
-    figure.note("--model: not MxTasks or std::thread: " + model);
+  if (model != "MxTasks" && model != "std::thread" && (model != "oneTBB" || MXKV_HAVE_TBB == 0)) {
+    figure.note("--model: not MxTasks, std::thread or (if built with it) oneTBB: " + model);
     return 2;
   }
+  const std::vector<std::uint32_t> popular = bench::popular_records(keys);
   std::FILE* const file = phases.empty() ? nullptr : std::fopen(phases.c_str(), "w");
   if (!phases.empty() && file == nullptr) {
     figure.note("--phases: cannot be written: " + phases);
     return 2;
   }
-  bench::ModelTree on{1, runtime::primitive::optimistic_latch};
+  bench::ModelTree on{1, bench::all_nodes(runtime::primitive::optimistic_latch)};
   bool good = true;
-  for (const Phase& phase :
-       {Phase{tree_operation::insert, keys, "inserts"}, Phase{tree_operation::update, operations, "updates"},
-        Phase{tree_operation::look_up, operations, "look-ups"}}) {
-    bench::SharedWork work{phase.what, phase.operations, keys, true, 1};
+  for (const Phase& phase : {Phase{tree_operation::insert, keys, "inserts"},
+                             Phase{tree_operation::read_update, operations, "reads-and-updates"},
+                             Phase{tree_operation::look_up, operations, "look-ups"}}) {
+    bench::SharedWork work{phase.what, phase.operations, keys, model == "MxTasks", 1, &popular};
     const double begin = bench::wall_seconds();
     const double cpu_begin = bench::process_cpu_seconds();
     if (model == "MxTasks") {
       bench::run_mxtasks(on, work, window);
-    } else {
+    } else if (model == "std::thread") {
       bench::run_threads(on, work);
+    } else {
+#if MXKV_HAVE_TBB
+      bench::run_tbb(on, work, 1);
+#endif
     }
     const double seconds = bench::process_cpu_seconds() - cpu_begin;  // the samples' clock
     const double end = bench::wall_seconds();

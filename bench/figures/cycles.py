@@ -25,7 +25,8 @@ CATEGORIES = [
      ["mxkv::runtime::MxTask::prefetch", "mxkv::runtime::prefetch_read"]),
     ("synchronization", "versions and latches",
      ["mxkv::runtime::OptimisticRead", "mxkv::runtime::WriteLatch", "mxkv::runtime::SharedLatch",
-      "mxkv::runtime::HeldVersion", "mxkv::runtime::detail::inspect_", "mxkv::runtime::cpu_relax"]),
+      "mxkv::runtime::HeldVersion", "mxkv::runtime::detail::inspect_", "mxkv::runtime::cpu_relax",
+      "mxkv::bench::VersionGuard", "mxkv::bench::LatchGuard"]),
     ("epochs", "epochs, pins, retiring and reclaiming",
      ["mxkv::runtime::EpochManager", "mxkv::runtime::RetireList", "mxkv::runtime::light_fence",
       "mxkv::runtime::heavy_fence", "mxkv::runtime::Worker::pin", "mxkv::runtime::Worker::unpin",
@@ -36,17 +37,19 @@ CATEGORIES = [
       "mxkv::runtime::ValueHeap", "mxkv::runtime::ValueSpace", "mxkv::runtime::SuperblockPool", "mxkv::runtime::Span",
       "mxkv::runtime::PageRange", "mxkv::runtime::Memory", "mxkv::runtime::Worker::create",
       "mxkv::runtime::Worker::allocate_block", "mxkv::runtime::Worker::release_block", "mxkv::runtime::Worker::finish"]),
-    ("tree", "descent, search, inserting into nodes, splits", ["mxkv::index::"]),
-    ("runtime", "spawn, dispatch, prefetch buffer, pools; of threads: the loop that drives an operation",
-     ["mxkv::runtime::", "mxkv::bench::drive", "mxkv::bench::run_", "mxkv::bench::ModelTask", "mxkv::bench::ModelRead",
-      "mxkv::bench::ModelWrite"]),
+    ("tree", "descent, search, inserting into nodes, splits", ["mxkv::index::", "mxkv::bench::DirectWalk"]),
+    ("runtime", "spawn, dispatch, prefetch buffer, pools; of threads: the loop over operations; oneTBB",
+     ["mxkv::runtime::", "mxkv::bench::drive_write", "mxkv::bench::do_operation", "mxkv::bench::run_",
+      "mxkv::bench::start_operation", "mxkv::bench::ModelTask", "mxkv::bench::ModelRead", "mxkv::bench::ModelWrite", "tbb::"]),
 ]
 KERNEL = "kernel"  # page faults of new memory, the timer
-REST = "rest"  # libraries, and what has no name
+RUNTIME = "runtime"  # also all of oneTBB's library
+REST = "rest"  # other libraries, and what has no name
 
 
 def without_templates(name):
-    """"unsigned long a::b<c<d> >(e)" is "a::b"."""
+    """"unsigned long a::(anonymous namespace)::b<c<d> >(e)" is "a::b"."""
+    name = name.replace("(anonymous namespace)::", "")
     while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
         name = shorter
     return name.split("(", 1)[0].split(" ")[-1]
@@ -121,7 +124,8 @@ def categories(program, recording, phases):
         if phase < 0 or at >= phases[phase][2]:
             continue
         own = program.address(int(sample[3], 16)) if sample[4] == program.path else None
-        fixed = None if own is not None else KERNEL if sample[4].startswith("[kernel") else REST
+        fixed = (None if own is not None else KERNEL if sample[4].startswith("[kernel") else
+                 RUNTIME if "/libtbb" in sample[4] else REST)
         samples.append((phase, own, fixed, int(sample[2])))
     addresses = sorted({own for _, own, _, _ in samples if own is not None})
     by_address = dict(zip(addresses, map(category_of, program.frames(addresses)))) if addresses else {}

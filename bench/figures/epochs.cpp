@@ -1,48 +1,37 @@
 // [Mx fig. 11]: what epoch-based reclamation costs the tree: off, published once for many tasks, and around
-// every task. One worker. Keys are never removed, so it is the price of being ready to reclaim that shows, as
-// in the paper.
+// every task. One worker; inserts, reads and updates half and half (YCSB A), look-ups (C), of uniform and of
+// zipfian keys. Keys are never removed, so it is the price of being ready to reclaim that shows, as in the paper.
 #include <deque>
 
 #include "bench/figures/figure.hpp"
-#include "bench/index/tree_work.hpp"
+#include "bench/figures/tree_models.hpp"
 
 namespace {
 
 using namespace mxkv;  // NOLINT(google-build-using-namespace): a program, not a header
-using bench::IntegerTree;
-using bench::Run;
-using runtime::Worker;
-
-runtime::RuntimeOptions options_with(runtime::epoch_mode mode, std::uint64_t window) {
-  runtime::RuntimeOptions options;
-  options.workers.emplace_back().pinned = false;
-  options.prefetch.window = static_cast<std::uint32_t>(window);
-  options.epoch.mode = mode;
-  return options;
-}
+using bench::tree_operation;
 
 /// A tree whose worker treats epochs in one way.
 struct EpochTree {
-  EpochTree(const std::string& title, runtime::epoch_mode mode, std::uint64_t window, std::uint64_t keys)
-      : name(title), in_flight(window), runtime(options_with(mode, window), clock), tree(runtime, {}) {
-    run.keys = keys;
-  }
+  EpochTree(const std::string& title, runtime::epoch_mode mode, std::uint64_t window)
+      : name(title),
+        in_flight(window),
+        on(1, bench::all_nodes(runtime::primitive::optimistic_latch),
+           {.window = static_cast<std::uint32_t>(window), .epochs = mode}) {}
 
   /// Million operations a second of CPU time.
-  template <class Task, class... What>
-  double rate(std::uint64_t operations, What... what) {
-    const double start = bench::thread_cpu_seconds();
-    bench::execute(runtime, run, operations, in_flight,
-                   [this, what...](Worker& on) { on.create<Task>(tree, run, what...)->start(on); });
-    return static_cast<double>(operations) / (bench::thread_cpu_seconds() - start) / 1e6;
+  double rate(tree_operation what, std::uint64_t operations, std::uint64_t keys,
+              const std::vector<std::uint32_t>* popular) {
+    bench::SharedWork work{what, operations, keys, true, 1, popular};
+    const double seconds = bench::run_alone(on, work, in_flight);
+    wrong += work.wrong();
+    return static_cast<double>(operations) / seconds / 1e6;
   }
 
   std::string name;
   std::uint64_t in_flight;
-  runtime::SystemClock clock;
-  runtime::Runtime runtime;
-  IntegerTree tree;
-  Run run;
+  bench::ModelTree on;
+  std::uint64_t wrong = 0;
 };
 
 }  // namespace
@@ -58,20 +47,29 @@ int main(int argc, char** argv) {
   if (const auto code = figure.parse(argc, argv)) {
     return *code;
   }
+  const std::vector<std::uint32_t> popular = bench::popular_records(keys);
   std::deque<EpochTree> trees;
-  trees.emplace_back("off", runtime::epoch_mode::off, window, keys);
-  trees.emplace_back("batched", runtime::epoch_mode::batched, window, keys);
-  trees.emplace_back("every task", runtime::epoch_mode::task, window, keys);
+  trees.emplace_back("off", runtime::epoch_mode::off, window);
+  trees.emplace_back("batched", runtime::epoch_mode::batched, window);
+  trees.emplace_back("every task", runtime::epoch_mode::task, window);
   std::vector<bench::Variant> variants;
-  for (EpochTree& on : trees) {
-    figure.point(on.name, "inserts", on.rate<bench::WriteTask>(keys, true), "million operations/s");
-    variants.push_back({on.name, "updates", [&] { return on.rate<bench::WriteTask>(operations, false); }});
-    variants.push_back({on.name, "look-ups", [&] { return on.rate<bench::ReadTask>(operations); }});
+  for (EpochTree& tree : trees) {
+    figure.point(tree.name, "inserts", tree.rate(tree_operation::insert, keys, keys, nullptr),
+                 "million operations/s");
+    for (const auto& [what, name] : {std::pair{tree_operation::read_update, "reads and updates"},
+                                     std::pair{tree_operation::look_up, "look-ups"}}) {
+      for (const bool uniform : {true, false}) {
+        variants.push_back({tree.name, std::string{name} + (uniform ? ", uniform" : ", zipfian"),
+                            [&, operation = what, uniform] {
+                              return tree.rate(operation, operations, keys, uniform ? nullptr : &popular);
+                            }});
+      }
+    }
   }
   figure.measure(variants, "million operations/s");
   std::uint64_t wrong = 0;
-  for (const EpochTree& on : trees) {
-    wrong += on.run.wrong;
+  for (const EpochTree& tree : trees) {
+    wrong += tree.wrong;
   }
   if (wrong > 0) {
     figure.note(std::to_string(wrong) + " wrong results");

@@ -3,7 +3,9 @@
 #include <time.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -108,6 +110,34 @@ void Figure::point(const std::string& series, const FigureX& x, double y, const 
 
 void Figure::note(const std::string& text) const {
   std::fprintf(stderr, "%s: %s\n", name_.c_str(), text.c_str());
+}
+
+std::vector<std::uint64_t> worker_numbers(const std::string& text) {
+  constexpr std::uint64_t kMost = 256;
+  std::vector<std::uint64_t> numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    std::uint64_t number = 0;
+    const auto [after, error] = std::from_chars(at, end, number);
+    if (error != std::errc{} || number < 1 || number > kMost || (after != end && *after != ',')) {
+      return {};
+    }
+    numbers.push_back(number);
+    if (after == end) {
+      return numbers;
+    }
+    at = after + 1;
+  }
+}
+
+std::string all_worker_numbers() {
+  const std::uint64_t all = std::max(1U, std::thread::hardware_concurrency());
+  std::string list;
+  for (std::uint64_t number = 1; number < all; number *= 2) {
+    list += std::to_string(number) + ",";
+  }
+  return list + std::to_string(all);
 }
 
 double median(std::vector<double> values) {

@@ -59,6 +59,11 @@ class Figure {
   std::unique_ptr<Output> output_;
 };
 
+/// "1,2,4"; empty where it is no list of numbers from 1 to 256.
+[[nodiscard]] std::vector<std::uint64_t> worker_numbers(const std::string& text);
+/// 1, 2, 4 ... up to all CPUs, in the form that worker_numbers() reads.
+[[nodiscard]] std::string all_worker_numbers();
+
 /// The middle value (of an even number the upper one); `values` is not empty.
 [[nodiscard]] double median(std::vector<double> values);
 

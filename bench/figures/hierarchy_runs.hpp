@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <cstddef>
 #include <cstdint>
 #include <latch>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -28,8 +30,18 @@ struct RunOptions {
   std::uint64_t operations = 100'000;
   std::uint64_t in_flight = 16;  ///< operations that a worker has begun at once, by Toggle
   std::uint64_t slots_per_bucket = 32;
+  runtime::interval_order order = runtime::interval_order::toggle;
+  bool hosts = true;  ///< a bucket's operations are ordered, and begin, on its host, as in the paper
   bool stealing = true;
 };
+
+/// What the figures call Toggle as the paper has it, and with any worker ordering the operations that it brings.
+inline constexpr const char* kWithHosts = "Toggle";
+inline constexpr const char* kWithoutHosts = "Toggle, no hosts";
+/// Whether a flag says which of them.
+[[nodiscard]] inline bool is_hosts(const std::string& text) {
+  return text == "on" || text == "off" || text == "both";
+}
 
 struct RunResult {
   double seconds = 0;
@@ -42,6 +54,7 @@ struct RunResult {
       all.failed += one.failed;
       all.written += one.written;
       all.disturbed += one.disturbed;
+      all.away += one.away;
       all.sum += one.sum;
     }
     return all;
@@ -79,6 +92,7 @@ class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
     Tally& tally = shared_->tallies[worker.id().index()];
     shared_->work.run(operation_, tally);
     ++tally.executed;
+    tally.away += at_home(worker) ? 0 : 1;
     this->toggle().finished(*this, worker);
     const std::uint64_t number = shared_->next.fetch_add(1, std::memory_order_relaxed);
     if (number < shared_->operations) {
@@ -90,6 +104,12 @@ class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
   }
 
  private:
+  /// There are as many buckets as workers, in turn.
+  [[nodiscard]] bool at_home(const runtime::Worker& worker) const noexcept {
+    const std::uint32_t inner = this->toggle().slots() / this->toggle().buckets();
+    const std::size_t own = worker.id().index();
+    return this->slots().first / inner <= own && own <= this->slots().last / inner;
+  }
   [[nodiscard]] std::uint32_t slot_of(std::uint32_t leaf) const noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{leaf} * this->toggle().slots() / shared_->work.leaves());
   }
@@ -109,7 +129,9 @@ RunResult run_by_toggle(Work& work, const RunOptions& options) {
   const runtime::SystemClock clock;
   runtime::Runtime runtime{std::move(machine), clock};
   runtime::Toggle toggle{runtime,
-                         {.slots_per_bucket = static_cast<std::uint32_t>(options.slots_per_bucket),
+                         {.order = options.order,
+                          .slots_per_bucket = static_cast<std::uint32_t>(options.slots_per_bucket),
+                          .hosts = options.hosts,
                           .stealing = options.stealing}};
   RunResult result{0, std::vector<Tally>(options.workers)};
   const std::uint64_t chains = std::min(options.operations, options.in_flight * options.workers);
@@ -139,7 +161,9 @@ template <class Work, class Guarded>
 RunResult run_by_threads(Work& work, const RunOptions& options, thread_order order, const Guarded& guarded) {
   RunResult result{0, std::vector<Tally>(options.workers)};
   std::atomic<std::uint64_t> next{0};  // relaxed: only who gets which number
-  std::latch ready{static_cast<std::ptrdiff_t>(options.workers + 1)};
+  double begin = 0;
+  std::barrier ready{static_cast<std::ptrdiff_t>(options.workers),
+                     [&begin]() noexcept { begin = wall_seconds(); }};
   std::vector<std::jthread> threads;
   for (std::uint64_t thread = 0; thread < options.workers; ++thread) {
     threads.emplace_back([&, thread] {
@@ -157,8 +181,6 @@ RunResult run_by_threads(Work& work, const RunOptions& options, thread_order ord
       }
     });
   }
-  ready.arrive_and_wait();
-  const double begin = wall_seconds();
   threads.clear();  // joins
   result.seconds = wall_seconds() - begin;
   return result;

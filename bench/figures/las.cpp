@@ -1,8 +1,8 @@
 // LAS against its baseline NLS [LAS figs. 5-8].
 //
-// On a machine that is invented: four NUMA nodes with four cores each, whose workers one thread steps. Time
-// is counted, not measured: a step costs the bytes that it reads, those of another node twice. The figure is
-// what of a request was remote, and how long it took. And on this machine, in time.
+// On the paper's two servers, which are modelled (paper_machine.hpp), and whose workers one thread steps: what of a
+// request is remote, and how long it takes there, for workers that look for the next task after each one, as the
+// paper's do, and for the product's, which hold a window of 64 tasks. And in time on this machine.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -20,16 +20,24 @@ using bench::RequestRun;
 using runtime::task_order;
 using runtime::WorkerId;
 
+/// How many tasks a worker takes at once.
+struct Window {
+  const char* name;
+  std::uint32_t tasks;
+};
+constexpr Window kPapers{"", 1};
+constexpr Window kProducts{", window 64", 64};
+
 struct Simulated {
   RequestRun::Counts counts;
-  double time = 0;
+  double ns = 0;
 };
 
 std::string name_of(task_order order) {
   return order == task_order::las ? "LAS" : "NLS";
 }
 
-runtime::RuntimeOptions invented_machine(const char* description, task_order order) {
+runtime::RuntimeOptions options_on(const char* description, task_order order, const Window& window) {
   runtime::RuntimeOptions options;
   runtime::Result<runtime::Topology> topology = runtime::topology_from_synthetic(description);
   if (!topology.ok()) {
@@ -44,29 +52,32 @@ runtime::RuntimeOptions invented_machine(const char* description, task_order ord
   }
   options.memory.numa_placement = false;
   options.order = order;
-  options.batch_tasks = 1;
-  options.prefetch.window = 1;
+  options.batch_tasks = window.tasks;
+  options.prefetch.window = window.tasks;
   return options;
 }
 
 /// Always steps the worker whose clock is behind all others'; one that found nothing waits for the next
 /// event.
-Simulated simulate(task_order order, RequestRun::Options requests) {
-  requests.touch = false;
+Simulated simulate(const bench::MachineModel& model, task_order order, const Window& window,
+                   RequestRun::Options requests, double ns_a_byte) {
   const runtime::SystemClock clock;
-  runtime::Runtime machine{invented_machine("Package:4 [NUMANode] L3Cache:1 Core:4 PU:1", order), clock};
+  runtime::RuntimeOptions options = options_on(model.topology, order, window);
+  const std::shared_ptr<const runtime::Topology> topology = options.topology;
+  runtime::Runtime machine{std::move(options), clock};
+  bench::PaperMachine memory{model, *topology, requests.block_bytes, ns_a_byte};
+  requests.touch = false;
+  requests.machine = &memory;
   RequestRun run{machine, requests};
   run.begin();
-  std::vector<double> clocks(machine.worker_count(), 0);
+  std::vector<double>& clocks = memory.clocks();
   while (!run.done()) {
     const auto next = std::ranges::min_element(clocks);
     const WorkerId id{static_cast<std::uint16_t>(next - clocks.begin())};
-    const RequestRun::Counts before = run.counts(id);
+    const std::uint64_t steps = run.counts(id).steps;
     machine.worker(id).step();
-    const RequestRun::Counts& after = run.counts(id);
-    if (after.steps != before.steps) {
-      const std::uint64_t bytes = after.bytes - before.bytes + after.remote_bytes - before.remote_bytes;
-      *next += 1 + static_cast<double>(bytes);
+    if (run.counts(id).steps != steps) {
+      ++*next;  // so that each step takes time
       continue;
     }
     double other = std::numeric_limits<double>::infinity();
@@ -75,7 +86,7 @@ Simulated simulate(task_order order, RequestRun::Options requests) {
     }
     *next = other < std::numeric_limits<double>::infinity() ? other : *next + 1;
   }
-  return {.counts = run.sum(), .time = *std::ranges::max_element(clocks)};
+  return {.counts = run.sum(), .ns = *std::ranges::max_element(clocks)};
 }
 
 }  // namespace
@@ -84,8 +95,12 @@ int main(int argc, char** argv) {
   RequestRun::Options requests;
   bench::Figure figure{"las", "Immediate and deferred tasks by LAS and by its baseline [LAS figs. 5-8]"};
   std::uint64_t block_bytes = requests.block_bytes;
-  figure.number("requests", requests.requests, "requests a measurement");
+  std::uint64_t work = 100;
+  std::uint64_t simulated = requests.requests;
+  figure.number("requests", requests.requests, "requests a measurement on this machine");
+  figure.number("simulated", simulated, "requests a simulation");
   figure.number("block-bytes", block_bytes, "bytes of a block", 4096, std::uint64_t{512} << 10U);
+  figure.number("work", work, "simulated picoseconds that a core works on a byte", 0, 100'000);
   if (const auto code = figure.parse(argc, argv)) {
     return *code;
   }
@@ -99,17 +114,28 @@ int main(int argc, char** argv) {
       const std::string what =
           std::string{shape.name} +
           (at_once == 1 ? ", one request" : ", " + std::to_string(at_once) + " at a time");
-      const auto of_all = static_cast<double>(requests.requests);
+      for (const bench::MachineModel& model : {bench::numa_machine(), bench::smp_machine()}) {
+        for (const auto& [order, window] :
+             {std::pair{task_order::nls, kPapers}, std::pair{task_order::las, kPapers},
+              std::pair{task_order::nls, kProducts}, std::pair{task_order::las, kProducts}}) {
+          RequestRun::Options of_these = requests;
+          of_these.requests = simulated;
+          const Simulated done = simulate(model, order, window, of_these, static_cast<double>(work) / 1e3);
+          const auto of_all = static_cast<double>(simulated);
+          const std::string series = name_of(order) + window.name;
+          if (model.name == bench::numa_machine().name) {
+            figure.point(series, what, static_cast<double>(done.counts.remote_steps) / of_all,
+                         "remote steps a request");
+            figure.point(series, what, static_cast<double>(done.counts.remote_bytes) / of_all / 1e6,
+                         "remote MB a request");
+          }
+          figure.point(series, what, done.ns / of_all / 1e6,
+                       std::string{"ms a request, simulated "} + model.name);
+        }
+      }
       for (const task_order order : {task_order::nls, task_order::las}) {
-        const Simulated simulated = simulate(order, requests);
-        const auto& counts = simulated.counts;
-        figure.point(name_of(order), what, static_cast<double>(counts.remote_steps) / of_all,
-                     "remote steps a request");
-        figure.point(name_of(order), what, static_cast<double>(counts.remote_bytes) / of_all / 1e6,
-                     "remote MB a request");
-        figure.point(name_of(order), what, simulated.time / of_all / 1e6, "simulated time a request");
-        here.push_back(
-            {name_of(order), what, [order, requests] { return bench::request_ms(order, requests); }});
+        here.push_back({name_of(order) + kProducts.name, what,
+                        [order, requests] { return bench::request_ms(order, requests); }});
       }
     }
   }

@@ -135,6 +135,7 @@ double TreeComparison::judge(const TreeWork& work, const RunResult& result) {
   for (const Tally& one : result.workers) {
     shares_.push_back(static_cast<double>(one.executed) * 100 / static_cast<double>(all.executed));
   }
+  away_ = static_cast<double>(all.away) * 100 / static_cast<double>(all.executed);
   return result.rate();
 }
 
@@ -152,8 +153,14 @@ void TreeComparison::add(std::vector<Variant>& variants, const FigureX& x, Range
                          const TreeTasks& tasks, const RunOptions& options) {
   variants.push_back(
       {"round robin", x, [this, &tree, tasks, options] { return in_turn(tree, tasks, options); }});
-  variants.push_back(
-      {"Toggle", x, [this, &tree, tasks, options] { return by_toggle(tree, tasks, options); }});
+  for (const bool with : {true, false}) {
+    if (hosts != (with ? "off" : "on")) {
+      RunOptions how = options;
+      how.hosts = with;
+      variants.push_back({with ? kWithHosts : kWithoutHosts, x,
+                          [this, &tree, tasks, how] { return by_toggle(tree, tasks, how); }});
+    }
+  }
 }
 
 int TreeComparison::exit_code(const Figure& figure) const {
@@ -163,14 +170,22 @@ int TreeComparison::exit_code(const Figure& figure) const {
   return right_ ? 0 : 1;
 }
 
-std::optional<int> parse_tree_flags(Figure& figure, RunOptions& options, std::uint64_t& nodes, int argc,
-                                    char** argv) {
+std::optional<int> parse_tree_flags(Figure& figure, RunOptions& options, std::uint64_t& nodes,
+                                    TreeComparison& comparison, int argc, char** argv) {
   figure.number("tasks", options.operations, "tasks a measurement");
   figure.number("workers", options.workers, "workers, or threads", 1, 256);
   figure.number("in-flight", options.in_flight, "tasks of a worker under way, Toggle's", 1, 1024);
   figure.number("slots", options.slots_per_bucket, "inner buckets of a bucket", 1, 64);
   figure.number("nodes", nodes, "of the largest hierarchy", 100, 100'000'000);
-  return figure.parse(argc, argv);
+  figure.text("hosts", comparison.hosts, "on: only the host of a bucket orders its tasks; off; both");
+  if (const auto code = figure.parse(argc, argv)) {
+    return code;
+  }
+  if (!is_hosts(comparison.hosts)) {
+    figure.note("--hosts: not on, off or both: " + comparison.hosts);
+    return 2;
+  }
+  return std::nullopt;
 }
 
 }  // namespace mxkv::bench

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "bench/figures/hierarchy_runs.hpp"
@@ -88,14 +89,19 @@ class TreeWork {
 /// Runs of one kind of tasks by Toggle and by threads to which they are given in turn, with interval locks.
 class TreeComparison {
  public:
+  /// "on", "off" or "both": which of Toggle's variants add() takes.
+  std::string hosts = "both";
+
   /// The rates; whether anything was wrong stays remembered.
   double by_toggle(RangedTree& tree, const TreeTasks& tasks, const RunOptions& options);
   double in_turn(RangedTree& tree, const TreeTasks& tasks, const RunOptions& options);
-  /// Both as variants at one x.
+  /// All as variants at one x.
   void add(std::vector<Variant>& variants, const FigureX& x, RangedTree& tree, const TreeTasks& tasks,
            const RunOptions& options);
   /// In per cent of all tasks, of the last run.
   [[nodiscard]] const std::vector<double>& shares() const noexcept { return shares_; }
+  /// Tasks that ran on none of the hosts of their buckets, in per cent, of the last run.
+  [[nodiscard]] double away() const noexcept { return away_; }
   /// The program's exit code; says what was wrong.
   [[nodiscard]] int exit_code(const Figure& figure) const;
 
@@ -104,10 +110,11 @@ class TreeComparison {
 
   bool right_ = true;
   std::vector<double> shares_;
+  double away_ = 0;
 };
 
 /// Reads the flags that all these programs have, with the number of nodes; an exit code as Figure::parse().
 [[nodiscard]] std::optional<int> parse_tree_flags(Figure& figure, RunOptions& options, std::uint64_t& nodes,
-                                                  int argc, char** argv);
+                                                  TreeComparison& comparison, int argc, char** argv);
 
 }  // namespace mxkv::bench

@@ -19,10 +19,11 @@ namespace {
 
 constexpr unsigned kMostPartitions = 64;
 
-constexpr std::array<RequestShape, 3> kShapes{{
+constexpr std::array<RequestShape, 4> kShapes{{
     {.name = "one pipeline", .partitions = 1, .blocks = 256, .stages = 8, .merge = false},
     {.name = "32 pipelines", .partitions = 32, .blocks = 16, .stages = 4, .merge = false},
     {.name = "32 pipelines, merged", .partitions = 32, .blocks = 16, .stages = 2, .merge = true},
+    {.name = "32 scans, merged", .partitions = 32, .blocks = 16, .stages = 2, .merge = true, .inputs = 4},
 }};
 
 }  // namespace
@@ -47,7 +48,7 @@ struct RequestRun::Block {
 
 struct RequestRun::Request {
   runtime::RequestId id;
-  Block* input = nullptr;
+  std::vector<Block*> inputs;
   std::atomic<unsigned> partitions_left{0};
   std::array<std::atomic<unsigned>, kMostPartitions> blocks_left{};
   std::array<std::atomic<Block*>, kMostPartitions> waiting{};  ///< of a merge, its first input; 1 is the root
@@ -124,8 +125,13 @@ class RequestRun::PartitionTask final : public runtime::MxTask {
   step execute(Worker& worker) {
     const RequestShape& shape = run_->options_.shape;
     bool remote = false;
-    run_->read(worker, *request_->input, run_->options_.block_bytes / shape.partitions / shape.blocks,
-               remote);
+    if (shape.inputs == 0) {
+      run_->read(worker, *request_->inputs.front(),
+                 run_->options_.block_bytes / shape.partitions / shape.blocks, remote);
+    } else {
+      run_->read(worker, *request_->inputs[partition_ * shape.inputs + emitted_ % shape.inputs],
+                 run_->options_.block_bytes, remote);
+    }
     Block* block = run_->make(worker);
     run_->end_step(worker, remote);
     const bool more = ++emitted_ < shape.blocks;
@@ -154,7 +160,9 @@ class RequestRun::StartTask final : public runtime::MxTask {
     const RequestShape& shape = run_->options_.shape;
     auto* request = std::make_unique<Request>().release();  // request_done() takes it back
     request->id = id_;
-    request->input = run_->make(worker);
+    for (unsigned i = 0; i < std::max(1U, shape.partitions * shape.inputs); ++i) {
+      request->inputs.push_back(run_->make(worker));
+    }
     request->partitions_left.store(shape.partitions, std::memory_order_relaxed);
     for (unsigned i = 0; i < shape.partitions; ++i) {
       request->blocks_left[i].store(shape.blocks, std::memory_order_relaxed);
@@ -203,6 +211,9 @@ RequestRun::Block* RequestRun::make(Worker& worker) {
     std::abort();  // a measurement without memory is none
   }
   auto* block = new (memory) Block{.node = worker.node(), .seed = worker.random()()};
+  if (options_.machine != nullptr) {
+    options_.machine->write(worker.id().index(), block, options_.block_bytes);
+  }
   if (options_.touch) {
     std::uint64_t value = block->seed;
     for (std::uint64_t& word : block->words(options_.block_bytes)) {
@@ -226,6 +237,9 @@ void RequestRun::read(Worker& worker, const Block& block, std::size_t bytes, boo
   if (block.node != worker.node()) {
     remote = true;
     counts.remote_bytes += bytes;
+  }
+  if (options_.machine != nullptr) {
+    options_.machine->read(worker.id().index(), &block, block.node, bytes);
   }
   if (options_.touch) {
     std::uint64_t sum = 0;
@@ -255,7 +269,9 @@ void RequestRun::partition_done(Worker& worker, Request& request, unsigned place
   release(worker, result);
   const unsigned gone = options_.shape.merge ? options_.shape.partitions : 1;
   if (request.partitions_left.fetch_sub(gone, std::memory_order_acq_rel) == gone) {
-    release(worker, request.input);
+    for (Block* const input : request.inputs) {
+      release(worker, input);
+    }
     request_done(worker, request);
   }
 }

@@ -2,7 +2,7 @@
 // 6]: what figure-las runs under two task orders, and figure-request-memory with two allocators.
 //
 // A request begins as one deferred task, which makes the request's input. It spawns a deferred task for each
-// partition, which reads its part of the input and emits blocks. Every block goes through stages, each an
+// partition, which reads its part of the input, or whole blocks of it, and emits blocks. Every block goes through stages, each an
 // immediate task that reads a block and writes the next one. With `merge`, what the partitions found is
 // combined in pairs.
 #pragma once
@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "bench/figures/paper_machine.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::bench {
@@ -23,9 +24,12 @@ struct RequestShape {
   unsigned blocks;      ///< that a partition emits
   unsigned stages;
   bool merge;
+  unsigned inputs =
+      0;  ///< blocks of the input that a partition reads whole, in turn; 0: a part of the only one
 };
 
-/// A long pipeline as the paper's Q2; many short ones; many whose results are merged, as its sorts do.
+/// A long pipeline as the paper's Q2; many short ones; many whose results are merged, as its sorts do; and many
+/// that scan an input of the size of all that they make, and are merged.
 [[nodiscard]] std::span<const RequestShape> request_shapes() noexcept;
 
 enum class block_source : std::uint8_t { value_heap, malloc };
@@ -38,6 +42,7 @@ class RequestRun {
     std::size_t block_bytes = 65'536;
     block_source source = block_source::value_heap;
     bool touch = true;  ///< false: blocks are numbers in a simulation, of which only a header exists
+    PaperMachine* machine = nullptr;  ///< that a simulation takes the time on
     std::uint64_t requests = 64;
     std::uint64_t at_once = 16;
   };

@@ -1,13 +1,18 @@
-// [To fig. 3a]: STMBench7's operations by Toggle, by its own coarse and medium-grained locks, by intervals.
+// [To fig. 3a]: STMBench7's operations by number of workers or threads: by Toggle, by its own coarse and
+// medium-grained locks, by intervals under threads and as tasks in one queue.
 //
 // All run the same operation code on a module of the same beginning, made anew for each measurement. The
 // paper does not say which of STMBench7's workloads it ran; here it is the one that reads and writes.
+#include <algorithm>
+#include <string>
+
 #include "bench/figures/hierarchy_runs.hpp"
 #include "bench/figures/stm_locks.hpp"
 
 namespace {
 
-using namespace mxkv::bench;  // NOLINT(google-build-using-namespace): a program, not a header
+using namespace mxkv;         // NOLINT(google-build-using-namespace): a program, not a header
+using namespace mxkv::bench;  // NOLINT(google-build-using-namespace): likewise
 
 /// Those locks cover all that a link may lead to.
 template <class Locks>
@@ -20,18 +25,42 @@ RunResult run_by_locks(StmWork& work, const RunOptions& options) {
                         });
 }
 
+RunResult run_by_interval_locks(StmWork& work, const RunOptions& options) {
+  return run_by_intervals(work, options, thread_order::from_pool);
+}
+
+RunResult run_by_queue(StmWork& work, const RunOptions& options) {
+  RunOptions queue = options;
+  queue.order = runtime::interval_order::queue;
+  return run_by_toggle(work, queue);
+}
+
+RunResult run_without_hosts(StmWork& work, const RunOptions& options) {
+  RunOptions hostless = options;
+  hostless.hosts = false;
+  return run_by_toggle(work, hostless);
+}
+
+struct Manner {
+  const char* name;
+  RunResult (*run)(StmWork&, const RunOptions&);
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Figure figure{"toggle-module", "STMBench7's operations by Toggle and under locks [To fig. 3a]"};
   RunOptions options;
+  std::string workers = all_worker_numbers();
+  std::string hosts = "both";
   std::uint64_t parts = 500;
   std::uint64_t reads = 60;
   std::uint64_t near = 16;
   figure.number("operations", options.operations, "operations a measurement");
-  figure.number("workers", options.workers, "workers or threads", 1, 256);
+  figure.text("workers", workers, "numbers of workers or threads, such as 1,2,4");
   figure.number("in-flight", options.in_flight, "operations of a worker under way, Toggle's", 1, 1024);
   figure.number("slots", options.slots_per_bucket, "inner buckets of a bucket", 1, 64);
+  figure.text("hosts", hosts, "on: only the host of a bucket orders its operations; off; both");
   figure.number("parts", parts, "composite parts", 8, 100'000);
   figure.number("near", near, "parts around its home that a base assembly draws from, where they are near", 1,
                 100'000);
@@ -39,28 +68,42 @@ int main(int argc, char** argv) {
   if (const auto code = figure.parse(argc, argv)) {
     return *code;
   }
-  bool right = true;
-  const auto measured = [&](std::uint64_t reach, const auto& run) {
-    return [&right, &options, reads, run,
-            sizes = StmSizes{.parts = static_cast<std::uint32_t>(parts),
-                             .reach = static_cast<std::uint32_t>(reach)}] {
-      StmWork work{sizes, reads};
-      const RunResult result = run(work, options);
-      right = right && work.right(result.sum());
-      return result.rate();
-    };
-  };
-  std::vector<Variant> variants;
-  for (const auto& [x, reach] :
-       {std::pair{"parts of all", std::uint64_t{1'000'000}}, std::pair{"parts near by", near}}) {
-    variants.push_back({"coarse lock", x, measured(reach, run_by_locks<CoarseLock>)});
-    variants.push_back({"medium-grained locks", x, measured(reach, run_by_locks<MediumLocks>)});
-    variants.push_back({"interval locks", x, measured(reach, [](StmWork& work, const RunOptions& how) {
-                          return run_by_intervals(work, how, thread_order::from_pool);
-                        })});
-    variants.push_back({"Toggle", x, measured(reach, run_by_toggle<StmWork>)});
+  const std::vector<std::uint64_t> numbers = worker_numbers(workers);
+  if (numbers.empty() || !is_hosts(hosts)) {
+    figure.note("--workers are numbers from 1 to 256 with commas between, --hosts is on, off or both");
+    return 2;
   }
-  figure.measure(variants, "thousand operations/s");
+  std::vector<Manner> manners{{"coarse lock", run_by_locks<CoarseLock>},
+                              {"medium-grained locks", run_by_locks<MediumLocks>},
+                              {"interval locks", run_by_interval_locks},
+                              {"tasks in one interval queue", run_by_queue}};
+  if (hosts != "off") {
+    manners.push_back({kWithHosts, run_by_toggle<StmWork>});
+  }
+  if (hosts != "on") {
+    manners.push_back({kWithoutHosts, run_without_hosts});
+  }
+  bool right = true;
+  for (const auto& [place, reach] :
+       {std::pair{"parts of all", std::uint64_t{1'000'000}}, std::pair{"parts near by", near}}) {
+    const StmSizes sizes{.parts = static_cast<std::uint32_t>(parts),
+                         .reach = static_cast<std::uint32_t>(reach)};
+    std::vector<Variant> variants;
+    for (const std::uint64_t number : numbers) {
+      for (const Manner& manner : manners) {
+        RunOptions of_so_many = options;
+        of_so_many.workers = number;
+        variants.push_back(
+            {manner.name, static_cast<double>(number), [&right, sizes, reads, of_so_many, &manner] {
+               StmWork work{sizes, reads};
+               const RunResult result = manner.run(work, of_so_many);
+               right = right && work.right(result.sum());
+               return result.rate();
+             }});
+      }
+    }
+    figure.measure(variants, std::string{"thousand operations/s, "} + place);
+  }
   if (!right) {
     figure.note("operations that conflict ran side by side");
     return 1;

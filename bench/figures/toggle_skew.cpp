@@ -9,12 +9,12 @@ using namespace mxkv::bench;  // NOLINT(google-build-using-namespace): a program
 int main(int argc, char** argv) {
   Figure figure{"toggle-skew", "Toggle and round robin by skew and by nodes of a task [To fig. 4]"};
   RunOptions options;
+  TreeComparison comparison;
   std::uint64_t nodes = 1'000'000;
-  if (const auto code = parse_tree_flags(figure, options, nodes, argc, argv)) {
+  if (const auto code = parse_tree_flags(figure, options, nodes, comparison, argc, argv)) {
     return *code;
   }
   RangedTree tree{k_ary_tree(nodes, 4)};
-  TreeComparison comparison;
   std::vector<Variant> variants;
   for (const std::uint32_t subsets : {1U, 2U, 4U, 8U, 16U, 32U}) {
     comparison.add(variants, subsets == 1 ? "no skew" : std::to_string(subsets) + " subsets", tree,

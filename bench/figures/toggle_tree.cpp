@@ -7,12 +7,12 @@ using namespace mxkv::bench;  // NOLINT(google-build-using-namespace): a program
 int main(int argc, char** argv) {
   Figure figure{"toggle-tree", "A large irregular hierarchy by Toggle and round robin [To fig. 3b]"};
   RunOptions options;
+  TreeComparison comparison;
   std::uint64_t nodes = 2'437'666;
-  if (const auto code = parse_tree_flags(figure, options, nodes, argc, argv)) {
+  if (const auto code = parse_tree_flags(figure, options, nodes, comparison, argc, argv)) {
     return *code;
   }
   RangedTree tree{irregular_tree(nodes)};
-  TreeComparison comparison;
   std::vector<Variant> variants;
   comparison.add(variants, "two nodes a task", tree, {.subsets = 16, .anywhere_percent = 50}, options);
   comparison.add(variants, "one node a task", tree, {.nodes = 1, .subsets = 16, .anywhere_percent = 50},

@@ -1,10 +1,10 @@
 // The same Blink-tree operations under three programming models: tasks of the runtime, plain threads, tasks
-// of oneTBB. All run the same task classes over the same nodes; what differs is who drives them.
+// of oneTBB. All work on the same nodes with the same searches, and guard them by the same versions and latches.
 //
 //   MxTasks   workers as in the product: many operations in flight, lines prefetched.
-//   threads   a thread takes one operation and drives it from the root to its end: guarded execution without a
-//             scheduler. Its worker gives it heaps and an epoch, and executes what operations spawn
-//             (separators of splits) every kHopsBetweenSteps hops.
+//   threads   a thread takes one operation and walks the nodes from the root to its end (direct_walk.hpp). Its
+//             worker gives it heaps and an epoch; what needs a split it does as a task, alone, and its worker
+//             executes the separators that come of it every kOperationsBetweenSteps operations.
 //   oneTBB    the same inside TBB's tasks, of one or more operations each.
 #pragma once
 
@@ -15,30 +15,57 @@
 #include <vector>
 
 #include "bench/index/tree_work.hpp"
+#include "bench/workload/zipfian.hpp"
 #include "runtime/synchronization/guarded_execute.hpp"
 
 namespace mxkv::bench {
 
-enum class tree_operation : std::uint8_t { insert, update, look_up };
+enum class tree_operation : std::uint8_t {
+  insert,
+  update,
+  look_up,
+  read_update,  ///< half of each, as YCSB A
+};
+
+/// Records whose ways through the tree, some 20 lines each, stay in the second-level cache. What an operation takes
+/// longer among all keys than among so many, in the same tree, is an estimate of what it stalls.
+inline constexpr std::uint64_t kCachedKeys = 256;
+
+/// Records by YCSB's scrambled zipfian. A draw takes longer than a look-up in cache, so that these are made before
+/// and repeated, by each worker from another one on.
+[[nodiscard]] std::vector<std::uint32_t> popular_records(std::uint64_t keys);
 
 /// Operations that all workers share: they take them by ranges, wherever a task that needs the next one runs.
 class SharedWork {
  public:
-  /// `chained`: a task goes on with the next operation; otherwise it ends after one.
+  struct Next {
+    std::uint64_t key;
+    bool writes;
+  };
+  /// `chained`: a task goes on with the next operation; otherwise it ends after one. `popular`: the records that
+  /// reads and updates draw from; null: uniformly from all `keys`. Inserts go on from insert_from().
   SharedWork(tree_operation what, std::uint64_t operations, std::uint64_t keys, bool chained,
-             std::size_t workers)
-      : what_(what), operations_(operations), keys_(keys), chained_(chained), shares_(workers) {
+             std::size_t workers, const std::vector<std::uint32_t>* popular = nullptr)
+      : what_(what),
+        operations_(operations),
+        keys_(keys),
+        chained_(chained),
+        popular_(popular),
+        shares_(workers) {
     for (std::size_t i = 0; i < workers; ++i) {
       shares_[i].random = runtime::Random{i + 1};
+      shares_[i].next_popular = popular == nullptr ? 0 : popular->size() * i / workers;
     }
   }
 
+  /// The first record that is inserted, if not 0.
+  void insert_from(std::uint64_t record) noexcept { first_insert_ = record; }
   [[nodiscard]] tree_operation what() const noexcept { return what_; }
   [[nodiscard]] bool chained() const noexcept { return chained_; }
   [[nodiscard]] std::uint64_t operations() const noexcept { return operations_; }
 
-  /// The next operation's key, or false: all are taken. Owner worker of `worker` only.
-  [[nodiscard]] bool next(runtime::WorkerId worker, std::uint64_t& key) noexcept {
+  /// The next operation, or false: all are taken. Owner worker of `worker` only.
+  [[nodiscard]] bool next(runtime::WorkerId worker, Next& next) noexcept {
     Share& share = shares_[worker.index()];
     if (share.next == share.end) {
       share.next = taken_.fetch_add(kRange, std::memory_order_relaxed);
@@ -48,19 +75,30 @@ class SharedWork {
         return false;
       }
     }
-    key = key_for(share.next++, worker);
+    next = number(share.next++, worker);
     return true;
   }
-  /// The key of operation number `i`.
-  [[nodiscard]] std::uint64_t key_for(std::uint64_t i, runtime::WorkerId worker) noexcept {
-    return key_of(what_ == tree_operation::insert ? i : shares_[worker.index()].random.below(keys_));
+  /// Operation number `i`.
+  [[nodiscard]] Next number(std::uint64_t i, runtime::WorkerId worker) noexcept {
+    if (what_ == tree_operation::insert) {
+      return {key_of(first_insert_ + i), true};
+    }
+    Share& share = shares_[worker.index()];
+    const bool writes = what_ == tree_operation::update ||
+                        (what_ == tree_operation::read_update && (share.random() >> 63U) != 0);
+    if (popular_ == nullptr) {
+      return {key_of(share.random.below(keys_)), writes};
+    }
+    share.next_popular = share.next_popular + 1 < popular_->size() ? share.next_popular + 1 : 0;
+    return {key_of((*popular_)[share.next_popular]), writes};
   }
   /// Whether no worker finds another range: what it still has of its last one is all that is left to it.
   [[nodiscard]] bool all_taken() const noexcept {
     return taken_.load(std::memory_order_relaxed) >= operations_;
   }
-  void finished(runtime::WorkerId worker, bool right) noexcept {
+  void finished(runtime::WorkerId worker, bool wrote, bool right) noexcept {
     Share& share = shares_[worker.index()];
+    share.written += wrote ? 1 : 0;
     share.finished.store(share.finished.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     share.wrong += right ? 0 : 1;
   }
@@ -71,14 +109,9 @@ class SharedWork {
     }
     return sum >= operations_;
   }
-  /// When nobody works any more.
-  [[nodiscard]] std::uint64_t wrong() const noexcept {
-    std::uint64_t sum = 0;
-    for (const Share& share : shares_) {
-      sum += share.wrong;
-    }
-    return sum;
-  }
+  // When nobody works any more.
+  [[nodiscard]] std::uint64_t wrong() const noexcept { return sum_of(&Share::wrong); }
+  [[nodiscard]] std::uint64_t written() const noexcept { return sum_of(&Share::written); }
 
  private:
   static constexpr std::uint64_t kRange = 256;
@@ -86,17 +119,31 @@ class SharedWork {
     std::uint64_t next = 0;
     std::uint64_t end = 0;
     std::uint64_t wrong = 0;
+    std::uint64_t written = 0;
+    std::uint64_t next_popular = 0;
     std::atomic<std::uint64_t> finished{0};  // relaxed: a count, read by others to know when to stop
     runtime::Random random{1};
   };
+  [[nodiscard]] std::uint64_t sum_of(std::uint64_t Share::* number) const noexcept {
+    std::uint64_t sum = 0;
+    for (const Share& share : shares_) {
+      sum += share.*number;
+    }
+    return sum;
+  }
 
   tree_operation what_;
   std::uint64_t operations_;
   std::uint64_t keys_;
   bool chained_;
+  std::uint64_t first_insert_ = 0;
+  const std::vector<std::uint32_t>* popular_;
   std::vector<Share> shares_;
   alignas(2 * runtime::kCacheLineBytes) std::atomic<std::uint64_t> taken_{0};
 };
+
+/// Begins an operation as a task, pinned and on its way.
+void start_operation(IntegerTree& tree, SharedWork& work, SharedWork::Next next, runtime::Worker& worker);
 
 /// What look-ups and writes of SharedWork have in common; Base is index's task class.
 template <class Base>
@@ -114,10 +161,16 @@ class ModelTask : public Base {
 
  protected:
   runtime::step next(bool right, runtime::Worker& worker) {
-    work_->finished(worker.id(), right);
-    if (!work_->chained() || !work_->next(worker.id(), key_)) {
+    work_->finished(worker.id(), Base::kWrites, right);
+    SharedWork::Next next{};
+    if (!work_->chained() || !work_->next(worker.id(), next)) {
       return runtime::step::done;
     }
+    if (next.writes != Base::kWrites) {
+      start_operation(this->tree(), *work_, next, worker);
+      return runtime::step::done;
+    }
+    key_ = next.key;
     worker.repin(*this);
     return this->restart(false);
   }
@@ -151,52 +204,29 @@ class ModelWrite final : public ModelTask<index::UpdateTask<ModelWrite, IntegerT
   runtime::step out_of_memory(runtime::Worker& worker) { return next(false, worker); }
 };
 
-/// Hops that a thread drives by hand until it lets its worker do what was spawned meanwhile.
-inline constexpr std::uint32_t kHopsBetweenSteps = 256;
-
-/// Drives one task from its begin() to its end, on the calling thread and with `worker`'s heaps and epoch.
-template <class Task>
-void drive(IntegerTree& tree, SharedWork& work, std::uint64_t key, runtime::Worker& worker,
-           std::uint32_t& hops) {
-  Task* const task = worker.create<Task>(tree, work, key);
-  task->begin(worker);
-  for (;;) {
-    runtime::step next = runtime::step::again;
-    if (!task->run_fast(worker, next)) {
-      next = runtime::guarded_execute(*task, worker, [](runtime::PoolId) { return false; });
-    }
-    if (next == runtime::step::done) {
-      break;
-    }
-    if (next == runtime::step::retry) {
-      runtime::cpu_relax();
-    }
-    if (++hops % kHopsBetweenSteps == 0) {
-      worker.step();
-    }
-  }
-  worker.finish(*task);
-}
-
-/// drive() with the task that `work` is about.
-inline void drive_operation(IntegerTree& tree, SharedWork& work, std::uint64_t key, runtime::Worker& worker,
-                            std::uint32_t& hops) {
-  if (work.what() == tree_operation::look_up) {
-    drive<ModelRead>(tree, work, key, worker, hops);
-  } else {
-    drive<ModelWrite>(tree, work, key, worker, hops);
-  }
-}
-
 /// What of the runtime a figure compares.
 struct ModelOptions {
   runtime::prefetch_mode prefetch = runtime::PrefetchOptions{}.mode;
+  std::uint32_t window = runtime::PrefetchOptions{}.window;
+  runtime::epoch_mode epochs = runtime::EpochOptions{}.mode;
   runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;
 };
 
-/// A runtime of some workers and a tree on it, whose nodes are all synchronised by `how`.
+/// How the nodes of a tree are synchronised.
+struct NodePrimitives {
+  runtime::primitive leaves;
+  runtime::primitive inner_nodes;
+};
+[[nodiscard]] constexpr NodePrimitives all_nodes(runtime::primitive how) noexcept {
+  return {how, how};
+}
+/// The papers' own: writers of the inner nodes, which are rare, are scheduled, and leaves latched.
+inline constexpr NodePrimitives kPapersMix{runtime::primitive::optimistic_latch,
+                                           runtime::primitive::optimistic_scheduling};
+
+/// A runtime of some workers and a tree on it.
 struct ModelTree {
-  ModelTree(std::size_t workers, runtime::primitive how, const ModelOptions& options = {});
+  ModelTree(std::size_t workers, NodePrimitives how, const ModelOptions& options = {});
 
   runtime::SystemClock clock;
   runtime::Runtime runtime;
@@ -204,13 +234,18 @@ struct ModelTree {
 
   /// Executes what was spawned and is left over. When no thread works any more.
   void settle();
+  /// Tasks that all workers have executed.
+  [[nodiscard]] std::uint64_t tasks() noexcept;
 };
 
-/// Seconds that `work` takes under each model.
+/// Seconds that `work`, which is chained, takes as tasks.
 double run_mxtasks(ModelTree& on, SharedWork& work, std::uint64_t in_flight);
+/// The same by worker 0 on the calling thread, in seconds of its CPU time.
+double run_alone(ModelTree& on, SharedWork& work, std::uint64_t in_flight);
+/// By threads. `work` is not chained; all nodes are guarded as the tree's leaves are.
 double run_threads(ModelTree& on, SharedWork& work);
 #if MXKV_HAVE_TBB
-/// `work` is not chained; a TBB task does `operations_a_task` of it.
+/// By threads of TBB, whose tasks do so many operations each.
 double run_tbb(ModelTree& on, SharedWork& work, std::uint64_t operations_a_task);
 #endif
 

@@ -18,6 +18,7 @@ struct alignas(runtime::kCacheLineBytes) Tally {
   std::uint64_t failed = 0;     ///< of these, those that found nothing to work on
   std::uint64_t written = 0;    ///< data written, each with a witness
   std::uint64_t disturbed = 0;  ///< data that somebody else wrote meanwhile
+  std::uint64_t away = 0;       ///< operations of which no bucket is the worker's, by Toggle
   std::uint64_t sum = 0;        ///< over all that was read: nothing may be left out by the compiler
 };
 

@@ -1,0 +1,186 @@
+// What a thread does that has one operation at a time and the tree's nodes: a loop from the root to the leaf,
+// without tasks. It asks for a node's header as soon as it knows the node, and for both lines of the block, heads
+// and pointers, before it reads either. Nodes are guarded as their primitive says: by versions, or by a latch held
+// while it looks at one node (a Blink-tree couples none).
+//
+// Who calls it is in an epoch, which is all the pin that an operation needs: it ends before its thread says that
+// it went on. A write that a leaf has no room for is left to the tree's own task, which splits.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <utility>
+
+#include "index/search.hpp"
+#include "index/tree.hpp"
+#include "runtime/base/cache_line.hpp"
+#include "runtime/synchronization/shared_latch.hpp"
+
+namespace mxkv::bench {
+
+/// A look at a node that anybody may write meanwhile.
+class VersionGuard {
+ public:
+  using Writer = VersionGuard;
+  explicit VersionGuard(runtime::DataObject& object) noexcept : read_(object) {}
+  [[nodiscard]] bool holds() const noexcept { return !read_.locked(); }
+  [[nodiscard]] bool valid() const noexcept { return read_.valid(); }
+  [[nodiscard]] const runtime::OptimisticRead& read() const noexcept { return read_; }
+  /// Becomes the writer, if nobody wrote since.
+  [[nodiscard]] runtime::WriteLatch to_write(runtime::DataObject& object) const noexcept {
+    return runtime::WriteLatch::upgrade(object, read_.version());
+  }
+
+ private:
+  runtime::OptimisticRead read_;
+};
+
+/// A look at a node under a latch of this kind.
+template <class Latch>
+class LatchGuard {
+ public:
+  using Writer = LatchGuard<runtime::WriteLatch>;
+  explicit LatchGuard(runtime::DataObject& object) noexcept
+      : latch_(Latch::acquire(object, kTries)), read_(object) {}
+  ~LatchGuard() { latch_.release_unchanged(); }
+  LatchGuard(const LatchGuard&) = delete;
+  LatchGuard& operator=(const LatchGuard&) = delete;
+  [[nodiscard]] bool holds() const noexcept { return static_cast<bool>(latch_); }
+  [[nodiscard]] bool valid() const noexcept { return true; }
+  /// Nothing has to be validated by it.
+  [[nodiscard]] const runtime::OptimisticRead& read() const noexcept { return read_; }
+  [[nodiscard]] runtime::WriteLatch to_write(runtime::DataObject& /*object*/) noexcept
+    requires std::same_as<Latch, runtime::WriteLatch>
+  {
+    return std::move(latch_);
+  }
+
+ private:
+  static constexpr unsigned kTries = 64;
+  Latch latch_;
+  runtime::OptimisticRead read_;
+};
+
+/// Integer keys, no removals. Thread-safety: any number of them on one tree.
+template <class Traits, class Guard>
+class DirectWalk {
+ public:
+  using NodeT = index::Node<typename Traits::Shape>;
+  using TreeT = index::Tree<Traits>;
+  static_assert(Traits::kExact);
+
+  explicit DirectWalk(const TreeT& tree) noexcept : tree_(tree) {}
+
+  /// Whether the key is there, and then its value.
+  template <class Compare>
+  [[nodiscard]] bool look_up(std::uint64_t key, std::uint64_t& value) const noexcept {
+    for (NodeT* leaf = leaf_of<Compare>(key);;) {
+      Guard guard{*leaf};
+      index::NodeMeta meta{0};
+      index::Found entry;
+      if (guard.holds() && finds<Compare>(leaf, key, guard, meta, entry) && guard.valid()) {
+        value = entry.value;
+        return entry.found();
+      }
+    }
+  }
+
+  enum class written : std::uint8_t { replaced, inserted, no_room };
+  template <class Compare>
+  [[nodiscard]] written put(std::uint64_t key, std::uint64_t value) const noexcept {
+    for (NodeT* leaf = leaf_of<Compare>(key);;) {
+      typename Guard::Writer guard{*leaf};
+      index::NodeMeta meta{0};
+      index::Found entry;
+      if (!guard.holds() || !finds<Compare>(leaf, key, guard, meta, entry)) {
+        continue;
+      }
+      if (!entry.found() && (meta.frozen() || !leaf->fits(meta, entry.at))) {
+        if (guard.valid()) {
+          return written::no_room;
+        }
+        continue;
+      }
+      const runtime::WriteLatch latch = guard.to_write(*leaf);
+      if (!latch) {
+        continue;
+      }
+      if (entry.found()) {
+        leaf->store_value(true, entry.at, value);
+        return written::replaced;
+      }
+      leaf->insert(entry.at, key, value, 0);
+      return written::inserted;
+    }
+  }
+
+ private:
+  using SearchT = index::Search<Traits>;
+
+  template <class Compare>
+  [[nodiscard, gnu::always_inline]] NodeT* leaf_of(std::uint64_t key) const noexcept {
+    NodeT* node = node_of(tree_.root().word());
+    for (unsigned level = node->meta().level(); level > 0;) {
+      Guard guard{*node};
+      if (!guard.holds()) {
+        runtime::cpu_relax();
+        continue;
+      }
+      const index::NodeMeta meta = node->meta();
+      unsigned block = 0;
+      std::uint64_t next = 0;
+      const bool right = block_of<Compare>(*node, meta, key, guard, block, next);
+      if (!right && SearchT::template child<index::cases::all, Compare>(
+                        *node, meta, key, key, block, false, guard.read(), next) != index::route::here) {
+        continue;
+      }
+      if (guard.valid()) {
+        node = node_of(next);
+        runtime::prefetch_read(node);
+        level -= right ? 0 : 1;
+      }
+    }
+    return node;
+  }
+
+  /// Looks for the key in a leaf, or moves `leaf` on to the right: false, as after a torn read.
+  template <class Compare, class LeafGuard>
+  [[nodiscard, gnu::always_inline]] static bool finds(NodeT*& leaf, std::uint64_t key, LeafGuard& guard,
+                                                      index::NodeMeta& meta, index::Found& entry) noexcept {
+    meta = leaf->meta();
+    unsigned block = 0;
+    std::uint64_t next = 0;
+    if (block_of<Compare>(*leaf, meta, key, guard, block, next)) {
+      leaf = guard.valid() ? node_of(next) : leaf;
+      return false;
+    }
+    entry = SearchT::template find<index::cases::all, Compare>(*leaf, meta, true, key, key, block,
+                                                               guard.read(), false);
+    return true;
+  }
+
+  /// The block of a key, whose lines are asked for, or the right sibling: true.
+  template <class Compare, class AnyGuard>
+  [[nodiscard, gnu::always_inline]] static bool block_of(const NodeT& node, index::NodeMeta meta,
+                                                         std::uint64_t key, const AnyGuard& guard,
+                                                         unsigned& block, std::uint64_t& next) noexcept {
+    if (SearchT::template block_of<index::cases::all, Compare>(node, meta, key, key, false, false,
+                                                               guard.read(), block) == index::route::right) {
+      next = node.right();
+      return true;
+    }
+    const std::byte* const line =
+        reinterpret_cast<const std::byte*>(&node) +
+        std::size_t{NodeT::first_line_of(block, meta.level() == 0)} * runtime::kCacheLineBytes;
+    runtime::prefetch_read(line);
+    runtime::prefetch_read(line + runtime::kCacheLineBytes);
+    return false;
+  }
+  static NodeT* node_of(std::uint64_t word) noexcept {
+    return static_cast<NodeT*>(runtime::TaggedPointer{word}.object());
+  }
+
+  const TreeT& tree_;
+};
+
+}  // namespace mxkv::bench

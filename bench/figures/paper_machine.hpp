@@ -1,0 +1,78 @@
+// The clocks of the cores of the two servers of [LAS 6.1], as tasks on them read and write blocks.
+//
+// A model, and a coarse one: caches of core groups hold whole blocks, the longest unused go; a memory controller,
+// a node's links to the others and a cache each serve one block after the other, at the rates below; a core waits
+// for what it reads, and works on each byte for some time. Write-backs take turns at the controller, too. The paper
+// gives models and cache sizes of the processors; rates are of their data sheets, and what one core gets of them
+// is assumed.
+//
+// Thread-safety: one thread, which steps all workers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/topology/topology.hpp"
+
+namespace mxkv::bench {
+
+struct MachineModel {
+  const char* name;
+  const char* topology;     ///< hwloc's synthetic description
+  std::size_t cache_bytes;  ///< of a core group
+  // Bytes a nanosecond:
+  double core_from_cache;  ///< that a core gets
+  double core_from_memory;
+  double core_from_remote;
+  double controller;  ///< that a node's memory serves to all
+  double links;       ///< that a node's links carry
+};
+
+/// Two Xeon E5310: four pairs of cores with 4 MB of second-level cache each, all at two buses to one memory.
+[[nodiscard]] MachineModel smp_machine() noexcept;
+/// Four Xeon E7-4820 of eight cores (without their second threads), 18 MB of third-level cache each.
+[[nodiscard]] MachineModel numa_machine() noexcept;
+
+class PaperMachine {
+ public:
+  PaperMachine(const MachineModel& model, const runtime::Topology& topology, std::size_t block_bytes,
+               double ns_a_byte);
+
+  /// Nanoseconds of simulated time, by worker: the i-th processing unit's.
+  [[nodiscard]] std::vector<double>& clocks() noexcept { return clocks_; }
+  /// `home`: the node whose memory the block is of.
+  void read(std::size_t worker, const void* block, runtime::NumaNodeId home, std::size_t bytes);
+  /// Of the worker's own node.
+  void write(std::size_t worker, const void* block, std::size_t bytes);
+
+ private:
+  struct Cached {
+    const void* block;
+    runtime::NumaNodeId home;
+    bool written;
+  };
+  struct Group {
+    std::list<Cached> blocks;  ///< the first was used last
+    std::unordered_map<const void*, std::list<Cached>::iterator> find;
+  };
+
+  /// Whether a group has it; then it is its last used one.
+  bool touch(Group& group, const void* block) noexcept;
+  void insert(Group& group, const void* block, runtime::NumaNodeId home, bool written, double now);
+  /// When so many bytes have passed, behind all that came before.
+  static double serve(double& free_from, double now, double bytes, double rate) noexcept;
+
+  MachineModel model_;
+  const runtime::Topology& topology_;
+  std::size_t blocks_a_cache_;
+  double ns_a_byte_;
+  std::vector<double> clocks_;
+  std::vector<Group> groups_;
+  std::vector<double> controllers_;  ///< by node: busy until
+  std::vector<double> links_;
+};
+
+}  // namespace mxkv::bench
