@@ -1,8 +1,8 @@
 // What a thread does that has one operation at a time and the tree's nodes: a loop from the root to the leaf,
 // without tasks. As soon as it knows a node it asks for all of its lines, so that header, heads and pointers are on
-// their way together: with nothing else to do meanwhile that is 1.5 to 1.8 times as fast as to ask for the header first, and
-// then for the two lines that it names. Nodes are guarded as their primitive says: by versions, or by a latch held
-// while it looks at one node (a Blink-tree couples none).
+// their way together: with nothing else to do meanwhile that is 1.5 to 1.8 times as fast as to ask for the header
+// first, and then for the two lines that it names. Nodes are guarded as their primitive says: by versions, or by a
+// latch held while it looks at one node (a Blink-tree couples none).
 //
 // Who calls it is in an epoch, which is all the pin that an operation needs: it ends before its thread says that
 // it went on. A write that a leaf has no room for is left to the tree's own task, which splits.
