@@ -47,8 +47,8 @@
   X(turn_of_another_class) X(turn_astray) X(turn_at_once) X(turn_leaves)                                      \
   /* gets start together; one meets what is usual */                                                          \
   X(get_together) X(get_usual)                                                                                \
-  /* a scan that goes on behind the part of a leaf that it copied */                                          \
-  X(scan_cut)                                                                                                 \
+  /* a scan that goes on behind the part of a leaf that it copied, and the loop for usual entries */          \
+  X(scan_cut) X(scan_plain_run)                                                                               \
   /* a worker's buffer is full */                                                                             \
   X(buffer_full_for_high)
 // clang-format on

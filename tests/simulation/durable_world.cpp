@@ -24,7 +24,7 @@ class DurableWorld {
         options_(draw_durable_world(random_)),
         disk_(seed),
         keys_(options_.store.requests.keys, options_.store.requests.others,
-              options_.store.requests.begin_number) {
+              options_.store.requests.begin_number, options_.store.requests.long_keys) {
     disk_.on_step([this](const SimStep& step) { look_at(step); });
   }
 

@@ -28,6 +28,7 @@ operation_kind kind_of(const protocol::Request& request) {
       return operation_kind::exclusive;
     case verb::meta_get:
       return request.meta.changes_item() ? operation_kind::exclusive : operation_kind::read;
+    case verb::scan:
     case verb::meta_range:
     case verb::meta_count:
       return operation_kind::range;

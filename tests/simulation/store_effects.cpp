@@ -214,10 +214,10 @@ class Effects {
         continue;
       }
       if (!judge_.may_live(state) || state.number != seen->number ||
-          (state.unique != 0 && state.unique != seen->unique)) {
+          (state.unique != 0 && seen->unique != 0 && state.unique != seen->unique)) {
         return;
       }
-      state.unique = seen->unique;
+      state.unique = seen->unique != 0 ? seen->unique : state.unique;
       ++seen;
     }
     if (seen == op_.seen.end()) {

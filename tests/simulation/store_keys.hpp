@@ -14,10 +14,11 @@ namespace mxkv::simulation {
 
 /// Plain.
 struct StoreKeys {
-  StoreKeys(std::size_t count, std::size_t others_of_each, std::uint64_t number)
+  /// `long_ones`: of 16 to 32 bytes, as keys usually are.
+  StoreKeys(std::size_t count, std::size_t others_of_each, std::uint64_t number, bool long_ones = false)
       : begin_number(number), last_unique(count), greatest_unique(count) {
     for (std::size_t i = 0; i < count; ++i) {
-      names.push_back("key" + std::to_string(i) + ":");
+      names.push_back("key" + std::to_string(i) + (long_ones ? "-of-a-tenant:" : ":"));
       for (std::size_t n = 0; n < others_of_each; ++n) {
         others.push_back(names.back() + std::to_string(100 + n));
       }

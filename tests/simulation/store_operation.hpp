@@ -46,7 +46,7 @@ struct CommandLine {
 struct SeenItem {
   std::uint8_t key = 0;
   std::uint64_t number = 0;
-  std::uint64_t unique = 0;
+  std::uint64_t unique = 0;  ///< 0: it was not told
 };
 
 enum class operation : std::uint8_t {

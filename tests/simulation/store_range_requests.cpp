@@ -41,7 +41,11 @@ StoreRequest StoreRequests::draw_range(std::uint64_t now_s) {
   const bool erases = options_.erases && !options_.bank && one_in(2);
   const std::uint64_t kind = erases ? 5 + random_.below(2) : random_.below(options_.bank ? 5 : 7);
   if (kind >= 2 && kind < 5) {
-    draw_page(request);
+    if (one_in(4)) {
+      draw_scan(request);
+    } else {
+      draw_page(request);
+    }
     return request;
   }
   const Span span = some_span(false);
@@ -89,6 +93,20 @@ void StoreRequests::draw_page(StoreRequest& request) {
     request.text += " A" + std::to_string(1 + random_.below(one_in(2) ? 6 : 150));
   }
   request.text += op.locked ? " X\r\n" : "\r\n";
+}
+
+// From a key on, as the classic command has it: without uniques, and never held.
+void StoreRequests::draw_scan(StoreRequest& request) {
+  Operation& op = request.op;
+  request.shape = reply_shape::classic_page;
+  request.limit = 1 + random_.below(one_in(2) ? 6 : 150);
+  op.what = operation::page;
+  op.locked = false;
+  op.first = one_in(2) ? std::uint8_t{0} : some_key();
+  op.last = static_cast<std::uint8_t>(keys_.names.size());
+  request.paging.near = keys_.names[op.first];
+  request.paging.included = true;
+  request.text = "scan " + request.paging.near + " " + std::to_string(request.limit) + "\r\n";
 }
 
 StoreRequest StoreRequests::draw_flush() {

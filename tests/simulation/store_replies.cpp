@@ -86,6 +86,9 @@ std::size_t StoreReplies::read(std::string_view received, StoreRequest& request)
       case reply_shape::classic_value:
         whole = last == "END" || is_error(last);
         break;
+      case reply_shape::classic_page:
+        whole = !is_data && (last == "END" || is_error(last));
+        break;
       case reply_shape::line:
         whole = is_data || !last.starts_with("VA ");
         break;
@@ -116,7 +119,11 @@ std::size_t StoreReplies::read(std::string_view received, StoreRequest& request)
       read_batch(lines, request);
       break;
     case operation::page:
-      read_page(lines, request);
+      if (request.shape == reply_shape::classic_page) {
+        read_classic_page(lines, request);
+      } else {
+        read_page(lines, request);
+      }
       break;
     default:
       read_range_line(lines.front(), op);
@@ -188,20 +195,36 @@ void StoreReplies::read_batch(const std::vector<std::string_view>& lines, StoreR
   expect(at + 1 == lines.size(), lines.front());
 }
 
+void StoreReplies::read_shown(std::string_view key, std::uint64_t number, std::uint64_t unique,
+                              std::string_view last, StoreRequest& request) {
+  expect(last.empty() || (request.backward ? key < last : last < key), "a page is out of order");
+  expect(is_behind(key, request), "a page shows a key outside of its range");
+  const std::uint8_t index = keys_.index_of(key);
+  if (index == CommandLine::kOtherKey) {
+    return;
+  }
+  request.op.seen.push_back({index, number, unique});
+  if (unique != 0) {
+    keys_.told(index, unique);
+  }
+}
+
+void StoreReplies::cut_off(std::string_view last, StoreRequest& request) const {
+  Operation& op = request.op;
+  const auto begin = keys_.names.begin();
+  const auto at = request.backward ? std::lower_bound(begin, keys_.names.end(), last)
+                                   : std::upper_bound(begin, keys_.names.end(), last);
+  std::uint8_t& bound = request.backward ? op.first : op.last;
+  bound = static_cast<std::uint8_t>(std::clamp<std::ptrdiff_t>(at - begin, op.first, op.last));
+}
+
 void StoreReplies::read_page(const std::vector<std::string_view>& lines, StoreRequest& request) {
   Operation& op = request.op;
   std::string_view last;
   for (std::size_t i = 0; i + 1 < lines.size(); i += 2) {
     const std::string_view key = flag(lines[i], "k");
-    expect(last.empty() || (request.backward ? key < last : last < key), "a page is out of order");
-    expect(is_behind(key, request), "a page shows a key outside of its range");
+    read_shown(key, number_in(lines[i + 1]), number_in(flag(lines[i], "c")), last, request);
     last = key;
-    const std::uint8_t index = keys_.index_of(key);
-    if (index == CommandLine::kOtherKey) {
-      continue;
-    }
-    op.seen.push_back({index, number_in(lines[i + 1]), number_in(flag(lines[i], "c"))});
-    keys_.told(index, op.seen.back().unique);
   }
   if (request.backward) {
     std::reverse(op.seen.begin(), op.seen.end());
@@ -215,12 +238,26 @@ void StoreReplies::read_page(const std::vector<std::string_view>& lines, StoreRe
     expect(request.paging.cursor.empty() || request.paging.pages <= keys_.names.size() + keys_.others.size(),
            "a range has more pages than there are keys");
   }
-  if (!flag(end, "G").empty()) {  // it ended with the last item that it shows
-    const auto begin = keys_.names.begin();
-    const auto at = request.backward ? std::lower_bound(begin, keys_.names.end(), last)
-                                     : std::upper_bound(begin, keys_.names.end(), last);
-    std::uint8_t& bound = request.backward ? op.first : op.last;
-    bound = static_cast<std::uint8_t>(std::clamp<std::ptrdiff_t>(at - begin, op.first, op.last));
+  if (!flag(end, "G").empty()) {
+    cut_off(last, request);
+  }
+}
+
+void StoreReplies::read_classic_page(const std::vector<std::string_view>& lines, StoreRequest& request) {
+  const bool has_cursor = lines.size() > 1 && lines[lines.size() - 2].starts_with("CURSOR ");
+  const std::size_t items = (lines.size() - (has_cursor ? 2 : 1)) / 2;
+  std::string_view last;
+  for (std::size_t i = 0; i < items; ++i) {
+    constexpr std::size_t kVerb = std::string_view{"VALUE "}.size();
+    const std::string_view line = lines[2 * i];
+    const std::string_view key = line.substr(kVerb, line.find(' ', kVerb) - kVerb);
+    read_shown(key, number_in(lines[2 * i + 1]), 0, last, request);
+    last = key;
+  }
+  request.op.items = items;
+  expect(items <= request.limit, "a page shows more than it was asked for");
+  if (has_cursor || items == request.limit) {
+    cut_off(last, request);
   }
 }
 

@@ -26,6 +26,12 @@ class StoreReplies {
  private:
   void read_line(std::string_view line, std::string_view data, CommandLine& told_of);
   void read_page(const std::vector<std::string_view>& lines, StoreRequest& request);
+  void read_classic_page(const std::vector<std::string_view>& lines, StoreRequest& request);
+  /// Of an item on a page behind one with the key `last`.
+  void read_shown(std::string_view key, std::uint64_t number, std::uint64_t unique, std::string_view last,
+                  StoreRequest& request);
+  /// The page ended with the last item that it shows.
+  void cut_off(std::string_view last, StoreRequest& request) const;
   void read_batch(const std::vector<std::string_view>& lines, StoreRequest& request);
   void read_range_line(std::string_view line, Operation& op);
   void expect(bool good, std::string_view text);

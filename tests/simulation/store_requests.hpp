@@ -18,18 +18,19 @@ struct RequestOptions {
   bool bank = false;       ///< amounts are moved, and nothing else changes a number
   bool expiry = false;     ///< items that expire soon are stored
   bool flushes = false;
-  bool probes = false;           ///< some clients only ask whether keys are there
-  bool bursts = false;           ///< requests that depend on each other are sent at once
-  bool quiet = false;            ///< some of those want no answer to what went well
-  bool pages = false;            ///< ranges are paged to their end
-  bool erases = false;           ///< ranges are removed often
-  bool runs_expire = false;      ///< runs of other keys are stored that expire soon
+  bool probes = false;       ///< some clients only ask whether keys are there
+  bool bursts = false;       ///< requests that depend on each other are sent at once
+  bool quiet = false;        ///< some of those want no answer to what went well
+  bool pages = false;        ///< ranges are paged to their end
+  bool erases = false;       ///< ranges are removed often
+  bool runs_expire = false;  ///< runs of other keys are stored that expire soon
+  bool long_keys = false;
   unsigned operations_in_8 = 4;  ///< of many keys
   std::uint64_t begin_number = 1000;
 };
 
 /// How the end of a reply is told.
-enum class reply_shape : std::uint8_t { classic_value, line, meta_page, batch };
+enum class reply_shape : std::uint8_t { classic_value, classic_page, line, meta_page, batch };
 
 /// A page among those that a range is paged in.
 struct Paging {
@@ -45,10 +46,11 @@ struct Paging {
 struct StoreRequest {
   std::string text{};
   reply_shape shape = reply_shape::line;
-  bool recorded = true;   ///< in the history
-  bool backward = false;  ///< a page
-  bool silent = false;    ///< noreply: nothing is ever told
-  std::string opaque{};   ///< quiet: what went well is not told; else a reply has this
+  bool recorded = true;     ///< in the history
+  bool backward = false;    ///< a page
+  bool silent = false;      ///< noreply: nothing is ever told
+  std::uint64_t limit = 0;  ///< of a classic page
+  std::string opaque{};     ///< quiet: what went well is not told; else a reply has this
   Paging paging{};
   Operation op{};
 };
@@ -106,6 +108,7 @@ class StoreRequests {
   [[nodiscard]] Span some_span(bool backward);
   [[nodiscard]] Span whole_span(bool backward, bool bounded) const;
   void draw_page(StoreRequest& request);
+  void draw_scan(StoreRequest& request);
 
   runtime::Random& random_;
   const RequestOptions& options_;

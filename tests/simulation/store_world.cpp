@@ -33,7 +33,8 @@ class StoreWorld {
   StoreWorld(std::uint64_t seed, store_fault what)
       : random_(seed),
         options_(draw_store_world(random_)),
-        keys_(options_.requests.keys, options_.requests.others, options_.requests.begin_number),
+        keys_(options_.requests.keys, options_.requests.others, options_.requests.begin_number,
+              options_.requests.long_keys),
         whims_(random_, options_, keys_, what),
         machine_(options_.world.runtime),
         store_(machine_.runtime, options_.store),

@@ -49,6 +49,7 @@ void draw_adversaries(runtime::Random& random, StoreWorldOptions& world) {
   requests.bursts = !requests.bank && !one_in(random, 3);
   requests.quiet = !world.world.short_of_memory;
   requests.pages = one_in(random, 2);
+  requests.long_keys = one_in(random, 3);
   requests.runs_expire = requests.others > 0 && one_in(random, 2);
   if (requests.runs_expire && one_in(random, 2)) {
     requests.others += 80;  // leaves enough to fill a buffer with those that unlink them
@@ -136,6 +137,7 @@ std::string describe(const StoreWorldOptions& world) {
   text += world.world.runtime.fast_path ? "" : ", never the fast path";
   text += world.requests.bursts ? ", bursts of " + std::to_string(world.burst_in_flight) : "";
   text += world.requests.pages ? ", pages" : "";
+  text += world.requests.long_keys ? ", long keys" : "";
   text += world.requests.runs_expire ? ", runs expire" : "";
   text += world.tides ? ", tides" : "";
   text += world.requests.probes ? ", probes" : "";

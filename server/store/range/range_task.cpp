@@ -4,6 +4,7 @@
 
 #include "protocol/cursor.hpp"
 #include "protocol/reply.hpp"
+#include "runtime/base/paths.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/meta_reply.hpp"
 #include "server/store/range/plain_run.hpp"
@@ -45,6 +46,7 @@ unsigned RangeLeaf::take_run(const index::LeafEntries& entries, unsigned from, u
   writer_.commit(run.out);
   const auto taken = static_cast<unsigned>(run.at - values) - from;
   if (taken > 0) {
+    MXKV_PATH(scan_plain_run);
     state_.items += taken;
     state_.bytes = state_.byte_limit - run.bytes_left;
     state_.last = ItemRecord::item(run.at[-1]);
