@@ -1,33 +1,17 @@
 #include "protocol/get_lines.hpp"
 
-#include <bit>
 #include <cstring>
 
+#include "protocol/key_end.hpp"
 #include "protocol/reply.hpp"
-#include "protocol/words.hpp"
 
 namespace mxkv::protocol {
 namespace {
 
 constexpr std::string_view kGet = "get ";
+constexpr std::string_view kMetaGetWord = "mg ";
+constexpr std::string_view kBehindMetaKey = " v\r\n";
 constexpr std::ptrdiff_t kShortest = 7;  ///< with a key of one byte
-
-/// find_not_key() where there is much behind the key as a rule: two looks without a branch between them.
-[[nodiscard, gnu::always_inline]] inline const char* find_key_end(const char* text,
-                                                                  const char* end) noexcept {
-#ifdef __SSE2__
-  if (end - text >= 32) [[likely]] {
-    const auto low = static_cast<std::uint32_t>(_mm_movemask_epi8(marks_not_key(text)));
-    const auto high = static_cast<std::uint32_t>(_mm_movemask_epi8(marks_not_key(text + 16)));
-    const std::uint32_t marks = low | high << 16U;
-    if (marks != 0) [[likely]] {
-      return text + std::countr_zero(marks);
-    }
-    text += 32;
-  }
-#endif
-  return find_not_key(text, end);
-}
 
 }  // namespace
 
@@ -39,7 +23,7 @@ GetLines take_get_lines(const char* data, std::size_t size, const ParserLimits& 
   AskedKey* const keys_end = keys.data() + keys.size();
   AskedKey* keys_taken = keys.data();
   std::size_t lines_left = most_lines;
-  const auto is_usual = [&]() __attribute__((always_inline)) {
+  const auto take_get = [&]() __attribute__((always_inline)) {
     const char* at = line + kGet.size();
     AskedKey* next = keys_taken;
     for (bool more = true; more; ++next) {
@@ -62,9 +46,27 @@ GetLines take_get_lines(const char* data, std::size_t size, const ParserLimits& 
     keys_taken = next;
     return true;
   };
-  while (lines_left != 0 && end - line >= kShortest && std::memcmp(line, kGet.data(), kGet.size()) == 0 &&
-         is_usual()) {
-    --lines_left;
+  const auto take_meta_get = [&]() __attribute__((always_inline)) {
+    const char* const key = line + kMetaGetWord.size();
+    const char* const key_end = find_key_end(key, end);
+    const auto bytes = static_cast<std::size_t>(key_end - key);
+    if (bytes - 1 >= kMaxKeyBytes || keys_taken == keys_end ||
+        static_cast<std::size_t>(end - key_end) < kBehindMetaKey.size() ||
+        std::memcmp(key_end, kBehindMetaKey.data(), kBehindMetaKey.size()) != 0 ||
+        kMetaGetWord.size() + bytes + kBehindMetaKey.size() > limits.line_bytes) [[unlikely]] {
+      return false;
+    }
+    *keys_taken++ = {key, static_cast<std::uint8_t>(bytes), true, true};
+    line = key_end + kBehindMetaKey.size();
+    return true;
+  };
+  for (; lines_left != 0 && end - line >= kShortest; --lines_left) {
+    const bool usual = std::memcmp(line, kGet.data(), kGet.size()) == 0                   ? take_get()
+                       : std::memcmp(line, kMetaGetWord.data(), kMetaGetWord.size()) == 0 ? take_meta_get()
+                                                                                          : false;
+    if (!usual) {
+      break;
+    }
   }
   return {.consumed = static_cast<std::size_t>(line - data),
           .keys = static_cast<std::size_t>(keys_taken - keys.data()),

@@ -1,4 +1,5 @@
-// Usual lines of get, many at once: what a pipeline of single gets is, and a line of many keys.
+// Usual lines of get and mg, many at once: what a pipeline of single gets is, and a line of many keys. Of mg that is
+// a key and v alone.
 //
 // All keys of a number of whole lines are found in one pass, for who starts them together. It only ever
 // accepts, as the short way for single lines does (fast_lines.hpp): it ends before the first line that is
@@ -18,7 +19,8 @@ namespace mxkv::protocol {
 struct AskedKey {
   const char* text;
   std::uint8_t bytes;
-  bool ends_line;  ///< it is the last one of its line, so END follows
+  bool ends_line;     ///< it is the last one of its line, so END follows
+  bool meta = false;  ///< by mg: the answer is of that style, without END
 
   [[nodiscard]] std::string_view view() const noexcept { return {text, bytes}; }
 };
@@ -30,7 +32,7 @@ struct GetLines {
   std::size_t lines = 0;
 };
 
-/// Takes usual lines of get off the front of [data, data + size), at most so many, as long as all keys of a
+/// Takes usual lines off the front of [data, data + size), at most so many, as long as all keys of a
 /// line have room in `keys`. Thread-safety: any thread.
 [[nodiscard]] GetLines take_get_lines(const char* data, std::size_t size, const ParserLimits& limits,
                                       std::span<AskedKey> keys, std::size_t most_lines) noexcept;

@@ -61,6 +61,14 @@ struct MetaFlags {
   }
 };
 
+/// Those of ms without any, and of mg with v alone: usual lines refer to these.
+inline constexpr MetaFlags kNoMetaFlags{};
+inline constexpr MetaFlags kValueAlone = [] {
+  MetaFlags flags;
+  flags.value = true;
+  return flags;
+}();
+
 /// First word of a meta reply.
 enum class meta_code : std::uint8_t {
   value,       ///< VA: a data block follows

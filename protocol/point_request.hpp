@@ -48,6 +48,10 @@ struct PointRequest {
       nullptr;  ///< of a meta command: what else it asks and what it wants told; else null
 
   [[nodiscard]] bool is_meta() const noexcept { return flags != nullptr; }
+  /// Whether its flags have to be kept with it.
+  [[nodiscard]] bool has_flags_of_its_own() const noexcept {
+    return flags != nullptr && flags != &kNoMetaFlags;
+  }
   /// Makes an item where there is none, though it is no command that stores.
   [[nodiscard]] bool vivifies() const noexcept { return flags != nullptr && flags->vivify; }
   /// I: an older unique than the item's does not hold it up; what comes of that is stale.
@@ -204,6 +208,20 @@ inline constexpr std::array<PointWord, kVerbs> kPointWordOf = [] {
     point.delta = request.delta;
   }
   return point;
+}
+
+/// mg with v alone.
+[[nodiscard]] inline PointRequest usual_meta_get(std::string_view key) noexcept {
+  PointRequest point{.key = key, .terms = point_word(verb::meta_get).terms, .op = verb::meta_get};
+  point.take(kValueAlone);
+  return point;
+}
+/// set with neither flags nor time, or ms with no flags.
+[[nodiscard]] inline PointRequest usual_set(std::string_view key, bool meta) noexcept {
+  return {.key = key,
+          .terms = point_word(verb::set).terms,
+          .op = meta ? verb::meta_set : verb::set,
+          .flags = meta ? &kNoMetaFlags : nullptr};
 }
 
 }  // namespace mxkv::protocol

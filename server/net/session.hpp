@@ -8,7 +8,7 @@
 // Its functions are divided by what they do:
 //   session.cpp           life, and the loop that takes input
 //   session_lines.cpp     lines
-//   session_gets.cpp      gets, many at once, and lines of many keys
+//   session_gets.cpp      gets and sets, many at once, and lines of many keys
 //   session_requests.cpp  requests: which call of the store each is
 //   session_order.cpp     requests that start, and requests that wait for their order
 //   session_values.cpp    data blocks
@@ -127,7 +127,9 @@ class Session {
   [[nodiscard]] bool ready_for_input();
   std::size_t take(std::string_view rest);
   std::size_t take_line(std::string_view data);
+  std::size_t take_usual(std::string_view data);
   std::size_t take_gets(std::string_view data);
+  std::size_t take_sets(std::string_view data);
   std::size_t take_error(const protocol::Parsed& parsed);
   std::size_t take_keys(std::string_view data);
   std::size_t take_with_value(const protocol::Request& request, std::string_view data);

@@ -1,4 +1,4 @@
-// Session's functions: gets, many at once, and lines of many keys.
+// Session's functions: gets, many at once, and lines of many keys; sets, one behind the other.
 #include <algorithm>
 
 #include "protocol/reply.hpp"
@@ -7,12 +7,9 @@
 
 namespace mxkv::server {
 
-// Usual lines of get are taken together: what is the same for all of them is looked up once. A line that is
+// Usual lines of get and mg are taken together: what is the same for all of them is looked up once. A line that is
 // one of the sample goes the long way, as a line does whose beginning was searched before.
 std::size_t Session::take_gets(std::string_view data) {
-  if (line_.searched != 0) [[unlikely]] {
-    return 0;
-  }
   const std::span<protocol::AskedKey> keys =
       std::span{host_->gets}.first(std::min<std::size_t>(host_->gets.size(), allowed()));
   const protocol::GetLines taken = protocol::take_get_lines(data.data(), data.size(), host_->parser.limits(),
@@ -25,6 +22,36 @@ std::size_t Session::take_gets(std::string_view data) {
   return taken.consumed;
 }
 
+// Usual sets, whose values came with them. Those that find no memory, or have to be ordered by key, go the long
+// way.
+std::size_t Session::take_sets(std::string_view data) {
+  if (!entry_->order.keys_untracked(operation_kind::write)) {
+    return 0;
+  }
+  const std::uint64_t most =
+      std::min<std::uint64_t>({host_->sets.size(), allowed(), host_->sampler.lines_before()});
+  const auto found = std::span{host_->sets}.first(
+      protocol::take_set_lines(data.data(), data.size(), host_->parser.limits(),
+                               std::min<std::size_t>(kInlineValueBytes, host_->parser.limits().value_bytes),
+                               std::span{host_->sets}.first(static_cast<std::size_t>(most))));
+  std::size_t used = 0;
+  std::uint32_t started = 0;
+  for (const protocol::SentValue& sent : found) {
+    Item* const item = Item::create_whole(host_->worker, sent.key(), sent.value());
+    if (item == nullptr) [[unlikely]] {
+      break;
+    }
+    const OrderClaim claim = entry_->order.start_untracked(operation_kind::write);
+    host_->store.set(host_->worker, *item, sent.meta, address(claim, entry_->replies.open()),
+                     entry_->commits.start());
+    used = static_cast<std::size_t>(sent.end() - data.data());
+    ++started;
+  }
+  allowance_.take(started);
+  host_->sampler.pass(started);
+  return used;
+}
+
 void Session::start_gets(std::span<const protocol::AskedKey> keys, bool with_cas) {
   ReplyQueue& replies = entry_->replies;
   if (entry_->order.keys_untracked(operation_kind::read) && replies.opens_in_row(keys.size())) [[likely]] {
@@ -34,6 +61,10 @@ void Session::start_gets(std::span<const protocol::AskedKey> keys, bool with_cas
   }
   const protocol::verb op = with_cas ? protocol::verb::gets : protocol::verb::get;
   for (const protocol::AskedKey& key : keys) {
+    if (key.meta) {
+      start_any(protocol::usual_meta_get(key.view()), false);
+      continue;
+    }
     start({.key = key.view(), .op = op, .end_line = key.ends_line}, operation_kind::read, nullptr, false);
   }
 }

@@ -10,6 +10,7 @@
 #include "config/options.hpp"
 #include "protocol/get_lines.hpp"
 #include "protocol/parser.hpp"
+#include "protocol/set_lines.hpp"
 #include "server/net/admin_source.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/request_sampler.hpp"
@@ -35,8 +36,9 @@ class InputRelief {
   ~InputRelief() = default;
 };
 
-/// Gets that are started together.
+/// Gets that are started together, and sets that are parsed together.
 inline constexpr std::size_t kMostGets = 128;
+inline constexpr std::size_t kMostSets = 64;
 
 /// What the sessions of one worker share. `turn` is the worker's count of rounds.
 struct SessionHost {
@@ -58,7 +60,8 @@ struct SessionHost {
   std::uint64_t turn = 0;
   protocol::Parser parser = parser_for(limits);
   protocol::Request request{};  ///< scratch: large, and only partly filled by most commands
-  std::array<protocol::AskedKey, kMostGets> gets{};  ///< scratch: keys that are started together
+  std::array<protocol::AskedKey, kMostGets> gets{};   ///< scratch: keys that are started together
+  std::array<protocol::SentValue, kMostSets> sets{};  ///< scratch, too
   std::uint64_t admitted = 0;  ///< bytes of large values that began and are not complete
   bool value_ended = false;    ///< so that others may begin
 

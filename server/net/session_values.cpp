@@ -68,7 +68,7 @@ std::size_t Session::take_with_value(const protocol::Request& request, std::stri
     }
     const OrderClaim claim = entry_->order.start_untracked(operation_kind::write);
     const std::uint32_t ticket = ticket_for(request.noreply);
-    host_->store.set(host_->worker, *item, address(claim, ticket), entry_->commits.start());
+    host_->store.set(host_->worker, *item, false, address(claim, ticket), entry_->commits.start());
     return bytes + 2;
   }
   ItemBuilder value{host_->worker, request, data.substr(0, bytes)};

@@ -57,12 +57,13 @@ class SessionStore {
   /// one that is ordered among its connection's writes.
   virtual void point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
                      const ReplyAddress& address, CommitSeq seq) = 0;
-  /// get or gets of many keys, each of which is an operation with a reply. `first`: of the first one; the
+  /// get or gets, or mg, of many keys, each of which is an operation with a reply. `first`: of the first one; the
   /// tickets of the others follow.
   virtual void get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
                    const ReplyAddress& first) = 0;
-  /// set, of an item that came whole; it is taken.
-  virtual void set(runtime::Worker& worker, Item& item, const ReplyAddress& address, CommitSeq seq) = 0;
+  /// set, or ms if `meta`, of an item of key and value alone that came whole; it is taken.
+  virtual void set(runtime::Worker& worker, Item& item, bool meta, const ReplyAddress& address,
+                   CommitSeq seq) = 0;
   /// scan, scans, pscan, pscans, mr, mc, mx, mt.
   virtual void range(runtime::Worker& worker, const protocol::Request& request,
                      const ReplyAddress& address) = 0;

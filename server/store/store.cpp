@@ -95,10 +95,12 @@ void Store::point(runtime::Worker& worker, const protocol::PointRequest& request
   write(worker, request, value != nullptr ? value->take() : nullptr, address, seq);
 }
 
-void Store::set(runtime::Worker& worker, Item& item, const ReplyAddress& address, CommitSeq seq) {
+void Store::set(runtime::Worker& worker, Item& item, bool meta, const ReplyAddress& address, CommitSeq seq) {
   MXKV_PATH(write_whole);
-  write(worker, {.key = item.key(), .terms = protocol::point_word(verb::set).terms, .op = verb::set}, &item,
-        address, seq);
+  if (meta) {
+    worker.local<WorkerContext>().counters.count(counter::cmd_meta);
+  }
+  write(worker, protocol::usual_set(Item::View{item}.plain_key(), meta), &item, address, seq);
 }
 
 void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
@@ -108,10 +110,15 @@ void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> key
   }
   ReplyAddress address = first;
   index::StartTogether<GetTask> start(tree(), static_cast<std::uint32_t>(keys.size()), worker);
+  std::uint64_t meta = 0;
   for (const protocol::AskedKey& key : keys) {
-    const ReplyForm form{.with_cas = with_cas, .end_line = key.ends_line};
+    const ReplyForm form{.with_cas = with_cas, .end_line = key.ends_line, .meta = key.meta};
+    meta += key.meta ? 1 : 0;
     start.start(*worker.create_in<GetTask>(GetTask::block_for(key.bytes), tree(), key.view(), form, address));
     ++address.ticket;
+  }
+  if (meta != 0) {
+    worker.local<WorkerContext>().counters.count(counter::cmd_meta, meta);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "protocol/parser.hpp"
 #include "protocol/reply.hpp"
+#include "protocol/set_lines.hpp"
 #include "server/net/key_hash.hpp"
 
 namespace mxkv::simulation {
@@ -48,6 +49,12 @@ std::size_t parse(std::string_view text, protocol::Request& request) {
   const protocol::Parsed parsed = kParser.parse(text.data(), text.size(), line, request);
   MXKV_ASSERT(parsed.what == protocol::outcome::request, "simulated clients send what can be parsed");
   return parsed.consumed;
+}
+
+/// Whether sessions take it together with others: get, and mg with v alone.
+bool is_usual_get(std::string_view text) {
+  protocol::AskedKey key;
+  return protocol::take_get_lines(text.data(), text.size(), kParser.limits(), {&key, 1}, 1).lines == 1;
 }
 
 }  // namespace
@@ -110,7 +117,7 @@ void StoreClient::add_get(const protocol::Request& request, std::string_view key
     first_ = to;
     with_cas_ = with_cas;
   }
-  gets_.push_back({key.data(), static_cast<std::uint8_t>(key.size()), true});
+  gets_.push_back({key.data(), static_cast<std::uint8_t>(key.size()), true, protocol::is_meta(request.op)});
 }
 
 void StoreClient::start_gets() {
@@ -141,7 +148,7 @@ bool StoreClient::start(StoreRequest& request) {
   request.op.number = ++started_;
   record_.invoked(request.op);
   sent_.push_back(request);
-  if (parsed.op == verb::get || parsed.op == verb::gets) {
+  if (parsed.op == verb::get || parsed.op == verb::gets || is_usual_get(request.text)) {
     const auto at = static_cast<std::size_t>(parsed.key.data() - request.text.data());
     add_get(parsed, std::string_view{sent_.back().text}.substr(at, parsed.key.size()), claim);
     return true;
@@ -162,8 +169,8 @@ bool StoreClient::start(StoreRequest& request) {
     store_.range(worker_, parsed, address(claim));
   } else if (!protocol::takes_value(parsed.op)) {
     start_point(protocol::point_request(parsed), nullptr, address(claim));
-  } else if (server::Item* const whole = receive_whole(parsed, rest)) {
-    store_.set(worker_, *whole, address(claim), entry_->commits.start());
+  } else if (server::Item* const whole = receive_whole(parsed, request.text, rest)) {
+    store_.set(worker_, *whole, parsed.op == verb::meta_set, address(claim), entry_->commits.start());
   } else if (auto value = receive_value(parsed, rest)) {
     start_point(value->request(), &*value, address(claim));
   } else {
@@ -187,8 +194,14 @@ server::ReplyAddress StoreClient::address(server::OrderClaim claim) {
   return address;
 }
 
-// As Session::take_with_value(). Null: it is no such value, or there is no memory.
-server::Item* StoreClient::receive_whole(const protocol::Request& request, std::string_view rest) {
+// As Session::take_sets(). Null: it is no such value, or there is no memory.
+server::Item* StoreClient::receive_whole(const protocol::Request& request, std::string_view text,
+                                         std::string_view rest) {
+  protocol::SentValue sent;
+  if (protocol::take_set_lines(text.data(), text.size(), kParser.limits(), server::kInlineValueBytes,
+                               {&sent, 1}) == 1) {
+    return server::Item::create_whole(worker_, sent.key(), sent.value());
+  }
   return server::is_plain_set(request)
              ? server::Item::create_whole(worker_, request.key, rest.substr(0, request.value_bytes))
              : nullptr;

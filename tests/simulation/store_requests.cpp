@@ -21,7 +21,7 @@ std::string meta_text(const CommandLine& line, const StoreKeys& keys, const std:
   }
   switch (line.what) {
     case act::get:
-      return "mg " + key + " v c" + flags + "\r\n";
+      return "mg " + key + (line.operand == 0 ? " v c" : " v") + flags + "\r\n";
     case act::touch:
       return "mg " + key + " v c T" + std::to_string(line.expiry) + flags + "\r\n";
     case act::remove:
@@ -208,7 +208,7 @@ StoreRequest StoreRequests::draw_other() {
   request.op.lines.push_back({});
   switch (random_.below(options_.bank ? 3 : 4)) {
     case 0:
-      request.text = "md " + key + "\r\n";
+      request.text = "md " + key + (one_in(4) ? " I\r\n" : "\r\n");  // or it is stale
       break;
     case 1:
       request.text = "mg " + key + " v\r\n";

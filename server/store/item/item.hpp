@@ -122,6 +122,8 @@ class Item {
 
   [[nodiscard]] std::uint32_t marks() const noexcept { return word() >> kMarkShift & kAllMarks; }
   [[nodiscard]] bool marked(mark which) const noexcept { return (marks() & which) != 0; }
+  /// It is stale, or a client has won it: mg tells more than it was asked for.
+  [[nodiscard]] bool to_be_renewed() const noexcept { return has(word(), kToBeRenewed); }
   /// Under the leaf's latch, or before the item is in the tree.
   void set_mark(mark which) noexcept {
     word_.store(word() | Word{which} << kMarkShift, std::memory_order_relaxed);
@@ -186,6 +188,7 @@ class Item {
       return {item_->bytes() + kOptionalOffset, key_bytes(word_)};
     }
     [[nodiscard]] static constexpr std::uint32_t expiry() noexcept { return 0; }
+    [[nodiscard]] bool to_be_renewed() const noexcept { return has(word_, kToBeRenewed); }
     [[nodiscard]] std::string_view value() const noexcept {
       return {item_->bytes() + kOptionalOffset + key_bytes(word_), inline_bytes(word_)};
     }
@@ -246,6 +249,7 @@ class Item {
   static constexpr Word kLarge = Word{4} << kStateShift;
   static constexpr Word kHasUnique = Word{8} << kStateShift;
   static constexpr unsigned kMarkShift = kStateShift + 4;
+  static constexpr Word kToBeRenewed = Word{kStale | kWon} << kMarkShift;
   static constexpr std::size_t kOptionalOffset = 12;
   static constexpr unsigned kAccessShift = 21;  ///< in high_, above the cas' upper bits
   static constexpr std::uint32_t kHighCas = (std::uint32_t{1} << kAccessShift) - 1;

@@ -24,6 +24,13 @@ void write_large_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view
   write_data(queue, ticket, item.item(), form.end_line ? protocol::kCrLfEnd : protocol::kCrLf, worker);
 }
 
+void write_meta_value(ReplyQueue& queue, std::uint32_t ticket, const Item& item, runtime::Worker& worker) {
+  char* out = queue.reserve(ticket, kAroundValue);
+  out = protocol::write_number(protocol::write_text(out, kMetaValue), item.value_bytes());
+  queue.commit(ticket, protocol::write_text(out, protocol::kCrLf));
+  write_data(queue, ticket, item, protocol::kCrLf, worker);
+}
+
 void write_data(ReplyQueue& queue, std::uint32_t ticket, const Item& item, std::string_view end,
                 runtime::Worker& worker) {
   if (item.large()) {
@@ -38,8 +45,9 @@ void write_data(ReplyQueue& queue, std::uint32_t ticket, const Item& item, std::
 
 void write_miss(ReplyQueue& queue, std::uint32_t ticket, ReplyForm form) {
   if (form.end_line) {
-    char* out = queue.reserve(ticket, protocol::kEnd.size());
-    queue.commit(ticket, protocol::write_text(out, protocol::kEnd));
+    const std::string_view text = form.meta ? protocol::kMetaMiss : protocol::kEnd;
+    char* out = queue.reserve(ticket, text.size());
+    queue.commit(ticket, protocol::write_text(out, text));
   }
 }
 

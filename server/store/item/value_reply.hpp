@@ -11,11 +11,14 @@ namespace mxkv::server {
 struct ReplyForm {
   bool with_cas = false;
   bool end_line = false;  ///< END follows: a retrieval of one key is one reply
+  bool meta = false;      ///< mg with v alone: neither key nor flags, nor END
 };
 
 /// Most bytes of a reply around an inline value, or around a large one.
 inline constexpr std::size_t kAroundValue =
     protocol::kMaxHeaderBytes + protocol::kCrLf.size() + protocol::kEnd.size();
+
+inline constexpr std::string_view kMetaValue = "VA ";
 
 /// VALUE line, data and, if asked for, END of an item that is not large. Needs kAroundValue more than the
 /// value has.
@@ -43,6 +46,16 @@ inline constexpr std::size_t kMostMiddling = 512;
   return out + (end_line ? protocol::kCrLfEnd : protocol::kCrLf).size();
 }
 
+/// The same in the style of mg with v alone.
+[[gnu::always_inline]] inline char* write_plain_meta_value(char* out, const Item::PlainView& item) noexcept {
+  const std::string_view value = item.value();
+  out = protocol::write_number(protocol::write_text(out, kMetaValue), value.size());
+  out = protocol::write_text(out, protocol::kCrLf);
+  out =
+      value.size() > 64 ? protocol::write_middling_text(out, value) : protocol::write_short_text(out, value);
+  return protocol::write_text(out, protocol::kCrLf);
+}
+
 /// write_value() of a large item.
 void write_large_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view key, const Item::View& item,
                        ReplyForm form, runtime::Worker& worker);
@@ -58,10 +71,12 @@ void write_large_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view
   char* const out = queue.reserve(ticket, kAroundValue + item.value().size());
   queue.commit(ticket, write_inline_value(out, key, item, form));
 }
+/// The same in the style of mg with v alone.
+void write_meta_value(ReplyQueue& queue, std::uint32_t ticket, const Item& item, runtime::Worker& worker);
 /// Writes the value of an item of any kind, and `end` behind it.
 void write_data(ReplyQueue& queue, std::uint32_t ticket, const Item& item, std::string_view end,
                 runtime::Worker& worker);
-/// Writes what a miss answers: END or nothing.
+/// Writes what a miss answers: END, EN or nothing.
 void write_miss(ReplyQueue& queue, std::uint32_t ticket, ReplyForm form);
 
 }  // namespace mxkv::server

@@ -1,4 +1,4 @@
-// get, gets: looks one key up and writes its VALUE to the client.
+// get, gets, and mg with v alone: looks one key up and writes its value to the client.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 #include "server/reply/connection_table.hpp"
 #include "server/store/disk_wait.hpp"
 #include "server/store/item/value_reply.hpp"
+#include "server/store/point/meta_get_task.hpp"
 #include "server/store/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/watch/watch_hub.hpp"
@@ -52,7 +53,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     auto& context = worker.local<WorkerContext>();
     const std::size_t bytes = item.value().size();
     if (form_.with_cas || bytes > kMostMiddling || context.minds_horizon() || !Liveness{worker}(item) ||
-        context.watch->wants(watched::kFetchers)) [[unlikely]] {
+        context.watch->wants(watched::kFetchers) || (form_.meta && item.to_be_renewed())) [[unlikely]] {
       return false;
     }
     char* const out = context.replies->reserve_next(address_, kAroundValue + bytes);
@@ -61,8 +62,13 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     }
     context.counters.count(counter::get_hits);
     item.note_access(worker.now_us());
-    context.replies->close_next(address_, write_plain_value(out, item, form_.end_line));
-    MXKV_PATH(get_usual);
+    if (form_.meta) {
+      MXKV_PATH(meta_get_usual);
+      context.replies->close_next(address_, write_plain_meta_value(out, item));
+    } else {
+      MXKV_PATH(get_usual);
+      context.replies->close_next(address_, write_plain_value(out, item, form_.end_line));
+    }
     context.replies->finished(address_);
     return true;
   }
@@ -77,6 +83,9 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
       start_expiry(worker, value);
       return missed(worker);
     }
+    if (form_.meta && found.to_be_renewed()) {
+      return hand_on(worker);
+    }
     ReplyQueue* const queue = context.replies->find(address_);
     if (queue != nullptr && context.replies->waits_for_room(*queue, address_.ticket)) {
       worker.repin(*this);
@@ -90,10 +99,25 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
       context.watch->fetched(worker, item.key(), true, item.value_bytes());
     }
     if (queue != nullptr) {
-      write_value(*queue, address_.ticket, item.key(), item, form_, worker);
+      if (form_.meta) {
+        MXKV_PATH(meta_get_rarer);
+        write_meta_value(*queue, address_.ticket, found, worker);
+      } else {
+        write_value(*queue, address_.ticket, item.key(), item, form_, worker);
+      }
       queue->close(address_.ticket);
     }
     return ended(worker);
+  }
+
+  /// To who can renew the item; the request goes on there.
+  runtime::step hand_on(runtime::Worker& worker) {
+    MXKV_PATH(meta_get_handed_on);
+    worker
+        .create_sized<MetaGetTask>(sizeof(MetaGetTask) + key_bytes_, tree(), protocol::usual_meta_get(key()),
+                                   address_)
+        ->start(worker);
+    return runtime::step::done;
   }
 
   runtime::step missed(runtime::Worker& worker) {

@@ -47,11 +47,11 @@ class WriteOperation {
 
   /// Bytes behind an operation that adopt() needs.
   [[nodiscard]] static std::size_t bytes_behind(const protocol::PointRequest& request) noexcept {
-    return (request.is_meta() ? sizeof(MetaWrite) : 0) + request.key.size();
+    return (request.has_flags_of_its_own() ? sizeof(MetaWrite) : 0) + request.key.size();
   }
   /// Copies key and flags to `behind`. An item that was sent has the key, too, but other lines.
   void adopt(void* behind) noexcept {
-    if (request_.is_meta()) [[unlikely]] {
+    if (request_.has_flags_of_its_own()) [[unlikely]] {
       meta_ = new (behind) MetaWrite{*request_.flags, {}};
       request_.flags = &meta_->flags;
       behind = meta_ + 1;
@@ -124,7 +124,7 @@ class WriteOperation {
   Item* item_ = nullptr;       ///< what was sent; becomes the tree's when it is put itself
   Item* built_ = nullptr;      ///< made by the decision; becomes the tree's when it is put
   Item* shown_ = nullptr;      ///< what is there after it, if anything is told of that; safe under the pin
-  MetaWrite* meta_ = nullptr;  ///< meta commands only
+  MetaWrite* meta_ = nullptr;  ///< of meta commands with flags
   ReplyAddress address_;
   bool sets_;  ///< request_.sets(): decided from the beginning, whatever is there
 

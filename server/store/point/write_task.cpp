@@ -124,12 +124,18 @@ step WriteTask::stored(bool found, std::uint64_t old_word, runtime::Worker& work
     tell_watchers(added, worker);
   }
   if (!is_home(worker) || context.writes_wait) [[unlikely]] {
+    shown_ = added;
     return answer(worker);
   }
   ConnectionTable& replies = *context.replies;
   MXKV_PATH(write_stored);
   if (ReplyQueue* const queue = replies.find(address_); queue != nullptr) [[likely]] {
-    write_result(*queue, address_.ticket, point_result::stored);
+    if (request_.is_meta()) {
+      MXKV_PATH(meta_stored);
+      write_line(*queue, address_.ticket, protocol::kMetaDone);
+    } else {
+      write_result(*queue, address_.ticket, point_result::stored);
+    }
     queue->close(address_.ticket);
   }
   replies.finished_write(address_, seq_);

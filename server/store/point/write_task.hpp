@@ -70,7 +70,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   }
   void change_record(std::uint64_t word, runtime::Worker& worker) noexcept;
   [[gnu::always_inline]] runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {
-    return sets_ && !request_.is_meta() ? stored(found, old, worker) : committed_rarer(found, old, worker);
+    return sets_ && meta_ == nullptr ? stored(found, old, worker) : committed_rarer(found, old, worker);
   }
   runtime::step left(bool found, std::uint64_t old, runtime::Worker& worker);
   runtime::step out_of_memory(runtime::Worker& worker);

@@ -39,11 +39,22 @@ GetLines taken_of(const std::string& text, std::size_t most_keys = kMostTaken,
     Request request;
     const Parsed parsed = Parser(kGetLimits).parse(block.bytes.get() + at, block.size - at, state, request);
     EXPECT_EQ(parsed.what, outcome::request) << text;
+    if (request.op == verb::meta_get) {
+      const MetaFlags& flags = request.meta;
+      EXPECT_TRUE(flags.value && !flags.quiet && !flags.no_bump && !flags.binary_key &&
+                  flags.wants().empty());
+      EXPECT_EQ(keys[key].view(), request.key) << text;
+      EXPECT_TRUE(keys[key].meta && keys[key].ends_line) << text;
+      ++key;
+      at += parsed.consumed;
+      continue;
+    }
     EXPECT_EQ(request.op, verb::get) << text;
     std::string_view left = request.keys;
     for (std::uint32_t i = 0; i < request.key_count && key < taken.keys; ++i, ++key) {
       EXPECT_EQ(keys[key].view(), next_key(left)) << text;
       EXPECT_EQ(keys[key].ends_line, i + 1 == request.key_count) << text;
+      EXPECT_FALSE(keys[key].meta) << text;
     }
     at += parsed.consumed;
   }
@@ -67,6 +78,25 @@ TEST(GetLines, AreTakenUntilTheFirstThatIsUnusual) {
     EXPECT_EQ(taken_of(line).lines, 0U) << line;
     EXPECT_EQ(taken_of("get some\r\n" + line + "get more\r\n").consumed, 10U) << line;
   }
+}
+
+TEST(GetLines, OfMetaCommandsAreTakenThatAskForTheValueAlone) {
+  EXPECT_EQ(taken_of("mg a v\r\nget b\r\nmg 0123456789abcdef0123456789abcdef012345 v\r\nget a b\r\n").lines,
+            4U);
+  for (const std::string line :
+       {"mg a\r\n", "mg a v \r\n", "mg a  v\r\n", "mg  a v\r\n", "mg a v q\r\n", "mg a t v\r\n",
+        "mg a vv\r\n", "mg a v\n", "mg  v\r\n....", "ms a 1\r\nv\r\n", "mga a v\r\n"}) {
+    EXPECT_EQ(taken_of(line).lines, 0U) << line;
+    EXPECT_EQ(taken_of("mg some v\r\n" + line + "mg more v\r\n").consumed, 11U) << line;
+  }
+  EXPECT_EQ(taken_of("mg a v\r\nmg b v\r\n", 1).consumed, 8U);
+  EXPECT_EQ(taken_of("mg a v\r\nmg b v\r\n", kMostTaken, 1).consumed, 8U);
+  const std::string text = "mg one v\r\n";
+  for (std::size_t bytes = 0; bytes < text.size(); ++bytes) {
+    EXPECT_EQ(taken_of(text.substr(0, bytes)).lines, 0U);
+  }
+  EXPECT_EQ(taken_of("mg " + std::string(94, 'k') + " v\r\n").lines, 0U) << "longer than a line may be";
+  EXPECT_EQ(taken_of("mg " + std::string(93, 'k') + " v\r\n").lines, 1U);
 }
 
 TEST(GetLines, ALineIsTakenWholeOrNotAtAll) {
@@ -95,13 +125,14 @@ TEST(GetLines, KeysAndLinesMayBeAsLongAsElsewhere) {
 }
 
 TEST(GetLines, WithOneByteChangedTheyAreStillWhatTheParserSays) {
-  const std::string text = "get abcdefghi\r\nget jk lmn\r\nget 0123456789abcdef0123456789abcdef012345678\r\n";
+  const std::string text =
+      "get abcdefghi\r\nmg jklm v\r\nget jk lmn\r\nget 0123456789abcdef0123456789abcdef012345678\r\n";
   std::size_t fewer = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     for (unsigned byte = 0; byte < 256; ++byte) {
       std::string changed = text;
       changed[at] = static_cast<char>(byte);
-      fewer += taken_of(changed).lines < 3 ? 1 : 0;
+      fewer += taken_of(changed).lines < 4 ? 1 : 0;
     }
   }
   EXPECT_GT(fewer, 1000U);

@@ -40,7 +40,11 @@ class FakeStore final : public SessionStore {
     most_together = std::max(most_together, keys.size());
     ReplyAddress address = first;
     for (const protocol::AskedKey& key : keys) {
-      get(key.view(), key.ends_line, address);
+      if (key.meta) {
+        meta_get(key.view(), protocol::kValueAlone, address);
+      } else {
+        get(key.view(), key.ends_line, address);
+      }
       ++address.ticket;
     }
   }
@@ -95,8 +99,9 @@ class FakeStore final : public SessionStore {
     });
   }
 
-  void set(runtime::Worker& worker, Item& item, const ReplyAddress& address, CommitSeq seq) override {
-    store(worker, FakeValue{item}, address, seq);
+  void set(runtime::Worker& worker, Item& item, bool meta, const ReplyAddress& address,
+           CommitSeq seq) override {
+    store(worker, FakeValue{item, meta}, address, seq);
   }
   void store(runtime::Worker& worker, FakeValue sent, const ReplyAddress& address, CommitSeq seq) {
     add_write(address, seq, [this, &worker, built = std::move(sent)]() mutable {

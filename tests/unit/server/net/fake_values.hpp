@@ -18,7 +18,8 @@ namespace mxkv::server::test {
 /// A value that was received whole, with its memory until release().
 struct FakeValue {
   explicit FakeValue(ItemBuilder& builder) : FakeValue(builder.request(), builder) {}
-  explicit FakeValue(Item& whole) : op(protocol::verb::set), item(&whole) {}
+  FakeValue(Item& whole, bool meta)
+      : op(meta ? protocol::verb::meta_set : protocol::verb::set), item(&whole) {}
   FakeValue(const protocol::PointRequest& request, ItemBuilder& builder)
       : op(request.op),
         opaque(request.is_meta() ? request.flags->opaque() : std::string_view{}),

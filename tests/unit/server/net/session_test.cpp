@@ -170,6 +170,47 @@ TEST(Session, GetsStartTogetherOnceAConnectionOnlyReads) {
             hit + "END\r\nDELETED\r\nEND\r\nEND\r\n");
 }
 
+TEST(Session, MetaGetsStartTogetherWithOthers) {
+  Client client;
+  client.ask("set k1 0 0 1\r\nx\r\n");
+  std::string single;
+  for (std::uint32_t i = 0; i <= RequestOrder::kStreak; ++i) {
+    single += i % 2 == 0 ? "get k\r\n" : "mg k v\r\n";
+  }
+  client.ask(single);
+  EXPECT_EQ(client.store.most_together, 0U);
+  const std::string hit = "VALUE k1 0 1\r\nx\r\n";
+  const std::string meta_hit = "VA 1 O\r\nx\r\n";
+  EXPECT_EQ(client.ask("mg k1 v\r\nget k1 k1\r\nmg k v\r\nmg k1 v\r\nget k\r\nmg k1 v O7\r\n"),
+            meta_hit + hit + hit + "END\r\nEN O\r\n" + meta_hit + "END\r\nVA 1 O7\r\nx\r\n");
+  EXPECT_EQ(client.store.most_together, 6U);
+  EXPECT_EQ(client.ask("mg k1 v\r\ndelete k1\r\nmg k1 v\r\nget k1\r\n"),
+            meta_hit + "DELETED\r\nEN O\r\nEND\r\n");
+}
+
+TEST(Session, UsualSetsAreTakenAsOthersAre) {
+  Client client;
+  std::string sent;
+  std::string expected;
+  for (std::uint32_t i = 0; i <= 3 * RequestOrder::kStreak; ++i) {
+    const std::string value = std::to_string(i);
+    const std::string bytes = std::to_string(value.size()) + "\r\n" + value + "\r\n";
+    sent += i % 2 == 0 ? "set k" + value + " 0 0 " + bytes : "ms k" + value + " " + bytes;
+    expected += i % 2 == 0 ? "STORED\r\n" : "HD O\r\n";
+    if (i % 20 == 19) {
+      sent += "set k 7 0 1\r\nx\r\nms k 1 O3\r\ny\r\n";
+      expected += "STORED\r\nHD O3\r\n";
+    }
+  }
+  sent += "get k k0 k1 k95\r\nset k 0 0 2\r\nxx!!";
+  expected += "VALUE k 0 1\r\ny\r\nVALUE k0 0 1\r\n0\r\nVALUE k1 0 1\r\n1\r\nVALUE k95 0 2\r\n95\r\nEND\r\n";
+  for (const std::size_t part : {1U, 7U, 40U, 1000U, 100'000U}) {
+    Client other;
+    other.send(sent, part);
+    EXPECT_EQ(other.settle(part), expected + "CLIENT_ERROR bad data chunk\r\n") << part;
+  }
+}
+
 TEST(Session, GetsAreAnsweredInOrderInPiecesOfAnySize) {
   std::string sent;
   std::string expected;
