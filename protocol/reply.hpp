@@ -109,14 +109,14 @@ char* write_ends(char* out, std::string_view text) noexcept {
 /// write_text() of what is short as a rule, like a key: no call.
 [[gnu::always_inline]] inline char* write_short_text(char* out, std::string_view text) noexcept {
   const std::size_t bytes = text.size();
+  if (bytes - 16 <= 16) [[likely]] {
+    return write_ends<16>(out, text);
+  }
   if (bytes > 64) [[unlikely]] {
     return write_text(out, text);
   }
   if (bytes >= 32) {
     return write_ends<32>(out, text);
-  }
-  if (bytes >= 16) [[likely]] {
-    return write_ends<16>(out, text);
   }
   if (bytes >= 8) {
     return write_ends<8>(out, text);

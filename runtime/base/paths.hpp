@@ -39,14 +39,14 @@
   /* or has waited while the tree was cleared */                                                              \
   X(waited_over_clear)                                                                                        \
   /* a set of what came whole, and its usual end */                                                           \
-  X(write_whole) X(write_stored) X(meta_stored)                                                               \
+  X(write_whole) X(write_stored) X(write_stored_rarer)                                                               \
   /* how a write of the store waits */                                                                        \
   X(write_not_its_turn) X(write_at_gate) X(write_without_memory) X(write_derived_without_memory)                \
   X(write_lets_go)                                                                                            \
   /* what a turn in place comes to */                                                                         \
   X(turn_of_another_class) X(turn_astray) X(turn_at_once) X(turn_leaves)                                      \
   /* gets start together; one meets what is usual */                                                          \
-  X(get_together) X(get_usual) X(meta_get_usual) X(meta_get_rarer) X(meta_get_handed_on)                      \
+  X(get_together) X(get_usual) X(get_early) X(meta_get_usual) X(meta_get_rarer) X(meta_get_handed_on)                      \
   /* a scan that goes on behind the part of a leaf that it copied, and the loop for usual entries */          \
   X(scan_cut) X(scan_plain_run)                                                                               \
   /* a worker's buffer is full */                                                                             \

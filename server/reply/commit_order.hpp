@@ -43,6 +43,15 @@ class CommitOrder {
     ++turn_;
     return waiting_.empty() ? nullptr : next_in_turn();
   }
+  /// end() where that is all: it is its turn, and no other one waits. False: nothing was done.
+  [[nodiscard]] bool end_alone(CommitSeq seq) noexcept {
+    if (seq != turn_ || !waiting_.empty()) [[unlikely]] {
+      return false;
+    }
+    MXKV_ASSERT(in_flight() > 0, "a write ends once");
+    ++turn_;
+    return true;
+  }
   /// Calls f(task) for each that is parked.
   template <class F>
   void for_each_parked(const F& f) {

@@ -16,6 +16,18 @@ void ConnectionTable::reply(const ReplyAddress& address, std::string_view text) 
   }
 }
 
+char* ConnectionTable::reserve_early(const ReplyAddress& address, std::size_t most) {
+  ReplyQueue* const replies = find(address);
+  return replies == nullptr || waits_for_room(*replies, address.ticket)
+             ? nullptr
+             : replies->reserve(address.ticket, most);
+}
+
+void ConnectionTable::answer_early(const ReplyAddress& address, char* end) {
+  address.connection->replies.close_whole(address.ticket, end);
+  finished(address);
+}
+
 void ConnectionTable::finished_write(const ReplyAddress& address, CommitSeq seq) {
   ConnectionState& entry = *address.connection;
   // Before resume(): the parked write was sent before those that wait.
@@ -26,7 +38,7 @@ void ConnectionTable::finished_write(const ReplyAddress& address, CommitSeq seq)
   ended(entry, OrderClaim{address.claim});
 }
 
-void ConnectionTable::end(const ReplyAddress& address) {
+void ConnectionTable::end_rarer(const ReplyAddress& address) {
   ended(*address.connection, OrderClaim{address.claim});
 }
 

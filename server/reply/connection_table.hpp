@@ -4,7 +4,8 @@
 // but they still run, and writes still commit in order. So an address stays good as long as it is used.
 //
 // What the store does with an address, on the home worker only:
-//   reads, ranges    [reply: find(), reserve .. commit, close], then finished(address)
+//   reads, ranges    [reply: find(), reserve .. commit, close], then finished(address);
+//                    or, where reserve_next() gives room, answer_next(), which does both
 //   writes           before anything takes effect: if (!commit_turn(address, seq)) { await_commit(..);
 //                    return step::parked; } and the task is spawned again when its turn comes; once it has
 //                    come it stays until finished_write(address, seq), which every write ends with, also one
@@ -116,19 +117,42 @@ class ConnectionTable final : private PoolOverflow {
     mark_dirty(entry);
     return &entry.replies;
   }
-  /// Room for the whole reply in the usual case: the connection is open, the reply the next to leave, and nothing
-  /// is in short supply. Else null, and nothing happened. Only close_next() may follow.
+  /// Room for the whole reply in the usual case: the connection is open, the reply the next to leave, and the
+  /// last block has room, so that no memory is asked for. Else null, and nothing happened. Only answer_next()
+  /// may follow.
   [[nodiscard, gnu::always_inline]] char* reserve_next(const ReplyAddress& address,
                                                        std::size_t most) noexcept {
     ConnectionState& entry = *address.connection;
-    if (drops_ || entry.phase != connection_phase::open || share().is_full()) [[unlikely]] {
-      return nullptr;
-    }
-    return entry.replies.reserve_next(address.ticket, most);
+    return entry.phase == connection_phase::open ? entry.replies.reserve_next(address.ticket, most) : nullptr;
   }
-  void close_next(const ReplyAddress& address, char* end) noexcept {
-    mark_dirty(*address.connection);
-    address.connection->replies.close_next(end);
+  /// The reply is complete up to `end`, and an operation that is not a write has ended.
+  [[gnu::always_inline]] void answer_next(const ReplyAddress& address, char* end) {
+    ConnectionState& entry = *address.connection;
+    mark_dirty(entry);
+    entry.replies.close_next(end);
+    if (OrderClaim{address.claim}.tracked() || entry.wants_resume) [[unlikely]] {
+      end_rarer(address);
+      return;
+    }
+    static_cast<void>(entry.order.finish_untracked(OrderClaim{address.claim}.kind()));
+    ++entry.ended;
+  }
+  /// The same for a reply that is not the next, or finds no room there: null, where a value has to wait, or none
+  /// is wanted. Only answer_early() may follow.
+  [[nodiscard, gnu::noinline]] char* reserve_early(const ReplyAddress& address, std::size_t most);
+  [[gnu::noinline]] void answer_early(const ReplyAddress& address, char* end);
+  /// answer_next() of a write.
+  [[gnu::always_inline]] void answer_next_write(const ReplyAddress& address, char* end, CommitSeq seq) {
+    ConnectionState& entry = *address.connection;
+    mark_dirty(entry);
+    entry.replies.close_next(end);
+    if (OrderClaim{address.claim}.tracked() || entry.wants_resume || !entry.commits.end_alone(seq))
+        [[unlikely]] {
+      finished_write(address, seq);
+      return;
+    }
+    static_cast<void>(entry.order.finish_untracked(OrderClaim{address.claim}.kind()));
+    ++entry.ended;
   }
   /// The reply tells, or will, what may not be on disk yet.
   void await_disk(const ReplyAddress& address) noexcept {
@@ -144,7 +168,7 @@ class ConnectionTable final : private PoolOverflow {
   void finished(const ReplyAddress& address) {
     ConnectionState& entry = *address.connection;
     if (OrderClaim{address.claim}.tracked() || entry.owner == nullptr || entry.wants_resume) [[unlikely]] {
-      end(address);
+      end_rarer(address);
       return;
     }
     static_cast<void>(entry.order.finish(OrderClaim{address.claim}));
@@ -213,7 +237,7 @@ class ConnectionTable final : private PoolOverflow {
       follow_end(entry, freed);
     }
   }
-  void end(const ReplyAddress& address);
+  [[gnu::noinline]] void end_rarer(const ReplyAddress& address);
   void follow_end(ConnectionState& entry, bool freed);
   void resume(ConnectionState& entry);
   void recycle(ConnectionState& entry) noexcept;

@@ -48,6 +48,11 @@ void OutputBuffer::leave(Segment* block) noexcept {
 }
 
 void OutputBuffer::append(std::string_view bytes) {
+  if (char* const to = room_for(bytes.size()); to != nullptr && !bytes.empty()) [[likely]] {
+    std::memcpy(to, bytes.data(), bytes.size());
+    commit(to + bytes.size());
+    return;
+  }
   while (!bytes.empty()) {
     char* const to = reserve(1);
     const std::size_t part = std::min(bytes.size(), tail_->room());

@@ -50,8 +50,8 @@ char* ReplyQueue::stage(std::uint32_t ticket, std::size_t most) {
   return add_piece(ticket, most)->data();
 }
 
-void ReplyQueue::commit_staged(std::uint32_t ticket, char* end) noexcept {
-  const Staged* const reply = staged_.find(ticket, oldest_);
+ReplyQueue::Staged& ReplyQueue::commit_staged(std::uint32_t ticket, char* end) noexcept {
+  Staged* const reply = staged_.find(ticket, oldest_);
   MXKV_ASSERT(reply != nullptr && reply->last != nullptr, "what is committed was reserved");
   Piece& piece = *reply->last;
   MXKV_ASSERT(end >= piece.data() && end <= piece.block->limit, "no more is filled than was reserved");
@@ -59,6 +59,7 @@ void ReplyQueue::commit_staged(std::uint32_t ticket, char* end) noexcept {
   staged_bytes_ += piece.bytes;
   const std::size_t used = round_up(piece.bytes, alignof(Piece));
   stage_block_->end += std::min(used, stage_block_->room());
+  return *reply;
 }
 
 void ReplyQueue::append(std::uint32_t ticket, std::string_view bytes) {

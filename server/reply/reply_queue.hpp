@@ -78,7 +78,18 @@ class ReplyQueue {
   void close_next(char* end) noexcept {
     MXKV_DCHECK(oldest_ != next_ && staged_.empty(), "the reply of an open ticket has room");
     output_.commit(end);
-    advance();
+    if (++oldest_ == kUnusedTicket) [[unlikely]] {
+      ++oldest_;
+    }
+  }
+  /// commit() and close() in one, of what one reserve() was enough for.
+  void close_whole(std::uint32_t ticket, char* end) {
+    if (ticket == oldest_) {
+      output_.commit(end);
+      close(ticket);
+    } else {
+      commit_staged(ticket, end).closed = true;
+    }
   }
   /// Copies bytes of any length into the reply.
   void append(std::uint32_t ticket, std::string_view bytes);
@@ -149,7 +160,7 @@ class ReplyQueue {
   [[nodiscard]] Staged& entry(std::uint32_t ticket);
   [[nodiscard]] Piece* add_piece(std::uint32_t ticket, std::size_t room);
   [[nodiscard]] char* stage(std::uint32_t ticket, std::size_t most);
-  void commit_staged(std::uint32_t ticket, char* end) noexcept;
+  Staged& commit_staged(std::uint32_t ticket, char* end) noexcept;
   void follow_up();
   void hand_over(Piece& piece);
   void release(Piece* piece) noexcept;

@@ -57,20 +57,20 @@ bool RequestOrder::conflicts(OrderClaim claim) const noexcept {
     case operation_kind::range:
       return changes_ != 0 || waiting_.changes != 0;
     case operation_kind::barrier:
-      return in_flight_ != 0 || waiting_.all != 0;
+      return in_flight() != 0 || waiting_.all != 0;
   }
   return true;
 }
 
 void RequestOrder::take(OrderClaim claim) {
   MXKV_ASSERT(!barrier_, "nothing starts beside a barrier");
-  ++in_flight_;
+  ++tracked_;
   if (claim.kind() == operation_kind::range) {
     ++ranges_;
     return;
   }
   if (claim.kind() == operation_kind::barrier) {
-    MXKV_ASSERT(in_flight_ == 1, "a barrier runs alone");
+    MXKV_ASSERT(in_flight() == 1, "a barrier runs alone");
     barrier_ = true;
     return;
   }
@@ -89,12 +89,14 @@ void RequestOrder::take(OrderClaim claim) {
 }
 
 bool RequestOrder::finish_tracked(OrderClaim claim) noexcept {
+  MXKV_ASSERT(tracked_ > 0, "an operation ends once");
+  --tracked_;
   if (claim.kind() == operation_kind::range) {
     MXKV_ASSERT(ranges_ > 0, "a range ends once");
     return --ranges_ == 0;
   }
   if (claim.kind() == operation_kind::barrier) {
-    MXKV_ASSERT(barrier_ && in_flight_ == 0, "a barrier ends alone");
+    MXKV_ASSERT(barrier_ && in_flight() == 0, "a barrier ends alone");
     barrier_ = false;
     return true;
   }
@@ -115,7 +117,7 @@ bool RequestOrder::finish_tracked(OrderClaim claim) noexcept {
   if (--keyed_ == 0) {
     pool_->give(std::exchange(table_, nullptr));
   }
-  return freed || in_flight_ == 0;
+  return freed || in_flight() == 0;
 }
 
 void RequestOrder::add_waiting(OrderClaim claim) noexcept {

@@ -114,19 +114,21 @@ class RequestOrder {
   /// Starts reads or writes of any keys; finish() must follow for each.
   [[nodiscard]] OrderClaim start_untracked(operation_kind kind, std::size_t requests = 1) noexcept {
     MXKV_DCHECK(keys_untracked(kind), "the key does not matter");
-    in_flight_ += static_cast<std::uint32_t>(requests);
     untracked_ += static_cast<std::uint32_t>(requests);
     return OrderClaim::untracked(kind);
   }
   /// A started request ended. Returns whether that may let a waiting one start.
   bool finish(OrderClaim claim) noexcept {
-    MXKV_ASSERT(in_flight_ > 0, "an operation ends once");
-    --in_flight_;
     if (!claim.tracked()) [[likely]] {
-      MXKV_DCHECK(untracked_ > 0 && claim.kind() == untracked_kind_, "an operation ends as what it began");
-      return --untracked_ == 0;
+      return finish_untracked(claim.kind());
     }
     return finish_tracked(claim);
+  }
+  /// finish() of a claim that is not tracked.
+  bool finish_untracked([[maybe_unused]] operation_kind kind) noexcept {
+    MXKV_ASSERT(untracked_ > 0, "an operation ends once");
+    MXKV_DCHECK(kind == untracked_kind_, "an operation ends as what it began");
+    return --untracked_ == 0;
   }
 
   /// The waiting requests are looked at again, in their order: each is tried, then added if it must wait.
@@ -134,7 +136,7 @@ class RequestOrder {
   /// A read, write or exclusive that did not start waits behind those added before.
   void add_waiting(OrderClaim claim) noexcept;
 
-  [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
+  [[nodiscard]] std::size_t in_flight() const noexcept { return std::size_t{tracked_} + untracked_; }
   [[nodiscard]] std::size_t ranges_in_flight() const noexcept { return ranges_; }
 
  private:
@@ -153,9 +155,9 @@ class RequestOrder {
 
   OrderTablePool* pool_;
   OrderTable* table_ = nullptr;  ///< null: no keys in flight
-  std::uint32_t in_flight_ = 0;
-  std::uint32_t keyed_ = 0;    ///< in flight with a slot
-  std::uint32_t changes_ = 0;  ///< writes and exclusives in flight
+  std::uint32_t tracked_ = 0;    ///< in flight with a noted key, ranges and barriers
+  std::uint32_t keyed_ = 0;      ///< of these, with a slot
+  std::uint32_t changes_ = 0;    ///< writes and exclusives in flight
   std::uint32_t ranges_ = 0;
   bool barrier_ = false;
   operation_kind streak_kind_ = operation_kind::barrier;   ///< of the last request

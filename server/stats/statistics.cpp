@@ -206,8 +206,8 @@ std::uint64_t Statistics::items() const noexcept {
 
 std::uint64_t Statistics::item_bytes() const noexcept {
   const std::uint64_t removed = store_.total(counter::bytes_removed);
-  const std::uint64_t added = store_.total(counter::bytes_added);
-  return added > removed ? added - removed : 0;
+  const auto bytes = static_cast<std::int64_t>(store_.total(counter::bytes_added) - removed);
+  return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
 void Statistics::general(StatText& text) {

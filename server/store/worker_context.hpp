@@ -54,7 +54,7 @@ enum class counter : std::uint8_t {
   store_too_large,
   cmd_meta,
   total_items,
-  items_added,  ///< with items_removed: how many there are
+  items_added,  ///< with items_removed: how many there are; what takes another's place may be left out of both
   items_removed,
   evictions,          ///< items that made room
   evicted_unfetched,  ///< of these, those that nobody had read
@@ -66,7 +66,7 @@ enum class counter : std::uint8_t {
   items_moved,        ///< out of sparse spans, see defragmenter.hpp
   seen_started,       ///< with seen_ended: writes to items that were met, see background_writes.hpp
   seen_ended,
-  bytes_added,  ///< with bytes_removed: memory of items in the tree
+  bytes_added,  ///< with bytes_removed: memory of items in the tree; modulo 2^64
   bytes_removed,
 };
 inline constexpr std::size_t kCounters = static_cast<std::size_t>(counter::bytes_removed) + 1;

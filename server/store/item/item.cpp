@@ -45,21 +45,6 @@ Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
   return made;
 }
 
-Item* Item::create_whole(runtime::Worker& worker, std::string_view key, std::string_view value) noexcept {
-  MXKV_DCHECK(key.size() <= 0xFF && value.size() <= kInlineValueBytes, "lengths fit their fields");
-  const std::size_t bytes = kOptionalOffset + key.size() + value.size();
-  void* const memory = worker.items().allocate_ahead(bytes);
-  if (memory == nullptr) [[unlikely]] {
-    return nullptr;
-  }
-  auto* const made =
-      new (memory) Item(static_cast<Word>(key.size()) | static_cast<Word>(value.size()) << kValueShift);
-  char* const end = protocol::write_short_text(reinterpret_cast<char*>(memory) + kOptionalOffset, key);
-  std::memcpy(end, value.data(), value.size());
-  MXKV_DCHECK(made->block_bytes() == bytes, "an item ends where its block does");
-  return made;
-}
-
 void Item::destroy(runtime::Worker& worker, Item* item) noexcept {
   if (item->large()) {
     if (ChunkList* list = item->list()) {

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "protocol/reply.hpp"
 #include "runtime/scheduler/worker.hpp"
 #include "server/store/item/chunk_list.hpp"
 
@@ -25,6 +26,8 @@ namespace mxkv::server {
 
 /// Longest value that sits in the item itself.
 inline constexpr std::size_t kInlineValueBytes = 8192;
+/// A value up to this is copied without a call.
+inline constexpr std::size_t kMostMiddling = 512;
 
 class Item {
  public:
@@ -234,8 +237,15 @@ class Item {
     }
     return value_offset(word) + (has(word, kLarge) ? sizeof(ChunkList*) : inline_bytes(word));
   }
+  /// The same of a plain one.
+  [[nodiscard]] std::size_t plain_bytes() const noexcept {
+    return kOptionalOffset + key_bytes(word()) + inline_bytes(word());
+  }
   /// Bytes of memory that go when the item goes.
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    if (View{*this}.plain()) [[likely]] {
+      return plain_bytes();
+    }
     return block_bytes() + (large() && list() != nullptr ? list()->memory_bytes() : 0);
   }
 
@@ -315,6 +325,26 @@ class Item {
   std::atomic<Word> word_;
 };
 static_assert(sizeof(Item) == 12);
+
+[[gnu::always_inline]] inline Item* Item::create_whole(runtime::Worker& worker, std::string_view key,
+                                                       std::string_view value) noexcept {
+  MXKV_DCHECK(key.size() <= 0xFF && value.size() <= kInlineValueBytes, "lengths fit their fields");
+  const std::size_t bytes = kOptionalOffset + key.size() + value.size();
+  void* const memory = worker.items().allocate_ahead(bytes);
+  if (memory == nullptr) [[unlikely]] {
+    return nullptr;
+  }
+  auto* const made =
+      new (memory) Item(static_cast<Word>(key.size()) | static_cast<Word>(value.size()) << kValueShift);
+  char* const end = protocol::write_short_text(reinterpret_cast<char*>(memory) + kOptionalOffset, key);
+  if (value.size() - 64 <= kMostMiddling - 64) [[likely]] {
+    protocol::write_middling_text(end, value);
+  } else {
+    std::memcpy(end, value.data(), value.size());
+  }
+  MXKV_DCHECK(made->block_bytes() == bytes, "an item ends where its block does");
+  return made;
+}
 
 /// What the index knows of items: a leaf's value word is the item's address, with the number of cache lines
 /// that a reader will touch in the upper 16 bits.

@@ -31,9 +31,6 @@ inline constexpr std::string_view kMetaValue = "VA ";
   return form.end_line ? protocol::write_text(out, protocol::kEnd) : out;
 }
 
-/// A plain item with a value up to this is written without a call.
-inline constexpr std::size_t kMostMiddling = 512;
-
 /// The same of a plain item, without a unique; the value has up to kMostMiddling bytes.
 [[gnu::always_inline]] inline char* write_plain_value(char* out, const Item::PlainView& item,
                                                       bool end_line) noexcept {

@@ -35,7 +35,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
 
   [[nodiscard]] std::string_view key() const noexcept { return TrailingKey::load(this, key_bytes_); }
 
-  runtime::step on_found(std::uint64_t value, runtime::Worker& worker) {
+  [[gnu::always_inline]] runtime::step on_found(std::uint64_t value, runtime::Worker& worker) {
     Item& item = *ItemRecord::item(value);
     return Item::View{item}.plain() && show_usual(Item::PlainView{item}, worker) ? runtime::step::done
                                                                                  : show(value, worker);
@@ -56,20 +56,29 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
         context.watch->wants(watched::kFetchers) || (form_.meta && item.to_be_renewed())) [[unlikely]] {
       return false;
     }
-    char* const out = context.replies->reserve_next(address_, kAroundValue + bytes);
-    if (out == nullptr) [[unlikely]] {
-      return false;
+    char* out = context.replies->reserve_next(address_, kAroundValue + bytes);
+    const bool next = out != nullptr;
+    if (!next) [[unlikely]] {
+      out = context.replies->reserve_early(address_, kAroundValue + bytes);
+      if (out == nullptr) {
+        return false;
+      }
     }
     context.counters.count(counter::get_hits);
     item.note_access(worker.now_us());
     if (form_.meta) {
       MXKV_PATH(meta_get_usual);
-      context.replies->close_next(address_, write_plain_meta_value(out, item));
+      out = write_plain_meta_value(out, item);
     } else {
       MXKV_PATH(get_usual);
-      context.replies->close_next(address_, write_plain_value(out, item, form_.end_line));
+      out = write_plain_value(out, item, form_.end_line);
     }
-    context.replies->finished(address_);
+    if (next) [[likely]] {
+      context.replies->answer_next(address_, out);
+    } else {
+      MXKV_PATH(get_early);
+      context.replies->answer_early(address_, out);
+    }
     return true;
   }
 

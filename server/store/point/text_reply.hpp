@@ -61,18 +61,13 @@ void write_item_or_number(ReplyQueue& queue, std::uint32_t ticket, const PointOu
   return detail::kResultTexts[static_cast<std::size_t>(result)];
 }
 
-/// Writes a whole short reply; the ticket stays open. Home worker only.
-[[gnu::always_inline]] inline void write_line(ReplyQueue& queue, std::uint32_t ticket,
-                                              std::string_view text) {
-  char* const out = queue.reserve(ticket, text.size());
-  queue.commit(ticket, protocol::write_text(out, text));
-}
-
 /// Writes what is said of a result; the ticket stays open. Home worker only. Where the result is a constant, no
 /// text is looked up.
 [[gnu::always_inline]] inline void write_result(ReplyQueue& queue, std::uint32_t ticket,
                                                 point_result result) {
-  write_line(queue, ticket, text_of(result));
+  const std::string_view text = text_of(result);
+  char* const out = queue.reserve(ticket, text.size());
+  queue.commit(ticket, protocol::write_text(out, text));
 }
 
 /// Writes the reply; the ticket stays open. Home worker only.

@@ -109,37 +109,14 @@ void WriteTask::change_record(std::uint64_t word, runtime::Worker& /*worker*/) n
   change_in_place(*ItemRecord::item(word));
 }
 
-// The usual end of a set: all of committed_rarer(), count() and answer() that it needs.
-step WriteTask::stored(bool found, std::uint64_t old_word, runtime::Worker& worker) {
-  auto& context = worker.local<WorkerContext>();
-  Item* const added = std::exchange(item_, nullptr);
-  context.counters.count(counter::items_added);
-  context.counters.count(counter::bytes_added, added->memory_bytes());
-  context.counters.count(counter::total_items);
-  context.counters.count(counter::cmd_set);
-  if (found) [[likely]] {
-    retire_item(worker, ItemRecord::item(old_word));
+// Somebody watches, the disk is waited for, or the reply is not the next.
+step WriteTask::stored_rarer(Item& added, runtime::Worker& worker) {
+  MXKV_PATH(write_stored_rarer);
+  if (worker.local<WorkerContext>().watch->wants(~0U)) {
+    tell_watchers(&added, worker);
   }
-  if (context.watch->wants(~0U)) [[unlikely]] {
-    tell_watchers(added, worker);
-  }
-  if (!is_home(worker) || context.writes_wait) [[unlikely]] {
-    shown_ = added;
-    return answer(worker);
-  }
-  ConnectionTable& replies = *context.replies;
-  MXKV_PATH(write_stored);
-  if (ReplyQueue* const queue = replies.find(address_); queue != nullptr) [[likely]] {
-    if (request_.is_meta()) {
-      MXKV_PATH(meta_stored);
-      write_line(*queue, address_.ticket, protocol::kMetaDone);
-    } else {
-      write_result(*queue, address_.ticket, point_result::stored);
-    }
-    queue->close(address_.ticket);
-  }
-  replies.finished_write(address_, seq_);
-  return step::done;
+  shown_ = &added;
+  return answer(worker);
 }
 
 step WriteTask::committed_rarer(bool found, std::uint64_t old_word, runtime::Worker& worker) {
@@ -231,13 +208,6 @@ void WriteTask::unpin_and_park(runtime::Worker& worker) {
   leave_tree(*this);
   phase_ = phase::waiting;
   worker.unpin(*this);
-}
-
-step WriteTask::resume_item(runtime::Worker& worker) {
-  if (phase_ != phase::searching) [[unlikely]] {
-    return resume_outside(worker);
-  }
-  return Base::resume_item(worker);
 }
 
 // Parked at home, or there to say what became of it.

@@ -8,7 +8,9 @@
 
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/write_operation.hpp"
+#include "server/store/store_state.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
+#include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
@@ -83,7 +85,9 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
     return !locks.holds_off(key());
   }
   runtime::step refused(runtime::Worker& worker);
-  runtime::step resume_item(runtime::Worker& worker);
+  runtime::step resume_item(runtime::Worker& worker) {
+    return phase_ == phase::searching ? Base::resume_item(worker) : resume_outside(worker);
+  }
   void discard(runtime::Worker& worker);
 
  private:
@@ -109,7 +113,9 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   }
   [[gnu::noinline]] index::Change commit_rarer(ItemNode& leaf, bool found, std::uint64_t old,
                                                std::uint64_t value, runtime::Worker& worker) noexcept;
-  [[gnu::noinline]] runtime::step stored(bool found, std::uint64_t old, runtime::Worker& worker);
+  /// The usual end of a set: all of committed_rarer(), count() and answer() that it needs.
+  [[nodiscard]] runtime::step stored(bool found, std::uint64_t old, runtime::Worker& worker);
+  [[gnu::noinline]] runtime::step stored_rarer(Item& added, runtime::Worker& worker);
   [[gnu::noinline]] runtime::step committed_rarer(bool found, std::uint64_t old, runtime::Worker& worker);
   [[gnu::noinline]] index::Change commit_in_place(ItemNode& leaf, const Item& item, std::uint64_t before,
                                                   runtime::Worker& worker) const noexcept;
@@ -125,5 +131,35 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   CommitSeq seq_;
   WriteGateTicket pass_;
 };
+
+[[gnu::always_inline]] inline runtime::step WriteTask::stored(bool found, std::uint64_t old_word,
+                                                              runtime::Worker& worker) {
+  auto& context = worker.local<WorkerContext>();
+  Item* const added = std::exchange(item_, nullptr);
+  const std::size_t bytes = added->memory_bytes();
+  if (found) [[likely]] {
+    Item* const old = ItemRecord::item(old_word);
+    const std::size_t old_bytes = old->memory_bytes();
+    context.counters.count(counter::bytes_added, bytes - old_bytes);  // less than 0: it wraps around
+    worker.retire(old, context.store->item_kind(), old_bytes);
+  } else {
+    context.counters.count(counter::items_added);
+    context.counters.count(counter::bytes_added, bytes);
+  }
+  context.counters.count(counter::total_items);
+  context.counters.count(counter::cmd_set);
+  ConnectionTable& replies = *context.replies;
+  char* const out = is_home(worker) && !context.writes_wait && !context.watch->wants(~0U)
+                        ? replies.reserve_next(address_, protocol::kStored.size())
+                        : nullptr;
+  if (out == nullptr) [[unlikely]] {
+    return stored_rarer(*added, worker);
+  }
+  MXKV_PATH(write_stored);
+  char* const end = request_.is_meta() ? protocol::write_text(out, protocol::kMetaDone)
+                                       : protocol::write_text(out, protocol::kStored);
+  replies.answer_next_write(address_, end, seq_);
+  return runtime::step::done;
+}
 
 }  // namespace mxkv::server

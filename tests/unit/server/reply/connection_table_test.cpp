@@ -1,6 +1,7 @@
 // Addresses stay good until the last operation ended; sessions are resumed when they should be.
 #include "server/reply/connection_table.hpp"
 
+#include <string>
 #include <vector>
 
 #include "tests/unit/server/reply/fixture.hpp"
@@ -45,6 +46,56 @@ class Directory : public testing::Test, private TaskSpawner {
  private:
   void spawn(runtime::MxTask* task) override { spawned.push_back(task); }
 };
+
+TEST_F(Directory, WholeRepliesLeaveInOrderWhereverTheyFindRoom) {
+  ConnectionState& entry = directory.open(a);
+  std::vector<ReplyAddress> asked;
+  for (int i = 0; i < 240; ++i) {
+    asked.push_back(start(entry));
+  }
+  std::string expected;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 240; ++i) {
+    texts.push_back(std::to_string(i) + std::string(static_cast<std::size_t>(i % 90), 'x'));
+    expected += texts.back();
+  }
+  std::size_t next = 0;
+  std::size_t early = 0;
+  const auto answer = [&](std::size_t at) {
+    char* out = directory.reserve_next(asked[at], 200);
+    const bool is_next = out != nullptr;
+    out = is_next ? out : directory.reserve_early(asked[at], 200);
+    ASSERT_NE(out, nullptr);
+    texts[at].copy(out, texts[at].size());
+    if (is_next) {
+      ++next;
+      directory.answer_next(asked[at], out + texts[at].size());
+    } else {
+      ++early;
+      directory.answer_early(asked[at], out + texts[at].size());
+    }
+  };
+  for (std::size_t at = 0; at < 60; ++at) {
+    answer(at);
+  }
+  for (std::size_t part = 60; part < 240; part += 20) {  // the first of each part comes last
+    for (std::size_t at = part + 1; at < part + 20; ++at) {
+      answer(at);
+    }
+    answer(part);
+  }
+  EXPECT_EQ(drain(entry.replies.output()), expected);
+  EXPECT_GT(next, 50U);
+  EXPECT_GE(early, 180U);
+  EXPECT_TRUE(entry.replies.all_closed());
+  EXPECT_EQ(entry.order.in_flight(), 0U);
+  EXPECT_EQ(entry.ended, 240U);
+  const ReplyAddress late = start(entry);
+  directory.close(entry);
+  EXPECT_EQ(directory.reserve_next(late, 10), nullptr);
+  EXPECT_EQ(directory.reserve_early(late, 10), nullptr) << "nobody reads it";
+  directory.finished(late);
+}
 
 TEST_F(Directory, ListsEachConnectionWithNewOutputOnce) {
   ConnectionState& first = directory.open(a);
