@@ -36,7 +36,7 @@ GetLines take_get_lines(const char* data, std::size_t size, const ParserLimits& 
       if (more && *key_end != ' ') [[unlikely]] {
         return false;
       }
-      *next = {at, static_cast<std::uint8_t>(bytes), !more};
+      *next = {at, static_cast<std::uint8_t>(bytes), static_cast<asked>(!more)};
       at = key_end + (more ? 1 : 2);
     }
     if (static_cast<std::size_t>(at - line) > most_bytes) [[unlikely]] {
@@ -56,7 +56,7 @@ GetLines take_get_lines(const char* data, std::size_t size, const ParserLimits& 
         kMetaGetWord.size() + bytes + kBehindMetaKey.size() > limits.line_bytes) [[unlikely]] {
       return false;
     }
-    *keys_taken++ = {key, static_cast<std::uint8_t>(bytes), true, true};
+    *keys_taken++ = {key, static_cast<std::uint8_t>(bytes), asked::meta};
     line = key_end + kBehindMetaKey.size();
     return true;
   };

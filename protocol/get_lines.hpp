@@ -15,13 +15,21 @@
 
 namespace mxkv::protocol {
 
+/// How a key is asked for.
+enum class asked : std::uint8_t {
+  before_others,  ///< by get, with others behind it
+  last,           ///< by get, as the last one of its line: END follows
+  meta,           ///< by mg: the answer is of that style
+};
+
 /// A key that a get asks for, where it stands in the input.
 struct AskedKey {
   const char* text;
   std::uint8_t bytes;
-  bool ends_line;     ///< it is the last one of its line, so END follows
-  bool meta = false;  ///< by mg: the answer is of that style, without END
+  asked how;
 
+  [[nodiscard]] bool ends_line() const noexcept { return how != asked::before_others; }
+  [[nodiscard]] bool meta() const noexcept { return how == asked::meta; }
   [[nodiscard]] std::string_view view() const noexcept { return {text, bytes}; }
 };
 

@@ -130,6 +130,7 @@ class Session {
   std::size_t take_usual(std::string_view data);
   std::size_t take_gets(std::string_view data);
   std::size_t take_sets(std::string_view data);
+  std::size_t start_sets(std::span<const protocol::SentValue> values, std::uint32_t ticket);
   std::size_t take_error(const protocol::Parsed& parsed);
   std::size_t take_keys(std::string_view data);
   std::size_t take_with_value(const protocol::Request& request, std::string_view data);

@@ -25,31 +25,34 @@ std::size_t Session::take_gets(std::string_view data) {
 // Usual sets, whose values came with them. Those that find no memory, or have to be ordered by key, go the long
 // way.
 std::size_t Session::take_sets(std::string_view data) {
-  if (!entry_->order.keys_untracked(operation_kind::write)) {
+  const std::size_t most = static_cast<std::size_t>(
+      std::min<std::uint64_t>({host_->sets.size(), allowed(), host_->sampler.lines_before()}));
+  if (!entry_->order.keys_untracked(operation_kind::write) || !entry_->replies.opens_in_row(most)) {
     return 0;
   }
-  const std::uint64_t most =
-      std::min<std::uint64_t>({host_->sets.size(), allowed(), host_->sampler.lines_before()});
-  const auto found = std::span{host_->sets}.first(
-      protocol::take_set_lines(data.data(), data.size(), host_->parser.limits(),
-                               std::min<std::size_t>(kInlineValueBytes, host_->parser.limits().value_bytes),
-                               std::span{host_->sets}.first(static_cast<std::size_t>(most))));
-  std::size_t used = 0;
-  std::uint32_t started = 0;
-  for (const protocol::SentValue& sent : found) {
-    Item* const item = Item::create_whole(host_->worker, sent.key(), sent.value());
-    if (item == nullptr) [[unlikely]] {
-      break;
+  const protocol::ParserLimits& limits = host_->parser.limits();
+  const std::span<protocol::SentValue> found = std::span{host_->sets}.first(protocol::take_set_lines(
+      data.data(), data.size(), limits, std::min<std::size_t>(kInlineValueBytes, limits.value_bytes),
+      std::span{host_->sets}.first(most)));
+  const std::size_t taken = found.empty() ? 0 : start_sets(found, entry_->replies.open_row(found.size()));
+  allowance_.take(static_cast<std::uint32_t>(taken));
+  host_->sampler.pass(taken);
+  return taken == 0 ? 0 : static_cast<std::size_t>(found[taken - 1].end() - data.data());
+}
+
+// Returns how many were started; there was no memory for the others. `ticket`: of the first one.
+std::size_t Session::start_sets(std::span<const protocol::SentValue> values, std::uint32_t ticket) {
+  const OrderClaim claim = entry_->order.start_untracked(operation_kind::write, values.size());
+  const CommitSeq seq = entry_->commits.start_row(values.size());
+  const std::size_t taken = host_->store.set(host_->worker, values, address(claim, ticket), seq);
+  if (const std::size_t left = values.size() - taken; left != 0) [[unlikely]] {
+    entry_->order.take_back(left);
+    entry_->commits.take_back(left);
+    if (ticket != ReplyAddress::kNoTicket) {
+      entry_->replies.take_back(left);
     }
-    const OrderClaim claim = entry_->order.start_untracked(operation_kind::write);
-    host_->store.set(host_->worker, *item, sent.meta, address(claim, entry_->replies.open()),
-                     entry_->commits.start());
-    used = static_cast<std::size_t>(sent.end() - data.data());
-    ++started;
   }
-  allowance_.take(started);
-  host_->sampler.pass(started);
-  return used;
+  return taken;
 }
 
 void Session::start_gets(std::span<const protocol::AskedKey> keys, bool with_cas) {
@@ -61,11 +64,11 @@ void Session::start_gets(std::span<const protocol::AskedKey> keys, bool with_cas
   }
   const protocol::verb op = with_cas ? protocol::verb::gets : protocol::verb::get;
   for (const protocol::AskedKey& key : keys) {
-    if (key.meta) {
+    if (key.meta()) {
       start_any(protocol::usual_meta_get(key.view()), false);
       continue;
     }
-    start({.key = key.view(), .op = op, .end_line = key.ends_line}, operation_kind::read, nullptr, false);
+    start({.key = key.view(), .op = op, .end_line = key.ends_line()}, operation_kind::read, nullptr, false);
   }
 }
 
@@ -100,7 +103,8 @@ std::size_t Session::take_keys_of_get(std::string_view line) {
     do {
       const std::string_view key = protocol::next_key(keys);
       MXKV_ASSERT(!key.empty(), "a line of keys ends with its last one");
-      host_->gets[found++] = {key.data(), static_cast<std::uint8_t>(key.size()), keys.empty()};
+      host_->gets[found++] = {key.data(), static_cast<std::uint8_t>(key.size()),
+                              keys.empty() ? protocol::asked::last : protocol::asked::before_others};
     } while (found < most && !keys.empty());
     allowance_.take(static_cast<std::uint32_t>(found));
     start_gets(std::span{host_->gets}.first(found), keys_.each.op == protocol::verb::gets);

@@ -62,14 +62,9 @@ std::size_t Session::take_with_value(const protocol::Request& request, std::stri
     return 0;
   }
   if (is_plain_set(request) && entry_->order.keys_untracked(operation_kind::write)) [[likely]] {
-    Item* const item = Item::create_whole(host_->worker, request.key, data.substr(0, bytes));
-    if (item == nullptr) [[unlikely]] {
-      return 0;
-    }
-    const OrderClaim claim = entry_->order.start_untracked(operation_kind::write);
-    const std::uint32_t ticket = ticket_for(request.noreply);
-    host_->store.set(host_->worker, *item, false, address(claim, ticket), entry_->commits.start());
-    return bytes + 2;
+    const protocol::SentValue sent{request.key.data(), data.data(), static_cast<std::uint32_t>(bytes),
+                                   static_cast<std::uint8_t>(request.key.size()), false};
+    return start_sets({&sent, 1}, ticket_for(request.noreply)) == 1 ? bytes + 2 : 0;
   }
   ItemBuilder value{host_->worker, request, data.substr(0, bytes)};
   if (value.failed()) [[unlikely]] {

@@ -25,6 +25,17 @@ class CommitOrder {
 
   /// The number of the next write.
   [[nodiscard]] CommitSeq start() noexcept { return next_++; }
+  /// The first of so many numbers in a row.
+  [[nodiscard]] CommitSeq start_row(std::size_t writes) noexcept {
+    const CommitSeq first = next_;
+    next_ += static_cast<CommitSeq>(writes);
+    return first;
+  }
+  /// So many of the last ones were not used after all.
+  void take_back(std::size_t writes) noexcept {
+    MXKV_ASSERT(in_flight() >= writes, "only numbers of writes that did not end are taken back");
+    next_ -= static_cast<CommitSeq>(writes);
+  }
   /// Whether all writes before `seq` have ended.
   [[nodiscard]] bool is_turn(CommitSeq seq) const noexcept { return seq == turn_; }
   /// Keeps `task` until the turn of `seq`, which has not come.

@@ -46,6 +46,13 @@ class ReplyQueue {
     return first;
   }
 
+  /// So many of the last ones were not used after all.
+  void take_back(std::size_t tickets) noexcept {
+    MXKV_ASSERT(next_ - oldest_ >= tickets, "only open tickets are taken back");
+    next_ -= static_cast<std::uint32_t>(tickets);
+    next_ -= static_cast<std::uint32_t>(next_ == kUnusedTicket);
+  }
+
   /// Room in one piece for up to `most` (at most kMostReserved) further bytes of an open reply. Valid until
   /// commit() of the same ticket, which must follow before any other call.
   [[nodiscard]] char* reserve(std::uint32_t ticket, std::size_t most) {

@@ -117,6 +117,11 @@ class RequestOrder {
     untracked_ += static_cast<std::uint32_t>(requests);
     return OrderClaim::untracked(kind);
   }
+  /// So many of them were not started after all.
+  void take_back(std::size_t requests) noexcept {
+    MXKV_ASSERT(untracked_ >= requests, "only what was started is taken back");
+    untracked_ -= static_cast<std::uint32_t>(requests);
+  }
   /// A started request ended. Returns whether that may let a waiting one start.
   bool finish(OrderClaim claim) noexcept {
     if (!claim.tracked()) [[likely]] {

@@ -11,6 +11,7 @@
 
 #include "protocol/get_lines.hpp"
 #include "protocol/point_request.hpp"
+#include "protocol/set_lines.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/reply/reply_queue.hpp"
 #include "server/store/upkeep/shortage.hpp"
@@ -61,9 +62,10 @@ class SessionStore {
   /// tickets of the others follow.
   virtual void get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
                    const ReplyAddress& first) = 0;
-  /// set, or ms if `meta`, of an item of key and value alone that came whole; it is taken.
-  virtual void set(runtime::Worker& worker, Item& item, bool meta, const ReplyAddress& address,
-                   CommitSeq seq) = 0;
+  /// set or ms of values that came whole, each of which is a write with a reply. `first`, `seq`: of the first one;
+  /// those of the others follow. Returns for how many there was memory; nothing was done with the others.
+  [[nodiscard]] virtual std::size_t set(runtime::Worker& worker, std::span<const protocol::SentValue> values,
+                                        const ReplyAddress& first, CommitSeq seq) = 0;
   /// scan, scans, pscan, pscans, mr, mc, mx, mt.
   virtual void range(runtime::Worker& worker, const protocol::Request& request,
                      const ReplyAddress& address) = 0;

@@ -79,8 +79,10 @@ void Store::point(runtime::Worker& worker, const protocol::PointRequest& request
               "a value comes with those that store it");
   const bool reads = request.only_reads();
   if (reads && !request.is_meta()) [[likely]] {
-    const ReplyForm form{.with_cas = request.op == verb::gets, .end_line = request.end_line};
-    worker.create_sized<GetTask>(sizeof(GetTask) + request.key.size(), tree(), request.key, form, address)
+    const auto how = request.end_line ? protocol::asked::last : protocol::asked::before_others;
+    worker
+        .create_sized<GetTask>(sizeof(GetTask) + request.key.size(), tree(), request.key, how,
+                               request.op == verb::gets, address)
         ->start(worker);
     return;
   }
@@ -95,12 +97,27 @@ void Store::point(runtime::Worker& worker, const protocol::PointRequest& request
   write(worker, request, value != nullptr ? value->take() : nullptr, address, seq);
 }
 
-void Store::set(runtime::Worker& worker, Item& item, bool meta, const ReplyAddress& address, CommitSeq seq) {
+std::size_t Store::set(runtime::Worker& worker, std::span<const protocol::SentValue> values,
+                       const ReplyAddress& first, CommitSeq seq) {
   MXKV_PATH(write_whole);
-  if (meta) {
-    worker.local<WorkerContext>().counters.count(counter::cmd_meta);
+  ReplyAddress address = first;
+  std::size_t taken = 0;
+  std::uint64_t meta = 0;
+  for (const protocol::SentValue& sent : values) {
+    Item* const item = Item::create_whole(worker, sent.key(), sent.value());
+    if (item == nullptr) [[unlikely]] {
+      break;
+    }
+    write(worker, protocol::usual_set(sent.key(), sent.meta), item, address, seq);
+    ++address.ticket;
+    ++seq;
+    ++taken;
+    meta += sent.meta ? 1 : 0;
   }
-  write(worker, protocol::usual_set(Item::View{item}.plain_key(), meta), &item, address, seq);
+  if (meta != 0) {
+    worker.local<WorkerContext>().counters.count(counter::cmd_meta, meta);
+  }
+  return taken;
 }
 
 void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
@@ -112,9 +129,9 @@ void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> key
   index::StartTogether<GetTask> start(tree(), static_cast<std::uint32_t>(keys.size()), worker);
   std::uint64_t meta = 0;
   for (const protocol::AskedKey& key : keys) {
-    const ReplyForm form{.with_cas = with_cas, .end_line = key.ends_line, .meta = key.meta};
-    meta += key.meta ? 1 : 0;
-    start.start(*worker.create_in<GetTask>(GetTask::block_for(key.bytes), tree(), key.view(), form, address));
+    meta += key.meta() ? 1 : 0;
+    start.start(*worker.create_in<GetTask>(GetTask::block_for(key.bytes), tree(), key.view(), key.how,
+                                           with_cas, address));
     ++address.ticket;
   }
   if (meta != 0) {

@@ -45,8 +45,8 @@ class Store final : public SessionStore {
              const ReplyAddress& address, CommitSeq seq) override;
   void get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
            const ReplyAddress& first) override;
-  void set(runtime::Worker& worker, Item& item, bool meta, const ReplyAddress& address,
-           CommitSeq seq) override;
+  [[nodiscard]] std::size_t set(runtime::Worker& worker, std::span<const protocol::SentValue> values,
+                                const ReplyAddress& first, CommitSeq seq) override;
   void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) override;
   [[nodiscard]] std::unique_ptr<ReceivedBatch> begin_batch(std::uint32_t lines) override;
   void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,

@@ -117,7 +117,8 @@ void StoreClient::add_get(const protocol::Request& request, std::string_view key
     first_ = to;
     with_cas_ = with_cas;
   }
-  gets_.push_back({key.data(), static_cast<std::uint8_t>(key.size()), true, protocol::is_meta(request.op)});
+  gets_.push_back({key.data(), static_cast<std::uint8_t>(key.size()),
+                   protocol::is_meta(request.op) ? protocol::asked::meta : protocol::asked::last});
 }
 
 void StoreClient::start_gets() {
@@ -169,8 +170,8 @@ bool StoreClient::start(StoreRequest& request) {
     store_.range(worker_, parsed, address(claim));
   } else if (!protocol::takes_value(parsed.op)) {
     start_point(protocol::point_request(parsed), nullptr, address(claim));
-  } else if (server::Item* const whole = receive_whole(parsed, request.text, rest)) {
-    store_.set(worker_, *whole, parsed.op == verb::meta_set, address(claim), entry_->commits.start());
+  } else if (start_whole(parsed, request.text, rest, claim)) {
+    return true;
   } else if (auto value = receive_value(parsed, rest)) {
     start_point(value->request(), &*value, address(claim));
   } else {
@@ -194,17 +195,27 @@ server::ReplyAddress StoreClient::address(server::OrderClaim claim) {
   return address;
 }
 
-// As Session::take_sets(). Null: it is no such value, or there is no memory.
-server::Item* StoreClient::receive_whole(const protocol::Request& request, std::string_view text,
-                                         std::string_view rest) {
-  protocol::SentValue sent;
+// As Session::take_sets(). False: it is no such value, or there is no memory.
+bool StoreClient::start_whole(const protocol::Request& request, std::string_view text, std::string_view rest,
+                              server::OrderClaim claim) {
+  protocol::SentValue sent{};
   if (protocol::take_set_lines(text.data(), text.size(), kParser.limits(), server::kInlineValueBytes,
-                               {&sent, 1}) == 1) {
-    return server::Item::create_whole(worker_, sent.key(), sent.value());
+                               {&sent, 1}) == 0) {
+    if (!server::is_plain_set(request)) {
+      return false;
+    }
+    sent = {request.key.data(), rest.data(), static_cast<std::uint32_t>(request.value_bytes),
+            static_cast<std::uint8_t>(request.key.size()), false};
   }
-  return server::is_plain_set(request)
-             ? server::Item::create_whole(worker_, request.key, rest.substr(0, request.value_bytes))
-             : nullptr;
+  const server::ReplyAddress to = address(claim);
+  if (store_.set(worker_, {&sent, 1}, to, entry_->commits.start_row(1)) == 1) {
+    return true;
+  }
+  entry_->commits.take_back(1);
+  if (to.wants_reply()) {
+    entry_->replies.take_back(1);
+  }
+  return false;
 }
 
 std::optional<server::ItemBuilder> StoreClient::receive_value(const protocol::Request& request,

@@ -126,8 +126,8 @@ class StoreClient final : public server::ConnectionOwner {
   void unheard_ended(const Operation& later);
   void all_unheard_ended();
   [[nodiscard]] server::ReplyAddress address(server::OrderClaim claim);
-  [[nodiscard]] server::Item* receive_whole(const protocol::Request& request, std::string_view text,
-                                            std::string_view rest);
+  [[nodiscard]] bool start_whole(const protocol::Request& request, std::string_view text,
+                                 std::string_view rest, server::OrderClaim claim);
   [[nodiscard]] std::optional<server::ItemBuilder> receive_value(const protocol::Request& request,
                                                                  std::string_view rest);
   [[nodiscard]] std::unique_ptr<server::Batch> receive_batch(const protocol::Request& request,

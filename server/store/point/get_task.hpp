@@ -19,11 +19,12 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
  public:
   static constexpr const char* kName = "get";
 
-  GetTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key, ReplyForm form,
-          const ReplyAddress& address) noexcept
+  GetTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key, protocol::asked how,
+          bool with_cas, const ReplyAddress& address) noexcept
       : Base(task_class, tree),
         address_(address),
-        form_(form),
+        how_(how),
+        with_cas_(with_cas),
         key_bytes_(static_cast<std::uint8_t>(key.size())) {
     TrailingKey::store(this, key);
   }
@@ -35,10 +36,11 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
 
   [[nodiscard]] std::string_view key() const noexcept { return TrailingKey::load(this, key_bytes_); }
 
-  [[gnu::always_inline]] runtime::step on_found(std::uint64_t value, runtime::Worker& worker) {
+  runtime::step on_found(std::uint64_t value, runtime::Worker& worker) {
     Item& item = *ItemRecord::item(value);
-    return Item::View{item}.plain() && show_usual(Item::PlainView{item}, worker) ? runtime::step::done
-                                                                                 : show(value, worker);
+    return Item::View{item}.plain() && show_usual<true>(Item::PlainView{item}, worker)
+               ? runtime::step::done
+               : show_rarer(value, worker);
   }
 
   runtime::step on_missing(runtime::Worker& worker) {
@@ -47,39 +49,51 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   }
 
  private:
-  /// In one straight line without a call, since this is what nearly all reads are. False: something is not as
-  /// usual, and nothing was done.
+  [[nodiscard]] ReplyForm form() const noexcept {
+    return {.with_cas = with_cas_,
+            .end_line = how_ != protocol::asked::before_others,
+            .meta = how_ == protocol::asked::meta};
+  }
+
+  /// In one straight line, since this is what nearly all reads are; without a call where the reply is the next to
+  /// leave. False: something is not as usual, and nothing was done.
+  template <bool kNext>
   [[nodiscard, gnu::always_inline]] bool show_usual(const Item::PlainView& item, runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
     const std::size_t bytes = item.value().size();
-    if (form_.with_cas || bytes > kMostMiddling || context.minds_horizon() || !Liveness{worker}(item) ||
-        context.watch->wants(watched::kFetchers) || (form_.meta && item.to_be_renewed())) [[unlikely]] {
+    const bool meta = how_ == protocol::asked::meta;
+    if (with_cas_ || bytes > kMostMiddling || context.minds_horizon() || !Liveness{worker}(item) ||
+        context.watch->wants(watched::kFetchers) || (meta && item.to_be_renewed())) [[unlikely]] {
       return false;
     }
-    char* out = context.replies->reserve_next(address_, kAroundValue + bytes);
-    const bool next = out != nullptr;
-    if (!next) [[unlikely]] {
-      out = context.replies->reserve_early(address_, kAroundValue + bytes);
-      if (out == nullptr) {
-        return false;
-      }
+    ConnectionTable& replies = *context.replies;
+    char* out = kNext ? replies.reserve_next(address_, kAroundValue + bytes)
+                      : replies.reserve_early(address_, kAroundValue + bytes);
+    if (out == nullptr) [[unlikely]] {
+      return false;
     }
     context.counters.count(counter::get_hits);
     item.note_access(worker.now_us());
-    if (form_.meta) {
+    if (meta) {
       MXKV_PATH(meta_get_usual);
       out = write_plain_meta_value(out, item);
     } else {
       MXKV_PATH(get_usual);
-      out = write_plain_value(out, item, form_.end_line);
+      out = write_plain_value(out, item, how_ == protocol::asked::last);
     }
-    if (next) [[likely]] {
-      context.replies->answer_next(address_, out);
+    if constexpr (kNext) {
+      replies.answer_next(address_, out);
     } else {
       MXKV_PATH(get_early);
-      context.replies->answer_early(address_, out);
+      replies.answer_early(address_, out);
     }
     return true;
+  }
+
+  [[gnu::noinline]] runtime::step show_rarer(std::uint64_t value, runtime::Worker& worker) {
+    Item& item = *ItemRecord::item(value);
+    return Item::View{item}.plain() && show_usual<false>(Item::PlainView{item}, worker) ? runtime::step::done
+                                                                                        : show(value, worker);
   }
 
   [[gnu::noinline]] runtime::step show(std::uint64_t value, runtime::Worker& worker) {
@@ -92,7 +106,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
       start_expiry(worker, value);
       return missed(worker);
     }
-    if (form_.meta && found.to_be_renewed()) {
+    if (form().meta && found.to_be_renewed()) {
       return hand_on(worker);
     }
     ReplyQueue* const queue = context.replies->find(address_);
@@ -108,11 +122,11 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
       context.watch->fetched(worker, item.key(), true, item.value_bytes());
     }
     if (queue != nullptr) {
-      if (form_.meta) {
+      if (form().meta) {
         MXKV_PATH(meta_get_rarer);
         write_meta_value(*queue, address_.ticket, found, worker);
       } else {
-        write_value(*queue, address_.ticket, item.key(), item, form_, worker);
+        write_value(*queue, address_.ticket, item.key(), item, form(), worker);
       }
       queue->close(address_.ticket);
     }
@@ -136,7 +150,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
       context.watch->fetched(worker, key(), false, 0);
     }
     if (ReplyQueue* queue = context.replies->find(address_)) {
-      write_miss(*queue, address_.ticket, form_);
+      write_miss(*queue, address_.ticket, form());
       queue->close(address_.ticket);
     }
     return ended(worker);
@@ -150,7 +164,8 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   static const std::array<runtime::task_block, 256> kBlocks;
 
   ReplyAddress address_;
-  ReplyForm form_;
+  protocol::asked how_;
+  bool with_cas_;
   std::uint8_t key_bytes_;
 };
 

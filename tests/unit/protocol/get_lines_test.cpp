@@ -44,7 +44,7 @@ GetLines taken_of(const std::string& text, std::size_t most_keys = kMostTaken,
       EXPECT_TRUE(flags.value && !flags.quiet && !flags.no_bump && !flags.binary_key &&
                   flags.wants().empty());
       EXPECT_EQ(keys[key].view(), request.key) << text;
-      EXPECT_TRUE(keys[key].meta && keys[key].ends_line) << text;
+      EXPECT_TRUE(keys[key].meta() && keys[key].ends_line()) << text;
       ++key;
       at += parsed.consumed;
       continue;
@@ -53,8 +53,8 @@ GetLines taken_of(const std::string& text, std::size_t most_keys = kMostTaken,
     std::string_view left = request.keys;
     for (std::uint32_t i = 0; i < request.key_count && key < taken.keys; ++i, ++key) {
       EXPECT_EQ(keys[key].view(), next_key(left)) << text;
-      EXPECT_EQ(keys[key].ends_line, i + 1 == request.key_count) << text;
-      EXPECT_FALSE(keys[key].meta) << text;
+      EXPECT_EQ(keys[key].ends_line(), i + 1 == request.key_count) << text;
+      EXPECT_FALSE(keys[key].meta()) << text;
     }
     at += parsed.consumed;
   }

@@ -40,10 +40,10 @@ class FakeStore final : public SessionStore {
     most_together = std::max(most_together, keys.size());
     ReplyAddress address = first;
     for (const protocol::AskedKey& key : keys) {
-      if (key.meta) {
+      if (key.meta()) {
         meta_get(key.view(), protocol::kValueAlone, address);
       } else {
-        get(key.view(), key.ends_line, address);
+        get(key.view(), key.ends_line(), address);
       }
       ++address.ticket;
     }
@@ -99,9 +99,18 @@ class FakeStore final : public SessionStore {
     });
   }
 
-  void set(runtime::Worker& worker, Item& item, bool meta, const ReplyAddress& address,
-           CommitSeq seq) override {
-    store(worker, FakeValue{item, meta}, address, seq);
+  [[nodiscard]] std::size_t set(runtime::Worker& worker, std::span<const protocol::SentValue> values,
+                                const ReplyAddress& first, CommitSeq seq) override {
+    ReplyAddress address = first;
+    std::size_t taken = 0;
+    for (; taken < std::min(values.size(), sets_with_memory); ++taken, ++seq, ++address.ticket) {
+      Item* const item = Item::create_whole(worker, values[taken].key(), values[taken].value());
+      if (item == nullptr) {
+        break;
+      }
+      store(worker, FakeValue{*item, values[taken].meta}, address, seq);
+    }
+    return taken;
   }
   void store(runtime::Worker& worker, FakeValue sent, const ReplyAddress& address, CommitSeq seq) {
     add_write(address, seq, [this, &worker, built = std::move(sent)]() mutable {
@@ -209,7 +218,8 @@ class FakeStore final : public SessionStore {
   std::map<std::string, std::string> items;
   std::vector<std::function<void()>> pending;
   std::size_t most_pending = 0;
-  std::size_t most_together = 0;  ///< gets that came in one call
+  std::size_t sets_with_memory = ~std::size_t{0};  ///< of those that come in one call
+  std::size_t most_together = 0;                   ///< gets that came in one call
 
  private:
   static std::string run_line(const FakeBatch::Line& line, std::map<std::string, std::string>& among) {

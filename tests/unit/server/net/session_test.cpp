@@ -205,9 +205,12 @@ TEST(Session, UsualSetsAreTakenAsOthersAre) {
   sent += "get k k0 k1 k95\r\nset k 0 0 2\r\nxx!!";
   expected += "VALUE k 0 1\r\ny\r\nVALUE k0 0 1\r\n0\r\nVALUE k1 0 1\r\n1\r\nVALUE k95 0 2\r\n95\r\nEND\r\n";
   for (const std::size_t part : {1U, 7U, 40U, 1000U, 100'000U}) {
-    Client other;
-    other.send(sent, part);
-    EXPECT_EQ(other.settle(part), expected + "CLIENT_ERROR bad data chunk\r\n") << part;
+    for (const std::size_t with_memory : {~std::size_t{0}, std::size_t{3}, std::size_t{0}}) {
+      Client other;
+      other.store.sets_with_memory = with_memory;  // the others go the long way
+      other.send(sent, part);
+      EXPECT_EQ(other.settle(part), expected + "CLIENT_ERROR bad data chunk\r\n") << part;
+    }
   }
 }
 
