@@ -32,6 +32,7 @@
 #include "runtime/memory/memory_budget.hpp"
 #include "runtime/memory/value_heap.hpp"
 #include "runtime/options.hpp"
+#include "runtime/scheduler/idle_clock.hpp"
 #include "runtime/scheduler/idling.hpp"
 #include "runtime/scheduler/locality_queues.hpp"
 #include "runtime/scheduler/object_heat.hpp"
@@ -218,6 +219,8 @@ class Worker final {
   [[nodiscard]] bool parked() const noexcept { return parking_.parked(); }
   /// Tasks in its buffer when it last refilled it: a cheap measure of how busy it is. Any thread.
   [[nodiscard]] std::uint32_t load() const noexcept { return load_.load(std::memory_order_relaxed); }
+  /// Any thread reads its sum.
+  [[nodiscard]] const IdleClock& idle_clock() const noexcept { return idle_; }
   /// Any thread reads; only the owner worker counts.
   [[nodiscard]] const WorkerCounters& counters() const noexcept { return counters_; }
   [[nodiscard]] WorkerCounters& counters() noexcept { return counters_; }
@@ -316,6 +319,7 @@ class Worker final {
   Random random_;
   PrefetchControl prefetching_;
   std::atomic<std::uint32_t> load_{0};
+  IdleClock idle_;
   alignas(kCacheLineBytes) ParkingFlag parking_;
 };
 

@@ -63,11 +63,16 @@ void Worker::run() {
     }
     switch (idling.after(round)) {
       case Idling::action::go_on:
+        if (idle_.runs()) {
+          idle_.stop(now_ns_);
+        }
         break;
       case Idling::action::pause:
+        idle_.start(now_ns_);
         cpu_relax();
         break;
       case Idling::action::block:
+        idle_.start(now_ns_);
         if (prepare_to_park()) {
           count(counters_.parks);
           poller_->block(*this, Idling::block_ns(window_.any_later(), !reclaimer_.empty(), interval_ns));
