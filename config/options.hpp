@@ -83,6 +83,14 @@ struct ServerOptions {
   bool debug_time = false;                ///< clients may move its clock by `debugtime`
 };
 
+/// What goes to a worker that has less to do.
+enum class balance_mode : std::uint8_t { off, connections };
+
+struct BalanceOptions {
+  balance_mode mode = balance_mode::connections;
+  std::uint32_t window_ms = 250;  ///< that loads are measured over
+};
+
 /// What a node's workers do otherwise than `prefetch` says.
 struct PrefetchChanges {
   std::optional<runtime::prefetch_mode> mode;
@@ -196,6 +204,7 @@ struct DaemonOptions : PlacementOptions {
   LimitOptions limits;
   StatsOptions stats;
   ServerOptions server;
+  BalanceOptions balance;
   LogOptions log;
   DurabilityOptions durability;
   Origins origins;  ///< who set what; for errors and print-config, never for behaviour

@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 2> kWhenFullWords{"evict", "error"};
 constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
 constexpr std::array<std::string_view, 2> kIntervalOrderWords{"toggle", "queue"};
 constexpr std::array<std::string_view, 3> kRebalanceWords{"off", "pools", "objects"};
+constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
 constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
 constexpr std::array<std::string_view, 2> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
@@ -223,6 +224,7 @@ void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
     choice(section, "strategy", options.rebalance.strategy, kRebalanceWords);
     ranged(section, "period", options.rebalance.period_ms, kDuration, {10, 600_s});
   });
+  ranged(visitor, "balance_window", options.balance.window_ms, kDuration, {1, 10_s});
   visitor.section("prefetch", [&](SchemaVisitor& section) {
     choice(section, "mode", options.prefetch.mode, kPrefetchWords);
     ranged(section, "distance", options.prefetch.distance, kCount, {1, kMostDistance});
@@ -274,6 +276,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     file_name(section, "auth_file", options.server.auth_file, "none");
     choice(section, "shutdown_command", options.server.shutdown_command, kBoolWords);
     choice(section, "debug_time", options.server.debug_time, kBoolWords);
+    choice(section, "balance", options.balance.mode, kBalanceWords);
   });
   visitor.section("log", [&](SchemaVisitor& section) {
     choice(section, "level", options.log.level, kLogLevelWords);

@@ -20,6 +20,7 @@ class Search {
   Findings run() {
     pools();
     rebalance();
+    balance();
     prefetch();
     toggle();
     requests();
@@ -66,6 +67,14 @@ class Search {
     }
     without_effect(!on && mine.period_ms != defaults_.rebalance.period_ms, "experimental.rebalance.period",
                    "experimental.rebalance.strategy is off");
+  }
+
+  void balance() {
+    const BalanceOptions& mine = options_.balance;
+    const bool off = mine.mode == balance_mode::off;
+    without_effect(alone_ && off, "server.balance", kOneWorker);
+    without_effect((alone_ || off) && mine.window_ms != defaults_.balance.window_ms,
+                   "experimental.balance_window", alone_ ? kOneWorker : "server.balance is off");
   }
 
   void prefetch() {

@@ -53,8 +53,8 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
       statistics(runtime, store, options, credentials),
       administration(runtime, statistics, log, steered, options.server),
       replies(make_replies(runtime)),
-      network(runtime, replies, store, options.limits, administration, credentials, options.stats, log,
-              durability == nullptr ? nullptr : &durability->gate()) {
+      network(runtime, replies, store, options.limits, administration, credentials, options.stats,
+              options.balance, log, durability == nullptr ? nullptr : &durability->gate()) {
   statistics.set_network(network);
   statistics.set_durability(durability.get());
   runtime.set_alarm(alarm);

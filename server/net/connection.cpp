@@ -38,10 +38,14 @@ ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
 
 }  // namespace
 
+// The entry in the directory, and its counts, had others before.
 Connection::Connection(NetWorker& net, int socket)
-    : net_(net), socket_(socket), session_(std::in_place, net.host(), *this) {
-  judged_ = session_->output().end();  // the entry in the directory, and its counts, had others before
-  read_ns_.store(net.now_ns(), std::memory_order_relaxed);
+    : net_(net),
+      socket_(socket),
+      session_(std::in_place, net.host(), *this),
+      judged_(session_->output().end()),
+      read_ns_(net.now_ns()) {
+  note_work();
 }
 
 Connection::~Connection() {
@@ -112,6 +116,7 @@ void Connection::read() {
 // `direct` of the bytes are in the session's value already, the others in the read buffer.
 void Connection::take_bytes(std::size_t bytes, std::size_t direct) {
   read_ns_.store(net_.now_ns(), std::memory_order_relaxed);
+  read_bytes_ += bytes;
   NetCounters::add(net_.counters().read_bytes, bytes);
   if (direct > 0) {
     session_->received_value(direct);
@@ -283,6 +288,9 @@ void Connection::close() {
     return;
   }
   stage_ = connection_stage::closed;
+  if (taker_ != nullptr) {
+    net_.leaves_no_more(*this);
+  }
   net_.leave_gate(*this, gate_.holds(), session_->paused_for(pause::journal));
   net_.unlist(*this);
   if (output_waits_.exchange(false)) {

@@ -8,8 +8,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
+#include "server/net/moved_connection.hpp"
 #include "server/net/session.hpp"
 #include "server/net/socket_events.hpp"
 #include "server/reply/output_gate.hpp"
@@ -22,7 +24,7 @@ class NetWorker;
 enum class connection_stage : std::uint8_t {
   serving,   ///< it is read until the client leaves
   draining,  ///< the daemon ends: what has arrived is answered
-  closed,    ///< its socket is closed, its session is gone
+  closed,    ///< its socket is closed, or another worker's; its session is gone
 };
 
 /// Thread-safety: owner worker only.
@@ -30,6 +32,8 @@ class Connection final : public ConnectionOwner {
  public:
   /// Takes over `socket`, which is non-blocking.
   Connection(NetWorker& net, int socket);
+  /// Goes on with one that left another worker.
+  Connection(NetWorker& net, const MovedConnection& moved);
   ~Connection();
 
   /// Something became of its socket.
@@ -60,6 +64,21 @@ class Connection final : public ConnectionOwner {
   /// Drops the connection; nothing more is sent.
   void close();
 
+  // --- To another worker: connection_moves.cpp ---
+
+  /// What it did since note_work().
+  [[nodiscard]] std::uint64_t work() const noexcept;
+  void note_work() noexcept;
+  /// Whether it may be told to leave at `now_ns`.
+  [[nodiscard]] bool movable(std::uint64_t now_ns) const noexcept;
+  /// It is to leave for `taker` when it rests; does what it can for that. Begins with a call for each round.
+  void begin_leaving(NetWorker& taker) noexcept;
+  enum class leaving : std::uint8_t { waits, rests, stays };
+  /// How far it is with that at the end of a round. `stays`: it goes on here.
+  [[nodiscard]] leaving go_on_leaving();
+  /// It rests: all that the taker needs. It is closed for this worker.
+  [[nodiscard]] std::unique_ptr<MovedConnection> leave();
+
   [[nodiscard]] bool closed() const noexcept { return stage_ == connection_stage::closed; }
   /// Whether nothing refers to it any more.
   [[nodiscard]] bool deletable() const noexcept { return closed() && !listed_; }
@@ -78,6 +97,7 @@ class Connection final : public ConnectionOwner {
   void end_output_wait();
   void mark_output();
   void flush();
+  void stay();
 
   NetWorker& net_;
   int socket_;
@@ -90,6 +110,12 @@ class Connection final : public ConnectionOwner {
   std::uint32_t drain_reads_left_ = 0;
   std::uint64_t sent_ns_ = 0;              ///< when the socket last took bytes, or was found full
   std::uint64_t unread_ns_ = 0;            ///< when the session was last seen not to want any
+  NetWorker* taker_ = nullptr;             ///< where it is to go to, if anywhere
+  std::uint64_t leaves_ns_ = 0;            ///< since when
+  std::uint64_t settled_ns_ = 0;           ///< until when it stays
+  std::uint64_t read_bytes_ = 0;           ///< ever
+  WorkNote noted_;                         ///< as of note_work()
+  bool confined_ = false;                  ///< to workers of its listener's node
   OutputGate gate_;                        ///< output that waits for the disk
   std::size_t judged_ = 0;                 ///< of output up to here it is known whether it waits
   std::atomic<std::uint64_t> read_ns_{0};  ///< when bytes last came; relaxed: other threads only read it

@@ -13,6 +13,7 @@ struct alignas(runtime::kCacheLineBytes) NetCounters {
   std::atomic<std::uint64_t> read_bytes{0};
   std::atomic<std::uint64_t> written_bytes{0};
   std::atomic<std::uint64_t> yields{0};       ///< a connection's share of a turn was used up
+  std::atomic<std::uint64_t> taken_in{0};     ///< connections that came from another worker
   std::atomic<std::uint64_t> stalled{0};      ///< closed, because they read nothing
   std::atomic<std::uint64_t> idle_closed{0};  ///< closed by the idle time-out
   std::atomic<std::uint64_t> output_full{
@@ -45,6 +46,7 @@ struct NetStats {
   std::uint64_t read_bytes = 0;
   std::uint64_t written_bytes = 0;
   std::uint64_t yields = 0;
+  std::uint64_t moved_connections = 0;
   std::uint64_t stalled = 0;
   std::uint64_t idle_closed = 0;
   std::uint64_t output_full = 0;

@@ -16,6 +16,9 @@ namespace {
 /// Between two times that those who wait for memory ask for it, where nothing else happens.
 constexpr std::uint64_t kMemoryAgainNs = 200'000;
 
+/// Between two looks at whether connections that are to leave rest, where nothing else happens.
+constexpr std::uint64_t kLeavesAgainNs = 1'000'000;
+
 /// Between two times that unused task memory goes back: a burst often has another one behind it.
 constexpr std::uint64_t kTrimEveryNs = 100'000'000;
 
@@ -36,7 +39,8 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
       events_wait_(context_, events_.descriptor()),
       timer_(context_),
       sweep_timer_(context_),
-      shortage_(worker.runtime().clock(), shared.connections, shared.log) {
+      shortage_(worker.runtime().clock(), shared.connections, shared.log),
+      balancer_(worker, shared.balance) {
   if (shared.disk != nullptr) {
     store.context(worker.id()).writes_wait = true;
     broken_ = shared.disk->broken();
@@ -79,6 +83,9 @@ void NetWorker::take_events() {
   if (now_ns() >= next_context_ns_) {
     next_context_ns_ = now_ns() + kContextEveryNs;
     context_.poll();
+    if (balancer_.due(now_ns())) [[unlikely]] {
+      balance();
+    }
   }
 }
 
@@ -154,6 +161,9 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     worker.task_heap().trim();
   }
   host_.sampler.end_round();
+  if (!leaving_.empty()) [[unlikely]] {
+    any = let_leave() || any;
+  }
   if (!closed_.empty()) [[unlikely]] {
     delete_closed();
     any = any || !closed_.empty();
@@ -167,6 +177,9 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   }
   if (first_ready_ != nullptr) {
     timeout_ns = std::min(timeout_ns, kMemoryAgainNs);
+  }
+  if (!leaving_.empty()) {
+    timeout_ns = std::min(timeout_ns, kLeavesAgainNs);
   }
   arm_sweep_timer();
   if (worker.task_heap().wants_trim()) {
@@ -216,23 +229,38 @@ void NetWorker::set_limits(const config::LimitOptions& limits) {
   arm_timer();
 }
 
-void NetWorker::adopt(int socket) {
+void NetWorker::adopt(int socket, bool confined) {
   MXKV_ASSERT(socket >= 0, "a socket that was accepted is open");
   auto* const connection = new Connection(*this, socket);
+  connection->confined_ = confined;
   list(*connection);
-  if (!events_.add(socket, *connection)) {
+  adopted(*connection);
+}
+
+// It is listed; the rest of its beginning here.
+void NetWorker::adopted(Connection& connection) {
+  if (!events_.add(connection.socket_, connection)) {
     shared_.connections.starved.fetch_add(1, std::memory_order_relaxed);
-    connection->close();
+    connection.close();
     return;
   }
   arm_timer();
   if (draining_) {
-    connection->drain();
+    connection.drain();
   }
 }
 
 void NetWorker::list(Connection& connection) {
   const std::scoped_lock lock{connections_mutex_};
+  link(connection);
+}
+
+void NetWorker::unlist(Connection& connection) {
+  const std::scoped_lock lock{connections_mutex_};
+  unlink(connection);
+}
+
+void NetWorker::link(Connection& connection) noexcept {
   connection.next_ = connections_;
   if (connections_ != nullptr) {
     connections_->previous_ = &connection;
@@ -240,9 +268,8 @@ void NetWorker::list(Connection& connection) {
   connections_ = &connection;
 }
 
-void NetWorker::unlist(Connection& connection) {
+void NetWorker::unlink(Connection& connection) noexcept {
   MXKV_ASSERT(connection.previous_ != nullptr || connections_ == &connection, "a connection is listed");
-  const std::scoped_lock lock{connections_mutex_};
   (connection.previous_ == nullptr ? connections_ : connection.previous_->next_) = connection.next_;
   if (connection.next_ != nullptr) {
     connection.next_->previous_ = connection.previous_;
@@ -260,13 +287,19 @@ void NetWorker::delete_later(Connection& connection) {
 std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) const {
   constexpr std::uint64_t kSecondNs = 1'000'000'000;
   std::vector<ConnectionFacts> found;
-  const std::scoped_lock lock{connections_mutex_};
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
-    ConnectionFacts& facts = found.emplace_back(facts_of_socket(connection->socket_));
-    const std::uint64_t read_ns = connection->read_ns_;
-    facts.state = connection->output_waits_ ? ConnectionFacts::doing::sends : ConnectionFacts::doing::reads;
+  const auto add = [&](int socket, std::uint64_t read_ns, ConnectionFacts::doing state) {
+    ConnectionFacts& facts = found.emplace_back(facts_of_socket(socket));
+    facts.state = state;
     facts.idle_seconds = now_ns > read_ns ? (now_ns - read_ns) / kSecondNs : 0;
     facts.worker = host_.worker.id().value();
+  };
+  const std::scoped_lock lock{connections_mutex_};
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    add(connection->socket_, connection->read_ns_,
+        connection->output_waits_ ? ConnectionFacts::doing::sends : ConnectionFacts::doing::reads);
+  }
+  for (const Departed& departed : departed_) {
+    add(departed.socket, departed.read_ns, ConnectionFacts::doing::reads);
   }
   return found;
 }

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "runtime/scheduler/runtime.hpp"
 #include "server/net/admin_source.hpp"
 #include "server/net/asio.hpp"
+#include "server/net/balancer.hpp"
 #include "server/net/connection.hpp"
 #include "server/net/connection_facts.hpp"
 #include "server/net/credentials.hpp"
@@ -36,12 +38,17 @@
 
 namespace mxkv::server {
 
+class NetWorker;
+
 /// What the workers' network sides share.
 struct NetShared {
   WarningSink& log;
   ConnectionCounters connections{};
   SlowLog slow{};
   DiskGate* disk = nullptr;  ///< null: there is no journal
+  config::BalanceOptions balance{.mode = config::balance_mode::off};
+  std::vector<NetWorker*> workers{};    ///< by number, as far as connections move
+  std::atomic<std::uint64_t> moves{0};  ///< steps of them that changed lists of connections
 };
 
 /// Thread-safety: owner worker only, unless a function says otherwise.
@@ -65,8 +72,12 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   void block(runtime::Worker& worker, std::uint64_t timeout_ns) override;
   void wake() noexcept override;
 
-  /// Takes over a socket that was counted in ConnectionCounters::open.
-  void adopt(int socket);
+  /// Takes over a socket that was counted in ConnectionCounters::open. `confined`: it stays on this node.
+  void adopt(int socket, bool confined = false);
+  /// Takes over a connection that left another worker.
+  void take_in(std::unique_ptr<MovedConnection> moved);
+  /// All its connections go to `taker` when they rest. For tests.
+  void give_all(NetWorker& taker);
   /// Takes over a listening socket, which accepts when the worker runs. Start-up only.
   void listen(int socket, SocketReceiver& receiver);
   /// Holds for all connections from their next request on. Those over a lowered limit stay.
@@ -119,6 +130,8 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   void leave_gate(Connection& connection, bool holds, bool waits);
   /// A connection is about to close its socket.
   void unlist(Connection& connection);
+  /// A connection is about to close that was to leave for another worker.
+  void leaves_no_more(Connection& connection);
   /// A connection was closed.
   void delete_later(Connection& connection);
 
@@ -130,6 +143,13 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   static constexpr std::size_t kRequestsARound = 256;
 
   void list(Connection& connection);
+  void link(Connection& connection) noexcept;
+  void unlink(Connection& connection) noexcept;
+  void adopted(Connection& connection);
+  void balance();
+  void choose_leaving(const Balancer::Advice& advice);
+  [[nodiscard]] bool let_leave();
+  void hand_over(Connection& connection, NetWorker& taker);
   void take_events();
   void wait_for_events();
   void arm_timer();
@@ -173,7 +193,16 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   Connection* last_ready_ = nullptr;
   mutable std::mutex connections_mutex_;  ///< guards changes of the list, and others' looks at it
   Connection* connections_ = nullptr;
-  std::vector<Connection*> closed_;  ///< which may be in the list of those that are ready
+  /// A connection that another worker has still to take in.
+  struct Departed {
+    int socket;
+    std::uint64_t read_ns;
+  };
+  std::vector<Departed> departed_;    ///< guarded as the list
+  std::vector<Connection*> leaving_;  ///< that are to go to another worker when they rest
+  Balancer balancer_;
+  std::atomic<std::uint64_t> takes_ns_{0};  ///< from then on it takes connections; relaxed: a hint to givers
+  std::vector<Connection*> closed_;         ///< which may be in the list of those that are ready
   std::size_t sending_waits_ = 0;
   std::vector<Connection*> held_;             ///< whose output waits for the disk
   std::vector<Connection*> journal_waiters_;  ///< that are not read, since the journal is full

@@ -26,10 +26,10 @@ constexpr int kLooksAtMost = 1000;
 class AdoptTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "adopt connection";
-  AdoptTask(const runtime::TaskClass* task_class, NetWorker& net, int socket) noexcept
-      : MxTask(task_class), net_(net), socket_(socket) {}
+  AdoptTask(const runtime::TaskClass* task_class, NetWorker& net, int socket, bool confined) noexcept
+      : MxTask(task_class), net_(net), socket_(socket), confined_(confined) {}
   runtime::step execute(runtime::Worker& /*worker*/) {
-    net_.adopt(socket_);
+    net_.adopt(socket_, confined_);
     return runtime::step::done;
   }
   void discard(runtime::Worker& /*worker*/) { ::close(socket_); }
@@ -37,6 +37,7 @@ class AdoptTask final : public runtime::MxTask {
  private:
   NetWorker& net_;
   int socket_;
+  bool confined_;
 };
 
 class DrainTask final : public runtime::MxTask {
@@ -96,18 +97,21 @@ class NoPoller final : public runtime::Poller {
 }  // namespace
 
 struct Network::Parts {
-  Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_, WarningSink& log, DiskGate* disk)
-      : runtime(runtime_), shared{.log = log, .disk = disk}, limits(limits_) {}
+  Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_,
+        const config::BalanceOptions& balance, WarningSink& log, DiskGate* disk)
+      : runtime(runtime_), shared{.log = log, .disk = disk, .balance = balance}, limits(limits_) {}
 
   /// Where a listener's sockets go: to all workers, or those of its node.
   class Servers final : public SocketReceiver {
    public:
-    Servers(Parts& parts, std::vector<NetWorker*> workers) : parts_(parts), workers_(std::move(workers)) {}
-    void accepted(int socket) override { parts_.hand_over(workers_, socket); }
+    Servers(Parts& parts, std::optional<std::uint32_t> node)
+        : parts_(parts), workers_(parts.workers_of(node)), confined_(node.has_value()) {}
+    void accepted(int socket) override { parts_.hand_over(workers_, socket, confined_); }
 
    private:
     Parts& parts_;
     std::vector<NetWorker*> workers_;
+    bool confined_;
   };
 
   /// Workers that may serve clients of a listener of `node`, by the system's number.
@@ -124,12 +128,12 @@ struct Network::Parts {
   }
 
   /// Gives an accepted socket to the worker with the fewest connections.
-  void hand_over(const std::vector<NetWorker*>& to, int socket) {
+  void hand_over(const std::vector<NetWorker*>& to, int socket, bool confined) {
     NetWorker& least = **std::ranges::min_element(
         to, {}, [](NetWorker* net) { return net->load().load(std::memory_order_relaxed); });
     least.load().fetch_add(1, std::memory_order_relaxed);
     runtime::Worker& acceptor = runtime.worker(runtime::WorkerId{0});
-    auto* const task = acceptor.create<AdoptTask>(least, socket);
+    auto* const task = acceptor.create<AdoptTask>(least, socket, confined);
     task->annotate(least.host().worker.id());
     acceptor.spawn(task);
   }
@@ -150,9 +154,9 @@ struct Network::Parts {
 
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,
                  Store& store, const config::LimitOptions& limits, AdminSource& admin,
-                 Credentials& credentials, const config::StatsOptions& stats, WarningSink& log,
-                 DiskGate* disk)
-    : parts_(std::make_unique<Parts>(runtime, limits, log, disk)) {
+                 Credentials& credentials, const config::StatsOptions& stats,
+                 const config::BalanceOptions& balance, WarningSink& log, DiskGate* disk)
+    : parts_(std::make_unique<Parts>(runtime, limits, balance, log, disk)) {
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
     ConnectionTable& directory = replies[i]->directory;
@@ -161,6 +165,7 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
                                                         kInputParts * runtime.worker_count());
     NetWorker& net = parts_->workers.emplace_back(parts_->shared, worker, store, directory, input, limits,
                                                   admin, credentials, stats);
+    parts_->shared.workers.push_back(&net);
     parts_->samplers.push_back(&net.host().sampler);
     store.watch_hub().add_waker({&net, [](void* context, runtime::Worker& from) {
                                    auto& to = *static_cast<NetWorker*>(context);
@@ -182,8 +187,7 @@ Network::~Network() {
 
 void Network::listen(std::vector<ListenSocket> sockets) {
   for (ListenSocket& socket : sockets) {
-    Parts::Servers& servers =
-        parts_->servers.emplace_back(*parts_, parts_->workers_of(socket.address().node));
+    Parts::Servers& servers = parts_->servers.emplace_back(*parts_, socket.address().node);
     ConnectionFacts& facts = parts_->listening.emplace_back();
     facts.descriptor = socket.descriptor();
     facts.own = facts_of_socket(socket.descriptor()).own;
@@ -243,6 +247,7 @@ NetStats Network::stats() const noexcept {
     sum.read_bytes += get(counters.read_bytes);
     sum.written_bytes += get(counters.written_bytes);
     sum.yields += get(counters.yields);
+    sum.moved_connections += get(counters.taken_in);
     sum.stalled += get(counters.stalled);
     sum.idle_closed += get(counters.idle_closed);
     sum.output_full += get(counters.output_full);
@@ -270,14 +275,32 @@ const SlowLog& Network::slow_log() const noexcept {
   return parts_->shared.slow;
 }
 
+// Where one moved meanwhile it may be missing, or there twice: then once more, a few times.
 std::vector<ConnectionFacts> Network::connections() const {
-  std::vector<ConnectionFacts> all = parts_->listening;
+  constexpr int kMostLooks = 5;
+  const std::atomic<std::uint64_t>& moves = parts_->shared.moves;
   const std::uint64_t now_ns = parts_->runtime.clock().monotonic_ns();
-  for (const NetWorker& net : parts_->workers) {
-    std::vector<ConnectionFacts> some = net.connection_facts(now_ns);
-    std::move(some.begin(), some.end(), std::back_inserter(all));
+  std::vector<ConnectionFacts> all;
+  for (int look = 0; look < kMostLooks; ++look) {
+    const std::uint64_t before = moves.load(std::memory_order_relaxed);
+    all = parts_->listening;
+    for (const NetWorker& net : parts_->workers) {
+      std::vector<ConnectionFacts> some = net.connection_facts(now_ns);
+      std::move(some.begin(), some.end(), std::back_inserter(all));
+    }
+    if (moves.load(std::memory_order_relaxed) == before) {
+      break;
+    }
   }
   return all;
+}
+
+std::vector<std::uint64_t> Network::connections_by_worker() const {
+  std::vector<std::uint64_t> counts;
+  for (NetWorker& net : parts_->workers) {
+    counts.push_back(net.load().load(std::memory_order_relaxed));
+  }
+  return counts;
 }
 
 void Network::forget_samples() {

@@ -32,7 +32,8 @@ class Network {
   /// journal.
   Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies, Store& store,
           const config::LimitOptions& limits, AdminSource& admin, Credentials& credentials,
-          const config::StatsOptions& stats, WarningSink& log, DiskGate* disk = nullptr);
+          const config::StatsOptions& stats, const config::BalanceOptions& balance, WarningSink& log,
+          DiskGate* disk = nullptr);
   /// After the runtime stopped.
   ~Network();
   Network(const Network&) = delete;
@@ -58,6 +59,8 @@ class Network {
   [[nodiscard]] const SlowLog& slow_log() const noexcept;
   /// All connections of now. Any thread.
   [[nodiscard]] std::vector<ConnectionFacts> connections() const;
+  /// How many each worker has, or will have. Any thread.
+  [[nodiscard]] std::vector<std::uint64_t> connections_by_worker() const;
   /// Forgets slow requests and hot keys. Any thread.
   void forget_samples();
 

@@ -16,6 +16,7 @@ enum class pause : std::uint16_t {
   memory = 64,      ///< room is being made for a value: the next run
   input_end = 128,  ///< the client sends nothing more: never
   journal = 256,    ///< too much waits to be written to the journal: journal_has_room()
+  move = 512,       ///< the connection is to go to another worker: stay(), or it has gone
 };
 
 /// Plain value.

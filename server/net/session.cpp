@@ -15,6 +15,13 @@ Session::Session(SessionHost& host, ConnectionOwner& owner)
   }
 }
 
+// It was admitted where it began.
+Session::Session(SessionHost& host, ConnectionOwner& owner, std::string_view held)
+    : host_(&host), entry_(&host.directory.open(owner)), held_(host.input) {
+  held_.append(held.data(), held.size());
+  pauses_.add(pause::turn);
+}
+
 Session::~Session() {
   MXKV_ASSERT(!running_, "a session does not end while it takes input");
   drop_value();
@@ -124,8 +131,8 @@ void Session::note_what_resumes() noexcept {
 }
 
 std::size_t Session::process(std::string_view data) {
-  if (pauses_.has(kOfRoom | pause::journal)) {
-    return 0;  // give_room() and journal_has_room() end that
+  if (pauses_.has(kOfRoom | pause::journal | pause::move)) {
+    return 0;  // give_room(), journal_has_room() and stay() end that
   }
   pauses_.remove(kRetried);
   std::size_t used = 0;

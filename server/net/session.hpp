@@ -16,6 +16,7 @@
 //   session_login.cpp     clients that have not logged in
 //   session_streams.cpp   dumps and what is watched
 //   session_room.cpp      what it takes of the worker's shares of memory
+// One that rests may go on in another worker: see connection_moves.cpp.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,8 @@ class Session {
  public:
   /// `owner` is resumed when operations end that the session waits for.
   Session(SessionHost& host, ConnectionOwner& owner);
+  /// Goes on where one that rested had come to; `held` is what that had read and not used.
+  Session(SessionHost& host, ConnectionOwner& owner, std::string_view held);
   /// What was started still runs; what waits is dropped.
   ~Session();
   Session(const Session&) = delete;
@@ -75,6 +78,28 @@ class Session {
     pauses_.remove(pause::journal);
     resume();
   }
+  /// Whether it is between two requests, and nothing but its own pauses keeps it from taking the next.
+  [[nodiscard]] bool may_move() const noexcept {
+    return state_.is(session_state::line) && !pauses_.has(kOfRoom | pause::journal | pause::input_end);
+  }
+  /// Takes no more requests, so that it comes to rest. Only if it may move.
+  void come_to_rest() noexcept {
+    pauses_.remove(kRetried);
+    pauses_.add(pause::move);
+  }
+  /// Goes on after come_to_rest().
+  void stay() {
+    pauses_.remove(pause::move);
+    resume();
+  }
+  /// Whether nothing of it is under way: another session may go on with what it holds.
+  [[nodiscard]] bool rests() const noexcept {
+    return may_move() && !running_ && first_waiting_ == nullptr && entry_->order.in_flight() == 0 &&
+           entry_->replies.all_closed() && unsent_bytes() == 0 && !entry_->awaits_disk &&
+           entry_->phase == connection_phase::open;
+  }
+  /// Bytes that were read and not used; they stay until the next call of another function.
+  [[nodiscard]] std::string_view held() const noexcept { return held_.view(); }
   /// There is no memory for what it began to send: says so, and takes nothing more.
   void refuse_input();
   /// The end of a round in which something was answered.

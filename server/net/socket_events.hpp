@@ -57,9 +57,14 @@ class SocketEvents {
   SocketEvents(const SocketEvents&) = delete;
   SocketEvents& operator=(const SocketEvents&) = delete;
 
-  /// Tells of a socket from now on, until it is closed: `owner` stays as long. False: the system has no room.
+  /// Tells of a socket from now on, until it is closed or removed: `owner` stays as long. False: the system has no room.
   [[nodiscard]] bool add(int socket, Owner& owner) noexcept {
     return control(EPOLL_CTL_ADD, socket, owner, kInput);
+  }
+  /// Tells of it no more: another set will, at once of what is there by then.
+  void remove(int socket) noexcept {
+    [[maybe_unused]] const bool done = ::epoll_ctl(set_, EPOLL_CTL_DEL, socket, nullptr) == 0;
+    MXKV_ASSERT(done, "a socket that was added stays until it is closed or removed");
   }
   /// Whether to tell when the socket takes bytes; if it does so already, that is told, too.
   void watch_output(int socket, Owner& owner, bool watched) noexcept {

@@ -180,6 +180,7 @@ Statistics::Counters Statistics::since_reset() {
   now.net.read_bytes -= baseline_.net.read_bytes;
   now.net.written_bytes -= baseline_.net.written_bytes;
   now.net.yields -= baseline_.net.yields;
+  now.net.moved_connections -= baseline_.net.moved_connections;
   now.auth_commands -= baseline_.auth_commands;
   now.auth_errors -= baseline_.auth_errors;
   now.net.total_connections -= baseline_.net.total_connections;
@@ -244,6 +245,7 @@ void Statistics::general(StatText& text) {
   text.add("limit_maxbytes", runtime_.budget().limit_bytes());
   text.add("accepting_conns", now.net.accepting ? 1 : 0);
   text.add("conn_yields", now.net.yields);
+  text.add("connections_moved", now.net.moved_connections);
   text.add("conn_journal_pauses", now.net.journal_pauses);
   text.add("threads", runtime_.worker_count());
   text.add("bytes", item_bytes());
@@ -332,13 +334,17 @@ void Statistics::runtime_group(StatText& text) const {
   text.add("inner_nodes_folded", unlinks.branches.load(std::memory_order_relaxed));
   text.add("unlink_waits", unlinks.waits.load(std::memory_order_relaxed));
   text.add("unlinks_handed_on", unlinks.handed_on.load(std::memory_order_relaxed));
+  const std::vector<std::uint64_t> connections = network_->connections_by_worker();
+  const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
-    const runtime::WorkerCounters& counters =
-        runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).counters();
+    const runtime::Worker& one = runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+    const runtime::WorkerCounters& counters = one.counters();
     const std::string worker = "worker:" + std::to_string(i) + ":";
     const auto add = [&](const char* name, const std::atomic<std::uint64_t>& value) {
       text.add(worker + name, value.load(std::memory_order_relaxed));
     };
+    text.add(worker + "connections", connections[i]);
+    text.add(worker + "idle_us", one.idle_clock().sum_ns(now_ns) / 1000);
     add("tasks", counters.tasks);
     add("ended", counters.ended);
     add("retries", counters.retries);
@@ -355,7 +361,7 @@ void Statistics::runtime_group(StatText& text) const {
     add("pools_moved", counters.pools_moved);
     add("objects_moved", counters.objects_moved);
     add("misplaced", counters.misplaced);
-    add_prefetch(text, worker, runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}));
+    add_prefetch(text, worker, one);
     constexpr const char* kRefills[] = {"immediate_own", "immediate_group", "deferred_group", "deferred_far",
                                         "immediate_node"};
     for (std::size_t rule = 0; rule < std::size(kRefills); ++rule) {

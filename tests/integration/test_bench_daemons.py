@@ -45,6 +45,14 @@ class DaemonsBesideEachOtherTest(unittest.TestCase):
             self.assertGreaterEqual(figures["longest wait ms"], figures["p99 ms"])
         self.assertRegex(done.stdout, r"CPU us/request .* \d\.\d+\n")
 
+    def test_connections_that_move_are_measured_beside_those_that_stay(self) -> None:
+        done = tool("balance", "--rounds", 1, "--connections", 4, "--depth", 16, "--records", 2000, "--settle", 0.2,
+                    "--seconds", 0.3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.split("  ")[0] for line in done.stdout.splitlines()[1:4]],
+                         ["one worker", "two, off", "two, connections"])
+        self.assertRegex(done.stdout, r"two, off: \d\.\d\d times")
+
     def test_a_daemon_that_does_not_answer_is_told(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             silent = pathlib.Path(folder) / "silent"

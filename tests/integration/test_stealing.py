@@ -14,7 +14,7 @@ _KEYS = 150
 class StealingTest(ServerCase):
     # Writers of a leaf run in its pool. A small window, so that a worker with many writers leaves pools to others.
     options = Options(workers=2, settings=(("experimental.stealing", "machine"), ("experimental.index.leaves", "optimistic_scheduling"),
-                                           ("experimental.prefetch.window", "2")))
+                                           ("experimental.prefetch.window", "2"), ("server.balance", "off")))
 
     def counters(self, client, name: str) -> list:
         stats = client.stats(b"runtime")

@@ -64,10 +64,10 @@ TEST(Experimental, HasTheSwitchesForResearch) {
     paths.push_back(one.former);
   }
   EXPECT_THAT(paths, ElementsAre("pools", "stealing", "order", "order_reach", "rebalance.strategy",
-                                 "rebalance.period", "prefetch.mode", "prefetch.distance", "prefetch.window",
-                                 "epoch.mode", "epoch.interval", "epoch.bytes", "index.leaves", "index.inner",
-                                 "toggle.order", "toggle.buckets", "toggle.slots", "toggle.hosts",
-                                 "toggle.inner", "toggle.stealing"));
+                                 "rebalance.period", "balance_window", "prefetch.mode", "prefetch.distance",
+                                 "prefetch.window", "epoch.mode", "epoch.interval", "epoch.bytes",
+                                 "index.leaves", "index.inner", "toggle.order", "toggle.buckets",
+                                 "toggle.slots", "toggle.hosts", "toggle.inner", "toggle.stealing"));
 }
 
 TEST(Experimental, EachFormerPlaceInAFileIsAnErrorThatNamesTheNewOne) {

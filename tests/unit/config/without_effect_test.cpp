@@ -74,6 +74,16 @@ TEST(WithoutEffect, ThePeriodOfRebalancingNeedsRebalancing) {
             "experimental.rebalance.period has no effect: experimental.rebalance.strategy is off\n");
 }
 
+TEST(WithoutEffect, BalancingNeedsTwoWorkersAndItsWindowBalancing) {
+  const std::string off = "server: {balance: off}\n";
+  EXPECT_EQ(told(off), "");
+  EXPECT_EQ(told(off, 1), "server.balance has no effect: there is only one worker\n");
+  const std::string window = experimental("balance_window: 1s");
+  EXPECT_EQ(told(window), "");
+  EXPECT_EQ(told(window, 1), "experimental.balance_window has no effect: there is only one worker\n");
+  EXPECT_EQ(told(off + window), "experimental.balance_window has no effect: server.balance is off\n");
+}
+
 TEST(WithoutEffect, ADistanceNeedsItsMode) {
   const std::string idle =
       "experimental.prefetch.distance has no effect: experimental.prefetch.mode is not distance\n";

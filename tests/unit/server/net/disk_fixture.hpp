@@ -2,11 +2,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 
@@ -14,6 +11,7 @@
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"
+#include "tests/unit/server/net/socket_client.hpp"
 
 namespace mxkv::server::test {
 
@@ -126,63 +124,9 @@ class DiskServer : private WarningSink, private AdminSource {
 };
 
 /// A client's end of a connection.
-class Wire {
+class Wire final : public SocketClient {
  public:
-  explicit Wire(DiskServer& server) : server_(server) {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
-    socket_ = ends[0];
-    server.net.load().fetch_add(1);
-    server.shared.connections.open.fetch_add(1);
-    server.net.adopt(ends[1]);
-    server.run();
-  }
-  Wire(const Wire&) = delete;
-  Wire& operator=(const Wire&) = delete;
-  ~Wire() { leave(); }
-
-  void leave() {
-    if (socket_ >= 0) {
-      ::close(std::exchange(socket_, -1));
-      server_.run();
-    }
-  }
-  void send(std::string_view bytes) {
-    put(bytes);
-    server_.run();
-  }
-  /// The same, and the end of input, without a round of the server.
-  void put(std::string_view bytes) const {
-    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
-  }
-  void end() const { ::shutdown(socket_, SHUT_WR); }
-  /// What has come.
-  std::string received() {
-    std::string all;
-    std::array<char, 4096> buffer{};
-    for (ssize_t got = 0; (got = ::recv(socket_, buffer.data(), buffer.size(), 0)) >= 0;) {
-      if (got == 0) {
-        closed_ = true;
-        break;
-      }
-      all.append(buffer.data(), static_cast<std::size_t>(got));
-    }
-    return all;
-  }
-  std::string ask(std::string_view bytes) {
-    send(bytes);
-    return received();
-  }
-  /// Whether the server has closed it; known from received().
-  [[nodiscard]] bool closed() {
-    static_cast<void>(received());
-    return closed_;
-  }
-
- private:
-  DiskServer& server_;
-  int socket_ = -1;
-  bool closed_ = false;
+  explicit Wire(DiskServer& server) : SocketClient(server.net, server.shared, [&server] { server.run(); }) {}
 };
 
 }  // namespace mxkv::server::test

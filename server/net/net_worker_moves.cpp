@@ -1,0 +1,161 @@
+// NetWorker's functions: connections that go to a worker that has less to do.
+//
+// The giver decides alone, by what all workers publish (balancer.hpp), and asks nobody: the socket comes in a
+// task of the taker's. Until that has run the giver's list still has it, so that it is told of at all times.
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/scheduler/runtime.hpp"
+#include "server/net/keepalive.hpp"
+#include "server/net/net_worker.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+/// Most connections that leave at the end of one round: each costs a few system calls.
+constexpr std::size_t kMostAtOnce = 16;
+
+/// Carries a connection to the worker that takes it.
+class MoveTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "move connection";
+  MoveTask(const runtime::TaskClass* task_class, NetWorker& taker, MovedConnection* moved) noexcept
+      : MxTask(task_class), taker_(taker), moved_(moved) {}
+  runtime::step execute(runtime::Worker& /*worker*/) {
+    taker_.take_in(std::unique_ptr<MovedConnection>{moved_});
+    return runtime::step::done;
+  }
+  void discard(runtime::Worker& /*worker*/) {
+    ::close(moved_->socket);
+    delete moved_;
+  }
+
+ private:
+  NetWorker& taker_;
+  MovedConnection* moved_;
+};
+
+}  // namespace
+
+void NetWorker::balance() {
+  const Balancer::Advice advice = balancer_.look(now_ns());
+  if (advice.action == Balancer::Advice::what::give && !draining_) {
+    choose_leaving(advice);
+  } else if (advice.action == Balancer::Advice::what::note) {
+    for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+      connection->note_work();
+    }
+  }
+}
+
+void NetWorker::choose_leaving(const Balancer::Advice& advice) {
+  MXKV_ASSERT(advice.taker < shared_.workers.size(), "connections move among workers that have sockets");
+  NetWorker& taker = *shared_.workers[advice.taker];
+  // What came to the taker in its last two windows does not show yet.
+  std::uint64_t takes_ns = taker.takes_ns_.load(std::memory_order_relaxed);
+  if (takes_ns > now_ns()) {
+    balancer_.gave(0);
+    return;
+  }
+  const bool near = taker.host_.worker.node() == host_.worker.node();
+  std::vector<Connection*> all;
+  std::vector<ConnectionWork> work;
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    all.push_back(connection);
+    work.push_back({connection->work(), connection->movable(now_ns()) && (near || !connection->confined_)});
+  }
+  const std::vector<std::size_t> chosen =
+      choose_connections(balancer_.rules(), advice.busy, advice.gap, work);
+  const bool gives =
+      !chosen.empty() &&
+      taker.takes_ns_.compare_exchange_strong(
+          takes_ns, now_ns() + Balancer::kSettleWindows * balancer_.window_ns(), std::memory_order_relaxed);
+  balancer_.gave(gives ? chosen.size() : 0);
+  if (gives) {
+    for (const std::size_t i : chosen) {
+      all[i]->begin_leaving(taker);
+      leaving_.push_back(all[i]);
+    }
+  }
+}
+
+void NetWorker::give_all(NetWorker& taker) {
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    if (connection->movable(~std::uint64_t{0})) {
+      connection->begin_leaving(taker);
+      leaving_.push_back(connection);
+    }
+  }
+}
+
+// Returns whether anything came of it.
+bool NetWorker::let_leave() {
+  const std::size_t before = leaving_.size();
+  std::size_t left = 0;
+  for (Connection* const connection : std::exchange(leaving_, {})) {
+    if (left == kMostAtOnce) {
+      leaving_.push_back(connection);
+      continue;
+    }
+    switch (connection->go_on_leaving()) {
+      case Connection::leaving::waits:
+        leaving_.push_back(connection);
+        break;
+      case Connection::leaving::rests:
+        hand_over(*connection, *connection->taker_);
+        ++left;
+        break;
+      case Connection::leaving::stays:
+        connection->settled_ns_ = now_ns() + Balancer::kRestWindows * balancer_.window_ns();
+        break;
+    }
+  }
+  return leaving_.size() != before;
+}
+
+void NetWorker::leaves_no_more(Connection& connection) {
+  std::erase(leaving_, &connection);
+}
+
+void NetWorker::hand_over(Connection& connection, NetWorker& taker) {
+  std::unique_ptr<MovedConnection> moved = connection.leave();
+  moved->settled_ns = now_ns() + Balancer::kRestWindows * balancer_.window_ns();
+  {
+    const std::scoped_lock lock{connections_mutex_};
+    unlink(connection);
+    departed_.push_back({moved->socket, moved->read_ns});
+    shared_.moves.fetch_add(1, std::memory_order_relaxed);
+  }
+  closed_.push_back(&connection);
+  load_.fetch_sub(1, std::memory_order_relaxed);
+  taker.load_.fetch_add(1, std::memory_order_relaxed);
+  auto* const task = host_.worker.create<MoveTask>(taker, moved.release());
+  task->annotate(taker.host_.worker.id());
+  host_.worker.spawn(task);
+}
+
+void NetWorker::take_in(std::unique_ptr<MovedConnection> moved) {
+  auto* const connection = new Connection(*this, *moved);
+  {
+    const std::scoped_lock locks{connections_mutex_, moved->from->connections_mutex_};
+    link(*connection);
+    std::erase_if(moved->from->departed_,
+                  [&moved](const Departed& departed) { return departed.socket == moved->socket; });
+    shared_.moves.fetch_add(1, std::memory_order_relaxed);
+  }
+  NetCounters::add(counters_.taken_in);
+  if (moved->keepalive_ms != limits_.keepalive_ms) {
+    set_keepalive(moved->socket, limits_.keepalive_ms);
+  }
+  adopted(*connection);
+  if (!connection->closed()) {
+    make_ready(*connection);
+  }
+}
+
+}  // namespace mxkv::server

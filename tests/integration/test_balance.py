@@ -1,0 +1,188 @@
+"""Connections move from a worker that has much to do to one that has little, and their clients see nothing of it."""
+
+import collections
+import random
+import tempfile
+import time
+
+from harness import Options, OwnServerCase, mxkv_only, patience, scaled
+from harness.connection import block
+
+_OPENED = 16
+_ABSENT = b"get " + b" ".join(b"absent-%02d" % i for i in range(80)) + b"\r\n"
+_ASKS = 15
+
+
+class BalanceCase(OwnServerCase):
+    def workers_of(self, clients: list) -> list:
+        stats = self.client.stats(b"conns")
+        by_address = {text: name.split(":")[0] for name, text in stats.items() if name.endswith(":addr")}
+        return [int(stats[f"{by_address['tcp:%s:%d' % client.socket.getsockname()]}:worker"]) for client in clients]
+
+    def tasks(self) -> list:
+        stats = self.client.stats(b"runtime")
+        return [int(stats[f"worker:{worker}:tasks"]) for worker in range(2)]
+
+    def moved(self) -> int:
+        return int(self.client.stats()["connections_moved"])
+
+    def all_on_worker_0(self) -> list:
+        clients = [self.connect() for _ in range(_OPENED)]
+        for client in clients:
+            client.ask(b"version")
+        workers = self.workers_of(clients)
+        self.assertEqual(set(workers), {0, 1}, "connections are spread when they come")
+        for client, worker in zip(clients, workers):
+            if worker == 1:
+                client.close()
+        return [client for client, worker in zip(clients, workers) if worker == 0]
+
+    def load(self, clients: list, turn: int) -> None:
+        """A pipeline on each at once: own numbers written and read back, and much for the server to look up."""
+        for number, client in enumerate(clients):
+            client.send(b"".join(block(b"set", b"own-%d" % number, b"%d-%d" % (turn, i)) + b"get own-%d\r\n" % number + _ABSENT
+                                 for i in range(_ASKS)))
+        for number, client in enumerate(clients):
+            for i in range(_ASKS):
+                value = b"%d-%d" % (turn, i)
+                self.assertEqual([client.line() for _ in range(5)],
+                                 [b"STORED", b"VALUE own-%d 0 %d" % (number, len(value)), value, b"END", b"END"])
+
+    def load_for(self, clients: list, seconds: float) -> list:
+        """The tasks of each worker meanwhile."""
+        before, end, turn = self.tasks(), time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            self.load(clients, turn)
+            turn += 1
+        return [new - old for new, old in zip(self.tasks(), before)]
+
+
+@mxkv_only("workers that balance their connections")
+class BalanceTest(BalanceCase):
+    options = Options(workers=2)
+
+    def test_all_connections_of_one_worker_become_half_of_them(self):
+        clients = self.all_on_worker_0()
+        deadline = time.monotonic() + patience(20)
+        while True:
+            done = self.load_for(clients, 1)
+            if min(done) >= 0.4 * sum(done):
+                break
+            self.assertLess(time.monotonic(), deadline, f"{done} {self.workers_of(clients)}")
+        self.assertGreater(self.moved(), 0)
+        self.assertEqual(set(self.workers_of(clients)), {0, 1})
+        self.assertEqual(int(self.client.stats()["curr_connections"]), len(clients) + 1)
+
+    def test_where_all_have_as_much_to_do_nothing_moves_for_long(self):
+        clients = [self.connect() for _ in range(8)]
+        self.load_for(clients, 2)
+        before = self.moved()
+        self.load_for(clients, 2)
+        self.assertLessEqual(self.moved() - before, 4, "the machine may be busy with others")
+
+
+@mxkv_only("workers that balance their connections")
+class NoBalanceTest(BalanceCase):
+    options = Options(workers=2, settings=(("server.balance", "off"),))
+
+    def test_connections_stay_where_they_came_to(self):
+        clients = self.all_on_worker_0()
+        done = self.load_for(clients, 2)
+        self.assertLess(done[1], 0.05 * sum(done), done)
+        self.assertEqual(self.moved(), 0)
+        self.assertEqual(set(self.workers_of(clients)), {0})
+
+
+class Conversation:
+    """One client's requests and the replies to them. What is sent ends anywhere: in a line, a value or a batch."""
+
+    def __init__(self, client, number: int):
+        self.client, self.number = client, number
+        self.random = random.Random(number)
+        self.sequence = 0
+        self.unsent = b""
+        self.expected = collections.deque()
+
+    def ask(self) -> None:
+        requests, reply = b"", b""
+        for _ in range(_ASKS):
+            self.sequence += 1
+            key = b"c%d-%d" % (self.number, self.sequence % 7)
+            value = b"%d." % self.sequence + b"x" * self.random.choice((0, 10, 300, 5000))
+            requests += block(b"set", key, value) + b"get %s\r\n" % key + _ABSENT
+            reply += b"STORED\r\nVALUE %s 0 %d\r\n%s\r\nEND\r\nEND\r\n" % (key, len(value), value)
+            kind = self.random.randrange(4)
+            if kind == 0:
+                requests += block(b"set", key, b"%d" % self.sequence, tail=b"noreply") + b"incr %s 5 noreply\r\n" % key
+                requests += b"incr %s 1\r\n" % key
+                reply += b"%d\r\n" % (self.sequence + 6)
+            elif kind == 1:
+                requests += b"mb 2\r\nms %s 3\r\nabc\r\nmg %s v\r\n" % (key, key)
+                reply += b"HD\r\nVA 3\r\nabc\r\nHD\r\n"
+            elif kind == 2:
+                requests += b"mg %s v O%d\r\nmn\r\n" % (key, self.sequence)
+                reply += b"VA %d O%d\r\n%s\r\nMN\r\n" % (len(value), self.sequence, value)
+        cut = self.random.randrange(min(200, len(requests)))
+        self.client.send(self.unsent + requests[:len(requests) - cut])
+        self.unsent = requests[len(requests) - cut:]
+        self.expected.append(reply)
+
+    def hear(self, left: int) -> None:
+        while len(self.expected) > left:
+            reply = self.expected.popleft()
+            got = self.client.exactly(len(reply))
+            assert got == reply, f"client {self.number}: {got[:300]!r} in place of {reply[:300]!r}"
+
+    def end(self) -> None:
+        self.client.send(self.unsent)
+        self.unsent = b""
+        self.hear(0)
+
+
+@mxkv_only("workers that balance their connections")
+class RestlessTest(BalanceCase):
+    """Loads that change sides all the time, and windows so short that connections follow at once."""
+    options = Options(workers=2, settings=(("experimental.balance_window", "4ms"),))
+    wanted = 60
+
+    def test_replies_are_right_and_in_order_through_many_moves(self):
+        talks = [Conversation(self.connect(), number) for number in range(12)]
+        watcher = self.connect()
+        self.assertEqual(watcher.ask(b"watch deletions"), b"OK")
+        wanted, deadline = scaled(self.wanted, 10), time.monotonic() + patience(60)
+        while self.moved() < wanted:
+            self.assertLess(time.monotonic(), deadline, self.moved())
+            workers = self.workers_of([talk.client for talk in talks])
+            side = max((0, 1), key=workers.count)
+            loaded = [talk for talk, worker in zip(talks, workers) if worker == side]
+            for _ in range(20):
+                for talk in loaded:
+                    talk.ask()
+                for talk in loaded:
+                    talk.hear(1)
+        for talk in talks:
+            talk.end()
+        self.assertEqual(int(self.client.stats()["curr_connections"]), len(talks) + 2)
+        self.assertEqual(len(self.workers_of([talk.client for talk in talks])), len(talks))
+        self.client.set(b"gone", b"1")
+        self.client.ask(b"delete gone")
+        told = b""
+        while not told.endswith(b"\n"):
+            told += watcher.exactly(1)
+        self.assertIn(b"gone", told)
+        for talk in talks:
+            talk.ask()  # the server is told to end while these are under way
+
+
+@mxkv_only("workers that balance their connections")
+class RestlessDurableTest(RestlessTest):
+    """The same where replies wait for the disk."""
+    wanted = 20
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.options = Options(workers=2, settings=(("experimental.balance_window", "4ms"),
+                                                    ("durability.directory", f"{directory.name}/data"),
+                                                    ("durability.sync", "commit")))
+        super().setUp()
