@@ -30,6 +30,12 @@ std::optional<std::size_t> opposite(const BalanceRules& rules, std::span<const W
 
 }  // namespace
 
+std::uint32_t busy_thousandths(std::uint64_t passed_ns, std::uint64_t idle_ns,
+                               std::uint64_t delay_ns) noexcept {
+  const std::uint64_t busy_ns = passed_ns - std::min(passed_ns, idle_ns);
+  return static_cast<std::uint32_t>(std::min(passed_ns, busy_ns + delay_ns) * 1000 / passed_ns);
+}
+
 std::optional<std::size_t> choose_taker(const BalanceRules& rules, std::span<const WorkerBusy> workers,
                                         std::size_t giver) {
   MXKV_ASSERT(giver < workers.size(), "who gives is one of them");

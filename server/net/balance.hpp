@@ -1,6 +1,6 @@
 // Which connections go to which worker, given what all did in a window: pure functions, the balancer's head.
 //
-// A worker is as busy as the part of the window in which it was not idle. A connection's part of that is its
+// A worker is as busy as the part of the window in which it was not idle, or waited for a CPU. A connection's part of that is its
 // work beside that of the others of its worker. The busiest worker gives to the idlest, the second to the
 // second, and so on, so that workers that decide by themselves do not all choose one. One gives only where the
 // other has clearly less to do; of its connections it gives those whose work comes nearest to half of the
@@ -40,7 +40,12 @@ struct BalanceRules {
   std::size_t most_moves = 256;      ///< of one decision
 };
 
-/// Thread-safety of both: any thread.
+/// Thread-safety of all: any thread.
+
+/// Of a window of `passed_ns`, in thousandths: what was not idle, and what could not run. A worker may have
+/// waited for its CPU while it was not idle, too: that it counts twice makes it no busier than busy.
+[[nodiscard]] std::uint32_t busy_thousandths(std::uint64_t passed_ns, std::uint64_t idle_ns,
+                                             std::uint64_t delay_ns) noexcept;
 
 /// Who should take some of the giver's connections; none: the giver has no more than its part.
 [[nodiscard]] std::optional<std::size_t> choose_taker(const BalanceRules& rules,

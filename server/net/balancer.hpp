@@ -12,10 +12,18 @@
 #include <vector>
 
 #include "config/options.hpp"
-#include "runtime/scheduler/runtime.hpp"
+#include "runtime/scheduler/idle_clock.hpp"
 #include "server/net/balance.hpp"
+#include "server/net/run_delay.hpp"
 
 namespace mxkv::server {
+
+/// A worker that connections may go to. Its position is the worker's number.
+struct BalancePeer {
+  runtime::NumaNodeId node{};
+  const runtime::IdleClock* idle = nullptr;
+  const RunDelay* delay = nullptr;  ///< null: none
+};
 
 /// Thread-safety: owner worker only.
 class Balancer {
@@ -36,8 +44,8 @@ class Balancer {
     std::uint32_t gap = 0;
   };
 
-  /// `own`: the worker. It outlives this.
-  Balancer(runtime::Worker& own, const config::BalanceOptions& options) noexcept;
+  /// `own`: the worker's place among its peers. Their clocks outlive this.
+  Balancer(std::vector<BalancePeer> peers, std::size_t own, const config::BalanceOptions& options);
 
   [[nodiscard]] bool due(std::uint64_t now_ns) const noexcept { return now_ns >= next_ns_; }
   /// A window is over.
@@ -51,15 +59,21 @@ class Balancer {
  private:
   void measure(std::uint64_t now_ns, std::uint64_t passed_ns);
 
-  runtime::Worker& own_;
+  std::vector<BalancePeer> peers_;
+  std::size_t own_;
   BalanceRules rules_;
   std::uint64_t window_ns_;
   std::uint64_t last_ns_ = 0;
-  std::uint64_t next_ns_;               ///< never, where it is off or there is one worker
-  std::vector<std::uint64_t> idle_ns_;  ///< of all workers, at the last look
-  std::vector<WorkerBusy> busy_;        ///< in the last window
-  bool suspects_ = false;               ///< there was a gap in the last window
-  std::uint32_t passes_ = 0;            ///< windows that are not judged
+  std::uint64_t next_ns_;  ///< never, where it is off or there is one worker
+  /// Sums of a worker's, at the last look.
+  struct Sums {
+    std::uint64_t idle_ns = 0;
+    std::uint64_t delay_ns = 0;
+  };
+  std::vector<Sums> sums_;        ///< of all workers
+  std::vector<WorkerBusy> busy_;  ///< in the last window
+  bool suspects_ = false;         ///< there was a gap in the last window
+  std::uint32_t passes_ = 0;      ///< windows that are not judged
   std::uint32_t patience_ = kSettleWindows;
 };
 

@@ -40,7 +40,7 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
       timer_(context_),
       sweep_timer_(context_),
       shortage_(worker.runtime().clock(), shared.connections, shared.log),
-      balancer_(worker, shared.balance) {
+      balancer_(balance_peers(worker.runtime(), shared), worker.id().index(), shared.balance) {
   if (shared.disk != nullptr) {
     store.context(worker.id()).writes_wait = true;
     broken_ = shared.disk->broken();

@@ -32,6 +32,7 @@
 #include "server/net/handler_memory.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/net_counters.hpp"
+#include "server/net/run_delay.hpp"
 #include "server/net/socket_events.hpp"
 #include "server/reply/disk_gate.hpp"
 #include "server/store/store.hpp"
@@ -48,6 +49,7 @@ struct NetShared {
   DiskGate* disk = nullptr;  ///< null: there is no journal
   config::BalanceOptions balance{.mode = config::balance_mode::off};
   std::vector<NetWorker*> workers{};    ///< by number, as far as connections move
+  std::deque<RunDelay> delays{};        ///< theirs; none: they never wait for a CPU
   std::atomic<std::uint64_t> moves{0};  ///< steps of them that changed lists of connections
 };
 
@@ -146,6 +148,8 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   void link(Connection& connection) noexcept;
   void unlink(Connection& connection) noexcept;
   void adopted(Connection& connection);
+  [[nodiscard]] static std::vector<BalancePeer> balance_peers(runtime::Runtime& runtime,
+                                                              const NetShared& shared);
   void balance();
   void choose_leaving(const Balancer::Advice& advice);
   [[nodiscard]] bool let_leave();

@@ -42,7 +42,20 @@ class MoveTask final : public runtime::MxTask {
 
 }  // namespace
 
+std::vector<BalancePeer> NetWorker::balance_peers(runtime::Runtime& runtime, const NetShared& shared) {
+  std::vector<BalancePeer> peers;
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    const runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+    const RunDelay* const delay = i < shared.delays.size() ? &shared.delays[i] : nullptr;
+    peers.push_back({worker.node(), &worker.idle_clock(), delay});
+  }
+  return peers;
+}
+
 void NetWorker::balance() {
+  if (const std::size_t own = host_.worker.id().index(); own < shared_.delays.size()) {
+    shared_.delays[own].note_thread();
+  }
   const Balancer::Advice advice = balancer_.look(now_ns());
   if (advice.action == Balancer::Advice::what::give && !draining_) {
     choose_leaving(advice);

@@ -158,6 +158,9 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
                  const config::BalanceOptions& balance, WarningSink& log, DiskGate* disk)
     : parts_(std::make_unique<Parts>(runtime, limits, balance, log, disk)) {
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    parts_->shared.delays.emplace_back();
+  }
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
     ConnectionTable& directory = replies[i]->directory;
     BlockPool& input = parts_->input_pools.emplace_back(runtime.budget(), worker.account(),

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "server/net/run_delay.hpp"
+
 namespace mxkv::server::test {
 namespace {
 
@@ -33,6 +35,21 @@ std::vector<ConnectionWork> connections(const std::vector<std::uint64_t>& work) 
     all.push_back({one, true});
   }
   return all;
+}
+
+TEST(BusyThousandths, AreWhatWasNotIdleOrCouldNotRun) {
+  EXPECT_EQ(busy_thousandths(1'000'000, 250'000, 0), 750U);
+  EXPECT_EQ(busy_thousandths(1'000'000, 900'000, 850'000), 950U);
+  EXPECT_EQ(busy_thousandths(1'000'000, 100'000, 500'000), 1000U) << "it waited while it was busy, too";
+  EXPECT_EQ(busy_thousandths(1'000'000, 5'000'000, 0), 0U) << "a sum that was counted twice";
+}
+
+TEST(RunDelay, OfAThreadThatIsNotKnownIsWhatItWas) {
+  RunDelay delay;
+  EXPECT_EQ(delay.sum_ns(7), 7U);
+  delay.note_thread();
+  const std::uint64_t first = delay.sum_ns(0);
+  EXPECT_GE(delay.sum_ns(first), first);
 }
 
 TEST(ChooseTaker, TheIdleOneTakesFromTheBusyOne) {

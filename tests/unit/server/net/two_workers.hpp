@@ -19,7 +19,9 @@ namespace mxkv::server::test {
 class TwoWorkers : private WarningSink, private AdminSource {
  public:
   /// `users`: lines of a file of users; none: whoever comes is served.
-  explicit TwoWorkers(const std::string& users = {}) {
+  explicit TwoWorkers(const std::string& users = {},
+                      const config::BalanceOptions& balance = {.mode = config::balance_mode::off})
+      : shared{.log = *this, .balance = balance} {
     if (!users.empty()) {
       credentials.replace(Users::parse(users, "users").value());
     }
@@ -92,7 +94,7 @@ class TwoWorkers : private WarningSink, private AdminSource {
   Credentials credentials;
   std::vector<std::unique_ptr<WorkerReplies>> replies;
   std::deque<BlockPool> inputs;
-  NetShared shared{.log = *this};
+  NetShared shared;
   std::deque<NetWorker> nets;
 };
 
