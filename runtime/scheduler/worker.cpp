@@ -184,7 +184,8 @@ void Worker::run_in_epochs(std::uint64_t executed) noexcept {
 bool Worker::run_batch() {
   const std::uint64_t start = executed_;
   PrefetchBuffer& buffer = window_.buffer();
-  while (executed_ - start < batch_tasks_) {
+  charged_ = 0;
+  while (executed_ - start + charged_ < batch_tasks_) {
     epochs_.enter(id_);
     refill_from_pools();
     refill();

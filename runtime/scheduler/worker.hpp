@@ -185,6 +185,8 @@ class Worker final {
     return *static_cast<T*>(local_state_);
   }
   [[nodiscard]] Random& random() noexcept { return random_; }
+  /// The calling task's turn took as long as so many others do, beside its own: the round ends that much sooner.
+  void charge(std::uint32_t turns) noexcept { charged_ += turns; }
   /// Microseconds since 1970 by the steady time (clock.hpp), read once a round.
   [[nodiscard]] std::uint64_t now_us() const noexcept { return now_us_; }
   /// Monotonic nanoseconds, read once a round.
@@ -314,6 +316,7 @@ class Worker final {
   std::uint64_t now_us_ = 0;
   std::uint64_t now_ns_ = 0;
   std::uint64_t executed_ = 0;
+  std::uint64_t charged_ = 0;  ///< in this round
   std::uint64_t ended_ = 0;
   RetryWatch retry_watch_;
   Random random_;
