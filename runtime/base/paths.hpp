@@ -49,6 +49,8 @@
   X(get_together) X(get_usual) X(get_early) X(meta_get_usual) X(meta_get_rarer) X(meta_get_handed_on)                      \
   /* a scan that goes on behind the part of a leaf that it copied, and the loop for usual entries */          \
   X(scan_cut) X(scan_plain_run)                                                                               \
+  /* a large range is divided between workers, or cannot be */                                               \
+  X(range_divided) X(range_undivided) X(range_part_away) X(range_given_up)                                    \
   /* a worker's buffer is full */                                                                             \
   X(buffer_full_for_high)
 // clang-format on

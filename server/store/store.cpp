@@ -38,7 +38,11 @@ void begin(Task* task, bool locked, RangeLocks& locks, runtime::Worker& worker) 
 Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     : state_(runtime, options.tree),
       locks_(runtime, options.toggle),
-      upkeep_(state_, runtime.worker_count(), {.defragments = options.evacuation, .evicts = options.evict}) {
+      upkeep_(state_, runtime.worker_count(), {.defragments = options.evacuation, .evicts = options.evict}),
+      splitting_(options.ranges.splitting) {
+  if (runtime.worker_count() == 1) {
+    splitting_.parts_a_worker = 0;
+  }
   set_limits(options.ranges, options.value_bytes);
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     WorkerContext& context = state_.context(runtime::WorkerId{static_cast<std::uint16_t>(i)});
@@ -59,7 +63,8 @@ RangeLimits Store::range_limits() const noexcept {
   return {.items = range_items_.load(std::memory_order_relaxed),
           .bytes = range_bytes_.load(std::memory_order_relaxed),
           .time_ns = range_time_ns_.load(std::memory_order_relaxed),
-          .locked_items = locked_items_.load(std::memory_order_relaxed)};
+          .locked_items = locked_items_.load(std::memory_order_relaxed),
+          .splitting = splitting_};
 }
 
 // In both: what is known of a set is constant in what is made of it.

@@ -105,6 +105,7 @@ class Store final : public SessionStore {
   std::atomic<std::uint64_t> range_bytes_{0};
   std::atomic<std::uint64_t> range_time_ns_{0};
   std::atomic<std::uint64_t> locked_items_{0};
+  RangeSplitting splitting_;
 };
 
 }  // namespace mxkv::server

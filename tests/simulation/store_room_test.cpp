@@ -80,28 +80,6 @@ class Hoard {
   std::array<std::vector<Item*>, 2> taken_;
 };
 
-/// What the first client was told since the last call.
-std::string said(Yard& yard) {
-  std::string text;
-  std::array<iovec, 3> pieces;
-  server::OutputBuffer& output = yard.clients[0].entries().front()->replies.output();
-  while (const std::size_t count = output.gather(pieces)) {
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      text.append(static_cast<const char*>(pieces[i].iov_base), pieces[i].iov_len);
-      bytes += pieces[i].iov_len;
-    }
-    output.consume(bytes);
-  }
-  return text;
-}
-
-std::string asked(Yard& yard, const std::string& text) {
-  yard.ask(0, text, reply_shape::line);
-  yard.machine.run_until_idle();
-  return said(yard);
-}
-
 struct Way {
   const char* name;
   runtime::primitive leaves;

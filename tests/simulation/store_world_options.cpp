@@ -74,6 +74,13 @@ void draw_storm(runtime::Random& random, StoreWorldOptions& world) {
   world.world.runtime.buffered_tasks = window + window / 2 + 4;
 }
 
+/// Ranges of a few leaves are divided between workers, or none are.
+void draw_splitting(runtime::Random& random, server::RangeSplitting& splitting) {
+  splitting = {.leaves_alone = 1 + static_cast<std::uint32_t>(random.below(3)),
+               .leaves_a_part = 1,
+               .parts_a_worker = static_cast<std::uint32_t>(random.below(5))};
+}
+
 }  // namespace
 
 StoreWorldOptions draw_store_world(runtime::Random& random) {
@@ -115,6 +122,7 @@ StoreWorldOptions draw_store_world(runtime::Random& random) {
   if (storms) {
     draw_storm(random, world);
   }
+  draw_splitting(random, world.store.ranges.splitting);
   return world;
 }
 
@@ -154,6 +162,9 @@ std::string describe(const StoreWorldOptions& world) {
   text += world.preempts ? ", preempts" : "";
   text += world.stalls ? ", stalls" : "";
   text += world.clients_leave ? ", clients leave" : "";
+  const server::RangeSplitting& splitting = world.store.ranges.splitting;
+  text += ", after " + std::to_string(splitting.leaves_alone) + " leaves " +
+          std::to_string(splitting.parts_a_worker) + " parts a worker";
   return text;
 }
 

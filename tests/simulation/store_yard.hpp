@@ -1,6 +1,9 @@
 // A small store whose workers and clients a test drives step by step.
 #pragma once
 
+#include <sys/uio.h>
+
+#include <array>
 #include <deque>
 #include <memory>
 #include <string>
@@ -88,5 +91,28 @@ struct Yard {
   std::deque<server::WorkerReplies> replies;
   std::deque<StoreClient> clients;
 };
+
+/// What the first client was told since the last call.
+inline std::string said(Yard& yard) {
+  std::string text;
+  std::array<iovec, 3> pieces;
+  server::OutputBuffer& output = yard.clients[0].entries().front()->replies.output();
+  while (const std::size_t count = output.gather(pieces)) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      text.append(static_cast<const char*>(pieces[i].iov_base), pieces[i].iov_len);
+      bytes += pieces[i].iov_len;
+    }
+    output.consume(bytes);
+  }
+  return text;
+}
+
+/// Asks for the first client, and returns what it is told.
+inline std::string asked(Yard& yard, const std::string& text) {
+  yard.ask(0, text, reply_shape::line);
+  yard.machine.run_until_idle();
+  return said(yard);
+}
 
 }  // namespace mxkv::simulation

@@ -6,6 +6,7 @@
 #include "protocol/cursor.hpp"
 #include "protocol/reply.hpp"
 #include "server/store/point/meta_reply.hpp"
+#include "server/store/range/count_part_task.hpp"
 #include "server/store/range/estimate_task.hpp"
 
 namespace mxkv::server {
@@ -42,9 +43,10 @@ CountTask::CountTask(const runtime::TaskClass* task_class, ItemTree& tree,
                      const ReplyAddress& address, std::uint64_t now_ns) noexcept
     : Base(task_class, tree),
       RangeWalk(state, address),
-      leaves_left_(request.exact || request.numeric.any() || !request.delimiter.empty() ? kEveryLeaf
-                                                                                        : kLeavesCounted),
+      splitting_(limits.splitting),
+      leaves_left_(kEveryLeaf),
       numeric_(request.numeric),
+      exact_(request.exact || request.numeric.any()),
       by_item_(request.exact || request.delimiter.empty()),
       names_only_(request.names_only),
       delimiter_bytes_(static_cast<std::uint8_t>(request.delimiter.size())) {
@@ -52,6 +54,9 @@ CountTask::CountTask(const runtime::TaskClass* task_class, ItemTree& tree,
   MXKV_ASSERT(state.meta != nullptr, "mc comes with flags");
   MXKV_ASSERT(!names_only_ || delimiter_bytes_ > 0, "names are of what a delimiter divides");
   std::copy(request.delimiter.begin(), request.delimiter.end(), delimiter_);
+  if (delimiter_bytes_ == 0 && (!exact_ || splitting_.parts_a_worker > 0)) {
+    leaves_left_ = exact_ ? splitting_.leaves_alone : kLeavesCounted;
+  }
   limit(request, limits, now_ns);
   if (request.locked) {
     limit_whole(request, limits);
@@ -208,7 +213,7 @@ void CountTask::write_total(ReplyQueue& queue) {
 
 // The task that goes on has a pin of its own: it carries a key, no pointer.
 runtime::step CountTask::estimate_rest(runtime::Worker& worker) {
-  MXKV_ASSERT(state_->lock == nullptr, "what is held is counted to its end");
+  MXKV_ASSERT(!exact_ && state_->lock == nullptr, "what is held is counted to its end");
   MXKV_ASSERT(delimiter_bytes_ == 0 && !numeric_.any(), "prefixes and numbers are counted, not estimated");
   RangeState& state = *std::exchange(state_, nullptr);
   state.more = false;
@@ -219,18 +224,62 @@ runtime::step CountTask::estimate_rest(runtime::Worker& worker) {
   return runtime::step::done;
 }
 
+// From the first item that was not counted, whether there will be parts or not.
+runtime::step CountTask::divide_rest(runtime::Worker& worker) {
+  MXKV_ASSERT(parts_ == nullptr && delimiter_bytes_ == 0, "a range without prefixes is divided once");
+  state_->more = false;
+  leaves_left_ = kEveryLeaf;
+  set_key(state_->last_written());
+  leave_tree(*this);
+  worker.unpin(*this);
+  parts_ = RangeParts::of(*this, tree(), *state_, key(), false, address_, splitting_);
+  parts_->begin(worker);
+  return runtime::step::parked;
+}
+
+void CountTask::start_part(RangePartTask& part, runtime::Worker& worker) {
+  CountPartTask::begin(tree(), part, numeric_.any(), state_->lock != nullptr, worker);
+}
+
+void CountTask::undivided(runtime::Worker& worker) {
+  delete std::exchange(parts_, nullptr);
+  start(worker);
+}
+
+void CountTask::parts_ended(runtime::Worker& worker) {
+  parts_->await_reads(worker);
+  for (const RangePart& part : parts_->ended()) {
+    tally_.add(part.tally);
+    state_->too_many = state_->too_many || part.too_many;
+  }
+  if (state_->lock != nullptr && tally_.items > state_->item_limit) {
+    state_->too_many = true;
+  }
+  delete std::exchange(parts_, nullptr);
+  worker.spawn(this);
+}
+
+runtime::step CountTask::resume_item(runtime::Worker& worker) {
+  MXKV_ASSERT(parts_ == nullptr && delimiter_bytes_ == 0, "only parts are waited for");
+  return answer(worker);
+}
+
 runtime::step CountTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
   MXKV_ASSERT(!skips_ || group_bytes_ > 0, "there is a prefix to go behind");
   MXKV_ASSERT(!state_->too_many || state_->lock != nullptr,
               "only an operation that holds its range gives up");
   if (leaves_left_ == 0 && state_->more) {
-    return estimate_rest(worker);
+    return exact_ ? divide_rest(worker) : estimate_rest(worker);
   }
   if (std::exchange(skips_, false)) {
     const std::string_view group = state_->last_written().substr(0, group_bytes_);
     start_behind_prefix(group);
     return rescan(worker);
   }
+  return answer(worker);
+}
+
+runtime::step CountTask::answer(runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_range_count);
   if (state_->too_many) {

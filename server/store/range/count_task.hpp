@@ -4,13 +4,15 @@
 // With a delimiter and without e, leaves that lie in one prefix as a whole are counted by their entries, of
 // which two are looked at; and where only names are wanted, it goes from prefix to prefix.
 //
-// The whole range is one walk that yields between leaves, so it has no ceiling of its own. Prefixes are
-// listed in pages: one ends before a prefix, when the client's limit, the ceiling of items, or time is used
+// A small range is one walk that yields between leaves. What is left of a large one behind the first leaves is
+// divided, where it must be exact and there are several workers (range_parts.hpp): each part counts for itself,
+// and the sum is told when all have ended. So it has no ceiling of its own. Prefixes are listed in pages: one ends before a prefix, when the client's limit, the ceiling of items, or time is used
 // up.
 #pragma once
 
 #include "server/reply/connection_table.hpp"
 #include "server/store/disk_wait.hpp"
+#include "server/store/range/range_parts.hpp"
 #include "server/store/range/range_tally.hpp"
 #include "server/store/range/range_walk.hpp"
 #include "server/store/store_task.hpp"
@@ -37,7 +39,17 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
   [[nodiscard]] Leaf leaf_visitor(runtime::Worker& worker) noexcept;
   bool takes_whole(const index::LeafEntries& entries, unsigned first, unsigned last, runtime::Worker& worker);
   runtime::step finished(bool exhausted, runtime::Worker& worker);
-  void discard(runtime::Worker& worker) { release(worker); }
+  /// All parts have ended.
+  runtime::step resume_item(runtime::Worker& worker);
+  void discard(runtime::Worker& worker) {
+    delete std::exchange(parts_, nullptr);
+    release(worker);
+  }
+
+  // --- For RangeParts ---
+  void start_part(RangePartTask& part, runtime::Worker& worker);
+  void parts_ended(runtime::Worker& worker);
+  void undivided(runtime::Worker& worker);
 
   // --- For RangeLock ---
   [[nodiscard]] bool only_reads() const noexcept { return true; }
@@ -56,12 +68,17 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
   void write_total(ReplyQueue& queue);
   void write_end_of_groups(ReplyQueue& queue);
   runtime::step estimate_rest(runtime::Worker& worker);
+  runtime::step divide_rest(runtime::Worker& worker);
+  runtime::step answer(runtime::Worker& worker);
 
   RangeTally tally_;                ///< of the range, or of the group
   std::uint64_t single_items_ = 0;  ///< keys without a delimiter
   std::uint64_t single_bytes_ = 0;
-  std::uint32_t leaves_left_;  ///< before the rest is estimated
+  RangeParts* parts_ = nullptr;  ///< of what is behind the first leaves
+  RangeSplitting splitting_;
+  std::uint32_t leaves_left_;  ///< before the rest is estimated, or divided
   protocol::NumericModes numeric_;
+  bool exact_;                    ///< nothing is estimated
   bool by_item_;                  ///< reads each item
   bool names_only_;               ///< of prefixes
   bool estimated_ = false;        ///< the group: not all items were read
@@ -96,6 +113,7 @@ class CountTask::Leaf {
 };
 
 inline CountTask::Leaf CountTask::leaf_visitor(runtime::Worker& worker) noexcept {
+  worker.charge(kTurnsOfLeaf);
   leaves_left_ -= leaves_left_ > 0 ? 1U : 0U;
   return Leaf{*this, worker};
 }

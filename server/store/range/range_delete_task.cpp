@@ -21,7 +21,7 @@ RangeDeleteTask::RangeDeleteTask(const runtime::TaskClass* task_class, ItemTree&
                                  const protocol::RangeRequest& request, const RangeLimits& limits,
                                  RangeState& state, const ReplyAddress& address,
                                  std::uint64_t now_ns) noexcept
-    : Base(task_class, tree), RangeWalk(state, address) {
+    : Base(task_class, tree), DividedWalk(state, address, limits.splitting) {
   MXKV_ASSERT(state.meta != nullptr, "mx comes with flags");
   limit(request, limits, now_ns);
   if (request.locked) {
@@ -30,10 +30,15 @@ RangeDeleteTask::RangeDeleteTask(const runtime::TaskClass* task_class, ItemTree&
   set_bounds(request);
 }
 
+RangeDeleteTask::RangeDeleteTask(const runtime::TaskClass* task_class, const RangeDeleteTask& whole,
+                                 RangePartTask& part, runtime::Worker& worker)
+    : Base(task_class, whole.tree()), DividedWalk(part, whole.address_, worker), counts_(whole.counts_) {}
+
 void RangeDeleteTask::begin(RangeLock& lock, runtime::Worker& worker) {
   hold(lock, worker);
   note_start();
   counts_ = true;
+  expect_division();
   start(worker);
 }
 
@@ -41,7 +46,9 @@ verdict RangeDeleteTask::judge(std::uint64_t /*head*/, std::uint64_t value, Remo
                                runtime::Worker& worker) const noexcept {
   const Item& item = *ItemRecord::item(value);
   const std::string_view found = item.key();
-  if (state_->beyond(found)) {
+  const bool beyond = state_->beyond(found);
+  leaf.divides = !beyond && is_to_divide();
+  if (beyond || leaf.divides || is_futile()) {
     return verdict::stop;
   }
   if (state_->skip_start && found == key()) {
@@ -51,7 +58,7 @@ verdict RangeDeleteTask::judge(std::uint64_t /*head*/, std::uint64_t value, Remo
     return counts_ ? verdict::keep : verdict::erase;
   }
   const std::uint64_t removed = state_->items + leaf.live;
-  if (!leaf.timed && state_->items > 0 && state_->lock == nullptr) {
+  if (!leaf.timed && state_->items > 0 && !holds()) {
     leaf.timed = true;
     leaf.late = worker.runtime().clock().monotonic_ns() > state_->deadline_ns;
   }
@@ -60,14 +67,14 @@ verdict RangeDeleteTask::judge(std::uint64_t /*head*/, std::uint64_t value, Remo
     return verdict::stop;
   }
   ++leaf.live;
-  leaf.last = state_->lock == nullptr ? &item : nullptr;
+  leaf.last = holds() ? nullptr : &item;
   return counts_ ? verdict::keep : verdict::erase;
 }
 
 // An operation that holds the range minds nobody; who is admitted minds the other slots.
 bool RangeDeleteTask::refuses(std::uint64_t value, runtime::Worker& worker) noexcept {
   const RangeLocks& locks = *worker.local<WorkerContext>().locks;
-  if (state_->lock != nullptr || locks.gate.all_open()) [[likely]] {
+  if (holds() || locks.gate.all_open()) [[likely]] {
     return false;
   }
   const std::uint32_t slot = locks.slots.slot_of(ItemRecord::item(value)->key());
@@ -79,7 +86,7 @@ bool RangeDeleteTask::refuses(std::uint64_t value, runtime::Worker& worker) noex
 }
 
 step RangeDeleteTask::refused(runtime::Worker& worker) {
-  MXKV_ASSERT(state_->lock == nullptr && !waiting_, "what holds its range is never refused");
+  MXKV_ASSERT(!holds() && !waiting_, "what holds its range is never refused");
   RangeLocks& locks = *worker.local<WorkerContext>().locks;
   pass_.leave(locks, worker);
   state_->keep_last();
@@ -95,7 +102,7 @@ index::Change RangeDeleteTask::erasing(ItemNode& leaf, std::uint64_t value,
   MXKV_DCHECK(!counts_, "nothing goes before all is counted");
   const Item* const item = ItemRecord::item(value);
   const std::uint64_t order = next_order(order_before(item, leaf), worker);
-  if (state_->lock != nullptr) {
+  if (holds()) {
     return index::Change::part(order);
   }
   const bool live = Liveness{worker, state_->moment_us}(Item::View{*item});
@@ -115,6 +122,7 @@ void RangeDeleteTask::judged(const RemovedOfLeaf& leaf, runtime::Worker& worker)
   pass_.leave(*worker.local<WorkerContext>().locks, worker);
   state_->items += leaf.live;
   state_->more = leaf.more;
+  leaf_done(leaf.divides, worker);
   if (leaf.last != nullptr) {
     state_->last = leaf.last;
   }
@@ -122,19 +130,16 @@ void RangeDeleteTask::judged(const RemovedOfLeaf& leaf, runtime::Worker& worker)
 
 step RangeDeleteTask::finished(runtime::Worker& worker) {
   MXKV_ASSERT(!pass_.held(), "a pass is given back with the leaf that it was for");
-  MXKV_ASSERT(!counts_ || state_->lock != nullptr, "only what holds its range counts it first");
+  MXKV_ASSERT(!counts_ || holds(), "only what holds its range counts it first");
   MXKV_ASSERT(state_->items <= state_->item_limit, "no more goes than may");
+  if (is_part()) {
+    return end_part(*this, state_->more, false, worker);
+  }
+  if (take_division()) {
+    return divide(*this, worker);
+  }
   if (counts_ && !state_->more) {
-    counts_ = false;
-    state_->items = 0;
-    back_to_start();
-    const index::ChangedRange<std::string_view> range = changed_range();
-    const std::uint64_t through = worker.local<WorkerContext>().store->mint_through(worker);
-    tree().commits().pass(
-        {.change = index::Change::of(index::change::range_gone, through, index::cause::deleted),
-         .moment_us = state_->moment_us,
-         .range = &range},
-        worker);
+    pass_commit_point(worker);
     return rescan(worker);
   }
   if (worker.id().value() != address_.worker) {
@@ -144,10 +149,55 @@ step RangeDeleteTask::finished(runtime::Worker& worker) {
   return answer(worker);
 }
 
+void RangeDeleteTask::pass_commit_point(runtime::Worker& worker) {
+  MXKV_ASSERT(counts_ && !state_->more && !is_part(), "the whole passes the commit point, once");
+  counts_ = false;
+  state_->items = 0;
+  back_to_start();
+  const index::ChangedRange<std::string_view> range = changed_range();
+  const std::uint64_t through = worker.local<WorkerContext>().store->mint_through(worker);
+  tree().commits().pass(
+      {.change = index::Change::of(index::change::range_gone, through, index::cause::deleted),
+       .moment_us = state_->moment_us,
+       .range = &range},
+      worker);
+}
+
+// --- In parts ---
+
+void RangeDeleteTask::start_part(RangePartTask& part, runtime::Worker& worker) {
+  worker.create<RangeDeleteTask>(*this, part, worker)->start(worker);
+}
+
+void RangeDeleteTask::undivided(runtime::Worker& worker) {
+  drop_parts();
+  start(worker);
+}
+
+void RangeDeleteTask::parts_ended(runtime::Worker& worker) {
+  for (const RangePart& part : parts_->ended()) {
+    state_->items += part.tally.items;
+    state_->more = state_->more || part.too_many;
+  }
+  state_->more = state_->more || state_->items > state_->item_limit;
+  worker.spawn(this);
+}
+
 step RangeDeleteTask::resume_item(runtime::Worker& worker) {
   if (std::exchange(waiting_, false)) {
     worker.pin(*this);
     return restart(false);
+  }
+  if (take_division()) {
+    begin_parts(*this, worker);
+    return step::parked;
+  }
+  if (parts_ != nullptr && counts_ && !state_->more) {
+    pass_commit_point(worker);
+    if (!parts_->start_again(key(), state_->skip_start, worker)) {
+      undivided(worker);
+    }
+    return step::parked;
   }
   return answer(worker);
 }
@@ -155,6 +205,7 @@ step RangeDeleteTask::resume_item(runtime::Worker& worker) {
 step RangeDeleteTask::answer(runtime::Worker& worker) {
   MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
   MXKV_ASSERT(!counts_ || state_->more, "what was only counted was too much");
+  drop_parts();
   await_write(address_, worker);
   if (counts_) {
     return refuse(protocol::kTooManyKeys, *this, worker);

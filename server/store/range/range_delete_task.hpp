@@ -5,13 +5,14 @@
 // write; it waits where an operation holds one of the keys.
 //
 // With X the range is held. The task goes over it twice: it counts first, and removes only if there are not
-// too many; removing cannot fail.
+// too many; removing cannot fail. Of a large range what is behind the first leaves is divided (range_parts.hpp),
+// and all of it the second time: a part's walk is such a task, too.
 #pragma once
 
 #include "index/edit_task.hpp"
 #include "server/reply/reply_queue.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/range/range_walk.hpp"
+#include "server/store/range/range_parts.hpp"
 #include "server/store/store_task.hpp"
 
 namespace mxkv::server {
@@ -21,12 +22,13 @@ struct RemovedOfLeaf {
   std::uint64_t live = 0;
   const Item* last = nullptr;  ///< the last live one
   bool more = false;           ///< another live one stays
+  bool divides = false;        ///< they are the first of a part
   bool timed = false;          ///< `late` is known
   bool late = false;
 };
 
 class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits, RemovedOfLeaf>,
-                              public RangeWalk {
+                              public DividedWalk {
   using Base = index::EditTask<RangeDeleteTask, ItemTraits, RemovedOfLeaf>;
 
  public:
@@ -35,6 +37,9 @@ class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits
   RangeDeleteTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::RangeRequest& request,
                   const RangeLimits& limits, RangeState& state, const ReplyAddress& address,
                   std::uint64_t now_ns) noexcept;
+  /// The walk of a part.
+  RangeDeleteTask(const runtime::TaskClass* task_class, const RangeDeleteTask& whole, RangePartTask& part,
+                  runtime::Worker& worker);
 
   // --- For EditTask ---
   index::verdict judge(std::uint64_t /*head*/, std::uint64_t value, RemovedOfLeaf& leaf,
@@ -46,13 +51,22 @@ class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits
   runtime::step refused(runtime::Worker& worker);
   runtime::step finished(runtime::Worker& worker);
   runtime::step resume_item(runtime::Worker& worker);
-  void discard(runtime::Worker& worker) { release(worker); }
+  void discard(runtime::Worker& worker) { give_back_all(worker); }
 
   // --- For RangeLock ---
   [[nodiscard]] bool only_reads() const noexcept { return false; }
   void begin(RangeLock& lock, runtime::Worker& worker);
 
+  // --- For RangeParts ---
+  void start_part(RangePartTask& part, runtime::Worker& worker);
+  void parts_ended(runtime::Worker& worker);
+  void undivided(runtime::Worker& worker);
+
  private:
+  /// Whether the range is held, by this task or by the whole that it is a part of.
+  [[nodiscard]] bool holds() const noexcept { return state_->lock != nullptr || is_part(); }
+  /// All are counted: what follows cannot fail.
+  void pass_commit_point(runtime::Worker& worker);
   runtime::step answer(runtime::Worker& worker);
   void write_reply(ReplyQueue& queue);
 

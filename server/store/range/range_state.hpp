@@ -14,12 +14,20 @@ namespace mxkv::server {
 
 class RangeLock;
 
+/// How large ranges are divided between workers.
+struct RangeSplitting {
+  std::uint32_t leaves_alone = 64;   ///< that one task goes over before it asks for others
+  std::uint32_t leaves_a_part = 64;  ///< least, about
+  std::uint32_t parts_a_worker = 8;  ///< most of an operation; 0: nothing is divided
+};
+
 /// Ceilings of a page.
 struct RangeLimits {
   std::uint64_t items = 1000;
   std::uint64_t bytes = std::uint64_t{1} << 20U;
   std::uint64_t time_ns = 5'000'000;
   std::uint64_t locked_items = 1'000'000;  ///< of an operation that holds its range, but for a page
+  RangeSplitting splitting = {};
 };
 
 struct RangeState {

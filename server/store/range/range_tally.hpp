@@ -23,6 +23,10 @@ struct NumberSum {
       ++upper;
     }
   }
+  void add(const NumberSum& other) noexcept {
+    upper += other.upper;
+    add(other.lower);
+  }
 };
 
 struct RangeTally {
@@ -43,6 +47,14 @@ struct RangeTally {
       least = std::min(least, number);
       greatest = std::max(greatest, number);
     }
+  }
+  void add(const RangeTally& other) noexcept {
+    items += other.items;
+    bytes += other.bytes;
+    numbers += other.numbers;
+    sum.add(other.sum);
+    least = std::min(least, other.least);
+    greatest = std::max(greatest, other.greatest);
   }
 };
 

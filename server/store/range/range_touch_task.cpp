@@ -18,12 +18,21 @@ using runtime::step;
 RangeTouchTask::RangeTouchTask(const runtime::TaskClass* task_class, ItemTree& tree,
                                const protocol::Request& request, const RangeLimits& limits, RangeState& state,
                                const ReplyAddress& address, std::uint64_t now_ns) noexcept
-    : Base(task_class, tree), RangeWalk(state, address), exptime_(request.exptime) {
+    : Base(task_class, tree), DividedWalk(state, address, limits.splitting), exptime_(request.exptime) {
   MXKV_ASSERT(state.meta != nullptr, "mt comes with flags");
+  expect_division();
   limit(request.range, limits, now_ns);
   limit_whole(request.range, limits);
   set_bounds(request.range);
 }
+
+RangeTouchTask::RangeTouchTask(const runtime::TaskClass* task_class, const RangeTouchTask& whole,
+                               RangePartTask& part, runtime::Worker& worker)
+    : Base(task_class, whole.tree()),
+      DividedWalk(part, whole.address_, worker),
+      exptime_(whole.exptime_),
+      expiry_(whole.expiry_),
+      prepares_(whole.prepares_) {}
 
 void RangeTouchTask::begin(RangeLock& lock, runtime::Worker& worker) {
   hold(lock, worker);
@@ -36,7 +45,11 @@ verdict RangeTouchTask::judge(std::uint64_t /*head*/, std::uint64_t value, Touch
                               runtime::Worker& worker) const noexcept {
   const Item& item = *ItemRecord::item(value);
   const std::string_view found = item.key();
-  if (state_->beyond(found)) {
+  if (state_->beyond(found) || is_futile()) {
+    return verdict::stop;
+  }
+  if (is_to_divide()) {
+    leaf.divides = true;
     return verdict::stop;
   }
   if ((state_->skip_start && found == key()) || !Liveness{worker, state_->moment_us}(Item::View{item})) {
@@ -91,10 +104,11 @@ void RangeTouchTask::change_record(std::uint64_t value, runtime::Worker& /*worke
   ItemRecord::item(value)->store_expiry(expiry_);
 }
 
-void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& /*worker*/) noexcept {
+void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& worker) noexcept {
   state_->items += leaf.live;
   MXKV_ASSERT(state_->items <= state_->item_limit, "no more is touched than may be");
   state_->too_many = leaf.more;
+  leaf_done(leaf.divides, worker);
 }
 
 step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
@@ -110,27 +124,79 @@ step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
 }
 
 step RangeTouchTask::finished(runtime::Worker& worker) {
+  if (is_part()) {
+    return end_part(*this, state_->too_many, no_memory_, worker);
+  }
   MXKV_ASSERT(state_->lock != nullptr, "a touch holds its range to the end");
   MXKV_ASSERT(prepares_ || (!state_->too_many && !no_memory_), "exptimes are stored of all or none");
-  if (prepares_ && !state_->too_many && !no_memory_) {
-    prepares_ = false;
-    state_->items = 0;
-    back_to_start();
-    const index::ChangedRange<std::string_view> range = changed_range();
-    const std::uint64_t through = worker.local<WorkerContext>().store->mint_through(worker);
-    tree().commits().pass({.change = index::Change::of(index::change::range_touched, through),
-                           .value = expiry_,
-                           .moment_us = state_->moment_us,
-                           .range = &range},
-                          worker);
+  if (take_division()) {
+    return divide(*this, worker);
+  }
+  if (may_store()) {
+    pass_commit_point(worker);
     return rescan(worker);
   }
-  return worker.id().value() == address_.worker ? resume_item(worker) : go_home(*this, address_);
+  return worker.id().value() == address_.worker ? answer(worker) : go_home(*this, address_);
+}
+
+void RangeTouchTask::pass_commit_point(runtime::Worker& worker) {
+  MXKV_ASSERT(may_store() && !is_part(), "the whole passes the commit point, once");
+  prepares_ = false;
+  state_->items = 0;
+  back_to_start();
+  const index::ChangedRange<std::string_view> range = changed_range();
+  const std::uint64_t through = worker.local<WorkerContext>().store->mint_through(worker);
+  tree().commits().pass({.change = index::Change::of(index::change::range_touched, through),
+                         .value = expiry_,
+                         .moment_us = state_->moment_us,
+                         .range = &range},
+                        worker);
+}
+
+// --- In parts ---
+
+void RangeTouchTask::start_part(RangePartTask& part, runtime::Worker& worker) {
+  worker.create<RangeTouchTask>(*this, part, worker)->start(worker);
+}
+
+void RangeTouchTask::undivided(runtime::Worker& worker) {
+  drop_parts();
+  start(worker);
+}
+
+void RangeTouchTask::parts_ended(runtime::Worker& worker) {
+  for (const RangePart& part : parts_->ended()) {
+    state_->items += part.tally.items;
+    state_->too_many = state_->too_many || part.too_many;
+    no_memory_ = no_memory_ || part.no_memory;
+  }
+  state_->too_many = state_->too_many || state_->items > state_->item_limit;
+  worker.spawn(this);
+}
+
+step RangeTouchTask::resume_item(runtime::Worker& worker) {
+  MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
+  if (parts_ == nullptr) {
+    return answer(worker);
+  }
+  if (take_division()) {
+    begin_parts(*this, worker);
+    return step::parked;
+  }
+  if (may_store()) {
+    pass_commit_point(worker);
+    if (!parts_->start_again(key(), state_->skip_start, worker)) {
+      undivided(worker);
+    }
+    return step::parked;
+  }
+  return answer(worker);
 }
 
 // HD A<touched> [O<opaque>]
-step RangeTouchTask::resume_item(runtime::Worker& worker) {
+step RangeTouchTask::answer(runtime::Worker& worker) {
   MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
+  drop_parts();
   await_write(address_, worker);
   if (state_->too_many || no_memory_) {
     return refuse(no_memory_ ? protocol::kOutOfMemory : protocol::kTooManyKeys, *this, worker);

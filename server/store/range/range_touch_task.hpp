@@ -2,12 +2,14 @@
 //
 // The range is held, and gone over twice. First all live items get room for an exptime where they have none,
 // by a copy that is otherwise the same; here memory may run out, and nothing that anybody could tell has
-// changed. Then the exptimes are stored in place, which cannot fail. Cas uniques stay.
+// changed. Then the exptimes are stored in place, which cannot fail. Cas uniques stay. Of a large range what is
+// behind the first leaves is divided (range_parts.hpp), and all of it the second time: a part's walk is such a
+// task, too.
 #pragma once
 
 #include "index/edit_task.hpp"
 #include "server/reply/reply_queue.hpp"
-#include "server/store/range/range_walk.hpp"
+#include "server/store/range/range_parts.hpp"
 #include "server/store/store_task.hpp"
 
 namespace mxkv::server {
@@ -15,11 +17,12 @@ namespace mxkv::server {
 /// Live items of a leaf.
 struct TouchedOfLeaf {
   std::uint64_t live = 0;
-  bool more = false;  ///< than may be
+  bool more = false;     ///< than may be
+  bool divides = false;  ///< they are the first of a part
 };
 
 class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, TouchedOfLeaf, true>,
-                             public RangeWalk {
+                             public DividedWalk {
   using Base = index::EditTask<RangeTouchTask, ItemTraits, TouchedOfLeaf, true>;
 
  public:
@@ -28,6 +31,9 @@ class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, 
   RangeTouchTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::Request& request,
                  const RangeLimits& limits, RangeState& state, const ReplyAddress& address,
                  std::uint64_t now_ns) noexcept;
+  /// The walk of a part.
+  RangeTouchTask(const runtime::TaskClass* task_class, const RangeTouchTask& whole, RangePartTask& part,
+                 runtime::Worker& worker);
 
   // --- For RangeLock ---
   [[nodiscard]] bool only_reads() const noexcept { return false; }
@@ -51,9 +57,19 @@ class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, 
   runtime::step out_of_memory(runtime::Worker& worker);
   runtime::step finished(runtime::Worker& worker);
   runtime::step resume_item(runtime::Worker& worker);
-  void discard(runtime::Worker& worker) { release(worker); }
+  void discard(runtime::Worker& worker) { give_back_all(worker); }
+
+  // --- For RangeParts ---
+  void start_part(RangePartTask& part, runtime::Worker& worker);
+  void parts_ended(runtime::Worker& worker);
+  void undivided(runtime::Worker& worker);
 
  private:
+  [[nodiscard]] bool may_store() const noexcept { return prepares_ && !state_->too_many && !no_memory_; }
+  /// All have room: what follows cannot fail.
+  void pass_commit_point(runtime::Worker& worker);
+  runtime::step answer(runtime::Worker& worker);
+
   std::int64_t exptime_;
   std::uint32_t expiry_ = 0;
   bool prepares_ = true;  ///< goes over its range for the first time

@@ -14,6 +14,9 @@ namespace mxkv::server {
 
 class KeyPartition;
 
+/// What going over the items of a leaf takes, in turns of usual tasks (Worker::charge()).
+inline constexpr std::uint32_t kTurnsOfLeaf = 16;
+
 /// Thread-safety: whoever runs the task.
 class RangeWalk {
  public:

@@ -1,0 +1,93 @@
+#include "server/store/range/count_part_task.hpp"
+
+#include <algorithm>
+
+namespace mxkv::server {
+
+/// One leaf.
+class CountPartTask::Leaf {
+ public:
+  Leaf(CountPartTask& task, runtime::Worker& worker) noexcept
+      : task_(task),
+        state_(*task.state_),
+        live_(worker, task.state_->moment_us),
+        wanted_(!task.part_->parts().given_up()),
+        minds_horizon_(worker.local<WorkerContext>().minds_horizon()) {
+    if (minds_horizon_) [[unlikely]] {
+      flushed_order_ = worker.local<WorkerContext>().flush_points->order.load(std::memory_order_relaxed);
+      see(task.here().cas_floor());
+    }
+  }
+  /// Takes an entry, in order. False: enough.
+  bool visit(std::uint64_t /*head*/, std::uint64_t value) {
+    const Item::View item{*ItemRecord::item(value)};
+    const std::string_view key = item.key();
+    if (!wanted_ || state_.beyond(key)) {
+      return false;
+    }
+    if (minds_horizon_) [[unlikely]] {  // whether it counts as there or not
+      see(std::max({task_.here().cas_floor(), item.cas(), flushed_order_}));
+    }
+    if (!live_(item)) {
+      return true;
+    }
+    if (task_.bounded_ && task_.tally_.items == state_.item_limit) [[unlikely]] {
+      state_.too_many = true;
+      return false;
+    }
+    task_.tally_.add(item, key, task_.with_numbers_);
+    return true;
+  }
+
+ private:
+  void see(std::uint64_t order) noexcept { task_.seen_order_ = std::max(task_.seen_order_, order); }
+
+  CountPartTask& task_;
+  RangeState& state_;
+  Liveness live_;
+  bool wanted_;  ///< somebody waits for the sum
+  bool minds_horizon_;
+  std::uint64_t flushed_order_ = 0;
+};
+
+CountPartTask::CountPartTask(const runtime::TaskClass* task_class, ItemTree& tree, RangePartTask& part,
+                             bool with_numbers, bool bounded, runtime::Worker& worker)
+    : Base(task_class, tree),
+      RangeWalk(*part.parts().state_of(part.part(), worker), part.parts().address()),
+      part_(&part),
+      at_home_(worker.id().value() == address_.worker),
+      with_numbers_(with_numbers),
+      bounded_(bounded) {
+  MXKV_ASSERT(!state_->skip_start, "what is counted in parts begins at an item");
+  set_key(part.part().from);
+}
+
+void CountPartTask::begin(ItemTree& tree, RangePartTask& part, bool with_numbers, bool bounded,
+                          runtime::Worker& worker) {
+  worker.create<CountPartTask>(tree, part, with_numbers, bounded, worker)->start(worker);
+}
+
+CountPartTask::Leaf CountPartTask::leaf_visitor(runtime::Worker& worker) {
+  worker.charge(kTurnsOfLeaf);
+  if (at_home_ || ++leaves_ % kLeavesPerLook == 0) {
+    part_->parts().look_for_client(worker);
+  }
+  return Leaf{*this, worker};
+}
+
+// The place of the part is written once, so that workers do not share its lines while they count.
+runtime::step CountPartTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
+  RangePart& part = part_->part();
+  part.tally = tally_;
+  part.seen_order = seen_order_;
+  part.too_many = state_->too_many;
+  if (part.too_many) {
+    part_->parts().give_up();
+  }
+  worker.unpin(*this);
+  release(worker);
+  part_->end(worker);
+  return runtime::step::done;
+}
+
+}  // namespace mxkv::server

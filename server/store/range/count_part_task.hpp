@@ -1,0 +1,46 @@
+// mc: counts one part of a large range, on whichever worker took it.
+#pragma once
+
+#include "server/store/range/range_parts.hpp"
+
+namespace mxkv::server {
+
+class CountPartTask final : public index::ScanTask<CountPartTask, ItemTraits>, public RangeWalk {
+  using Base = index::ScanTask<CountPartTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "range count part";
+  /// Leaves between two looks whether the client is there, where another worker has to be asked.
+  static constexpr std::uint32_t kLeavesPerLook = 1024;
+
+  /// Counts a part here. `bounded`: a count of more items than the state's limit is refused.
+  static void begin(ItemTree& tree, RangePartTask& part, bool with_numbers, bool bounded,
+                    runtime::Worker& worker);
+
+  // --- For ScanTask ---
+  [[nodiscard]] static bool backward() noexcept { return false; }
+  class Leaf;
+  [[nodiscard]] Leaf leaf_visitor(runtime::Worker& worker);
+  runtime::step finished(bool exhausted, runtime::Worker& worker);
+  void discard(runtime::Worker& worker) {
+    release(worker);
+    part_->task_class().discard(*part_, worker);
+  }
+
+ private:
+  friend class runtime::Worker;  // makes it
+  CountPartTask(const runtime::TaskClass* task_class, ItemTree& tree, RangePartTask& part, bool with_numbers,
+                bool bounded, runtime::Worker& worker);
+
+  RangePartTask* part_;
+  RangeTally tally_;
+  std::uint64_t seen_order_ = 0;
+  std::uint32_t leaves_ = 0;
+  bool at_home_;
+  bool with_numbers_;
+  bool bounded_;
+};
+
+static_assert(sizeof(CountPartTask) <= runtime::kLargestTaskBytes);
+
+}  // namespace mxkv::server

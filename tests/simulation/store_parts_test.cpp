@@ -1,0 +1,131 @@
+// Large ranges in parts: who carries them, that nobody can tell, and what becomes of them when clients or all ends.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/simulation/store_yard.hpp"
+#include "tests/simulation/world_options.hpp"
+
+namespace mxkv::simulation {
+namespace {
+
+constexpr std::size_t kItems = 300;
+
+server::StoreOptions many_leaves(std::uint32_t parts_a_worker,
+                                 runtime::primitive leaves = runtime::primitive::optimistic_latch) {
+  server::StoreOptions options = one_bucket();
+  options.tree.leaves = leaves;
+  options.tree.limits = {.leaf = 4, .inner = 4};
+  options.ranges.locked_items = kItems;
+  options.ranges.splitting = {.leaves_alone = 2, .leaves_a_part = 1, .parts_a_worker = parts_a_worker};
+  return options;
+}
+
+/// Workers that take turns after a few tasks each.
+runtime::RuntimeOptions in_turns() {
+  runtime::RuntimeOptions options = runtime::testing::unpinned(2);
+  options.batch_tasks = 4;
+  return options;
+}
+
+std::string key_of(std::size_t n) {
+  return "k" + std::to_string(1000 + n);
+}
+
+void fill_leaves(Yard& yard) {
+  for (std::size_t n = 0; n < kItems; ++n) {
+    ASSERT_EQ(asked(yard, "set " + key_of(n) + " 0 0 " + (n < 100 ? "1\r\n7" : "2\r\n13") + "\r\n"),
+              "STORED\r\n");
+  }
+}
+
+/// Deferred tasks that a worker took.
+std::uint64_t taken(Yard& yard, std::size_t worker) {
+  return yard.machine[worker].counters().refills[2].load(std::memory_order_relaxed);
+}
+
+class StoreParts : public ::testing::TestWithParam<runtime::primitive> {};
+
+TEST_P(StoreParts, AnswersAreThoseOfOneTaskAndBothWorkersCarryThem) {
+  Yard divided{many_leaves(4, GetParam()), in_turns()};
+  Yard alone{many_leaves(0, GetParam())};
+  fill_leaves(divided);
+  fill_leaves(alone);
+  for (const char* const line :
+       {"mc - e Msnx", "mc - Ms", "mc k p X Msnx", "mc k1050 Hk1150 e", "mc k1050 o Hk1150 i X", "mc k12 p e",
+        "mc - r e", "mc l e", "mt k11 p T100", "mt k10 p T0", "mt - T70", "mt k1200 o T90", "mc - e",
+        "mx k1020 o Hk1120 X", "mc - e Msnx", "mx k1 p X", "mc - X"}) {
+    const std::string text = std::string{line} + "\r\n";
+    const std::string before = asked(alone, text);
+    EXPECT_EQ(asked(divided, text), before) << line;
+  }
+  EXPECT_GT(taken(divided, 0), 10U);
+  EXPECT_GT(taken(divided, 1), 10U);
+  EXPECT_EQ(taken(alone, 0) + taken(alone, 1), 0U);
+  EXPECT_EQ(divided.machine.runtime.joins().alive(), 0U);
+}
+
+TEST_P(StoreParts, TheCeilingOfWhatIsHeldIsExact) {
+  Yard yard{many_leaves(4, GetParam()), in_turns()};
+  fill_leaves(yard);
+  const std::string refused = "CLIENT_ERROR too many keys in the range\r\n";
+  const std::string all = "HD A" + std::to_string(kItems);
+  EXPECT_EQ(asked(yard, "mc - X\r\n"), all + " B2000\r\n");
+  EXPECT_EQ(asked(yard, "mt - T100 A299\r\n"), refused);
+  EXPECT_EQ(asked(yard, "mx - X A1\r\n"), refused);
+  EXPECT_EQ(asked(yard, "mx - X A150\r\n"), refused);
+  EXPECT_EQ(asked(yard, "mt k1001 T100 A299\r\n"), "HD A299\r\n");
+  EXPECT_EQ(asked(yard, "set z 0 0 1\r\n1\r\n"), "STORED\r\n");
+  for (const char* const line : {"mc - X\r\n", "mt - T100\r\n", "mx - X\r\n"}) {
+    EXPECT_EQ(asked(yard, line), refused) << line;
+  }
+  EXPECT_EQ(asked(yard, "mg k1000 t\r\n"), "HD t-1\r\n") << "what was refused changed something";
+  EXPECT_EQ(asked(yard, "mx k p X\r\n"), all + "\r\n");
+}
+
+TEST_P(StoreParts, AClientThatLeavesAtAnyStepLeavesNothingBehind) {
+  for (const char* const line : {"mc - e\r\n", "mc - X\r\n", "mt - T100\r\n", "mx - X\r\n"}) {
+    Yard yard{many_leaves(4, GetParam()), in_turns()};
+    fill_leaves(yard);
+    for (int steps = 0; steps < 60; steps += 1 + steps / 8) {
+      yard.ask(0, line, reply_shape::line);
+      for (int n = 0; n < steps; ++n) {
+        yard.machine[static_cast<std::size_t>(n % 2)].step();
+      }
+      yard.clients[0].reconnect();
+      yard.run();
+      EXPECT_EQ(yard.machine.runtime.joins().alive(), 0U) << line << steps;
+    }
+    yard.ask(1, "mx - X\r\n", reply_shape::line);  // which the locks let through
+    yard.run();
+    EXPECT_EQ(yard.clients[1].in_flight(), 0U) << line;
+  }
+}
+
+TEST_P(StoreParts, AllMayEndAtAnyStep) {
+  for (const char* const line : {"mc - e\r\n", "mc - X\r\n", "mt - T100\r\n", "mx - X\r\n"}) {
+    for (int steps = 0; steps < 40; steps += 1 + steps / 8) {
+      Yard yard{many_leaves(4, GetParam()), in_turns()};
+      fill_leaves(yard);
+      yard.ask(0, line, reply_shape::line);
+      for (int n = 0; n < steps; ++n) {
+        yard.machine[static_cast<std::size_t>(n % 2)].step();
+      }
+      yard.store.discard_waiting(yard.machine.runtime);
+      yard.machine.runtime.drain_stopped();
+      EXPECT_EQ(yard.machine.runtime.joins().alive(), 0U) << line << steps;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Leaves, StoreParts,
+                         ::testing::Values(runtime::primitive::optimistic_latch,
+                                           runtime::primitive::optimistic_scheduling),
+                         [](const auto& leaves) {
+                           return leaves.param == runtime::primitive::optimistic_latch ? "Latched"
+                                                                                       : "Scheduled";
+                         });
+
+}  // namespace
+}  // namespace mxkv::simulation
