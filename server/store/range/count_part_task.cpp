@@ -11,6 +11,7 @@ class CountPartTask::Leaf {
       : task_(task),
         state_(*task.state_),
         live_(worker, task.state_->moment_us),
+        inside_(task.leaf_is_inside()),
         wanted_(!task.part_->parts().given_up()),
         minds_horizon_(worker.local<WorkerContext>().minds_horizon()) {
     if (minds_horizon_) [[unlikely]] {
@@ -22,7 +23,7 @@ class CountPartTask::Leaf {
   bool visit(std::uint64_t /*head*/, std::uint64_t value) {
     const Item::View item{*ItemRecord::item(value)};
     const std::string_view key = item.key();
-    if (!wanted_ || state_.beyond(key)) {
+    if (!wanted_ || (!inside_ && state_.beyond(key))) {
       return false;
     }
     if (minds_horizon_) [[unlikely]] {  // whether it counts as there or not
@@ -45,6 +46,7 @@ class CountPartTask::Leaf {
   CountPartTask& task_;
   RangeState& state_;
   Liveness live_;
+  bool inside_;  ///< no entry is beyond the part
   bool wanted_;  ///< somebody waits for the sum
   bool minds_horizon_;
   std::uint64_t flushed_order_ = 0;
@@ -65,6 +67,17 @@ CountPartTask::CountPartTask(const runtime::TaskClass* task_class, ItemTree& tre
 void CountPartTask::begin(ItemTree& tree, RangePartTask& part, bool with_numbers, bool bounded,
                           runtime::Worker& worker) {
   worker.create<CountPartTask>(tree, part, with_numbers, bounded, worker)->start(worker);
+}
+
+// The leaf's fence is that of its copy only if nobody wrote to it since.
+bool CountPartTask::leaf_is_inside() const noexcept {
+  const runtime::OptimisticRead read{here(), seen_version()};
+  const index::NodeMeta meta = here().meta();
+  const std::uint64_t high = here().high();
+  if (!read.valid() || meta.high_infinite() || state_->far != RangeState::far_bound::exclusive) {
+    return false;
+  }
+  return ItemTraits::fence_key(high) <= std::string_view{state_->far_key, state_->far_bytes};
 }
 
 CountPartTask::Leaf CountPartTask::leaf_visitor(runtime::Worker& worker) {

@@ -28,6 +28,9 @@ class CountPartTask final : public index::ScanTask<CountPartTask, ItemTraits>, p
   }
 
  private:
+  /// Whether all entries of the leaf that was read lie before the end of the part.
+  [[nodiscard]] bool leaf_is_inside() const noexcept;
+
   friend class runtime::Worker;  // makes it
   CountPartTask(const runtime::TaskClass* task_class, ItemTree& tree, RangePartTask& part, bool with_numbers,
                 bool bounded, runtime::Worker& worker);
