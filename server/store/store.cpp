@@ -86,8 +86,10 @@ void Store::point(runtime::Worker& worker, const protocol::PointRequest& request
   if (reads && !request.is_meta()) [[likely]] {
     const auto how = request.end_line ? protocol::asked::last : protocol::asked::before_others;
     worker
-        .create_sized<GetTask>(sizeof(GetTask) + request.key.size(), tree(), request.key, how,
-                               request.op == verb::gets, address)
+        .create_sized<GetTask>(sizeof(GetTask) + request.key.size(), tree(), request.key,
+                               static_cast<std::uint8_t>(static_cast<std::uint8_t>(how) |
+                                                         (request.op == verb::gets ? GetTask::kWithCas : 0)),
+                               address)
         ->start(worker);
     return;
   }
@@ -132,15 +134,11 @@ void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> key
   }
   ReplyAddress address = first;
   index::StartTogether<GetTask> start(tree(), static_cast<std::uint32_t>(keys.size()), worker);
-  std::uint64_t meta = 0;
+  const std::uint8_t cas = with_cas ? GetTask::kWithCas : 0;
   for (const protocol::AskedKey& key : keys) {
-    meta += key.meta() ? 1 : 0;
-    start.start(*worker.create_in<GetTask>(GetTask::block_for(key.bytes), tree(), key.view(), key.how,
-                                           with_cas, address));
+    const auto form = static_cast<std::uint8_t>(static_cast<std::uint8_t>(key.how) | cas);
+    start.start(*worker.create_in<GetTask>(GetTask::block_for(key.bytes), tree(), key.view(), form, address));
     ++address.ticket;
-  }
-  if (meta != 0) {
-    worker.local<WorkerContext>().counters.count(counter::cmd_meta, meta);
   }
 }
 

@@ -19,12 +19,14 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
  public:
   static constexpr const char* kName = "get";
 
-  GetTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key, protocol::asked how,
-          bool with_cas, const ReplyAddress& address) noexcept
+  static constexpr std::uint8_t kWithCas = 4;
+
+  /// `form`: protocol::asked, and kWithCas.
+  GetTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key, std::uint8_t form,
+          const ReplyAddress& address) noexcept
       : Base(task_class, tree),
         address_(address),
-        how_(how),
-        with_cas_(with_cas),
+        form_(form),
         key_bytes_(static_cast<std::uint8_t>(key.size())) {
     TrailingKey::store(this, key);
   }
@@ -38,7 +40,8 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
 
   runtime::step on_found(std::uint64_t value, runtime::Worker& worker) {
     Item& item = *ItemRecord::item(value);
-    return Item::View{item}.plain() && show_usual<true>(Item::PlainView{item}, worker)
+    return form_ <= kLast && Item::View{item}.plain() &&
+                   show_usual<true, false>(Item::PlainView{item}, worker)
                ? runtime::step::done
                : show_rarer(value, worker);
   }
@@ -49,21 +52,31 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   }
 
  private:
+  static constexpr auto kLast = static_cast<std::uint8_t>(protocol::asked::last);
+  static constexpr auto kMeta = static_cast<std::uint8_t>(protocol::asked::meta);
+  static_assert(static_cast<int>(protocol::asked::before_others) == 0 && kLast == 1 && kMeta == 2);
+
   [[nodiscard]] ReplyForm form() const noexcept {
-    return {.with_cas = with_cas_,
-            .end_line = how_ != protocol::asked::before_others,
-            .meta = how_ == protocol::asked::meta};
+    return {.with_cas = (form_ & kWithCas) != 0,
+            .end_line = (form_ & (kLast | kMeta)) != 0,
+            .meta = (form_ & kMeta) != 0};
+  }
+
+  /// Once a request, where it ends.
+  void count_meta(WorkerContext& context) const noexcept {
+    if (form_ == kMeta) {
+      context.counters.count(counter::cmd_meta);
+    }
   }
 
   /// In one straight line, since this is what nearly all reads are; without a call where the reply is the next to
   /// leave. False: something is not as usual, and nothing was done.
-  template <bool kNext>
+  template <bool kNext, bool kOfMeta>
   [[nodiscard, gnu::always_inline]] bool show_usual(const Item::PlainView& item, runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
     const std::size_t bytes = item.value().size();
-    const bool meta = how_ == protocol::asked::meta;
-    if (with_cas_ || bytes > kMostMiddling || context.minds_horizon() || !Liveness{worker}(item) ||
-        context.watch->wants(watched::kFetchers) || (meta && item.to_be_renewed())) [[unlikely]] {
+    if (bytes > kMostMiddling || context.minds_horizon() || !Liveness{worker}(item) ||
+        context.watch->wants(watched::kFetchers) || (kOfMeta && item.to_be_renewed())) [[unlikely]] {
       return false;
     }
     ConnectionTable& replies = *context.replies;
@@ -74,12 +87,13 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     }
     context.counters.count(counter::get_hits);
     item.note_access(worker.now_us());
-    if (meta) {
+    if constexpr (kOfMeta) {
       MXKV_PATH(meta_get_usual);
+      context.counters.count(counter::cmd_meta);
       out = write_plain_meta_value(out, item);
     } else {
       MXKV_PATH(get_usual);
-      out = write_plain_value(out, item, how_ == protocol::asked::last);
+      out = write_plain_value(out, item, form_ == kLast);
     }
     if constexpr (kNext) {
       replies.answer_next(address_, out);
@@ -92,8 +106,16 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
 
   [[gnu::noinline]] runtime::step show_rarer(std::uint64_t value, runtime::Worker& worker) {
     Item& item = *ItemRecord::item(value);
-    return Item::View{item}.plain() && show_usual<false>(Item::PlainView{item}, worker) ? runtime::step::done
-                                                                                        : show(value, worker);
+    const bool plain = Item::View{item}.plain();
+    if (plain && form_ == kMeta && show_usual<true, true>(Item::PlainView{item}, worker)) {
+      return runtime::step::done;
+    }
+    return plain && form_ < kWithCas && show_early(item, worker) ? runtime::step::done : show(value, worker);
+  }
+
+  [[nodiscard, gnu::noinline]] bool show_early(Item& item, runtime::Worker& worker) {
+    const Item::PlainView view{item};
+    return form_ == kMeta ? show_usual<false, true>(view, worker) : show_usual<false, false>(view, worker);
   }
 
   [[gnu::noinline]] runtime::step show(std::uint64_t value, runtime::Worker& worker) {
@@ -116,6 +138,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
       return runtime::step::later;
     }
     context.counters.count(counter::get_hits);
+    count_meta(context);
     await_read(&found, *this, address_, context);
     found.note_access(worker.now_us());
     if (context.watch->wants(watched::kFetchers)) {
@@ -136,6 +159,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   /// To who can renew the item; the request goes on there.
   runtime::step hand_on(runtime::Worker& worker) {
     MXKV_PATH(meta_get_handed_on);
+    count_meta(worker.local<WorkerContext>());
     worker
         .create_sized<MetaGetTask>(sizeof(MetaGetTask) + key_bytes_, tree(), protocol::usual_meta_get(key()),
                                    address_)
@@ -146,6 +170,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   runtime::step missed(runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
     context.counters.count(counter::get_misses);
+    count_meta(context);
     if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
       context.watch->fetched(worker, key(), false, 0);
     }
@@ -164,8 +189,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   static const std::array<runtime::task_block, 256> kBlocks;
 
   ReplyAddress address_;
-  protocol::asked how_;
-  bool with_cas_;
+  std::uint8_t form_;  ///< protocol::asked, and kWithCas
   std::uint8_t key_bytes_;
 };
 
