@@ -1,5 +1,5 @@
 // What unlinking changes in nodes: a parent drops an entry, a left neighbour takes over the range of a node
-// that goes. Nothing is allocated, so nothing can fail; records change owners.
+// that goes. Nothing is allocated, so nothing can fail.
 //
 //   left [a, b) -> gone [b, c) -> right        becomes        left [a, c) -> right
 //
@@ -16,24 +16,20 @@ template <class Traits>
 struct Absorb {
   using NodeT = Node<typename Traits::Shape>;
 
-  /// Takes the entry at `at`, not the first one, out of an inner node. Returns its separator, which is the
-  /// caller's from now on.
-  static std::uint64_t drop(NodeT& parent, Position at, unsigned most_blocks) noexcept {
+  /// Takes the entry at `at`, not the first one, out of an inner node.
+  static void drop(NodeT& parent, Position at, unsigned most_blocks) noexcept {
     const NodeMeta meta = parent.meta();
     const unsigned rank = NodeT::rank_of(meta, at);
     MXKV_ASSERT(meta.level() > 0 && !meta.frozen(), "a parent that drops a child is an inner node in use");
     MXKV_ASSERT(rank > 0 && rank < meta.total(), "a parent keeps its first child");
     Entries entries;
     parent.copy_entries(meta, !Traits::kExact, entries);
-    const std::uint64_t separator = entries.separators[rank];
     entries.erase(rank);
     parent.layout(entries, 0, entries.count, most_blocks);
-    return separator;
   }
 
-  /// `left` takes over what is right of it from `gone`, a thin node. The high fence of `gone`, and of an
-  /// inner node the low one, are the left node's from now on. Returns the left node's old high fence.
-  static std::uint64_t take_over(NodeT& left, const NodeT& gone, unsigned most_blocks) noexcept {
+  /// `left` takes over what is right of it from `gone`, a thin node.
+  static void take_over(NodeT& left, const NodeT& gone, unsigned most_blocks) noexcept {
     const NodeMeta meta = left.meta();
     const bool leaf = meta.level() == 0;
     const bool infinite = gone.meta().high_infinite();
@@ -54,11 +50,9 @@ struct Absorb {
       left.layout(entries, 0, entries.count, most_blocks);
     }
     left.store_meta(left.meta().with_high_infinite(infinite));
-    const std::uint64_t old_high = left.high();
     left.store_high(high, infinite ? ~std::uint64_t{0} : Traits::head(Traits::fence_key(high), prefix.bytes));
     left.store_right(gone.right());
     left.raise_cas_floor(gone.cas_floor());
-    return old_high;
   }
 };
 

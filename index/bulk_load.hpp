@@ -66,36 +66,14 @@ struct LooseNode {
   }
   /// Frees it with all that was to be laid out.
   void discard(runtime::Worker& worker) noexcept {
-    for (unsigned i = 0; i < entries.count; ++i) {
-      if (node->leaf()) {
+    if (node->leaf()) {
+      for (unsigned i = 0; i < entries.count; ++i) {
         Traits::release_record(worker, entries.values[i]);
-      } else {
-        Traits::free_fence(worker, entries.separators[i]);
       }
+      Traits::free_fence(worker, low);
     }
-    Traits::free_fence(worker, low);
-    Traits::free_fence(worker, high);
     worker.nodes().release(node);
     *this = LooseNode{};
-  }
-};
-
-/// The two records of a bound between neighbours: the left one's high fence, the right one's low fence.
-template <class Traits>
-struct Bound {
-  std::uint64_t high = 0;
-  std::uint64_t low = 0;
-
-  /// False: out of memory, and nothing was made.
-  bool make(runtime::Worker& worker, typename Traits::Key key) noexcept {
-    if (!Traits::make_fence(worker, key, high)) {
-      return false;
-    }
-    if (Traits::make_fence(worker, key, low)) {
-      return true;
-    }
-    Traits::free_fence(worker, std::exchange(high, 0));
-    return false;
   }
 };
 
@@ -178,17 +156,17 @@ class LeafRun {
 
   /// Ends the leaf that is full before `key`, and begins the next.
   bool roll_over(Key key) noexcept {
-    detail::Bound<Traits> bound;
-    if (!bound.make(*worker_, detail::least_between<Traits>(last_.key(last_.entries.count - 1), key))) {
+    std::uint64_t bound = 0;
+    if (!Traits::make_fence(*worker_, detail::least_between<Traits>(last_.key(last_.entries.count - 1), key),
+                            bound)) {
       return false;
     }
     NodeT* next = tree_->allocate_node(*worker_, 0, tree_->generation());
     if (next == nullptr) {
-      Traits::free_fence(*worker_, bound.high);
-      Traits::free_fence(*worker_, bound.low);
+      Traits::free_fence(*worker_, bound);
       return false;
     }
-    last_.high = bound.high;
+    last_.high = bound;
     last_.node->store_right(TreeT::tag(next).word());
     if (first_.node == nullptr) {
       first_ = last_;
@@ -197,7 +175,7 @@ class LeafRun {
     }
     last_.node = next;
     last_.entries.count = 0;
-    last_.low = bound.low;
+    last_.low = bound;
     last_.high = 0;
     return true;
   }
@@ -280,13 +258,14 @@ class BulkLoader {
     for (std::size_t right = 0; (right = next_run(left + 1)) < runs_.size(); left = right) {
       Loose& end = runs_[left]->last_;
       Loose& begin = runs_[right]->first();
-      detail::Bound<Traits> bound;
-      if (!bound.make(runs_[right]->worker(),
-                      detail::least_between<Traits>(end.key(end.entries.count - 1), begin.key(0)))) {
+      std::uint64_t bound = 0;
+      if (!Traits::make_fence(runs_[right]->worker(),
+                              detail::least_between<Traits>(end.key(end.entries.count - 1), begin.key(0)),
+                              bound)) {
         return false;
       }
-      end.high = bound.high;
-      begin.low = bound.low;
+      end.high = bound;
+      begin.low = bound;
     }
     left = next_run(0);
     for (std::size_t right = 0; (right = next_run(left + 1)) < runs_.size(); left = right) {
@@ -331,8 +310,10 @@ class BulkLoader {
     }
     parent.add(0, TreeT::tag(child).word(), 0);
     for (child = right_of(*child); child != nullptr; child = right_of(*child)) {
-      const bool fits = parent.entries.count < fill;
-      if (!(fits ? add_child(parent, *child) : next_parent(parent, *child, level))) {
+      if (parent.entries.count < fill) {
+        parent.add(Traits::head(Traits::fence_key(child->low()), 0), TreeT::tag(child).word(),
+                   Traits::kExact ? 0 : child->low());
+      } else if (!next_parent(parent, *child, level)) {
         abandon_level(leftmost, parent);
         return nullptr;
       }
@@ -341,37 +322,21 @@ class BulkLoader {
     return leftmost;
   }
 
-  bool add_child(Loose& parent, const NodeT& child) noexcept {
-    const auto key = Traits::fence_key(child.low());
-    std::uint64_t separator = 0;
-    if (!Traits::make_fence(worker(), key, separator)) {
-      return false;
-    }
-    parent.add(Traits::head(key, 0), TreeT::tag(&child).word(), Traits::kExact ? 0 : separator);
-    return true;
-  }
-
   /// Ends a full parent before `child`, and begins the next one.
   bool next_parent(Loose& parent, const NodeT& child, unsigned level) noexcept {
-    detail::Bound<Traits> bound;
-    const auto key = Traits::fence_key(child.low());
-    if (!bound.make(worker(), key)) {
-      return false;
-    }
+    const std::uint64_t bound = child.low();
     NodeT* next = allocate(level);
     if (next == nullptr) {
-      Traits::free_fence(worker(), bound.high);
-      Traits::free_fence(worker(), bound.low);
       return false;
     }
-    parent.high = bound.high;
+    parent.high = bound;
     parent.node->store_right(TreeT::tag(next).word());
     parent.lay_out(tree_.most_blocks(false));
     parent.node = next;
-    parent.low = bound.low;
+    parent.low = bound;
     parent.high = 0;
     parent.entries.count = 0;
-    parent.add(Traits::head(key, 0), TreeT::tag(&child).word(), 0);
+    parent.add(Traits::head(Traits::fence_key(bound), 0), TreeT::tag(&child).word(), 0);
     return true;
   }
 
@@ -403,7 +368,7 @@ class BulkLoader {
   [[nodiscard]] NodeT* allocate(unsigned level) noexcept {
     return tree_.allocate_node(runs_[turn_++ % runs_.size()]->worker(), level, tree_.generation());
   }
-  /// For fences, and to free.
+  /// To free.
   [[nodiscard]] runtime::Worker& worker() noexcept { return runs_.front()->worker(); }
 
   TreeT& tree_;

@@ -116,7 +116,7 @@ class InsertPlan {
     } else {
       left.layout(entries_, 0, middle_, most_blocks_);
     }
-    left.store_high(left_high_, Traits::head(Traits::fence_key(left_high_), left_prefix_.bytes));
+    left.store_high(bound_, Traits::head(Traits::fence_key(bound_), left_prefix_.bytes));
     left.store_meta(left.meta().with_high_infinite(false));
     left.store_right(TreeT::tag(right_).word());
   }
@@ -124,11 +124,8 @@ class InsertPlan {
   [[nodiscard]] NodeT* right() const noexcept { return right_; }
   /// What is right of the new node, if it may wait for the end of the left node's claim (node_life.hpp).
   [[nodiscard]] NodeT* behind() const noexcept { return behind_; }
-  /// The separator for the parent: a fence word of its own.
-  [[nodiscard]] std::uint64_t take_separator() noexcept {
-    MXKV_ASSERT(separator_ != 0, "a separator is posted once");
-    return std::exchange(separator_, 0);
-  }
+  /// The separator for the parent.
+  [[nodiscard]] std::uint64_t separator() const noexcept { return bound_; }
 
   /// Takes back a planned split that was not applied.
   void abandon(runtime::Worker& worker) noexcept {
@@ -174,15 +171,15 @@ class InsertPlan {
     }
     MXKV_ASSERT(entries_.count >= 2, "a node that splits has entries for both halves");
     middle_ = appends ? entries_.count - 1 : entries_.count / 2;
-    if (!make_fences(worker, leaf) ||
+    if (!make_bound(worker, leaf) ||
         (right_ = tree.allocate_node(worker, meta.level(), node.life().generation())) == nullptr) {
       MXKV_PATH(no_memory_to_split);
       free_split(worker);
       return planned::out_of_memory;
     }
     const std::uint64_t end = meta.high_infinite() ? 0 : high;
-    left_prefix_ = PrefixT::of(entries_, 0, middle_, leaf, low, left_high_);
-    const auto right_prefix = PrefixT::of(entries_, middle_, entries_.count, leaf, right_low_, end);
+    left_prefix_ = PrefixT::of(entries_, 0, middle_, leaf, low, bound_);
+    const auto right_prefix = PrefixT::of(entries_, middle_, entries_.count, leaf, bound_, end);
     const bool same = left_prefix_.bytes == meta.prefix_bytes() && right_prefix.bytes == meta.prefix_bytes();
     if (by_blocks_ && !same) {  // whole keys are needed
       by_blocks_ = false;
@@ -196,16 +193,16 @@ class InsertPlan {
       left_prefix_.rehead(entries_, 0, middle_, leaf, low);
     }
     if (right_prefix.bytes != meta.prefix_bytes() || !leaf) {
-      right_prefix.rehead(entries_, middle_, entries_.count, leaf, right_low_);
+      right_prefix.rehead(entries_, middle_, entries_.count, leaf, bound_);
     }
     right_->store_meta(right_->meta().with_high_infinite(meta.high_infinite()));
     right_prefix.store(*right_);
-    right_->store_low(right_low_);
+    right_->store_low(bound_);
     right_->store_high(
         high, end == 0 ? ~std::uint64_t{0} : Traits::head(Traits::fence_key(high), right_prefix.bytes));
     right_->life().set_separator_pending(true);
     if (!leaf) {
-      entries_.separators[middle_] = 0;  // its record is the right node's low fence now
+      entries_.separators[middle_] = 0;  // it is the right node's low fence now
     }
     if (by_blocks_) {
       MXKV_PATH(split_by_blocks);
@@ -228,52 +225,45 @@ class InsertPlan {
     entries_.values[middle - 1] = node.value(true, Position{left, Traits::Shape::kSlots - 1});
   }
 
-  /// The new fences: of a leaf the shortest key that divides, of an inner node the middle entry's separator,
-  /// whose record moves to the right node.
-  bool make_fences(runtime::Worker& worker, bool leaf) noexcept {
-    owns_right_low_ = leaf || Traits::kExact;
+  /// What divides the halves: of a leaf the shortest key, of an inner node the middle entry's separator.
+  bool make_bound(runtime::Worker& worker, bool leaf) noexcept {
+    made_bound_ = leaf;
     if constexpr (Traits::kExact) {
-      right_low_ = left_high_ = separator_ = entries_.heads[middle_];
+      bound_ = entries_.heads[middle_];
       return true;
     } else {
       if (!leaf) {
-        right_low_ = entries_.separators[middle_];
-      } else if (!Traits::make_fence(worker,
-                                     shortest_separator(Traits::Record::key(entries_.values[middle_ - 1]),
-                                                        Traits::Record::key(entries_.values[middle_])),
-                                     right_low_)) {
-        return false;
+        bound_ = entries_.separators[middle_];
+        return true;
       }
-      const KeyView key = Traits::fence_key(right_low_);
-      return Traits::make_fence(worker, key, left_high_) && Traits::make_fence(worker, key, separator_);
+      return Traits::make_fence(worker,
+                                shortest_separator(Traits::Record::key(entries_.values[middle_ - 1]),
+                                                   Traits::Record::key(entries_.values[middle_])),
+                                bound_);
     }
   }
 
   void free_split(runtime::Worker& worker) noexcept {
-    if (owns_right_low_) {
-      Traits::free_fence(worker, right_low_);
+    if (made_bound_) {
+      Traits::free_fence(worker, bound_);
     }
-    Traits::free_fence(worker, left_high_);
-    Traits::free_fence(worker, separator_);
     if (right_ != nullptr) {
       worker.nodes().release(right_);
     }
-    right_low_ = left_high_ = separator_ = 0;
+    bound_ = 0;
     right_ = nullptr;
   }
 
   how kind_ = how::insert;
   Position at_;
   unsigned most_blocks_ = ~0U;
-  bool owns_right_low_ = false;
+  bool made_bound_ = false;
   bool by_blocks_ = false;  ///< whole blocks move, and entries_ has the middle alone
   NodeT* right_ = nullptr;
   NodeT* behind_ = nullptr;
   unsigned middle_ = 0;
   PrefixT left_prefix_;
-  std::uint64_t right_low_ = 0;
-  std::uint64_t left_high_ = 0;
-  std::uint64_t separator_ = 0;
+  std::uint64_t bound_ = 0;  ///< of both halves
   Entries entries_;
 };
 

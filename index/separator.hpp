@@ -1,7 +1,9 @@
 // Separator records: the immutable byte strings behind fences and inner separators of byte-key nodes.
 //
-// Each belongs to exactly one word of one node (or to the task that carries it there), is cut to the
-// shortest string that divides, and is retired by epoch. The minimum (no record) is the word 0.
+// Each is the bound between two neighbouring leaves, cut to the shortest string that divides: the low fence of the
+// right one, the high fence of the left one, its separator in the parent, and fence or separator of whatever further
+// up begins with that leaf. It belongs to the leaf whose low fence it is, goes with that leaf, and is retired by
+// epoch. The minimum (no record) is the word 0.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ class GrowRootTask final : public runtime::MxTask {
   }
 
   runtime::step execute(runtime::Worker& worker);
-  void discard(runtime::Worker& worker) { Traits::free_fence(worker, separator_); }
+  void discard(runtime::Worker& /*worker*/) {}
 
  private:
   Tree<Traits>* tree_;
@@ -101,8 +101,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
 
   bool prepare(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
     if (this->here().life().generation() != right_->life().generation()) {
-      MXKV_PATH(separator_of_cleared);
-      give_up(worker);  // the tree was cleared: the node goes with the old one
+      MXKV_PATH(separator_of_cleared);  // the node goes with the old tree
       otherwise = runtime::step::done;
       return false;
     }
@@ -123,7 +122,6 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       MXKV_ASSERT(runtime::TaggedPointer{scratch.found.value}.object() == right_,
                   "a separator has one child");
       right_->life().set_separator_pending(false);
-      give_up(worker);
       otherwise = runtime::step::done;
       return false;
     }
@@ -135,7 +133,6 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
       // The tree stays correct without it: searches take the right link, and who does tries again.
       MXKV_PATH(separator_lost);
       right_->life().mark_separator_lost();
-      give_up(worker);
       otherwise = runtime::step::done;
     }
     return plan == planned::ready;
@@ -157,7 +154,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
   runtime::step finish(Scratch& scratch, runtime::Worker& worker) {
     if (!scratch.plan.splits()) {
       posted(this->tree(), *right_, *this, worker);
-      return runtime::step::done;  // the record is the node's now
+      return runtime::step::done;
     }
     spawn_separator(this->tree(), scratch.plan, level_ + 1, *this, worker);
     this->enter(this->object());
@@ -165,7 +162,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
   }
 
   void abandon(Scratch& scratch, runtime::Worker& worker) { scratch.plan.abandon(worker); }
-  void discard(runtime::Worker& worker) { Traits::free_fence(worker, separator_); }
+  void discard(runtime::Worker& /*worker*/) {}
 
   /// The parent knows `right` now.
   static void posted(Tree<Traits>& tree, NodeT& right, const runtime::MxTask& poster,
@@ -179,9 +176,6 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
   }
 
  private:
-  /// The record may have been a parent's before (a fold that was undone), and be read there still.
-  void give_up(runtime::Worker& worker) { this->tree().retire_fence(worker, separator_); }
-
   runtime::step grow_or_retry(runtime::Worker& worker) {
     auto* grow = worker.create<GrowRootTask<Traits>>(this->tree(), separator_, *right_, level_);
     grow->annotations().pin_slot = std::exchange(this->annotations().pin_slot, runtime::Annotations::kNoPin);
@@ -198,7 +192,6 @@ template <class Traits>
 runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
   auto* old_root = static_cast<NodeT*>(tree_->root().object());
   if (old_root->life().generation() != right_->life().generation()) {
-    tree_->retire_fence(worker, separator_);
     return runtime::step::done;
   }
   if (old_root->meta().level() >= parent_level_) {
@@ -213,7 +206,6 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
   if (root == nullptr) {
     MXKV_PATH(separator_lost);
     right_->life().mark_separator_lost();
-    tree_->retire_fence(worker, separator_);
     return runtime::step::done;
   }
   MXKV_ASSERT(old_root->meta().level() + 1U == parent_level_, "a tree grows by one level");
@@ -256,7 +248,7 @@ void post_separator(Tree<Traits>& tree, std::uint64_t separator, Node<typename T
 template <class Traits>
 void spawn_separator(Tree<Traits>& tree, InsertPlan<Traits>& split, unsigned parent_level,
                      const runtime::MxTask& splitter, runtime::Worker& worker) {
-  detail::post_separator(tree, split.take_separator(), *split.right(), parent_level, splitter, worker);
+  detail::post_separator(tree, split.separator(), *split.right(), parent_level, splitter, worker);
   if (split.behind() != nullptr) [[unlikely]] {
     MXKV_PATH(split_of_claimed);
     resume_unlink(tree, *split.behind(), splitter, worker);
@@ -270,12 +262,7 @@ void retry_lost_separator(Tree<Traits>& tree, Node<typename Traits::Shape>& righ
     return;
   }
   MXKV_PATH(separator_retried);
-  std::uint64_t separator = 0;
-  if (Traits::make_fence(worker, Traits::fence_key(right.low()), separator)) {
-    detail::post_separator(tree, separator, right, parent_level, passer, worker);
-  } else {
-    right.life().mark_separator_lost();
-  }
+  detail::post_separator(tree, right.low(), right, parent_level, passer, worker);
 }
 
 }  // namespace mxkv::index

@@ -25,21 +25,17 @@ NodeT* first_child(const NodeT& node) noexcept {
   return node_of<NodeT>(node.value(false, Position{0, 0}));
 }
 
-/// Frees a node with its fences, and with the records of a leaf or the separators of an inner node.
+/// Frees a node, and with a leaf its records and its low fence.
 template <class Traits>
 void free_node(runtime::Worker& worker, Node<typename Traits::Shape>& node) {
-  const NodeMeta meta = node.meta();
-  Entries entries;
-  node.copy_entries(meta, !Traits::kExact && meta.level() > 0, entries);
-  for (unsigned i = 0; i < entries.count; ++i) {
-    if (meta.level() == 0) {
+  if (node.leaf()) {
+    Entries entries;
+    node.copy_entries(node.meta(), false, entries);
+    for (unsigned i = 0; i < entries.count; ++i) {
       Traits::release_record(worker, entries.values[i]);
-    } else {
-      Traits::free_fence(worker, entries.separators[i]);
     }
+    Traits::free_fence(worker, node.low());
   }
-  Traits::free_fence(worker, node.low());
-  Traits::free_fence(worker, node.high());
   worker.nodes().release(&node);
 }
 

@@ -25,7 +25,6 @@ namespace mxkv::index {
 struct UnlinkScratch : LookupScratch {  // found: the entry in the parent, to drop
   std::uint64_t low;                    ///< of the node that was read
   std::uint64_t right;                  ///< the same
-  std::uint64_t taken = 0;              ///< a record that apply() took out of the node
 };
 
 template <class Traits>
@@ -80,7 +79,6 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     otherwise = runtime::step::done;
     if (this->here().life().generation() != node_->life().generation()) {
       MXKV_PATH(unlink_of_cleared);
-      this->tree().retire_fence(worker, std::exchange(separator_, 0));
       return false;
     }
     if (scratch.what != TraverseScratch::kind::target) {
@@ -115,11 +113,11 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
         break;
       case part::drop:
         MXKV_PATH(unlink_drop);
-        scratch.taken = Absorb<Traits>::drop(node, scratch.found.at, this->tree().most_blocks(false));
+        Absorb<Traits>::drop(node, scratch.found.at, this->tree().most_blocks(false));
         break;
       case part::absorb:
         MXKV_PATH(unlink_absorb);
-        scratch.taken = Absorb<Traits>::take_over(node, *node_, this->tree().most_blocks(node.leaf()));
+        Absorb<Traits>::take_over(node, *node_, this->tree().most_blocks(node.leaf()));
         break;
       case part::leave:
         MXKV_PATH(unlink_leave);
@@ -142,7 +140,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
       case part::drop:
         return dropped(scratch, worker);
       case part::absorb:
-        absorbed(scratch, worker);
+        absorbed(worker);
         break;
       case part::leave:
         left(scratch, worker);
@@ -152,7 +150,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   }
 
   void abandon(Scratch& /*scratch*/, runtime::Worker& /*worker*/) {}
-  void discard(runtime::Worker& worker) { Traits::free_fence(worker, separator_); }
+  void discard(runtime::Worker& /*worker*/) {}
 
  private:
   enum class part : std::uint8_t { look, freeze, drop, absorb, leave };
@@ -249,7 +247,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   bool may_absorb(const Scratch& scratch, runtime::step& otherwise) {
     MXKV_ASSERT(is_node(scratch.right), "who is left of a node has a link to it");
     if (scratch.meta.frozen()) {
-      // An inner node may have to be posted again, by the separator that this task holds: not handed on.
+      // An inner node may have to be posted again, by this task: not handed on.
       if (level_ == 0) {
         MXKV_PATH(unlink_handed_on_frozen);
         otherwise = wait_for(this->here(), part::absorb);
@@ -270,11 +268,6 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   runtime::step dropped(const Scratch& scratch, runtime::Worker& worker) {
     MXKV_ASSERT(!dropped_ && node_->meta().frozen(), "the parent drops a frozen node, once");
     dropped_ = true;
-    if (level_ == 0) {
-      this->tree().retire_fence(worker, scratch.taken);  // a leaf's neighbour always has room
-    } else {
-      separator_ = Traits::kExact ? node_->low() : scratch.taken;
-    }
     NodeT& parent = this->here();
     unlink_if_thin(this->tree(), parent, *this, worker);
     if (scratch.meta.total() == this->tree().fold_up_to() + 1) {
@@ -283,17 +276,15 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     return begin(part::absorb);
   }
 
-  void absorbed(const Scratch& scratch, runtime::Worker& worker) {
+  void absorbed(runtime::Worker& worker) {
     TreeT& tree = this->tree();
     MXKV_ASSERT(dropped_ && node_->meta().frozen(), "a node dies frozen, after its parent dropped it");
     node_->life().mark_dead();
-    tree.retire_fence(worker, scratch.taken);
     if (level_ == 0) {
-      tree.retire_fence(worker, node_->low());
+      tree.retire_fence(worker, node_->low());  // nothing that lives refers to it any more
       MXKV_PATH(unlink_leaf);
       UnlinkCounters::count(tree.unlinks().leaves);
     } else {
-      tree.retire_fence(worker, std::exchange(separator_, 0));
       // It was a first child, which may not be unlinked, and is not any more.
       NodeT* const child = node_of(node_->value(false, Position{}));
       MXKV_ASSERT(child != nullptr && child->meta().level() + 1U == level_, "a child is one level down");
@@ -313,7 +304,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     if (dropped_) {
       MXKV_PATH(unlink_undone);
       UnlinkCounters::count(tree.unlinks().undone);
-      detail::post_separator(tree, std::exchange(separator_, 0), *node_, level_ + 1, *this, worker);
+      detail::post_separator(tree, node_->low(), *node_, level_ + 1, *this, worker);
     } else if (parent_ != nullptr) {
       unlink_if_thin(tree, *parent_, *this, worker);
     }
@@ -338,9 +329,8 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
   }
 
   NodeT* node_;
-  NodeT* parent_ = nullptr;      ///< leave: whose first child the node is
-  std::uint64_t separator_ = 0;  ///< that the parent had for an inner node
-  unsigned level_;               ///< of the node
+  NodeT* parent_ = nullptr;  ///< leave: whose first child the node is
+  unsigned level_;           ///< of the node
   NodeLife::Missed missed_{};
   part part_ = part::look;
   bool dropped_ = false;

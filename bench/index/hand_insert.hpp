@@ -159,7 +159,7 @@ class HandInsert {
         return;
       }
       plan.split(*node);
-      post(plan.take_separator(), *plan.right(), level + 1, *node);
+      post(plan.separator(), *plan.right(), level + 1, *node);
     }
   }
 

@@ -64,8 +64,9 @@ class TreeParts {
     const std::size_t bytes = worker_.nodes().usable_size(&node);
     (leaf ? leaf_bytes_ : inner_bytes_) += bytes;
     leaves_ += leaf ? 1 : 0;
-    add_fence(node.low());
-    add_fence(node.high());
+    if (leaf) {
+      add_fence(node.low());
+    }
     const index::NodeMeta meta = node.meta();
     for (unsigned block = 0; block < meta.blocks(); ++block) {
       for (unsigned slot = 0; slot < meta.count(block); ++slot) {
@@ -73,8 +74,6 @@ class TreeParts {
         if (leaf) {
           ++entries_;
           add_item(node.value(true, at));
-        } else if constexpr (!Traits::kExact) {
-          add_fence(node.separator(at));
         }
       }
     }
