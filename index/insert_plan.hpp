@@ -28,8 +28,14 @@ class InsertPlan {
   /// Plans an insert of `key` at `at` of a node that was read at `version`.
   planned plan(TreeT& tree, NodeT& node, std::uint64_t version, typename Traits::Key key, Position at,
                runtime::Worker& worker) noexcept {
-    const runtime::OptimisticRead read{node, version};
     const NodeMeta meta = node.meta();
+    return choose(tree, node, meta, key, at) == how::split ? plan_split(tree, node, version, meta, worker)
+                                                           : planned::ready;
+  }
+
+  // Its two steps.
+  how choose(const TreeT& tree, const NodeT& node, NodeMeta meta, typename Traits::Key key,
+             Position at) noexcept {
     at_ = at;
     const bool leaf = meta.level() == 0;
     most_blocks_ = tree.most_blocks(leaf);
@@ -37,27 +43,26 @@ class InsertPlan {
     const bool as_it_is = may_grow && !PrefixT::outgrown(node, meta, key);
     if (as_it_is && node.fits_alone(meta, at)) {
       MXKV_PATH(insert_fits);
-      kind_ = how::insert;
-      return planned::ready;
+      return kind_ = how::insert;
     }
     if (as_it_is && node.can_open_block(meta, at) && meta.blocks() < most_blocks_) {
       MXKV_PATH(insert_block);
-      kind_ = how::open_block;
-      return planned::ready;
+      return kind_ = how::open_block;
     }
     if (as_it_is && node.fits(meta, at)) {
       MXKV_PATH(insert_beside);
-      kind_ = how::insert;
-      return planned::ready;
+      return kind_ = how::insert;
     }
     if (may_grow && meta.total() <= Traits::Shape::split_above(leaf)) {
       MXKV_PATH(insert_spread);
-      kind_ = how::spread;
-      return planned::ready;
+      return kind_ = how::spread;
     }
     MXKV_PATH(insert_split);
-    kind_ = how::split;
-    return plan_split(tree, node, meta, read, worker);
+    return kind_ = how::split;
+  }
+  planned plan_split(TreeT& tree, NodeT& node, std::uint64_t version, NodeMeta meta,
+                     runtime::Worker& worker) noexcept {
+    return plan_split(tree, node, meta, runtime::OptimisticRead{node, version}, worker);
   }
 
   /// Applies an insert of any kind but a split. Under the latch.

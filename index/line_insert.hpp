@@ -55,6 +55,23 @@ inline void halve_by_words(const Word* line, unsigned slots, Word* low, Word* hi
   }
 }
 
+/// fill() word by word.
+inline void fill_by_words(Word* lines, const std::uint64_t* first, const std::uint64_t* second,
+                          unsigned count, std::uint64_t unused) noexcept {
+  for (unsigned i = 0; i < kWords; ++i) {
+    lines[i].store(i < count ? first[i] : unused);
+    lines[kWords + i].store(second[i]);
+  }
+}
+
+/// take() word by word.
+inline void take_by_words(const Word* lines, std::uint64_t* first, std::uint64_t* second) noexcept {
+  for (unsigned i = 0; i < kWords; ++i) {
+    first[i] = lines[i].load();
+    second[i] = lines[kWords + i].load();
+  }
+}
+
 #ifdef MXKV_VECTOR_COMPARE
 using line_compare::LineBytes;
 
@@ -152,6 +169,52 @@ template <drops kWhich>
 }
 #undef MXKV_WHOLE_LINE_CLOBBERS
 
+using TwoLineBytes = unsigned char[128];
+
+/// fill() of whole lines.
+[[gnu::always_inline]] inline void fill_by_half_lines(Word* lines, const std::uint64_t* first,
+                                                      const std::uint64_t* second, unsigned count,
+                                                      std::uint64_t unused) noexcept {
+  asm volatile(
+      "vmovq %[unused], %%xmm2\n\t"
+      "vpbroadcastq %%xmm2, %%ymm2\n\t"
+      "vmovdqu (%[used]), %%ymm0\n\t"
+      "vmovdqu 32(%[used]), %%ymm1\n\t"
+      "vblendvpd %%ymm0, (%[first]), %%ymm2, %%ymm0\n\t"
+      "vblendvpd %%ymm1, 32(%[first]), %%ymm2, %%ymm1\n\t"
+      "vmovdqu %%ymm0, (%[lines])\n\t"
+      "vmovdqu %%ymm1, 32(%[lines])\n\t"
+      "vmovdqu (%[second]), %%ymm0\n\t"
+      "vmovdqu 32(%[second]), %%ymm1\n\t"
+      "vmovdqu %%ymm0, 64(%[lines])\n\t"
+      "vmovdqu %%ymm1, 96(%[lines])\n\t"
+      "vzeroupper"
+      : "=m"(*reinterpret_cast<TwoLineBytes*>(lines))
+      : [lines] "r"(lines), [first] "r"(first), [second] "r"(second),
+        [used] "r"(&detail::kBefore[kWords - count]), [unused] "r"(unused),
+        "m"(*reinterpret_cast<const LineBytes*>(first)), "m"(*reinterpret_cast<const LineBytes*>(second))
+      : "xmm0", "xmm1", "xmm2");
+}
+
+/// take() of whole lines.
+[[gnu::always_inline]] inline void take_by_half_lines(const Word* lines, std::uint64_t* first,
+                                                      std::uint64_t* second) noexcept {
+  asm volatile(
+      "vmovdqu (%[lines]), %%ymm0\n\t"
+      "vmovdqu 32(%[lines]), %%ymm1\n\t"
+      "vmovdqu %%ymm0, (%[first])\n\t"
+      "vmovdqu %%ymm1, 32(%[first])\n\t"
+      "vmovdqu 64(%[lines]), %%ymm0\n\t"
+      "vmovdqu 96(%[lines]), %%ymm1\n\t"
+      "vmovdqu %%ymm0, (%[second])\n\t"
+      "vmovdqu %%ymm1, 32(%[second])\n\t"
+      "vzeroupper"
+      : "=m"(*reinterpret_cast<LineBytes*>(first)), "=m"(*reinterpret_cast<LineBytes*>(second))
+      : [lines] "r"(lines), [first] "r"(first), [second] "r"(second),
+        "m"(*reinterpret_cast<const TwoLineBytes*>(lines))
+      : "xmm0", "xmm1");
+}
+
 /// halve() of whole lines.
 [[gnu::always_inline]] inline void halve_by_half_lines(const Word* line, Word* low, Word* high,
                                                        std::uint64_t unused) noexcept {
@@ -171,6 +234,31 @@ template <drops kWhich>
       : "xmm0", "xmm1", "xmm2");
 }
 #endif
+
+/// Stores `count` words into the first of two lines, and `unused` behind them; eight words into the second one. Eight
+/// can be read from either.
+[[gnu::always_inline]] inline void fill(Word* lines, const std::uint64_t* first, const std::uint64_t* second,
+                                        unsigned count, std::uint64_t unused) noexcept {
+#ifdef MXKV_VECTOR_COMPARE
+  if (line_compare::kVectors != line_compare::vectors::none) [[likely]] {
+    fill_by_half_lines(lines, first, second, count, unused);
+    return;
+  }
+#endif
+  fill_by_words(lines, first, second, count, unused);
+}
+
+/// Copies all words of two lines out. What is read counts once the version held.
+[[gnu::always_inline]] inline void take(const Word* lines, std::uint64_t* first,
+                                        std::uint64_t* second) noexcept {
+#ifdef MXKV_VECTOR_COMPARE
+  if (line_compare::kVectors != line_compare::vectors::none) [[likely]] {
+    take_by_half_lines(lines, first, second);
+    return;
+  }
+#endif
+  take_by_words(lines, first, second);
+}
 
 /// Puts `word` into slot 0 to 7 of the line. Its last word goes and those from the slot on move up, or its first
 /// one goes and those up to the slot move down.

@@ -45,7 +45,14 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   static constexpr unsigned kHeaderLines = 2;
   static constexpr std::size_t kPrefixInlineBytes = 24;
 
-  Node(runtime::PoolId pool, runtime::primitive how, unsigned level, std::uint64_t generation) noexcept
+  /// Of a new node.
+  enum class holds : std::uint8_t {
+    no_entry,
+    nothing_yet,  ///< it is to be laid out by lay_out_run()
+  };
+
+  Node(runtime::PoolId pool, runtime::primitive how, unsigned level, std::uint64_t generation,
+       holds what = holds::no_entry) noexcept
       : DataObject(pool, how), life_(generation) {
     store_meta(meta().with_level(level).with_high_infinite(true));
     for (Word* word : {&right_, &low_, &high_, &cas_floor_}) {
@@ -55,8 +62,10 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     for (Word& word : prefix_) {
       word.store(0);
     }
-    const Entries none{};
-    layout(none, 0, 0);
+    if (what == holds::no_entry) {
+      Entries none;
+      layout(none, 0, 0);
+    }
   }
 
   [[nodiscard]] NodeMeta meta() const noexcept { return NodeMeta{DataObject::meta().load()}; }
@@ -79,7 +88,9 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     store_rank(bounds_[kHighBound], head);
   }
   void store_right(std::uint64_t right) noexcept { right_.store(right); }
-  void store_low(std::uint64_t low) noexcept { low_.store(low); }
+  void store_low(std::uint64_t low) noexcept { low_.store_release(low); }
+  /// The low fence, of a node that is not read under a version. Pairs with store_low().
+  [[nodiscard]] std::uint64_t low_now() const noexcept { return low_.load_acquire(); }
   void store_prefix_word(unsigned i, std::uint64_t word) noexcept { prefix_[i].store(word); }
   void raise_cas_floor(std::uint64_t cas) noexcept {
     if (cas > cas_floor()) {
@@ -94,6 +105,14 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   // Lines, for prefetch annotations.
   [[nodiscard]] static constexpr unsigned first_line_of(unsigned block, bool leaf) noexcept {
     return kHeaderLines + block * Shape::lines_per_block(leaf);
+  }
+
+  /// Asks for all lines of a node.
+  static void prefetch(runtime::TaggedPointer node) noexcept {
+    const std::byte* line = node.first_line();
+    for (unsigned n = 0; n < kLines; ++n, line += runtime::kCacheLineBytes) {
+      runtime::prefetch_read(line);
+    }
   }
 
   // Entries.
@@ -279,8 +298,17 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     } else {
       grows = hand_on(before, at, entry);
     }
-    store_meta(before.with_count(grows, before.count(grows) + 1).with_ties(ties));
+    const NodeMeta grown = before.with_one_more(grows);
+    store_meta(Shape::kMayTie ? grown.with_ties(ties) : grown);
   }
+
+  /// Gives an entry of an inner node, not its first one, another bound that leaves it at its place.
+  void store_bound(Position at, std::uint64_t head, std::uint64_t separator) noexcept;
+
+  /// Lays out a leaf anew, as layout(), with these entries. Eight words can be read behind the last of each.
+  /// `may_tie`: whether some of their heads may be equal.
+  void lay_out_run(const std::uint64_t* ranks, const std::uint64_t* values, unsigned count,
+                   unsigned most_blocks, bool may_tie) noexcept;
 
   /// Lays out the upper half of a full node's entries over the blocks of this one, which is new. `from` may be
   /// written meanwhile: then it is thrown away.

@@ -75,6 +75,62 @@ void Node<Shape>::halve(const Node& from, bool leaf, unsigned block, unsigned to
 }
 
 template <class Shape>
+void Node<Shape>::store_bound(Position at, std::uint64_t head, std::uint64_t separator) noexcept {
+  const NodeMeta before = meta();
+  MXKV_ASSERT(before.level() > 0 && at.block + at.slot > 0, "a first child's bound is its parent's");
+  MXKV_ASSERT(at.block < before.blocks() && at.slot < before.count(at.block), "an entry is there");
+  const Word* const heads = line(false, at.block, 0);
+  bool ties = before.ties();
+  if (Shape::kMayTie) {
+    ties = ties || (at.slot > 0 && load_head(heads[at.slot - 1U]) == head) ||
+           (at.slot + 1U < before.count(at.block) && load_head(heads[at.slot + 1U]) == head);
+    for (unsigned block = 1; block < before.blocks(); ++block) {
+      ties = ties || (fence(block - 1) == head && (block != at.block || at.slot > 0));
+    }
+  }
+  store_rank(line(false, at.block, 0)[at.slot], head);
+  if (Shape::lines_per_block(false) == 3) {
+    line(false, at.block, 2)[at.slot].store(separator);
+  }
+  if (at.slot == 0) {
+    store_rank(bounds_[at.block - 1], head);
+  }
+  store_meta(before.with_ties(ties));
+}
+
+template <class Shape>
+void Node<Shape>::lay_out_run(const std::uint64_t* ranks, const std::uint64_t* values, unsigned count,
+                              unsigned most_blocks, bool may_tie) noexcept {
+  constexpr auto kUnusedRank = static_cast<std::uint64_t>(kGreatestRank);
+  const unsigned blocks = std::min(count, most_blocks);
+  MXKV_ASSERT(leaf() && count > 0 && count <= blocks * Shape::kSlots, "entries of a run fit into the leaf");
+  bool ties = false;
+  for (unsigned i = 1; Shape::kMayTie && may_tie && i < count; ++i) {
+    ties |= ranks[i - 1] == ranks[i];
+  }
+  const unsigned each = count / blocks;
+  const unsigned more = count % blocks;  // blocks with one more
+  std::uint64_t counts = 0;
+  unsigned next = 0;
+  for (unsigned block = 0; block < blocks; ++block) {
+    const unsigned here = each + (block < more ? 1 : 0);
+    counts |= std::uint64_t{here} << (4 * block);
+    if (block > 0) {
+      bounds_[block - 1].store(ranks[next]);
+    }
+    line_insert::fill(line(true, block, 0), ranks + next, values + next, here, kUnusedRank);
+    next += here;
+  }
+  for (unsigned block = blocks; block < NodeMeta::kMaxBlocks; ++block) {
+    bounds_[block - 1].store(kUnusedRank);
+    if (block < Shape::blocks(true)) {
+      pad(true, block, 0);
+    }
+  }
+  store_meta(meta().with_blocks(blocks).with_counts(counts).with_ties(ties));
+}
+
+template <class Shape>
 void Node<Shape>::take_upper_half(const Node& from, unsigned blocks) noexcept {
   const bool is_leaf = leaf();
   for (unsigned block = blocks / 2; block < blocks; ++block) {

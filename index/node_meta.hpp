@@ -38,11 +38,9 @@ class NodeMeta {
     return static_cast<unsigned>((word_ >> (40U + 4U * block)) & 15U);
   }
   [[nodiscard]] constexpr unsigned total() const noexcept {
-    unsigned sum = 0;
-    for (unsigned block = 0; block < kMaxBlocks; ++block) {
-      sum += count(block);
-    }
-    return sum;
+    const std::uint64_t counts = word_ >> 40U;
+    const std::uint64_t pairs = (counts & 0x0F0F0FU) + (counts >> 4U & 0x0F0F0FU);
+    return static_cast<unsigned>((pairs + (pairs >> 8U) + (pairs >> 16U)) & 0xFFU);
   }
 
   /// Whether nobody may change the node but the task that unlinks it (unlink_task.hpp).
@@ -76,6 +74,14 @@ class NodeMeta {
   [[nodiscard]] constexpr NodeMeta with_prefix(std::size_t bytes) const noexcept {
     MXKV_DCHECK(bytes < 256, "a prefix is no longer than a key");
     return set(32U, 255U, bytes);
+  }
+  /// Of all blocks, four bits each.
+  [[nodiscard]] constexpr NodeMeta with_counts(std::uint64_t counts) const noexcept {
+    return set(40U, (std::uint64_t{1} << 24U) - 1, counts);
+  }
+  [[nodiscard]] constexpr NodeMeta with_one_more(unsigned block) const noexcept {
+    MXKV_DCHECK(block < kMaxBlocks && count(block) < kMaxSlots, "a block has up to eight entries");
+    return NodeMeta{word_ + (std::uint64_t{1} << (40U + 4U * block))};
   }
   [[nodiscard]] constexpr NodeMeta with_count(unsigned block, unsigned count) const noexcept {
     MXKV_DCHECK(block < kMaxBlocks && count <= kMaxSlots, "a block has up to eight entries");

@@ -56,7 +56,8 @@ struct Prefix {
 
   /// The prefix of a node with the entries [first, last), their records or separators safe to read. `high` is
   /// 0 where the fence is infinite.
-  static Prefix of(const Entries& entries, unsigned first, unsigned last, bool leaf, std::uint64_t low,
+  template <class E>
+  static Prefix of(const E& entries, unsigned first, unsigned last, bool leaf, std::uint64_t low,
                    std::uint64_t high) noexcept {
     Prefix prefix;
     if constexpr (!Traits::kExact) {
@@ -90,7 +91,8 @@ struct Prefix {
   }
 
   /// The heads of entries [first, last) after this prefix.
-  void rehead(Entries& entries, unsigned first, unsigned last, bool leaf, std::uint64_t low) const noexcept {
+  template <class E>
+  void rehead(E& entries, unsigned first, unsigned last, bool leaf, std::uint64_t low) const noexcept {
     if constexpr (!Traits::kExact) {
       for (unsigned i = first; i < last; ++i) {
         const bool bound = !leaf && i == first;
@@ -116,7 +118,8 @@ struct Prefix {
   /// A loose prefix is so many bytes shorter than it could be: keys that count up would outgrow it at once.
   static constexpr std::size_t kSlack = 2;
 
-  static Key key_of(const Entries& entries, unsigned i, bool leaf) noexcept {
+  template <class E>
+  static Key key_of(const E& entries, unsigned i, bool leaf) noexcept {
     return leaf ? Traits::Record::key(entries.values[i]) : Traits::fence_key(entries.separators[i]);
   }
 

@@ -108,7 +108,9 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     const NodeMeta meta = scratch.meta;
     unsigned block = 0;
     std::uint64_t most = most_wanted();
-    if (!follows_link()) {
+    if (follows_link()) {
+      most = node.low() == from_ ? most : LeafEntries::kMax;  // some of them were visited
+    } else {
       block = node.block_for(meta, scratch.head, true);
       most += Traits::Shape::kSlots + 1;  // which come before the key, or have its head
     }
@@ -227,6 +229,33 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     runtime::prefetch_lines(runtime::TaggedPointer{right}.first_line(), NodeT::first_line_of(blocks, true));
   }
 
+  /// The first entry that is not before the end of the leaf before, whose upper entries may have come here after
+  /// they were visited there (overflow_plan.hpp).
+  [[nodiscard]] unsigned first_behind_link(const Scratch& scratch) const noexcept {
+    const LeafEntries& entries = scratch.entries;
+    unsigned first = 0;
+    if (scratch.low != from_) [[unlikely]] {
+      MXKV_PATH(scan_skips_visited);
+      while (first < entries.count && precedes_link(entries, first)) {
+        ++first;
+      }
+    }
+    return first;
+  }
+  /// Where what comes next begins: at the leaf's high fence, unless all of it was visited in leaves before.
+  [[nodiscard]] std::uint64_t end_of(const Scratch& scratch) const noexcept {
+    const bool before =
+        follows_link() && scratch.low != from_ && Traits::order(Traits::fence_key(scratch.high), from_) < 0;
+    return before ? from_ : scratch.high;
+  }
+  [[nodiscard]] bool precedes_link(const LeafEntries& entries, unsigned i) const noexcept {
+    if constexpr (Traits::kExact) {
+      return entries.heads[i] < from_;
+    } else {
+      return Traits::Record::key(entries.values[i]) < Traits::fence_key(from_);
+    }
+  }
+
   /// The first entry that is not before key(), or at it if that was visited.
   [[nodiscard]] unsigned first_wanted(const Scratch& scratch) noexcept {
     const LeafEntries& entries = scratch.entries;
@@ -248,7 +277,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
   runtime::step forward_leaf(Scratch& scratch, runtime::Worker& worker) {
     const LeafEntries& entries = scratch.entries;
     MXKV_DCHECK(scratch.meta.level() == 0, "a scan visits leaves");
-    const unsigned first = follows_link() ? 0 : first_wanted(scratch);
+    const unsigned first = follows_link() ? first_behind_link(scratch) : first_wanted(scratch);
     const bool last_leaf = scratch.meta.high_infinite();
     const std::uint64_t most = most_wanted();
     const unsigned found = entries.count - first;
@@ -266,9 +295,10 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
       return this->self().finished(true, worker);
     }
     if (leaves_ % kLeavesPerPin == 0) {
-      return descend_again(scratch.high, worker);
+      return descend_again(end_of(scratch), worker);
     }
     MXKV_ASSERT(scratch.right != 0, "a leaf that is not the last one has a right neighbour");
+    from_ = end_of(scratch);
     this->set_own_mark(true);
     this->enter(runtime::TaggedPointer{scratch.right});
     return runtime::step::again;
@@ -323,6 +353,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     return this->restart(false);
   }
 
+  std::uint64_t from_ = 0;  ///< after a right link: the high fence of the leaf before
   std::uint16_t leaves_ = 0;
   std::uint8_t records_asked_ = 0;  ///< of the next leaf
   bool behind_key_ = false;         ///< key() itself was visited

@@ -138,6 +138,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
       if (what != kind::child || !read.valid()) [[unlikely]] {
         break;
       }
+      this->leaves_for_child(at);
       at = runtime::TaggedPointer{scratch.next};
       if (level <= near_level || level - 1 <= this->self().target_level()) {
         if (level < near_level) {
@@ -172,6 +173,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
                                                                                false, 0, read, scratch);
     if (what == kind::child && read.valid()) [[likely]] {
       MXKV_PATH(fast_block);
+      this->leaves_for_child(this->object());
       const runtime::went how = fast_enter<W>(runtime::TaggedPointer{scratch.next}, scratch.meta.level() - 1,
                                               this->tree_->near_level(), next);
       return how == runtime::went::told && next == runtime::step::now ? runtime::went::astray : how;

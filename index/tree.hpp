@@ -147,14 +147,15 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   }
 
   /// A fresh node without entries on `worker`'s memory, in one of its pools; null when memory is full.
-  [[nodiscard]] NodeT* allocate_node(runtime::Worker& worker, unsigned level,
-                                     std::uint64_t generation) noexcept {
+  [[nodiscard]] NodeT* allocate_node(runtime::Worker& worker, unsigned level, std::uint64_t generation,
+                                     typename NodeT::holds what = NodeT::holds::no_entry) noexcept {
     void* memory = worker.nodes().allocate(sizeof(NodeT));
     if (memory == nullptr) {
       return nullptr;
     }
     const runtime::PoolId pool = runtime_.pool_for_object(worker.id(), worker.random()());
-    return new (memory) NodeT(pool, level == 0 ? options_.leaves : options_.inner_nodes, level, generation);
+    return new (memory)
+        NodeT(pool, level == 0 ? options_.leaves : options_.inner_nodes, level, generation, what);
   }
 
   /// Asks for the lines of the node that allocate_node() would make, where that is known.

@@ -18,7 +18,8 @@
 //                                      block. kind::target: resume_target() follows
 //   step resume_target(Scratch&, Worker&)
 //   step resume_item(Worker&)          at stage::item, without a node
-// and may shadow the constants below.
+// and may shadow the constants below, and give
+//   void came_from(TaggedPointer)      the node whose child the task enters; none at the root
 #pragma once
 
 #include <algorithm>
@@ -146,6 +147,7 @@ class TreeTask : public runtime::MxTask {
         enter(runtime::TaggedPointer{scratch.next});
         return hop(scratch.meta.level());
       case TraverseScratch::kind::child:
+        leaves_for_child(object());
         enter(runtime::TaggedPointer{scratch.next});
         return hop(scratch.meta.level() - 1);
       case TraverseScratch::kind::block: {
@@ -168,6 +170,7 @@ class TreeTask : public runtime::MxTask {
 
   /// Points the task at the root. Its lines are near, so that the task's own are asked for when it is spawned.
   void aim_at_root() noexcept {
+    leaves_for_child({});
     enter(tree_->root());
     annotations().line_count = 0;
     annotate(runtime::access::readonly);
@@ -185,6 +188,13 @@ class TreeTask : public runtime::MxTask {
     set_careful(carefully);
     aim_at_root();
     return runtime::step::again;
+  }
+
+  /// Tells Derived, where it wants to know, from which node the task goes down.
+  [[gnu::always_inline]] void leaves_for_child([[maybe_unused]] runtime::TaggedPointer node) noexcept {
+    if constexpr (requires { self().came_from(node); }) {
+      self().came_from(node);
+    }
   }
 
   /// The node is on its way out. Looks at it again behind other work, so that this gets on; starts over at

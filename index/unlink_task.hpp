@@ -51,7 +51,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     worker.spawn(this);
   }
 
-  [[nodiscard]] typename Traits::Key key() const noexcept { return Traits::fence_key(node_->low()); }
+  [[nodiscard]] typename Traits::Key key() const noexcept { return Traits::fence_key(low_); }
   [[nodiscard]] unsigned target_level() const noexcept { return level_ + (part_ == part::drop ? 1 : 0); }
 
   TraverseScratch::kind inspect_target(const NodeT& node, const runtime::OptimisticRead& read,
@@ -82,7 +82,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
       return false;
     }
     if (scratch.what != TraverseScratch::kind::target) {
-      otherwise = this->resume_node(scratch, worker);
+      otherwise = has_overflowed(scratch) ? begin(part::leave) : this->resume_node(scratch, worker);
       return false;
     }
     MXKV_ASSERT(scratch.meta.level() == target_level(), "a node that may be unlinked has a parent");
@@ -155,7 +155,8 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
  private:
   enum class part : std::uint8_t { look, freeze, drop, absorb, leave };
 
-  /// Whether one part may follow another. look and absorb may be begun anew, after a wait that was not one.
+  /// Whether one part may follow another. look and absorb may be begun anew, after a wait that was not one, and
+  /// leave where the node has changed on the way to it.
   [[nodiscard]] static bool follows(part before, part next) noexcept {
     switch (before) {
       case part::look:
@@ -166,7 +167,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
       case part::absorb:
         return next == part::absorb || next == part::leave;
       case part::leave:
-        return false;
+        return next == part::leave;
     }
     return false;
   }
@@ -175,6 +176,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     MXKV_ASSERT(follows(part_, next), "the parts of an unlink follow each other");
     MXKV_ASSERT(node_->life().claimed() && !node_->life().dead(), "a node that is unlinked is claimed");
     part_ = next;
+    low_ = node_->low_now();
     this->set_strict(next == part::look || next == part::absorb);
     if (next == part::freeze || next == part::leave) {
       this->enter(TreeT::tag(node_));
@@ -183,6 +185,16 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
       this->aim_at_root();
     }
     return runtime::step::again;
+  }
+
+  /// Before it was frozen the node took in a share of its left neighbour's entries, and gave some to the right: it
+  /// is not thin, and the key by which it is entered may not be its own any more.
+  [[nodiscard]] bool has_overflowed(const Scratch& scratch) const noexcept {
+    if (scratch.what == TraverseScratch::kind::right && (part_ == part::freeze || part_ == part::leave)) {
+      MXKV_PATH(unlink_of_overflowed);
+      return true;
+    }
+    return false;
   }
 
   // At the left neighbour. Nothing is changed there, whatever comes of it.
@@ -330,6 +342,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
 
   NodeT* node_;
   NodeT* parent_ = nullptr;  ///< leave: whose first child the node is
+  std::uint64_t low_ = 0;    ///< its low fence, when the part began
   unsigned level_;           ///< of the node
   NodeLife::Missed missed_{};
   part part_ = part::look;

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "index/commit_point.hpp"
-#include "index/insert_plan.hpp"
 #include "index/node_look.hpp"
+#include "index/overflow_plan.hpp"
 
 namespace mxkv::index {
 
@@ -29,6 +29,7 @@ template <class Traits>
 struct UpdateScratch : LookupScratch {
   Decision decision;
   InsertPlan<Traits> plan;
+  OverflowPlan<Traits> overflow;  ///< where it is ready, instead of a split
 
   [[nodiscard]] bool inserts() const noexcept {
     return decision.action == Decision::what::put && !found.found();

@@ -39,6 +39,11 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   using typename Base::SearchT;
   using typename Base::TreeT;
 
+  /// The parent of the leaf, as long as it is that.
+  [[gnu::always_inline]] void came_from(runtime::TaggedPointer node) noexcept {
+    parent_ = static_cast<NodeT*>(node.object());
+  }
+
   /// Lines of a record that the task touches before it decides. Derived may know better.
   [[nodiscard]] unsigned record_lines(std::uint64_t value) const noexcept {
     return Traits::Record::lines(value);
@@ -125,7 +130,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     NodeT& leaf = this->here();
     MXKV_DCHECK(leaf.leaf(), "an update changes leaves");
     if (scratch.splits()) {
-      scratch.plan.split(leaf);
+      scratch.overflow.ready() ? scratch.overflow.apply(leaf) : scratch.plan.split(leaf);
       return;
     }
     const bool changed =
@@ -142,7 +147,11 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
       return refuse(worker);
     }
     if (scratch.splits()) {
-      spawn_separator(this->tree(), scratch.plan, 1, *this, worker);
+      if (scratch.overflow.ready()) {
+        scratch.overflow.finish(this->tree(), *this, worker);
+      } else {
+        spawn_separator(this->tree(), scratch.plan, 1, *this, worker);
+      }
       this->look_again();
       return runtime::step::again;
     }
@@ -152,6 +161,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   void abandon(Scratch& scratch, runtime::Worker& worker) {
     if (scratch.inserts()) {
       scratch.plan.abandon(worker);
+      scratch.overflow.abandon(worker);
     }
   }
 
@@ -173,13 +183,14 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   enum class beside : std::uint8_t {
     near,
     asked_for,
-    nowhere,  ///< the leaf is full: it is to be split
+    nowhere,  ///< the leaf is full: it overflows, or is to be split
   };
-  /// Asks for these lines once, or for all of the leaf's and those of a new one.
+  /// Asks for these lines once, or for all of the leaf's and those of a new one, and then for those of its right
+  /// neighbour.
   [[nodiscard, gnu::noinline]] beside look_beside(const LookupScratch& scratch, runtime::Worker& worker) {
     const unsigned block = scratch.found.at.block;
     const unsigned to = NodeT::room_beside(scratch.meta, block);
-    if (this->annotations().line_count != kAskedBeside) {
+    if (this->annotations().line_count < kAskedBeside) {
       this->here().prefetch_beside(block, to, true);
       if (to == block) {
         this->tree().prefetch_next_node(worker);
@@ -188,10 +199,21 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
       return beside::asked_for;
     }
     if (to == block) {
-      return beside::nowhere;
+      return asks_right(block) ? beside::asked_for : beside::nowhere;
     }
     MXKV_PATH(fast_beside);
     return beside::near;
+  }
+
+  [[nodiscard]] bool asks_right(unsigned block) noexcept {
+    const runtime::TaggedPointer right{this->here().right()};
+    if (this->annotations().line_count == kAskedRight || !right ||
+        !OverflowPlan<Traits>::possible(this->tree(), parent_)) {
+      return false;
+    }
+    NodeT::prefetch(right);
+    this->annotate_lines(this->object(), NodeT::first_line_of(block, true), kAskedRight);
+    return true;
   }
 
   [[nodiscard, gnu::always_inline]] bool admits(runtime::Worker& worker) {
@@ -390,8 +412,17 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   }
 
   bool plan_insert(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
-    switch (scratch.plan.plan(this->tree(), this->here(), this->seen_version(), this->self().key(),
-                              scratch.found.at, worker)) {
+    NodeT& leaf = this->here();
+    if (scratch.plan.choose(this->tree(), leaf, scratch.meta, this->self().key(), scratch.found.at) !=
+        InsertPlan<Traits>::how::split) {
+      return true;
+    }
+    const overflow way = scratch.overflow.plan(this->tree(), leaf, this->seen_version(), parent_, worker);
+    if (way != overflow::impossible) {
+      otherwise = this->conflict(worker);
+      return way == overflow::ready;
+    }
+    switch (scratch.plan.plan_split(this->tree(), leaf, this->seen_version(), scratch.meta, worker)) {
       case planned::ready:
         return true;
       case planned::torn:
@@ -406,10 +437,12 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
 
   /// Lines of a block's annotation once those beside it were asked for, too.
   static constexpr std::uint8_t kAskedBeside = 3;
+  static constexpr std::uint8_t kAskedRight = 4;
 
   [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;
   Position at_;
   bool waited_ = false;  ///< for its turn, at the leaf
+  NodeT* parent_ = nullptr;
 };
 
 }  // namespace mxkv::index

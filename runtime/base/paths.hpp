@@ -27,13 +27,16 @@
   X(insert_fits) X(insert_beside) X(insert_block) X(insert_spread) X(insert_split) X(split_leaf)              \
   X(split_inner) X(split_above_inner) X(split_by_blocks) X(grow_root) X(grow_root_above_inner)                \
   X(no_memory_to_split)                                                                                       \
+  /* or what its leaf gives to its right neighbour */                                                         \
+  X(overflow_share) X(overflow_three) X(overflow_lost) X(overflow_no_room) X(overflow_not_below_one)          \
+  X(overflow_beyond_prefix) X(overflow_whole_keys) X(overflow_shorter_prefix) X(overflow_of_claimed)          \
   /* what becomes of a separator */                                                                           \
   X(separator_posted) X(separator_lost) X(separator_retried) X(separator_of_cleared)       \
   /* how a node goes */                                                                                       \
   X(unlink_look) X(unlink_freeze) X(unlink_not_thin) X(unlink_drop) X(unlink_first_child) X(unlink_absorb)    \
   X(unlink_leaf) X(unlink_inner) X(unlink_no_room) X(unlink_leave) X(unlink_undone) X(unlink_of_cleared)      \
   X(unlink_no_room_at_first) X(unlink_handed_on) X(unlink_handed_on_frozen) X(unlink_taken_back)              \
-  X(unlink_resumed) X(unlink_again) X(split_of_claimed)                                                       \
+  X(unlink_resumed) X(unlink_again) X(split_of_claimed) X(unlink_of_overflowed)                               \
   /* who waits for a node on its way out */                                                                   \
   X(wait_of_write) X(wait_of_separator) X(wait_of_drop) X(wait_of_absorb)                                  \
   /* or has waited while the tree was cleared */                                                              \
@@ -47,8 +50,8 @@
   X(turn_of_another_class) X(turn_astray) X(turn_at_once) X(turn_leaves)                                      \
   /* gets start together; one meets what is usual */                                                          \
   X(get_together) X(get_usual) X(get_early) X(meta_get_usual) X(meta_get_rarer) X(meta_get_handed_on)                      \
-  /* a scan that goes on behind the part of a leaf that it copied, and the loop for usual entries */          \
-  X(scan_cut) X(scan_plain_run)                                                                               \
+  /* a scan that goes on behind the part of a leaf that it copied, what it passes over, and the loop for usual entries */          \
+  X(scan_cut) X(scan_skips_visited) X(scan_plain_run)                                                         \
   /* a large range is divided between workers, or cannot be */                                               \
   X(range_divided) X(range_undivided) X(range_part_away) X(range_given_up)                                    \
   /* a worker's buffer is full */                                                                             \

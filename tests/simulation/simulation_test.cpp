@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
+#include "runtime/base/paths.hpp"
 #include "tests/simulation/seeds.hpp"
 #include "tests/simulation/worlds.hpp"
 
@@ -46,7 +48,7 @@ TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
   EXPECT_GT(sum.misplaced, worlds);
   EXPECT_GT(sum.stage_conflicts, worlds / 4);
   EXPECT_GT(sum.out_of_memory, worlds / 4);
-  EXPECT_GT(sum.deep_trees, worlds / 8);
+  EXPECT_GT(sum.deep_trees, worlds / 10);
   EXPECT_GT(sum.unlinked, worlds);
   EXPECT_GT(sum.folded, worlds / 50);
   EXPECT_TRUE(sum.fold_undone > 0 || GetParam() > 1) << "nodes of the later kinds are too large for it";
@@ -60,6 +62,31 @@ TEST(SimulationItself, ASeedGivesTheSameWorldEachTime) {
   for (std::uint64_t seed = 0; seed < kUsualSeeds / 10; ++seed) {
     EXPECT_EQ(run_world(seed).fingerprint, run_world(seed).fingerprint) << Seeds::alone(seed);
   }
+}
+
+TEST(SimulationItself, TakesTheRarePathsOfLeavesThatOverflow) {
+  if (!runtime::paths::kCounted || kUsualSeeds < 2000) {
+    GTEST_SKIP() << "paths are not counted, or in too few worlds";
+  }
+  using runtime::path;
+  const runtime::paths::Counts before = runtime::paths::all();
+  const auto never = [&before] {
+    std::vector<std::string> names;
+    const runtime::paths::Counts now = runtime::paths::all();
+    for (const path which :
+         {path::overflow_share, path::overflow_three, path::overflow_lost, path::overflow_of_claimed,
+          path::unlink_of_overflowed, path::scan_skips_visited}) {
+      const auto i = static_cast<std::size_t>(which);
+      if (now[i] == before[i]) {
+        names.emplace_back(runtime::paths::kNames[i]);
+      }
+    }
+    return names;
+  };
+  for (std::uint64_t seed = 0; seed < kUsualSeeds && !never().empty(); ++seed) {
+    static_cast<void>(run_world(seed));
+  }
+  EXPECT_THAT(never(), ::testing::IsEmpty());
 }
 
 struct Fault {

@@ -87,12 +87,21 @@ TEST(StoreSimulationItself, ASeedGivesTheSameWorldEachTime) {
   }
 }
 
+/// What the tree's own simulation takes: here tasks are seldom within so few steps of each other.
+bool is_the_trees(std::string_view path) {
+  return path == "overflow_lost" || path == "overflow_of_claimed" || path == "unlink_of_overflowed" ||
+         path == "scan_skips_visited";
+}
+
 /// Paths that no world took, and how often the others were, as text.
 struct Paths {
   explicit Paths(const runtime::paths::Counts& before) {
     const runtime::paths::Counts now = runtime::paths::all();
     for (std::size_t i = 0; i < now.size(); ++i) {
       const std::string name{runtime::paths::kNames[i]};
+      if (is_the_trees(name)) {
+        continue;
+      }
       (now[i] == before[i] ? never : often).push_back(name + " " + std::to_string(now[i] - before[i]));
     }
   }

@@ -117,5 +117,43 @@ TEST(LineInsert, DividesALineAmongTwoOfWhichOneMayBeItself) {
   }
 }
 
+/// Two lines, and words to both sides of them.
+struct alignas(64) TwoLines {
+  std::array<runtime::RelaxedWord, 4 * kWords> words;
+  TwoLines() {
+    for (runtime::RelaxedWord& word : words) {
+      word.store(kBefore);
+    }
+  }
+  runtime::RelaxedWord* lines() { return &words[kWords]; }
+  static constexpr std::uint64_t kBefore = 17;
+};
+
+TEST(LineInsert, FillsTwoLinesAndTakesThemOut) {
+  runtime::Random random{9};
+  for (unsigned i = 0; i < 2'000; ++i) {
+    std::array<std::uint64_t, kWords + 3> first{};
+    std::array<std::uint64_t, kWords + 3> second{};
+    std::generate(first.begin(), first.end(), random);
+    std::generate(second.begin(), second.end(), random);
+    const unsigned count = i % (kWords + 1);
+    const auto from = static_cast<std::ptrdiff_t>(random.below(4));
+    TwoLines filled;
+    line_insert::fill(filled.lines(), first.data() + from, second.data() + from, count, 42);
+    Words keys{};
+    Words values{};
+    line_insert::take(filled.lines(), keys.data(), values.data());
+    for (unsigned n = 0; n < kWords; ++n) {
+      const std::size_t at = n + static_cast<std::size_t>(from);
+      ASSERT_EQ(keys[n], n < count ? first[at] : 42);
+      ASSERT_EQ(values[n], second[at]);
+      ASSERT_EQ(keys[n], filled.lines()[n].load());
+      ASSERT_EQ(values[n], filled.lines()[kWords + n].load());
+      ASSERT_EQ(filled.words[n].load(), TwoLines::kBefore);
+      ASSERT_EQ(filled.words[3 * kWords + n].load(), TwoLines::kBefore);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mxkv::index
