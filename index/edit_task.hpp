@@ -119,9 +119,8 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
     }
     scratch.high = node.high();
     if (!Traits::kExact) {
-      return detail::away(
-          SearchT::template inside<cases::all>(node, meta, this->self().key(), scratch.head, false, read),
-          node, scratch);
+      return detail::away(SearchT::inside(node, meta, this->self().key(), scratch.head, false, read), node,
+                          scratch);
     }
     return TraverseScratch::kind::target;
   }

@@ -58,9 +58,8 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
     scratch.low = node.low();
     scratch.high = node.high();
     if (!this->own_mark() && !Traits::kExact) {
-      return detail::away(
-          SearchT::template inside<cases::all>(node, meta, this->self().key(), scratch.head, false, read),
-          node, scratch);
+      return detail::away(SearchT::inside(node, meta, this->self().key(), scratch.head, false, read), node,
+                          scratch);
     }
     return TraverseScratch::kind::target;
   }

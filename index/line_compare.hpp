@@ -13,6 +13,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -96,7 +98,28 @@ enum class vectors : std::uint8_t { none, avx2, avx512 };
 inline const vectors kVectors = allowed_vectors(std::getenv("MXKV_VECTORS"));
 
 // Each way tells of the eight words at `line`: above(): bit i is set when word i is above `rank`; below(): when
-// it is below.
+// it is below; count_below(): how many of a line in order are below. And for the fast path of a search
+//   bounds_below()       a bit for each word that is below: for the last one kLastBound, for the five before it those
+//                        of kInnerBounds, in any order
+//   through<Blocks>()    the same of a node's first line, how many of kInnerBounds that are, and count_below() of the
+//                        line that is so many strides behind another one
+
+inline constexpr unsigned kLastBound = 1U << 7U;
+inline constexpr unsigned kInnerBounds = 0x7C;
+
+/// Where the lines of a node are, in bytes from its first one.
+template <unsigned FirstT, unsigned StrideT, unsigned BytesT>
+struct Blocks {
+  static constexpr unsigned kFirst = FirstT;
+  static constexpr unsigned kStride = StrideT;
+  using Node = unsigned char[BytesT];
+};
+/// What through() finds. Only the bounds are told where kLastBound is one of them.
+struct Through {
+  unsigned bounds;
+  std::size_t offset;  ///< of the line, from the first one: a number of strides
+  unsigned below;      ///< of its words
+};
 
 struct ByWords {
   [[nodiscard]] static unsigned above(const void* line, Rank rank) noexcept {
@@ -104,6 +127,22 @@ struct ByWords {
   }
   [[nodiscard]] static unsigned below(const void* line, Rank rank) noexcept {
     return below_by_words(static_cast<const Word*>(line), 8, rank);
+  }
+  [[nodiscard]] static unsigned count_below(const void* line, Rank rank) noexcept {
+    return static_cast<unsigned>(std::countr_one(below(line, rank)));
+  }
+  [[nodiscard]] static unsigned bounds_below(const void* line, Rank rank) noexcept {
+    return below_by_words(static_cast<const Word*>(line) + 2, 6, rank) << 2U;
+  }
+  [[nodiscard]] static unsigned inner_bounds(unsigned bounds) noexcept {
+    return static_cast<unsigned>(std::popcount(bounds & kInnerBounds));
+  }
+  template <class BlocksT>
+  [[nodiscard]] static Through through(const void* node, Rank rank) noexcept {
+    const unsigned bounds = bounds_below(node, rank);
+    const std::size_t offset = std::size_t{inner_bounds(bounds)} * BlocksT::kStride;
+    return {bounds, offset,
+            count_below(static_cast<const std::byte*>(node) + BlocksT::kFirst + offset, rank)};
   }
 };
 
@@ -146,12 +185,81 @@ struct ByHalves {
         : "xmm0", "xmm1", "xmm2");
     return low | high << 4U;
   }
+  // Packed, so that one mask has a bit for each word: of those from 0 on in the order 0 1 4 5 2 3 6 7.
+  [[nodiscard, gnu::always_inline]] static unsigned count_below(const void* line, Rank rank) noexcept {
+    unsigned count = 0;
+    asm volatile(
+        "vmovq %[rank], %%xmm0\n\t"
+        "vpbroadcastq %%xmm0, %%ymm0\n\t"
+        "vpcmpgtq (%[line]), %%ymm0, %%ymm1\n\t"
+        "vpcmpgtq 32(%[line]), %%ymm0, %%ymm2\n\t"
+        "vpackssdw %%ymm2, %%ymm1, %%ymm1\n\t"
+        "vmovmskps %%ymm1, %[count]\n\t"
+        "popcntl %[count], %[count]\n\t"
+        "vzeroupper"
+        : [count] "=r"(count)
+        : [rank] "r"(rank), [line] "r"(line), "m"(*static_cast<const LineBytes*>(line))
+        : "cc", "xmm0", "xmm1", "xmm2");
+    return count;
+  }
+  [[nodiscard, gnu::always_inline]] static unsigned bounds_below(const void* line, Rank rank) noexcept {
+    unsigned bounds = 0;
+    asm volatile(
+        "vmovq %[rank], %%xmm0\n\t"
+        "vpbroadcastq %%xmm0, %%ymm0\n\t"
+        "vpcmpgtq (%[line]), %%ymm0, %%ymm1\n\t"
+        "vpcmpgtq 32(%[line]), %%ymm0, %%ymm2\n\t"
+        "vpackssdw %%ymm2, %%ymm1, %%ymm1\n\t"
+        "vmovmskps %%ymm1, %[bounds]\n\t"
+        "vzeroupper"
+        : [bounds] "=r"(bounds)
+        : [rank] "r"(rank), [line] "r"(line), "m"(*static_cast<const LineBytes*>(line))
+        : "xmm0", "xmm1", "xmm2");
+    return bounds;
+  }
+  [[nodiscard, gnu::always_inline]] static unsigned inner_bounds(unsigned bounds) noexcept {
+    return count_ones(bounds & kInnerBounds);
+  }
+  /// Every processor with these vectors has the instruction.
+  [[nodiscard, gnu::always_inline]] static unsigned count_ones(unsigned mask) noexcept {
+    unsigned count = 0;
+    asm("popcntl %[mask], %[count]" : [count] "=r"(count) : [mask] "0"(mask) : "cc");
+    return count;
+  }
+  template <class BlocksT>
+  [[nodiscard, gnu::always_inline]] static Through through(const void* node, Rank rank) noexcept {
+    Through found;
+    asm volatile(
+        "vmovq %[rank], %%xmm0\n\t"
+        "vpbroadcastq %%xmm0, %%ymm0\n\t"
+        "vpcmpgtq (%[node]), %%ymm0, %%ymm1\n\t"
+        "vpcmpgtq 32(%[node]), %%ymm0, %%ymm2\n\t"
+        "vpackssdw %%ymm2, %%ymm1, %%ymm1\n\t"
+        "vmovmskps %%ymm1, %[bounds]\n\t"
+        "movl %[bounds], %k[offset]\n\t"
+        "andl %[inner], %k[offset]\n\t"
+        "popcntl %k[offset], %k[offset]\n\t"
+        "imull %[stride], %k[offset], %k[offset]\n\t"
+        "vpcmpgtq %c[first](%[node], %q[offset]), %%ymm0, %%ymm1\n\t"
+        "vpcmpgtq %c[first]+32(%[node], %q[offset]), %%ymm0, %%ymm2\n\t"
+        "vpackssdw %%ymm2, %%ymm1, %%ymm1\n\t"
+        "vmovmskps %%ymm1, %[below]\n\t"
+        "popcntl %[below], %[below]\n\t"
+        "vzeroupper"
+        : [bounds] "=&r"(found.bounds), [offset] "=&r"(found.offset), [below] "=&r"(found.below)
+        : [rank] "r"(rank), [node] "r"(node), [inner] "i"(kInnerBounds), [first] "i"(BlocksT::kFirst),
+          [stride] "i"(BlocksT::kStride), "m"(*static_cast<const typename BlocksT::Node*>(node))
+        : "cc", "xmm0", "xmm1", "xmm2");
+    return found;
+  }
 };
 
 #ifdef __AVX512F__
 #define MXKV_WIDE_CLOBBERS "xmm16", "k1"
+#define MXKV_WIDE_AND_CLOBBERS , "xmm16", "k1"
 #else
 #define MXKV_WIDE_CLOBBERS  // registers that the compiler does not use
+#define MXKV_WIDE_AND_CLOBBERS
 #endif
 
 /// AVX-512: a line at once. Registers from 16 on leave no state behind that older instructions would wait for.
@@ -178,29 +286,39 @@ struct ByLines {
         : MXKV_WIDE_CLOBBERS);
     return mask;
   }
+  [[nodiscard, gnu::always_inline]] static unsigned count_below(const void* line, Rank rank) noexcept {
+    return ByHalves::count_ones(below(line, rank));
+  }
+  [[nodiscard, gnu::always_inline]] static unsigned bounds_below(const void* line, Rank rank) noexcept {
+    return below(line, rank);
+  }
+  [[nodiscard, gnu::always_inline]] static unsigned inner_bounds(unsigned bounds) noexcept {
+    return ByHalves::inner_bounds(bounds);
+  }
+  template <class BlocksT>
+  [[nodiscard, gnu::always_inline]] static Through through(const void* node, Rank rank) noexcept {
+    Through found;
+    asm volatile(
+        "vpbroadcastq %[rank], %%zmm16\n\t"
+        "vpcmpq $6, (%[node]), %%zmm16, %%k1\n\t"
+        "kmovw %%k1, %[bounds]\n\t"
+        "movl %[bounds], %k[offset]\n\t"
+        "andl %[inner], %k[offset]\n\t"
+        "popcntl %k[offset], %k[offset]\n\t"
+        "imull %[stride], %k[offset], %k[offset]\n\t"
+        "vpcmpq $6, %c[first](%[node], %q[offset]), %%zmm16, %%k1\n\t"
+        "kmovw %%k1, %[below]\n\t"
+        "popcntl %[below], %[below]"
+        : [bounds] "=&r"(found.bounds), [offset] "=&r"(found.offset), [below] "=&r"(found.below)
+        : [rank] "r"(rank), [node] "r"(node), [inner] "i"(kInnerBounds), [first] "i"(BlocksT::kFirst),
+          [stride] "i"(BlocksT::kStride), "m"(*static_cast<const typename BlocksT::Node*>(node))
+        : "cc" MXKV_WIDE_AND_CLOBBERS);
+    return found;
+  }
 };
 #undef MXKV_WIDE_CLOBBERS
+#undef MXKV_WIDE_AND_CLOBBERS
 #endif
-
-/// Asks at each comparison.
-struct AsFound {
-  [[nodiscard, gnu::always_inline]] static unsigned above(const void* line, Rank rank) noexcept {
-#ifdef MXKV_VECTOR_COMPARE
-    if (kVectors != vectors::none) [[likely]] {
-      return kVectors == vectors::avx512 ? ByLines::above(line, rank) : ByHalves::above(line, rank);
-    }
-#endif
-    return ByWords::above(line, rank);
-  }
-  [[nodiscard, gnu::always_inline]] static unsigned below(const void* line, Rank rank) noexcept {
-#ifdef MXKV_VECTOR_COMPARE
-    if (kVectors != vectors::none) [[likely]] {
-      return kVectors == vectors::avx512 ? ByLines::below(line, rank) : ByHalves::below(line, rank);
-    }
-#endif
-    return ByWords::below(line, rank);
-  }
-};
 
 /// Calls f(way) for a loop over many lines.
 template <class F>
@@ -219,6 +337,29 @@ template <class F>
   return f(ByWords{});
 #endif
 }
+
+/// Asks at each comparison.
+struct AsFound {
+  [[nodiscard, gnu::always_inline]] static unsigned above(const void* line, Rank rank) noexcept {
+    return in_best_way([&](auto way) { return way.above(line, rank); });
+  }
+  [[nodiscard, gnu::always_inline]] static unsigned below(const void* line, Rank rank) noexcept {
+    return in_best_way([&](auto way) { return way.below(line, rank); });
+  }
+  [[nodiscard, gnu::always_inline]] static unsigned count_below(const void* line, Rank rank) noexcept {
+    return in_best_way([&](auto way) { return way.count_below(line, rank); });
+  }
+  [[nodiscard, gnu::always_inline]] static unsigned bounds_below(const void* line, Rank rank) noexcept {
+    return in_best_way([&](auto way) { return way.bounds_below(line, rank); });
+  }
+  [[nodiscard]] static unsigned inner_bounds(unsigned bounds) noexcept {
+    return ByWords::inner_bounds(bounds);
+  }
+  template <class BlocksT>
+  [[nodiscard, gnu::always_inline]] static Through through(const void* node, Rank rank) noexcept {
+    return in_best_way([&](auto way) { return way.template through<BlocksT>(node, rank); });
+  }
+};
 
 }  // namespace line_compare
 }  // namespace mxkv::index

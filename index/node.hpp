@@ -161,6 +161,19 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     return static_cast<unsigned>(std::countr_zero(bounds_above | kHighAbove));
   }
 
+  // For searches by `limit`, the least rank above the key's: what is at most the key's is below it.
+  /// Where the blocks of a leaf are, or those of an inner node.
+  template <bool kLeaf>
+  using Blocks = line_compare::Blocks<kHeaderLines * runtime::kCacheLineBytes,
+                                      Shape::lines_per_block(kLeaf) * runtime::kCacheLineBytes,
+                                      kLines * runtime::kCacheLineBytes>;
+  /// The words of a line from the first one on.
+  [[nodiscard]] const Word* line_at(unsigned line) const noexcept {
+    return &words_[(line - kHeaderLines) * 8];
+  }
+  /// The words of a block, as line_compare::Through tells its offset.
+  [[nodiscard]] const Word* block_at(std::size_t offset) const noexcept { return &words_[offset / 8]; }
+
   /// The block whose entries may equal `head`, or hold the last one at most `head`: count of fences at or
   /// (strict) below it.
   [[nodiscard, gnu::always_inline]] unsigned block_for(NodeMeta meta, std::uint64_t head,

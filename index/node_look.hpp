@@ -18,7 +18,7 @@ enum class stage : std::uint8_t {
 
 /// What a look at one node found out. Filled by locate(), relied upon once the version held.
 struct TraverseScratch {
-  enum class kind : std::uint8_t { right, child, block, target, torn, outside, unclear };
+  enum class kind : std::uint8_t { right, child, block, target, torn, outside };
   kind what;
   NodeMeta meta{0};
   std::uint64_t next;  ///< right or child: where to
@@ -44,8 +44,6 @@ template <class NodeT>
       return TraverseScratch::kind::torn;
     case route::outside:
       return TraverseScratch::kind::outside;
-    case route::unclear:
-      return TraverseScratch::kind::unclear;
     case route::here:
       break;
   }

@@ -49,6 +49,16 @@ struct Prefix {
     return true;
   }
 
+  /// The same of a prefix of so many bytes that is in the node; of one that may be torn, anything.
+  [[nodiscard, gnu::always_inline]] static bool begins(const NodeT& node, std::size_t bytes,
+                                                       Key key) noexcept {
+    if (bytes <= 8 && key.size() >= 8) [[likely]] {
+      const std::uint64_t differs = detail::load_big_endian(key.data()) ^ node.prefix_word(0);
+      return differs >> ((64 - bytes * 8) & 63U) == 0;
+    }
+    return compare_apart(node, key) == 0;
+  }
+
   /// Whether the node has a loose prefix that `key` lacks: it cannot become an entry as the node is.
   static bool lacks_loose(const NodeT& node, NodeMeta meta, Key key) noexcept {
     return !Traits::kExact && meta.loose_prefix() && !shares(node, meta, key);
@@ -137,6 +147,10 @@ struct Prefix {
       }
     }
     return key.size() < bytes ? std::strong_ordering::less : std::strong_ordering::equal;
+  }
+
+  [[gnu::noinline]] static std::strong_ordering compare_apart(const NodeT& node, Key key) noexcept {
+    return compare(node, node.meta(), key);
   }
 
   /// Whether all entries have the same head; the first of an inner node has no say.

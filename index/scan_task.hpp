@@ -75,8 +75,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     scratch.low = node.low();
     scratch.high = node.high();
     if (!follows_link() && !Traits::kExact) {
-      return detail::away(SearchT::template inside<cases::all>(node, meta, this->self().key(), scratch.head,
-                                                               this->strict(), read),
+      return detail::away(SearchT::inside(node, meta, this->self().key(), scratch.head, this->strict(), read),
                           node, scratch);
     }
     return TraverseScratch::kind::target;

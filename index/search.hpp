@@ -4,9 +4,8 @@
 // a head that ties with a fence, a separator or several keys proves nothing; then whole records are compared.
 // A record is dereferenced only after the node's version was validated again.
 //
-// Each question stands here once, as a template of the cases that it is prepared for. With cases::all it has
-// an answer always. With cases::plain, on the fast path, it answers where heads decide and else says unclear;
-// all that only the other cases need is left out of the code.
+// Each question has an answer here in all cases. The fast path has searches of its own for plain ones
+// (plain_search.hpp).
 #pragma once
 
 #include <array>
@@ -16,19 +15,12 @@
 
 namespace mxkv::index {
 
-/// The cases that a step is prepared for.
-enum class cases : std::uint8_t {
-  plain,  ///< heads decide; neither strict nor careful, and no head is the greatest
-  all,
-};
-
 /// Where a traversal goes from a node.
 enum class route : std::uint8_t {
   here,     ///< the key belongs to this node
   right,    ///< past the high fence
   torn,     ///< the node changed meanwhile: read again
   outside,  ///< byte keys: a head misled the way to here; start over with full comparisons
-  unclear,  ///< cases::plain: heads do not decide
 };
 
 /// What became of a search for a key among a node's entries.
@@ -36,8 +28,7 @@ enum class hit : std::uint8_t {
   missing,
   candidate,  ///< byte keys: the only entry with this head; its record decides
   found,
-  torn,     ///< the node changed meanwhile: read again
-  unclear,  ///< cases::plain: heads do not decide
+  torn,  ///< the node changed meanwhile: read again
 };
 
 struct Found {
@@ -56,22 +47,17 @@ struct Search {
   static constexpr bool kExact = Traits::kExact;
 
   /// Whether `key` belongs to this node, and in which of its blocks its entry is, or would be.
-  template <cases kCases, class Compare = line_compare::AsFound>
   [[gnu::always_inline]] static route block_of(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
                                                bool strict, bool careful, const Read& read,
                                                unsigned& block) noexcept {
-    const unsigned above = node.template bounds_above<Compare>(rank_of_head(head));
+    const unsigned above = node.bounds_above(rank_of_head(head));
     const bool by_head = (above & NodeT::kHighAbove) != 0;
-    if (by_head && (kCases == cases::plain || (!strict && !careful))) [[likely]] {
+    if (by_head && !strict && !careful) [[likely]] {
       block = NodeT::block_below(above);
       return route::here;
     }
-    if constexpr (kCases == cases::plain) {
-      return route::unclear;
-    } else {
-      block = node.block_for(meta, head, strict);
-      return route_of(node, meta, key, head, strict, careful, read);
-    }
+    block = node.block_for(meta, head, strict);
+    return route_of(node, meta, key, head, strict, careful, read);
   }
 
   /// Whether `key` lies past the high fence. Strict: whether the greatest key below `key` does.
@@ -100,57 +86,44 @@ struct Search {
     }
   }
 
-  /// The child that leads to `key`; strict: to the greatest key below it. Other than here: torn or unclear.
-  template <cases kCases, class Compare = line_compare::AsFound>
+  /// The child that leads to `key`; strict: to the greatest key below it. Other than here: torn.
   [[gnu::always_inline]] static route child(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
                                             unsigned block, bool strict, const Read& read,
                                             std::uint64_t& out) noexcept {
-    constexpr bool kAll = kCases == cases::all;
     const Rank rank = rank_of_head(head);
     unsigned below = 0;
     bool tie = false;
     if constexpr (kExact) {
       // Unused slots hold the greatest head: only for that one the count matters.
-      below = kAll && strict              ? node.template count_below<Compare>(false, block, rank)
-              : kAll && head == kGreatest ? NodeT::clamp_count(meta, block)
-                                          : node.template count_up_to<Compare>(false, block, rank);
+      below = strict              ? node.count_below(false, block, rank)
+              : head == kGreatest ? NodeT::clamp_count(meta, block)
+                                  : node.count_up_to(false, block, rank);
     } else {
-      below = node.template count_below<Compare>(false, block, rank);
+      below = node.count_below(false, block, rank);
       // A fence is the head of its block's first entry, so a tie with it shows there, unless we look below
       // it.
-      tie = holds<kCases>(node, meta, false, block, below, head) ||
-            (kAll && strict && fence_ties(node, meta, head));
+      tie = holds(node, meta, false, block, below, head) || (strict && fence_ties(node, meta, head));
     }
-    if (tie || (below == 0 && (!kAll || block > 0))) [[unlikely]] {
-      if constexpr (kAll) {
-        return slow_child(node, meta, key, head, strict, read, out) ? route::here : route::torn;
-      } else {
-        return route::unclear;
-      }
+    if (tie || (below == 0 && block > 0)) [[unlikely]] {
+      return slow_child(node, meta, key, head, strict, read, out) ? route::here : route::torn;
     }
     out = node.value(false, position(block, below == 0 ? 0 : below - 1));
     return route::here;
   }
 
   /// Looks for `key` among the entries of a leaf, or of an inner node (whose first entry precedes all).
-  template <cases kCases, class Compare = line_compare::AsFound>
   [[gnu::always_inline]] static Found find(const NodeT& node, NodeMeta meta, bool leaf, Key key,
                                            std::uint64_t head, unsigned block, const Read& read,
                                            bool careful) noexcept {
-    const unsigned below = node.template count_below<Compare>(leaf, block, rank_of_head(head));
+    const unsigned below = node.count_below(leaf, block, rank_of_head(head));
     Found result;
     result.at = position(block, below);
-    const bool tie = holds<kCases>(node, meta, leaf, block, below, head);
+    const bool tie = holds(node, meta, leaf, block, below, head);
     if constexpr (!kExact) {
-      const bool several = meta.ties() && (kCases == cases::plain || fence_ties(node, meta, head) ||
-                                           (tie && holds<kCases>(node, meta, leaf, block, below + 1, head)));
+      const bool several = meta.ties() && (fence_ties(node, meta, head) ||
+                                           (tie && holds(node, meta, leaf, block, below + 1, head)));
       if (several || (tie && (careful || !leaf))) [[unlikely]] {
-        if constexpr (kCases == cases::all) {
-          return slow_find(node, meta, key, head, read);
-        } else {
-          result.what = hit::unclear;
-          return result;
-        }
+        return slow_find(node, meta, key, head, read);
       }
     }
     if (tie) {
@@ -161,13 +134,10 @@ struct Search {
   }
 
   /// Byte keys: whether a key that was not found does belong to this leaf's range.
-  template <cases kCases>
   [[gnu::always_inline]] static route inside(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
                                              bool strict, const Read& read) noexcept {
     if constexpr (kExact) {
       return route::here;
-    } else if constexpr (kCases == cases::plain) {
-      return meta.loose_prefix() || Prefix<Traits>::shares(node, meta, key) ? route::here : route::unclear;
     } else {
       return slow_inside(node, meta, key, head, strict, read);
     }
@@ -181,14 +151,13 @@ struct Search {
   static constexpr std::uint64_t kGreatest = ~std::uint64_t{0};
 
   /// Whether a slot is in use and holds this head.
-  template <cases kCases>
   [[gnu::always_inline]] static bool holds(const NodeT& node, NodeMeta meta, bool leaf, unsigned block,
                                            unsigned slot, std::uint64_t head) noexcept {
     return node.holds_rank(leaf, block, slot, rank_of_head(head)) &&
-           (kCases == cases::plain || head != kGreatest || slot < NodeT::clamp_count(meta, block));
+           (head != kGreatest || slot < NodeT::clamp_count(meta, block));
   }
 
-  /// inside() with all cases.
+  /// inside() of byte keys.
   [[gnu::noinline]] static route slow_inside(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
                                              bool strict, const Read& read) noexcept {
     if (!meta.loose_prefix() && !Prefix<Traits>::shares(node, meta, key)) {

@@ -70,6 +70,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
  public:
   static constexpr const char* kName = "separator";
   static constexpr bool kWrites = true;
+  static constexpr bool kTargetsLeaf = false;
   using typename Base::NodeT;
   using typename Base::Scratch;
   using typename Base::SearchT;
@@ -84,15 +85,14 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
   TraverseScratch::kind inspect_target(const NodeT& node, const runtime::OptimisticRead& read,
                                        Scratch& scratch) const noexcept {
     const NodeMeta meta = scratch.meta;
-    scratch.found = SearchT::template find<cases::all>(node, meta, meta.level() == 0, key(), scratch.head,
-                                                       scratch.block, read, true);
+    scratch.found =
+        SearchT::find(node, meta, meta.level() == 0, key(), scratch.head, scratch.block, read, true);
     if (scratch.found.what == hit::torn) {
       return TraverseScratch::kind::torn;
     }
-    return scratch.found.found() ? TraverseScratch::kind::target
-                                 : detail::away(SearchT::template inside<cases::all>(
-                                                    node, meta, key(), scratch.head, false, read),
-                                                node, scratch);
+    return scratch.found.found()
+               ? TraverseScratch::kind::target
+               : detail::away(SearchT::inside(node, meta, key(), scratch.head, false, read), node, scratch);
   }
 
   /// A reader's view of the target: only while the root is below the level that the separator belongs to.

@@ -13,13 +13,14 @@ namespace mxkv::index {
 template <class Task>
 class StartTogether {
   static_assert(!Task::kWrites, "a writer looks where it writes");
-  static_assert(static_cast<int>(stage::header) == 0, "a task begins at a header");
+  static_assert(Task::kTargetsLeaf, "the root is not the target where it is no leaf");
 
  public:
   /// For `tasks` of them: each must be started.
   StartTogether(typename Task::TreeT& tree, std::uint32_t tasks, runtime::Worker& worker) noexcept
       : worker_(worker), root_(tree.root()) {
     notes_.pin_slot = worker.pin_together(tasks);
+    notes_.stage = Task::first_stage(root_);
   }
 
   /// A task that was just created.

@@ -1,16 +1,20 @@
 // Traversal: a tree task with its fast path.
 //
-// run_fast() looks with cases::plain at nodes that nobody writes; at all else guarded execution goes on from where
-// it came. A turn takes a task up to lines that it has to wait for. Near nodes are searched on the way, first of all
-// the root, so that a search begins at once. Nodes below Tree::near_level() are a hop each while they fit the
-// second-level cache, and those below Tree::staged_below() two: one for the header, one for the block.
+// run_fast() looks by plain cases (plain_search.hpp) at nodes that nobody writes; at all else guarded execution goes
+// on from where it came. A turn takes a task up to lines that it has to wait for, and its stage tells the next turn
+// where it is:
+//   kRoot        the root and all near nodes below it, in one turn: so a search begins at once
+//   kNear        an inner node that fits the second-level cache: one hop
+//   kFar         an inner node of two hops, one for the header line, one for the block that it names
+//   kLeaf        the same at the leaf, for tasks that look for one entry there (leaf_entry_task.hpp)
+// A header hop validates nothing: what it found is used in the same node's block hop, at the same version.
 //
-// Derived (CRTP) gives what TreeTask asks for. For the fast path at its target it gives both or neither of
-//   template <cases, class Compare> inspect_target()          that takes a LookupScratch with cases::plain
-//   bool fast_target(LookupScratch&, Worker&, step& next)     false: guarded execution goes on
-// and, to write, bool fast_commit(Worker&, step& next), which ends what resume_item() began.
+// Derived (CRTP) gives what TreeTask asks for, and, if it looks for one entry,
+//   went at_leaf_header<W>(step& next), at_leaf_block<W>(Worker&, step& next)
+// and, to write, went fast_commit(Worker&, step& next), which ends what resume_item() began.
 #pragma once
 
+#include "index/plain_search.hpp"
 #include "index/tree_task.hpp"
 
 namespace mxkv::index {
@@ -43,192 +47,252 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
   }
   template <class W>
   [[nodiscard, gnu::always_inline]] runtime::went run_fast(runtime::Worker& worker, runtime::step& next) {
-    runtime::went how = fast_hop<W>(worker, next);
+    const runtime::went how = turn<W>(worker, next);
     if (how == runtime::went::told && next == runtime::step::again && begins()) {
       // The next search begins where all is near.
       MXKV_PATH(fast_at_once);
-      how = fast_from_header<W>(next);
-      if (how == runtime::went::told && next == runtime::step::now) [[unlikely]] {
-        next = runtime::step::again;
-      }
+      return from_root<W>(worker, next);
     }
     return how;
   }
 
  protected:
   using Base::Base;
-
- private:
-  /// Whether it is at the root, nothing read yet, and nothing special about it.
-  [[nodiscard]] bool begins() const noexcept {
-    return this->free_at() == way_at(stage::header) && this->annotations().line_count == 0;
-  }
-  [[nodiscard]] static constexpr std::uint32_t way_at(stage at, std::uint8_t known = 0) noexcept {
-    return runtime::Annotations::free_at(static_cast<std::uint8_t>(static_cast<std::uint8_t>(at) | known));
-  }
-
-  /// One turn, up to the next lines that it has to wait for.
+  using went = runtime::went;
   template <class W>
-  [[nodiscard, gnu::always_inline]] runtime::went fast_hop(runtime::Worker& worker, runtime::step& next) {
-    using runtime::went;
-    const std::uint32_t at = this->free_at();
-    bool from_block = at == way_at(stage::block, Base::kReadAsIs);
-    if (!from_block && at != way_at(stage::header, Base::kReadAsIs)) {
-      if constexpr (!Traits::kExact) {
-        if (at == way_at(stage::item)) {
-          next = this->self().resume_item(worker);
-          return next != runtime::step::now ? went::told : commit_if_writer(worker, next);
-        }
-      }
-      if (!detail::reads_optimistically(this->object().synchronization())) [[unlikely]] {
-        return went::astray;
-      }
-      if (at == way_at(stage::commit)) {
-        return commit_if_writer(worker, next);
-      }
-      from_block = at == way_at(stage::block);
-      if (!from_block && at != way_at(stage::header)) [[unlikely]] {
-        return went::astray;
-      }
-    }
-    if (!from_block) {
-      const went how = fast_from_header<W>(next);
-      if (how != went::told || next != runtime::step::now) [[likely]] {
-        return how;
-      }
-    }
-    return fast_from_block<W>(worker, next);
-  }
+  using PlainT = PlainSearch<Traits, typename W::Compare>;
 
-  // Each look's outcome is told apart before the version is checked: so each has its own way through the code.
-
-  /// From a header on: through near nodes, to the block of the first one that is not, or of the target. Says
-  /// step::now if the task may go on there at once, since its lines are near.
-  template <class W>
-  [[nodiscard, gnu::always_inline]] runtime::went fast_from_header(runtime::step& next) {
-    using kind = TraverseScratch::kind;
-    const Key key = this->self().key();
-    const unsigned near_level = this->tree_->near_level();
-    const unsigned staged_below = TreeT::staged_below(near_level);
-    runtime::TaggedPointer at = this->object();
-    for (;;) {
-      const NodeT& node = *static_cast<const NodeT*>(at.object());
-      const runtime::OptimisticRead read{node};
-      if (read.locked()) [[unlikely]] {
-        break;
-      }
-      LookupScratch scratch{};
-      const kind what = this->template locate<cases::plain, typename W::Compare>(node, key, true,
-                                                                                 staged_below, read, scratch);
-      const unsigned level = scratch.meta.level();
-      if (what == kind::block) {
-        if (!read.valid()) [[unlikely]] {
-          break;
-        }
-        MXKV_PATH(fast_header);
-        this->see_version(read.version());
-        const unsigned first = NodeT::first_line_of(scratch.block, level == 0);
-        if (level >= near_level) {
-          this->move_to(at, first, 2, static_cast<std::uint8_t>(stage::block));
-          next = runtime::step::now;
-          return runtime::went::told;
-        }
-        return await<W>(at, stage::block, first, 2, next);
-      }
-      if (what != kind::child || !read.valid()) [[unlikely]] {
-        break;
-      }
-      this->leaves_for_child(at);
-      at = runtime::TaggedPointer{scratch.next};
-      if (level <= near_level || level - 1 <= this->self().target_level()) {
-        if (level < near_level) {
-          MXKV_PATH(fast_one_hop);
-        }
-        const runtime::went how = fast_enter<W>(at, level - 1, near_level, next);
-        if (how != runtime::went::told || next != runtime::step::now) {
-          return how;
-        }
-        if (!detail::reads_optimistically(at.synchronization())) {
-          return runtime::went::astray;
-        }
-      }
-      MXKV_PATH(fast_near_node);
-    }
-    MXKV_PATH(fast_left);
-    if (at != this->object()) {
-      this->enter(at);
-    }
-    return runtime::went::astray;
-  }
-
-  /// At the block that a header named.
-  template <class W>
-  [[nodiscard, gnu::always_inline]] runtime::went fast_from_block(runtime::Worker& worker,
-                                                                  runtime::step& next) {
-    using kind = TraverseScratch::kind;
-    const NodeT& node = this->here();
-    const runtime::OptimisticRead read{node, this->seen_version()};
-    LookupScratch scratch{};
-    const kind what = this->template locate<cases::plain, typename W::Compare>(node, this->self().key(),
-                                                                               false, 0, read, scratch);
-    if (what == kind::child && read.valid()) [[likely]] {
-      MXKV_PATH(fast_block);
-      this->leaves_for_child(this->object());
-      const runtime::went how = fast_enter<W>(runtime::TaggedPointer{scratch.next}, scratch.meta.level() - 1,
-                                              this->tree_->near_level(), next);
-      return how == runtime::went::told && next == runtime::step::now ? runtime::went::astray : how;
-    }
-    if constexpr (Base::kFastTarget) {
-      if (what == kind::target && read.valid()) [[likely]] {
-        MXKV_PATH(fast_target);
-        return this->self().fast_target(scratch, worker, next) ? runtime::went::told : runtime::went::astray;
-      }
-    }
-    return runtime::went::astray;
-  }
-
-  /// Enters a node, as enter() and hop() do. Says step::now where it is near.
-  template <class W>
-  [[nodiscard, gnu::always_inline]] runtime::went fast_enter(runtime::TaggedPointer at, unsigned level,
-                                                             unsigned near_level,
-                                                             runtime::step& next) noexcept {
-    if (level >= near_level || (Derived::kWholeTarget && level <= this->self().target_level())) [[unlikely]] {
-      this->enter(at);
-      next = this->hop(level);
-      return runtime::went::told;
-    }
-    if (Derived::kWrites && level <= this->self().target_level()) {
-      this->annotate(runtime::access::write);
-    }
-    return await<W>(at, stage::header, 0, 1, next);
+  [[nodiscard]] static constexpr std::uint32_t way_at(stage at, std::uint8_t where = 0) noexcept {
+    return runtime::Annotations::free_at(static_cast<std::uint8_t>(static_cast<std::uint8_t>(at) | where));
   }
 
   /// Moves the task to lines that are not near.
   template <class W>
-  [[nodiscard, gnu::always_inline]] runtime::went await(runtime::TaggedPointer at, stage to,
-                                                        std::size_t first, unsigned count,
-                                                        runtime::step& next) noexcept {
-    next = runtime::step::again;
-    if (!W::kAsks || at.synchronization() != runtime::primitive::optimistic_latch) [[unlikely]] {
-      this->move_to(at, first, count, static_cast<std::uint8_t>(to));
-      return runtime::went::told;
+  [[nodiscard, gnu::always_inline]] went await(runtime::TaggedPointer at, stage to, std::uint8_t where,
+                                               unsigned first, unsigned count, runtime::step& next) noexcept {
+    const auto stage_there = static_cast<std::uint8_t>(static_cast<std::uint8_t>(to) | where);
+    if constexpr (!W::kAsks) {
+      this->move_to(at, first, count, stage_there);
+      next = runtime::step::again;
+      return went::told;
+    } else {
+      this->move_to(at, first, count, stage_there);
+      const std::byte* const line = at.first_line() + std::size_t{first} * runtime::kCacheLineBytes;
+      runtime::prefetch_read(line);
+      if (count == 2) {
+        runtime::prefetch_read(line + runtime::kCacheLineBytes);
+      }
+      return went::on;
     }
-    this->move_to(at, first, count,
-                  static_cast<std::uint8_t>(static_cast<std::uint8_t>(to) | Base::kReadAsIs));
-    const std::byte* const line = at.first_line() + first * runtime::kCacheLineBytes;
-    runtime::prefetch_read(line);
-    if (count == 2) {
-      runtime::prefetch_read(line + runtime::kCacheLineBytes);
-    }
-    return runtime::went::on;
   }
 
-  [[nodiscard, gnu::always_inline]] runtime::went commit_if_writer(runtime::Worker& worker,
-                                                                   runtime::step& next) {
-    if constexpr (requires { this->self().fast_commit(worker, next); }) {
-      return this->self().fast_commit(worker, next) ? runtime::went::told : runtime::went::astray;
+  /// Guarded execution goes on at the block; at the header where the fast path could not tell the block, since no
+  /// limit is above the greatest head.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went astray_at_block(Rank limit) noexcept {
+    if (limit == PlainT<W>::kLeast && this->annotations().stage > Base::kStages) {
+      this->enter(this->object());
     }
-    return runtime::went::astray;
+    return went::astray;
+  }
+
+ private:
+  /// Whether it is at the root, nothing read yet, and nothing special about it.
+  [[nodiscard]] bool begins() const noexcept { return this->free_at() == way_at(stage::header, Base::kRoot); }
+
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went turn(runtime::Worker& worker, runtime::step& next) {
+    const std::uint32_t at = this->free_at();
+    if constexpr (Derived::kEndsAtEntry) {
+      if (at == way_at(stage::block, Base::kLeaf)) {
+        return this->self().template at_leaf_block<W>(worker, next);
+      }
+    }
+    if constexpr (!Traits::kExact) {
+      if (at == way_at(stage::item)) {
+        next = this->self().resume_item(worker);
+        return next != runtime::step::now ? went::told : commit_if_writer(worker, next);
+      }
+    }
+    if constexpr (Derived::kEndsAtEntry) {
+      if (at == way_at(stage::header, Base::kLeaf)) {
+        return this->self().template at_leaf_header<W>(next);
+      }
+    }
+    if (at == way_at(stage::header, Base::kNear)) {
+      MXKV_PATH(fast_one_hop);
+      return from_inner<W>(next);
+    }
+    if (at == way_at(stage::header, Base::kRoot)) {
+      return from_root<W>(worker, next);
+    }
+    if (at == way_at(stage::header, Base::kFar)) {
+      return at_far_header<W>(next);
+    }
+    if (at == way_at(stage::block, Base::kFar)) {
+      return at_far_block<W>(next);
+    }
+    return rarer_turn<W>(at, worker, next);
+  }
+
+  /// From the root through near nodes.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went from_root(runtime::Worker& worker, runtime::step& next) {
+    const unsigned near = TreeT::mark_of_level(this->tree_->near_level());
+    runtime::TaggedPointer at = this->object();
+    std::uint64_t word = 0;
+    while (child<W>(at, word)) {
+      const runtime::TaggedPointer below{word};
+      if (below.marks() == 0 && near == 0) [[unlikely]] {
+        return from_small_root<W>(at, below, worker, next);
+      }
+      if (below.marks() < near || ends_above(at, below)) {
+        return enter_child<W>(at, below, below.marks() + 1 == near ? Base::kNear : Base::kFar, next);
+      }
+      MXKV_PATH(fast_near_node);
+      at = below;
+    }
+    MXKV_PATH(fast_left);
+    this->enter(at);
+    return went::astray;
+  }
+
+  /// At an inner node that is one hop.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went from_inner(runtime::step& next) {
+    const runtime::TaggedPointer at = this->object();
+    std::uint64_t word = 0;
+    return child<W>(at, word) ? enter_child<W>(at, runtime::TaggedPointer{word}, Base::kFar, next)
+                              : went::astray;
+  }
+
+  /// At one that is two hops.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went at_far_header(runtime::step& next) {
+    const runtime::TaggedPointer at = this->object();
+    const NodeT& node = *static_cast<const NodeT*>(at.object());
+    const runtime::OptimisticRead read{node};
+    Rank limit = 0;
+    unsigned first = 0;
+    if (read.locked() || !PlainT<W>::limit_of(node, this->self().key(), limit) ||
+        !PlainT<W>::template block<false>(node, limit, first)) [[unlikely]] {
+      return went::astray;
+    }
+    MXKV_PATH(fast_header);
+    this->see_version(read.version());
+    return await<W>(at, stage::block, Base::kFar, first, 2, next);
+  }
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went at_far_block(runtime::step& next) {
+    const runtime::TaggedPointer at = this->object();
+    const NodeT& node = *static_cast<const NodeT*>(at.object());
+    const runtime::OptimisticRead read{node, this->seen_version()};
+    Rank limit = 0;
+    std::uint64_t word = 0;
+    if (!PlainT<W>::limit_of(node, this->self().key(), limit) ||
+        !PlainT<W>::child_in(node.line_at(this->annotations().first_line), limit, word) || !read.valid())
+        [[unlikely]] {
+      return astray_at_block<W>(limit);
+    }
+    MXKV_PATH(fast_block);
+    return enter_child<W>(at, runtime::TaggedPointer{word}, Base::kFar, next);
+  }
+
+  /// The child of an inner node that leads to the key; it may be followed.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] bool child(runtime::TaggedPointer at,
+                                               std::uint64_t& word) const noexcept {
+    const NodeT& node = *static_cast<const NodeT*>(at.object());
+    const runtime::OptimisticRead read{node};
+    return !read.locked() && PlainT<W>::child(node, this->self().key(), word) && read.valid();
+  }
+
+  /// Whether the task's target is the child, though it is no leaf.
+  [[nodiscard, gnu::always_inline]] bool ends_above(runtime::TaggedPointer at,
+                                                    runtime::TaggedPointer below) const noexcept {
+    if constexpr (Derived::kTargetsLeaf) {
+      return false;
+    } else {
+      return below.marks() != 0 &&
+             static_cast<const NodeT*>(at.object())->meta().level() - 1 <= this->self().target_level();
+    }
+  }
+
+  /// Enters a child of the node at `at` that is not near; an inner one as `inner` says.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went enter_child(runtime::TaggedPointer at, runtime::TaggedPointer below,
+                                                     std::uint8_t inner, runtime::step& next) noexcept {
+    this->leaves_for_child(at);
+    if constexpr (Derived::kEndsAtEntry) {
+      // A writer has to run in the pool of a leaf that is written by scheduling.
+      constexpr std::uint64_t kHow = Derived::kWrites ? 7 : 6;
+      if ((below.word() & (kHow | 7U << 3U)) ==
+          static_cast<std::uint64_t>(runtime::primitive::optimistic_latch)) [[likely]] {
+        if constexpr (Derived::kWrites) {
+          this->annotate(runtime::access::write);
+        }
+        return await<W>(below, stage::header, Base::kLeaf, 0, 1, next);
+      }
+    }
+    if (below.marks() == 0 || ends_above(at, below)) [[unlikely]] {
+      return enter_target(at, below, next);
+    }
+    return await<W>(below, stage::header, inner, 0, 1, next);
+  }
+  [[nodiscard, gnu::noinline]] went enter_target(runtime::TaggedPointer at, runtime::TaggedPointer below,
+                                                 runtime::step& next) noexcept {
+    const unsigned level = static_cast<const NodeT*>(at.object())->meta().level() - 1;
+    this->enter(below);
+    next = this->hop(level);
+    return next == runtime::step::now ? went::astray : went::told;
+  }
+
+  /// From a root right above the leaves: they are near, too.
+  template <class W>
+  [[nodiscard, gnu::noinline]] went from_small_root(runtime::TaggedPointer at, runtime::TaggedPointer leaf,
+                                                    runtime::Worker& worker, runtime::step& next) {
+    using AtOnce = Way<typename W::Compare, false>;
+    const went how = enter_child<AtOnce>(at, leaf, 0, next);
+    if constexpr (Derived::kEndsAtEntry) {
+      if (this->free_at() == way_at(stage::header, Base::kLeaf)) {
+        return this->self().template at_leaf_header<AtOnce>(next) == went::astray
+                   ? went::astray
+                   : this->self().template at_leaf_block<W>(worker, next);
+      }
+    }
+    return how;
+  }
+
+  /// Where guarded execution has brought it, or at a leaf's latch.
+  template <class W>
+  [[nodiscard, gnu::noinline]] went rarer_turn(std::uint32_t at, runtime::Worker& worker,
+                                               runtime::step& next) {
+    if (!detail::reads_optimistically(this->object().synchronization())) [[unlikely]] {
+      return went::astray;
+    }
+    if (at == way_at(stage::commit)) {
+      return commit_if_writer(worker, next);
+    }
+    if (at != way_at(stage::header) && at != way_at(stage::block)) {
+      return went::astray;
+    }
+    const unsigned level = this->here().meta().level();
+    const bool from_header = at == way_at(stage::header);
+    if (level > this->self().target_level()) {
+      return from_header ? from_inner<W>(next) : at_far_block<W>(next);
+    }
+    if constexpr (Derived::kEndsAtEntry) {
+      return from_header ? this->self().template at_leaf_header<W>(next)
+                         : this->self().template at_unknown_leaf_block<W>(worker, next);
+    }
+    return went::astray;
+  }
+
+  [[nodiscard, gnu::always_inline]] went commit_if_writer(runtime::Worker& worker, runtime::step& next) {
+    if constexpr (requires { this->self().fast_commit(worker, next); }) {
+      return this->self().fast_commit(worker, next);
+    }
+    return went::astray;
   }
 };
 

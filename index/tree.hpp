@@ -142,9 +142,14 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     worker.nodes().release(empty);
   }
 
+  /// How all refer to a node: marked with its level, where that is below the greatest mark.
   [[nodiscard]] static runtime::TaggedPointer tag(const NodeT* node) noexcept {
-    return runtime::TaggedPointer{node, 0};
+    return runtime::TaggedPointer{node, mark_of_level(node->meta().level())};
   }
+  [[nodiscard]] static constexpr unsigned mark_of_level(unsigned level) noexcept {
+    return std::min(level, kGreatestMark);
+  }
+  static constexpr unsigned kGreatestMark = 7;
 
   /// A fresh node without entries on `worker`'s memory, in one of its pools; null when memory is full.
   [[nodiscard]] NodeT* allocate_node(runtime::Worker& worker, unsigned level, std::uint64_t generation,

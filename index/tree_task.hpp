@@ -7,9 +7,8 @@
 // A block hop goes on from the version that the header hop validated; where a writer came in between, both
 // lines are read in one hop.
 //
-// What a look at one node tells stands in locate() once. Two drivers go by it:
-//   guarded execution   inspect() looks with cases::all, resume_node() goes on; each node is one call
-//   the fast path       traverse.hpp
+// What a look at one node tells stands in locate(): guarded execution inspects by it, and resume_node() goes on; each
+// node is one call. The fast path (traverse.hpp) takes plain cases alone.
 //
 // Derived (CRTP) gives
 //   Key key() const
@@ -48,6 +47,10 @@ class TreeTask : public runtime::MxTask {
 
   /// Level at which Derived takes over.
   [[nodiscard]] unsigned target_level() const noexcept { return 0; }
+  /// Whether that is the leaves' level, always.
+  static constexpr bool kTargetsLeaf = true;
+  /// Whether Derived looks for one entry there (leaf_entry_task.hpp).
+  static constexpr bool kEndsAtEntry = false;
   /// Whether Derived writes there.
   static constexpr bool kWrites = false;
   /// Whether Derived reads the whole target node in one hop.
@@ -64,14 +67,18 @@ class TreeTask : public runtime::MxTask {
     worker.spawn(this);
   }
 
+  /// Its stage, where it begins at this root.
+  [[nodiscard]] static std::uint8_t first_stage(runtime::TaggedPointer root) noexcept {
+    return root.marks() != 0 && detail::reads_optimistically(root.synchronization()) ? kRoot : 0;
+  }
+
   // --- For guarded execution ---
 
   [[nodiscard]] bool staged() const noexcept { return at_stage(stage::block) || at_stage(stage::commit); }
 
   [[gnu::always_inline]] void inspect(const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
     if (!at_stage(stage::commit)) {
-      scratch.what = locate<cases::all>(here(), self().key(), at_stage(stage::header), tree_->near_level(),
-                                        read, scratch);
+      scratch.what = locate(here(), read, scratch);
     }
   }
 
@@ -112,10 +119,14 @@ class TreeTask : public runtime::MxTask {
   [[nodiscard]] const Derived& self() const noexcept { return static_cast<const Derived&>(*this); }
   [[nodiscard]] NodeT& here() const noexcept { return *static_cast<NodeT*>(object().object()); }
   [[nodiscard]] bool at_stage(stage wanted) const noexcept {
-    return (annotations().stage & ~kReadAsIs) == static_cast<std::uint8_t>(wanted);
+    return (annotations().stage & kStages) == static_cast<std::uint8_t>(wanted);
   }
-  /// A bit beside the stage: the fast path has found that the node has an optimistic latch.
-  static constexpr std::uint8_t kReadAsIs = 4;
+  static constexpr std::uint8_t kStages = 3;
+  // Bits beside a stage, for the fast path: that nodes are read optimistically here, and where the task is.
+  static constexpr std::uint8_t kRoot = 4;   ///< an inner node, at which it begins
+  static constexpr std::uint8_t kNear = 8;   ///< an inner node of one hop
+  static constexpr std::uint8_t kFar = 16;   ///< an inner node of two hops
+  static constexpr std::uint8_t kLeaf = 32;  ///< its target
   void set_stage(stage next) noexcept { annotations().stage = static_cast<std::uint8_t>(next); }
 
   /// Looks for the greatest key below key() instead of key() itself.
@@ -160,8 +171,6 @@ class TreeTask : public runtime::MxTask {
         return conflict(worker);
       case TraverseScratch::kind::outside:
         return restart(true);
-      case TraverseScratch::kind::unclear:
-        MXKV_ASSERT(false, "with all cases a step is clear");
       case TraverseScratch::kind::target:
         break;
     }
@@ -171,15 +180,17 @@ class TreeTask : public runtime::MxTask {
   /// Points the task at the root. Its lines are near, so that the task's own are asked for when it is spawned.
   void aim_at_root() noexcept {
     leaves_for_child({});
-    enter(tree_->root());
+    const runtime::TaggedPointer root = tree_->root();
+    enter(root);
     annotations().line_count = 0;
     annotate(runtime::access::readonly);
-    if constexpr (Derived::kWrites) {
-      // The root may be the target itself, or lie below it while the tree grows.
-      const unsigned level = here().meta().level();
-      if (level <= self().target_level()) {
+    // The root may be the target itself, or lie below it while the tree grows.
+    if (root.marks() == 0 || (!Derived::kTargetsLeaf && here().meta().level() <= self().target_level())) {
+      if constexpr (Derived::kWrites) {
         annotate(runtime::access::write);
       }
+    } else {
+      annotations().stage = first_stage(root);
     }
   }
 
@@ -235,57 +246,36 @@ class TreeTask : public runtime::MxTask {
   [[nodiscard]] bool is_staged(unsigned level) const noexcept { return level < tree_->near_level(); }
 
   /// One look at a node: to which node or block the key goes from here, or what is known of it at the target.
-  /// From its header no further than to a block in nodes below `staged_below`.
-  template <cases kCases, class Compare = line_compare::AsFound, class S>
-  [[gnu::always_inline]] TraverseScratch::kind locate(const NodeT& node, Key key, bool from_header,
-                                                      unsigned staged_below,
-                                                      const runtime::OptimisticRead& read,
-                                                      S& scratch) const noexcept {
+  [[gnu::always_inline]] TraverseScratch::kind locate(const NodeT& node, const runtime::OptimisticRead& read,
+                                                      Scratch& scratch) const noexcept {
     using kind = TraverseScratch::kind;
-    constexpr bool kAll = kCases == cases::all;
-    const bool strictly = kAll && strict();
+    const Key key = self().key();
+    const bool from_header = at_stage(stage::header);
     const NodeMeta meta = node.meta();
     const std::uint64_t head = Prefix<Traits>::head(node, meta, key);
     unsigned block = 0;
     scratch.meta = meta;
     scratch.head = head;
     if (!from_header) {
-      if (!kAll && rank_of_head(head) == kGreatestRank) [[unlikely]] {
-        return kind::unclear;  // as unused slots hold
-      }
       block = block_of_annotation(meta.level() == 0);
-    } else if (!(kAll && Derived::kWholeTarget && own_mark())) {
-      const route where = SearchT::template block_of<kCases, Compare>(node, meta, key, head, strictly,
-                                                                      kAll && careful(), read, block);
+    } else if (!(Derived::kWholeTarget && own_mark())) {
+      const route where = SearchT::block_of(node, meta, key, head, strict(), careful(), read, block);
       if (where != route::here) [[unlikely]] {
-        return kAll ? detail::away(where, node, scratch) : kind::unclear;
+        return detail::away(where, node, scratch);
       }
     }
     scratch.block = block;
     const unsigned level = meta.level();
     const bool at_target = level <= self().target_level();
-    if (from_header && !(at_target && Derived::kWholeTarget) &&
-        (kAll ? level < staged_below && !overtaken() : level < staged_below || at_target)) {
+    if (from_header && !(at_target && Derived::kWholeTarget) && is_staged(level) && !overtaken()) {
       return kind::block;
     }
     if (!at_target) {
-      const route where = SearchT::template child<kCases, Compare>(node, meta, key, head, block, strictly,
-                                                                   read, scratch.next);
-      return where == route::here ? kind::child : (kAll ? kind::torn : kind::unclear);
+      const route where = SearchT::child(node, meta, key, head, block, strict(), read, scratch.next);
+      return where == route::here ? kind::child : kind::torn;
     }
-    if constexpr (kAll) {
-      return self().inspect_target(node, read, scratch);
-    } else if constexpr (kFastTarget) {
-      return self().template inspect_target<cases::plain, Compare>(node, read, scratch);
-    } else {
-      return kind::unclear;
-    }
+    return self().inspect_target(node, read, scratch);
   }
-
-  static constexpr bool kFastTarget =
-      requires(Derived& task, LookupScratch& scratch, runtime::Worker& worker, runtime::step& next) {
-        { task.fast_target(scratch, worker, next) } -> std::same_as<bool>;
-      };
 
   /// How a task gets to the node that it just entered.
   runtime::step hop(unsigned level) noexcept {

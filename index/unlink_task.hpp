@@ -34,6 +34,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
  public:
   static constexpr const char* kName = "unlink";
   static constexpr bool kWrites = true;
+  static constexpr bool kTargetsLeaf = false;
   static constexpr bool kMayBeStrict = true;
   using typename Base::NodeT;
   using typename Base::Scratch;
@@ -60,8 +61,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     scratch.low = node.low();
     scratch.right = node.right();
     if (part_ == part::drop && meta.level() == target_level()) {
-      scratch.found = SearchT::template find<cases::all>(node, meta, false, key(), scratch.head,
-                                                         scratch.block, read, true);
+      scratch.found = SearchT::find(node, meta, false, key(), scratch.head, scratch.block, read, true);
       if (scratch.found.what == hit::torn) {
         return TraverseScratch::kind::torn;
       }

@@ -49,30 +49,35 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return Traits::Record::lines(value);
   }
 
-  [[nodiscard, gnu::always_inline]] bool fast_target(const LookupScratch& scratch, runtime::Worker& worker,
-                                                     runtime::step& next) {
-    const Found& found = scratch.found;
-    if (found.what == hit::candidate) {
-      next = visit_record(found.value, found.at);
-      return true;
+  // For LeafEntryTask, on the fast path.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] runtime::went fast_found(const FoundAtLeaf& found,
+                                                             runtime::Worker& worker, runtime::step& next) {
+    if constexpr (Traits::kExact) {
+      return run_commit({found.at, hit::found, found.value}, found.head, worker, next);
+    } else {
+      at_ = found.at;
+      return this->template await_record<W>(found.value, this->self().record_lines(found.value), next);
     }
-    if (!found.found()) {
-      if (!takes_in(scratch)) [[unlikely]] {
-        return false;
-      }
-      if (!this->here().fits_alone(scratch.meta, found.at)) [[unlikely]] {
-        const beside lines = look_beside(scratch, worker);
-        if (lines != beside::near) {
-          next = runtime::step::again;
-          return lines == beside::asked_for;
-        }
+  }
+  template <class W>
+  [[nodiscard, gnu::always_inline]] runtime::went fast_missing(const FoundAtLeaf& found,
+                                                               runtime::Worker& worker, runtime::step& next) {
+    if (!takes_in(found)) [[unlikely]] {
+      return runtime::went::astray;
+    }
+    if (!this->here().fits_alone(found.meta, found.at)) [[unlikely]] {
+      const beside lines = look_beside(found, worker);
+      if (lines != beside::near) {
+        next = runtime::step::again;
+        return lines == beside::asked_for ? runtime::went::told : runtime::went::astray;
       }
     }
-    return run_commit(found, scratch.head, worker, next);
+    return run_commit({found.at, hit::missing, 0}, found.head, worker, next);
   }
 
   /// After resume_item() found the key: the latch alone is missing.
-  [[nodiscard]] bool fast_commit(runtime::Worker& worker, runtime::step& next)
+  [[nodiscard]] runtime::went fast_commit(runtime::Worker& worker, runtime::step& next)
     requires(!Traits::kExact)
   {
     return run_commit(visited(), 0, worker, next);
@@ -86,8 +91,8 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   /// At the record of the only entry with our head.
   runtime::step resume_item(runtime::Worker& /*worker*/) {
     if constexpr (!Traits::kExact) {
-      const runtime::TaggedPointer leaf = visit_.leaf;
-      if (!same_key(Traits::Record::key(visit_.value), this->self().key())) {
+      const runtime::TaggedPointer leaf = this->visit_.leaf;
+      if (!same_key(Traits::Record::key(this->visit_.value), this->self().key())) {
         this->set_careful(true);
         this->enter(leaf);
         return runtime::step::again;
@@ -119,10 +124,13 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
       otherwise = this->wait_for_unlink();
       return false;
     } else if (found.what == hit::candidate) {
-      otherwise = visit_record(found.value, found.at);
+      if constexpr (!Traits::kExact) {
+        at_ = found.at;
+        otherwise = this->visit_record(found.value, this->self().record_lines(found.value));
+      }
       return false;
     }
-    return decide<cases::all>(found, scratch.decision, worker, otherwise) &&
+    return decide<false>(found, scratch.decision, worker, otherwise) &&
            (!scratch.inserts() || plan_insert(scratch, worker, otherwise));
   }
 
@@ -170,13 +178,12 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
 
  private:
   /// The entry whose record resume_item() has found to be the key's.
-  [[nodiscard]] Found visited() const noexcept { return {at_, hit::found, visit_.value}; }
+  [[nodiscard]] Found visited() const noexcept { return {at_, hit::found, this->visit_.value}; }
 
   /// Whether a leaf, as it was read, may take in a new entry as it is. A frozen one takes in nothing.
-  [[nodiscard, gnu::always_inline]] bool takes_in(const LookupScratch& scratch) const noexcept {
+  [[nodiscard, gnu::always_inline]] bool takes_in(const FoundAtLeaf& found) const noexcept {
     MXKV_PATH(fast_insert);
-    return !scratch.meta.frozen() &&
-           !Prefix<Traits>::lacks_loose(this->here(), scratch.meta, this->self().key());
+    return !found.meta.frozen() && !Prefix<Traits>::lacks_loose(this->here(), found.meta, this->self().key());
   }
 
   /// Where the lines are that an insert into a full block writes, too.
@@ -187,9 +194,9 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   };
   /// Asks for these lines once, or for all of the leaf's and those of a new one, and then for those of its right
   /// neighbour.
-  [[nodiscard, gnu::noinline]] beside look_beside(const LookupScratch& scratch, runtime::Worker& worker) {
-    const unsigned block = scratch.found.at.block;
-    const unsigned to = NodeT::room_beside(scratch.meta, block);
+  [[nodiscard, gnu::noinline]] beside look_beside(const FoundAtLeaf& found, runtime::Worker& worker) {
+    const unsigned block = found.at.block;
+    const unsigned to = NodeT::room_beside(found.meta, block);
     if (this->annotations().line_count < kAskedBeside) {
       this->here().prefetch_beside(block, to, true);
       if (to == block) {
@@ -231,11 +238,10 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     }
   }
 
-  // The steps of a write, in order. prepare(), apply() and finish() take them with all cases, run_commit() with
-  // plain ones.
+  // The steps of a write, in order: prepare(), apply() and finish() take them, and run_commit() in one go.
 
   /// Lets Derived decide about an entry as it was at seen_version(). True: it changes, and the latch is wanted.
-  template <cases kCases>
+  template <bool kFast>
   [[nodiscard, gnu::always_inline]] bool decide(const Found& found, Decision& decision,
                                                 runtime::Worker& worker, runtime::step& otherwise) {
     if (waited_) [[unlikely]] {
@@ -244,7 +250,6 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
         return false;
       }
     }
-    constexpr bool kAll = kCases == cases::all;
     decision = this->self().decide(found.found(), found.value, worker);
     switch (decision.action) {
       case Decision::what::put:
@@ -254,14 +259,14 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
         MXKV_DCHECK(found.found(), "only an entry that is there is removed or changed in place");
         return true;
       case Decision::what::leave:
-        if constexpr (!kAll) {
+        if constexpr (kFast) {
           MXKV_PATH(fast_leave);
         }
         otherwise = this->self().left(found.found(), found.value, worker);
         return false;
       case Decision::what::wait:
         waited_ = true;
-        if constexpr (kAll) {
+        if constexpr (!kFast) {
           MXKV_PATH(guarded_wait);
           this->look_again();
         } else {
@@ -270,7 +275,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
         otherwise = runtime::step::parked;
         return false;
       case Decision::what::refuse:
-        if constexpr (kAll) {
+        if constexpr (!kFast) {
           MXKV_PATH(guarded_refuse);
         } else {
           MXKV_PATH(fast_refuse);
@@ -331,39 +336,39 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return this->self().committed(found.found(), found.value, worker);
   }
 
-  /// All steps in one, for an entry that is there or finds room. False: nothing was done.
-  [[nodiscard]] bool run_commit(const Found& found, std::uint64_t head, runtime::Worker& worker,
-                                runtime::step& next) {
+  /// All steps in one, for an entry that is there or finds room. Astray: nothing was done.
+  [[nodiscard]] runtime::went run_commit(const Found& found, std::uint64_t head, runtime::Worker& worker,
+                                         runtime::step& next) {
     if (this->object().synchronization() != runtime::primitive::optimistic_latch) {
-      return false;
+      return runtime::went::astray;
     }
     NodeT& leaf = this->here();
     Decision decision;
     if (!runtime::OptimisticRead{leaf, this->seen_version()}.valid() && !still_there(found)) [[unlikely]] {
       MXKV_PATH(fast_conflict);
       next = this->conflict(worker);
-      return true;
+      return runtime::went::told;
     }
-    if (!decide<cases::plain>(found, decision, worker, next)) {
-      return true;
+    if (!decide<true>(found, decision, worker, next)) {
+      return runtime::went::told;
     }
     runtime::WriteLatch latch = runtime::WriteLatch::upgrade(leaf, this->seen_version());
     if (!latch) [[unlikely]] {
       MXKV_PATH(fast_conflict);
       next = this->conflict(worker);
-      return true;
+      return runtime::went::told;
     }
     const bool may = change(leaf, found, decision, worker,
                             [&](std::uint64_t value) { leaf.insert(found.at, head, value, 0); });
     if (!may) [[unlikely]] {
       latch.release_unchanged();
       next = refuse(worker);
-      return true;
+      return runtime::went::told;
     }
     latch.release();
     MXKV_PATH(fast_commit);
     next = changed(found, decision, worker);
-    return true;
+    return runtime::went::told;
   }
 
   /// The leaf has changed since the record was found: whether the entry is still where it was; then its
@@ -398,19 +403,6 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return this->restart(false);
   }
 
-  [[gnu::always_inline]] runtime::step visit_record(std::uint64_t value, Position at) noexcept {
-    if constexpr (!Traits::kExact) {
-      visit_.leaf = this->object();
-      visit_.value = value;
-      at_ = at;
-      using Record = typename Traits::Record;
-      this->annotate_lines(runtime::TaggedPointer::unsynchronized(Record::address(value)), 0,
-                           this->self().record_lines(value));
-      this->set_stage(stage::item);
-    }
-    return this->when_loaded();
-  }
-
   bool plan_insert(Scratch& scratch, runtime::Worker& worker, runtime::step& otherwise) {
     NodeT& leaf = this->here();
     if (scratch.plan.choose(this->tree(), leaf, scratch.meta, this->self().key(), scratch.found.at) !=
@@ -439,7 +431,6 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   static constexpr std::uint8_t kAskedBeside = 3;
   static constexpr std::uint8_t kAskedRight = 4;
 
-  [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;
   Position at_;
   bool waited_ = false;  ///< for its turn, at the leaf
   NodeT* parent_ = nullptr;

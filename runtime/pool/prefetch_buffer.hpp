@@ -130,11 +130,13 @@ class BasicPrefetchBuffer {
   [[nodiscard]] BufferedTask at(std::uint32_t place) const noexcept {
     return task_of(slots_[place % kCapacity]);
   }
-  /// The free task at `place`; null: it is a pool's.
-  [[nodiscard]] MxTask* free_task_at(std::uint32_t place) const noexcept {
-    const std::uintptr_t entry = slots_[place % kCapacity];
-    return (entry & kMaxPools) == 0 ? reinterpret_cast<MxTask*>(entry) : nullptr;
-  }
+  /// A place's task, if it is a free one.
+  struct Free {
+    std::uintptr_t entry;
+    explicit operator bool() const noexcept { return (entry & kMaxPools) == 0; }
+    [[nodiscard]] MxTask* task() const noexcept { return reinterpret_cast<MxTask*>(entry); }
+  };
+  [[nodiscard]] Free free_at(std::uint32_t place) const noexcept { return {slots_[place % kCapacity]}; }
   /// The free task at `place` had its turn and goes on: it is behind all others now.
   [[gnu::always_inline]] void had_turn(std::uint32_t place) noexcept {
     if (mode_ == prefetch_mode::at_spawn) [[likely]] {
@@ -143,10 +145,9 @@ class BasicPrefetchBuffer {
       prefetch_ahead_of(place);
     }
   }
-  /// As had_turn(), with a task that takes the place of the one that was there.
+  /// The task takes the place of the one that was there: it has its turn next, or had_turn() says that this was it.
   [[gnu::always_inline]] void give_place(std::uint32_t place, MxTask* task) noexcept {
     slots_[place % kCapacity] = reinterpret_cast<std::uintptr_t>(task);
-    had_turn(place);
   }
   /// The task at `place` had its turn and leaves; the first one, which had its turn before, goes there.
   void take_out(std::uint32_t place) noexcept {

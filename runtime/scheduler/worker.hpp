@@ -350,13 +350,14 @@ std::uint64_t Worker::give_turns(std::uint64_t most) {
         break;
       }
     }
-    MxTask* const next = buffer.free_task_at(place);
-    if (next == nullptr) [[unlikely]] {
+    const PrefetchBuffer::Free here = buffer.free_at(place);
+    if (!here) [[unlikely]] {
       break;
     }
+    MxTask* const next = here.task();
     const bool same_class = &next->task_class() == &kTaskClassOf<T>;
     auto* const task = static_cast<T*>(next);
-    runtime::step wanted{};
+    runtime::step wanted;  // told below, where it is read
     went how = went::astray;
     if constexpr (std::is_void_v<Way>) {
       if (!same_class) {
@@ -376,17 +377,20 @@ std::uint64_t Worker::give_turns(std::uint64_t most) {
       MXKV_PATH(turn_astray);
       wanted = detail::run_guarded<T>(*next, *this);
     }
-    if (wanted == runtime::step::again && keeps_its_place(*next)) [[likely]] {
-      buffer.had_turn(place);
-    } else if (wanted == runtime::step::done) {
+    if (wanted == runtime::step::done) [[likely]] {
       finish(*next);
       const MxTask* const follower = window_.pass_place(place);
-      if (most != 0 && follower != nullptr && begins_at_once(*follower) &&
+      if (follower == nullptr) {
+        continue;
+      }
+      if (most != 0 && begins_at_once(*follower) &&
           (!std::is_void_v<Way> || &follower->task_class() == &kTaskClassOf<T>)) {
         MXKV_PATH(turn_at_once);
         --most;
         --place;
+        continue;
       }
+      buffer.had_turn(place);
     } else if (goes_on(*next, wanted)) {
       buffer.had_turn(place);
     } else {

@@ -226,6 +226,7 @@ class TaskList {
     if (task != nullptr) {
       head_ = task->next().load(std::memory_order_relaxed);
       prefetch_read(head_);
+      prefetch_line(head_, 1);
     }
     return task;
   }

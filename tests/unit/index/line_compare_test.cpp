@@ -76,6 +76,69 @@ TEST(LineCompare, TellsForEachWordWhetherItIsAboveOrBelow) {
   }
 }
 
+/// Two header words, five fences and the high one in order; then blocks in order, two lines each.
+struct alignas(64) SmallNode {
+  static constexpr unsigned kBlocks = 6;
+  std::array<runtime::RelaxedWord, 8 + kBlocks * 16> words;
+  using Where = line_compare::Blocks<64, 128, sizeof(runtime::RelaxedWord) * (8 + kBlocks * 16)>;
+};
+
+template <class Way>
+void expect_found(const SmallNode& node, Rank limit, unsigned fences, bool past, unsigned below) {
+  const unsigned bounds = Way::bounds_below(&node, limit);
+  ASSERT_EQ(Way::inner_bounds(bounds), fences);
+  ASSERT_EQ((bounds & line_compare::kLastBound) != 0, past);
+  const line_compare::Through found = Way::template through<SmallNode::Where>(&node, limit);
+  ASSERT_EQ((found.bounds & line_compare::kLastBound) != 0, past);
+  ASSERT_EQ(found.offset, std::size_t{fences} * 128);
+  ASSERT_EQ(found.below, below);
+  ASSERT_EQ(Way::count_below(&node.words[8 + fences * 16], limit), below);
+}
+
+TEST(LineCompare, GoesThroughANodeByItsBounds) {
+  runtime::Random random{3};
+  for (int i = 0; i < 10'000; ++i) {
+    SmallNode node;
+    std::array<std::uint64_t, 6 + SmallNode::kBlocks * 8> heads{};
+    for (std::uint64_t& head : heads) {
+      head = any_head(random);
+    }
+    std::sort(heads.begin(), heads.begin() + 6);
+    const std::uint64_t key = random.below(2) == 0 ? heads[random.below(heads.size())] : any_head(random);
+    const Rank limit = rank_of_head(key);
+    const auto below = [&](auto first, auto last) {
+      return static_cast<unsigned>(
+          std::count_if(first, last, [&](std::uint64_t head) { return head < key; }));
+    };
+    node.words[0].store(random());
+    node.words[1].store(random());
+    for (unsigned j = 0; j < 6; ++j) {
+      node.words[2 + j].store(static_cast<std::uint64_t>(rank_of_head(heads[j])));
+    }
+    for (unsigned block = 0; block < SmallNode::kBlocks; ++block) {
+      const auto first = heads.begin() + 6 + block * 8;
+      std::sort(first, first + 8);
+      for (unsigned j = 0; j < 8; ++j) {
+        node.words[8 + block * 16 + j].store(static_cast<std::uint64_t>(rank_of_head(first[j])));
+      }
+    }
+    const unsigned fences = below(heads.begin(), heads.begin() + 5);
+    const bool past = heads[5] < key;
+    const auto block = heads.begin() + 6 + fences * 8;
+    const unsigned in_block = below(block, block + 8);
+    expect_found<line_compare::ByWords>(node, limit, fences, past, in_block);
+    expect_found<line_compare::AsFound>(node, limit, fences, past, in_block);
+#ifdef MXKV_VECTOR_COMPARE
+    if (line_compare::best_vectors() >= line_compare::vectors::avx2) {
+      expect_found<line_compare::ByHalves>(node, limit, fences, past, in_block);
+    }
+    if (line_compare::best_vectors() >= line_compare::vectors::avx512) {
+      expect_found<line_compare::ByLines>(node, limit, fences, past, in_block);
+    }
+#endif
+  }
+}
+
 TEST(LineCompare, UsesNoMoreThanTheEnvironmentAllows) {
   using line_compare::allowed_vectors;
   using line_compare::vectors;

@@ -25,8 +25,8 @@ class NodeTest : public ::testing::Test {
   Found find(std::uint64_t key) const {
     const NodeMeta meta = node_->meta();
     const runtime::OptimisticRead read{*node_};
-    return Search<Traits>::template find<cases::all>(*node_, meta, true, key, key,
-                                                     node_->block_for(meta, key, false), read, false);
+    return Search<Traits>::find(*node_, meta, true, key, key, node_->block_for(meta, key, false), read,
+                                false);
   }
   /// Inserts as InsertPlan does, without splits. False: full.
   bool insert(std::uint64_t key) {

@@ -178,6 +178,7 @@ TEST_F(PrefetchBufferTest, TurnsInPlaceGoToAllInTheirOrder) {
         switch (random.below(4)) {
           case 0:
             buffer.give_place(place, &tasks[entered - entered % 3]);
+            buffer.had_turn(place);
             had_turn.push_back(entered - entered % 3);
             ASSERT_EQ(asked(), Indices{had_turn.back()});
             break;
@@ -257,6 +258,7 @@ TEST_F(PrefetchBufferTest, TurnsInPlaceAskForNothingWhereThatIsOff) {
   const std::uint32_t place = buffer.begin_turns();
   buffer.had_turn(place);
   buffer.give_place(place + 1, &tasks[2]);
+  buffer.had_turn(place + 1);
   buffer.take_out(place);
   EXPECT_TRUE(asked().empty());
 }

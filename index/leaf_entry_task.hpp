@@ -1,0 +1,189 @@
+// A task that looks for one key's entry in the leaf where it belongs: what look-ups and writes of one key share.
+// For byte keys the record is one more object to prefetch: a hop of its own.
+//
+// Derived (CRTP) gives, for the fast path, with what was found in the leaf while its version held
+//   went fast_found<W>(const FoundAtLeaf&, Worker&, step& next)      byte keys: the only entry with the key's head
+//   went fast_missing<W>(const FoundAtLeaf&, Worker&, step& next)
+#pragma once
+
+#include "index/traverse.hpp"
+
+namespace mxkv::index {
+
+/// What the fast path found at a leaf.
+struct FoundAtLeaf {
+  NodeMeta meta;
+  Position at;         ///< of the entry, or where it would be inserted
+  std::uint64_t head;  ///< of the key
+  std::uint64_t value = 0;
+};
+
+namespace detail {
+/// What a byte-key task remembers while it visits a record: the leaf it came from and the leaf's value word. Before,
+/// between two hops of the fast path at a leaf: the key's limit there.
+template <bool Exact>
+struct RecordVisit {
+  runtime::TaggedPointer leaf;
+  std::uint64_t value = 0;
+};
+template <>
+struct RecordVisit<true> {};
+
+/// Records of a leaf that are asked for before the first is read.
+inline constexpr unsigned kRecordsAhead = 12;
+
+/// Asks for the first lines, `most` of them at most, of the record that an entry refers to, where there is
+/// one.
+template <class Traits>
+void prefetch_record([[maybe_unused]] std::uint64_t value, [[maybe_unused]] unsigned most = ~0U) noexcept {
+  if constexpr (!Traits::kExact) {
+    using Record = typename Traits::Record;
+    runtime::prefetch_lines(Record::address(value), std::min(most, Record::lines(value)));
+  }
+}
+}  // namespace detail
+
+template <class Derived, class Traits, class Scratch>
+class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
+  using Base = TraverseTask<Derived, Traits, Scratch>;
+  using went = runtime::went;
+
+ public:
+  static constexpr bool kEndsAtEntry = true;
+  using typename Base::NodeT;
+  using typename Base::SearchT;
+
+  /// Looks for the key in a leaf; if it is not there, whether the search went astray. Inside the optimistic read.
+  [[gnu::always_inline]] TraverseScratch::kind inspect_target(const NodeT& node,
+                                                              const runtime::OptimisticRead& read,
+                                                              Scratch& scratch) const noexcept {
+    const auto key = this->self().key();
+    scratch.found =
+        SearchT::find(node, scratch.meta, true, key, scratch.head, scratch.block, read, this->careful());
+    switch (scratch.found.what) {
+      case hit::found:
+      case hit::candidate:
+        return TraverseScratch::kind::target;
+      case hit::torn:
+        return TraverseScratch::kind::torn;
+      case hit::missing:
+        break;
+    }
+    return detail::away(SearchT::inside(node, scratch.meta, key, scratch.head, false, read), node, scratch);
+  }
+
+  // --- For TraverseTask ---
+
+  /// At the header of the leaf: to the block of the key.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went at_leaf_header(runtime::step& next) {
+    const runtime::TaggedPointer at = this->object();
+    const NodeT& leaf = *static_cast<const NodeT*>(at.object());
+    const runtime::OptimisticRead read{leaf};
+    Rank limit = 0;
+    unsigned first = 0;
+    if (read.locked() || !PlainT<W>::limit_of(leaf, this->self().key(), limit) ||
+        !PlainT<W>::template block<true>(leaf, limit, first)) [[unlikely]] {
+      return went::astray;
+    }
+    MXKV_PATH(fast_header);
+    this->see_version(read.version());
+    if constexpr (!Traits::kExact) {
+      visit_.value = static_cast<std::uint64_t>(limit);
+    }
+    return this->template await<W>(at, stage::block, Base::kLeaf, first, 2, next);
+  }
+
+  /// At the block that the header named.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went at_leaf_block(runtime::Worker& worker, runtime::step& next) {
+    Rank limit = 0;
+    if constexpr (Traits::kExact) {
+      static_cast<void>(PlainT<W>::limit_of(this->here(), this->self().key(), limit));
+    } else {
+      limit = static_cast<Rank>(visit_.value);
+    }
+    return at_leaf_block<W>(limit, worker, next);
+  }
+  /// The same where guarded execution has been at the header.
+  template <class W>
+  [[nodiscard]] went at_unknown_leaf_block(runtime::Worker& worker, runtime::step& next) {
+    Rank limit = 0;
+    return PlainT<W>::limit_of(this->here(), this->self().key(), limit)
+               ? at_leaf_block<W>(limit, worker, next)
+               : went::astray;
+  }
+
+ protected:
+  using Base::Base;
+  template <class W>
+  using PlainT = typename Base::template PlainT<W>;
+
+  /// To the record of the only entry with the key's head.
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went await_record(std::uint64_t value, unsigned lines,
+                                                      runtime::step& next) noexcept {
+    if constexpr (!W::kAsks) {
+      next = visit_record(value, lines);
+      return went::told;
+    } else {
+      MXKV_DCHECK(value != 0, "an entry of a leaf has a record");
+      visit_.leaf = this->object();
+      visit_.value = value;
+      const auto* line = static_cast<const std::byte*>(Traits::Record::address(value));
+      this->move_to(runtime::TaggedPointer::unsynchronized(line), 0, 0,
+                    static_cast<std::uint8_t>(stage::item));
+      do {
+        runtime::prefetch_read(line);
+        line += runtime::kCacheLineBytes;
+      } while (static_cast<int>(--lines) > 0);
+      return went::on;
+    }
+  }
+  runtime::step visit_record(std::uint64_t value, unsigned lines) noexcept {
+    MXKV_DCHECK(value != 0, "an entry of a leaf has a record");
+    visit_.leaf = this->object();
+    visit_.value = value;
+    this->annotate_lines(runtime::TaggedPointer::unsynchronized(Traits::Record::address(value)), 0, lines);
+    this->set_stage(stage::item);
+    return this->when_loaded();
+  }
+
+  [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;
+
+ private:
+  template <class W>
+  [[nodiscard, gnu::always_inline]] went at_leaf_block(Rank limit, runtime::Worker& worker,
+                                                       runtime::step& next) {
+    using Plain = PlainT<W>;
+    const NodeT& leaf = this->here();
+    const runtime::OptimisticRead read{leaf, this->seen_version()};
+    const unsigned first = this->annotations().first_line;
+    const runtime::RelaxedWord* const line = leaf.line_at(first);
+    const NodeMeta meta = leaf.meta();
+    const unsigned count = Plain::count(line, limit);
+    if (!Traits::kExact && meta.ties()) [[unlikely]] {
+      return this->template astray_at_block<W>(limit);
+    }
+    const auto block =
+        static_cast<std::uint8_t>((first - NodeT::kHeaderLines) / Traits::Shape::lines_per_block(true));
+    if (Plain::ties(line, count, limit)) [[likely]] {
+      const auto slot = static_cast<std::uint8_t>(count - 1);
+      const std::uint64_t value = line[NodeMeta::kMaxSlots + slot].load();
+      if (!read.valid()) [[unlikely]] {
+        return went::astray;
+      }
+      MXKV_PATH(fast_target);
+      return this->self().template fast_found<W>({meta, {block, slot}, Plain::head_of(limit), value}, worker,
+                                                 next);
+    }
+    const bool clear = limit != Plain::kLeast && Plain::belongs(leaf, meta, this->self().key());
+    if (!clear || !read.valid()) [[unlikely]] {
+      return this->template astray_at_block<W>(limit);
+    }
+    return this->self().template fast_missing<W>(
+        {meta, {block, static_cast<std::uint8_t>(count)}, Plain::head_of(limit)}, worker, next);
+  }
+};
+
+}  // namespace mxkv::index
