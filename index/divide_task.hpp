@@ -123,9 +123,8 @@ class DivideTask : public TraverseTask<Derived, Traits, DivideScratch> {
     if (Traits::kExact || this->own_mark()) {
       return TraverseScratch::kind::target;
     }
-    const auto where =
-        SearchT::template inside<cases::all>(node, meta, this->self().key(), scratch.head, false, read);
-    return detail::away(where, node, scratch);
+    return detail::away(SearchT::inside(node, meta, this->self().key(), scratch.head, false, read), node,
+                        scratch);
   }
 
   runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {

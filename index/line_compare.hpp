@@ -323,9 +323,6 @@ struct ByLines {
 /// Calls f(way) for a loop over many lines.
 template <class F>
 [[gnu::always_inline]] inline auto in_best_way(const F& f) {
-#if defined(MXKV_ONE_WAY)
-  return f(AsFound{});  // where compiling the loops so often takes longer than running them
-#else
 #ifdef MXKV_VECTOR_COMPARE
   if (kVectors == vectors::avx512) [[likely]] {
     return f(ByLines{});
@@ -335,7 +332,6 @@ template <class F>
   }
 #endif
   return f(ByWords{});
-#endif
 }
 
 /// Asks at each comparison.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "index/plain_search.hpp"
 #include "index/search.hpp"
 #include "index/tree.hpp"
 #include "runtime/base/cache_line.hpp"
@@ -79,7 +80,7 @@ class DirectWalk {
       Guard guard{*leaf};
       index::NodeMeta meta{0};
       index::Found entry;
-      if (guard.holds() && finds<Compare>(leaf, key, guard, meta, entry) && guard.valid()) {
+      if (guard.holds() && finds(leaf, key, guard, meta, entry) && guard.valid()) {
         value = entry.value;
         return entry.found();
       }
@@ -93,7 +94,7 @@ class DirectWalk {
       typename Guard::Writer guard{*leaf};
       index::NodeMeta meta{0};
       index::Found entry;
-      if (!guard.holds() || !finds<Compare>(leaf, key, guard, meta, entry)) {
+      if (!guard.holds() || !finds(leaf, key, guard, meta, entry)) {
         continue;
       }
       if (!entry.found() && (meta.frozen() || !leaf->fits(meta, entry.at))) {
@@ -127,13 +128,16 @@ class DirectWalk {
         runtime::cpu_relax();
         continue;
       }
-      const index::NodeMeta meta = node->meta();
-      unsigned block = 0;
       std::uint64_t next = 0;
-      const bool right = block_of<Compare>(*node, meta, key, guard, block, next);
-      if (!right && SearchT::template child<index::cases::all, Compare>(
-                        *node, meta, key, key, block, false, guard.read(), next) != index::route::here) {
-        continue;
+      bool right = false;
+      if (!index::PlainSearch<Traits, Compare>::child(*node, key, next)) {  // past the high fence, as a rule
+        const index::NodeMeta meta = node->meta();
+        unsigned block = 0;
+        right = block_of(*node, meta, key, guard, block, next);
+        if (!right &&
+            SearchT::child(*node, meta, key, key, block, false, guard.read(), next) != index::route::here) {
+          continue;
+        }
       }
       if (guard.valid()) {
         node = node_of(next);
@@ -145,31 +149,29 @@ class DirectWalk {
   }
 
   /// Looks for the key in a leaf, or moves `leaf` on to the right: false, as after a torn read.
-  template <class Compare, class LeafGuard>
+  template <class LeafGuard>
   [[nodiscard, gnu::always_inline]] static bool finds(NodeT*& leaf, std::uint64_t key, LeafGuard& guard,
                                                       index::NodeMeta& meta, index::Found& entry) noexcept {
     meta = leaf->meta();
     unsigned block = 0;
     std::uint64_t next = 0;
-    if (block_of<Compare>(*leaf, meta, key, guard, block, next)) {
+    if (block_of(*leaf, meta, key, guard, block, next)) {
       if (guard.valid()) {
         leaf = node_of(next);
         ask_for(*leaf);
       }
       return false;
     }
-    entry = SearchT::template find<index::cases::all, Compare>(*leaf, meta, true, key, key, block,
-                                                               guard.read(), false);
+    entry = SearchT::find(*leaf, meta, true, key, key, block, guard.read(), false);
     return true;
   }
 
   /// The block of a key, or the right sibling: true.
-  template <class Compare, class AnyGuard>
+  template <class AnyGuard>
   [[nodiscard, gnu::always_inline]] static bool block_of(const NodeT& node, index::NodeMeta meta,
                                                          std::uint64_t key, const AnyGuard& guard,
                                                          unsigned& block, std::uint64_t& next) noexcept {
-    if (SearchT::template block_of<index::cases::all, Compare>(node, meta, key, key, false, false,
-                                                               guard.read(), block) == index::route::right) {
+    if (SearchT::block_of(node, meta, key, key, false, false, guard.read(), block) == index::route::right) {
       next = node.right();
       return true;
     }
