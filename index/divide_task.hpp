@@ -94,6 +94,7 @@ class DivideTask : public TraverseTask<Derived, Traits, DivideScratch> {
   using Base = TraverseTask<Derived, Traits, DivideScratch>;
 
  public:
+  static constexpr bool kTargetsLeaf = false;
   static constexpr bool kWholeTarget = true;
   using OwnedKey = std::conditional_t<Traits::kExact, typename Base::Key, std::string>;
   using Keys = SpacedKeys<OwnedKey>;

@@ -33,6 +33,7 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
   using Base = TraverseTask<Derived, Traits, LeafWalkScratch>;
 
  public:
+  static constexpr bool kTargetsLeaf = false;
   static constexpr bool kWholeTarget = true;
   static constexpr unsigned kNodesPerPin = 16;
   using typename Base::NodeT;

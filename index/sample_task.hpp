@@ -30,6 +30,7 @@ class SampleTask : public TraverseTask<Derived, Traits, SampleScratch> {
   using Base = TraverseTask<Derived, Traits, SampleScratch>;
 
  public:
+  static constexpr bool kTargetsLeaf = false;
   static constexpr bool kWholeTarget = true;
   static constexpr unsigned kWalksPerPin = 8;
   using typename Base::NodeT;

@@ -180,6 +180,7 @@ class TreeTask : public runtime::MxTask {
   /// Points the task at the root. Its lines are near, so that the task's own are asked for when it is spawned.
   void aim_at_root() noexcept {
     leaves_for_child({});
+    MXKV_DCHECK(!Derived::kTargetsLeaf || self().target_level() == 0, "who ends above the leaves says so");
     const runtime::TaggedPointer root = tree_->root();
     enter(root);
     annotations().line_count = 0;

@@ -50,7 +50,7 @@ TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
   EXPECT_GT(sum.out_of_memory, worlds / 4);
   EXPECT_GT(sum.deep_trees, worlds / 10);
   EXPECT_GT(sum.unlinked, worlds);
-  EXPECT_GT(sum.folded, worlds / 50);
+  EXPECT_GT(sum.folded, worlds / 100);
   EXPECT_TRUE(sum.fold_undone > 0 || GetParam() > 1) << "nodes of the later kinds are too large for it";
   EXPECT_GT(sum.unlink_waits, worlds);
 }
