@@ -246,6 +246,12 @@ DurabilityStatus Durability::status() const {
     status.options = options_;
   }
   const JournalWriter& writer = journal_->writer();
+  const JournalMode mode = writer.mode();  // in force, which follows the options when a group is on disk
+  status.options.sync = mode.sync;
+  status.options.interval_ms = static_cast<std::uint32_t>(mode.interval_ns / kNsPerMs);
+  if (mode.sync == config::sync_mode::commit) {
+    status.options.reads = mode.readers_wait ? config::read_mode::durable : config::read_mode::latest;
+  }
   const WriterCounts& counts = writer.counts();
   status.epoch_current = journal_->epochs().current();
   status.epoch_durable = journal_->epochs().durable();

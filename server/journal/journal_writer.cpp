@@ -54,6 +54,7 @@ JournalWriter::JournalWriter(BufferShare& share, std::span<JournalBuffer* const>
   }
   next_mode_ = options.mode;
   apply_mode();
+  shown_mode_ = mode_;
 }
 
 JournalWriter::~JournalWriter() {
@@ -276,9 +277,10 @@ void JournalWriter::written(bool flushed_too) {
   written_ = closed_;
   short_of_space_ = false;
   hand_back();
+  const bool changes_mode = flushed_too && next_mode_;
   if (flushed_too) {
     synced_.store(written_, std::memory_order_release);
-    if (next_mode_) {
+    if (changes_mode) {
       apply_mode();
     }
   }
@@ -291,6 +293,10 @@ void JournalWriter::written(bool flushed_too) {
   }
   passed_.store(closed_, std::memory_order_release);
   turn_ = turn::open;
+  if (changes_mode) {
+    const std::lock_guard lock(mutex_);
+    shown_mode_ = mode_;  // who sees it may rely on it: replies wait as it says
+  }
   judge();
   hooks_.on_change();
 }
@@ -382,10 +388,6 @@ bool JournalWriter::upkeep(std::uint64_t now_ns) {
 
 void JournalWriter::apply_mode() {
   mode_ = *std::exchange(next_mode_, std::nullopt);
-  {
-    const std::lock_guard lock(mutex_);
-    shown_mode_ = mode_;
-  }
   const bool commit = mode_.sync == config::sync_mode::commit;
   epochs_.set_readers_wait(commit && mode_.readers_wait);
   const std::uint64_t interval = mode_.sync == config::sync_mode::interval ? mode_.interval_ns : kNoLimit;

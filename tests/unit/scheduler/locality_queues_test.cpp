@@ -93,7 +93,7 @@ TEST_F(LocalityQueuesTest, OwnImmediateTasksFillTheWindowYoungestFirst) {
 TEST_F(LocalityQueuesTest, EachSixteenthOwnOneIsTheOldest) {
   window.buffer().configure(PrefetchOptions{.window = 32});
   immediate(0, "abcdefghijklmnopqrst");
-  EXPECT_EQ(refill().at(15), 'a');
+  EXPECT_EQ(refills(4).at(15), 'a');
 }
 
 TEST_F(LocalityQueuesTest, AGroupMatesOldestOneEntersAnEmptyWindow) {
