@@ -169,7 +169,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
                                       kLines * runtime::kCacheLineBytes>;
   /// The words of a line from the first one on.
   [[nodiscard]] const Word* line_at(unsigned line) const noexcept {
-    return &words_[(line - kHeaderLines) * 8];
+    return &words_[std::size_t{line - kHeaderLines} * 8];
   }
   /// The words of a block, as line_compare::Through tells its offset.
   [[nodiscard]] const Word* block_at(std::size_t offset) const noexcept { return &words_[offset / 8]; }

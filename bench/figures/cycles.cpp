@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   if (const auto code = figure.parse(argc, argv)) {
     return *code;
   }
-  if (model != "MxTasks" && model != "std::thread" && (model != "oneTBB" || MXKV_HAVE_TBB == 0)) {
+  if (model != "MxTasks" && model != "std::thread" && (model != "oneTBB" || !bench::kHasTbb)) {
     figure.note("--model: not MxTasks, std::thread or (if built with it) oneTBB: " + model);
     return 2;
   }

@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
     return *code;
   }
   std::vector<Session> sessions = all_sessions();
-  if (MXKV_HAVE_TBB == 0) {
+  if (!bench::kHasTbb) {
     figure.note("built without oneTBB (libtbb-dev)");
   }
   if (!only.empty()) {

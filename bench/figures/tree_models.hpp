@@ -20,6 +20,12 @@
 
 namespace mxkv::bench {
 
+#if MXKV_HAVE_TBB
+inline constexpr bool kHasTbb = true;
+#else
+inline constexpr bool kHasTbb = false;
+#endif
+
 enum class tree_operation : std::uint8_t {
   insert,
   update,
