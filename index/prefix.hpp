@@ -53,7 +53,7 @@ struct Prefix {
   [[nodiscard, gnu::always_inline]] static bool begins(const NodeT& node, std::size_t bytes,
                                                        Key key) noexcept {
     if (bytes <= 8 && key.size() >= 8) [[likely]] {
-      const std::uint64_t differs = detail::load_big_endian(key.data()) ^ node.prefix_word(0);
+      const std::uint64_t differs = detail::load_big_endian(&key.front()) ^ node.prefix_word(0);
       return differs >> ((64 - bytes * 8) & 63U) == 0;
     }
     return compare_apart(node, key) == 0;
