@@ -59,11 +59,10 @@ std::string_view key_compare() {
 }  // namespace
 
 std::string version_text() {
-  constexpr std::string_view kSanitizers = MXKV_SANITIZERS;
   std::string text = "mxkvd " MXKV_VERSION "\n";
   text.append("build:     " MXKV_BUILD_TYPE ", ").append(kCompiler).append(", ").append(kArchitecture);
-  if (!kSanitizers.empty()) {
-    text.append(", sanitizers: ").append(kSanitizers);
+  if (sizeof MXKV_SANITIZERS > 1) {
+    text.append(", sanitizers: " MXKV_SANITIZERS);
   }
   text.append("\nlibraries: " MXKV_LIBRARIES "\n");
   text.append("CPU:       ").append(cpu_features()).append("; keys are compared ").append(key_compare());

@@ -62,7 +62,7 @@ std::size_t Session::take_with_value(const protocol::Request& request, std::stri
     return 0;
   }
   if (is_plain_set(request) && entry_->order.keys_untracked(operation_kind::write)) [[likely]] {
-    const protocol::SentValue sent{request.key.data(), data.data(), static_cast<std::uint32_t>(bytes),
+    const protocol::SentValue sent{request.key.data(), &data.front(), static_cast<std::uint32_t>(bytes),
                                    static_cast<std::uint8_t>(request.key.size()), false};
     return start_sets({&sent, 1}, ticket_for(request.noreply)) == 1 ? bytes + 2 : 0;
   }
