@@ -157,22 +157,13 @@ class DivideTask : public TraverseTask<Derived, Traits, DivideScratch> {
   [[nodiscard]] unsigned level() const noexcept { return level_; }
 
  private:
-  /// The least key of a child; the separator is safe to read, as the node's version held.
-  [[nodiscard]] static auto bound_of(const Entries& entries, unsigned i) noexcept {
-    if constexpr (Traits::kExact) {
-      return entries.heads[i];
-    } else {
-      return Traits::fence_key(entries.separators[i]);
-    }
-  }
-
   /// Whether the range ends at one of them.
   bool offer_children(const Scratch& scratch) {
     for (unsigned i = 0; i < scratch.children.count; ++i) {
       if (i == 0 && scratch.low == 0) {
         continue;  // the leftmost of all
       }
-      const auto bound = i == 0 ? Traits::fence_key(scratch.low) : bound_of(scratch.children, i);
+      const auto bound = i == 0 ? Traits::fence_key(scratch.low) : scratch.children.template bound<Traits>(i);
       if (bound <= this->self().key()) {
         continue;
       }

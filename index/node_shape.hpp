@@ -22,6 +22,17 @@ struct Entries {
   std::array<std::uint64_t, kMax> separators;  ///< inner nodes of byte keys only
   unsigned count = 0;
 
+  /// The key from which on an inner node's child has keys; not of its first one. A separator may be followed once the
+  /// node's version held.
+  template <class Traits>
+  [[nodiscard]] auto bound(unsigned child) const noexcept {
+    if constexpr (Traits::kExact) {
+      return heads[child];
+    } else {
+      return Traits::fence_key(separators[child]);
+    }
+  }
+
   void insert(unsigned rank, std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
     MXKV_DCHECK(rank <= count && count < kMax, "there is room for one more entry");
     for (unsigned i = count; i > rank; --i) {

@@ -71,22 +71,13 @@ class SampleTask : public TraverseTask<Derived, Traits, SampleScratch> {
   runtime::step resume_item(runtime::Worker& /*worker*/) { return runtime::step::done; }
 
  private:
-  /// The key from which on a child's keys are. The separator is safe to read: the node's version held.
-  [[nodiscard]] static auto bound_of(const Entries& entries, unsigned i) noexcept {
-    if constexpr (Traits::kExact) {
-      return entries.heads[i];
-    } else {
-      return Traits::fence_key(entries.separators[i]);
-    }
-  }
-
   void choose_child(const Entries& entries) {
     unsigned first = 0;
-    while (first + 1 < entries.count && bound_of(entries, first + 1) <= this->self().key()) {
+    while (first + 1 < entries.count && entries.bound<Traits>(first + 1) <= this->self().key()) {
       ++first;
     }
     unsigned last = first;
-    while (last + 1 < entries.count && !this->self().ends_before(bound_of(entries, last + 1))) {
+    while (last + 1 < entries.count && !this->self().ends_before(entries.bound<Traits>(last + 1))) {
       ++last;
     }
     MXKV_ASSERT(first <= last && last < entries.count, "a walk has a child to choose");

@@ -6,8 +6,8 @@
 //
 // A small range is one walk that yields between leaves. What is left of a large one behind the first leaves is
 // divided, where it must be exact and there are several workers (range_parts.hpp): each part counts for itself,
-// and the sum is told when all have ended. So it has no ceiling of its own. Prefixes are listed in pages: one ends before a prefix, when the client's limit, the ceiling of items, or time is used
-// up.
+// and the sum is told when all have ended. So it has no ceiling of its own. Prefixes are listed in pages: one
+// ends before a prefix, when the client's limit, the ceiling of items, or time is used up.
 #pragma once
 
 #include "server/reply/connection_table.hpp"
