@@ -149,12 +149,13 @@ class BasicPrefetchBuffer {
   [[gnu::always_inline]] void give_place(std::uint32_t place, MxTask* task) noexcept {
     slots_[place % kCapacity] = reinterpret_cast<std::uintptr_t>(task);
   }
-  /// The task at `place` had its turn and leaves; the first one, which had its turn before, goes there.
-  void take_out(std::uint32_t place) noexcept {
-    slots_[place % kCapacity] = slots_[head_ % kCapacity];
+  /// The task at `place` had its turn and leaves. The next turn is that of begin(): the order stays, so that those
+  /// that began together end one after the other.
+  [[gnu::noinline]] void take_out(std::uint32_t place) noexcept {
+    turn_to(place);
     ++head_;
     if (mode_ == prefetch_mode::distance && !empty()) {
-      prefetch_ahead_of(place);
+      prefetch_ahead_of(head_ - 1);
     }
   }
   /// The loop ends before `place`: those that had their turn go behind the others, or the others before them.

@@ -96,7 +96,7 @@ class TaskWindow {
     }
   }
   /// The task at `place` of the buffer ended: the next one that waits takes its place, if the window has one
-  /// for it; its lines are still to be asked for. Null: none did, and the place is gone.
+  /// for it; its lines are still to be asked for. Null: none did, and the task is to be taken out.
   [[gnu::always_inline]] MxTask* pass_place(std::uint32_t place) noexcept {
     if (buffer_.size() <= buffer_.window()) {
       if (MxTask* const task = ready_.pop_front()) [[likely]] {
@@ -104,7 +104,6 @@ class TaskWindow {
         return task;
       }
     }
-    buffer_.take_out(place);
     return nullptr;
   }
   /// Fills the window with those that wait for it.

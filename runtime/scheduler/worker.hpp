@@ -334,6 +334,12 @@ std::uint64_t Worker::give_turns(std::uint64_t most) {
   PrefetchBuffer& buffer = window_.buffer();
   std::uint32_t place = buffer.begin_turns();
   std::uint32_t stop = place;
+  const auto take_out = [&] {
+    const std::uint32_t left = stop - place - 1;
+    buffer.take_out(place);
+    place = buffer.begin() - 1;
+    stop = buffer.begin() + left;
+  };
   for (;; ++place) {
     if (place == stop) [[unlikely]] {
       // All have had a turn, or as many as may.
@@ -381,6 +387,7 @@ std::uint64_t Worker::give_turns(std::uint64_t most) {
       finish(*next);
       const MxTask* const follower = window_.pass_place(place);
       if (follower == nullptr) {
+        take_out();
         continue;
       }
       if (most != 0 && begins_at_once(*follower) &&
@@ -395,7 +402,7 @@ std::uint64_t Worker::give_turns(std::uint64_t most) {
       buffer.had_turn(place);
     } else {
       MXKV_PATH(turn_leaves);
-      buffer.take_out(place);
+      take_out();
       apply_step(next, wanted);
     }
   }

@@ -184,10 +184,9 @@ TEST_F(PrefetchBufferTest, TurnsInPlaceGoToAllInTheirOrder) {
             break;
           case 1:
             buffer.take_out(place);
-            if (!had_turn.empty()) {
-              had_turn.push_back(had_turn.front());
-              had_turn.pop_front();
-            }
+            place = buffer.begin() - 1;
+            waiting.insert(waiting.end(), had_turn.begin(), had_turn.end());
+            had_turn.clear();
             ASSERT_EQ(asked(), Indices{});
             break;
           case 2:
