@@ -88,6 +88,16 @@ def measured(points, ours):
     return charts.short_number(found[0] - (found[1] if len(found) > 1 else 0))
 
 
+def _told(fact, points):
+    return measured(points, fact["ours"]) if "ours" in fact else fact.get("instead", "not measured")
+
+
+def _about(points):
+    machine = points[0]["machine"]
+    return (f"{machine.get('cpu', '')}, {machine.get('cpus', 0)} CPUs, {machine.get('kernel', '')}; "
+            f"sources {points[0]['commit']}.")
+
+
 def _add_figure(page, figure, points, reference):
     page.heading(figure["title"])
     page.text(f"{figure['source']}: {figure['setting']}")
@@ -97,9 +107,7 @@ def _add_figure(page, figure, points, reference):
         page.warning("Not measured in this run.")
     if figure["facts"]:
         page.table(["what", reference, "here"],
-                   [[fact["what"], fact["paper"],
-                     measured(points, fact["ours"]) if "ours" in fact else fact.get("instead", "not measured")]
-                    for fact in figure["facts"]])
+                   [[fact["what"], fact["paper"], _told(fact, points)] for fact in figure["facts"]])
     if points:
         page.table(["series", "x", "y", "unit"],
                    [[point["series"], name_of(point["x"]), charts.short_number(point["y"]), point["unit"]]
@@ -118,10 +126,19 @@ def draw(description, points):
             raise BadInput(f"the description of the page does not know the figure {point['figure']}")
     page = Page(description["title"], description["heading"])
     if points:
-        machine = points[0]["machine"]
-        page.text(f"{machine.get('cpu', '')}, {machine.get('cpus', 0)} CPUs, {machine.get('kernel', '')}; "
-                  f"sources {points[0]['commit']}.")
+        page.text(_about(points))
     for figure in description["figures"]:
         _add_figure(page, figure, [point for point in points if point["figure"] == figure["figure"]],
                     description["reference"])
     return str(page)
+
+
+def table(figures, points):
+    """All facts of the papers' figures, as Markdown."""
+    lines = ["# The papers' figures, repeated", "", "Written by `bench/figures/run`.", "", *[_about(points)][:len(points)], ""]
+    for figure in figures:
+        mine = [point for point in points if point["figure"] == figure["figure"]]
+        lines += [f"## {figure['title']}", "", f"{figure['source']}: {figure['setting']}", "",
+                  "| | the paper | here |", "|---|---|---|",
+                  *(f"| {fact['what']} | {fact['paper']} | {_told(fact, mine)} |" for fact in figure["facts"]), ""]
+    return "\n".join(lines)

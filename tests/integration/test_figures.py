@@ -161,6 +161,14 @@ class FiguresTest(ProgramRun):
                         self.assertTrue(any((series, x) == tuple(name) and unit in (None, point_unit)
                                             for series, x, point_unit in points), f"{figure['figure']}: {fact}")
 
+    def test_the_kept_results_are_of_the_same_facts(self) -> None:
+        def facts(file):
+            return [line.rsplit(" | ", 1)[0] for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+
+        kept = ROOT / "bench" / "figures" / "RESULTS.md"
+        self.assertEqual(facts(kept), facts(self.output / "RESULTS.md"))
+        self.assertNotIn("| not measured |\n", kept.read_text(encoding="utf-8"))
+
     def test_an_unknown_figure_is_refused(self) -> None:
         refused = self.run_program("--only", "none")
         self.assertEqual(refused.returncode, 2)
