@@ -55,7 +55,9 @@
   /* a large range is divided between workers, or cannot be */                                               \
   X(range_divided) X(range_undivided) X(range_part_away) X(range_given_up)                                    \
   /* a worker's buffer is full */                                                                             \
-  X(buffer_full_for_high)
+  X(buffer_full_for_high)                                                                                     \
+  /* an operation leaves out buckets between its first and its last; who takes a slot is not the bucket's host */ \
+  X(toggle_leaves_out) X(toggle_slot_stolen)
 // clang-format on
 
 namespace mxkv::runtime {

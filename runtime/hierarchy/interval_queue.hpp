@@ -23,7 +23,7 @@ class IntervalQueue {
  public:
   struct Entry {
     MxTask* task = nullptr;
-    SlotInterval slots;
+    SlotSet slots;
     bool shared = false;
 
     [[nodiscard]] bool conflicts(const Entry& other) const noexcept {

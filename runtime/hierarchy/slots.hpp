@@ -3,7 +3,8 @@
 // In the paper every node of a hierarchy is the interval of the leaf ordinals below it, and buckets are
 // ranges of ordinals. Here the ordinals are those of slots: ranges of the key space (or of leaves) between
 // separators. An operation is the interval of the slots that it touches, so two that touch different slots do
-// not conflict.
+// not conflict. Where it leaves out some between the first and the last, a bit mask says so: bits are slots, or
+// as many neighbours as it takes that one word is enough.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +24,57 @@ struct SlotInterval {
   std::uint32_t last = 0;
 
   [[nodiscard]] bool single() const noexcept { return first == last; }
-  [[nodiscard]] bool overlaps(const SlotInterval& other) const noexcept {
+  [[nodiscard]] constexpr bool overlaps(const SlotInterval& other) const noexcept {
     return first <= other.last && other.first <= last;
   }
   friend bool operator==(const SlotInterval&, const SlotInterval&) = default;
+};
+
+/// How many slots a bit of a mask stands for: one, where 64 bits are enough for all. With more slots it is a
+/// divisor of a bucket's, with more than 64 buckets so many whole ones.
+class SlotParts {
+ public:
+  static constexpr std::uint32_t kMost = 64;
+
+  constexpr SlotParts(std::uint32_t buckets, std::uint32_t slots_per_bucket) noexcept
+      : slots_a_part_((buckets + kMost - 1) / kMost * slots_per_bucket) {
+    for (std::uint32_t divisor = 1; divisor < slots_per_bucket; ++divisor) {
+      if (slots_per_bucket % divisor == 0 && buckets * (slots_per_bucket / divisor) <= kMost) {
+        slots_a_part_ = divisor;
+        return;
+      }
+    }
+  }
+  [[nodiscard]] constexpr std::uint32_t slots_a_part() const noexcept { return slots_a_part_; }
+  /// The bit of the part that a slot is in.
+  [[nodiscard]] constexpr std::uint64_t bit_of(std::uint32_t slot) const noexcept {
+    return std::uint64_t{1} << slot / slots_a_part_;
+  }
+  [[nodiscard]] constexpr std::uint64_t bits_of(const SlotInterval& slots) const noexcept {
+    return ~std::uint64_t{0} >> (kMost - 1 - slots.last / slots_a_part_) &
+           (~std::uint64_t{0} << slots.first / slots_a_part_);
+  }
+
+ private:
+  std::uint32_t slots_a_part_;
+};
+
+/// The slots of an operation: of an interval, those in the parts that a mask names. It names those of the first
+/// and of the last one; what it names beside the interval does not count.
+struct SlotSet {
+  static constexpr std::uint64_t kAllParts = ~std::uint64_t{0};
+
+  SlotInterval span;
+  std::uint64_t parts = kAllParts;
+
+  constexpr SlotSet() noexcept = default;
+  constexpr SlotSet(const SlotInterval& all) noexcept : span(all) {}  // NOLINT(google-explicit-constructor)
+  constexpr SlotSet(const SlotInterval& all, std::uint64_t named) noexcept : span(all), parts(named) {}
+
+  /// Of two whose masks name nothing beside their intervals.
+  [[nodiscard]] constexpr bool overlaps(const SlotSet& other) const noexcept {
+    return (parts & other.parts) != 0 && span.overlaps(other.span);
+  }
 };
 
 /// Which slot a key is in. Thread-safety: none; meant to be built once and replaced whole.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/paths.hpp"
 #include "runtime/hierarchy/toggle_bucket.hpp"
 
 namespace mxkv::runtime {
@@ -34,9 +35,10 @@ class ReleaseTask final : public MxTask {
 Toggle::Toggle(Runtime& runtime, const ToggleOptions& options)
     : count_(options.buckets == 0 ? runtime.worker_count() : options.buckets),
       inner_count_(options.slots_per_bucket),
-      hosts_(options.hosts),
-      inner_(options.inner),
-      stealing_(options.stealing),
+      parts_(static_cast<std::uint32_t>(count_), std::clamp(inner_count_, 1U, kMostInner)),
+      hosts_(options.hosts && options.order == interval_order::toggle),
+      inner_(options.inner && options.order == interval_order::toggle),
+      stealing_(options.stealing && options.order == interval_order::toggle),
       workers_(runtime.worker_count()) {
   if (inner_count_ == 0 || inner_count_ > kMostInner) {
     throw std::invalid_argument("a bucket has 1 to 64 slots");
@@ -47,6 +49,8 @@ Toggle::Toggle(Runtime& runtime, const ToggleOptions& options)
   buckets_ = std::make_unique<Bucket[]>(count_);
   for (std::size_t i = 0; i < count_; ++i) {
     buckets_[i].host = WorkerId{static_cast<std::uint16_t>(i % workers_)};
+    const auto first = static_cast<std::uint32_t>(i) * inner_count_;
+    buckets_[i].parts = parts_.bits_of({first, first + inner_count_ - 1});
   }
 }
 
@@ -63,14 +67,17 @@ void Toggle::submit(ToggleOperation& operation, Worker& worker) {
 std::uint32_t Toggle::place(ToggleOperation& operation) noexcept {
   operation.map_version_ = map_version_.load(std::memory_order_acquire);  // before the map is looked at
   const ToggleOperation::Footprint footprint = operation.place_(operation);
-  operation.slots_ = footprint.slots;
+  operation.slots_ = {footprint.slots.span, footprint.slots.parts & parts_.bits_of(footprint.slots.span)};
   operation.shared_ = footprint.shared;
-  MXKV_ASSERT(operation.slots_.first <= operation.slots_.last && operation.slots_.last < slots(),
-              "an operation lies within the slots");
+  const SlotInterval& span = operation.slots_.span;
+  MXKV_ASSERT(span.first <= span.last && span.last < slots(), "an operation lies within the slots");
+  MXKV_ASSERT((operation.slots_.parts & parts_.bit_of(span.first)) != 0 &&
+                  (operation.slots_.parts & parts_.bit_of(span.last)) != 0,
+              "an operation names the parts of its first and last slot");
   operation.inner_ = false;
   operation.beside_ = 0;
   operation.wait();
-  return operation.slots_.first / inner_count_;
+  return span.first / inner_count_;
 }
 
 void Toggle::go_to(ToggleOperation& operation, std::uint32_t bucket, Worker& worker) {
@@ -143,6 +150,14 @@ void Toggle::release(std::uint32_t bucket, std::uint32_t first, Worker& worker) 
   worker.spawn(task);
 }
 
+std::uint32_t Toggle::next_held(std::uint32_t bucket, std::uint32_t reach,
+                                std::uint64_t parts) const noexcept {
+  do {
+    ++bucket;
+  } while (bucket <= reach && (buckets_[bucket].parts & parts) == 0);
+  return bucket;
+}
+
 // [To algorithm 1]
 void Toggle::advance(std::uint32_t index, Worker& worker) {
   Bucket& bucket = buckets_[index];
@@ -161,13 +176,13 @@ void Toggle::advance(std::uint32_t index, Worker& worker) {
       return;
     }
     auto& operation = static_cast<ToggleOperation&>(*next);
-    Bucket& first = buckets_[operation.slots_.first / inner_count_];
+    Bucket& first = buckets_[operation.slots().first / inner_count_];
     const bool begins_here = &first == &bucket;
     if (begins_here && operation.map_version_ != bucket.map_version) {
       place_anew(next, worker);
       continue;
     }
-    if (inner_ && operation.slots_.single()) {
+    if (inner_ && operation.slots().single()) {
       wait_for_inner(operation);
       continue;
     }
@@ -185,21 +200,25 @@ void Toggle::advance(std::uint32_t index, Worker& worker) {
     } else {
       bucket.share();
     }
-    if (first.reach > index) {
-      go_to(operation, index + 1, worker);
+    if (const std::uint32_t next_bucket = next_held(index, first.reach, first.reached_parts);
+        next_bucket <= first.reach) {
+      if (next_bucket > index + 1) {
+        MXKV_PATH(toggle_leaves_out);
+      }
+      go_to(operation, next_bucket, worker);
     } else {
       count(bucket.operations);
       count(bucket.of_many,
-            operation.slots_.last / inner_count_ > operation.slots_.first / inner_count_ ? 1 : 0);
-      begin_together(operation, first, first.followers, first.together, worker);
+            operation.slots().last / inner_count_ > operation.slots().first / inner_count_ ? 1 : 0);
+      begin_outer(first, operation, worker);
     }
   }
 }
 
 void Toggle::wait_for_inner(ToggleOperation& operation) noexcept {
   Bucket& bucket = buckets_[operation.bucket_];
-  const std::uint32_t slot = operation.slots_.first % inner_count_;
-  MXKV_ASSERT(operation.slots_.single(), "an operation of inner mode touches one slot");
+  const std::uint32_t slot = operation.slots().first % inner_count_;
+  MXKV_ASSERT(operation.slots().single(), "an operation of inner mode touches one slot");
   operation.inner_ = true;
   bucket.inner[slot].push_back(&operation);
   Bucket::extend(bucket.row[slot], operation);
@@ -213,7 +232,8 @@ void Toggle::gather_followers(std::uint32_t index, ToggleOperation& leader) noex
   MXKV_ASSERT(!bucket.leads, "one group begins at a bucket");
   bucket.leads = true;
   bucket.alone = !leader.shared_;
-  bucket.reach = leader.slots_.last / inner_count_;
+  bucket.reach = leader.slots().last / inner_count_;
+  bucket.reached_parts = leader.slots_.parts;
   ToggleOperation* row = leader.shared_ ? &leader : nullptr;
   std::uint32_t gathered = 1;
   while ((row != nullptr || bucket.reach > index) && gathered < kMostTogether && bucket.turn_of_outer()) {
@@ -223,12 +243,12 @@ void Toggle::gather_followers(std::uint32_t index, ToggleOperation& leader) noex
     }
     auto& operation = static_cast<ToggleOperation&>(*next);
     const bool placed =
-        operation.slots_.first / inner_count_ == index && operation.map_version_ == bucket.map_version;
-    if (placed && inner_ && operation.slots_.single()) {
+        operation.slots().first / inner_count_ == index && operation.map_version_ == bucket.map_version;
+    if (placed && inner_ && operation.slots().single()) {
       wait_for_inner(operation);
       continue;
     }
-    const std::uint32_t last = operation.slots_.last / inner_count_;
+    const std::uint32_t last = operation.slots().last / inner_count_;
     const bool on_its_way =
         last > index && bucket.reach > index && (operation.shared_ || bucket.sharing == 0);
     const bool beside = operation.shared_ && row != nullptr;
@@ -237,6 +257,7 @@ void Toggle::gather_followers(std::uint32_t index, ToggleOperation& leader) noex
       return;
     }
     bucket.reach = std::max(bucket.reach, last);
+    bucket.reached_parts |= operation.slots_.parts;
     bucket.alone = bucket.alone || !operation.shared_;
     bucket.followers.push_back(next);
     Bucket::extend(row, operation);

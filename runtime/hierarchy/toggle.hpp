@@ -8,10 +8,11 @@
 // open. The host and idle workers take one slot after the other by an atomic counter and run its operations.
 // When all are through, the bucket belongs to its host again.
 //
-// An operation that spans buckets is a token that visits them in ascending order and holds each that it has
-// passed; when it has the last one it runs. No worker blocks meanwhile: a bucket that is held starts nothing,
-// and its host does other work. Ascending order leaves no room for a cycle. Up to kMostTogether operations
-// that wait at the same first bucket go together: the later ones run when the buckets are held anyway.
+// An operation of several buckets names them by a bit mask. It is a token that visits them in ascending order
+// and holds each that it has passed, and none that it leaves out; when it has the last one it runs, on the host
+// of the lowest. No worker blocks meanwhile: a bucket that is held starts nothing, and its host does other work.
+// Ascending order leaves no room for a cycle. Up to kMostTogether operations that wait at the same first bucket
+// go together: the later ones run when the buckets are held anyway.
 //
 // Operations that only read say so and share. Those that follow each other, in a slot's inner bucket or in a
 // group that goes together, begin together and on several workers; the next exclusive one begins when the
@@ -19,10 +20,11 @@
 // of arrival decides: nothing passes an exclusive operation that came before, so it waits for those under way
 // and for nothing else.
 //
-// An operation may take many steps and tasks; it ends with finished(). Bucket state belongs to the host; all
-// messages are tasks in its pinned pool. Taking a slot is the only thing that others do, by the counter.
-// Without hosts, as a switch, there are no messages: each worker orders the operations that it brings, under
-// a latch of the bucket.
+// An operation may take many steps and tasks, which remain where it began while stays() says so; it ends with
+// finished(). Bucket state belongs to the host; all messages are tasks in its pinned pool. Taking a slot is the
+// only thing that others do, by the counter. Without hosts, as a switch, there are no messages: each worker
+// orders the operations that it brings, under a latch of the bucket, and those of the outer parts run where
+// they like.
 #pragma once
 
 #include <atomic>
@@ -56,11 +58,11 @@ struct ToggleStats {
 /// What Toggle orders. Derive from ToggleTask.
 class ToggleOperation : public MxTask {
  public:
-  [[nodiscard]] const SlotInterval& slots() const noexcept { return slots_; }
+  [[nodiscard]] const SlotInterval& slots() const noexcept { return slots_.span; }
 
  protected:
   struct Footprint {
-    SlotInterval slots;
+    SlotSet slots;
     bool shared;
   };
   using Place = Footprint (*)(const ToggleOperation&);
@@ -68,6 +70,9 @@ class ToggleOperation : public MxTask {
       : MxTask(task_class), toggle_(&toggle), place_(place) {}
 
   [[nodiscard]] Toggle& toggle() const noexcept { return *toggle_; }
+  /// Of one that has begun: whether its work is to be done, and finished() called, on the worker where it began:
+  /// the host of its lowest bucket, or who took its slot.
+  [[nodiscard]] bool stays() const noexcept;
   ///   created ── wait ──> waiting ── begun ──> running
   ///                          └─ sent ──> sent ── begun ──> running
   enum class phase : std::uint8_t { created, waiting, sent, running };
@@ -95,7 +100,7 @@ class ToggleOperation : public MxTask {
 
   Toggle* toggle_;
   Place place_;
-  SlotInterval slots_;
+  SlotSet slots_;
   std::uint32_t map_version_ = 0;
   std::uint32_t bucket_ = 0;  ///< that it waits at
   std::uint32_t beside_ = 0;  ///< the first of those that begin together: how many others; then all of them
@@ -107,7 +112,7 @@ class ToggleOperation : public MxTask {
 /// What ToggleTask asks of the class that derives from it.
 template <class D>
 concept ToggleBody = requires(D& task, const D& constant, Worker& worker) {
-  { constant.place() } -> std::same_as<SlotInterval>;
+  { constant.place() } -> std::convertible_to<SlotSet>;
   { task.run(worker) } -> std::same_as<step>;
 };
 /// And where it has a word for whether it only reads.
@@ -117,7 +122,7 @@ concept SharingToggleBody = ToggleBody<D> && requires(const D& constant) {
 };
 
 /// Derived (CRTP) gives
-///   SlotInterval place() const     the slots that it touches, by the map of now
+///   SlotSet place() const          the slots that it touches, by the map of now; or their SlotInterval
 ///   bool shared() const            optional: it only reads, and may run beside others that do
 ///   step run(Worker&)              begins when nothing that conflicts is under way; may run again as it says
 ///                                  by its step; at its end calls toggle().finished(*this, worker) once
@@ -158,6 +163,15 @@ class Toggle {
   [[nodiscard]] std::uint32_t buckets() const noexcept { return static_cast<std::uint32_t>(count_); }
   /// Slots of all buckets; an operation's must be below.
   [[nodiscard]] std::uint32_t slots() const noexcept { return buckets() * inner_count_; }
+  /// What the bits of an operation's mask stand for.
+  [[nodiscard]] const SlotParts& parts() const noexcept { return parts_; }
+  /// What is in force: hosts, inner mode and stealing are of buckets.
+  [[nodiscard]] interval_order order() const noexcept {
+    return queue_ != nullptr ? interval_order::queue : interval_order::toggle;
+  }
+  [[nodiscard]] bool has_hosts() const noexcept { return hosts_; }
+  [[nodiscard]] bool has_inner_mode() const noexcept { return inner_; }
+  [[nodiscard]] bool has_stealing() const noexcept { return stealing_; }
 
   /// Hands an operation to its bucket.
   void submit(ToggleOperation& operation, Worker& worker);
@@ -195,22 +209,30 @@ class Toggle {
   void gather_followers(std::uint32_t bucket, ToggleOperation& leader) noexcept;
   void open_slots(std::uint32_t bucket, Worker& worker);
   void begin(ToggleOperation& operation, Worker& worker);
+  void begin_at(WorkerId at, ToggleOperation& operation, Worker& worker);
   /// And those of the list behind it that share with it; `left` counts them down.
-  void begin_together(ToggleOperation& first, Bucket& bucket, TaskList& behind,
+  void begin_together(WorkerId at, ToggleOperation& first, Bucket& bucket, TaskList& behind,
                       std::atomic<std::uint32_t>& left, Worker& worker);
+  /// Of the group that holds what begins at `bucket`.
+  void begin_outer(Bucket& bucket, ToggleOperation& operation, Worker& worker);
   /// The `turn`-th of them, where there is time for it.
-  void begin_beside(ToggleOperation& operation, std::size_t turn, Worker& worker);
+  void begin_beside(WorkerId at, ToggleOperation& operation, std::size_t turn, Worker& worker);
   /// Begins the next operation of a slot's inner bucket; false: there is none.
   bool begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker);
   void end_outer(Bucket& bucket, std::uint32_t first, Worker& worker);
   void go_to(ToggleOperation& operation, std::uint32_t bucket, Worker& worker);
   void release(std::uint32_t bucket, std::uint32_t first, Worker& worker);
+  /// The next one behind `bucket` that a group holds which names `parts` and reaches up to `reach`; none: above
+  /// it.
+  [[nodiscard]] std::uint32_t next_held(std::uint32_t bucket, std::uint32_t reach,
+                                        std::uint64_t parts) const noexcept;
   void enter_queue(ToggleOperation& operation, Worker& worker);
   void place_in_queue(IntervalQueue::Entry& entry) noexcept;
   void leave_queue(ToggleOperation& operation, Worker& worker);
 
   std::size_t count_;
   std::uint32_t inner_count_;
+  SlotParts parts_;
   bool hosts_;
   bool inner_;
   bool stealing_;
@@ -219,6 +241,10 @@ class Toggle {
   std::atomic<std::uint32_t> map_version_{1};
   std::unique_ptr<IntervalQueue> queue_;  ///< in place of the buckets
 };
+
+inline bool ToggleOperation::stays() const noexcept {
+  return toggle_->has_hosts() || (inner_ && toggle_->has_stealing());
+}
 
 template <class Derived>
 void ToggleTask<Derived>::start(Worker& worker) {

@@ -12,7 +12,7 @@
 
 namespace mxkv::runtime {
 
-/// `host` never changes. All that is not atomic belongs to the holder of the latch, but the lists of taken
+/// `host` and `parts` never change. All that is not atomic belongs to the holder of the latch, but the lists of taken
 /// slots. With hosts that is the host alone. Latches of several buckets are taken upwards.
 struct alignas(kCacheLineBytes) Toggle::Bucket {
   /// How the bucket is held.
@@ -30,6 +30,7 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
 
   detail::ShortLatch latch;
   WorkerId host{0};
+  std::uint64_t parts = 0;        ///< of its slots
   hold held = hold::free;         ///< changed by the functions below alone
   std::uint32_t sharing = 0;      ///< groups of shared operations that hold it
   std::uint32_t map_version = 0;  ///< by which `inner` is placed
@@ -41,10 +42,11 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   MxTask* put_back = nullptr;                      ///< before `outer`
 
   // Of the group that begins here and holds the bucket, be it of one operation; its own while it does.
-  bool leads = false;       ///< whether there is one; under the latch
-  bool alone = false;       ///< whether it holds them exclusively, since not all of it share
-  std::uint32_t reach = 0;  ///< the last bucket that is held with this one
-  TaskList followers;       ///< that run when those under way have ended, before those buckets are released
+  bool leads = false;               ///< whether there is one; under the latch
+  bool alone = false;               ///< whether it holds them exclusively, since not all of it share
+  std::uint32_t reach = 0;          ///< the last bucket that is held with this one
+  std::uint64_t reached_parts = 0;  ///< those of the buckets that are: all that their operations name
+  TaskList followers;  ///< that run when those under way have ended, before those buckets are released
   // Of those that began together, as many as have not ended. Release where it is set, and acq_rel where it is
   // counted down. The worker that takes the last one off sees what the others did, and goes on for all.
   std::atomic<std::uint32_t> together{0};

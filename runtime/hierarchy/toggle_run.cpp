@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/paths.hpp"
 #include "runtime/hierarchy/toggle_bucket.hpp"
 
 namespace mxkv::runtime {
@@ -66,6 +67,7 @@ bool Toggle::take_slot(std::uint32_t index, Worker& worker) {
     return false;
   }
   if (bucket.host != worker.id()) {
+    MXKV_PATH(toggle_slot_stolen);
     bucket.stolen.fetch_add(1, std::memory_order_relaxed);
   }
   begin_in_slot(bucket, bucket.open[n], worker);
@@ -77,11 +79,27 @@ void Toggle::begin(ToggleOperation& operation, Worker& worker) {
   worker.spawn(&operation);
 }
 
-void Toggle::begin_together(ToggleOperation& first, Bucket& bucket, TaskList& behind,
+void Toggle::begin_at(WorkerId at, ToggleOperation& operation, Worker& worker) {
+  if (at == worker.id()) {
+    begin(operation, worker);
+    return;
+  }
+  operation.sent();
+  operation.annotate(at);
+  worker.spawn(&operation);
+}
+
+// [To 3]: the lowest of its buckets is responsible.
+void Toggle::begin_outer(Bucket& bucket, ToggleOperation& operation, Worker& worker) {
+  const WorkerId at = hosts_ ? bucket.host : worker.id();
+  begin_together(at, operation, bucket, bucket.followers, bucket.together, worker);
+}
+
+void Toggle::begin_together(WorkerId at, ToggleOperation& first, Bucket& bucket, TaskList& behind,
                             std::atomic<std::uint32_t>& left, Worker& worker) {
   const std::uint32_t others = first.beside_;
   if (others == 0) {
-    begin(first, worker);
+    begin_at(at, first, worker);
     return;
   }
   // All are taken off the list before any runs: the last one to end looks at it.
@@ -94,25 +112,22 @@ void Toggle::begin_together(ToggleOperation& first, Bucket& bucket, TaskList& be
   }
   left.store(others + 1, std::memory_order_release);
   bucket.shared.fetch_add(others + 1, std::memory_order_relaxed);
-  begin(first, worker);
+  begin_at(at, first, worker);
   for (std::size_t turn = 1; MxTask* const next = together.pop_front(); ++turn) {
-    begin_beside(static_cast<ToggleOperation&>(*next), turn, worker);
+    begin_beside(at, static_cast<ToggleOperation&>(*next), turn, worker);
   }
 }
 
 // In a slot, an idle worker takes it, since other slots may be open. In an outer part nothing else is open.
 // The worker that began the group would be through with its own before others took theirs: workers in turn.
-void Toggle::begin_beside(ToggleOperation& operation, std::size_t turn, Worker& worker) {
-  const WorkerId at{static_cast<std::uint16_t>((worker.id().index() + turn) % workers_)};
+void Toggle::begin_beside(WorkerId at, ToggleOperation& operation, std::size_t turn, Worker& worker) {
   if (stealing_ && operation.inner_) {
     operation.annotate(locality::immediate);
-  } else if (stealing_ && at != worker.id()) {
-    operation.sent();
-    operation.annotate(at);
-    worker.spawn(&operation);
+    begin(operation, worker);
     return;
   }
-  begin(operation, worker);
+  begin_at(stealing_ ? WorkerId{static_cast<std::uint16_t>((at.index() + turn) % workers_)} : at, operation,
+           worker);
 }
 
 bool Toggle::begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker) {
@@ -120,7 +135,7 @@ bool Toggle::begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker) {
   if (next == nullptr) {
     return false;
   }
-  begin_together(static_cast<ToggleOperation&>(*next), bucket, bucket.inner[slot],
+  begin_together(worker.id(), static_cast<ToggleOperation&>(*next), bucket, bucket.inner[slot],
                  bucket.together_in_slot[slot], worker);
   return true;
 }
@@ -139,7 +154,7 @@ void Toggle::enter_queue(ToggleOperation& operation, Worker& worker) {
 }
 
 void Toggle::leave_queue(ToggleOperation& operation, Worker& worker) {
-  const SlotInterval slots = operation.slots_;
+  const SlotInterval slots = operation.slots();
   Bucket& bucket = buckets_[slots.first / inner_count_];
   bucket.operations.fetch_add(1, std::memory_order_relaxed);
   bucket.of_many.fetch_add(slots.last / inner_count_ > slots.first / inner_count_ ? 1 : 0,
@@ -155,8 +170,8 @@ void Toggle::finished(ToggleOperation& operation, Worker& worker) {
     leave_queue(operation, worker);
     return;
   }
-  const std::uint32_t first = operation.slots_.first / inner_count_;
-  const std::uint32_t slot = operation.slots_.first % inner_count_;
+  const std::uint32_t first = operation.slots().first / inner_count_;
+  const std::uint32_t slot = operation.slots().first % inner_count_;
   Bucket& bucket = buckets_[first];
   const bool inner = operation.inner_;
   if (operation.beside_ > 0) {
@@ -182,18 +197,20 @@ void Toggle::end_outer(Bucket& bucket, std::uint32_t first, Worker& worker) {
   if (MxTask* follower = bucket.followers.pop_front()) {
     auto& next = static_cast<ToggleOperation&>(*follower);
     if (next.map_version_ == map_version_.load(std::memory_order_acquire)) {
-      begin_together(next, bucket, bucket.followers, bucket.together, worker);
+      begin_outer(bucket, next, worker);
       return;
     }
     for (; follower != nullptr; follower = bucket.followers.pop_front()) {
-      const SlotInterval& slots = static_cast<ToggleOperation&>(*follower).slots_;
+      const SlotInterval slots = static_cast<ToggleOperation&>(*follower).slots();
       bucket.followed.fetch_sub(1, std::memory_order_relaxed);
       bucket.followed_of_many.fetch_sub(slots.last / inner_count_ > first ? 1 : 0, std::memory_order_relaxed);
       place_anew(follower, worker);
     }
   }
+  // Another group may begin here once the first bucket is released.
   const std::uint32_t reach = bucket.reach;
-  for (std::uint32_t held = first; held <= reach; ++held) {
+  const std::uint64_t parts = bucket.reached_parts;
+  for (std::uint32_t held = first; held <= reach; held = next_held(held, reach, parts)) {
     release(held, first, worker);
   }
 }

@@ -288,17 +288,19 @@ void Batch::answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& wor
   }
 }
 
-runtime::SlotInterval Batch::place(const KeyPartition& slots) {
+runtime::SlotSet Batch::place(const KeyPartition& slots) {
   slots_.clear();
+  std::uint64_t parts = 0;
   for (const BatchKey& key : keys_) {
     const std::uint32_t slot = slots.slot_of(key.name);
     if (slots_.empty() || slots_.back() != slot) {
       slots_.push_back(slot);
+      parts |= slots.parts().bit_of(slot);
     }
   }
   MXKV_ASSERT(!slots_.empty(), "a batch that is placed has keys");
   MXKV_DCHECK(std::is_sorted(slots_.begin(), slots_.end()), "slots are in the order of their keys");
-  return {slots_.front(), slots_.back()};
+  return {{slots_.front(), slots_.back()}, parts};
 }
 
 }  // namespace mxkv::server

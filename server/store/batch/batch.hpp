@@ -102,7 +102,7 @@ class Batch final : public ReceivedBatch {
   /// There is none for that.
   void refuse_reply() { note_failure(lines_.size(), protocol::kNoReplyMemory); }
   /// The slots of its keys, by the map of now.
-  [[nodiscard]] runtime::SlotInterval place(const KeyPartition& slots);
+  [[nodiscard]] runtime::SlotSet place(const KeyPartition& slots);
   /// Whether it has a key there, by the map of place().
   [[nodiscard]] bool touches(std::uint32_t slot) const noexcept {
     return std::binary_search(slots_.begin(), slots_.end(), slot);

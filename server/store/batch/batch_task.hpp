@@ -71,9 +71,7 @@ class BatchTask final : public runtime::MxTask {
   void discard(runtime::Worker& worker);
 
   // --- For RangeLock ---
-  [[nodiscard]] runtime::SlotInterval held_slots(const KeyPartition& slots) const {
-    return batch_->place(slots);
-  }
+  [[nodiscard]] runtime::SlotSet held_slots(const KeyPartition& slots) const { return batch_->place(slots); }
   [[nodiscard]] bool touches(std::uint32_t slot, const KeyPartition& /*slots*/) const noexcept {
     return batch_->touches(slot);
   }

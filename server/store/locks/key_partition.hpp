@@ -21,16 +21,19 @@ class KeyPartition {
   using Map = runtime::SlotMap<std::string>;
 
   /// Start-up only. One slot holds all keys until replace().
-  KeyPartition(runtime::Runtime& runtime, std::uint32_t most)
+  KeyPartition(runtime::Runtime& runtime, std::uint32_t most, const runtime::SlotParts& parts)
       : map_(new Map({})),
         kind_(runtime.add_reclaim_kind(
             [](runtime::Worker& /*worker*/, void* map) { delete static_cast<Map*>(map); })),
-        most_(most) {}
+        most_(most),
+        parts_(parts) {}
   ~KeyPartition() { delete map_.load(std::memory_order_relaxed); }
   KeyPartition(const KeyPartition&) = delete;
   KeyPartition& operator=(const KeyPartition&) = delete;
 
   [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
+  /// What a bit of an operation's mask stands for.
+  [[nodiscard]] const runtime::SlotParts& parts() const noexcept { return parts_; }
   [[nodiscard]] std::uint32_t count() const noexcept { return map().slots(); }
   /// The least key of a slot that is not the first. Good until the caller's task ends.
   [[nodiscard]] std::string_view begin_of(std::uint32_t slot) const noexcept { return map().begin_of(slot); }
@@ -66,6 +69,7 @@ class KeyPartition {
   std::atomic<std::uint64_t> items_a_slot_{0};  // relaxed: a hint
   runtime::ReclaimKind kind_;
   std::uint32_t most_;
+  runtime::SlotParts parts_;
 };
 
 }  // namespace mxkv::server

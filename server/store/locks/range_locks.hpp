@@ -17,7 +17,7 @@ namespace mxkv::server {
 /// One a store. Thread-safety: any worker.
 struct RangeLocks {
   RangeLocks(runtime::Runtime& runtime, const runtime::ToggleOptions& options)
-      : toggle(runtime, options), gate(toggle.slots()), slots(runtime, toggle.slots()) {}
+      : toggle(runtime, options), gate(toggle.slots()), slots(runtime, toggle.slots(), toggle.parts()) {}
 
   /// Whether a write of `key` has to wait. To be asked under the latch of its leaf.
   [[nodiscard, gnu::always_inline]] bool holds_off(std::string_view key) const noexcept {
@@ -68,7 +68,7 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
   static constexpr const char* kName = "lock of keys";
 
   /// `Holder` gives
-  ///   SlotInterval held_slots(const KeyPartition&) const     by the map of now
+  ///   SlotSet held_slots(const KeyPartition&) const        by the map of now; or their SlotInterval
   ///   bool only_reads() const
   ///   void begin(RangeLock&, Worker&)                      on its home worker, when it holds them
   /// and, if it leaves out some of the slots between the first and the last
@@ -91,7 +91,7 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
   }
 
   // --- For Toggle ---
-  [[nodiscard]] runtime::SlotInterval place() const { return user_->slots(*holder_, locks_->slots); }
+  [[nodiscard]] runtime::SlotSet place() const { return user_->slots(*holder_, locks_->slots); }
   [[nodiscard]] bool shared() const noexcept { return user_->only_reads(*holder_); }
   runtime::step run(runtime::Worker& worker);
   void discard(runtime::Worker& worker);
@@ -100,7 +100,7 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
   enum class stage : std::uint8_t { closing, held, begun, releasing };
   /// The holder's functions.
   struct User {
-    runtime::SlotInterval (*slots)(const runtime::MxTask& holder, const KeyPartition& slots);
+    runtime::SlotSet (*slots)(const runtime::MxTask& holder, const KeyPartition& slots);
     bool (*touches)(const runtime::MxTask& holder, std::uint32_t slot, const KeyPartition& slots);
     bool (*only_reads)(const runtime::MxTask& holder);
     void (*begin)(runtime::MxTask& holder, RangeLock& lock, runtime::Worker& worker);
@@ -108,7 +108,7 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
   };
   template <class Holder>
   static constexpr User kUser{
-      [](const runtime::MxTask& holder, const KeyPartition& slots) {
+      [](const runtime::MxTask& holder, const KeyPartition& slots) -> runtime::SlotSet {
         return static_cast<const Holder&>(holder).held_slots(slots);
       },
       []([[maybe_unused]] const runtime::MxTask& holder, [[maybe_unused]] std::uint32_t slot,

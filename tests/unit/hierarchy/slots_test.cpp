@@ -39,5 +39,33 @@ TEST(Slots, IntervalsOverlapWhereTheyShareASlot) {
   EXPECT_FALSE(middle.single());
 }
 
+TEST(Slots, ABitStandsForASlotWhereOneWordIsEnough) {
+  EXPECT_EQ((SlotParts{2, 32}).slots_a_part(), 1U);
+  EXPECT_EQ((SlotParts{64, 1}).slots_a_part(), 1U);
+  EXPECT_EQ((SlotParts{8, 16}).slots_a_part(), 2U);
+  EXPECT_EQ((SlotParts{3, 31}).slots_a_part(), 31U) << "no part lies in two buckets";
+  EXPECT_EQ((SlotParts{64, 64}).slots_a_part(), 64U);
+  EXPECT_EQ((SlotParts{65, 2}).slots_a_part(), 4U);
+  for (std::uint32_t buckets = 1; buckets <= 200; ++buckets) {
+    for (std::uint32_t slots = 1; slots <= 64; ++slots) {
+      const std::uint32_t part = (SlotParts{buckets, slots}).slots_a_part();
+      EXPECT_TRUE(slots % part == 0 || part % slots == 0);
+      EXPECT_LE((buckets * slots + part - 1) / part, SlotParts::kMost);
+    }
+  }
+}
+
+TEST(Slots, AMaskTellsWhatIsLeftOut) {
+  const SlotParts parts{4, 8};
+  const SlotSet ends{{0, 31}, parts.bit_of(0) | parts.bit_of(31)};
+  const auto all_of = [&parts](const SlotInterval& span) { return SlotSet{span, parts.bits_of(span)}; };
+  EXPECT_EQ(parts.bits_of({8, 23}), 0xFFFF00U);
+  EXPECT_EQ(parts.bits_of({0, 31}), 0xFFFFFFFFU);
+  EXPECT_FALSE(ends.overlaps(all_of({8, 23})));
+  EXPECT_FALSE(all_of({8, 23}).overlaps(ends));
+  EXPECT_TRUE(ends.overlaps(all_of({0, 5})));
+  EXPECT_TRUE(all_of({31, 31}).overlaps(ends));
+}
+
 }  // namespace
 }  // namespace mxkv::runtime

@@ -54,7 +54,7 @@ class MeetingTask final : public ToggleTask<MeetingTask> {
 /// Starts operations that are to be inside of the same slots at once, behind one that lets them gather.
 void expect_meeting(ToggleMachine& world, SlotInterval slots, unsigned operations) {
   MeetingTask::Place place{.wanted = operations};
-  world.start(0, {.slots = {0, world.toggle.slots() - 1}, .steps = kLong});
+  world.start(0, {.slots = SlotInterval{0, world.toggle.slots() - 1}, .steps = kLong});
   for (unsigned i = 0; i < operations; ++i) {
     world.machine[0].create<MeetingTask>(world.toggle, place, slots)->start(world.machine[0]);
   }
@@ -97,7 +97,7 @@ TEST(ToggleShared, WithoutStealingTheyAreInsideAtOnceOnTheHost) {
 TEST(ToggleShared, SeveralWorkersRunThoseThatBeginTogether) {
   for (const SlotInterval slots : {SlotInterval{1, 1}, SlotInterval{0, 1}, SlotInterval{1, 6}}) {
     ToggleMachine world{3, {.buckets = 3, .slots_per_bucket = 3}};
-    world.start(0, {.slots = {0, 8}, .steps = kLong});
+    world.start(0, {.slots = SlotInterval{0, 8}, .steps = kLong});
     for (int i = 0; i < 9; ++i) {
       world.start(0, {.slots = slots, .steps = kLong, .shared = true});
     }
@@ -110,20 +110,23 @@ TEST(ToggleShared, SeveralWorkersRunThoseThatBeginTogether) {
 // A group from one bucket and an operation of another, in the buckets that both touch.
 TEST(ToggleShared, GroupsOfDifferentBucketsShareWhatBothHold) {
   ToggleMachine world{1, {.buckets = 3, .slots_per_bucket = 2, .inner = false}};
-  world.start(0, {.slots = {0, 5}, .steps = kLong, .shared = true, .name = 1});
-  world.start(0, {.slots = {2, 5}, .steps = kLong, .shared = true, .name = 2});
-  world.start(0, {.slots = {4, 5}, .steps = kLong, .shared = true, .name = 3});
+  world.start(0, {.slots = SlotInterval{0, 5}, .steps = kLong, .shared = true, .name = 1});
+  world.start(0, {.slots = SlotInterval{2, 5}, .steps = kLong, .shared = true, .name = 2});
+  world.start(0, {.slots = SlotInterval{4, 5}, .steps = kLong, .shared = true, .name = 3});
   world.machine.run_until_idle();
   world.expect_ended(3);
   EXPECT_EQ(world.yard.most_running, 3U);
 }
 
 TEST(ToggleShared, AnExclusiveOperationKeepsItsPlaceBetweenSharedOnes) {
-  const std::vector<YardOrder> places{
-      {.slots = {1, 1}}, {.slots = {0, 2}}, {.slots = {0, 5}}, {.slots = {5, 5}}, {.slots = {4, 5}}};
+  const std::vector<YardOrder> places{{.slots = SlotInterval{1, 1}},
+                                      {.slots = SlotInterval{0, 2}},
+                                      {.slots = SlotInterval{0, 5}},
+                                      {.slots = SlotInterval{5, 5}},
+                                      {.slots = SlotInterval{4, 5}}};
   for (const YardOrder& place : places) {
     ToggleMachine world{2, {.buckets = 2, .slots_per_bucket = 3}};
-    world.start(0, {.slots = {0, 5}, .steps = kLong});  // meanwhile the others come
+    world.start(0, {.slots = SlotInterval{0, 5}, .steps = kLong});  // meanwhile the others come
     for (int name = 1; name <= 9; ++name) {
       world.start(0, {.slots = place.slots, .steps = 5, .shared = name % 3 != 0, .name = name});
     }
@@ -178,7 +181,7 @@ TEST(ToggleShared, NoneMeetsAnExclusiveOneAndAllEnd) {
         const auto slots = world.toggle.slots();
         const auto first = static_cast<std::uint32_t>(random.below(slots));
         const auto more = random.below(3) == 0 ? static_cast<std::uint32_t>(random.below(slots)) : 0;
-        world.start(random.below(workers), {.slots = {first, std::min(slots - 1, first + more)},
+        world.start(random.below(workers), {.slots = SlotInterval{first, std::min(slots - 1, first + more)},
                                             .steps = static_cast<unsigned>(random.below(4)),
                                             .shared = random.below(10) < readers_of_ten});
         ++operations;
@@ -198,12 +201,12 @@ TEST(ToggleShared, NoneMeetsAnExclusiveOneAndAllEnd) {
 
 TEST(ToggleShared, ThoseThatWaitArePlacedAnewWhenTheMapChanges) {
   ToggleMachine world{2, {.buckets = 4, .slots_per_bucket = 2}};
-  world.start(0, {.slots = {0, 7}, .steps = kLong});
+  world.start(0, {.slots = SlotInterval{0, 7}, .steps = kLong});
   world.start_shift(0);
   for (int i = 0; i < 3; ++i) {
-    world.start(0, {.slots = {0, 0}, .shared = true});
-    world.start(0, {.slots = {0, 1}, .shared = true});
-    world.start(0, {.slots = {1, 4}, .shared = true});
+    world.start(0, {.slots = SlotInterval{0, 0}, .shared = true});
+    world.start(0, {.slots = SlotInterval{0, 1}, .shared = true});
+    world.start(0, {.slots = SlotInterval{1, 4}, .shared = true});
   }
   world.machine.run_until_idle();
   world.expect_ended(10);
@@ -212,9 +215,9 @@ TEST(ToggleShared, ThoseThatWaitArePlacedAnewWhenTheMapChanges) {
 
 TEST(ToggleShared, WhatWaitsToBeginTogetherCanBeDropped) {
   ToggleMachine world{1, {.buckets = 2, .slots_per_bucket = 2}};
-  world.start(0, {.slots = {0, 3}, .steps = 1'000'000});
+  world.start(0, {.slots = SlotInterval{0, 3}, .steps = 1'000'000});
   for (std::uint32_t i = 0; i < 6; ++i) {
-    world.start(0, {.slots = {i % 2, i % 3 == 0 ? i % 2 : 3}, .shared = true});
+    world.start(0, {.slots = SlotInterval{i % 2, i % 3 == 0 ? i % 2 : 3}, .shared = true});
   }
   world.machine[0].step();
   EXPECT_EQ(world.toggle.discard_waiting(world.machine.runtime), 6U);

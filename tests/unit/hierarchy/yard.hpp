@@ -24,12 +24,12 @@ struct Yard {
   std::size_t overlaps = 0;       ///< of two that are not both shared
   std::size_t shared_beside = 0;  ///< slots in which a shared one found another
   std::vector<int> begun;         ///< names of operations, in their order
-  std::vector<std::uint64_t> by_worker = std::vector<std::uint64_t>(8, 0);
+  std::vector<std::uint64_t> by_worker = std::vector<std::uint64_t>(8, 0);  ///< where operations began
   std::uint32_t shift = 0;  ///< of the slots, as if the map had changed
 };
 
 struct YardOrder {
-  SlotInterval slots;
+  SlotSet slots;
   unsigned steps = 0;
   bool shared = false;
   int name = 0;
@@ -41,10 +41,13 @@ class YardTask final : public ToggleTask<YardTask> {
       : ToggleTask(task_class, toggle), yard_(&yard), order_(order) {}
 
   /// With a shift, intervals move to the right, as far as there is room.
-  [[nodiscard]] SlotInterval place() const noexcept {
+  [[nodiscard]] SlotSet place() const noexcept {
+    if (yard_->shift == 0) {
+      return order_.slots;
+    }
     const auto last = static_cast<std::uint32_t>(yard_->writers.size()) - 1;
-    return {std::min(order_.slots.first + yard_->shift, last),
-            std::min(order_.slots.last + yard_->shift, last)};
+    const SlotInterval& span = order_.slots.span;
+    return SlotInterval{std::min(span.first + yard_->shift, last), std::min(span.last + yard_->shift, last)};
   }
   [[nodiscard]] bool shared() const noexcept { return order_.shared; }
   step run(Worker& worker) {
@@ -55,10 +58,10 @@ class YardTask final : public ToggleTask<YardTask> {
     if (order_.steps-- > 0) {
       return step::again;
     }
-    for (std::uint32_t slot = slots().first; slot <= slots().last; ++slot) {
+    each_slot([this](std::uint32_t slot) {
       --(order_.shared ? yard_->readers : yard_->writers)[slot];
       ++yard_->touched[slot];
-    }
+    });
     --yard_->running;
     ++yard_->ended;
     toggle().finished(*this, worker);
@@ -67,14 +70,23 @@ class YardTask final : public ToggleTask<YardTask> {
 
  private:
   void enter(Worker& worker) {
-    EXPECT_EQ(slots(), place()) << "placed by an old map";
+    EXPECT_EQ(slots(), place().span) << "placed by an old map";
     yard_->most_running = std::max(yard_->most_running, ++yard_->running);
     yard_->begun.push_back(order_.name);
     ++yard_->by_worker[worker.id().value()];
-    for (std::uint32_t slot = slots().first; slot <= slots().last; ++slot) {
+    each_slot([this](std::uint32_t slot) {
       yard_->overlaps += yard_->writers[slot] != 0 || (!order_.shared && yard_->readers[slot] != 0) ? 1 : 0;
       yard_->shared_beside += order_.shared && yard_->readers[slot] != 0 ? 1 : 0;
       ++(order_.shared ? yard_->readers : yard_->writers)[slot];
+    });
+  }
+  template <class Visit>
+  void each_slot(const Visit& visit) const {
+    const std::uint64_t parts = place().parts;
+    for (std::uint32_t slot = slots().first; slot <= slots().last; ++slot) {
+      if ((parts & toggle().parts().bit_of(slot)) != 0) {
+        visit(slot);
+      }
     }
   }
 
@@ -128,8 +140,16 @@ struct ToggleMachine {
   void start(std::size_t worker, const YardOrder& order) {
     machine[worker].create<YardTask>(toggle, yard, order)->start(machine[worker]);
   }
-  void start(std::size_t worker, SlotInterval slots, unsigned steps) {
+  void start(std::size_t worker, const SlotSet& slots, unsigned steps) {
     start(worker, {.slots = slots, .steps = steps});
+  }
+  /// Only these, in ascending order.
+  [[nodiscard]] SlotSet only(const std::vector<std::uint32_t>& slots) const {
+    std::uint64_t parts = 0;
+    for (const std::uint32_t slot : slots) {
+      parts |= toggle.parts().bit_of(slot);
+    }
+    return {{slots.front(), slots.back()}, parts};
   }
   void start_shift(std::size_t worker) {
     machine[worker].create<ShiftTask>(toggle, yard)->start(machine[worker]);
