@@ -57,7 +57,9 @@
   /* a worker's buffer is full */                                                                             \
   X(buffer_full_for_high)                                                                                     \
   /* an operation leaves out buckets between its first and its last; who takes a slot is not the bucket's host */ \
-  X(toggle_leaves_out) X(toggle_slot_stolen)
+  X(toggle_leaves_out) X(toggle_slot_stolen)                                                                  \
+  /* who holds keys is at work on another worker than its connection's, and writes its page there */ \
+  X(held_away) X(page_away)
 // clang-format on
 
 namespace mxkv::runtime {

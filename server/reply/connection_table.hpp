@@ -214,6 +214,8 @@ class ConnectionTable final : private PoolOverflow {
   [[nodiscard]] ConnectionState* next_dirty() noexcept;
   /// What replies may take, and take.
   [[nodiscard]] MemoryShare& share() noexcept { return output_->share(); }
+  /// For what is written here and goes to another worker's connection.
+  [[nodiscard]] BlockPool& pool() noexcept { return *output_; }
   /// Whether a value should wait for the next round, since its worker's share is full. It need not where it is
   /// the next to be sent and nothing else is unsent: so each client that reads gets on, and with it the share.
   [[nodiscard]] bool waits_for_room(ReplyQueue& queue, std::uint32_t ticket) noexcept {

@@ -84,6 +84,15 @@ class OutputBuffer {
   /// send.
   [[nodiscard]] std::size_t gather(std::span<iovec> pieces,
                                    std::size_t most = ~std::size_t{0}) const noexcept;
+  /// Calls visit(std::string_view) for all unsent bytes, in order; none may be an owner's in pieces. Also for
+  /// others than the owner worker, while that does nothing with it.
+  template <class Visit>
+  void each_piece(const Visit& visit) const {
+    for (const Segment* segment = head_; segment != nullptr; segment = segment->next) {
+      MXKV_ASSERT(segment->behind == 0, "what is visited lies in one piece");
+      visit(std::string_view{segment->begin, static_cast<std::size_t>(segment->end - segment->begin)});
+    }
+  }
   /// The first `bytes` of what gather() gave were sent.
   void consume(std::size_t bytes) noexcept;
   /// Drops everything.

@@ -9,13 +9,18 @@ void detail::await_disk(const ReplyAddress& address, WorkerContext& context) noe
   context.replies->await_disk(address);
 }
 
+std::uint64_t detail::order_of_read(const Item* item, const ItemNode& leaf,
+                                    const WorkerContext& context) noexcept {
+  const std::uint64_t order = leaf.cas_floor();
+  if (item == nullptr) {
+    return order;
+  }
+  return std::max({order, item->cas(), context.flush_points->order.load(std::memory_order_relaxed)});
+}
+
 void detail::await_read(const Item* item, const ItemNode& leaf, const ReplyAddress& address,
                         WorkerContext& context) noexcept {
-  std::uint64_t order = leaf.cas_floor();
-  if (item != nullptr) {
-    order = std::max({order, item->cas(), context.flush_points->order.load(std::memory_order_relaxed)});
-  }
-  if (order > context.horizon_us) {
+  if (order_of_read(item, leaf, context) > context.horizon_us) {
     await_disk(address, context);
   }
 }

@@ -27,6 +27,8 @@ namespace detail {
 void await_disk(const ReplyAddress& address, WorkerContext& context) noexcept;
 void await_read(const Item* item, const ItemNode& leaf, const ReplyAddress& address,
                 WorkerContext& context) noexcept;
+[[nodiscard]] std::uint64_t order_of_read(const Item* item, const ItemNode& leaf,
+                                          const WorkerContext& context) noexcept;
 template <class Task>
 [[gnu::noinline, gnu::cold]] void await_read(const Item* item, const Task& task, const ReplyAddress& address,
                                              WorkerContext& context) noexcept {
@@ -34,7 +36,22 @@ template <class Task>
 }
 }  // namespace detail
 
+/// A read elsewhere has seen this: `order` keeps what await_order() is to be told at home.
+[[gnu::always_inline]] inline void note_read(const Item* item, const ItemNode& leaf, std::uint64_t& order,
+                                             WorkerContext& context) noexcept {
+  if (context.minds_horizon()) [[unlikely]] {
+    order = std::max(order, detail::order_of_read(item, leaf, context));
+  }
+}
+
 // All on the home worker of `address`, whose context it is.
+
+/// What note_read() came to elsewhere.
+inline void await_order(std::uint64_t order, const ReplyAddress& address, WorkerContext& context) noexcept {
+  if (context.minds_horizon() && order > context.horizon_us) [[unlikely]] {
+    detail::await_disk(address, context);
+  }
+}
 
 /// A read has seen a leaf, and `item` in it, if it met one. `where`: the leaf, or a task whose leaf() it is,
 /// which is asked for only if it matters.

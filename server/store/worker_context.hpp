@@ -68,8 +68,9 @@ enum class counter : std::uint8_t {
   seen_ended,
   bytes_added,  ///< with bytes_removed: memory of items in the tree; modulo 2^64
   bytes_removed,
+  held_away,  ///< operations that began on another worker than their connection's, see range_locks.hpp
 };
-inline constexpr std::size_t kCounters = static_cast<std::size_t>(counter::bytes_removed) + 1;
+inline constexpr std::size_t kCounters = static_cast<std::size_t>(counter::held_away) + 1;
 
 /// Thread-safety: count() owner worker only; value() any thread.
 class StoreCounters {

@@ -64,6 +64,55 @@ TEST(StoreLocks, AWriteThatWaitedWhileTheMapWasDrawnMindsWhoHoldsItsKeyNow) {
   EXPECT_EQ(yard.clients[1].in_flight(), 0U);
 }
 
+// Of four buckets the batch has the first, and waits for the last: those between are anybody's.
+TEST(StoreLocks, ABatchOnBothEndsDoesNotHoldOffWhatLiesBetween) {
+  for (const bool hosts : {false, true}) {
+    server::StoreOptions options;
+    options.toggle = {.buckets = 4, .slots_per_bucket = 1, .hosts = hosts};
+    Yard yard{options};
+    yard.draw({"g", "n", "t"}, 4);
+    Holder& last = hold(yard, {3, 3});
+    yard.run();
+    ASSERT_TRUE(last.holds());
+    Operation batch;
+    batch.what = operation::batch;
+    batch.lines.resize(2);
+    yard.send(1, "mb 2\r\nms a 1\r\n7\r\nms z 1\r\n8\r\n", reply_shape::batch, batch);
+    yard.run();
+    EXPECT_EQ(yard.clients[1].in_flight(), 1U);
+    EXPECT_EQ(asked(yard, "mt m p T100\r\n"), "HD A0\r\n");
+    EXPECT_EQ(asked(yard, "mt h Hs T100\r\n"), "HD A0\r\n") << "of both buckets between";
+    EXPECT_EQ(asked(yard, "mt a Hs T100\r\n"), "") << "behind the batch, in the first bucket";
+    last.give_back(yard.machine[0]);
+    yard.machine.run_until_idle();
+    EXPECT_EQ(said(yard), "HD A1\r\n");
+    yard.run();
+    EXPECT_EQ(yard.clients[1].in_flight(), 0U);
+  }
+}
+
+// What the hosts of [To 3] are for: the second worker hosts what the first one's client asks for.
+TEST(StoreLocks, TheHolderRunsOnTheHostAndItsReplyGoesHome) {
+  for (const bool hosts : {false, true}) {
+    server::StoreOptions options;
+    options.toggle = {.buckets = 2, .slots_per_bucket = 1, .hosts = hosts, .inner = false};
+    Yard yard{options};
+    for (std::size_t n = 100; n < 160; ++n) {
+      yard.set(0, "z" + std::to_string(n));
+      yard.run();
+    }
+    yard.draw({"n"}, 60);
+    const std::uint64_t before = yard.machine[1].counters().tasks.load();
+    EXPECT_EQ(asked(yard, "mt z p T100\r\n"), "HD A60\r\n");
+    EXPECT_EQ(asked(yard, "mc z p e X\r\n"), "HD A60 B300\r\n");
+    EXPECT_EQ(asked(yard, "mr z p A3 k X\r\n").substr(0, 25), "HD kz100\r\nHD kz101\r\nHD k");
+    EXPECT_EQ(asked(yard, "mb 1\r\nmd z100\r\n"), "HD\r\nHD\r\n");
+    EXPECT_EQ(asked(yard, "mx z p X\r\n"), "HD A59\r\n");
+    EXPECT_EQ(yard.store.total(server::counter::held_away), hosts ? 5U : 0U);
+    EXPECT_EQ(yard.machine[1].counters().tasks.load() > before + 20, hosts);
+  }
+}
+
 TEST(StoreLocks, APageWhosePartIsEmptyIsStillOneMoment) {
   Yard yard;
   yard.set(0, "x");

@@ -16,6 +16,8 @@ namespace {
 
 /// Expired since 1970.
 constexpr std::uint32_t kLongAgo = 1;
+/// Bytes of replies that are not asked room for.
+constexpr std::size_t kAlwaysRoom = std::size_t{16} << 10U;
 
 }  // namespace
 
@@ -118,6 +120,7 @@ void BatchKeyTask::discard(runtime::Worker& worker) {
 void BatchTask::begin(RangeLock& lock, runtime::Worker& worker) {
   MXKV_ASSERT(lock_ == nullptr, "a batch holds its keys once");
   lock_ = &lock;
+  at_ = worker.id();
   moment_us_ = worker.now_us();
   worker.pin(*this);
   static_cast<void>(start(batch_phase::look_up, worker));
@@ -132,7 +135,7 @@ step BatchTask::start(batch_phase phase, runtime::Worker& worker) {
     return phase == batch_phase::look_up || (phase == batch_phase::apply ? key.changed() : key.placed);
   };
   const auto count = static_cast<std::uint32_t>(std::count_if(keys.begin(), keys.end(), takes_part));
-  annotate(runtime::WorkerId{address_.worker});
+  annotate(phase == batch_phase::look_up ? at_ : runtime::WorkerId{address_.worker});
   if (count == 0) {
     return step::again;
   }
@@ -172,8 +175,15 @@ step BatchTask::after_look_up(runtime::Worker& worker) {
   MXKV_ASSERT(left_.load(std::memory_order_relaxed) == 0, "all keys were looked up");
   if (lacks_memory_.load(std::memory_order_relaxed)) {
     batch_->set_lacked_memory();
-  } else if (const Liveness live{worker, moment_us_}; batch_->decide(live, worker)) {
-    if (has_reply_room(worker)) {
+  } else if (const Liveness live{worker, moment_us_}; decided_ || batch_->decide(live, worker)) {
+    const std::size_t reply_bytes = batch_->reply_bytes();
+    if (reply_bytes > kAlwaysRoom && worker.id().value() != address_.worker) {
+      decided_ = true;
+      at_ = runtime::WorkerId{address_.worker};
+      annotate(at_);
+      return step::again;
+    }
+    if (has_room(reply_bytes, worker)) {
       batch_->pass(live, tree_->commits(), worker);
       return start(batch_phase::apply, worker);
     }
@@ -190,10 +200,8 @@ step BatchTask::after_look_up(runtime::Worker& worker) {
 }
 
 // Nothing has been done yet, so that a batch whose replies would not fit can still be refused.
-bool BatchTask::has_reply_room(runtime::Worker& worker) const {
-  constexpr std::size_t kAlways = std::size_t{16} << 10U;
-  const std::size_t bytes = batch_->reply_bytes();
-  return bytes <= kAlways || bytes <= worker.local<WorkerContext>().replies->share().free();
+bool BatchTask::has_room(std::size_t reply_bytes, runtime::Worker& worker) {
+  return reply_bytes <= kAlwaysRoom || reply_bytes <= worker.local<WorkerContext>().replies->share().free();
 }
 
 step BatchTask::answer(runtime::Worker& worker) {

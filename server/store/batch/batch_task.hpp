@@ -4,12 +4,12 @@
 //   may
 //             make one, it makes the entry, with an item that has long expired: so that nothing that follows
 //             needs memory in the tree.
-//   decide    the lines, one after the other, on the home worker, make all items that are to be. Expiry is
-//             judged by one moment.
+//   decide    the lines, one after the other, where the lock began it, make all items that are to be. Expiry is
+//             judged by one moment. Whether there is room for long replies is seen at home.
 //   pass      all changes pass the commit point, as a group.
 //   apply     one BatchKeyTask a key puts, or removes; nothing there can fail. Or, where a line failed, undo:
 //             the entries that were made go, and nothing has changed.
-//   answer    replies, then the keys are let go.
+//   answer    replies, at home, then the keys are let go: items that are shown may be changed in place.
 //
 // Where there is no memory, and some is being made, it looks up again in the next round: the pin goes
 // meanwhile.
@@ -88,17 +88,19 @@ class BatchTask final : public runtime::MxTask {
   runtime::step start(batch_phase phase, runtime::Worker& worker);
   runtime::step after_look_up(runtime::Worker& worker);
   runtime::step answer(runtime::Worker& worker);
-  [[nodiscard]] bool has_reply_room(runtime::Worker& worker) const;
+  [[nodiscard]] static bool has_room(std::size_t reply_bytes, runtime::Worker& worker);
 
   ItemTree* tree_;
   Batch* batch_;
   RangeLock* lock_ = nullptr;
   ReplyAddress address_;
+  runtime::WorkerId at_{0};  ///< where it looks up and decides; it answers at home
   std::uint64_t moment_us_ = 0;
   std::atomic<std::uint32_t> left_{0};  ///< keys; the last one's end publishes what all of them did
   std::atomic<bool> lacks_memory_{false};
   batch_phase phase_ = batch_phase::look_up;
-  bool waits_ = false;  ///< for memory, before it looks up again
+  bool waits_ = false;    ///< for memory, before it looks up again
+  bool decided_ = false;  ///< and went home with what came of it
 };
 
 }  // namespace mxkv::server

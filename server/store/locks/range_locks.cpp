@@ -1,5 +1,8 @@
 #include "server/store/locks/range_locks.hpp"
 
+#include "runtime/base/paths.hpp"
+#include "server/store/worker_context.hpp"
+
 namespace mxkv::server {
 
 using runtime::step;
@@ -30,13 +33,24 @@ void RangeLock::open_slots(runtime::Worker& worker) {
 step RangeLock::run(runtime::Worker& worker) {
   MXKV_ASSERT(stage_ != stage::begun, "a lock rests while its holder has it");
   switch (stage_) {
+    case stage::arriving:
+      stage_ = stage::closing;
+      if (stays()) {
+        if (at_ != worker.id()) {
+          MXKV_PATH(held_away);
+          worker.local<WorkerContext>().counters.count(counter::held_away);
+        }
+        at_ = worker.id();
+        annotate(at_);
+      }
+      [[fallthrough]];
     case stage::closing:
       if (!close_slots()) {
         return step::parked;  // somebody else's already
       }
       stage_ = stage::held;
-      if (worker.id() != home_) {
-        annotate(home_);
+      if (worker.id() != at_) {
+        annotate(at_);
         return step::again;
       }
       [[fallthrough]];

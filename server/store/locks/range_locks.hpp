@@ -2,8 +2,10 @@
 // holds writes of single keys off what one of them holds (server/README.md, "Operations on many keys"; [To]).
 //
 // A RangeLock is the operation in Toggle's eyes; what is to be done under it is a task of its own, its holder.
-// When the lock has all slots of its holder and has closed them, it begins the holder on its home worker; the
-// holder gives the lock back when it has ended. Nobody blocks meanwhile, and who waits holds keys only.
+// When the lock has all slots of its holder and has closed them, it begins the holder: where Toggle has it stay,
+// on the host of its lowest bucket or on the worker that took its slot, and else on its home worker. From
+// elsewhere only the reply goes home. The holder gives the lock back when it has ended. Nobody blocks meanwhile,
+// and who waits holds keys only.
 #pragma once
 
 #include <utility>
@@ -70,7 +72,7 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
   /// `Holder` gives
   ///   SlotSet held_slots(const KeyPartition&) const        by the map of now; or their SlotInterval
   ///   bool only_reads() const
-  ///   void begin(RangeLock&, Worker&)                      on its home worker, when it holds them
+  ///   void begin(RangeLock&, Worker&)                      when it holds them, on whatever worker
   /// and, if it leaves out some of the slots between the first and the last
   ///   bool touches(slot, const KeyPartition&) const          whether it is to be closed
   ///   void released(Worker&)                             all are open again: the holder must be there so
@@ -86,7 +88,7 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
   void release(runtime::Worker& worker) noexcept {
     MXKV_ASSERT(stage_ == stage::begun, "a lock is given back once, by a holder that has begun");
     stage_ = stage::releasing;
-    annotate(runtime::WorkerId{runtime::Annotations::kAnyWorker});
+    annotate(stays() ? at_ : runtime::WorkerId{runtime::Annotations::kAnyWorker});
     worker.spawn(this);
   }
 
@@ -97,7 +99,7 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
   void discard(runtime::Worker& worker);
 
  private:
-  enum class stage : std::uint8_t { closing, held, begun, releasing };
+  enum class stage : std::uint8_t { arriving, closing, held, begun, releasing };
   /// The holder's functions.
   struct User {
     runtime::SlotSet (*slots)(const runtime::MxTask& holder, const KeyPartition& slots);
@@ -132,7 +134,7 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
   friend class runtime::Worker;  // makes it
   RangeLock(const runtime::TaskClass* task_class, RangeLocks& locks, runtime::MxTask& holder,
             runtime::WorkerId home, const User& user) noexcept
-      : ToggleTask(task_class, locks.toggle), locks_(&locks), holder_(&holder), user_(&user), home_(home) {}
+      : ToggleTask(task_class, locks.toggle), locks_(&locks), holder_(&holder), user_(&user), at_(home) {}
   [[nodiscard]] bool close_slots();
   void open_slots(runtime::Worker& worker);
 
@@ -140,8 +142,8 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
   runtime::MxTask* holder_;
   const User* user_;
   std::uint32_t next_ = 0;  ///< slot to close, from the first of slots()
-  runtime::WorkerId home_;
-  stage stage_ = stage::closing;
+  runtime::WorkerId at_;    ///< where the holder begins
+  stage stage_ = stage::arriving;
 };
 
 }  // namespace mxkv::server

@@ -70,16 +70,24 @@ std::size_t CountTask::group_bytes_of(std::string_view key) const noexcept {
   return at == std::string_view::npos ? 0 : at + delimiter_bytes_;
 }
 
+void CountTask::Leaf::saw(const Item* item) noexcept {
+  if (at_home_) {
+    await_read(item, task_.here(), task_.address_, worker_);
+  } else {
+    note_read(item, task_.here(), state_.seen_order, worker_.local<WorkerContext>());
+  }
+}
+
 bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
   const Item::View item{*ItemRecord::item(value)};
   const std::string_view key = item.key();
-  if (queue_ == nullptr || state_.beyond(key)) {
+  if ((at_home_ && queue_ == nullptr) || state_.beyond(key)) {
     return false;
   }
   if (state_.skip_start && key == task_.key()) {
     return true;
   }
-  await_read(&item.item(), task_.here(), task_.address_, worker_);  // whether it counts as there or not
+  saw(&item.item());  // whether it counts as there or not
   if (!live_(item)) {
     return true;
   }
@@ -232,6 +240,14 @@ runtime::step CountTask::divide_rest(runtime::Worker& worker) {
   set_key(state_->last_written());
   leave_tree(*this);
   worker.unpin(*this);
+  if (!is_home(worker)) {
+    divides_ = true;
+    return go_home(*this, address_);
+  }
+  return begin_parts(worker);
+}
+
+runtime::step CountTask::begin_parts(runtime::Worker& worker) {
   parts_ = RangeParts::of(*this, tree(), *state_, key(), false, address_, splitting_);
   parts_->begin(worker);
   return runtime::step::parked;
@@ -260,8 +276,10 @@ void CountTask::parts_ended(runtime::Worker& worker) {
 }
 
 runtime::step CountTask::resume_item(runtime::Worker& worker) {
-  MXKV_ASSERT(parts_ == nullptr && delimiter_bytes_ == 0, "only parts are waited for");
-  return answer(worker);
+  MXKV_ASSERT(parts_ == nullptr && delimiter_bytes_ == 0,
+              "only parts are waited for, and who counts elsewhere");
+  await_order(std::exchange(state_->seen_order, 0), address_, worker.local<WorkerContext>());
+  return std::exchange(divides_, false) ? begin_parts(worker) : answer(worker);
 }
 
 runtime::step CountTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
@@ -275,6 +293,11 @@ runtime::step CountTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
     const std::string_view group = state_->last_written().substr(0, group_bytes_);
     start_behind_prefix(group);
     return rescan(worker);
+  }
+  if (!is_home(worker)) {
+    MXKV_ASSERT(delimiter_bytes_ == 0, "prefixes are written at home as they are counted");
+    let_go(worker);
+    return go_home(*this, address_);
   }
   return answer(worker);
 }

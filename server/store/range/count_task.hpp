@@ -39,7 +39,7 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
   [[nodiscard]] Leaf leaf_visitor(runtime::Worker& worker) noexcept;
   bool takes_whole(const index::LeafEntries& entries, unsigned first, unsigned last, runtime::Worker& worker);
   runtime::step finished(bool exhausted, runtime::Worker& worker);
-  /// All parts have ended.
+  /// At home: what was counted elsewhere has come, or all parts have ended.
   runtime::step resume_item(runtime::Worker& worker);
   void discard(runtime::Worker& worker) {
     delete std::exchange(parts_, nullptr);
@@ -69,6 +69,7 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
   void write_end_of_groups(ReplyQueue& queue);
   runtime::step estimate_rest(runtime::Worker& worker);
   runtime::step divide_rest(runtime::Worker& worker);
+  runtime::step begin_parts(runtime::Worker& worker);
   runtime::step answer(runtime::Worker& worker);
 
   RangeTally tally_;                ///< of the range, or of the group
@@ -83,6 +84,7 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
   bool names_only_;               ///< of prefixes
   bool estimated_ = false;        ///< the group: not all items were read
   bool skips_ = false;            ///< goes on behind the group
+  bool divides_ = false;          ///< at home, what is left
   std::uint8_t group_bytes_ = 0;  ///< of the last key that was counted; 0: none, or it has no delimiter
   std::uint8_t delimiter_bytes_ = 0;
   char delimiter_[kDelimiterBytes];
@@ -98,18 +100,22 @@ class CountTask::Leaf {
         state_(*task.state_),
         worker_(worker),
         live_(worker, task.state_->moment_us),
-        queue_(worker.local<WorkerContext>().replies->find(task.address_)) {
-    await_read(nullptr, task.here(), task.address_, worker);
+        at_home_(task.is_home(worker)),
+        queue_(at_home_ ? worker.local<WorkerContext>().replies->find(task.address_) : nullptr) {
+    saw(nullptr);
   }
   /// Takes an entry, in order. False: enough.
   bool visit(std::uint64_t head, std::uint64_t value);
 
  private:
+  void saw(const Item* item) noexcept;
+
   CountTask& task_;
   RangeState& state_;
   runtime::Worker& worker_;
   Liveness live_;
-  ReplyQueue* queue_;  ///< null: the client is gone
+  bool at_home_;       ///< else it is held, and nothing is written before all is counted
+  ReplyQueue* queue_;  ///< at home; null: the client is gone
 };
 
 inline CountTask::Leaf CountTask::leaf_visitor(runtime::Worker& worker) noexcept {

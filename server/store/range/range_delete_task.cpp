@@ -144,6 +144,7 @@ step RangeDeleteTask::finished(runtime::Worker& worker) {
   }
   if (worker.id().value() != address_.worker) {
     state_->keep_last();  // while the item is there
+    let_go(worker);
     return go_home(*this, address_);
   }
   return answer(worker);

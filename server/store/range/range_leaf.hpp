@@ -11,6 +11,7 @@
 #include "server/store/disk_wait.hpp"
 #include "server/store/item/value_reply.hpp"
 #include "server/store/range/range_state.hpp"
+#include "server/store/range/range_walk.hpp"
 #include "server/store/store_task.hpp"
 
 namespace mxkv::server {
@@ -20,14 +21,14 @@ namespace mxkv::server {
 class RangeLeaf {
  public:
   /// `start`: the first key of the page, if state.skip_start.
-  RangeLeaf(RangeState& state, const ReplyAddress& address, std::string_view start, const ItemNode& leaf,
-            runtime::Worker& worker) noexcept
+  RangeLeaf(RangeState& state, const ReplyAddress& address, const PagePlace& page, std::string_view start,
+            const ItemNode& leaf, runtime::Worker& worker) noexcept
       : state_(state),
         worker_(worker),
         live_(worker, state.moment_us),
-        queue_(worker.local<WorkerContext>().replies->find(address)),
-        writer_(queue_, address.ticket),
-        ticket_(address.ticket),
+        queue_(page.queue),
+        writer_(queue_, page.ticket),
+        ticket_(page.ticket),
         time_is_up_(state.items > 0 && worker.runtime().clock().monotonic_ns() > state.deadline_ns),
         minds_horizon_(worker.local<WorkerContext>().minds_horizon()),
         leaf_(leaf),
@@ -35,7 +36,7 @@ class RangeLeaf {
         start_(start),
         usual_(queue_ != nullptr && !time_is_up_ && !minds_horizon_ && !state.keys_only && !state.base64 &&
                !state.with_cas) {
-    await_read(nullptr, leaf, address, worker);
+    saw(nullptr);
   }
 
   /// Takes usual entries from `from` on, and returns the first that it leaves to visit(): never the last one
@@ -50,10 +51,14 @@ class RangeLeaf {
       return false;
     }
     if (minds_horizon_) [[unlikely]] {
-      await_read(&item.item(), leaf_, address_, worker_);  // whether it counts as there or not
+      saw(&item.item());  // whether it counts as there or not
     }
     if (skips(key) || !live_(item)) {
       return true;
+    }
+    if (item.large() && queue_ == state_.away && queue_ != nullptr) [[unlikely]] {
+      state_.goes_on_at = &item.item();  // a reference to it would be another worker's to give back
+      return false;
     }
     const std::uint64_t bytes = key.size() + (state_.keys_only ? 0 : item.value_bytes());
     if (!within_limits(bytes) || !can_write(key)) [[unlikely]] {
@@ -76,6 +81,14 @@ class RangeLeaf {
   /// That take_run() writes into; more is taken with an entry that it leaves.
   static constexpr std::size_t kLeastRoom = kAroundValue + 500;
 
+  /// The reply waits until it is on disk.
+  void saw(const Item* item) noexcept {
+    if (state_.away != nullptr && queue_ == state_.away) {
+      note_read(item, leaf_, state_.seen_order, worker_.local<WorkerContext>());
+    } else {
+      await_read(item, leaf_, address_, worker_);
+    }
+  }
   [[nodiscard]] bool skips(std::string_view key) noexcept {
     if (!state_.skip_start) [[likely]] {
       return false;

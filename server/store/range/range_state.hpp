@@ -13,6 +13,7 @@
 namespace mxkv::server {
 
 class RangeLock;
+class ReplyQueue;
 
 /// How large ranges are divided between workers.
 struct RangeSplitting {
@@ -43,6 +44,11 @@ struct RangeState {
   RangeLock* lock = nullptr;            ///< that holds the range; null: nothing does
   std::uint64_t moment_us = 0;          ///< at which items are judged; 0: when they are met
   const Item* last = nullptr;           ///< the last one that was written, unless last_key has its key
+  ReplyQueue* away = nullptr;    ///< what was written on a worker that is not the home (range_walk.hpp)
+  std::uint64_t seen_order = 0;  ///< greatest order read there; kept where reads wait for the disk
+  const Item* goes_on_at =
+      nullptr;                ///< the walk goes on at home with this one, which cannot be written there
+  std::uint16_t away_at = 0;  ///< whose worker's `away` is
   far_bound far = far_bound::none;
   std::uint8_t far_bytes = 0;
   bool reverse = false;
@@ -55,6 +61,7 @@ struct RangeState {
   bool skip_start = false;      ///< the first key itself is not wanted
   bool more = false;            ///< the page ended before the range did
   bool too_many = false;        ///< more items than an operation may hold
+  bool page_goes_back = false;  ///< `away` is on its way to where it was made
   bool binary_key = false;      ///< met a key that the classic form cannot carry
   std::uint8_t last_bytes = 0;  ///< length of last_key
   char far_key[index::kMaxKeyBytes];

@@ -125,6 +125,7 @@ void RangeTask::write_cursor_line(ReplyQueue& queue) {
 
 void RangeTask::begin(RangeLock& lock, runtime::Worker& worker) {
   hold(lock, worker);
+  open_page_away(worker);
   end_with_part(lock.slots(), worker.local<WorkerContext>().locks->slots);
   if (state_->holds_part) {
     note_start();
@@ -136,26 +137,55 @@ void RangeTask::begin(RangeLock& lock, runtime::Worker& worker) {
 // here: so all of it is held then, from the start.
 runtime::step RangeTask::hold_more(runtime::Worker& worker) {
   MXKV_ASSERT(state_->lock != nullptr, "what is to hold more has held a part");
+  drop_page(worker);  // of this worker; it is empty
   back_to_start();
   leave_tree(*this);
   worker.unpin(*this);
   std::exchange(state_->lock, nullptr)->release(worker);
-  RangeLock::create(worker, *worker.local<WorkerContext>().locks, *this, worker.id())->start(worker);
+  RangeLock::create(worker, *worker.local<WorkerContext>().locks, *this, runtime::WorkerId{address_.worker})
+      ->start(worker);
   return runtime::step::parked;
 }
 
 runtime::step RangeTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
+  if (state_->goes_on_at != nullptr) {
+    stop_before_next();
+    goes_on_ = true;
+    worker.unpin(*this);
+    return go_home(*this, address_);
+  }
   MXKV_ASSERT(state_->items <= state_->item_limit, "a page keeps to its limit of items");
   MXKV_ASSERT(state_->items <= 1 || state_->bytes <= state_->byte_limit,
               "a page keeps to its limit of bytes, but for a first item");
   MXKV_ASSERT(!state_->holds_part || state_->lock != nullptr, "a part is held until its page ends");
   if (std::exchange(state_->holds_part, false)) {
     state_->far = RangeState::far_bound::none;
-    if (state_->items == 0 && !state_->more) {
+    // At home with a page from elsewhere, there is an item that cannot be written, or the client is gone.
+    if (state_->items == 0 && !state_->more && (state_->away == nullptr || !is_home(worker))) {
       return hold_more(worker);
     }
     state_->more = true;
   }
+  if (!is_home(worker)) {
+    let_go(worker);
+    return go_home(*this, address_);
+  }
+  return answer(worker);
+}
+
+runtime::step RangeTask::resume_item(runtime::Worker& worker) {
+  if (state_->page_goes_back) {
+    return page_came_back(worker);
+  }
+  take_page(worker);
+  if (std::exchange(goes_on_, false)) {
+    worker.pin(*this);
+    return rescan(worker);
+  }
+  return answer(worker);
+}
+
+runtime::step RangeTask::answer(runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_scan);
   context.counters.count(counter::scan_items, state_->items);

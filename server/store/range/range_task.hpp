@@ -3,7 +3,8 @@
 // A page ends at the client's limit, at the far bound, or at one of the server's ceilings (items, bytes,
 // time), which leave a cursor. Nothing is allocated an item.
 //
-// With X the range is held while the page is read. One without a far bound is not held to its end, which may
+// With X the range is held while the page is read, on the worker that the range is of (locks/range_locks.hpp);
+// from the first large value on, which is sent by reference, it is read at home. One without a far bound is not held to its end, which may
 // be far away: only as much as should do for a page, which ends there.
 #pragma once
 
@@ -29,9 +30,11 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
            (state_->skip_start ? 1U : 0U);
   }
   [[nodiscard]] RangeLeaf leaf_visitor(runtime::Worker& worker) noexcept {
-    return {*state_, address_, key(), here(), worker};
+    return {*state_, address_, page(worker), key(), here(), worker};
   }
   runtime::step finished(bool exhausted, runtime::Worker& worker);
+  /// At home, with what was written elsewhere; or there again.
+  runtime::step resume_item(runtime::Worker& worker);
   void discard(runtime::Worker& worker);
 
   // --- For RangeLock ---
@@ -40,9 +43,12 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
 
  private:
   runtime::step hold_more(runtime::Worker& worker);
+  runtime::step answer(runtime::Worker& worker);
   void write_end(ReplyQueue& queue);
   void write_meta_end(ReplyQueue& queue, bool goes_on);
   void write_cursor_line(ReplyQueue& queue);
+
+  bool goes_on_ = false;  ///< at home, with what is behind the page so far
 };
 
 static_assert(sizeof(RangeTask) <= runtime::kLargestTaskBytes);

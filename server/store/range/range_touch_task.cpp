@@ -136,7 +136,11 @@ step RangeTouchTask::finished(runtime::Worker& worker) {
     pass_commit_point(worker);
     return rescan(worker);
   }
-  return worker.id().value() == address_.worker ? answer(worker) : go_home(*this, address_);
+  if (is_home(worker)) {
+    return answer(worker);
+  }
+  let_go(worker);
+  return go_home(*this, address_);
 }
 
 void RangeTouchTask::pass_commit_point(runtime::Worker& worker) {

@@ -5,7 +5,9 @@
 
 #include "protocol/cursor.hpp"
 #include "protocol/reply.hpp"
+#include "runtime/base/paths.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/disk_wait.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/worker_context.hpp"
 
@@ -37,6 +39,7 @@ RangeState* RangeWalk::make_state(runtime::Worker& worker, const protocol::MetaF
 
 void RangeWalk::release(runtime::Worker& worker) noexcept {
   MXKV_ASSERT(state_ != nullptr, "the state of a range is given back once");
+  drop_page(worker);
   if (state_->meta != nullptr) {
     worker.release_block(state_->meta, runtime::task_block_for(sizeof(protocol::MetaFlags)));
   }
@@ -51,10 +54,78 @@ runtime::step RangeWalk::end(runtime::MxTask& task, runtime::Worker& worker) {
   if (RangeLock* const lock = std::exchange(state_->lock, nullptr)) {
     lock->release(worker);
   }
-  release(worker);
   worker.local<WorkerContext>().replies->finished(address_);
+  if (state_->away != nullptr) {
+    state_->page_goes_back = true;
+    leave_tree(task);
+    task.annotate(runtime::WorkerId{state_->away_at});
+    return runtime::step::again;
+  }
+  release(worker);
   return runtime::step::done;
 }
+
+// --- Elsewhere ---
+
+namespace {
+
+/// Of what is written away: the queue has one reply.
+constexpr std::uint32_t kAwayTicket = 0;
+
+}  // namespace
+
+PagePlace RangeWalk::page(runtime::Worker& worker) const noexcept {
+  if (is_home(worker)) {
+    return {worker.local<WorkerContext>().replies->find(address_), address_.ticket};
+  }
+  MXKV_DCHECK(state_->away != nullptr && state_->away_at == worker.id().value(),
+              "a page is written where it was opened");
+  return {state_->away, kAwayTicket};
+}
+
+void RangeWalk::open_page_away(runtime::Worker& worker) {
+  if (is_home(worker)) {
+    return;
+  }
+  MXKV_PATH(page_away);
+  MXKV_ASSERT(state_->away == nullptr, "one page is written at a time");
+  state_->away = new (worker.allocate_block(runtime::task_block_for(sizeof(ReplyQueue))))
+      ReplyQueue(worker.local<WorkerContext>().replies->pool());
+  state_->away_at = worker.id().value();
+  const std::uint32_t ticket = state_->away->open();
+  MXKV_ASSERT(ticket == kAwayTicket, "tickets begin with this one");
+}
+
+// The blocks are another worker's, who does nothing with them meanwhile.
+void RangeWalk::take_page(runtime::Worker& worker) {
+  MXKV_ASSERT(is_home(worker), "replies are written at home");
+  await_order(std::exchange(state_->seen_order, 0), address_, worker.local<WorkerContext>());
+  ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_);
+  if (state_->away == nullptr || queue == nullptr) {
+    return;
+  }
+  state_->away->output().each_piece(
+      [this, queue](std::string_view piece) { queue->append(address_.ticket, piece); });
+}
+
+void RangeWalk::drop_page(runtime::Worker& worker) noexcept {
+  if (ReplyQueue* const page = std::exchange(state_->away, nullptr)) {
+    page->~ReplyQueue();
+    worker.release_block(page, runtime::task_block_for(sizeof(ReplyQueue)));
+  }
+}
+
+void RangeWalk::let_go(runtime::Worker& worker) noexcept {
+  if (RangeLock* const lock = std::exchange(state_->lock, nullptr)) {
+    lock->release(worker);
+  }
+}
+
+void RangeWalk::stop_before_next() noexcept {
+  set_start({.key = std::exchange(state_->goes_on_at, nullptr)->key(), .inclusive = true});
+}
+
+// --- Its limits ---
 
 void RangeWalk::limit(const protocol::RangeRequest& request, const RangeLimits& limits,
                       std::uint64_t now_ns) noexcept {

@@ -17,6 +17,15 @@ class KeyPartition;
 /// What going over the items of a leaf takes, in turns of usual tasks (Worker::charge()).
 inline constexpr std::uint32_t kTurnsOfLeaf = 16;
 
+/// Where a page is written. Null: the client is gone.
+struct PagePlace {
+  ReplyQueue* queue;
+  std::uint32_t ticket;
+};
+
+/// What holds its range may walk on another worker than its connection's. There it writes into a queue of its
+/// own, whose blocks are that worker's; home copies that, and has it taken back.
+///
 /// Thread-safety: whoever runs the task.
 class RangeWalk {
  public:
@@ -45,6 +54,21 @@ class RangeWalk {
   void start_behind_prefix(std::string_view prefix) noexcept;
   /// The range is held from now on: this is the moment of the operation, and its time begins.
   void hold(RangeLock& lock, runtime::Worker& worker) noexcept;
+  /// Where the page is written now. At home, or where open_page_away() was called.
+  [[nodiscard]] PagePlace page(runtime::Worker& worker) const noexcept;
+  [[nodiscard]] bool is_home(const runtime::Worker& worker) const noexcept {
+    return worker.id().value() == address_.worker;
+  }
+  /// Of a walk that writes as it goes: nothing at home.
+  void open_page_away(runtime::Worker& worker);
+  /// At home: what was written elsewhere is the reply's beginning.
+  void take_page(runtime::Worker& worker);
+  /// Where it was written: nothing of it is wanted.
+  void drop_page(runtime::Worker& worker) noexcept;
+  /// It has come to its end here, and only answers at home: others may have the range.
+  void let_go(runtime::Worker& worker) noexcept;
+  /// The walk stops at `goes_on_at`: from there on it is home's.
+  void stop_before_next() noexcept;
   /// Of a page that holds a part: it ends where that ends.
   void end_with_part(const runtime::SlotInterval& held, const KeyPartition& slots) noexcept;
   /// Of an operation that may go over its range twice, and shows nothing of it the first time.
@@ -66,6 +90,11 @@ class RangeWalk {
   void release(runtime::Worker& worker) noexcept;
   /// The reply is closed: gives back what the task holds.
   runtime::step end(runtime::MxTask& task, runtime::Worker& worker);
+  /// The task has come back to where its page was written: it ends here.
+  runtime::step page_came_back(runtime::Worker& worker) noexcept {
+    release(worker);
+    return runtime::step::done;
+  }
 
   RangeState* state_;
   ReplyAddress address_;
