@@ -1,12 +1,13 @@
 // Intervals under one latch, in the manner of DomLock: what Toggle is measured against, as a switch of it.
 //
 // An operation is under way when it conflicts with none that is, and with none that came before it and waits.
-// An operation that enters or leaves looks at all others, under a latch that all workers share.
+// One that enters looks at the parts of slots that all others hold, which one word tells; one that leaves goes
+// over those that wait, once, under a latch that all workers share. Where a part is more than a slot, words that
+// meet are not enough, and the operations themselves are looked at.
 #pragma once
 
 #include <algorithm>
 #include <concepts>
-#include <deque>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -31,60 +32,86 @@ class IntervalQueue {
     }
   };
 
+  /// `parts`: those of the entries' masks.
+  explicit IntervalQueue(const SlotParts& parts) noexcept : exact_(parts.slots_a_part() == 1) {}
+
   /// True: it is under way. False: it is kept. place(Entry&) says where it is, by the map of now.
   template <std::invocable<Entry&> Place>
   [[nodiscard]] bool enter(MxTask& task, const Place& place) {
     const std::lock_guard guard{latch_};
     Entry entry{.task = &task, .slots = {}};
     place(entry);
-    if (blocked(entry, waiting_.size())) {
-      waiting_.push_back(entry);
-      return false;
-    }
-    under_way_.push_back(entry);
-    return true;
+    const bool waits = blocked(entry, held_, waiting_.size());
+    (waits ? waiting_ : under_way_).push_back(entry);
+    held_.add(entry);
+    return !waits;
   }
   /// It has ended. The tasks that are under way from now on. When the map's version is another one, all that
   /// wait are placed anew before.
   template <std::invocable<Entry&> Place>
   [[nodiscard]] std::vector<MxTask*> leave(const MxTask& task, std::uint32_t version, const Place& place) {
     const std::lock_guard guard{latch_};
-    const std::size_t ended =
-        std::erase_if(under_way_, [&task](const Entry& entry) { return entry.task == &task; });
-    MXKV_ASSERT(ended == 1, "an operation that ends is under way");
+    const auto ended = std::find_if(under_way_.begin(), under_way_.end(),
+                                    [&task](const Entry& entry) { return entry.task == &task; });
+    MXKV_ASSERT(ended != under_way_.end(), "an operation that ends is under way");
+    *ended = under_way_.back();
+    under_way_.pop_back();
     if (std::exchange(version_, version) != version) {
       std::for_each(waiting_.begin(), waiting_.end(), place);
     }
-    std::vector<MxTask*> next;
-    for (std::size_t i = 0; i < waiting_.size();) {
-      if (blocked(waiting_[i], i)) {
-        ++i;
-        continue;
-      }
-      next.push_back(waiting_[i].task);
-      under_way_.push_back(waiting_[i]);
-      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+    held_ = {};
+    for (const Entry& entry : under_way_) {
+      held_.add(entry);
     }
+    std::vector<MxTask*> next;
+    std::size_t left = 0;
+    for (const Entry entry : waiting_) {
+      if (blocked(entry, held_, left)) {
+        waiting_[left++] = entry;
+      } else {
+        next.push_back(entry.task);
+        under_way_.push_back(entry);
+      }
+      held_.add(entry);
+    }
+    waiting_.resize(left);
     return next;
   }
   /// Those that wait; they are forgotten.
-  [[nodiscard]] std::deque<Entry> take_waiting() noexcept {
+  [[nodiscard]] std::vector<Entry> take_waiting() noexcept {
     const std::lock_guard guard{latch_};
     return std::exchange(waiting_, {});
   }
 
  private:
-  /// Whether it conflicts with one under way, or with one of the first `before` that wait.
-  [[nodiscard]] bool blocked(const Entry& entry, std::size_t before) const noexcept {
+  /// The parts of slots that operations name.
+  struct Parts {
+    std::uint64_t exclusive = 0;
+    std::uint64_t shared = 0;
+
+    void add(const Entry& entry) noexcept { (entry.shared ? shared : exclusive) |= entry.slots.parts; }
+    [[nodiscard]] bool meet(const Entry& entry) const noexcept {
+      return (entry.slots.parts & (exclusive | (entry.shared ? 0 : shared))) != 0;
+    }
+  };
+
+  /// Whether it conflicts with one under way, or with one of the first `before` that wait: `held` are the parts
+  /// of all these.
+  [[nodiscard]] bool blocked(const Entry& entry, const Parts& held, std::size_t before) const noexcept {
+    if (exact_ || !held.meet(entry)) {
+      return held.meet(entry);
+    }
     const auto conflicts = [&entry](const Entry& other) { return entry.conflicts(other); };
     return std::any_of(under_way_.begin(), under_way_.end(), conflicts) ||
            std::any_of(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(before), conflicts);
   }
 
+  bool exact_;                ///< a part is a slot
   detail::ShortLatch latch_;  ///< guards all below
   std::uint32_t version_ = 0;
+  Parts held_;  ///< by all below
   std::vector<Entry> under_way_;
-  std::deque<Entry> waiting_;
+  std::vector<Entry> waiting_;
 };
 
 }  // namespace mxkv::runtime

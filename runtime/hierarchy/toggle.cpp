@@ -44,7 +44,7 @@ Toggle::Toggle(Runtime& runtime, const ToggleOptions& options)
     throw std::invalid_argument("a bucket has 1 to 64 slots");
   }
   if (options.order == interval_order::queue) {
-    queue_ = std::make_unique<IntervalQueue>();
+    queue_ = std::make_unique<IntervalQueue>(parts_);
   }
   buckets_ = std::make_unique<Bucket[]>(count_);
   for (std::size_t i = 0; i < count_; ++i) {
