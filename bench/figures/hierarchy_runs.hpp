@@ -104,11 +104,10 @@ class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
   }
 
  private:
-  /// There are as many buckets as workers, in turn.
+  /// There are as many buckets as workers, in turn; the lowest of its buckets is responsible.
   [[nodiscard]] bool at_home(const runtime::Worker& worker) const noexcept {
     const std::uint32_t inner = this->toggle().slots() / this->toggle().buckets();
-    const std::size_t own = worker.id().index();
-    return this->slots().first / inner <= own && own <= this->slots().last / inner;
+    return this->slots().first / inner == worker.id().index();
   }
   [[nodiscard]] std::uint32_t slot_of(std::uint32_t leaf) const noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{leaf} * this->toggle().slots() / shared_->work.leaves());

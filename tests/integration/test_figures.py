@@ -82,7 +82,11 @@ class FiguresTest(ProgramRun):
         away = self.values("toggle-stealing", "% of the tasks away from their buckets")
         for series in ("Toggle, no stealing", "by the lowest bucket"):
             self.assertEqual(shares[series, "one bucket, worker 0"], 100, series)
-        self.assertEqual(away["Toggle, no stealing", "one bucket"], 0)
+        for x in ("one bucket", "random"):
+            self.assertEqual(away["Toggle, no stealing", x], 0)
+            for worker in (0, 1):
+                at = f"{x}, worker {worker}"
+                self.assertAlmostEqual(shares["Toggle, no stealing", at], shares["by the lowest bucket", at], delta=0.01)
         at_random = [shares["by the lowest bucket", f"random, worker {worker}"] for worker in (0, 1)]
         self.assertGreater(at_random[0], 1.5 * at_random[1], "most tasks span both buckets")
 
