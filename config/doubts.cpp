@@ -15,7 +15,7 @@ Findings doubts(const DaemonOptions& options, const Resolved& resolved, const Ma
                      format_size_rounded(limit) + " is more than the " + format_size_rounded(available) +
                          " there are: the system will kill or swap the process before it is reached"});
   }
-  Findings idle = switches_without_effect(options, resolved.runtime.workers.size());
+  Findings idle = switches_without_effect(options, resolved.runtime.workers.size(), resolved.nodes.size());
   found.insert(found.end(), idle.begin(), idle.end());
   return found;
 }

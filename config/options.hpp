@@ -86,7 +86,14 @@ struct ServerOptions {
 /// What goes to a worker that has less to do.
 enum class balance_mode : std::uint8_t { off, connections };
 
+/// Which workers a new connection goes to; of them the one that has fewest.
+enum class accept_mode : std::uint8_t {
+  machine,  ///< all
+  node,     ///< those of the NUMA node that its packets arrive on
+};
+
 struct BalanceOptions {
+  accept_mode accept = accept_mode::node;
   balance_mode mode = balance_mode::connections;
   std::uint32_t window_ms = 250;  ///< that loads are measured over
 };

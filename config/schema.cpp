@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
 constexpr std::array<std::string_view, 2> kIntervalOrderWords{"toggle", "queue"};
 constexpr std::array<std::string_view, 3> kRebalanceWords{"off", "pools", "objects"};
 constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
+constexpr std::array<std::string_view, 2> kAcceptWords{"machine", "node"};
 constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
 constexpr std::array<std::string_view, 2> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
@@ -277,6 +278,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     choice(section, "shutdown_command", options.server.shutdown_command, kBoolWords);
     choice(section, "debug_time", options.server.debug_time, kBoolWords);
     choice(section, "balance", options.balance.mode, kBalanceWords);
+    choice(section, "accept", options.balance.accept, kAcceptWords);
   });
   visitor.section("log", [&](SchemaVisitor& section) {
     choice(section, "level", options.log.level, kLogLevelWords);

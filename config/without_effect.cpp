@@ -11,11 +11,13 @@ constexpr const char* kNoBoundWork =
     "no pool holds work while experimental.index.leaves and experimental.index.inner are optimistic_latch";
 constexpr const char* kNoDirectory = "durability.directory is none, so that nothing is written";
 constexpr const char* kOneWorker = "there is only one worker";
+constexpr const char* kOneNode = "all workers are on one NUMA node";
 
 // The options beside their defaults, and what was found.
 class Search {
  public:
-  Search(const DaemonOptions& options, std::size_t workers) : options_(options), alone_(workers == 1) {}
+  Search(const DaemonOptions& options, std::size_t workers, std::size_t nodes)
+      : options_(options), alone_(workers == 1), one_node_(workers == 1 || nodes == 1) {}
 
   Findings run() {
     pools();
@@ -75,6 +77,7 @@ class Search {
     without_effect(alone_ && off, "server.balance", kOneWorker);
     without_effect((alone_ || off) && mine.window_ms != defaults_.balance.window_ms,
                    "experimental.balance_window", alone_ ? kOneWorker : "server.balance is off");
+    without_effect(one_node_ && mine.accept != defaults_.balance.accept, "server.accept", kOneNode);
   }
 
   void prefetch() {
@@ -142,13 +145,14 @@ class Search {
   const DaemonOptions& options_;
   const DaemonOptions defaults_;
   bool alone_;
+  bool one_node_;
   Findings found_;
 };
 
 }  // namespace
 
-Findings switches_without_effect(const DaemonOptions& options, std::size_t workers) {
-  return Search{options, workers}.run();
+Findings switches_without_effect(const DaemonOptions& options, std::size_t workers, std::size_t nodes) {
+  return Search{options, workers, nodes}.run();
 }
 
 }  // namespace mxkv::config

@@ -148,7 +148,7 @@ std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
                        ": all workers stop when its time is used up");
   }
   for (const config::Finding& idle :
-       config::switches_without_effect(options, resolved.runtime.workers.size())) {
+       config::switches_without_effect(options, resolved.runtime.workers.size(), resolved.nodes.size())) {
     warnings.push_back(to_string(idle));
   }
   return warnings;

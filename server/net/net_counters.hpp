@@ -35,6 +35,8 @@ struct ConnectionCounters {
   std::atomic<std::uint64_t> rejected{0};  ///< over the limit
   std::atomic<std::uint64_t> starved{0};   ///< refused without a descriptor left
 
+  std::atomic<std::uint64_t> near{0};  ///< that went to the node which their packets arrive on
+
   // See descriptor_shortage.hpp.
   std::atomic<bool> accepting{true};
   std::atomic<std::uint64_t> shortages{0};    ///< how often there was no descriptor left
@@ -56,6 +58,7 @@ struct NetStats {
   std::uint64_t held = 0;
   std::uint64_t open_connections = 0;
   std::uint64_t total_connections = 0;
+  std::uint64_t near_connections = 0;
   std::uint64_t rejected_connections = 0;
   std::uint64_t starved_connections = 0;
   bool accepting = true;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "server/net/arrival.hpp"
 #include "server/net/net_worker.hpp"
 
 namespace mxkv::server {
@@ -99,14 +100,21 @@ class NoPoller final : public runtime::Poller {
 struct Network::Parts {
   Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_,
         const config::BalanceOptions& balance, WarningSink& log, DiskGate* disk)
-      : runtime(runtime_), shared{.log = log, .disk = disk, .balance = balance}, limits(limits_) {}
+      : runtime(runtime_),
+        shared{.log = log, .disk = disk, .balance = balance},
+        arrivals(runtime_.options()),
+        limits(limits_) {}
 
-  /// Where a listener's sockets go: to all workers, or those of its node.
+  /// Where a listener's sockets go: to workers of the node that each one's packets arrive on, else to all; or
+  /// to those of the listener's node.
   class Servers final : public SocketReceiver {
    public:
     Servers(Parts& parts, std::optional<std::uint32_t> node)
         : parts_(parts), workers_(parts.workers_of(node)), confined_(node.has_value()) {}
-    void accepted(int socket) override { parts_.hand_over(workers_, socket, confined_); }
+    void accepted(int socket) override {
+      const std::vector<NetWorker*>* const near = confined_ ? nullptr : parts_.workers_near(socket);
+      parts_.hand_over(near == nullptr ? workers_ : *near, socket, confined_);
+    }
 
    private:
     Parts& parts_;
@@ -127,6 +135,17 @@ struct Network::Parts {
     return found;
   }
 
+  /// Those of the node that its packets arrive on; null: none, or it is not asked for.
+  [[nodiscard]] const std::vector<NetWorker*>* workers_near(int socket) {
+    const std::optional<runtime::NumaNodeId> node =
+        shared.balance.accept == config::accept_mode::node ? arrivals.of(socket) : std::nullopt;
+    if (!node || node->index() >= by_node.size() || by_node[node->index()].empty()) {
+      return nullptr;
+    }
+    shared.connections.near.fetch_add(1, std::memory_order_relaxed);
+    return &by_node[node->index()];
+  }
+
   /// Gives an accepted socket to the worker with the fewest connections.
   void hand_over(const std::vector<NetWorker*>& to, int socket, bool confined) {
     NetWorker& least = **std::ranges::min_element(
@@ -142,6 +161,8 @@ struct Network::Parts {
   NetShared shared;
   std::deque<BlockPool> input_pools;
   std::deque<NetWorker> workers;
+  std::vector<std::vector<NetWorker*>> by_node;  ///< the same
+  ArrivalNodes arrivals;
   std::vector<const RequestSampler*> samplers;  ///< theirs
   std::vector<ListenSocket> sockets;            ///< their descriptors are the acceptor's
   std::vector<ConnectionFacts> listening;       ///< of the same
@@ -169,6 +190,8 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
     NetWorker& net = parts_->workers.emplace_back(parts_->shared, worker, store, directory, input, limits,
                                                   admin, credentials, stats);
     parts_->shared.workers.push_back(&net);
+    parts_->by_node.resize(std::max(parts_->by_node.size(), worker.node().index() + 1));
+    parts_->by_node[worker.node().index()].push_back(&net);
     parts_->samplers.push_back(&net.host().sampler);
     store.watch_hub().add_waker({&net, [](void* context, runtime::Worker& from) {
                                    auto& to = *static_cast<NetWorker*>(context);
@@ -262,6 +285,7 @@ NetStats Network::stats() const noexcept {
   const ConnectionCounters& connections = parts_->shared.connections;
   sum.open_connections = get(connections.open);
   sum.total_connections = get(connections.total);
+  sum.near_connections = get(connections.near);
   sum.rejected_connections = get(connections.rejected);
   sum.starved_connections = get(connections.starved);
   sum.accepting = connections.accepting.load(std::memory_order_relaxed);

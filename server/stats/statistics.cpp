@@ -184,6 +184,7 @@ Statistics::Counters Statistics::since_reset() {
   now.auth_commands -= baseline_.auth_commands;
   now.auth_errors -= baseline_.auth_errors;
   now.net.total_connections -= baseline_.net.total_connections;
+  now.net.near_connections -= baseline_.net.near_connections;
   now.net.rejected_connections -= baseline_.net.rejected_connections;
   now.net.starved_connections -= baseline_.net.starved_connections;
   now.net.shortages -= baseline_.net.shortages;
@@ -246,6 +247,7 @@ void Statistics::general(StatText& text) {
   text.add("accepting_conns", now.net.accepting ? 1 : 0);
   text.add("conn_yields", now.net.yields);
   text.add("connections_moved", now.net.moved_connections);
+  text.add("connections_near", now.net.near_connections);
   text.add("conn_journal_pauses", now.net.journal_pauses);
   text.add("threads", runtime_.worker_count());
   text.add("bytes", item_bytes());

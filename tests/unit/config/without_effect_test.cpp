@@ -17,14 +17,14 @@ constexpr const char* kNoBoundWork =
     "optimistic_latch";
 
 // "path what", a line each.
-std::string told(const std::string& text, std::size_t workers = 2) {
+std::string told(const std::string& text, std::size_t workers = 2, std::size_t nodes = 0) {
   const TemporaryFile file{text};
   const runtime::Result<DaemonOptions> options = load(file.path(), {});
   if (!options.ok()) {
     return options.error().message;
   }
   std::string all;
-  for (const Finding& finding : switches_without_effect(options.value(), workers)) {
+  for (const Finding& finding : switches_without_effect(options.value(), workers, nodes)) {
     all.append(finding.path).append(" ").append(finding.what).append("\n");
   }
   return all;
@@ -78,6 +78,10 @@ TEST(WithoutEffect, BalancingNeedsTwoWorkersAndItsWindowBalancing) {
   const std::string off = "server: {balance: off}\n";
   EXPECT_EQ(told(off), "");
   EXPECT_EQ(told(off, 1), "server.balance has no effect: there is only one worker\n");
+  const std::string accept = "server: {accept: machine}\n";
+  EXPECT_EQ(told(accept), "") << "unknown, or two nodes";
+  EXPECT_EQ(told(accept, 2, 2), "");
+  EXPECT_EQ(told(accept, 2, 1), "server.accept has no effect: all workers are on one NUMA node\n");
   const std::string window = experimental("balance_window: 1s");
   EXPECT_EQ(told(window), "");
   EXPECT_EQ(told(window, 1), "experimental.balance_window has no effect: there is only one worker\n");
