@@ -1,5 +1,9 @@
 #include "runtime/memory/value_heap.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <span>
+
 #include "runtime/base/assert.hpp"
 
 namespace mxkv::runtime {
@@ -137,12 +141,8 @@ void ValueHeap::release_foreign(void* block, Span* span) noexcept {
   outgoing.owner = span->owner;
   outgoing.bytes += span->block_bytes;
   detail::poison(block, span->block_bytes);
-  detail::write_link(block, outgoing.first);
-  outgoing.first = block;
-  if (outgoing.last == nullptr) {
-    outgoing.last = block;
-  }
   add(foreign_frees_, 1);
+  outgoing.blocks[outgoing.count] = block;
   if (++outgoing.count == kForeignBatch) {
     send(outgoing);
   }
@@ -152,8 +152,19 @@ void ValueHeap::send(Outgoing& outgoing) noexcept {
   MXKV_ASSERT(outgoing.owner != nullptr && outgoing.count != 0, "a batch has blocks of somebody");
   MXKV_ASSERT(outgoing.owner != this, "own blocks are at home");
   ValueHeap& owner = *outgoing.owner;
-  const bool wake = owner.bin_.push(outgoing.first, outgoing.last, outgoing.bytes, space_->bin_wake_bytes_);
-  outgoing = Outgoing{};
+  void* first = nullptr;
+  void* const last = outgoing.blocks[0];
+  for (std::uint32_t from = 0; from < outgoing.count;) {
+    void* const head = outgoing.blocks[from++];
+    const std::uint32_t others = std::min(others_of(*space_->span_of(head)), outgoing.count - from);
+    write_group(head, first, std::span{outgoing.blocks}.subspan(from, others));
+    first = head;
+    from += others;
+  }
+  const bool wake = owner.bin_.push(first, last, outgoing.bytes, space_->bin_wake_bytes_);
+  outgoing.owner = nullptr;
+  outgoing.count = 0;
+  outgoing.bytes = 0;
   if (wake && space_->bin_owners_ != nullptr) {
     space_->bin_owners_->wake(owner.worker_);
   }
@@ -167,12 +178,48 @@ void ValueHeap::flush_foreign() noexcept {
   }
 }
 
+std::uint32_t ValueHeap::others_of(const Span& span) noexcept {
+  return std::min(span.block_bytes / static_cast<std::uint32_t>(sizeof(void*)), kForeignBatch) - 1;
+}
+
+// A head holds a link, the addresses of others, and a null address if there is room for more.
+void ValueHeap::write_group(void* head, void* next, std::span<void* const> others) noexcept {
+  const std::uint32_t room = others_of(*space_->span_of(head));
+  const std::size_t bytes = (1 + room) * sizeof(void*);
+  std::array<void*, kForeignBatch> words;
+  words[0] = next;
+  std::copy(others.begin(), others.end(), words.begin() + 1);
+  if (others.size() < room) {
+    words[1 + others.size()] = nullptr;
+  }
+  detail::unpoison(head, bytes);
+  std::memcpy(head, static_cast<const void*>(words.data()),
+              (1 + std::min<std::size_t>(room, others.size() + 1)) * sizeof(void*));
+  detail::poison(head, bytes);
+}
+
 std::size_t ValueHeap::collect() noexcept {
   std::size_t blocks = 0;
-  for (void* block = bin_.take_all(); block != nullptr; ++blocks) {
-    void* const next = detail::read_link(block);
-    release_own(block, space_->span_of(block));
-    block = next;
+  std::array<void*, kForeignBatch> words;
+  for (void* head = bin_.take_all(); head != nullptr; head = words[0]) {
+    Span* const span = space_->span_of(head);
+    const std::uint32_t room = others_of(*span);
+    const std::size_t bytes = (1 + room) * sizeof(void*);
+    detail::unpoison(head, bytes);
+    std::memcpy(static_cast<void*>(words.data()), head, bytes);
+    detail::poison(head, bytes);
+    std::uint32_t others = 0;
+    while (others < room && words[1 + others] != nullptr) {
+      prefetch_read(words[1 + others++]);
+    }
+    if (words[0] != nullptr) {
+      prefetch_read(words[0]);
+    }
+    release_own(head, span);
+    for (std::uint32_t i = 1; i <= others; ++i) {
+      release_own(words[i], space_->span_of(words[i]));
+    }
+    blocks += 1 + others;
   }
   if (blocks != 0) {
     add(collected_, blocks);

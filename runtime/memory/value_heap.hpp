@@ -9,6 +9,9 @@
 // out, when it is woken (BinOwners), or when it calls collect(). So a worker calls flush_foreign() before it
 // parks, else blocks of others lie around here.
 //
+// A dead block is in nobody's cache. So those of a batch are not linked one to the next: as many as fit have their
+// addresses in one of them, and the owner asks for all of these at once.
+//
 // It does not move blocks, and it does not take partly used spans from idle workers.
 #pragma once
 
@@ -17,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
@@ -119,10 +123,9 @@ class alignas(kCacheLineBytes) ValueHeap {
   };
   struct Outgoing {
     ValueHeap* owner = nullptr;
-    void* first = nullptr;
-    void* last = nullptr;
     std::uint32_t count = 0;
     std::size_t bytes = 0;
+    std::array<void*, kForeignBatch> blocks{};
   };
 
   static bool has_block(const detail::Span& span) noexcept {
@@ -197,6 +200,9 @@ class alignas(kCacheLineBytes) ValueHeap {
   [[nodiscard]] void* allocate_large(std::size_t bytes) noexcept;
   void release_foreign(void* block, detail::Span* span) noexcept;
   void send(Outgoing& outgoing) noexcept;
+  /// Blocks whose addresses one of this span may hold.
+  [[nodiscard]] static std::uint32_t others_of(const detail::Span& span) noexcept;
+  void write_group(void* head, void* next, std::span<void* const> others) noexcept;
 
   std::array<ClassState, kSizeClasses> classes_{};
   ValueSpace* space_;

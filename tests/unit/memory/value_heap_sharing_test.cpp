@@ -106,6 +106,23 @@ TEST(ValueHeapSharing, BlocksOfSeveralOwnersReachTheirOwn) {
   EXPECT_EQ(heaps[1].stats().live_bytes, 0U);
 }
 
+TEST(ValueHeapSharing, BlocksOfAllSizesGoHomeTogether) {
+  for (const std::vector<std::size_t>& sizes :
+       {std::vector<std::size_t>{16}, {24}, {64, 16, 200}, {16, 1024, 32, 16, 4096}, {128}, {48, 120, 8}}) {
+    for (std::size_t count = 1; count < 70; ++count) {
+      Heaps heaps(2);
+      std::vector<void*> blocks;
+      for (std::size_t i = 0; i < count; ++i) {
+        blocks.push_back(heaps[0].allocate(sizes[i % sizes.size()]));
+      }
+      release_all(heaps[1], blocks);
+      heaps[1].flush_foreign();
+      ASSERT_EQ(heaps[0].collect(), count) << "blocks of " << sizes[0];
+      ASSERT_EQ(heaps[0].stats().live_bytes, 0U);
+    }
+  }
+}
+
 TEST(ValueHeapSharing, SpansGoBackToThePoolOfTheirOwnNode) {
   ValueSpaceOptions options = testing::space_options(2);
   options.pages.os_nodes = {0, 0};
