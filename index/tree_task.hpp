@@ -105,7 +105,8 @@ class TreeTask : public runtime::MxTask {
   }
 
   /// A writer came in between: once more from the header.
-  runtime::step conflict(runtime::Worker& /*worker*/) {
+  runtime::step conflict(runtime::Worker& worker) {
+    runtime::count(worker.counters().conflicts);
     look_again();
     return runtime::step::again;
   }

@@ -410,9 +410,12 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
       return true;
     }
     const overflow way = scratch.overflow.plan(this->tree(), leaf, this->seen_version(), parent_, worker);
-    if (way != overflow::impossible) {
+    if (way == overflow::ready) {
+      return true;
+    }
+    if (way == overflow::torn) {
       otherwise = this->conflict(worker);
-      return way == overflow::ready;
+      return false;
     }
     switch (scratch.plan.plan_split(this->tree(), leaf, this->seen_version(), scratch.meta, worker)) {
       case planned::ready:

@@ -32,9 +32,11 @@ void Worker::spawn_by(task_route route, MxTask* task) noexcept {
       count(counters_.wakes, wake_first_of(neighbours_.wake_deferred) ? 1 : 0);
       return;
     case task_route::to_low:
+      count(counters_.low);
       window_.add_low(task);
       return;
     case task_route::to_urgent:
+      count(counters_.urgent);
       window_.add_urgent(task);
       return;
     case task_route::to_ready:
@@ -65,6 +67,7 @@ void Worker::spawn_at_place(MxTask* task) noexcept {
     spawn_by(route_here(*task), task);
     return;
   }
+  count(counters_.placed);
   if (target.kind() == target_kind::worker) {
     spawn_to(runtime_.worker(WorkerId{target.id()}).leases_.owned().pinned(), task);
     return;

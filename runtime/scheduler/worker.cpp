@@ -139,7 +139,8 @@ void Worker::execute(const BufferedTask& next) noexcept {
   TaskPool& pool = leases_.tagged(next.pool);
   MXKV_ASSERT(leases_.holds(pool.id()), "a pool's tasks run under its lease");
   // The pool in the tagged pointer was a hint; the object's header decides.
-  if (is_bound(*task) && !task->object().object()->lives_in(pool.id())) [[unlikely]] {
+  const bool bound = is_bound(*task);
+  if (bound && !task->object().object()->lives_in(pool.id())) [[unlikely]] {
     const Annotations& notes = task->annotations();
     task->annotate_lines(TaggedPointer{task->object().object(), task->object().marks()}, notes.first_line,
                          notes.line_count);
@@ -149,6 +150,7 @@ void Worker::execute(const BufferedTask& next) noexcept {
     apply_step(task, task->task_class().run(*task, *this));
   }
   pool.left_buffer();
+    count(counters_.bound, bound ? 1 : 0);
 }
 
 void Worker::run_until(std::uint64_t executed) noexcept {

@@ -14,6 +14,8 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> ended{0};      ///< tasks that came to their end
   std::atomic<std::uint64_t> retries{0};    ///< times that a task met a writer and was put back
   std::atomic<std::uint64_t> stuck{0};      ///< tasks that were put back RetryWatch::kMany times
+  std::atomic<std::uint64_t> conflicts{0};  ///< reads of a tree's node that a writer made void
+  std::atomic<std::uint64_t> bound{0};      ///< tasks that ran in their objects' pools
   std::atomic<std::uint64_t> forwarded{0};  ///< bound tasks that had to go to another pool
   std::atomic<std::uint64_t> parks{0};
   std::atomic<std::uint64_t> wakes{0};            ///< wake-ups that this worker sent to others
@@ -23,6 +25,9 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> retired_bytes{0};    ///< that wait to be freed now
   std::atomic<std::uint64_t> pools_stolen{0};     ///< leases taken of other workers' pools
   std::atomic<std::uint64_t> tasks_stolen{0};     ///< tasks taken from them
+  std::atomic<std::uint64_t> urgent{0};           ///< spawned with high priority, to be run here
+  std::atomic<std::uint64_t> low{0};              ///< the same with low priority
+  std::atomic<std::uint64_t> placed{0};           ///< sent to the place that they were annotated with
   std::atomic<std::uint64_t> misplaced{0};        ///< tasks annotated with a place where no worker runs
   std::atomic<std::uint64_t> pool_tasks{0};       ///< tasks that it took out of pools, for the rebalancer
   std::atomic<std::uint64_t> pools_moved{0};      ///< pools that it took over from other workers

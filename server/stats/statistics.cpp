@@ -351,6 +351,8 @@ void Statistics::runtime_group(StatText& text) const {
     add("ended", counters.ended);
     add("retries", counters.retries);
     add("stuck", counters.stuck);
+    add("conflicts", counters.conflicts);
+    add("bound", counters.bound);
     add("forwarded", counters.forwarded);
     add("parks", counters.parks);
     add("wakes", counters.wakes);
@@ -362,12 +364,17 @@ void Statistics::runtime_group(StatText& text) const {
     add("tasks_stolen", counters.tasks_stolen);
     add("pools_moved", counters.pools_moved);
     add("objects_moved", counters.objects_moved);
+    add("urgent", counters.urgent);
+    add("low", counters.low);
+    add("placed", counters.placed);
     add("misplaced", counters.misplaced);
     add_prefetch(text, worker, one);
     constexpr const char* kRefills[] = {"immediate_own", "immediate_group", "deferred_group", "deferred_far",
                                         "immediate_node"};
     for (std::size_t rule = 0; rule < std::size(kRefills); ++rule) {
       add(kRefills[rule], counters.refills[rule]);
+      text.add(worker + "rule_" + std::to_string(rule + 1),
+               counters.refills[rule].load(std::memory_order_relaxed));
     }
   }
 }
