@@ -48,6 +48,13 @@ class BasicTaskPool {
   void set_owner(WorkerId owner) noexcept { owner_.store(owner.value(), std::memory_order_seq_cst); }
   [[nodiscard]] pool_state state() const noexcept { return word_.load(std::memory_order_seq_cst); }
 
+  /// Whether thieves leave it to its owner, as the rebalancer has found that one to have time for it. A hint:
+  /// the owner runs it in any case. Any thread.
+  [[nodiscard]] bool kept() const noexcept { return kept_.load(std::memory_order_relaxed); }
+  void keep(bool kept) noexcept { kept_.store(kept, std::memory_order_relaxed); }
+  /// Whether a thief may take it now. Any thread.
+  [[nodiscard]] bool stealable() const noexcept { return state() == pool_state::ready && !kept(); }
+
   /// Appends a task. True: the pool became ready, tell the owner. Any thread.
   [[nodiscard]] bool spawn(MxTask* task) noexcept;
 
@@ -92,6 +99,7 @@ class BasicTaskPool {
   alignas(kCacheLineBytes) std::atomic<pool_state> word_{pool_state::empty};
   PoolId id_{};
   std::atomic<WorkerId::rep> owner_{0};
+  std::atomic<bool> kept_{false};
   alignas(kCacheLineBytes) TaskList local_;
   std::uint32_t in_buffer_ = 0;
   bool from_outside_ = false;  ///< where the last task was asked for first

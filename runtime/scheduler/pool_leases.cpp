@@ -12,7 +12,7 @@ void PoolLeases::take_stolen(TaskPool& pool) noexcept {
 bool PoolLeases::has_ready(const OwnedPools& victim) noexcept {
   for (std::size_t slot = 1; slot < victim.used(); ++slot) {
     const TaskPool* const pool = victim.at(slot);
-    if (pool != nullptr && pool->state() == pool_state::ready) {
+    if (pool != nullptr && pool->stealable()) {
       return true;
     }
   }

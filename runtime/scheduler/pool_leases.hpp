@@ -97,7 +97,7 @@ class PoolLeases {
     const std::size_t stealable = victim.used() - 1;  // the pinned pool is never taken
     for (std::size_t turn = 0; turn < stealable; ++turn) {
       TaskPool* const pool = victim.at(1 + (first_stolen_ + turn) % stealable);
-      if (pool == nullptr || pool->state() != pool_state::ready || !pool->take()) {
+      if (pool == nullptr || !pool->stealable() || !pool->take()) {
         continue;
       }
       take_stolen(*pool);
@@ -175,7 +175,7 @@ class PoolLeases {
       return false;
     }
     if (shared && seen.leased_one && !has_room()) {
-      seen.left_one = true;
+      seen.left_one = seen.left_one || !pool.kept();
       return false;
     }
     if (!pool.take()) {

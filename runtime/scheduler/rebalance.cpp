@@ -213,6 +213,18 @@ std::vector<PoolMove> choose_pool_moves(const RebalanceRules& rules, std::span<c
   return moves;
 }
 
+std::vector<bool> choose_kept_pools(const RebalanceRules& rules, std::span<const WorkerLoad> workers,
+                                    std::span<const PoolLoad> pools) {
+  const std::vector<std::uint64_t> loads = loads_of(workers, pools);
+  const std::uint64_t mean = average(loads);
+  std::vector<bool> kept;
+  for (const PoolLoad& pool : pools) {
+    kept.push_back(pool.for_objects && pool.tasks >= rules.least_tasks &&
+                   loads[pool.owner.index()] - pool.tasks <= mean);
+  }
+  return kept;
+}
+
 std::vector<ObjectMove> choose_object_moves(const RebalanceRules& rules, std::span<const WorkerLoad> workers,
                                             std::span<const PoolLoad> pools,
                                             std::span<const ObjectLoad> objects) {

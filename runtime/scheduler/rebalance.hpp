@@ -76,6 +76,13 @@ struct ObjectMove {
                                                       std::span<const WorkerLoad> workers,
                                                       std::span<const PoolLoad> pools);
 
+/// Which pools thieves are to leave to their owners, by PoolId: those with work to speak of, without which the
+/// owner would have no more than the average. There stealing brings no balance, and would undo what moves
+/// brought. Thread-safety: any thread.
+[[nodiscard]] std::vector<bool> choose_kept_pools(const RebalanceRules& rules,
+                                                  std::span<const WorkerLoad> workers,
+                                                  std::span<const PoolLoad> pools);
+
 /// Objects that are to get another pool, best move first: out of crowded pools into those with less beside
 /// them. Objects of load zero stay. Thread-safety: any thread.
 [[nodiscard]] std::vector<ObjectMove> choose_object_moves(const RebalanceRules& rules,

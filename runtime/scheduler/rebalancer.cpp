@@ -95,6 +95,7 @@ void Rebalancer::rebalance(Worker& worker, std::uint64_t now_ns) {
     } else {
       quiet_periods_ -= std::min(quiet_periods_, 1U);
     }
+    keep_pools();
     if (sampled_periods_ > 2 * kSampled) {
       forget_objects();  // pools moved all the while
     }
@@ -121,6 +122,16 @@ void Rebalancer::measure(std::uint64_t elapsed_ns) {
     pools_[i].for_objects = pool.id() != runtime_.worker(pool.owner()).pinned_pool();
     pools_rest_[i] -= std::min(pools_rest_[i], 1U);
     pools_[i].movable = pools_[i].for_objects && pools_rest_[i] == 0;
+  }
+}
+
+void Rebalancer::keep_pools() {
+  const std::vector<bool> kept = choose_kept_pools({}, workers_, pools_);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    TaskPool& pool = runtime_.pool(PoolId{static_cast<PoolId::rep>(i)});
+    if (pool.kept() != kept[i]) {
+      pool.keep(kept[i]);
+    }
   }
 }
 

@@ -55,6 +55,8 @@ class Rebalancer {
 
   void rebalance(Worker& worker, std::uint64_t now_ns);
   void measure(std::uint64_t elapsed_ns);
+  /// Says which pools thieves leave alone.
+  void keep_pools();
   void move_pools(Worker& worker, const std::vector<PoolMove>& moves);
   void move_objects(const std::vector<ObjectMove>& moves) noexcept;
   void forget_objects() noexcept;

@@ -210,7 +210,8 @@ void Runtime::stop() {
 bool Runtime::announce(const TaskPool& pool, const Worker* by) noexcept {
   Worker& owner = worker(pool.owner());
   // The owner itself looks at its pools before it executes on, and wakes thieves if it leaves one.
-  return &owner != by && (owner.wake_if_parked() || (pool.id() != owner.pinned_pool() && owner.wake_thief()));
+  return &owner != by &&
+         (owner.wake_if_parked() || (pool.id() != owner.pinned_pool() && !pool.kept() && owner.wake_thief()));
 }
 
 void Runtime::drain_stopped() noexcept {

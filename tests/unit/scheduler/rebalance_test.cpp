@@ -303,5 +303,27 @@ TEST(RebalanceTest, ObjectsComeToRestAndCrowdedPoolsThinOut) {
   }
 }
 
+TEST(KeptPools, AreThoseWithoutWhichTheirOwnerHasNoMoreThanTheAverage) {
+  // A hot pool beside what stays with the worker; the other worker has the same but for it.
+  LoadedMachine hot{1, 2, {{50'000, 100}, {200, 100}}};
+  hot.workers[0].fixed = hot.workers[1].fixed = 40'000;
+  EXPECT_EQ(choose_kept_pools(hot.rules, hot.workers, hot.pools),
+            (std::vector<bool>{false, true, false, false, false, false}));
+  // A worker that has all the work: thieves may take any of it.
+  const LoadedMachine crowded{1, 2, {{20'000, 20'000, 20'000, 20'000}, {0}}};
+  const std::vector<bool> kept = choose_kept_pools(crowded.rules, crowded.workers, crowded.pools);
+  EXPECT_EQ(std::count(kept.begin(), kept.end(), true), 0);
+  // Evenly loaded: nothing is to be gained.
+  const LoadedMachine even{1, 2, {{20'000, 20'000}, {20'000, 20'000}}};
+  EXPECT_EQ(choose_kept_pools(even.rules, even.workers, even.pools),
+            (std::vector<bool>{false, true, true, false, true, true}));
+}
+
+TEST(KeptPools, AreNoneWhereAllHaveTime) {
+  const LoadedMachine idle{1, 2, {{500, 20}, {100}}};
+  const std::vector<bool> kept = choose_kept_pools(idle.rules, idle.workers, idle.pools);
+  EXPECT_EQ(std::count(kept.begin(), kept.end(), true), 0);
+}
+
 }  // namespace
 }  // namespace mxkv::runtime

@@ -197,6 +197,52 @@ TEST(RebalancerTest, TheOthersLeaveTheSharedPoolOfAHotObject) {
   EXPECT_EQ(world.ran_on.size(), 60U * 7 * 200);
 }
 
+TEST(RebalancerTest, ThievesLeaveTheOnlyHotPoolToItsOwner) {
+  RuntimeOptions options = two_workers(rebalance_strategy::objects);
+  options.stealing = stealing_scope::machine;
+  RebalancedWorld world{options};
+  const auto stolen = [&world] { return world.machine[1].counters().pools_stolen.load(); };
+  const auto period = [&world] {
+    for (int i = 0; i < 400; ++i) {
+      world.spawn(0, world.machine[1]);
+      world.machine[1].step();  // the thief looks first
+      world.machine[0].step();
+    }
+    world.machine.clock.advance_us(10'000);
+  };
+  for (int i = 0; i < 8; ++i) {
+    period();
+  }
+  EXPECT_GT(stolen(), 0U) << "while nothing is known of it";
+  EXPECT_TRUE(world.pool(0).kept());
+  const std::uint64_t before = stolen();
+  for (int i = 0; i < 20; ++i) {
+    period();
+  }
+  EXPECT_EQ(stolen(), before);
+  world.machine.run_until_idle();
+  EXPECT_EQ(world.ran_on.size(), 28U * 400);
+  for (int i = 0; i < 40; ++i) {
+    world.machine.clock.advance_us(10'000);
+    world.machine[0].step();
+  }
+  EXPECT_FALSE(world.pool(0).kept()) << "it has no work any more";
+}
+
+TEST(RebalancerTest, AThiefMayParkThoughAKeptPoolIsReady) {
+  RuntimeOptions options = two_workers();
+  options.stealing = stealing_scope::machine;
+  RebalancedWorld world{options};
+  world.machine.run_until_idle();
+  world.pool(0).keep(true);
+  world.spawn(0, world.machine[0]);
+  EXPECT_TRUE(world.machine[1].prepare_to_park());
+  world.machine[1].unpark();
+  world.pool(0).keep(false);
+  EXPECT_FALSE(world.machine[1].prepare_to_park());
+  world.machine.run_until_idle();
+}
+
 TEST(RebalancerTest, AnObjectMovesUnderTheLeaseOfItsPoolAndTasksFollow) {
   RebalancedWorld world{two_workers()};
   const PoolId there = world.machine.runtime.pool_for_object(WorkerId{1}, 0);
