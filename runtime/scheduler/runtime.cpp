@@ -107,8 +107,14 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
     const WorkerId id{static_cast<std::uint16_t>(i)};
     const std::size_t first = first_pools_[i];
     const std::size_t end = first_pools_[i + 1];
+    const std::size_t node = options_.workers[i].node.index();
+    node_pools_.resize(std::max(node_pools_.size(), node + 1));
     for (std::size_t p = first; p < end; ++p) {
-      pools_[p].assign(PoolId{static_cast<std::uint16_t>(p)}, id);
+      const PoolId pool{static_cast<std::uint16_t>(p)};
+      pools_[p].assign(pool, id);
+      if (p != first) {
+        node_pools_[node].push_back(pool);
+      }
     }
     Worker& worker = workers_.emplace_back(*this, id, options_.workers[i].node,
                                            std::span<TaskPool>{&pools_[first], end - first});
@@ -205,6 +211,28 @@ void Runtime::stop() {
     worker.wake();
   }
   threads_.clear();  // joins
+}
+
+PoolId Runtime::pool_for_object(WorkerId worker, std::uint64_t random,
+                                access_frequency frequency) const noexcept {
+  if (frequency == access_frequency::low) {
+    return pool_for_object(worker, random);
+  }
+  const std::vector<PoolId>& pools = node_pools_[options_.workers[worker.index()].node.index()];
+  const auto at = [&pools](std::uint64_t i) { return pools[i % pools.size()]; };
+  const auto less = [this](PoolId a, PoolId b) {
+    return pools_[a.index()].taken() < pools_[b.index()].taken();
+  };
+  const PoolId first = at(random & 0xFFFFFFFFU);
+  if (frequency == access_frequency::moderate) {
+    return std::min(first, at((random & 0xFFFFFFFFU) + 1 + (random >> 32U)), less);
+  }
+  // Begun at random, so that those without a task yet take turns.
+  PoolId best = first;
+  for (std::size_t i = 1; i < pools.size(); ++i) {
+    best = std::min(best, at((random & 0xFFFFFFFFU) + i), less);
+  }
+  return best;
 }
 
 bool Runtime::announce(const TaskPool& pool, const Worker* by) noexcept {

@@ -112,6 +112,11 @@ class Runtime {
     const std::size_t pools = first_pools_[worker.index() + 1] - first;
     return PoolId{static_cast<std::uint16_t>(first + 1 + spread % (pools - 1))};
   }
+  /// The same by how often it will be asked for [Mx preprint 4.1]: seldom, one of `worker`'s; moderately, the one
+  /// of two that has had less to do, of those that workers of its NUMA node began with; often, the least of all
+  /// of them. Any thread.
+  [[nodiscard]] PoolId pool_for_object(WorkerId worker, std::uint64_t random,
+                                       access_frequency frequency) const noexcept;
 
   /// Null: there is none.
   [[nodiscard]] Alarm* alarm() const noexcept { return alarm_; }
@@ -161,6 +166,7 @@ class Runtime {
   std::mutex outside_mutex_;  ///< guards outside_heap_: threads that are no workers are rare
   CoreHeap outside_heap_;
   std::unique_ptr<TaskPool[]> pools_;
+  std::vector<std::vector<PoolId>> node_pools_;  ///< for data objects, by NumaNodeId
   Joins joins_;
   Places places_;
   std::deque<DeferredQueue> deferred_queues_;

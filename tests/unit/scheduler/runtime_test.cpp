@@ -108,6 +108,36 @@ TEST_F(RuntimeTest, MayBeStoppedTwiceAndDestroyedWithoutHavingBeenStarted) {
   const Runtime never_started{unpinned(2), clock};
 }
 
+TEST_F(RuntimeTest, NewObjectsGoToPoolsByHowOftenTheyAreAskedFor) {
+  RuntimeOptions options = unpinned(3);
+  options.pools_per_worker = 2;
+  options.workers[2].node = NumaNodeId{1};
+  options.os_nodes = {0, 0};
+  Machine machine{options};
+  Runtime& runtime = machine.runtime;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    runtime.pool(runtime.pool_for_object(WorkerId{0}, i)).count_taken(100);
+  }
+  runtime.pool(runtime.pool_for_object(WorkerId{1}, 0)).count_taken(50);
+  const PoolId idle = runtime.pool_for_object(WorkerId{1}, 1);
+  const auto chosen = [&](access_frequency how) {
+    std::vector<int> of(3);
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      const PoolId pool = runtime.pool_for_object(WorkerId{0}, machine[0].random()(), how);
+      EXPECT_NE(pool, runtime.worker(runtime.pool(pool).owner()).pinned_pool());
+      ++of[runtime.pool(pool).owner().index()];
+      EXPECT_TRUE(how != access_frequency::high || pool == idle);
+    }
+    return of;
+  };
+  EXPECT_EQ(chosen(access_frequency::low), (std::vector{200, 0, 0}));
+  EXPECT_EQ(chosen(access_frequency::high), (std::vector{0, 200, 0}));
+  const std::vector<int> moderate = chosen(access_frequency::moderate);
+  EXPECT_GT(moderate[1], moderate[0]) << "rather those with less to do";
+  EXPECT_GT(moderate[0], 0) << "though not always the same one";
+  EXPECT_EQ(moderate[2], 0) << "on the node where the object's memory is";
+}
+
 TEST_F(RuntimeTest, DropsEachTaskThatNeverRanOnce) {
   std::latch ran{1};
   {
