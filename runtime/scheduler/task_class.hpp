@@ -28,6 +28,12 @@ concept DescribedTask = requires(const T& task, char* out) {
   { task.describe(out, std::size_t{}) } -> std::same_as<std::size_t>;
 };
 
+/// Minds that its object has moved, see TaskClass.
+template <class T>
+concept ForwardedTask = requires(T& task, Worker& worker) {
+  { task.forwarded(worker) } -> std::same_as<void>;
+};
+
 /// Does by itself, in the usual case, what guarded execution would do; says no in all others.
 template <class T>
 concept HasFastPath = requires(T& task, Worker& worker, step& next) {
@@ -105,9 +111,18 @@ constexpr auto describe_of() noexcept -> std::size_t (*)(const MxTask&, char*, s
     return nullptr;
   }
 }
+
+template <class T>
+constexpr auto forwarded_of() noexcept -> void (*)(MxTask&, Worker&) {
+  if constexpr (ForwardedTask<T>) {
+    return [](MxTask& task, Worker& worker) { static_cast<T&>(task).forwarded(worker); };
+  } else {
+    return nullptr;
+  }
+}
 }  // namespace detail
 
-/// A type may be a DiscardedTask, a DescribedTask, and have a fast path; see the concepts above.
+/// A type may be a DiscardedTask, a DescribedTask, a ForwardedTask, and have a fast path; see the concepts above.
 template <class T>
 inline constexpr TaskClass kTaskClassOf{
     detail::task_name<T>(),
@@ -123,6 +138,7 @@ inline constexpr TaskClass kTaskClassOf{
     },
     detail::take_turn<T>,
     detail::run_stretch_of<T>(),
-    detail::describe_of<T>()};
+    detail::describe_of<T>(),
+    detail::forwarded_of<T>()};
 
 }  // namespace mxkv::runtime

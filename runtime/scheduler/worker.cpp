@@ -145,12 +145,15 @@ void Worker::execute(const BufferedTask& next) noexcept {
     task->annotate_lines(TaggedPointer{task->object().object(), task->object().marks()}, notes.first_line,
                          notes.line_count);
     count(counters_.forwarded);
+    if (const auto forwarded = task->task_class().forwarded; forwarded != nullptr) {
+      forwarded(*task, *this);
+    }
     spawn(task);
   } else {
+    count(counters_.bound, bound ? 1 : 0);
     apply_step(task, task->task_class().run(*task, *this));
   }
   pool.left_buffer();
-    count(counters_.bound, bound ? 1 : 0);
 }
 
 void Worker::run_until(std::uint64_t executed) noexcept {

@@ -76,6 +76,8 @@ struct TaskClass {
   /// Null, or writes what the task waits at, in at most `size` bytes; returns how many. Right after
   /// step::retry.
   std::size_t (*describe)(const MxTask&, char* out, std::size_t size) = nullptr;
+  /// Null, or is told that the pool by which the task came was an old one of its object's.
+  void (*forwarded)(MxTask&, Worker&) = nullptr;
 };
 
 /// What a task tells the runtime about itself, all optional, and two bytes that are the task's own. They sit
