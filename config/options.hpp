@@ -48,8 +48,8 @@ struct LimitOptions {
 
 /// What is found out about requests.
 struct StatsOptions {
-  std::uint32_t sample = 64;  ///< one of so many requests is timed and its key counted; 0: none
-  std::uint32_t slow_ms = 0;  ///< timed requests that take so long are kept; 0: none
+  std::uint32_t sample = 64;   ///< one of so many requests is timed and its key counted; 0: none
+  std::uint32_t slow_ms = 10;  ///< timed requests that take so long are kept; 0: none
 };
 
 enum class log_level : std::uint8_t { trace, debug, info, warning, error, off };

@@ -84,9 +84,9 @@ void Parts::end() {
   }
 }
 
-bool Parts::set_limits(const config::LimitOptions& limits) {
-  store.set_limits(range_limits(limits), limits.value_bytes);
-  return network.set_limits(limits);
+bool Parts::change(const Network::Settings& settings) {
+  store.set_limits(range_limits(settings.limits), settings.limits.value_bytes);
+  return network.change(settings);
 }
 
 }  // namespace mxkv::server

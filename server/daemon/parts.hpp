@@ -39,8 +39,8 @@ struct Parts {
 
   /// The workers run, and what they do is durable from then on.
   [[nodiscard]] runtime::Result<bool> start();
-  /// New limits for all that run. Returns whether all workers have them by now.
-  bool set_limits(const config::LimitOptions& limits);
+  /// New settings for all that run. Returns whether all workers have them by now.
+  bool change(const Network::Settings& settings);
   /// The workers end; what they did is on disk.
   void end();
 

@@ -24,8 +24,8 @@ bool changes_while_running(std::string_view path) {
   static constexpr std::array<std::string_view, 7> kKeys{
       "server.drain_timeout", "log.level",       "log.rate",        "log.rotate_bytes",
       "log.rotate_files",     "durability.sync", "durability.reads"};
-  return path.starts_with("limits.") || path.starts_with("durability.checkpoint.") ||
-         std::ranges::find(kKeys, path) != kKeys.end();
+  return path.starts_with("limits.") || path.starts_with("stats.") ||
+         path.starts_with("durability.checkpoint.") || std::ranges::find(kKeys, path) != kKeys.end();
 }
 
 std::vector<Change> changes(const config::DaemonOptions& running, const config::DaemonOptions& wanted) {

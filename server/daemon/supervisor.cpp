@@ -127,8 +127,8 @@ void Supervisor::apply(const config::DaemonOptions& wanted) {
                  ", but only " + std::to_string(most) + " descriptors may be open");
   }
   // First they hold, then it is said.
-  if (!parts_.set_limits(running_.limits)) {
-    log_.warning("reload: a worker has not taken the new limits yet");
+  if (!parts_.change({running_.limits, running_.stats})) {
+    log_.warning("reload: a worker has not taken the new settings yet");
   }
   if (parts_.durability != nullptr) {
     parts_.durability->apply(running_.durability);

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
+#include "server/net/connection_facts.hpp"
 #include "server/net/moved_connection.hpp"
 #include "server/net/session.hpp"
 #include "server/net/socket_events.hpp"
@@ -48,6 +50,7 @@ class Connection final : public ConnectionOwner {
   void flush_and_arm();
   /// Operations ended that the session waited for.
   void resume() override;
+  [[nodiscard]] std::string client_name() const override { return facts_of_socket(socket_).peer; }
   /// All up to `durable` is on disk: sends at the end of this round what waited for it.
   void reached_disk(std::uint64_t durable);
   /// The journal has room again: goes on reading.

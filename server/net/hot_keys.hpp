@@ -1,7 +1,7 @@
-// The keys that are asked for most, of a sample of requests: the space-saving sketch of Metwally et al. A key
-// that is not known takes the place of the rarest one, and its count plus one; so counts are upper bounds,
-// and what is asked for in more than 1 of kMost sampled requests is always there. Old counts fade: all are
-// halved now and then.
+// The keys and ranges that are asked for most, of a sample of requests: the space-saving sketch of Metwally et al.
+// What is not known takes the place of the rarest one, and its count as an error: it may have come that often
+// before, or never. What is asked for in more than 1 of kMost sampled requests is always there. A sketch is of a
+// window of time; the one before is kept.
 #pragma once
 
 #include <array>
@@ -19,29 +19,48 @@ namespace mxkv::server {
 class HotKeys {
  public:
   static constexpr std::size_t kMost = 64;
-  static constexpr std::uint64_t kHalvedEvery = 1U << 16U;  ///< samples
+  static constexpr std::uint64_t kWindowNs = 30'000'000'000;
 
+  enum class what : std::uint8_t {
+    key,
+    range,  ///< by its prefix, or where it begins
+  };
   struct Count {
+    what kind = what::key;
     std::string key;
-    std::uint64_t samples = 0;
+    std::uint64_t samples = 0;  ///< at most; it came at least `samples - error` times
+    std::uint64_t error = 0;
   };
 
-  void add(std::string_view key);
-  /// In no order.
-  [[nodiscard]] std::vector<Count> counts() const;
+  void add(what kind, std::string_view key, std::uint64_t now_ns);
+  /// Of this window and the one before; in no order, and each at most once.
+  [[nodiscard]] std::vector<Count> counts(std::uint64_t now_ns) const;
   void clear();
 
  private:
   struct Slot {
     std::uint64_t samples = 0;
+    std::uint64_t error = 0;
     std::uint32_t hash = 0;
+    what kind = what::key;
     std::uint8_t bytes = 0;
     std::array<char, protocol::kMaxKeyBytes> key;
+
+    [[nodiscard]] std::string_view text() const noexcept { return {key.data(), bytes}; }
+  };
+  struct Window {
+    std::uint64_t begun_ns = 0;
+    std::array<Slot, kMost> slots{};
   };
 
+  [[nodiscard]] static bool is_past(const Window& window, std::uint64_t windows,
+                                    std::uint64_t now_ns) noexcept {
+    return now_ns >= window.begun_ns + windows * kWindowNs;
+  }
+
   mutable std::mutex mutex_;  ///< guards all
-  std::array<Slot, kMost> slots_{};
-  std::uint64_t added_ = 0;
+  std::array<Window, 2> windows_{};
+  std::size_t current_ = 0;
 };
 
 }  // namespace mxkv::server

@@ -19,7 +19,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// How long new limits are waited for: a worker's round is short.
+/// How long new settings are waited for: a worker's round is short.
 constexpr std::chrono::milliseconds kLookEvery{1};
 constexpr int kLooksAtMost = 1000;
 
@@ -68,21 +68,22 @@ class WatchTask final : public runtime::MxTask {
   NetWorker& net_;
 };
 
-class LimitsTask final : public runtime::MxTask {
+class SettingsTask final : public runtime::MxTask {
  public:
-  static constexpr const char* kName = "change limits";
-  LimitsTask(const runtime::TaskClass* task_class, NetWorker& net, const config::LimitOptions& limits,
-             std::atomic<std::uint64_t>& done) noexcept
-      : MxTask(task_class), net_(net), limits_(limits), done_(done) {}
+  static constexpr const char* kName = "change settings";
+  SettingsTask(const runtime::TaskClass* task_class, NetWorker& net, const Network::Settings& settings,
+               std::atomic<std::uint64_t>& done) noexcept
+      : MxTask(task_class), net_(net), settings_(settings), done_(done) {}
   runtime::step execute(runtime::Worker& /*worker*/) {
-    net_.set_limits(limits_);
-    done_.fetch_add(1, std::memory_order_release);  // pairs with the acquire in set_limits()
+    net_.set_limits(settings_.limits);
+    net_.host().sampler.change(settings_.stats);
+    done_.fetch_add(1, std::memory_order_release);  // pairs with the acquire in change()
     return runtime::step::done;
   }
 
  private:
   NetWorker& net_;
-  config::LimitOptions limits_;
+  Network::Settings settings_;
   std::atomic<std::uint64_t>& done_;
 };
 
@@ -98,12 +99,12 @@ class NoPoller final : public runtime::Poller {
 }  // namespace
 
 struct Network::Parts {
-  Parts(runtime::Runtime& runtime_, const config::LimitOptions& limits_,
-        const config::BalanceOptions& balance, WarningSink& log, DiskGate* disk)
+  Parts(runtime::Runtime& runtime_, const Settings& settings_, const config::BalanceOptions& balance,
+        WarningSink& log, DiskGate* disk)
       : runtime(runtime_),
         shared{.log = log, .disk = disk, .balance = balance},
         arrivals(runtime_.options()),
-        limits(limits_) {}
+        settings(settings_) {}
 
   /// Where a listener's sockets go: to workers of the node that each one's packets arrive on, else to all; or
   /// to those of the listener's node.
@@ -167,17 +168,17 @@ struct Network::Parts {
   std::vector<ListenSocket> sockets;            ///< their descriptors are the acceptor's
   std::vector<ConnectionFacts> listening;       ///< of the same
   std::deque<Servers> servers;                  ///< of each socket; the listeners point here
-  mutable std::mutex mutex;                     ///< guards limits; they are rarely looked at here
-  config::LimitOptions limits;
-  std::atomic<std::uint64_t> limits_set{0};  ///< by workers, ever
-  std::uint64_t limits_sent = 0;             ///< to workers, ever
+  mutable std::mutex mutex;                     ///< guards settings; they are rarely looked at here
+  Settings settings;
+  std::atomic<std::uint64_t> settings_set{0};  ///< by workers, ever
+  std::uint64_t settings_sent = 0;             ///< to workers, ever
 };
 
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,
                  Store& store, const config::LimitOptions& limits, AdminSource& admin,
                  Credentials& credentials, const config::StatsOptions& stats,
                  const config::BalanceOptions& balance, WarningSink& log, DiskGate* disk)
-    : parts_(std::make_unique<Parts>(runtime, limits, balance, log, disk)) {
+    : parts_(std::make_unique<Parts>(runtime, Settings{limits, stats}, balance, log, disk)) {
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     parts_->shared.delays.emplace_back();
   }
@@ -222,18 +223,18 @@ void Network::listen(std::vector<ListenSocket> sockets) {
   }
 }
 
-bool Network::set_limits(const config::LimitOptions& limits) {
+bool Network::change(const Settings& settings) {
   {
     const std::scoped_lock lock{parts_->mutex};
-    parts_->limits = limits;
+    parts_->settings = settings;
   }
   for (NetWorker& net : parts_->workers) {
-    ++parts_->limits_sent;
-    parts_->runtime.submit(parts_->runtime.create_outside<LimitsTask>(net, limits, parts_->limits_set),
+    ++parts_->settings_sent;
+    parts_->runtime.submit(parts_->runtime.create_outside<SettingsTask>(net, settings, parts_->settings_set),
                            net.host().worker.id());
   }
   const auto holds = [this] {
-    return parts_->limits_set.load(std::memory_order_acquire) == parts_->limits_sent;
+    return parts_->settings_set.load(std::memory_order_acquire) == parts_->settings_sent;
   };
   for (int look = 0; look < kLooksAtMost && !holds(); ++look) {
     std::this_thread::sleep_for(kLookEvery);
@@ -241,9 +242,9 @@ bool Network::set_limits(const config::LimitOptions& limits) {
   return holds();
 }
 
-config::LimitOptions Network::limits() const {
+Network::Settings Network::settings() const {
   const std::scoped_lock lock{parts_->mutex};
-  return parts_->limits;
+  return parts_->settings;
 }
 
 void Network::wake(std::size_t worker) noexcept {

@@ -41,11 +41,16 @@ class Network {
 
   /// Takes over the sockets; they accept when the runtime runs. Start-up only.
   void listen(std::vector<ListenSocket> sockets);
-  /// Sends new limits to all workers, and waits until they hold, or for a second. Returns whether they hold
+  /// What changes while it runs.
+  struct Settings {
+    config::LimitOptions limits;
+    config::StatsOptions stats;
+  };
+  /// Sends new settings to all workers, and waits until they hold, or for a second. Returns whether they hold
   /// everywhere. The main thread.
-  bool set_limits(const config::LimitOptions& limits);
-  /// The limits that were set last. Any thread.
-  [[nodiscard]] config::LimitOptions limits() const;
+  bool change(const Settings& settings);
+  /// Those that were set last. Any thread.
+  [[nodiscard]] Settings settings() const;
   /// Stops listening, answers what has arrived, closes all connections. Any thread that is no worker.
   void drain();
   /// Ends a worker's sleep, or its next one, for what it waits for at the disk's gate. Any thread.

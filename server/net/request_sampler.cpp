@@ -10,6 +10,19 @@ namespace mxkv::server {
 
 using protocol::verb;
 
+namespace {
+
+/// What stands for a range: its prefix, or the bound that it begins at.
+std::string_view name_of_range(const protocol::RangeRequest& range) noexcept {
+  if (range.by_prefix) {
+    return range.prefix;
+  }
+  const protocol::RangeBound& first = range.reverse ? range.high : range.low;
+  return first.unbounded ? std::string_view{} : first.key;
+}
+
+}  // namespace
+
 // What is `other` counts for no key, so an action that nobody gave a kind is named by the compiler.
 command_kind kind_of(verb op) noexcept {
   using protocol::point_action;
@@ -71,27 +84,40 @@ void SlowLog::clear() {
 void RequestSampler::configure(const config::StatsOptions& options, const runtime::Clock& clock,
                                SlowLog& slow, std::uint16_t worker) {
   MXKV_ASSERT(clock_ == nullptr, "a sampler is configured once");
-  one_in_ = options.sample;
-  left_ = options.sample;
   worker_ = worker;
-  slow_ns_ = std::uint64_t{options.slow_ms} * 1'000'000;
   clock_ = &clock;
   slow_ = &slow;
-  if (one_in_ != 0) {
-    latencies_ = std::make_unique<LatencyHistogram[]>(kCommandKinds);
+  latencies_ = std::make_unique<LatencyHistogram[]>(kCommandKinds);
+  change(options);
+}
+
+void RequestSampler::change(const config::StatsOptions& options) noexcept {
+  one_in_.store(options.sample, std::memory_order_relaxed);
+  left_ = options.sample;
+  slow_ns_ = std::uint64_t{options.slow_ms} * 1'000'000;
+}
+
+void RequestSampler::count_keys(const protocol::Request& request, command_kind kind) {
+  const std::uint64_t now_ns = clock_->monotonic_ns();
+  if (kind == command_kind::range) {
+    hot_keys_.add(HotKeys::what::range, name_of_range(request.range), now_ns);
+  } else if (protocol::is_retrieval(request.op) && request.key_count > 1) {
+    std::string_view keys = request.keys;
+    for (std::string_view key = protocol::next_key(keys); !key.empty(); key = protocol::next_key(keys)) {
+      hot_keys_.add(HotKeys::what::key, key, now_ns);
+    }
+  } else if (kind < command_kind::range) {
+    hot_keys_.add(HotKeys::what::key, request.key, now_ns);
   }
 }
 
 void RequestSampler::begin(ConnectionState& entry, const protocol::Request& request) {
-  if (one_in_ == 0) {
+  if (one_in() == 0) {
     return;
   }
-  left_ = one_in_;
+  left_ = one_in();
   const command_kind kind = kind_of(request.op);
-  const bool has_key = kind < command_kind::range;
-  if (has_key) {
-    hot_keys_.add(request.key);
-  }
+  count_keys(request, kind);
   if (request.noreply) {
     return;
   }
@@ -108,9 +134,15 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   sample.generation = entry.generation;
   sample.ticket = entry.replies.next_ticket() + (many ? more : 0);
   sample.begun_ns = clock_->monotonic_ns();
+  sample.request_bytes = protocol::takes_value(request.op) ? request.value_bytes : 0;
+  sample.written_before = entry.replies.written_bytes();
+  sample.keys = kind == command_kind::batch ? request.batch_lines : std::max(request.key_count, 1U);
   sample.kind = kind;
-  sample.key_bytes = has_key ? static_cast<std::uint8_t>(request.key.size()) : 0;
-  std::copy_n(request.key.begin(), sample.key_bytes, sample.key.begin());
+  const std::string_view key = kind == command_kind::range  ? name_of_range(request.range)
+                               : kind < command_kind::range ? request.key
+                                                            : std::string_view{};
+  sample.key_bytes = static_cast<std::uint8_t>(key.size());
+  std::ranges::copy(key, sample.key.begin());
 }
 
 void RequestSampler::cancel(const ConnectionState& entry) noexcept {
@@ -141,11 +173,16 @@ void RequestSampler::end(const Sample& sample, std::uint64_t now_ns) {
   const std::uint64_t took_ns = now_ns - sample.begun_ns;
   latencies_[static_cast<std::size_t>(sample.kind)].add(took_ns);
   if (slow_ns_ != 0 && took_ns >= slow_ns_) {
-    slow_->add({.unix_us = clock_->unix_us(),
-                .nanoseconds = took_ns,
-                .kind = sample.kind,
-                .worker = worker_,
-                .key = {sample.key.data(), sample.key_bytes}});
+    slow_->add(
+        {.unix_us = clock_->unix_us(),
+         .nanoseconds = took_ns,
+         .kind = sample.kind,
+         .worker = worker_,
+         .key = {sample.key.data(), sample.key_bytes},
+         .keys = sample.kind < command_kind::range || sample.kind == command_kind::batch ? sample.keys : 0,
+         .client = sample.entry->owner->client_name(),
+         .request_bytes = sample.request_bytes,
+         .reply_bytes = sample.entry->replies.written_bytes() - sample.written_before});
   }
 }
 

@@ -1,4 +1,4 @@
-// Times a sample of a worker's requests, by kind of command, and counts their keys.
+// Times a sample of a worker's requests, by kind of command, and counts their keys and ranges.
 //
 // One of every `one_in` requests is timed. Its time begins when its line is taken and ends with the round in
 // which its reply, and all replies before it, went to the socket: it is what the server adds. The others pay
@@ -49,7 +49,11 @@ struct SlowRequest {
   std::uint64_t nanoseconds = 0;
   command_kind kind = command_kind::other;
   std::uint16_t worker = 0;
-  std::string key{};
+  std::string key{};                ///< the first of several; of a range the prefix, or where it begins
+  std::uint32_t keys = 0;           ///< how many
+  std::string client{};             ///< as in ConnectionFacts::peer; empty: not known
+  std::uint64_t request_bytes = 0;  ///< of its value
+  std::uint64_t reply_bytes = 0;    ///< to its connection, from when it began to when it ended
 };
 
 /// The latest of them. Thread-safety: any thread; it is seldom touched.
@@ -79,6 +83,8 @@ class RequestSampler {
   /// Without this nothing is sampled. Start-up only; what it refers to outlives this.
   void configure(const config::StatsOptions& options, const runtime::Clock& clock, SlowLog& slow,
                  std::uint16_t worker);
+  /// Changes how many are sampled, and which of them are slow. What is being timed goes on.
+  void change(const config::StatsOptions& options) noexcept;
 
   /// Whether the next request is one of the sample.
   [[nodiscard]] bool due() noexcept { return --left_ == 0; }
@@ -97,8 +103,8 @@ class RequestSampler {
   }
 
   // Any thread.
-  [[nodiscard]] std::uint32_t one_in() const noexcept { return one_in_; }
-  /// Null: nothing is sampled.
+  [[nodiscard]] std::uint32_t one_in() const noexcept { return one_in_.load(std::memory_order_relaxed); }
+  /// Null: it is not configured.
   [[nodiscard]] const LatencyHistogram* latencies(command_kind kind) const noexcept {
     return latencies_ == nullptr ? nullptr : &latencies_[static_cast<std::size_t>(kind)];
   }
@@ -112,17 +118,21 @@ class RequestSampler {
     std::uint32_t generation;
     std::uint32_t ticket;  ///< its last reply
     std::uint64_t begun_ns;
+    std::uint64_t request_bytes;
+    std::uint64_t written_before;  ///< bytes to its connection
+    std::uint32_t keys;
     command_kind kind;
     std::uint8_t key_bytes;
     std::array<char, protocol::kMaxKeyBytes> key;
   };
 
+  void count_keys(const protocol::Request& request, command_kind kind);
   void time_answered();
   void end(const Sample& sample, std::uint64_t now_ns);
 
   std::uint64_t left_ = 0;  ///< 0: goes round once in an age of the world
   std::size_t pending_ = 0;
-  std::uint32_t one_in_ = 0;
+  std::atomic<std::uint32_t> one_in_{0};  // relaxed, one writer
   std::uint16_t worker_ = 0;
   std::uint64_t slow_ns_ = 0;  ///< 0: none is slow
   const runtime::Clock* clock_ = nullptr;

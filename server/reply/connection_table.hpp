@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,8 @@ class ConnectionOwner {
 
   /// Operations ended that its requests wait for. Only while ConnectionState::wants_resume.
   virtual void resume() = 0;
+  /// Who it is, for what people read; empty: not known.
+  [[nodiscard]] virtual std::string client_name() const { return {}; }
 
  protected:
   ~ConnectionOwner() = default;

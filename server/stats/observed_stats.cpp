@@ -37,7 +37,7 @@ void add_percentiles(StatText& text, const std::string& prefix, const LatencyHis
 
 /// A key as one word of a line.
 std::string in_one_word(std::string_view key) {
-  if (!key.empty() && protocol::is_printable_key(key)) {
+  if (key.empty() || protocol::is_printable_key(key)) {
     return std::string{key};
   }
   std::string text(4 * ((key.size() + 2) / 3), '\0');
@@ -87,27 +87,50 @@ void add_slow_stats(StatText& text, const Network& network) {
     text.add(prefix + "took_ns", slow.nanoseconds);
     text.add(prefix + "command", name_of(slow.kind));
     text.add(prefix + "worker", slow.worker);
-    if (!slow.key.empty()) {
+    if (slow.kind == command_kind::range) {
+      text.add(prefix + "range", in_one_word(slow.key));
+    } else if (!slow.key.empty()) {
       text.add(prefix + "key", in_one_word(slow.key));
     }
+    if (slow.keys > 1) {
+      text.add(prefix + "keys", slow.keys);
+    }
+    text.add(prefix + "client", slow.client);
+    text.add(prefix + "request_bytes", slow.request_bytes);
+    text.add(prefix + "reply_bytes", slow.reply_bytes);
   }
 }
 
-void add_hot_stats(StatText& text, const Network& network) {
-  std::map<std::string, std::uint64_t> sums;
+void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns) {
+  struct Sum {
+    std::uint64_t samples = 0;
+    std::uint64_t error = 0;
+    /// It came so often at least.
+    [[nodiscard]] std::uint64_t sure() const noexcept { return samples - error; }
+  };
+  std::map<std::pair<HotKeys::what, std::string>, Sum> sums;
   for (const RequestSampler* sampler : network.samplers()) {
-    for (const HotKeys::Count& count : sampler->hot_keys().counts()) {
-      sums[count.key] += count.samples;
+    for (const HotKeys::Count& count : sampler->hot_keys().counts(now_ns)) {
+      Sum& sum = sums[{count.kind, count.key}];
+      sum.samples += count.samples;
+      sum.error += count.error;
     }
   }
-  std::vector<std::pair<std::uint64_t, std::string>> found;
-  for (const auto& [key, samples] : sums) {
-    found.emplace_back(samples, key);
+  // What came once, or is not above its error, is known for nothing.
+  std::erase_if(sums, [](const auto& one) {
+    return one.second.sure() <= std::max<std::uint64_t>(one.second.error, 1);
+  });
+  std::vector<std::pair<Sum, std::pair<HotKeys::what, std::string>>> found;
+  for (const auto& [named, sum] : sums) {
+    found.emplace_back(sum, named);
   }
-  std::ranges::sort(found, std::greater{});
+  std::ranges::sort(found,
+                    [](const auto& one, const auto& other) { return one.first.sure() > other.first.sure(); });
   found.resize(std::min(found.size(), HotKeys::kMost));
-  for (const auto& [samples, key] : found) {
-    text.add(in_one_word(key), samples);
+  for (const auto& [sum, named] : found) {
+    const bool range = named.first == HotKeys::what::range;
+    text.add((range ? "range:" : "key:") + in_one_word(named.second),
+             std::to_string(sum.sure()) + " " + std::to_string(sum.error));
   }
 }
 

@@ -16,8 +16,8 @@ class StatText;
 void add_latency_stats(StatText& text, const Network& network);
 /// The latest slow requests, the oldest first.
 void add_slow_stats(StatText& text, const Network& network);
-/// Keys that are asked for most, most first.
-void add_hot_stats(StatText& text, const Network& network);
+/// Keys and ranges that are asked for most, most first: how often they were met at least, and how much more at most.
+void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns);
 /// Who is connected, as memcached tells it.
 void add_connection_stats(StatText& text, const Network& network);
 

@@ -136,7 +136,7 @@ std::string Statistics::text(std::string_view group) {
   } else if (group == "slow") {
     add_slow_stats(text, *network_);
   } else if (group == "hot") {
-    add_hot_stats(text, *network_);
+    add_hot_stats(text, *network_, runtime_.clock().monotonic_ns());
   } else if (group.starts_with("detail")) {
     return detail(group);
   } else if (group == "reset") {
@@ -225,7 +225,7 @@ void Statistics::general(StatText& text) {
   text.add("pointer_size", 8 * sizeof(void*));
   text.add_seconds("rusage_user", usage.ru_utime.tv_sec, usage.ru_utime.tv_usec);
   text.add_seconds("rusage_system", usage.ru_stime.tv_sec, usage.ru_stime.tv_usec);
-  text.add("max_connections", network_->limits().connections);
+  text.add("max_connections", network_->settings().limits.connections);
   text.add("curr_connections", now.net.open_connections);
   text.add("total_connections", now.net.total_connections);
   text.add("rejected_connections", now.net.rejected_connections + now.net.starved_connections);
@@ -276,7 +276,8 @@ void Statistics::general(StatText& text) {
 }
 
 void Statistics::settings(StatText& text) const {
-  const config::LimitOptions limits = network_->limits();
+  const Network::Settings settings = network_->settings();
+  const config::LimitOptions& limits = settings.limits;
   text.add("maxbytes", runtime_.budget().limit_bytes());
   text.add("maxconns", limits.connections);
   const auto tcp = std::ranges::find(options_.listeners, std::string{}, &config::ListenAddress::path);
@@ -319,8 +320,8 @@ void Statistics::settings(StatText& text) const {
                            "hot_max_factor", "warm_max_factor", "slab_automove"}) {
     text.add(name, 0);
   }
-  text.add("stats_sample", options_.stats.sample);
-  text.add("stats_slow_ms", options_.stats.slow_ms);
+  text.add("stats_sample", settings.stats.sample);
+  text.add("stats_slow_ms", settings.stats.slow_ms);
 }
 
 void Statistics::runtime_group(StatText& text) const {

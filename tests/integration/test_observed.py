@@ -175,12 +175,23 @@ class SampledTest(ServerCase):
         self.client.send(b"mg AA== b\r\n")
         self.client.line()
         stats = self.client.stats(b"hot")
-        self.assertEqual(next(iter(stats)), "hot")
-        self.assertGreaterEqual(int(stats["hot"]), 200)
-        self.assertLessEqual(len(stats), 64)
-        self.assertIn("base64:AA==", stats)
+        self.assertEqual(next(iter(stats)), "key:hot")
+        sure, error = map(int, stats["key:hot"].split())
+        self.assertGreater(sure, error)
+        self.assertLessEqual(sure, 200)
+        self.assertGreaterEqual(sure + error, 200)
+        self.assertFalse([name for name in stats if name.startswith("key:cold")], "what came once is not hot")
         self.assertEqual(self.client.ask(b"stats reset"), b"RESET")
-        self.assertNotIn("hot", self.client.stats(b"hot"))
+        self.assertEqual(self.client.stats(b"hot"), {})
+
+    def test_each_key_of_a_request_counts_and_so_do_ranges(self):
+        for number in range(100):
+            self.client.send(b"get cold%d common\r\n" % number)
+            self.assertEqual(self.client.records(), [])
+            self.client.send(b"mg AA== b\r\npscan user: 1\r\n")
+            self.assertEqual((self.client.line(), self.client.line()), (b"EN", b"END"))
+        stats = self.client.stats(b"hot")
+        self.assertEqual(set(stats), {"key:common", "key:base64:AA==", "range:user:"})
 
     def test_a_request_that_waited_long_is_in_the_slow_log(self):
         # Many at once: those that were taken first wait until the round that answers all of them is over.
@@ -196,7 +207,10 @@ class SampledTest(ServerCase):
             stats = self.client.stats(b"slow")
             return [number for number, key in stats.items() if key == "large"] and stats
         stats = wait_for(found, "a slow request is kept")
-        self.assertLessEqual({"0:time_us", "0:took_ns", "0:command", "0:worker"}, stats.keys())
+        self.assertLessEqual({"0:time_us", "0:took_ns", "0:command", "0:worker", "0:client", "0:request_bytes",
+                              "0:reply_bytes"}, stats.keys())
+        self.assertTrue(stats["0:client"].startswith("tcp:127.0.0.1:"), stats["0:client"])
+        self.assertGreater(int(stats["0:reply_bytes"]), 1000)
         self.assertTrue(all(int(value) >= 1_000_000 for name, value in stats.items() if name.endswith("took_ns")))
         self.assertEqual(self.client.ask(b"stats reset"), b"RESET")
 

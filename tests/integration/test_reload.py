@@ -72,6 +72,19 @@ class ReloadTest(ReloadCase):
         self.assertEqual(client.rest(), b"")
         self.end()
 
+    def test_what_is_sampled_and_slow_changes(self):
+        self.start_with("stats: {sample: off, slow: off}\n")
+        client = self.client()
+        client.set(b"k", b"v")
+        self.assertEqual(client.stats(b"hot"), {})
+        self.reload("stats: {sample: 1, slow: 1ms}\n", "stats.slow is now 1ms, was off")
+        for _ in range(10):
+            client.get(b"k")
+        self.assertIn("key:k", client.stats(b"hot"))
+        settings = client.stats(b"settings")
+        self.assertEqual((settings["stats_sample"], settings["stats_slow_ms"]), ("1", "1"))
+        self.end()
+
     def test_the_drain_time_out_and_the_level_change(self):
         self.start_with()
         self.write_config("server: {drain_timeout: 0ms}\nlog: {level: warning}\n")

@@ -152,10 +152,11 @@ TEST(SessionSample, TimesRequestsWhoseRepliesWentOutAndCountsTheirKeys) {
   client.host.sampler.end_round();
   EXPECT_EQ(samples(command_kind::get), 2U);
   EXPECT_EQ(samples(command_kind::set), 0U) << "nobody waits for them";
-  EXPECT_EQ(client.host.sampler.hot_keys().counts().size(), 3U) << "b, d, f";
+  EXPECT_EQ(client.host.sampler.hot_keys().counts(0).size(), 3U) << "b, d, f";
   ASSERT_EQ(slow.latest().size(), 2U);
   EXPECT_EQ(slow.latest()[0].nanoseconds, 5'000'000U);
   EXPECT_EQ(slow.latest()[0].worker, 3U);
+  EXPECT_EQ(slow.latest()[0].client, "test:1");
 }
 
 TEST(SessionSample, OfAClientThatIsGoneIsDropped) {
@@ -174,6 +175,62 @@ TEST(SessionSample, OfAClientThatIsGoneIsDropped) {
   clock.advance_us(5000);
   client.host.sampler.end_round();
   EXPECT_EQ(slow.latest().size(), 1U);
+}
+
+TEST(SessionSample, CountsAllKeysOfARequestAndRangesByTheirPrefix) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 1, .slow_ms = 1}, clock, slow, 0);
+  client.send("get a hot\r\nget b hot\r\npscan user: 5\r\nmr k1 k9\r\n");
+  client.settle();
+  std::map<std::string, std::uint64_t> found;
+  for (const HotKeys::Count& count : client.host.sampler.hot_keys().counts(clock.monotonic_ns())) {
+    found[(count.kind == HotKeys::what::range ? "range " : "") + count.key] = count.samples;
+  }
+  EXPECT_EQ(found, (std::map<std::string, std::uint64_t>{
+                       {"a", 1}, {"b", 1}, {"hot", 2}, {"range user:", 1}, {"range k1", 1}}));
+}
+
+TEST(SessionSample, SlowRequestsTellTheirRangeAndSizes) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 1, .slow_ms = 1}, clock, slow, 0);
+  for (const char* const request : {"set k 0 0 5\r\nvalue\r\n", "pscan user: 5\r\n", "get x y z\r\n"}) {
+    client.send(request);
+    clock.advance_us(5000);
+    client.settle();
+    client.host.sampler.end_round();
+  }
+  std::map<command_kind, SlowRequest> found;
+  for (const SlowRequest& one : slow.latest()) {
+    found[one.kind] = one;
+  }
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[command_kind::set].request_bytes, 5U);
+  EXPECT_GE(found[command_kind::set].reply_bytes, std::string{"STORED\r\n"}.size());
+  EXPECT_EQ(found[command_kind::range].key, "user:");
+  EXPECT_EQ(found[command_kind::get].keys, 3U);
+}
+
+TEST(SessionSample, ChangesWhileItRuns) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 0, .slow_ms = 0}, clock, slow, 0);
+  const auto ask = [&] {
+    client.send("get a\r\n");
+    clock.advance_us(5000);
+    client.settle();
+    client.host.sampler.end_round();
+    return slow.latest().size();
+  };
+  EXPECT_EQ(ask(), 0U);
+  client.host.sampler.change({.sample = 1, .slow_ms = 1});
+  EXPECT_EQ(ask(), 1U);
+  client.host.sampler.change({.sample = 1, .slow_ms = 6});
+  EXPECT_EQ(ask(), 1U);
 }
 
 TEST(SlowLog, KeepsTheLatestInTheirOrder) {

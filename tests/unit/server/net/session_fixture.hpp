@@ -31,6 +31,7 @@ class Client : public ConnectionOwner, private AdminSource {
   }
 
   void resume() override { session->resume(); }
+  [[nodiscard]] std::string client_name() const override { return "test:1"; }
   /// Bytes of values that were received, or begun, and that no operation has ended with.
   [[nodiscard]] std::size_t item_bytes() { return index::testing::live_bytes(machine.runtime).items; }
   /// From now on values find so many bytes.
