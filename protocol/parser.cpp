@@ -10,6 +10,8 @@ namespace {
 
 /// First byte of memcached's binary protocol, which we do not speak.
 constexpr char kBinaryMagic = '\x80';
+/// How TLS begins.
+constexpr std::string_view kTlsHandshake = "\x16\x03";
 
 Parsed closed() noexcept {
   Parsed parsed;
@@ -161,7 +163,7 @@ Parsed parse_framed(const char* data, std::size_t size, const ParserLimits& limi
   if (size == 0) {
     return {};
   }
-  if (*data == kBinaryMagic) {
+  if (*data == kBinaryMagic || std::string_view{data, size}.starts_with(kTlsHandshake)) {
     line = {};
     return closed();
   }
@@ -182,6 +184,16 @@ Parsed parse_framed(const char* data, std::size_t size, const ParserLimits& limi
 }
 
 }  // namespace
+
+std::string_view foreign_protocol(std::string_view data) noexcept {
+  if (data.starts_with(kBinaryMagic)) {
+    return "memcached's binary protocol";
+  }
+  if (data.starts_with(kTlsHandshake)) {
+    return "TLS";
+  }
+  return data.substr(0, data.find('\n')).find(" HTTP/") != std::string_view::npos ? "HTTP" : "";
+}
 
 Parsed Parser::parse_any_line(const char* data, std::size_t size, LineState& line,
                               Request& request) const noexcept {

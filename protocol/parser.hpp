@@ -89,4 +89,7 @@ class DataBlockEnd {
   bool good_ = true;
 };
 
+/// What somebody speaks who was not answered (outcome::close); empty: none that we know.
+[[nodiscard]] std::string_view foreign_protocol(std::string_view data) noexcept;
+
 }  // namespace mxkv::protocol

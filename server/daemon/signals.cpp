@@ -8,6 +8,9 @@ namespace mxkv::server {
 
 namespace {
 
+/// No other program sends it: its default would end us.
+constexpr int kWake = SIGUSR2;
+
 bool is_ignored(int signal) {
   struct sigaction action{};
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -28,9 +31,9 @@ std::string_view Signal::name() const noexcept {
   }
 }
 
-Signals::Signals() : hangup_ignored_(is_ignored(SIGHUP)) {
+Signals::Signals() : main_(pthread_self()), hangup_ignored_(is_ignored(SIGHUP)) {
   sigemptyset(&signals_);
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP}) {
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP, kWake}) {
     sigaddset(&signals_, signal);
   }
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
@@ -48,7 +51,7 @@ std::optional<Signal> Signals::wait(std::optional<std::chrono::nanoseconds> most
   } else {
     number = sigwaitinfo(&signals_, &info);
   }
-  if (number <= 0) {
+  if (number <= 0 || number == kWake) {
     return std::nullopt;
   }
   const Signal signal{.number = number, .from_terminal = info.si_code == SI_KERNEL};
@@ -56,6 +59,10 @@ std::optional<Signal> Signals::wait(std::optional<std::chrono::nanoseconds> most
     return std::nullopt;  // who started it wants it to outlive the terminal
   }
   return signal;
+}
+
+void Signals::wake() const noexcept {
+  pthread_kill(main_, kWake);
 }
 
 }  // namespace mxkv::server

@@ -26,11 +26,14 @@ class Signals {
   /// Blocks them in this thread and those that it starts; ignores SIGPIPE.
   Signals();
 
-  /// Waits for one, at most so long; without a time: until one comes.
+  /// Waits for one, at most so long; without a time: until one comes, or wake() was called.
   [[nodiscard]] std::optional<Signal> wait(std::optional<std::chrono::nanoseconds> most) const;
+  /// Ends the main thread's wait, or its next one. Any thread.
+  void wake() const noexcept;
 
  private:
   sigset_t signals_{};
+  pthread_t main_;
   bool hangup_ignored_;  ///< as nohup leaves it
 };
 

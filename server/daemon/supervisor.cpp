@@ -35,7 +35,9 @@ Supervisor::Supervisor(Parts& parts, Log& log, const Signals& signals, const con
       signals_(signals),
       running_(options),
       reread_(std::move(reread)),
-      watchdog_(watchdog_period(getpid(), process)) {}
+      watchdog_(watchdog_period(getpid(), process)) {
+  parts_.store.happenings().set_bell(*this);
+}
 
 ending Supervisor::run() {
   if (!notifier_.ready()) {
@@ -72,7 +74,25 @@ std::optional<std::chrono::nanoseconds> Supervisor::tick() {
     log_.tell_of_dropped();
     next = std::min<std::chrono::nanoseconds>(next.value_or(kSettleLook), kSettleLook);
   }
+  chronicle(now);
+  if (const auto more = chronicle_.next(now, parts_.store.happenings())) {
+    next = std::min(next.value_or(*more), *more);
+  }
   return next;
+}
+
+void Supervisor::chronicle(Time now) {
+  const runtime::MemoryBudget& budget = parts_.runtime.budget();
+  for (const Chronicle::Line& line : chronicle_.tell(now, parts_.store.happenings(),
+                                                     {.connections_most = running_.limits.connections,
+                                                      .memory_used = budget.used_bytes(),
+                                                      .memory_most = budget.limit_bytes()})) {
+    if (line.how == Chronicle::Line::level::warning) {
+      log_.warning(line.text);
+    } else {
+      log_.info(line.text);
+    }
+  }
 }
 
 void Supervisor::ping() {

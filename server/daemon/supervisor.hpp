@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 
+#include "server/daemon/chronicle.hpp"
 #include "server/daemon/daemon.hpp"
 #include "server/daemon/log.hpp"
 #include "server/daemon/notify.hpp"
@@ -22,7 +23,7 @@ enum class ending : std::uint8_t {
 };
 
 /// Thread-safety: the main thread.
-class Supervisor {
+class Supervisor final : private HappeningBell {
  public:
   /// The workers run and the listeners are up. `process` is as in Start.
   Supervisor(Parts& parts, Log& log, const Signals& signals, const config::DaemonOptions& options,
@@ -43,6 +44,8 @@ class Supervisor {
   /// What is to be done now and then, and how long until the next time; nothing: never.
   std::optional<std::chrono::nanoseconds> tick();
   void ping();
+  void ring() noexcept override { signals_.wake(); }
+  void chronicle(Time now);
 
   Parts& parts_;
   Log& log_;
@@ -53,6 +56,7 @@ class Supervisor {
   std::optional<std::chrono::microseconds> watchdog_;
   Time next_ping_{};
   WorkerRounds rounds_;
+  Chronicle chronicle_;
 };
 
 }  // namespace mxkv::server

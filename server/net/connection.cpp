@@ -253,11 +253,13 @@ void Connection::check_times(std::uint64_t now_ns) {
   if (output_waits_ && session_->unsent_bytes() >= limits.output_high_water &&
       now_ns - sent_ns_ >= limits.output_stall_ms * kNsPerMs) {
     NetCounters::add(net_.counters().stalled);
+    net_.host().happenings->note(happening::closed_unread, client_name());
     close();
   } else if (limits.idle_timeout_ms != 0 && !session_->watches() &&
              session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !gate_.holds() &&
              now_ns - read_ns_ >= limits.idle_timeout_ms * kNsPerMs) {
     NetCounters::add(net_.counters().idle_closed);
+    net_.host().happenings->note(happening::closed_idle, client_name());
     close();
   }
 }

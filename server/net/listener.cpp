@@ -64,6 +64,7 @@ void Listener::accept_waiting() {
 void Listener::take(int socket) {
   if (counters_.open.load(std::memory_order_relaxed) >= limits_.connections) {
     counters_.rejected.fetch_add(1, std::memory_order_relaxed);
+    receiver_.refused();
     refuse(socket);
     return;
   }

@@ -23,6 +23,8 @@ class SocketReceiver {
   SocketReceiver& operator=(const SocketReceiver&) = delete;
 
   virtual void accepted(int socket) = 0;
+  /// One was refused: there are as many connections as may be.
+  virtual void refused() = 0;
 
  protected:
   ~SocketReceiver() = default;

@@ -46,8 +46,10 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
     broken_ = shared.disk->broken();
   }
   host_.watch_hub = &store.watch_hub();
+  host_.happenings = &store.happenings();
   host_.relief = this;
-  host_.sampler.configure(stats, worker.runtime().clock(), shared.slow, worker.id().value());
+  host_.sampler.configure(stats, worker.runtime().clock(), shared.slow, worker.id().value(),
+                          &store.happenings());
 }
 
 NetWorker::~NetWorker() {

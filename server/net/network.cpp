@@ -116,6 +116,9 @@ struct Network::Parts {
       const std::vector<NetWorker*>* const near = confined_ ? nullptr : parts_.workers_near(socket);
       parts_.hand_over(near == nullptr ? workers_ : *near, socket, confined_);
     }
+    void refused() override {
+      parts_.workers.front().host().happenings->note(happening::too_many_connections);
+    }
 
    private:
     Parts& parts_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "protocol/point_request.hpp"
+#include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
@@ -58,6 +59,15 @@ std::string_view name_of(command_kind kind) noexcept {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+std::string key_in_one_word(std::string_view key) {
+  if (key.empty() || protocol::is_printable_key(key)) {
+    return std::string{key};
+  }
+  std::string text(4 * ((key.size() + 2) / 3), '\0');
+  protocol::write_base64(text.data(), key);
+  return "base64:" + text;
+}
+
 void SlowLog::add(SlowRequest request) {
   const std::scoped_lock lock{mutex_};
   if (ring_.size() < kMost) {
@@ -82,11 +92,12 @@ void SlowLog::clear() {
 }
 
 void RequestSampler::configure(const config::StatsOptions& options, const runtime::Clock& clock,
-                               SlowLog& slow, std::uint16_t worker) {
+                               SlowLog& slow, std::uint16_t worker, Happenings* happenings) {
   MXKV_ASSERT(clock_ == nullptr, "a sampler is configured once");
   worker_ = worker;
   clock_ = &clock;
   slow_ = &slow;
+  happenings_ = happenings;
   latencies_ = std::make_unique<LatencyHistogram[]>(kCommandKinds);
   change(options);
 }
@@ -136,7 +147,10 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   sample.begun_ns = clock_->monotonic_ns();
   sample.request_bytes = protocol::takes_value(request.op) ? request.value_bytes : 0;
   sample.written_before = entry.replies.written_bytes();
-  sample.keys = kind == command_kind::batch ? request.batch_lines : std::max(request.key_count, 1U);
+  sample.keys = kind == command_kind::batch          ? request.batch_lines
+                : protocol::is_retrieval(request.op) ? request.key_count
+                : kind < command_kind::range         ? 1
+                                                     : 0;
   sample.kind = kind;
   const std::string_view key = kind == command_kind::range  ? name_of_range(request.range)
                                : kind < command_kind::range ? request.key
@@ -173,16 +187,22 @@ void RequestSampler::end(const Sample& sample, std::uint64_t now_ns) {
   const std::uint64_t took_ns = now_ns - sample.begun_ns;
   latencies_[static_cast<std::size_t>(sample.kind)].add(took_ns);
   if (slow_ns_ != 0 && took_ns >= slow_ns_) {
-    slow_->add(
-        {.unix_us = clock_->unix_us(),
-         .nanoseconds = took_ns,
-         .kind = sample.kind,
-         .worker = worker_,
-         .key = {sample.key.data(), sample.key_bytes},
-         .keys = sample.kind < command_kind::range || sample.kind == command_kind::batch ? sample.keys : 0,
-         .client = sample.entry->owner->client_name(),
-         .request_bytes = sample.request_bytes,
-         .reply_bytes = sample.entry->replies.written_bytes() - sample.written_before});
+    SlowRequest slow{.unix_us = clock_->unix_us(),
+                     .nanoseconds = took_ns,
+                     .kind = sample.kind,
+                     .worker = worker_,
+                     .key = {sample.key.data(), sample.key_bytes},
+                     .keys = sample.keys,
+                     .client = sample.entry->owner->client_name(),
+                     .request_bytes = sample.request_bytes,
+                     .reply_bytes = sample.entry->replies.written_bytes() - sample.written_before};
+    if (happenings_ != nullptr) {
+      const std::string subject = key_in_one_word(slow.key);
+      happenings_->note(happening::slow, std::string{name_of(slow.kind)} +
+                                             (subject.empty() ? "" : " " + subject) + " from " + slow.client +
+                                             " took " + std::to_string(took_ns / 1'000'000) + " ms");
+    }
+    slow_->add(std::move(slow));
   }
 }
 

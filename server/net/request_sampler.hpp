@@ -20,6 +20,7 @@
 #include "server/net/hot_keys.hpp"
 #include "server/net/latency_histogram.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/happenings.hpp"
 
 namespace mxkv::server {
 
@@ -56,6 +57,9 @@ struct SlowRequest {
   std::uint64_t reply_bytes = 0;    ///< to its connection, from when it began to when it ended
 };
 
+/// A key as people read it; one that is not printable as base64.
+[[nodiscard]] std::string key_in_one_word(std::string_view key);
+
 /// The latest of them. Thread-safety: any thread; it is seldom touched.
 class SlowLog {
  public:
@@ -82,7 +86,7 @@ class RequestSampler {
   RequestSampler& operator=(const RequestSampler&) = delete;
   /// Without this nothing is sampled. Start-up only; what it refers to outlives this.
   void configure(const config::StatsOptions& options, const runtime::Clock& clock, SlowLog& slow,
-                 std::uint16_t worker);
+                 std::uint16_t worker, Happenings* happenings = nullptr);
   /// Changes how many are sampled, and which of them are slow. What is being timed goes on.
   void change(const config::StatsOptions& options) noexcept;
 
@@ -137,6 +141,7 @@ class RequestSampler {
   std::uint64_t slow_ns_ = 0;  ///< 0: none is slow
   const runtime::Clock* clock_ = nullptr;
   SlowLog* slow_ = nullptr;
+  Happenings* happenings_ = nullptr;  ///< null: nobody is told
   std::unique_ptr<LatencyHistogram[]> latencies_;
   std::array<Sample, kMostPending> samples_;
   HotKeys hot_keys_;

@@ -165,7 +165,10 @@ class Session {
   std::size_t take_batch_line(std::string_view data);
   std::size_t take_login(std::string_view data);
   std::size_t take_credentials(std::string_view data);
-  [[nodiscard]] bool is_line(const protocol::Parsed& parsed);
+  [[nodiscard]] bool is_line(const protocol::Parsed& parsed, std::string_view data);
+  void leave(std::string_view data);
+  /// Tells the log, with who it was.
+  void note(happening what, const std::string& text = {}) const;
   void drain();
   void stop_taking();
 

@@ -28,7 +28,7 @@ void Session::begin_batch(std::uint32_t lines) {
 std::size_t Session::take_batch_line(std::string_view data) {
   const protocol::Request& request = host_->request;
   const protocol::Parsed parsed = host_->parser.parse(data.data(), data.size(), line_, host_->request);
-  if (!is_line(parsed)) {
+  if (!is_line(parsed, data)) {
     return 0;
   }
   const bool has_block = parsed.what == protocol::outcome::request && protocol::takes_value(request.op);

@@ -51,6 +51,7 @@ struct SessionHost {
   AdminSource* admin = nullptr;
   Credentials* credentials = nullptr;             ///< null, or none required: every client is served
   WatchHub* watch_hub = nullptr;                  ///< null: nothing can be watched
+  Happenings* happenings = nullptr;               ///< null: nobody is told
   InputRelief* relief = nullptr;                  ///< null: no session leaves for another one
   std::vector<ConnectionState*> watching{};       ///< sessions that watch
   std::vector<ConnectionState*> starved{};        ///< sessions that pause for room for a page

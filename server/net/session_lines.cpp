@@ -51,10 +51,27 @@ std::size_t Session::take_line(std::string_view data) {
     case protocol::outcome::error:
       return take_error(parsed);
     case protocol::outcome::close:
-      drain();
+      leave(data);
       return data.size();
   }
   return 0;
+}
+
+// What it sent is no line of ours, and never will be.
+void Session::leave(std::string_view data) {
+  const std::string_view spoken = protocol::foreign_protocol(data);
+  if (spoken.empty()) {
+    note(happening::endless_line);
+  } else {
+    note(happening::foreign_protocol, ": it speaks " + std::string{spoken});
+  }
+  drain();
+}
+
+void Session::note(happening what, const std::string& text) const {
+  if (host_->happenings != nullptr) {
+    host_->happenings->note(what, entry_->owner->client_name() + text);
+  }
 }
 
 // A line that is no request is told, with the block behind it.
@@ -79,12 +96,12 @@ std::size_t Session::take_error(const protocol::Parsed& parsed) {
 
 // What became of a line that is not simply run: of a client that has not logged in, or of a batch. False:
 // there is none yet, and the bytes wait, or none will come, and the session drains.
-bool Session::is_line(const protocol::Parsed& parsed) {
+bool Session::is_line(const protocol::Parsed& parsed, std::string_view data) {
   if (parsed.what == protocol::outcome::need_more) {
     allowance_.put_back();
   }
   if (parsed.what == protocol::outcome::close) {
-    drain();
+    leave(data);
   }
   return parsed.what == protocol::outcome::request || parsed.what == protocol::outcome::error;
 }

@@ -10,7 +10,7 @@ namespace mxkv::server {
 std::size_t Session::take_login(std::string_view data) {
   const protocol::Request& request = host_->request;
   const protocol::Parsed parsed = host_->parser.parse_login(data.data(), data.size(), line_, host_->request);
-  if (!is_line(parsed)) {
+  if (!is_line(parsed, data)) {
     return 0;
   }
   if (parsed.consumed > kMostOfStranger) {
@@ -47,6 +47,7 @@ std::size_t Session::take_credentials(std::string_view data) {
     state_.admit();
   } else {
     state_.reject();
+    note(happening::wrong_login);
   }
   answer(verdict);
   return bytes;

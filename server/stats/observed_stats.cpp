@@ -35,16 +35,6 @@ void add_percentiles(StatText& text, const std::string& prefix, const LatencyHis
   }
 }
 
-/// A key as one word of a line.
-std::string in_one_word(std::string_view key) {
-  if (key.empty() || protocol::is_printable_key(key)) {
-    return std::string{key};
-  }
-  std::string text(4 * ((key.size() + 2) / 3), '\0');
-  protocol::write_base64(text.data(), key);
-  return "base64:" + text;
-}
-
 }  // namespace
 
 void add_latency_stats(StatText& text, const Network& network) {
@@ -88,9 +78,9 @@ void add_slow_stats(StatText& text, const Network& network) {
     text.add(prefix + "command", name_of(slow.kind));
     text.add(prefix + "worker", slow.worker);
     if (slow.kind == command_kind::range) {
-      text.add(prefix + "range", in_one_word(slow.key));
+      text.add(prefix + "range", key_in_one_word(slow.key));
     } else if (!slow.key.empty()) {
-      text.add(prefix + "key", in_one_word(slow.key));
+      text.add(prefix + "key", key_in_one_word(slow.key));
     }
     if (slow.keys > 1) {
       text.add(prefix + "keys", slow.keys);
@@ -129,7 +119,7 @@ void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns)
   found.resize(std::min(found.size(), HotKeys::kMost));
   for (const auto& [sum, named] : found) {
     const bool range = named.first == HotKeys::what::range;
-    text.add((range ? "range:" : "key:") + in_one_word(named.second),
+    text.add((range ? "range:" : "key:") + key_in_one_word(named.second),
              std::to_string(sum.sure()) + " " + std::to_string(sum.error));
   }
 }

@@ -1,6 +1,8 @@
 // What a sample of requests tells: `stats latency`, `stats slow`, `stats hot`; and `stats conns`.
 #pragma once
 
+#include <cstdint>
+
 namespace mxkv::runtime {
 class Clock;
 }

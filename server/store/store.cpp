@@ -48,6 +48,7 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     WorkerContext& context = state_.context(runtime::WorkerId{static_cast<std::uint16_t>(i)});
     context.locks = &locks_;
     context.watch = &watch_hub_;
+    context.happenings = &happenings_;
   }
 }
 
@@ -216,7 +217,7 @@ void Store::count_too_large(runtime::Worker& worker) noexcept {
 }
 
 void Store::count_no_memory(runtime::Worker& worker) noexcept {
-  context(worker.id()).counters.count(counter::store_no_memory);
+  context(worker.id()).count_no_memory();
 }
 
 // One after the other, so that they are set in the order in which they pass.

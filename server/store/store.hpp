@@ -73,6 +73,7 @@ class Store final : public SessionStore {
   /// Sum of a counter over all workers.
   [[nodiscard]] std::uint64_t total(counter which) const noexcept { return state_.total(which); }
   [[nodiscard]] WatchHub& watch_hub() noexcept { return watch_hub_; }
+  [[nodiscard]] Happenings& happenings() noexcept { return happenings_; }
   [[nodiscard]] ItemTree& tree() noexcept { return state_.tree(); }
   [[nodiscard]] RangeLocks& locks() noexcept { return locks_; }
   [[nodiscard]] ExpirySweep& sweep() noexcept { return upkeep_.sweep(); }
@@ -97,6 +98,7 @@ class Store final : public SessionStore {
   StoreState state_;
   RangeLocks locks_;
   WatchHub watch_hub_;
+  Happenings happenings_;
   Upkeep upkeep_;
   Repartitioner repartitioner_{state_, locks_};
   runtime::detail::ShortLatch flush_latch_;  ///< of set_flush_point()

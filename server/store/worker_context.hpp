@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "index/commit_point.hpp"
+#include "server/store/happenings.hpp"
 
 namespace mxkv::server {
 
@@ -115,8 +116,9 @@ struct WorkerContext {
   const FlushPoints* flush_points = nullptr;                      ///< the store's
   const index::CommitPoint<std::string_view>* commits = nullptr;  ///< of the store's tree
   ConnectionTable* replies = nullptr;
-  WatchHub* watch = nullptr;  ///< the store's
-  Upkeep* upkeep = nullptr;   ///< the store's
+  WatchHub* watch = nullptr;         ///< the store's
+  Happenings* happenings = nullptr;  ///< the store's; null: nobody is told
+  Upkeep* upkeep = nullptr;          ///< the store's
   ExpirySweep* sweep = nullptr;
   StoreCounters counters;
   std::atomic<std::uint64_t> greatest_cas{0};  ///< minted here so far; one writer
@@ -128,6 +130,15 @@ struct WorkerContext {
   const char* refusal = nullptr;  ///< why nothing may be changed now; null: it may
   bool writes_wait = false;  ///< replies of what may have changed something may have to wait for the disk
 
+  void note(happening what) noexcept {
+    if (happenings != nullptr) {
+      happenings->note(what);
+    }
+  }
+  void count_no_memory() noexcept {
+    counters.count(counter::store_no_memory);
+    note(happening::no_memory);
+  }
   [[nodiscard]] bool minds_horizon() const noexcept { return horizon_us != kNoHorizon; }
   /// The least expiry (unix s) stored here that no sweep has taken notice of. Relaxed, see expiry_sweep.cpp.
   std::atomic<std::uint32_t> first_expiry{std::numeric_limits<std::uint32_t>::max()};

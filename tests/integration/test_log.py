@@ -55,6 +55,51 @@ class LogTest(DaemonCase):
         self.wait_log("lines were left out (log.rate: 10 a second)")
         self.end()
 
+    def test_it_tells_what_happens_to_clients(self):
+        (self.directory / "users").write_text("ann:secret\n")
+        self.start("--set", "server.auth_file=users", "--set", "limits.connections=3", "--set", "limits.idle_timeout=500ms")
+        client = self.client()
+        for _ in range(50):
+            client.send(b"set a 0 0 9\r\nann wrong\r\n")
+            self.assertTrue(client.line().startswith(b"CLIENT_ERROR"))
+        self.wait_log("warning wrong user or password from tcp:127.0.0.1:")
+        for bytes_, name in ((b"\x80\x0a\0\0", "memcached's binary protocol"), (b"\x16\x03\x01\x02\0\x01", "TLS"),
+                             (b"GET / HTTP/1.1\r\n", "HTTP")):
+            stranger = self.client()
+            stranger.send(bytes_)
+            self.assertEqual(stranger.rest(), b"")
+            self.wait_log(f": it speaks {name}")
+        self.wait_log(": limits.idle_timeout")
+        client = self.client()
+        self.assertEqual(client.store(b"set", b"a", b"ann secret"), b"STORED")
+        self.assertEqual(client.ask(b"flush_all"), b"OK")
+        self.wait_log("info flush_all from tcp:127.0.0.1:")
+        others = [self.client() for _ in range(4)]
+        self.wait_log("(limits.connections is 3)")
+        for other in others:
+            other.close()
+        self.end()
+        self.assertLess(self.log().count("wrong user or password"), 10, "a line a second")
+
+    def test_it_tells_when_memory_is_full_and_of_slow_requests(self):
+        self.start("--memory", "64MiB", "--set", "stats.sample=1", "--set", "stats.slow=1ms")
+        client = self.client()
+        for number in range(100):
+            client.send(b"".join(b"set k%d 0 0 10000 noreply\r\n%s\r\n" % (100 * number + i, b"x" * 10000)
+                                 for i in range(100)))
+        self.wait_log("what nobody read for longest is evicted")
+        client.send(b"mn\r\n")
+        self.assertEqual(client.line(), b"MN")
+
+        def is_told() -> bool:
+            client.send(b"get k9999\r\n" * 500)
+            for _ in range(500):
+                client.records()
+            return "info slow: get k9999 from tcp:127.0.0.1:" in self.log()
+        wait_for(is_told, "a slow request")
+        self.end()
+        self.assertEqual(self.log().count("is evicted"), 1 + self.log().count("eviction has ended"))
+
     def settings_hold(self, i: int) -> bool:
         client = self.client()
         try:

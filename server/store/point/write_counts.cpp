@@ -38,7 +38,8 @@ void WriteOperation::count_read(runtime::Worker& worker, bool found) const {
 }
 
 void WriteOperation::count_store(runtime::Worker& worker, bool found) const {
-  auto& counters = worker.local<WorkerContext>().counters;
+  auto& context = worker.local<WorkerContext>();
+  StoreCounters& counters = context.counters;
   if (request_.terms.compares) {
     counters.count(!found                                     ? counter::cas_misses
                    : decision_.result == point_result::exists ? counter::cas_badval
@@ -46,7 +47,7 @@ void WriteOperation::count_store(runtime::Worker& worker, bool found) const {
   }
   counters.count(counter::cmd_set);
   if (lacks_memory()) {
-    counters.count(counter::store_no_memory);
+    context.count_no_memory();
   }
 }
 

@@ -167,7 +167,7 @@ step WriteTask::out_of_memory(runtime::Worker& worker) {
   pass_.leave(*worker.local<WorkerContext>().locks, worker);
   drop_built(worker);
   set_lacks_memory();
-  worker.local<WorkerContext>().counters.count(counter::store_no_memory);
+  worker.local<WorkerContext>().count_no_memory();
   return answer(worker);
 }
 

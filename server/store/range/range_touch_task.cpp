@@ -119,7 +119,7 @@ step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
     return step::later;
   }
   no_memory_ = true;
-  worker.local<WorkerContext>().counters.count(counter::store_no_memory);
+  worker.local<WorkerContext>().count_no_memory();
   return finished(worker);
 }
 

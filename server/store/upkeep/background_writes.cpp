@@ -94,6 +94,9 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
     Item* const item = ItemRecord::item(old);
     const bool live = live_;
     context.counters.count(live ? counter::evictions : counter::reclaimed);
+    if (live) {
+      context.note(happening::evicted);
+    }
     if (!item->accessed()) {
       context.counters.count(live ? counter::evicted_unfetched : counter::expired_unfetched);
     }

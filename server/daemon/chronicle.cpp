@@ -1,0 +1,104 @@
+#include "server/daemon/chronicle.hpp"
+
+#include <algorithm>
+
+#include "config/parse.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+std::string with_others(std::string text, std::uint64_t times) {
+  return times > 1 ? text + " (and " + std::to_string(times - 1) + " more)" : text;
+}
+
+std::string text_of(happening what, const Happenings::Seen& seen, const Chronicle::Facts& facts) {
+  switch (what) {
+    case happening::wrong_login:
+      return with_others("wrong user or password from " + seen.about, seen.times);
+    case happening::too_many_connections:
+      return "connections refused: " + std::to_string(seen.times) + " (limits.connections is " +
+             std::to_string(facts.connections_most) + ")";
+    case happening::closed_unread:
+      return with_others("closed " + seen.about + ": it does not read its replies", seen.times);
+    case happening::closed_idle:
+      return with_others("closed " + seen.about + ": limits.idle_timeout", seen.times);
+    case happening::foreign_protocol:
+      return with_others("closed " + seen.about, seen.times);
+    case happening::endless_line:
+      return with_others("closed " + seen.about + ": its line is too long", seen.times);
+    case happening::no_memory:
+      return "writes refused for lack of memory: " + std::to_string(seen.times) + " (" +
+             config::format_size_rounded(facts.memory_used) + " of " +
+             config::format_size_rounded(facts.memory_most) + " are used)";
+    case happening::flushed:
+      return with_others("flush_all from " + seen.about, seen.times);
+    case happening::slow:
+      return with_others("slow: " + seen.about, seen.times);
+    case happening::evicted:
+      break;
+  }
+  return {};
+}
+
+Chronicle::Line::level level_of(happening what) {
+  const bool usual = what == happening::closed_idle || what == happening::flushed || what == happening::slow;
+  return usual ? Chronicle::Line::level::info : Chronicle::Line::level::warning;
+}
+
+}  // namespace
+
+std::vector<Chronicle::Line> Chronicle::tell(Time now, Happenings& happenings, const Facts& facts) {
+  std::vector<Line> lines;
+  if (told_ && now - *told_ < kEvery) {
+    return lines;
+  }
+  const bool rung = happenings.rung();
+  if (rung || eviction_began_) {
+    const auto seen = happenings.take();
+    for (std::size_t i = 0; i < kHappenings; ++i) {
+      const auto what = static_cast<happening>(i);
+      if (what != happening::evicted && seen[i].times > 0) {
+        lines.push_back({level_of(what), text_of(what, seen[i], facts)});
+      }
+    }
+    tell_of_eviction(now, seen[static_cast<std::size_t>(happening::evicted)].times, facts, lines);
+    told_ = now;
+  }
+  return lines;
+}
+
+void Chronicle::tell_of_eviction(Time now, std::uint64_t evicted, const Facts& facts,
+                                 std::vector<Line>& lines) {
+  evicted_ += evicted;
+  if (evicted > 0) {
+    last_eviction_ = now;
+    if (!eviction_began_) {
+      eviction_began_ = now;
+      lines.push_back({Line::level::info, "memory is full (" +
+                                              config::format_size_rounded(facts.memory_used) + " of " +
+                                              config::format_size_rounded(facts.memory_most) +
+                                              "): what nobody read for longest is evicted"});
+    }
+  } else if (eviction_began_ && now - last_eviction_ >= kEvictionRests) {
+    const auto lasted = std::chrono::ceil<std::chrono::seconds>(last_eviction_ - *eviction_began_ + kEvery);
+    lines.push_back({Line::level::info, "eviction has ended: " + std::to_string(evicted_) + " items in " +
+                                            std::to_string(lasted.count()) + " s"});
+    eviction_began_.reset();
+    evicted_ = 0;
+  }
+}
+
+std::optional<std::chrono::nanoseconds> Chronicle::next(Time now, const Happenings& happenings) const {
+  std::optional<Time> at;
+  if (happenings.rung() && told_) {
+    at = *told_ + kEvery;
+  } else if (eviction_began_) {
+    at = std::max(last_eviction_ + kEvictionRests, *told_ + kEvery);
+  }
+  return at ? std::optional<std::chrono::nanoseconds>{std::max<std::chrono::nanoseconds>(
+                  *at - now, std::chrono::nanoseconds{0})}
+            : std::nullopt;
+}
+
+}  // namespace mxkv::server

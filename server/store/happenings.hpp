@@ -1,0 +1,98 @@
+// What the log is to tell of while the server runs: counted where it happens, told by another thread, which is
+// rung for once until it has looked. So what happens a million times a second costs a count each, and is a line
+// a second.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace mxkv::server {
+
+enum class happening : std::uint8_t {
+  wrong_login,
+  too_many_connections,  ///< one was refused
+  closed_unread,         ///< a connection, since its client took no replies
+  closed_idle,           ///< by the idle time-out
+  foreign_protocol,      ///< a connection spoke another one, and was closed
+  endless_line,          ///< a connection was closed, since no line may be so long
+  evicted,               ///< an item
+  no_memory,             ///< a write was refused
+  flushed,               ///< flush_all
+  slow,                  ///< a request, see SlowLog
+};
+inline constexpr std::size_t kHappenings = static_cast<std::size_t>(happening::slow) + 1;
+
+/// Is told that something happened: to look at Happenings. Thread-safety: any thread.
+class HappeningBell {
+ public:
+  HappeningBell() = default;
+  HappeningBell(const HappeningBell&) = delete;
+  HappeningBell& operator=(const HappeningBell&) = delete;
+
+  virtual void ring() noexcept = 0;
+
+ protected:
+  ~HappeningBell() = default;
+};
+
+/// Thread-safety: any thread.
+class Happenings {
+ public:
+  struct Seen {
+    std::uint64_t times = 0;
+    std::string about;  ///< the first time: who, or what
+  };
+
+  /// It outlives all that happens.
+  void set_bell(HappeningBell& bell) noexcept { bell_.store(&bell, std::memory_order_release); }
+
+  void note(happening what) noexcept {
+    counts_[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
+    // Pairs with the exchange in take(): who finds it rung is seen by the taker that stopped the ringing.
+    if (!rung_.load(std::memory_order_relaxed) && !rung_.exchange(true, std::memory_order_acq_rel)) {
+      if (HappeningBell* const bell = bell_.load(std::memory_order_acquire); bell != nullptr) {
+        bell->ring();
+      }
+    }
+  }
+  /// The first time until it is looked at, `about` is kept.
+  void note(happening what, std::string_view about) {
+    {
+      const std::scoped_lock lock{mutex_};
+      std::string& kept = abouts_[static_cast<std::size_t>(what)];
+      if (kept.empty()) {
+        kept = about;
+      }
+    }
+    note(what);
+  }
+
+  /// What happened since the last time. What comes from now on rings again.
+  [[nodiscard]] std::array<Seen, kHappenings> take() {
+    rung_.exchange(false, std::memory_order_acq_rel);
+    std::array<Seen, kHappenings> seen;
+    const std::scoped_lock lock{mutex_};
+    for (std::size_t i = 0; i < kHappenings; ++i) {
+      const std::uint64_t count = counts_[i].load(std::memory_order_relaxed);
+      seen[i] = {.times = count - std::exchange(taken_[i], count), .about = std::exchange(abouts_[i], {})};
+    }
+    return seen;
+  }
+  [[nodiscard]] bool rung() const noexcept { return rung_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<HappeningBell*> bell_{nullptr};  // pairs with the release in set_bell()
+  std::atomic<bool> rung_{false};
+  std::array<std::atomic<std::uint64_t>, kHappenings> counts_{};  // relaxed: statistics
+  std::mutex mutex_;                                              ///< guards what follows
+  std::array<std::uint64_t, kHappenings> taken_{};
+  std::array<std::string, kHappenings> abouts_{};
+};
+
+}  // namespace mxkv::server
