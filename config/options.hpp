@@ -68,9 +68,16 @@ struct LogOptions {
 /// How a level of the tree is synchronised; writers of a scheduled one run in its nodes' pools.
 enum class node_primitive : std::uint8_t { optimistic_latch, optimistic_scheduling };
 
+/// Whose memory inner nodes of the index are on.
+enum class upper_levels : std::uint8_t {
+  local,        ///< that of the NUMA node of whoever makes one
+  interleaved,  ///< that of all NUMA nodes in turn
+};
+
 struct IndexOptions {
   node_primitive leaves = node_primitive::optimistic_latch;
   node_primitive inner = node_primitive::optimistic_latch;
+  config::upper_levels upper_levels = config::upper_levels::local;
 };
 
 /// The process itself.

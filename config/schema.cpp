@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
 constexpr std::array<std::string_view, 2> kIntervalOrderWords{"toggle", "queue"};
 constexpr std::array<std::string_view, 3> kRebalanceWords{"off", "pools", "objects"};
 constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
+constexpr std::array<std::string_view, 2> kUpperLevelWords{"local", "interleaved"};
 constexpr std::array<std::string_view, 2> kAcceptWords{"machine", "node"};
 constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
 constexpr std::array<std::string_view, 2> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling"};
@@ -239,6 +240,7 @@ void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
   visitor.section("index", [&](SchemaVisitor& section) {
     choice(section, "leaves", options.index.leaves, kNodePrimitiveWords);
     choice(section, "inner", options.index.inner, kNodePrimitiveWords);
+    choice(section, "upper_levels", options.index.upper_levels, kUpperLevelWords);
   });
   visitor.section("toggle", [&](SchemaVisitor& section) {
     choice(section, "order", options.toggle.order, kIntervalOrderWords);

@@ -77,6 +77,8 @@ class Search {
     without_effect(alone_ && off, "server.balance", kOneWorker);
     without_effect((alone_ || off) && mine.window_ms != defaults_.balance.window_ms,
                    "experimental.balance_window", alone_ ? kOneWorker : "server.balance is off");
+    without_effect(one_node_ && options_.index.upper_levels != defaults_.index.upper_levels,
+                   "experimental.index.upper_levels", kOneNode);
     without_effect(one_node_ && mine.accept != defaults_.balance.accept, "server.accept", kOneNode);
   }
 

@@ -33,6 +33,7 @@ struct NodeLimits {
 struct TreeOptions {
   runtime::primitive leaves = runtime::primitive::optimistic_latch;
   runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
+  bool interleave = false;  ///< inner nodes are on all NUMA nodes in turn, not on that of whoever makes them
   NodeLimits limits{};
 };
 
@@ -151,10 +152,13 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   }
   static constexpr unsigned kGreatestMark = 7;
 
-  /// A fresh node without entries on `worker`'s memory, in one of its pools; null when memory is full.
+  /// A fresh node without entries, in one of `worker`'s pools, on its memory or as the options say; null when memory
+  /// is full.
   [[nodiscard]] NodeT* allocate_node(runtime::Worker& worker, unsigned level, std::uint64_t generation,
                                      typename NodeT::holds what = NodeT::holds::no_entry) noexcept {
-    void* memory = worker.nodes().allocate(sizeof(NodeT));
+    runtime::SpreadHeap* const spread = options_.interleave && level > 0 ? runtime_.spread_nodes() : nullptr;
+    void* memory =
+        spread == nullptr ? worker.nodes().allocate(sizeof(NodeT)) : spread->allocate(sizeof(NodeT));
     if (memory == nullptr) {
       return nullptr;
     }

@@ -69,8 +69,7 @@ ValueSpace::~ValueSpace() {
 
 detail::SuperblockPool& ValueSpace::pool_of(const Span* span) noexcept {
   MXKV_ASSERT(span->span_count != 0, "the span is in use");
-  const auto index = static_cast<std::size_t>(span - tables_.spans);
-  return pool(tables_.superblocks[index / detail::kSpansPerSuperblock].node);
+  return pool(node_of(span->base));
 }
 
 std::size_t ValueSpace::left_to_others() const noexcept {

@@ -55,6 +55,11 @@ class ValueSpace {
   [[nodiscard]] std::size_t usable_size(const void* block) const noexcept {
     return span_of(block)->block_bytes;
   }
+  /// The node whose pool a block came from. Any thread that holds the block.
+  [[nodiscard]] NumaNodeId node_of(const void* block) const noexcept {
+    MXKV_DCHECK(range_.contains(block), "the block is of this space");
+    return tables_.superblocks[tables_.span_index(block) / detail::kSpansPerSuperblock].node;
+  }
   /// Whether an address lies in the range of this space.
   [[nodiscard]] bool contains(const void* address) const noexcept { return range_.contains(address); }
 

@@ -18,7 +18,9 @@ index::TreeOptions tree_options(const config::IndexOptions& options) {
     return how == config::node_primitive::optimistic_latch ? runtime::primitive::optimistic_latch
                                                            : runtime::primitive::optimistic_scheduling;
   };
-  return {.leaves = primitive_of(options.leaves), .inner_nodes = primitive_of(options.inner)};
+  return {.leaves = primitive_of(options.leaves),
+          .inner_nodes = primitive_of(options.inner),
+          .interleave = options.upper_levels == config::upper_levels::interleaved};
 }
 
 std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runtime) {

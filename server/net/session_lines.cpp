@@ -26,6 +26,9 @@ std::size_t Session::take_line(std::string_view data) {
     case protocol::outcome::request:
       if (host_->sampler.due()) [[unlikely]] {
         host_->sampler.begin(*entry_, request);
+        if (kind_of(request.op) < command_kind::range) {
+          host_->store.sampled(host_->worker, request.key);
+        }
       }
       if (protocol::takes_value(request.op)) {
         if (const std::size_t used = take_with_value(request, data.substr(parsed.consumed)); used != 0)

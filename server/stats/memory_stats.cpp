@@ -46,6 +46,11 @@ std::map<std::uint32_t, NodeSum> sums_by_node(runtime::Runtime& runtime) {
     add(sum.items, worker.items().stats());
     add(sum.nodes, worker.nodes().stats());
   }
+  if (const runtime::SpreadHeap* const spread = runtime.spread_nodes(); spread != nullptr) {
+    for (std::size_t i = 0; i < spread->nodes().size(); ++i) {
+      add(sums[os_nodes[spread->nodes()[i].index()]].nodes, spread->stats(i));
+    }
+  }
   return sums;
 }
 

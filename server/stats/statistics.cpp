@@ -13,6 +13,7 @@
 #include "server/stats/lock_stats.hpp"
 #include "server/stats/memory_stats.hpp"
 #include "server/stats/observed_stats.hpp"
+#include "server/stats/place_stats.hpp"
 #include "server/stats/stat_text.hpp"
 #include "server/store/item/expiry.hpp"
 
@@ -328,6 +329,7 @@ void Statistics::runtime_group(StatText& text) const {
   const index::TreeOptions& tree = store_.tree().options();
   text.add("leaves", runtime::primitive_name(tree.leaves));
   text.add("inner_nodes", runtime::primitive_name(tree.inner_nodes));
+  text.add("upper_levels", tree.interleave ? "interleaved" : "local");
   text.add("epochs", runtime::epoch_mode_name(runtime_.options().epoch.mode));
   text.add("order", runtime_.options().order == runtime::task_order::las ? "las" : "nls");
   text.add("rebalance", runtime::rebalance_strategy_name(runtime_.options().rebalance.strategy));
@@ -337,6 +339,7 @@ void Statistics::runtime_group(StatText& text) const {
   text.add("inner_nodes_folded", unlinks.branches.load(std::memory_order_relaxed));
   text.add("unlink_waits", unlinks.waits.load(std::memory_order_relaxed));
   text.add("unlinks_handed_on", unlinks.handed_on.load(std::memory_order_relaxed));
+  add_place_stats(text, runtime_, store_);
   const std::vector<std::uint64_t> connections = network_->connections_by_worker();
   const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {

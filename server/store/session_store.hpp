@@ -79,6 +79,8 @@ class SessionStore {
   /// flush_all, now or `delay_s` seconds from now (above 30 days: at that unix time).
   virtual void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) = 0;
 
+  /// A request for this key is one of the sample.
+  virtual void sampled(runtime::Worker& worker, std::string_view key) = 0;
   /// Counts a value that was refused for its length before it came.
   virtual void count_too_large(runtime::Worker& worker) noexcept = 0;
   /// Counts a value that there was no memory for while it came.

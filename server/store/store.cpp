@@ -10,6 +10,7 @@
 #include "server/store/disk_wait.hpp"
 #include "server/store/point/get_task.hpp"
 #include "server/store/point/meta_get_task.hpp"
+#include "server/store/point/where_task.hpp"
 #include "server/store/point/write_task.hpp"
 #include "server/store/range/count_task.hpp"
 #include "server/store/range/dump_task.hpp"
@@ -210,6 +211,13 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> receiv
 void Store::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) {
   MXKV_ASSERT(progress.running(), "a page begins before the store is asked for it");
   worker.create<DumpTask>(tree(), progress, worker.runtime().clock().wall_ahead_s(), address)->start(worker);
+}
+
+void Store::sampled(runtime::Worker& worker, std::string_view key) {
+  if (PlaceCounters* const places = context(worker.id()).places.get(); places != nullptr) {
+    worker.create_sized<WhereTask>(sizeof(WhereTask) + key.size(), tree(), key, *places, worker.node())
+        ->start(worker);
+  }
 }
 
 void Store::count_too_large(runtime::Worker& worker) noexcept {

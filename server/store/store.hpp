@@ -53,6 +53,7 @@ class Store final : public SessionStore {
              const ReplyAddress& address) override;
   void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) override;
   void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) override;
+  void sampled(runtime::Worker& worker, std::string_view key) override;
   void count_too_large(runtime::Worker& worker) noexcept override;
   void count_no_memory(runtime::Worker& worker) noexcept override;
   [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what) noexcept override {

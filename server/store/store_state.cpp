@@ -14,6 +14,9 @@ StoreState::StoreState(runtime::Runtime& runtime, const index::TreeOptions& tree
     contexts_[i].store = this;
     contexts_[i].flush_points = &flush_points_;
     contexts_[i].commits = &tree_.commits();
+    if (const std::size_t nodes = runtime.options().os_nodes.size(); nodes > 1) {
+      contexts_[i].places = std::make_unique<PlaceCounters>(nodes);
+    }
     runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).set_local(&contexts_[i]);
   }
 }

@@ -7,10 +7,12 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string_view>
 
 #include "index/commit_point.hpp"
 #include "server/store/happenings.hpp"
+#include "server/store/place_counters.hpp"
 
 namespace mxkv::server {
 
@@ -142,6 +144,7 @@ struct WorkerContext {
   [[nodiscard]] bool minds_horizon() const noexcept { return horizon_us != kNoHorizon; }
   /// The least expiry (unix s) stored here that no sweep has taken notice of. Relaxed, see expiry_sweep.cpp.
   std::atomic<std::uint32_t> first_expiry{std::numeric_limits<std::uint32_t>::max()};
+  std::unique_ptr<PlaceCounters> places;  ///< null: there is one NUMA node
 };
 
 }  // namespace mxkv::server

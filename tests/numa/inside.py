@@ -284,6 +284,68 @@ class MachineTest(unittest.TestCase):
         for connection in connections:
             connection.close()
 
+    def look_up_everywhere(self, *arguments) -> dict:
+        """Clients of the first node fill the store, clients of all nodes read it; what `stats runtime` tells then."""
+        daemon = self.start("--memory", "256MiB", "--set", "server.balance=off", "--set", "stats.sample=4", *arguments)
+        keys = [b"deep%06d" % (number * 7919 % 20000) for number in range(20000)]
+        with client_on(CPUS_OF_NODE[0]), daemon.connect() as connection:
+            for first in range(0, len(keys), 1000):
+                sets = b"".join(b"set %s 0 0 1 noreply\r\nx\r\n" % key for key in keys[first:first + 1000])
+                talk(connection, sets + b"mn\r\n", b"MN\r\n")
+        before = self.runtime(daemon)
+        for cpus in CPUS_OF_NODE.values():
+            with client_on(cpus), daemon.connect() as connection:
+                gets = b"".join(b"get %s\r\n" % key for key in keys[:1000])
+                self.assertEqual(talk(connection, gets + b"mn\r\n", b"MN\r\n").count(b"VALUE "), 1000)
+        after = self.runtime(daemon)
+        memory = self.memory(daemon)
+        self.assertEqual(daemon.stop(), 0, daemon.text())
+        grown = {name: after[name] - before[name] for name in after if "_accesses" in name}
+        print(f"{arguments}: {grown}, index memory { {n: memory[f'node:{n}:index:live'] for n in CPUS_OF_NODE} }",
+              flush=True)
+        return grown
+
+    def test_what_one_node_stored_is_remote_to_clients_of_the_others(self):
+        grown = self.look_up_everywhere()
+        nodes = len(CPUS_OF_NODE)
+        for what in ("inner", "leaf", "item"):
+            every = grown[f"sampled_accesses:{what}"]
+            self.assertGreaterEqual(every, nodes * 1000 // 4 - nodes)
+            # All that were not of the first node's clients.
+            self.assertAlmostEqual(grown[f"remote_accesses:{what}"], every * (nodes - 1) / nodes, delta=every / 50 + 2)
+        self.assertEqual(grown["remote_accesses"], grown["node:0:remote_accesses"])
+
+    def test_inner_nodes_of_an_interleaved_index_are_on_all_nodes_alike(self):
+        grown = self.look_up_everywhere("--set", "experimental.index.upper_levels=interleaved")
+        nodes = len(CPUS_OF_NODE)
+        inner = grown["sampled_accesses:inner"]
+        self.assertAlmostEqual(grown["remote_accesses:inner"], inner * (nodes - 1) / nodes, delta=inner / 6)
+        for node in range(1, nodes):
+            self.assertAlmostEqual(grown[f"node:{node}:remote_accesses"], inner * (nodes - 1) / nodes / nodes,
+                                   delta=inner / 6)
+
+    def test_workers_of_other_nodes_take_part_in_taking_a_tree_apart(self):
+        daemon = self.start("--memory", "256MiB")
+        deadline = time.monotonic() + SECONDS
+        far = {}
+        while not any(far.values()):
+            self.assertLess(time.monotonic(), deadline)
+            with client_on(CPUS_OF_NODE[0]), daemon.connect() as connection:
+                for first in range(0, 20000, 1000):
+                    sets = b"".join(b"set gone%06d 0 0 1 noreply\r\nx\r\n" % number for number in range(first, first + 1000))
+                    talk(connection, sets + b"mn\r\n", b"MN\r\n")
+                self.assertEqual(talk(connection, b"flush_all\r\n", b"\r\n"), b"OK\r\n")
+            time.sleep(0.5)
+            far = {worker: count for worker, count in self.by_worker(daemon, "deferred_far").items()
+                   if worker not in CPUS_OF_NODE[0]}
+        print(f"tasks of the first node's deferred queue, by workers of others: {far}", flush=True)
+        self.assertEqual(daemon.stop(), 0, daemon.text())
+
+    def runtime(self, daemon: Daemon) -> dict:
+        with daemon.connect() as connection:
+            text = talk(connection, b"stats runtime\r\n", b"END\r\n").decode()
+        return {name: int(value) for name, value in re.findall(r"STAT (\S+) (\d+)\r", text)}
+
     def wait_for_connections(self, daemon: Daemon, most: int) -> None:
         deadline = time.monotonic() + SECONDS
         while sum(self.by_worker(daemon, "connections").values()) > most:

@@ -78,6 +78,10 @@ TEST(WithoutEffect, BalancingNeedsTwoWorkersAndItsWindowBalancing) {
   const std::string off = "server: {balance: off}\n";
   EXPECT_EQ(told(off), "");
   EXPECT_EQ(told(off, 1), "server.balance has no effect: there is only one worker\n");
+  const std::string upper = experimental("index: {upper_levels: interleaved}");
+  EXPECT_EQ(told(upper), "");
+  EXPECT_EQ(told(upper, 2, 1),
+            "experimental.index.upper_levels has no effect: all workers are on one NUMA node\n");
   const std::string accept = "server: {accept: machine}\n";
   EXPECT_EQ(told(accept), "") << "unknown, or two nodes";
   EXPECT_EQ(told(accept, 2, 2), "");

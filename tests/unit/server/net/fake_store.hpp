@@ -189,6 +189,7 @@ class FakeStore final : public SessionStore {
     });
   }
 
+  void sampled(runtime::Worker& /*worker*/, std::string_view key) override { sample.emplace_back(key); }
   void count_too_large(runtime::Worker& /*worker*/) noexcept override {}
   void count_no_memory(runtime::Worker& /*worker*/) noexcept override {}
 
@@ -220,6 +221,7 @@ class FakeStore final : public SessionStore {
   std::size_t most_pending = 0;
   std::size_t sets_with_memory = ~std::size_t{0};  ///< of those that come in one call
   std::size_t most_together = 0;                   ///< gets that came in one call
+  std::vector<std::string> sample;                 ///< keys of requests of it
 
  private:
   static std::string run_line(const FakeBatch::Line& line, std::map<std::string, std::string>& among) {

@@ -153,6 +153,7 @@ TEST(SessionSample, TimesRequestsWhoseRepliesWentOutAndCountsTheirKeys) {
   EXPECT_EQ(samples(command_kind::get), 2U);
   EXPECT_EQ(samples(command_kind::set), 0U) << "nobody waits for them";
   EXPECT_EQ(client.host.sampler.hot_keys().counts(0).size(), 3U) << "b, d, f";
+  EXPECT_EQ(client.store.sample.size(), 3U);
   ASSERT_EQ(slow.latest().size(), 2U);
   EXPECT_EQ(slow.latest()[0].nanoseconds, 5'000'000U);
   EXPECT_EQ(slow.latest()[0].worker, 3U);

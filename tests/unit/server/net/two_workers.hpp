@@ -20,8 +20,10 @@ class TwoWorkers : private WarningSink, private AdminSource {
  public:
   /// `users`: lines of a file of users; none: whoever comes is served.
   explicit TwoWorkers(const std::string& users = {},
-                      const config::BalanceOptions& balance = {.mode = config::balance_mode::off})
-      : shared{.log = *this, .balance = balance} {
+                      const config::BalanceOptions& balance = {.mode = config::balance_mode::off},
+                      const runtime::RuntimeOptions& options = runtime::testing::unpinned(2),
+                      const StoreOptions& of_store = {})
+      : machine{options}, store{machine.runtime, of_store}, shared{.log = *this, .balance = balance} {
     if (!users.empty()) {
       credentials.replace(Users::parse(users, "users").value());
     }
@@ -89,8 +91,8 @@ class TwoWorkers : private WarningSink, private AdminSource {
 
  public:
   config::LimitOptions limits;
-  runtime::testing::Machine machine{runtime::testing::unpinned(2)};
-  Store store{machine.runtime, {}};
+  runtime::testing::Machine machine;
+  Store store;
   Credentials credentials;
   std::vector<std::unique_ptr<WorkerReplies>> replies;
   std::deque<BlockPool> inputs;

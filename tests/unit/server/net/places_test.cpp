@@ -1,0 +1,81 @@
+// Of the requests of the sample is counted on which NUMA nodes lies what they meet.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/server/net/two_workers.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+constexpr int kKeys = 4000;
+
+StoreOptions upper_levels(bool interleave) {
+  StoreOptions options;
+  options.tree.interleave = interleave;
+  return options;
+}
+
+/// Two workers on a node each.
+runtime::RuntimeOptions two_nodes() {
+  runtime::RuntimeOptions options = runtime::testing::unpinned(2);
+  options.workers[1].node = runtime::NumaNodeId{1};
+  options.os_nodes = {0, 1};
+  return options;
+}
+
+struct Places : testing::TestWithParam<bool> {
+  [[nodiscard]] PlaceCounters& of(std::uint16_t worker) {
+    return *server.store.context(runtime::WorkerId{worker}).places;
+  }
+  /// Gets or sets of all keys by a client of a worker.
+  void ask(std::size_t worker, bool set) {
+    WorkerClient client{server, worker};
+    for (int i = 0; i < kKeys; ++i) {
+      const std::string key = "key" + std::to_string(i * 7919 % kKeys);
+      if (set) {
+        ASSERT_EQ(client.ask("set " + key + " 0 0 1\r\nx\r\n"), "STORED\r\n");
+      } else {
+        ASSERT_EQ(client.ask("get " + key + "\r\n"), "VALUE " + key + " 0 1\r\nx\r\nEND\r\n");
+      }
+    }
+  }
+
+  TwoWorkers server{{}, {.mode = config::balance_mode::off}, two_nodes(), upper_levels(GetParam())};
+};
+
+TEST_P(Places, WhatOneNodeStoredIsRemoteToTheOther) {
+  ask(0, true);
+  ASSERT_GE(server.store.tree().root_level(), 2U) << "inner nodes count below the near ones only";
+  const std::uint64_t before = of(0).all(met_memory::item);
+  ask(0, false);
+  EXPECT_GE(of(0).all(met_memory::item) - before, kKeys / 64 - 1U);
+  EXPECT_EQ(of(0).remote(met_memory::item), 0U);
+  EXPECT_EQ(of(0).remote(met_memory::leaf), 0U);
+  ask(1, false);
+  EXPECT_GE(of(1).all(met_memory::item), kKeys / 64 - 1U);
+  EXPECT_EQ(of(1).remote(met_memory::item), of(1).all(met_memory::item));
+  EXPECT_EQ(of(1).remote(met_memory::leaf), of(1).all(met_memory::leaf));
+  const std::uint64_t inner = of(1).all(met_memory::inner_node);
+  EXPECT_GE(inner, of(1).all(met_memory::leaf));
+  if (GetParam()) {
+    EXPECT_GT(of(0).remote(met_memory::inner_node), 0U) << "interleaved";
+    EXPECT_LT(of(1).remote(met_memory::inner_node), inner);
+  } else {
+    EXPECT_EQ(of(0).remote(met_memory::inner_node), 0U);
+    EXPECT_EQ(of(1).remote(met_memory::inner_node), inner);
+  }
+  EXPECT_EQ(of(1).of_node(0), of(1).remote(met_memory::inner_node) + of(1).remote(met_memory::leaf) +
+                                  of(1).remote(met_memory::item));
+}
+
+INSTANTIATE_TEST_SUITE_P(UpperLevels, Places, testing::Bool(),
+                         [](const auto& one) { return one.param ? "Interleaved" : "Local"; });
+
+TEST(PlacesOfOneNode, NothingIsCounted) {
+  TwoWorkers server;
+  EXPECT_EQ(server.store.context(runtime::WorkerId{0}).places, nullptr);
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
