@@ -68,6 +68,10 @@ struct RuntimeOnNodes : ::testing::Test {
     if (topology_->nodes.size() < 2) {
       GTEST_SKIP() << "one NUMA node";
     }
+    start();
+  }
+
+  void start() {
     RuntimeOptions options;
     options.topology = topology_;
     options.stealing = options.order_reach = stealing_scope::machine;
@@ -205,6 +209,52 @@ TEST_F(RuntimeOnNodes, DeferredTasksOfARequestAreTakenByWorkersOfAllNodes) {
     far += runtime_->worker(WorkerId{i}).counters().refills[3].load();
   }
   EXPECT_GE(far, nodes - 1) << "of another group";
+}
+
+// Rule 5 of LAS: a worker that has nothing takes an immediate task of another group of its node, and of no other node.
+TEST_F(RuntimeOnNodes, ImmediateTasksAreTakenByWorkersOfOtherGroupsOnTheirNode) {
+  runtime_.reset();
+  Topology apart = *topology_;  // no two CPUs share a cache
+  apart.core_groups.clear();
+  for (ProcessingUnit& unit : apart.pus) {
+    unit.group = CoreGroupId{static_cast<std::uint16_t>(apart.core_groups.size())};
+    apart.core_groups.push_back({.group = unit.group, .node = unit.node, .pus = {unit.pu}});
+  }
+  topology_ = std::make_shared<const Topology>(std::move(apart));
+  start();
+  for (std::size_t node = 0; node < topology_->nodes.size(); ++node) {
+    const std::vector<WorkerId> mates = steal_order_of(node);
+    std::vector<std::atomic<int>> ran(runtime_->worker_count());
+    const auto all_mates = [&ran, &mates] {
+      return std::ranges::all_of(mates, [&ran](WorkerId id) { return ran[id.index()].load() > 0; });
+    };
+    const std::size_t tasks = 8 * mates.size();
+    std::atomic<std::size_t> ended{0};
+    const std::function<void(Worker&)> stay = [&](Worker& worker) {
+      ++ran[worker.id().index()];
+      EXPECT_TRUE(wait_until(all_mates));
+      ++ended;
+    };
+    std::atomic<bool> done{false};
+    on_worker(mates.front(), [&](Worker& worker) {
+      for (std::size_t i = 0; i < tasks; ++i) {
+        auto* task = worker.create<CallTask>(stay, done);
+        task->annotate(locality::immediate);
+        worker.spawn(task);
+      }
+    });
+    ASSERT_TRUE(wait_until([&] { return ended == tasks; }));
+    std::size_t by_mates = 0;
+    for (const WorkerId id : mates) {
+      by_mates += runtime_->worker(id).counters().refills[4].load();
+      EXPECT_EQ(runtime_->worker(id).counters().refills[1].load(), 0U) << "there is nobody in its group";
+    }
+    EXPECT_GE(by_mates, mates.size() - 1) << "of other groups";
+    for (std::size_t i = 0; i < ran.size(); ++i) {
+      const bool near = runtime_->options().workers[i].node.index() == node;
+      EXPECT_EQ(ran[i].load() > 0, near) << "worker " << i;
+    }
+  }
 }
 
 TEST_F(RuntimeOnNodes, OfSleepersTheNearestIsWokenForATaskThatWaits) {
