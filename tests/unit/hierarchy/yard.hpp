@@ -126,7 +126,7 @@ inline RuntimeOptions helping(std::size_t workers) {
 inline ToggleOptions random_options(Random& random) {
   return {.order = random.below(4) == 0 ? interval_order::queue : interval_order::toggle,
           .buckets = static_cast<std::uint32_t>(1 + random.below(5)),
-          .slots_per_bucket = static_cast<std::uint32_t>(1 + random.below(6)),
+          .slots_per_bucket = static_cast<std::uint32_t>(1 + random.below(random.below(6) == 0 ? 40 : 6)),
           .hosts = random.below(2) != 0,
           .inner = random.below(4) != 0,
           .stealing = random.below(4) != 0};
