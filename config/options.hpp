@@ -212,7 +212,7 @@ struct DaemonOptions : PlacementOptions {
   runtime::RebalanceOptions rebalance;
   runtime::EpochOptions epoch;
   IndexOptions index;
-  runtime::ToggleOptions toggle{.slots_per_bucket = 32};
+  runtime::ToggleOptions toggle{.order = runtime::interval_order::queue, .slots_per_bucket = 32};
   std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};
   LimitOptions limits;

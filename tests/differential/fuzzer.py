@@ -54,6 +54,8 @@ PLANS = [
     Plan("three clients and a noisy one, leaves by scheduling", noise=True, settings=_SCHEDULED[:1]),
     Plan("two clients and a noisy one, long runs and sweeps", clients=2, noise=True, ticks=True, dense=20_000, runs=10, length=1500),
     Plan("two clients, few keys, two slots, three workers", workers=3, clients=2, dense=120, length=600, settings=(("experimental.toggle.slots", "2"),)),
+    Plan("two clients, few keys, buckets with hosts, three workers", workers=3, clients=2, dense=120, length=600,
+         settings=(("experimental.toggle.order", "toggle"), ("experimental.toggle.hosts", "true"), ("experimental.toggle.slots", "2"))),
 ]
 
 

@@ -242,7 +242,7 @@ class ExperimentalTest(ConfigCase):
     def test_print_config_shows_the_section_and_takes_what_it_shows(self):
         shown = self.told("print-config", "--set", "experimental.toggle.slots=3")
         self.assertRegex(shown, r"(?m)^experimental:\n  pools: 4 +# default\n")
-        self.assertRegex(shown, r"(?m)^  toggle:\n    order: toggle +# default\n    buckets: auto .*\n"
+        self.assertRegex(shown, r"(?m)^  toggle:\n    order: queue +# default\n    buckets: auto .*\n"
                                 r"    slots: 3 +# --set experimental.toggle.slots$")
         self.assertIn("\n    slots: 3 ", self.told("print-config", "--config", self.file(shown)))
 

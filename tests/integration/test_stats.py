@@ -181,7 +181,8 @@ class TaskOrderTest(ServerCase):
     order = "las"
     taken = "immediate_group"     # the rule by which a worker takes what another one in its group spawned
     not_taken = "immediate_node"  # and the one for workers of other groups
-    options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms")))
+    options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms"),
+                                           ("experimental.toggle.order", "toggle")))
 
     def sum(self, client, name: str) -> int:
         stats = client.stats(b"runtime")
@@ -223,7 +224,8 @@ class TaskOrderTest(ServerCase):
 class BaselineOrderTest(TaskOrderTest):
     order = "nls"
     taken, not_taken = TaskOrderTest.not_taken, TaskOrderTest.taken
-    options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms")))
+    options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms"),
+                                           ("experimental.toggle.order", "toggle")))
 
 
 @mxkv_only("reclamation")

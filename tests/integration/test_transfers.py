@@ -196,7 +196,18 @@ class BoundTransferTest(TransferTest):
                                            ("experimental.index.inner", "optimistic_scheduling"), ("experimental.toggle.slots", "3")))
 
 
+class ToggleTransferTest(TransferTest):
+    """Ordered by buckets of keys."""
+    options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.toggle.order", "toggle")))
+
+
+class HostedTransferTest(TransferTest):
+    """And run on their workers."""
+    options = Options(workers=3, settings=(*ToggleTransferTest.options.settings, ("experimental.toggle.hosts", "true"),
+                                           ("experimental.toggle.slots", "5")))
+
+
 class PlainTransferTest(TransferTest):
-    """Without inner mode and stealing."""
-    options = Options(workers=3, settings=(*TransferTest.options.settings, ("experimental.toggle.inner", "false"), ("experimental.toggle.buckets", "4"),
+    """The same without inner mode and stealing."""
+    options = Options(workers=3, settings=(*ToggleTransferTest.options.settings, ("experimental.toggle.inner", "false"), ("experimental.toggle.buckets", "4"),
                                            ("experimental.toggle.stealing", "false")))

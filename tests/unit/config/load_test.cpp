@@ -261,7 +261,7 @@ TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
   EXPECT_THAT(text, HasSubstr("# --set listeners\n"));
   EXPECT_THAT(text, HasSubstr(".yaml:1:10\n"));
   EXPECT_THAT(text, HasSubstr("\nexperimental:\n  pools: 9 "));
-  EXPECT_THAT(text, HasSubstr("\n  toggle:\n    order: toggle "));
+  EXPECT_THAT(text, HasSubstr("\n  toggle:\n    order: queue "));
 }
 
 TEST(Load, NamesOfFilesSurviveBeingPrinted) {

@@ -112,10 +112,10 @@ TEST(WithoutEffect, OneQueueHasNoBucketsWithWorkers) {
   const std::string why =
       " has no effect: experimental.toggle.order is queue, which has no buckets with workers\n";
   const std::string text = "hosts: true, inner: false, stealing: false, buckets: 1, slots: 1";
-  EXPECT_EQ(told(experimental("toggle: {order: queue, " + text + "}")),
-            "experimental.toggle.hosts" + why + "experimental.toggle.inner" + why +
-                "experimental.toggle.stealing" + why);
-  EXPECT_EQ(told(experimental("toggle: {" + text + "}")), "");
+  EXPECT_EQ(told(experimental("toggle: {" + text + "}")), "experimental.toggle.hosts" + why +
+                                                              "experimental.toggle.inner" + why +
+                                                              "experimental.toggle.stealing" + why);
+  EXPECT_EQ(told(experimental("toggle: {order: toggle, " + text + "}")), "");
 }
 
 TEST(WithoutEffect, WhatIsLoggedAndTimedIsOfTheSameKind) {
