@@ -66,7 +66,11 @@ struct LogOptions {
 };
 
 /// How a level of the tree is synchronised; writers of a scheduled one run in its nodes' pools.
-enum class node_primitive : std::uint8_t { optimistic_latch, optimistic_scheduling };
+enum class node_primitive : std::uint8_t {
+  optimistic_latch,
+  optimistic_scheduling,
+  automatic,  ///< as the table of primitives says for the level; a leaf changes it as it is written to
+};
 
 /// Whose memory inner nodes of the index are on.
 enum class upper_levels : std::uint8_t {

@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
 constexpr std::array<std::string_view, 2> kUpperLevelWords{"local", "interleaved"};
 constexpr std::array<std::string_view, 2> kAcceptWords{"machine", "node"};
 constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
-constexpr std::array<std::string_view, 2> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling"};
+constexpr std::array<std::string_view, 3> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling",
+                                                              "auto"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
 constexpr std::array<std::string_view, 2> kReadWords{"durable", "latest"};
 constexpr std::array<std::string_view, 2> kFailureWords{"refuse", "exit"};

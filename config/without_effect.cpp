@@ -42,8 +42,8 @@ class Search {
   }
 
   [[nodiscard]] bool binds_work() const {
-    return options_.index.leaves == node_primitive::optimistic_scheduling ||
-           options_.index.inner == node_primitive::optimistic_scheduling;
+    return options_.index.leaves != node_primitive::optimistic_latch ||
+           options_.index.inner != node_primitive::optimistic_latch;
   }
 
   void pools() {
@@ -56,6 +56,8 @@ class Search {
       });
     }
     if (alone_) {
+      without_effect(options_.index.leaves == node_primitive::automatic, "experimental.index.leaves",
+                     "there is only one worker, whose writers meet no others: leaves stay optimistic_latch");
       without_effect(scope, "experimental.stealing", kOneWorker);
       without_effect(options_.order_reach != defaults_.order_reach, "experimental.order_reach", kOneWorker);
     }

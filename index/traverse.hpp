@@ -242,6 +242,14 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
   [[nodiscard, gnu::noinline]] went enter_target(runtime::TaggedPointer at, runtime::TaggedPointer below,
                                                  runtime::step& next) noexcept {
     const unsigned level = static_cast<const NodeT*>(at.object())->meta().level() - 1;
+    if constexpr (requires(runtime::Worker& worker) { this->self().may_leave(worker); }) {
+      if (below.synchronization() == runtime::primitive::optimistic_scheduling) {
+        // Guarded execution asks it first, from the node above once more.
+        this->enter(at);
+        this->set_mark(Base::kOvertaken, true);
+        return went::astray;
+      }
+    }
     this->enter(below);
     next = this->hop(level);
     return next == runtime::step::now ? went::astray : went::told;

@@ -35,6 +35,9 @@ struct TreeOptions {
   runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
   bool interleave = false;  ///< inner nodes are on all NUMA nodes in turn, not on that of whoever makes them
   NodeLimits limits{};
+  /// Whether leaves, which begin as optimistic latches, change their primitive as many or few write to them
+  /// (adaptation.hpp).
+  bool leaves_adapt = false;
 };
 
 /// What became of nodes that deletes left with nothing, or little, in them. Relaxed; any worker counts.
@@ -74,6 +77,8 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
         subtree_kind_(runtime.add_reclaim_kind(&detail::tear_down<Traits>)),
         memory_kind_(runtime.add_reclaim_kind(
             [](runtime::Worker& worker, void* memory) { worker.nodes().release(memory); })) {
+    MXKV_ASSERT(!options.leaves_adapt || options.leaves == runtime::primitive::optimistic_latch,
+                "a leaf that adapts begins as an optimistic latch");
     MXKV_ASSERT(options.leaves != runtime::primitive::none && options.inner_nodes != runtime::primitive::none,
                 "the nodes of a tree are synchronised");
     NodeT* root = allocate_node(runtime.worker(runtime::WorkerId{0}), 0, 0);
@@ -162,9 +167,18 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     if (memory == nullptr) {
       return nullptr;
     }
-    const runtime::PoolId pool = runtime_.pool_for_object(worker.id(), worker.random()());
-    return new (memory)
-        NodeT(pool, level == 0 ? options_.leaves : options_.inner_nodes, level, generation, what);
+    return make_node(memory, pool_for_node(worker, level), level, generation, what);
+  }
+  /// A pool for a leaf that many write to.
+  [[nodiscard]] runtime::PoolId pool_for_hot_leaf(runtime::Worker& worker) const noexcept {
+    return runtime_.pool_for_object(worker.id(), worker.random()(), runtime::access_frequency::high);
+  }
+  /// A pool for a node of this level. Writers of leaves bring the work, where they are bound.
+  [[nodiscard]] runtime::PoolId pool_for_node(runtime::Worker& worker, unsigned level) const noexcept {
+    const bool busy = level == 0 && is_bound(options_.leaves);
+    return runtime_.pool_for_object(
+        worker.id(), worker.random()(),
+        busy ? runtime::access_frequency::moderate : runtime::access_frequency::low);
   }
 
   /// Asks for the lines of the node that allocate_node() would make, where that is known.
@@ -180,7 +194,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     NodeT* root = allocate_node(worker, 0, generation);
     if (root == nullptr && spare_ != nullptr) {
       NodeT* spare = std::exchange(spare_, nullptr);
-      return new (spare) NodeT(spare->pool(), options_.leaves, 0, generation);
+      return make_node(spare, spare->pool(), 0, generation, NodeT::holds::no_entry);
     }
     if (spare_ == nullptr) {
       spare_ = allocate_node(worker, 0, generation);
@@ -245,6 +259,20 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   [[nodiscard]] UnlinkCounters& unlinks() noexcept { return unlinks_; }
 
  private:
+  [[nodiscard]] static bool is_bound(runtime::primitive how) noexcept {
+    return how == runtime::primitive::optimistic_scheduling ||
+           how == runtime::primitive::serialized_by_scheduling;
+  }
+  [[nodiscard]] NodeT* make_node(void* memory, runtime::PoolId pool, unsigned level, std::uint64_t generation,
+                                 typename NodeT::holds what) const noexcept {
+    auto* const node = new (memory)
+        NodeT(pool, level == 0 ? options_.leaves : options_.inner_nodes, level, generation, what);
+    if (level == 0 && options_.leaves_adapt) {
+      node->let_adapt();
+    }
+    return node;
+  }
+
   runtime::Runtime& runtime_;
   TreeOptions options_;
   runtime::ReclaimKind subtree_kind_;

@@ -18,6 +18,8 @@
 //   step resume_target(Scratch&, Worker&)
 //   step resume_item(Worker&)          at stage::item, without a node
 // and may shadow the constants below, and give
+//   bool may_leave(Worker&)            a writer: whether it may go to the pool of a node; false: it is parked, and has
+//                                      left the tree
 //   void came_from(TaggedPointer)      the node whose child the task enters; none at the root
 #pragma once
 
@@ -157,11 +159,11 @@ class TreeTask : public runtime::MxTask {
         retry_lost_separator(*tree_, *static_cast<NodeT*>(runtime::TaggedPointer{scratch.next}.object()),
                              scratch.meta.level() + 1, *this, worker);
         enter(runtime::TaggedPointer{scratch.next});
-        return hop(scratch.meta.level());
+        return entered(hop(scratch.meta.level()), worker);
       case TraverseScratch::kind::child:
         leaves_for_child(object());
         enter(runtime::TaggedPointer{scratch.next});
-        return hop(scratch.meta.level() - 1);
+        return entered(hop(scratch.meta.level() - 1), worker);
       case TraverseScratch::kind::block: {
         const bool leaf = scratch.meta.level() == 0;
         annotate_lines(object(), NodeT::first_line_of(scratch.block, leaf), 2);
@@ -298,6 +300,17 @@ class TreeTask : public runtime::MxTask {
     const bool bound = how == runtime::primitive::serialized_by_scheduling ||
                        (write && how == runtime::primitive::optimistic_scheduling);
     return bound ? runtime::step::again : runtime::step::now;
+  }
+
+  /// The step of a task that entered a node. A writer whose node is in a pool is about to leave this worker.
+  runtime::step entered(runtime::step next, [[maybe_unused]] runtime::Worker& worker) {
+    if constexpr (requires { self().may_leave(worker); }) {
+      if (object().synchronization() == runtime::primitive::optimistic_scheduling &&
+          annotations().access == runtime::access::write && !self().may_leave(worker)) [[unlikely]] {
+        return runtime::step::parked;
+      }
+    }
+    return next;
   }
 
   [[nodiscard]] unsigned block_of_annotation(bool leaf) const noexcept {

@@ -22,6 +22,7 @@
 //   step refused(Worker&)       It may not, or decide() said so; the latch is free, nothing was changed.
 #pragma once
 
+#include "index/adaptation.hpp"
 #include "index/lookup_task.hpp"
 #include "index/separator_task.hpp"
 #include "index/update_decision.hpp"
@@ -31,6 +32,7 @@ namespace mxkv::index {
 template <class Derived, class Traits>
 class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> {
   using Base = LeafEntryTask<Derived, Traits, UpdateScratch<Traits>>;
+  using Adapt = Adaptation<Traits>;
 
  public:
   static constexpr bool kWrites = true;
@@ -163,7 +165,15 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
       this->look_again();
       return runtime::step::again;
     }
+    Adapt::wrote(this->tree(), this->here(), this->object(), parent_, worker);
     return changed(scratch.found, scratch.decision, worker);
+  }
+
+  /// The leaf is in another pool than its parent tells.
+  void forwarded(runtime::Worker& /*worker*/) noexcept { Adapt::tell(parent_, this->here()); }
+  /// Another worker took the latch.
+  void met_writer(runtime::Worker& worker) noexcept {
+    Adapt::lost(this->tree(), this->here(), parent_, worker);
   }
 
   void abandon(Scratch& scratch, runtime::Worker& worker) {
@@ -355,6 +365,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     runtime::WriteLatch latch = runtime::WriteLatch::upgrade(leaf, this->seen_version());
     if (!latch) [[unlikely]] {
       MXKV_PATH(fast_conflict);
+      met_writer(worker);
       next = this->conflict(worker);
       return runtime::went::told;
     }
@@ -410,12 +421,9 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
       return true;
     }
     const overflow way = scratch.overflow.plan(this->tree(), leaf, this->seen_version(), parent_, worker);
-    if (way == overflow::ready) {
-      return true;
-    }
-    if (way == overflow::torn) {
-      otherwise = this->conflict(worker);
-      return false;
+    if (way != overflow::impossible) {
+      otherwise = way == overflow::torn ? this->conflict(worker) : otherwise;
+      return way == overflow::ready;
     }
     switch (scratch.plan.plan_split(this->tree(), leaf, this->seen_version(), scratch.meta, worker)) {
       case planned::ready:

@@ -54,6 +54,8 @@
   X(scan_cut) X(scan_skips_visited) X(scan_plain_run)                                                         \
   /* a large range is divided between workers, or cannot be */                                               \
   X(range_divided) X(range_undivided) X(range_part_away) X(range_given_up)                                    \
+  /* a leaf changes its primitive, and its parent is told; a write asks whether it may go to a pool */          \
+  X(leaf_turned) X(leaf_told) X(write_stays_home)                                                             \
   /* a worker's buffer is full */                                                                             \
   X(buffer_full_for_high)                                                                                     \
   /* an operation leaves out buckets between its first and its last; who takes a slot is not the bucket's host */ \

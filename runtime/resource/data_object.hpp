@@ -3,6 +3,11 @@
 // Header: a version word (odd while a writer holds it; above bit 47 how many readers share it) and a meta
 // word {pool, primitive, owner's bits}. The pool in the header is the truth; the pool in a tagged pointer is
 // a hint that lets a task be placed without touching the object. [Mx 4.1, 4.3]
+//
+// An object that adapts may change between the two optimistic primitives, under its latch, at any time. Writers
+// that go by the former one are in the wrong place, and safe: of either primitive each takes the latch from a
+// version. Readers of such an object validate always, also under the lease of its pool, since not every writer
+// need be bound. So a change races with nothing but other holders of the latch.
 #pragma once
 
 #include <atomic>
@@ -39,6 +44,18 @@ class DataObject {
     return static_cast<std::uint16_t>(meta_.load_acquire()) == pool.value();
   }
 
+  /// Whether its primitive may change while it is in use.
+  [[nodiscard]] bool adapts() const noexcept { return (meta_.load() & kAdapts) != 0; }
+  /// Before it is published.
+  void let_adapt() noexcept { meta_.store(meta_.load() | kAdapts); }
+  /// Changes the primitive, from one optimistic to the other, and the pool. Under its latch.
+  void turn_to(primitive how, PoolId pool) noexcept {
+    MXKV_DCHECK(adapts() && (static_cast<unsigned>(how) & 6U) == 2, "optimistic objects stay so");
+    constexpr std::uint64_t kReplaced = 0x7FFFF;
+    meta_.store_release((meta_.load() & ~kReplaced) | pool.value() |
+                        (static_cast<std::uint64_t>(how) << 16U));  // pairs with lives_in()
+  }
+
   /// The version word; synchronization/ alone changes it.
   [[nodiscard]] std::atomic<std::uint64_t>& version() noexcept { return version_; }
   [[nodiscard]] const std::atomic<std::uint64_t>& version() const noexcept { return version_; }
@@ -48,6 +65,7 @@ class DataObject {
   [[nodiscard]] const RelaxedWord& meta() const noexcept { return meta_; }
 
  private:
+  static constexpr std::uint64_t kAdapts = std::uint64_t{1} << (kOwnerMetaShift - 1);
   std::atomic<std::uint64_t> version_;
   RelaxedWord meta_;
 };

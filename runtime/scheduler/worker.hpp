@@ -46,6 +46,7 @@
 #include "runtime/scheduler/task_route.hpp"
 #include "runtime/scheduler/task_window.hpp"
 #include "runtime/scheduler/worker_counters.hpp"
+#include "runtime/scheduler/write_heat.hpp"
 #include "runtime/task/task.hpp"
 
 namespace mxkv::runtime {
@@ -226,6 +227,8 @@ class Worker final {
   /// Any thread reads; only the owner worker counts.
   [[nodiscard]] const WorkerCounters& counters() const noexcept { return counters_; }
   [[nodiscard]] WorkerCounters& counters() noexcept { return counters_; }
+  /// How hot objects that adapt are to this worker's writers.
+  [[nodiscard]] WriteHeat& write_heat() noexcept { return write_heat_; }
 
   /// Before blocking: gives up leases and epoch and says so. False: something came meanwhile, do not block.
   [[nodiscard]] bool prepare_to_park() noexcept;
@@ -319,6 +322,7 @@ class Worker final {
   std::uint64_t charged_ = 0;  ///< in this round
   std::uint64_t ended_ = 0;
   RetryWatch retry_watch_;
+  WriteHeat write_heat_;
   Random random_;
   PrefetchControl prefetching_;
   std::atomic<std::uint32_t> load_{0};

@@ -32,6 +32,8 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> pool_tasks{0};       ///< tasks that it took out of pools, for the rebalancer
   std::atomic<std::uint64_t> pools_moved{0};      ///< pools that it took over from other workers
   std::atomic<std::uint64_t> objects_moved{0};    ///< objects that it put into other pools
+  std::atomic<std::uint64_t> turned_hot{0};       ///< objects whose writers go to a pool from then on
+  std::atomic<std::uint64_t> turned_cold{0};      ///< those whose writers latch them where they are again
   /// Immediate and deferred tasks taken, by rule (locality_queues.hpp).
   std::array<std::atomic<std::uint64_t>, 5> refills{};
 };

@@ -102,6 +102,9 @@ step write_by_upgrade(T& task, DataObject& object, Worker& worker, primitive how
   if (!latched && !latch.take_from(object, task.seen_version())) {
     MXKV_PATH(guarded_conflict);
     task.abandon(scratch, worker);
+    if constexpr (requires { task.met_writer(worker); }) {
+      task.met_writer(worker);
+    }
     return task.conflict(worker);
   }
   task.apply(scratch, worker);
@@ -127,11 +130,12 @@ step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
   DataObject& object = *task.object().object();
   if constexpr (SplitTask<T>) {
     if (task.annotations().access == access::readonly) {
-      // Every writer of such an object runs in its pool; where the lease is ours none can be running.
+      // Every writer of such an object runs in its pool, if it always was one; where the lease is ours none can be
+      // running.
       const bool unvalidated =
           how == primitive::serialized_by_scheduling ||
           (how == primitive::optimistic_scheduling && leases_pool(task.object().pool_hint()) &&
-           object.lives_in(task.object().pool_hint()));
+           object.lives_in(task.object().pool_hint()) && !object.adapts());
       MXKV_PATH(guarded_read);
       typename T::Scratch scratch;
       const detail::read_outcome outcome =

@@ -14,12 +14,21 @@ RangeLimits range_limits(const config::LimitOptions& limits) {
 }
 
 index::TreeOptions tree_options(const config::IndexOptions& options) {
-  const auto primitive_of = [](config::node_primitive how) {
-    return how == config::node_primitive::optimistic_latch ? runtime::primitive::optimistic_latch
-                                                           : runtime::primitive::optimistic_scheduling;
+  // Inner nodes are read with each operation and written with each split below; leaves are written to as clients do.
+  const auto primitive_of = [](config::node_primitive how, runtime::rw_ratio ratio) {
+    switch (how) {
+      case config::node_primitive::optimistic_latch:
+        return runtime::primitive::optimistic_latch;
+      case config::node_primitive::optimistic_scheduling:
+        return runtime::primitive::optimistic_scheduling;
+      case config::node_primitive::automatic:
+        break;
+    }
+    return runtime::select_primitive(runtime::isolation::shared, ratio, runtime::access_frequency::moderate);
   };
-  return {.leaves = primitive_of(options.leaves),
-          .inner_nodes = primitive_of(options.inner),
+  return {.leaves = primitive_of(options.leaves, runtime::rw_ratio::balanced),
+          .inner_nodes = primitive_of(options.inner, runtime::rw_ratio::read_heavy),
+          .leaves_adapt = options.leaves == config::node_primitive::automatic,
           .interleave = options.upper_levels == config::upper_levels::interleaved};
 }
 

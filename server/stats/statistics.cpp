@@ -327,7 +327,7 @@ void Statistics::settings(StatText& text) const {
 
 void Statistics::runtime_group(StatText& text) const {
   const index::TreeOptions& tree = store_.tree().options();
-  text.add("leaves", runtime::primitive_name(tree.leaves));
+  text.add("leaves", tree.leaves_adapt ? "auto" : runtime::primitive_name(tree.leaves));
   text.add("inner_nodes", runtime::primitive_name(tree.inner_nodes));
   text.add("upper_levels", tree.interleave ? "interleaved" : "local");
   text.add("epochs", runtime::epoch_mode_name(runtime_.options().epoch.mode));
@@ -368,6 +368,8 @@ void Statistics::runtime_group(StatText& text) const {
     add("tasks_stolen", counters.tasks_stolen);
     add("pools_moved", counters.pools_moved);
     add("objects_moved", counters.objects_moved);
+    add("turned_hot", counters.turned_hot);
+    add("turned_cold", counters.turned_cold);
     add("urgent", counters.urgent);
     add("low", counters.low);
     add("placed", counters.placed);

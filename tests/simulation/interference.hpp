@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "index/checker.hpp"
+#include "tests/simulation/turned_leaf.hpp"
 #include "tests/simulation/world_options.hpp"
 #include "tests/unit/index/taken_blocks.hpp"
 
@@ -16,7 +17,7 @@ class Interference {
  public:
   using NodeT = index::Node<typename Traits::Shape>;
 
-  Interference(runtime::Runtime& runtime, runtime::ManualClock& clock, const index::Tree<Traits>& tree,
+  Interference(runtime::Runtime& runtime, runtime::ManualClock& clock, index::Tree<Traits>& tree,
                runtime::Random& random, bool short_of_memory)
       : runtime_(runtime), clock_(clock), tree_(tree), random_(random), short_of_memory_(short_of_memory) {}
 
@@ -46,6 +47,10 @@ class Interference {
         break;
       case 4:
         give_memory_back();
+        break;
+      case 5:
+      case 6:
+        turn_some_leaf(tree_, random_, worker(0));
         break;
       default:
         break;
@@ -114,7 +119,7 @@ class Interference {
 
   runtime::Runtime& runtime_;
   runtime::ManualClock& clock_;
-  const index::Tree<Traits>& tree_;
+  index::Tree<Traits>& tree_;
   runtime::Random& random_;
   bool short_of_memory_;
   std::optional<runtime::WriteLatch> held_;

@@ -53,6 +53,7 @@ TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
   EXPECT_GT(sum.folded, worlds / 100);
   EXPECT_TRUE(sum.fold_undone > 0 || GetParam() > 1) << "nodes of the later kinds are too large for it";
   EXPECT_GT(sum.unlink_waits, worlds);
+  EXPECT_GT(sum.turned, worlds / 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Trees, Simulation, ::testing::Range(std::uint64_t{0}, std::uint64_t{kKinds}),

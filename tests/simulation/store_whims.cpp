@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/store/locks/repartition_task.hpp"
+#include "tests/simulation/turned_leaf.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
 namespace mxkv::simulation {
@@ -61,6 +62,11 @@ void StoreWhims::have_whim(Worker& worker) {
       if (fault_ == store_fault::kept_slot && !kept_) {
         keep_slot(worker);
       }
+      break;
+    case 10:
+    case 11:
+    case 12:
+      turn_some_leaf(store_->tree(), random_, worker);
       break;
     default:
       break;

@@ -13,6 +13,7 @@ server::StoreOptions draw_store(runtime::Random& random) {
   server::StoreOptions options;
   options.tree.leaves = primitive(one_in(random, 2));
   options.tree.inner_nodes = primitive(one_in(random, 4));
+  options.tree.leaves_adapt = options.tree.leaves == primitive(false) && one_in(random, 2);
   // Time passes in leaps here: no page is to end by it.
   options.ranges = {.items = 10'000,
                     .bytes = std::uint64_t{1} << 30U,
@@ -67,6 +68,7 @@ void draw_storm(runtime::Random& random, StoreWorldOptions& world) {
   world.tides = true;
   world.store.tree.limits = {.leaf = 2 + static_cast<unsigned>(random.below(3)), .inner = 4};
   world.store.tree.leaves = runtime::primitive::optimistic_latch;
+  world.store.tree.leaves_adapt = false;
   world.store.tree.inner_nodes = runtime::primitive::optimistic_latch;
   const auto window = 4 + static_cast<std::uint32_t>(random.below(8));
   world.world.runtime.prefetch.window = window;
@@ -130,7 +132,8 @@ std::string describe(const StoreWorldOptions& world) {
   const runtime::ToggleOptions& toggle = world.store.toggle;
   std::string text =
       describe(world.world) + ", leaves of the store " +
-      std::string{runtime::primitive_name(world.store.tree.leaves)} + ", " + std::to_string(toggle.buckets) +
+      std::string{runtime::primitive_name(world.store.tree.leaves)} +
+      (world.store.tree.leaves_adapt ? " that adapt, " : ", ") + std::to_string(toggle.buckets) +
       " buckets of " + std::to_string(toggle.slots_per_bucket) + " slots, " +
       std::to_string(world.requests.keys) + " keys with " + std::to_string(world.requests.others) +
       " others each, " + std::to_string(world.clients) + " clients of each worker";

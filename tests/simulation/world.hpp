@@ -47,6 +47,7 @@ struct Report {
   std::uint64_t folded = 0;      ///< inner nodes
   std::uint64_t fold_undone = 0;
   std::uint64_t unlink_waits = 0;
+  std::uint64_t turned = 0;  ///< leaves that changed their primitive
 
   void add(const Report& other) {
     complaints.insert(complaints.end(), other.complaints.begin(), other.complaints.end());
@@ -57,7 +58,7 @@ struct Report {
                               &Report::forwarded,           &Report::retries,         &Report::reclaimed,
                               &Report::misplaced,           &Report::stage_conflicts, &Report::out_of_memory,
                               &Report::deep_trees,          &Report::unlinked,        &Report::folded,
-                              &Report::fold_undone,         &Report::unlink_waits}) {
+                              &Report::fold_undone,         &Report::unlink_waits,    &Report::turned}) {
       this->*member += other.*member;
     }
   }
@@ -208,6 +209,7 @@ class World {
       report.forwarded += counters.forwarded.load();
       report.retries += counters.retries.load();
       report.reclaimed += counters.reclaimed.load();
+      report.turned += counters.turned_hot.load() + counters.turned_cold.load();
     }
     if (fault_ == fault::kept_block) {
       static_cast<void>(machine_[0].items().allocate(100));

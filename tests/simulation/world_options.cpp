@@ -116,7 +116,7 @@ index::TreeOptions draw_tree(Random& random) {
       runtime::primitive::serialized_by_scheduling, runtime::primitive::spin_latch,
       runtime::primitive::reader_writer_latch};
   if (one_in(random, 3)) {
-    return {};  // as the daemon's
+    return {.leaves_adapt = one_in(random, 2)};  // as the daemon's, or as it may be told to be
   }
   return {.leaves = kTreePrimitives[random.below(kTreePrimitives.size())],
           .inner_nodes = kTreePrimitives[random.below(kTreePrimitives.size())]};
@@ -154,7 +154,8 @@ std::string describe(const WorldOptions& world) {
           std::to_string(static_cast<int>(options.order_reach)) + ", prefetch mode " +
           std::to_string(static_cast<int>(options.prefetch.mode)) + ", window " +
           std::to_string(options.prefetch.window) + ", batches of " + std::to_string(options.batch_tasks) +
-          ", leaves " + std::string{runtime::primitive_name(world.tree.leaves)} + ", inner nodes " +
+          ", leaves " + std::string{runtime::primitive_name(world.tree.leaves)} +
+          (world.tree.leaves_adapt ? " that adapt" : "") + ", inner nodes " +
           std::string{runtime::primitive_name(world.tree.inner_nodes)};
   text += world.short_of_memory ? ", short of memory" : "";
   text += world.ends_early ? ", ends early" : "";

@@ -82,10 +82,17 @@ std::vector<Crowd> crowds() {
   constexpr auto kSerialized = primitive::serialized_by_scheduling;
   constexpr auto kSpin = primitive::spin_latch;
   constexpr auto kShared = primitive::reader_writer_latch;
-  return {
-      {2, {kLatch, kLatch}, 0},           {3, {kLatch, kScheduling}, 1},      {4, {kScheduling, kLatch}, 1},
-      {2, {kScheduling, kScheduling}, 0}, {2, {kSerialized, kSerialized}, 1}, {3, {kSpin, kSpin}, 1},
-      {4, {kShared, kShared}, 1},         {3, {kShared, kSerialized}, 0},     {3, {kSerialized, kSpin}, 0}};
+  return {{2, {kLatch, kLatch}, 0},
+          {3, {kLatch, kScheduling}, 1},
+          {4, {kScheduling, kLatch}, 1},
+          {2, {kScheduling, kScheduling}, 0},
+          {2, {kSerialized, kSerialized}, 1},
+          {3, {kSpin, kSpin}, 1},
+          {4, {kShared, kShared}, 1},
+          {3, {kShared, kSerialized}, 0},
+          {3, {kSerialized, kSpin}, 0},
+          {2, {.leaves_adapt = true}, 1},
+          {4, {.inner_nodes = kScheduling, .leaves_adapt = true}, 0}};
 }
 
 class IndexStress : public ::testing::TestWithParam<Crowd> {};

@@ -57,6 +57,17 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
     start(worker);
   }
 
+  /// Its writes commit in the order sent, which is known at home.
+  [[nodiscard]] bool may_leave(runtime::Worker& worker) {
+    if (is_turn(worker)) {
+      return true;
+    }
+    MXKV_PATH(write_stays_home);
+    worker.unpin(*this);
+    wait_for_turn(worker);
+    return false;
+  }
+
   // --- For UpdateTask ---
   [[gnu::always_inline]] index::Decision decide(bool found, std::uint64_t old, runtime::Worker& worker) {
     if (sets_ && !pass_.held() && is_turn(worker) && !worker.local<WorkerContext>().locks->holds_off(key()))

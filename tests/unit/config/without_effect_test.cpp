@@ -69,6 +69,16 @@ TEST(WithoutEffect, OneWorkerSharesWithNobody) {
   EXPECT_EQ(told(text, 0), "") << "how many there will be is not known";
 }
 
+TEST(WithoutEffect, LeavesThatAdaptBindWorkButNotOfOneWorker) {
+  const std::string text = experimental("pools: 8, index: {leaves: auto}");
+  EXPECT_EQ(told(text), "");
+  EXPECT_EQ(
+      told(text, 1),
+      "experimental.index.leaves has no effect: there is only one worker, whose writers meet no others: "
+      "leaves stay optimistic_latch\n");
+  EXPECT_EQ(told(experimental("pools: 8, index: {inner: auto}"), 1), "");
+}
+
 TEST(WithoutEffect, ThePeriodOfRebalancingNeedsRebalancing) {
   EXPECT_EQ(told(experimental("rebalance: {period: 1s}")),
             "experimental.rebalance.period has no effect: experimental.rebalance.strategy is off\n");

@@ -151,7 +151,7 @@ inline constexpr std::array<WrongConfiguration, 108> kWrongConfigurations{{
      "1:30: experimental.epoch.mode: \"off\" is unknown (allowed: batched, task)"},
     {"a primitive of the benchmarks only", "experimental: {index: {leaves: spin_latch}}\n",
      "1:32: experimental.index.leaves: \"spin_latch\" is unknown (allowed: optimistic_latch, "
-     "optimistic_scheduling)"},
+     "optimistic_scheduling, auto)"},
     {"an unknown mode of a node", "nodes: [{node: 0, experimental: {prefetch: {mode: sometimes}}}]\n",
      "1:51: nodes[0].experimental.prefetch.mode: \"sometimes\" is unknown (allowed: inherit, off, distance, "
      "at_spawn, "
