@@ -84,6 +84,7 @@ void Rebalancer::rebalance(Worker& worker, std::uint64_t now_ns) {
       sampled_ns_ += elapsed_ns;
       ++sampled_periods_;
     }
+    keep_pools();
     if (counted && quiet_periods_ == 0) {
       const std::vector<PoolMove> pool_moves = choose_pool_moves({}, workers_, pools_);
       move_pools(worker, pool_moves);
@@ -95,7 +96,6 @@ void Rebalancer::rebalance(Worker& worker, std::uint64_t now_ns) {
     } else {
       quiet_periods_ -= std::min(quiet_periods_, 1U);
     }
-    keep_pools();
     if (sampled_periods_ > 2 * kSampled) {
       forget_objects();  // pools moved all the while
     }
@@ -153,6 +153,10 @@ void Rebalancer::move_objects(const std::vector<ObjectMove>& moves) noexcept {
       wanted.move.store((std::uint32_t{moves[i].from.value()} << 16U) | moves[i].to.value(),
                         std::memory_order_release);  // pairs with claim()
       wanted.object.store(moves[i].object, std::memory_order_release);
+      if (runtime_.pool(moves[i].from).kept()) {
+        runtime_.pool(moves[i].to)
+            .keep(true);  // the work comes with it, and is counted there in the next period
+      }
       quiet_periods_ = kQuiet;
     }
   }
