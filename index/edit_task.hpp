@@ -11,6 +11,7 @@
 //   verdict judge(std::uint64_t head, std::uint64_t value, Tally&, Worker&)
 //     for each entry from key() on, in order, outside of the latch; a leaf may be judged again, with a new
 //     Tally
+//   void judges_up_to(Key high, bool infinite)         may be given: before; the leaf's high fence, if it has one
 //   Change erasing(NodeT& leaf, std::uint64_t value, Worker&)  under the latch, before the entry goes; must
 //     not fail; says what the change is to those that follow the tree (commit_point.hpp), as the next two
 //   void erased(std::uint64_t value, Worker&)          after the latch: retires it
@@ -285,6 +286,9 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
     scratch.edit_count = 0;
     scratch.stop = false;
     scratch.tally = {};
+    if constexpr (requires { this->self().judges_up_to(Traits::fence_key(scratch.high), true); }) {
+      this->self().judges_up_to(Traits::fence_key(scratch.high), scratch.meta.high_infinite());
+    }
     const unsigned count = scratch.entries.count;
     for (unsigned n = 0; n < std::min(detail::kRecordsAhead, count); ++n) {
       detail::prefetch_record<Traits>(scratch.entries.values[n], kRecordLines);

@@ -45,13 +45,12 @@ void RangeDeleteTask::begin(RangeLock& lock, runtime::Worker& worker) {
 verdict RangeDeleteTask::judge(std::uint64_t /*head*/, std::uint64_t value, RemovedOfLeaf& leaf,
                                runtime::Worker& worker) const noexcept {
   const Item& item = *ItemRecord::item(value);
-  const std::string_view found = item.key();
-  const bool beyond = state_->beyond(found);
+  const bool beyond = is_beyond(item);
   leaf.divides = !beyond && is_to_divide();
   if (beyond || leaf.divides || is_futile()) {
     return verdict::stop;
   }
-  if (state_->skip_start && found == key()) {
+  if (is_skipped(item)) {
     return verdict::keep;
   }
   if (!Liveness{worker, state_->moment_us}(Item::View{item})) {

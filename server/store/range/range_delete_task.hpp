@@ -42,6 +42,7 @@ class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits
                   runtime::Worker& worker);
 
   // --- For EditTask ---
+  void judges_up_to(std::string_view high, bool infinite) noexcept { judge_up_to(high, infinite); }
   index::verdict judge(std::uint64_t /*head*/, std::uint64_t value, RemovedOfLeaf& leaf,
                        runtime::Worker& worker) const noexcept;
   index::Change erasing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept;

@@ -196,6 +196,29 @@ class DividedWalk : public RangeWalk {
     }
   }
   [[nodiscard]] bool is_to_divide() const noexcept { return leaves_left_ == 0; }
+  /// Of the leaf that is judged now: whether all keys below its high fence lie within the range. Then no key of it is
+  /// read, which is often in another line than what else is asked of an item.
+  void judge_up_to(std::string_view high, bool infinite) noexcept {
+    const std::string_view far{state_->far_key, state_->far_bytes};
+    switch (state_->far) {
+      case RangeState::far_bound::none:
+        inside_ = true;
+        break;
+      case RangeState::far_bound::prefix:
+        inside_ = !infinite && high.starts_with(far) && key().starts_with(far);
+        break;
+      case RangeState::far_bound::inclusive:
+      case RangeState::far_bound::exclusive:
+        inside_ = !infinite && high <= far;
+        break;
+    }
+  }
+  [[nodiscard]] bool is_beyond(const Item& item) const noexcept {
+    return !inside_ && state_->beyond(item.key());
+  }
+  [[nodiscard]] bool is_skipped(const Item& item) const noexcept {
+    return state_->skip_start && item.key() == key();
+  }
   void leaf_done(bool divides, runtime::Worker& worker) noexcept {
     worker.charge(kTurnsOfLeaf);
     divides_ = divides;
@@ -256,6 +279,7 @@ class DividedWalk : public RangeWalk {
   RangeSplitting how_;
   std::uint32_t leaves_left_ = kEveryLeaf;  ///< before the rest is divided
   bool divides_ = false;
+  bool inside_ = false;
 };
 
 }  // namespace mxkv::server

@@ -44,15 +44,14 @@ void RangeTouchTask::begin(RangeLock& lock, runtime::Worker& worker) {
 verdict RangeTouchTask::judge(std::uint64_t /*head*/, std::uint64_t value, TouchedOfLeaf& leaf,
                               runtime::Worker& worker) const noexcept {
   const Item& item = *ItemRecord::item(value);
-  const std::string_view found = item.key();
-  if (state_->beyond(found) || is_futile()) {
+  if (is_beyond(item) || is_futile()) {
     return verdict::stop;
   }
   if (is_to_divide()) {
     leaf.divides = true;
     return verdict::stop;
   }
-  if ((state_->skip_start && found == key()) || !Liveness{worker, state_->moment_us}(Item::View{item})) {
+  if (is_skipped(item) || !Liveness{worker, state_->moment_us}(Item::View{item})) {
     return verdict::keep;
   }
   if (state_->items + leaf.live == state_->item_limit) {

@@ -40,6 +40,7 @@ class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, 
   void begin(RangeLock& lock, runtime::Worker& worker);
 
   // --- For EditTask ---
+  void judges_up_to(std::string_view high, bool infinite) noexcept { judge_up_to(high, infinite); }
   index::verdict judge(std::uint64_t head, std::uint64_t value, TouchedOfLeaf& leaf,
                        runtime::Worker& worker) const noexcept;
   static index::Change erasing(ItemNode& /*leaf*/, std::uint64_t /*value*/, runtime::Worker& /*worker*/) {
