@@ -8,7 +8,7 @@
 //
 // Derived (CRTP) gives
 //   Key key() const                      where the range begins
-//   bool ends_before(Key) const          whether a key, not below key(), lies behind the range
+//   bool ends_before(Key)                whether a key, not below key(), lies behind the range
 //   step divided(Worker&)
 #pragma once
 
@@ -111,6 +111,11 @@ class DivideTask : public TraverseTask<Derived, Traits, DivideScratch> {
 
   void start(runtime::Worker& worker) {
     level_ = static_cast<const NodeT*>(this->tree().root().object())->meta().level();
+    Base::start(worker);
+  }
+  /// Begins with the separators of leaves: for a part of the range that Derived ends.
+  void start_above_leaves(runtime::Worker& worker) {
+    level_ = std::min(static_cast<const NodeT*>(this->tree().root().object())->meta().level(), 1U);
     Base::start(worker);
   }
 

@@ -56,6 +56,8 @@
   X(range_divided) X(range_undivided) X(range_part_away) X(range_given_up)                                    \
   /* a leaf changes its primitive, and its parent is told; a write asks whether it may go to a pool */          \
   X(leaf_turned) X(leaf_told) X(write_stays_home)                                                             \
+  /* pages of a dump are made side by side, and one has no room for its part */                              \
+  X(dump_pages_sent) X(dump_page_full)                                                                        \
   /* a worker's buffer is full */                                                                             \
   X(buffer_full_for_high)                                                                                     \
   /* an operation leaves out buckets between its first and its last; who takes a slot is not the bucket's host */ \

@@ -28,8 +28,8 @@ index::TreeOptions tree_options(const config::IndexOptions& options) {
   };
   return {.leaves = primitive_of(options.leaves, runtime::rw_ratio::balanced),
           .inner_nodes = primitive_of(options.inner, runtime::rw_ratio::read_heavy),
-          .leaves_adapt = options.leaves == config::node_primitive::automatic,
-          .interleave = options.upper_levels == config::upper_levels::interleaved};
+          .interleave = options.upper_levels == config::upper_levels::interleaved,
+          .leaves_adapt = options.leaves == config::node_primitive::automatic};
 }
 
 std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runtime) {

@@ -18,7 +18,8 @@ void Session::begin_dump(const protocol::Request& request) {
   state_.begin_dump();
 }
 
-// Begins the next page as soon as the last one has gone far enough; each is a range read of its own.
+// Begins the next page as soon as the last one has gone far enough; each is a range read of its own. It is a long one
+// only while the client takes what there is.
 bool Session::dump_ended() {
   MXKV_ASSERT(dump_ != nullptr, "a dump has a place where it is");
   if (dump_->ended()) {
@@ -36,7 +37,7 @@ bool Session::dump_ended() {
       return false;
     }
     if (entry_->order.try_start(claim)) {
-      dump_->begin_page();
+      dump_->begin_page(unsent_bytes() < DumpProgress::kPageBytes ? host_->page_bytes() : 0);
       host_->directory.began_range();
       host_->store.dump(host_->worker, *dump_, address(claim, entry_->replies.open()));
     }

@@ -13,6 +13,7 @@
 #include "server/store/point/where_task.hpp"
 #include "server/store/point/write_task.hpp"
 #include "server/store/range/count_task.hpp"
+#include "server/store/range/dump_pages_task.hpp"
 #include "server/store/range/dump_task.hpp"
 #include "server/store/range/flush_task.hpp"
 #include "server/store/range/range_delete_task.hpp"
@@ -209,8 +210,11 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> receiv
 }
 
 void Store::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) {
-  MXKV_ASSERT(progress.running(), "a page begins before the store is asked for it");
-  worker.create<DumpTask>(tree(), progress, worker.runtime().clock().wall_ahead_s(), address)->start(worker);
+  if (progress.pages() > 1) {
+    DumpPagesTask::begin(tree(), progress, address, splitting_, worker);
+  } else {
+    DumpTask::begin(tree(), progress, address, splitting_, worker);
+  }
 }
 
 void Store::sampled(runtime::Worker& worker, std::string_view key) {

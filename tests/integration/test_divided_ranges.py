@@ -128,6 +128,73 @@ class DividedCountTest(DividedCase):
         self.assertEqual(self.client.ask(b"mx k00000 p X"), b"HD A%d" % self.expected(b"k00000", b"k00001")[0])
 
 
+@mxkv_only("order")
+class DividedDumpTest(DividedCase):
+    def dump(self, client, command: bytes, end: bytes) -> list:
+        client.send(command + b"\r\n")
+        lines = []
+        while (line := client.line()) != end:
+            lines.append(line)
+        return lines
+
+    def test_both_workers_make_pages_and_they_come_in_order(self):
+        wanted = [b"mg " + key for key in sorted(self.model)]
+        self.until_both_carry(
+            lambda: self.assertEqual(self.dump(self.client, b"lru_crawler mgdump all", b"EN"), wanted))
+        names = [b"key=" + key for key in sorted(self.model)]
+        lines = self.client.ask(b"lru_crawler metadump all").split(b"\n")
+        self.assertEqual(lines.pop(), b"END")
+        self.assertEqual([line.split(b" ")[0] for line in lines], names)
+
+    def test_a_small_dump_stays_one_task(self):
+        self.assertEqual(self.client.ask(b"mx k%07d H%s X" % (7 * 1000, b"k%07d" % (7 * _LIMIT))),
+                         b"HD A%d" % (_LIMIT - 1000))
+        self.assertEqual(self.client.ask(b"mx k%07d X" % (7 * _LIMIT)), b"HD A%d" % (_KEYS - _LIMIT))
+        before = self.taken()
+        self.assertEqual(len(self.dump(self.client, b"lru_crawler mgdump all", b"EN")), 1000)
+        self.assertEqual(self.taken(), before)
+
+    def test_beside_writers_what_they_leave_alone_comes_once_and_in_order(self):
+        def write(client, number):
+            chance = random.Random(number)
+            while not threads.stop.is_set():
+                keys = [b"%s%05d" % (chance.choice((b"j", b"k0000", b"l")), chance.randrange(4000)) for _ in range(100)]
+                keys = [key for key in keys if key not in self.model]
+                client.send(b"".join(block(b"set", key, b"12") if chance.random() < 0.6 else b"delete %s\r\n" % key
+                                     for key in keys))
+                for _ in keys:
+                    client.line()
+
+        threads = Threads(self.server.port)
+        threads.start(write, 2)
+        try:
+            for _ in range(scaled(10, 3)):
+                keys = [line[3:] for line in self.dump(self.client, b"lru_crawler mgdump all", b"EN")]
+                self.assertTrue(all(one < two for one, two in zip(keys, keys[1:])), "not in order")
+                self.assertEqual([key for key in keys if key in self.model], sorted(self.model))
+        finally:
+            threads.stop.set()
+            threads.join()
+
+    def test_who_does_not_read_is_not_sent_for(self):
+        slow = self.connect(receive_buffer=4096)
+        slow.send(b"lru_crawler metadump all\r\n")
+        begin = slow.exactly(100)
+        for _ in range(20):
+            self.assertEqual(self.client.get(b"k%07d" % 0), b"0")
+        self.assertLess(int(self.client.stats(b"memory")["output"]), 3 << 20)
+        text = begin + slow.line()
+        self.assertEqual(text.count(b"key="), len(self.model))
+
+    def test_who_leaves_in_the_middle_leaves_nothing_behind(self):
+        for _ in range(scaled(30, 10)):
+            client = self.connect(receive_buffer=4096)
+            client.send(b"lru_crawler mgdump all\r\n")
+            client.exactly(100)
+            client.reset()
+        self.assertEqual(len(self.dump(self.client, b"lru_crawler mgdump all", b"EN")), len(self.model))
+
+
 @mxkv_only("mt")
 class DividedChangeTest(DividedCase):
     def test_both_workers_touch_and_remove(self):

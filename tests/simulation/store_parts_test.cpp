@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/paths.hpp"
+#include "server/store/range/dump_progress.hpp"
 #include "tests/simulation/store_yard.hpp"
 #include "tests/simulation/world_options.hpp"
 
@@ -115,6 +117,115 @@ TEST_P(StoreParts, AllMayEndAtAnyStep) {
       yard.store.discard_waiting(yard.machine.runtime);
       yard.machine.runtime.drain_stopped();
       EXPECT_EQ(yard.machine.runtime.joins().alive(), 0U) << line << steps;
+    }
+  }
+}
+
+/// A dump of the first client's, page by page, as a session has it.
+class Dump {
+ public:
+  explicit Dump(Yard& yard, std::uint32_t page_bytes = server::DumpProgress::kPageBytes)
+      : yard_(yard),
+        progress_(new server::DumpProgress{server::dump_form::mgdump, ~std::uint64_t{0}, page_bytes}) {}
+  Dump(const Dump&) = delete;
+  Dump& operator=(const Dump&) = delete;
+  ~Dump() { progress_->leave(); }
+
+  /// Asks for the next page; false: there is none.
+  bool begin_page(std::size_t pages) {
+    if (progress_->ended()) {
+      return false;
+    }
+    server::ConnectionState& entry = *yard_.clients[0].entries().front();
+    server::ConnectionTable& directory = yard_.replies[0].directory;
+    server::OrderClaim claim{server::operation_kind::range, 0};
+    EXPECT_TRUE(entry.order.try_start(claim));
+    directory.began_range();
+    server::ReplyAddress address = directory.address(entry);
+    address.ticket = entry.replies.open();
+    address.claim = claim.stored();
+    progress_->begin_page(pages * progress_->page_bytes());
+    yard_.store.dump(yard_.machine[0], *progress_, address);
+    return true;
+  }
+  std::string all(std::size_t pages) {
+    std::string text;
+    while (begin_page(pages)) {
+      yard_.machine.run_until_idle();
+      text += said(yard_);
+    }
+    return text;
+  }
+
+ private:
+  Yard& yard_;
+  server::DumpProgress* progress_;
+};
+
+std::string dump_of(std::size_t from, std::size_t to) {
+  std::string text;
+  for (std::size_t n = from; n < to; ++n) {
+    text += "mg " + key_of(n) + "\r\n";
+  }
+  return text;
+}
+
+TEST_P(StoreParts, ADumpIsInOrderHoweverManyPagesAreMadeAtOnce) {
+  Yard yard{many_leaves(4, GetParam()), in_turns()};
+  fill_leaves(yard);
+  const std::string wanted = dump_of(0, kItems) + "EN\r\n";
+  for (const std::size_t pages : {1U, 2U, 5U, 16U}) {
+    EXPECT_EQ(Dump{yard}.all(pages), wanted) << pages;
+  }
+  EXPECT_GT(taken(yard, 0), 4U);
+  EXPECT_GT(taken(yard, 1), 4U);
+  ASSERT_EQ(asked(yard, "mx k1020 o Hk1280 X\r\n"), "HD A259\r\n");
+  EXPECT_EQ(Dump{yard}.all(16), dump_of(0, 21) + dump_of(280, kItems) + "EN\r\n");
+  EXPECT_EQ(yard.machine.runtime.joins().alive(), 0U);
+}
+
+TEST_P(StoreParts, ADumpWhosePagesHaveNoRoomForTheirPartsLosesNothing) {
+  server::StoreOptions options = many_leaves(4, GetParam());
+  options.tree.limits = {};
+  Yard yard{options, in_turns()};
+  std::string wanted;
+  for (std::size_t n = 0; n < 2 * kItems; ++n) {  // long keys, behind short ones
+    const std::string key = key_of(n) + std::string(n < kItems ? 0 : 200, 'x');
+    ASSERT_EQ(asked(yard, "set " + key + " 0 0 1\r\n7\r\n"), "STORED\r\n");
+  }
+  for (std::size_t n = 0; n < 2 * kItems; ++n) {
+    wanted += "mg " + key_of(n) + std::string(n < kItems ? 0 : 200, 'x') + "\r\n";
+  }
+  using runtime::path;
+  const runtime::paths::Counts before = runtime::paths::all();
+  EXPECT_EQ(Dump(yard, 1100).all(16), wanted + "EN\r\n");
+  const runtime::paths::Counts now = runtime::paths::all();
+  for (const path which : {path::dump_pages_sent, path::dump_page_full}) {
+    const auto i = static_cast<std::size_t>(which);
+    EXPECT_EQ(now[i] > before[i], runtime::paths::kCounted) << runtime::paths::kNames[i];
+  }
+}
+
+TEST_P(StoreParts, ADumpsClientMayLeaveAndAllMayEndAtAnyStep) {
+  for (const bool ends : {false, true}) {
+    for (int steps = 0; steps < 40; steps += 1 + steps / 8) {
+      Yard yard{many_leaves(4, GetParam()), in_turns()};
+      fill_leaves(yard);
+      Dump dump{yard};
+      ASSERT_TRUE(dump.begin_page(8));
+      yard.machine.run_until_idle();
+      ASSERT_TRUE(dump.begin_page(8));
+      for (int n = 0; n < steps; ++n) {
+        yard.machine[static_cast<std::size_t>(n % 2)].step();
+      }
+      if (ends) {
+        yard.store.discard_waiting(yard.machine.runtime);
+        yard.machine.runtime.drain_stopped();
+      } else {
+        yard.clients[0].reconnect();
+        yard.run();
+      }
+      EXPECT_EQ(yard.machine.runtime.joins().alive(), 0U) << steps;
     }
   }
 }

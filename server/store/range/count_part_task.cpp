@@ -54,14 +54,8 @@ class CountPartTask::Leaf {
 
 CountPartTask::CountPartTask(const runtime::TaskClass* task_class, ItemTree& tree, RangePartTask& part,
                              bool with_numbers, bool bounded, runtime::Worker& worker)
-    : Base(task_class, tree),
-      RangeWalk(*part.parts().state_of(part.part(), worker), part.parts().address()),
-      part_(&part),
-      at_home_(worker.id().value() == address_.worker),
-      with_numbers_(with_numbers),
-      bounded_(bounded) {
+    : Base(task_class, tree), PartWalk(part, worker), with_numbers_(with_numbers), bounded_(bounded) {
   MXKV_ASSERT(!state_->skip_start, "what is counted in parts begins at an item");
-  set_key(part.part().from);
 }
 
 void CountPartTask::begin(ItemTree& tree, RangePartTask& part, bool with_numbers, bool bounded,
@@ -97,10 +91,7 @@ runtime::step CountPartTask::finished(bool /*exhausted*/, runtime::Worker& worke
   if (part.too_many) {
     part_->parts().give_up();
   }
-  worker.unpin(*this);
-  release(worker);
-  part_->end(worker);
-  return runtime::step::done;
+  return end_part(*this, worker);
 }
 
 }  // namespace mxkv::server

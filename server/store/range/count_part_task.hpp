@@ -5,7 +5,7 @@
 
 namespace mxkv::server {
 
-class CountPartTask final : public index::ScanTask<CountPartTask, ItemTraits>, public RangeWalk {
+class CountPartTask final : public index::ScanTask<CountPartTask, ItemTraits>, public PartWalk {
   using Base = index::ScanTask<CountPartTask, ItemTraits>;
 
  public:
@@ -18,14 +18,9 @@ class CountPartTask final : public index::ScanTask<CountPartTask, ItemTraits>, p
                     runtime::Worker& worker);
 
   // --- For ScanTask ---
-  [[nodiscard]] static bool backward() noexcept { return false; }
   class Leaf;
   [[nodiscard]] Leaf leaf_visitor(runtime::Worker& worker);
   runtime::step finished(bool exhausted, runtime::Worker& worker);
-  void discard(runtime::Worker& worker) {
-    release(worker);
-    part_->task_class().discard(*part_, worker);
-  }
 
  private:
   /// Whether all entries of the leaf that was read lie before the end of the part.
@@ -35,11 +30,9 @@ class CountPartTask final : public index::ScanTask<CountPartTask, ItemTraits>, p
   CountPartTask(const runtime::TaskClass* task_class, ItemTree& tree, RangePartTask& part, bool with_numbers,
                 bool bounded, runtime::Worker& worker);
 
-  RangePartTask* part_;
   RangeTally tally_;
   std::uint64_t seen_order_ = 0;
   std::uint32_t leaves_ = 0;
-  bool at_home_;
   bool with_numbers_;
   bool bounded_;
 };

@@ -1,92 +1,71 @@
 #include "server/store/range/dump_task.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/item/expiry.hpp"
-#include "server/store/watch/uri_key.hpp"
+#include "server/store/range/dump_line.hpp"
+#include "server/store/range/range_walk.hpp"
 
 namespace mxkv::server {
 
-namespace {
-
-using protocol::write_number;
-using protocol::write_text;
-
-constexpr std::size_t kMostLineBytes = 3 * index::kMaxKeyBytes + 256;
-
-bool has_binary_key(const Item::View& item) noexcept {
-  return !protocol::is_printable_key(item.key()) || item.item().marked(Item::kBinary);
-}
-
-/// Of the steady time, by the wall clock.
-std::uint64_t by_wall(std::uint64_t steady_s, std::int64_t wall_ahead_s) noexcept {
-  return static_cast<std::uint64_t>(
-      std::max<std::int64_t>(static_cast<std::int64_t>(steady_s) + wall_ahead_s, 0));
-}
-
-char* write_metadump(char* out, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
-  out = write_text(write_in_uri(write_text(out, "key="), item.key()), " exp=");
-  out = item.expiry() == 0 ? write_text(out, "-1") : write_number(out, by_wall(item.expiry(), wall_ahead_s));
-  out = write_number(write_text(out, " la="),
-                     by_wall(item.item().last_access_us() / kUsPerSecond, wall_ahead_s));
-  out = write_number(write_text(out, " cas="), item.item().unique());
-  out = write_text(write_text(out, " fetch="), item.item().accessed() ? "yes" : "no");
-  out = write_number(write_text(out, " cls=1 size="), item.item().memory_bytes());
-  out = write_number(write_text(out, " flags="), item.flags());
-  return write_text(out, "\n");
-}
-
-char* write_mgdump(char* out, const Item::View& item) noexcept {
-  const std::string_view key = item.key();
-  out = write_text(out, "mg ");
-  if (!has_binary_key(item)) {
-    return write_text(write_text(out, key), protocol::kCrLf);
+/// One leaf.
+class DumpTask::Leaf {
+ public:
+  Leaf(DumpTask& task, runtime::Worker& worker) noexcept
+      : task_(task),
+        progress_(*task.progress_),
+        live_(worker),
+        queue_(worker.local<WorkerContext>().replies->find(task.address_)),
+        wanted_(queue_ != nullptr && task.leaves_ <= task.most_leaves_) {}
+  Leaf(const Leaf&) = delete;
+  Leaf& operator=(const Leaf&) = delete;
+  ~Leaf() {
+    if (last_ != nullptr) {
+      progress_.note(last_->key());
+    }
   }
-  return write_text(protocol::write_base64(out, key), " b\r\n");
-}
 
-char* write_cachedump(char* out, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
-  out = write_text(write_text(write_text(out, "ITEM "), item.key()), " [");
-  out = write_number(out, item.value_bytes());
-  out = write_number(write_text(out, " b; "), item.expiry() == 0 ? 0 : by_wall(item.expiry(), wall_ahead_s));
-  return write_text(out, " s]\r\n");
-}
-
-char* write_line(char* out, dump_form form, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
-  switch (form) {
-    case dump_form::metadump:
-      return write_metadump(out, item, wall_ahead_s);
-    case dump_form::mgdump:
-      return write_mgdump(out, item);
-    case dump_form::cachedump:
-      return write_cachedump(out, item, wall_ahead_s);
-  }
-  return out;
-}
-
-}  // namespace
-
-bool DumpTask::visit(std::uint64_t /*head*/, std::uint64_t value, runtime::Worker& worker) {
-  const Item::View item{*ItemRecord::item(value)};
-  ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_);
-  if (queue == nullptr || bytes_ >= kPageBytes || progress_->full()) {
-    return false;
-  }
-  if (item.key() == progress_->last() || !Liveness{worker}(item) ||
-      (progress_->form() == dump_form::cachedump && has_binary_key(item))) {
+  /// Takes an entry, in order. False: enough.
+  bool visit(std::uint64_t /*head*/, std::uint64_t value) {
+    const Item::View item{*ItemRecord::item(value)};
+    if (!wanted_ || task_.bytes_ >= progress_.page_bytes() || progress_.full()) {
+      return false;
+    }
+    if ((progress_.skips_from() && item.key() == progress_.from()) || !live_(item) ||
+        !is_dumped(progress_.form(), item)) {
+      return true;
+    }
+    char* const begin = queue_->reserve(task_.address_.ticket, kMostDumpLineBytes);
+    char* const end = write_dump_line(begin, progress_.form(), item, task_.wall_ahead_s_);
+    MXKV_DCHECK(static_cast<std::size_t>(end - begin) <= kMostDumpLineBytes,
+                "a line fits what it has reserved");
+    queue_->commit(task_.address_.ticket, end);
+    task_.bytes_ += static_cast<std::uint32_t>(end - begin);
+    progress_.count_line();
+    last_ = &item.item();
     return true;
   }
-  char* const begin = queue->reserve(address_.ticket, kMostLineBytes);
-  char* const end = write_line(begin, progress_->form(), item, wall_ahead_s_);
-  MXKV_DCHECK(static_cast<std::size_t>(end - begin) <= kMostLineBytes, "a line fits what it has reserved");
-  queue->commit(address_.ticket, end);
-  bytes_ += static_cast<std::uint32_t>(end - begin);
-  MXKV_DCHECK(progress_->last() < item.key(), "a dump goes up");
-  progress_->note(item.key());
-  return true;
+
+ private:
+  DumpTask& task_;
+  DumpProgress& progress_;
+  Liveness live_;
+  ReplyQueue* queue_;  ///< null: the client is gone
+  bool wanted_;
+  const Item* last_ = nullptr;  ///< that was written
+};
+
+void DumpTask::begin(ItemTree& tree, DumpProgress& progress, const ReplyAddress& address,
+                     const RangeSplitting& how, runtime::Worker& worker) {
+  MXKV_ASSERT(progress.running(), "a page begins before the store is asked for it");
+  worker.create<DumpTask>(tree, progress, worker.runtime().clock().wall_ahead_s(), address, how)
+      ->start(worker);
+}
+
+DumpTask::Leaf DumpTask::leaf_visitor(runtime::Worker& worker) noexcept {
+  worker.charge(kTurnsOfLeaf);
+  ++leaves_;
+  return Leaf{*this, worker};
 }
 
 runtime::step DumpTask::finished(bool exhausted, runtime::Worker& worker) {
@@ -96,10 +75,12 @@ runtime::step DumpTask::finished(bool exhausted, runtime::Worker& worker) {
   const bool ended = exhausted || progress_->full();
   if (queue != nullptr) {
     if (ended) {
-      queue->append(address_.ticket,
-                    progress_->form() == dump_form::mgdump ? protocol::kMetaMiss : protocol::kEnd);
+      queue->append(address_.ticket, end_of_dump(progress_->form()));
     }
     queue->close(address_.ticket);
+  }
+  if (how_.parts_a_worker > 0) {
+    progress_->learn(bytes_, leaves_, kMostLeavesOfParts * how_.leaves_a_part);
   }
   worker.unpin(*this);
   std::exchange(progress_, nullptr)->end_page(ended || queue == nullptr);

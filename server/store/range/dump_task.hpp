@@ -3,39 +3,54 @@
 #pragma once
 
 #include "server/store/range/dump_progress.hpp"
+#include "server/store/range/range_state.hpp"
 #include "server/store/store_task.hpp"
 
 namespace mxkv::server {
-
-class ReplyQueue;
 
 class DumpTask final : public index::ScanTask<DumpTask, ItemTraits> {
   using Base = index::ScanTask<DumpTask, ItemTraits>;
 
  public:
   static constexpr const char* kName = "dump";
-  static constexpr std::uint32_t kPageBytes = std::uint32_t{64} << 10U;  ///< of output; a page ends above it
+  /// Pages that are made side by side have so many times as many leaves as parts of other ranges, at most.
+  static constexpr std::uint32_t kMostLeavesOfParts = 8;
 
-  DumpTask(const runtime::TaskClass* task_class, ItemTree& tree, DumpProgress& progress,
-           std::int64_t wall_ahead_s, const ReplyAddress& address) noexcept
-      : Base(task_class, tree), progress_(&progress), wall_ahead_s_(wall_ahead_s), address_(address) {
-    set_key(progress.last());
-  }
+  /// Starts a page here. `how`: pages that follow may be made side by side; then the first one ends where other
+  /// ranges are divided.
+  static void begin(ItemTree& tree, DumpProgress& progress, const ReplyAddress& address,
+                    const RangeSplitting& how, runtime::Worker& worker);
 
   // --- For ScanTask ---
   [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
   void set_key(std::string_view key) noexcept { key_.set(key); }
   [[nodiscard]] static bool backward() noexcept { return false; }
-  bool visit(std::uint64_t head, std::uint64_t value, runtime::Worker& worker);
+  class Leaf;
+  [[nodiscard]] Leaf leaf_visitor(runtime::Worker& worker) noexcept;
   runtime::step finished(bool exhausted, runtime::Worker& worker);
   void discard(runtime::Worker& worker);
 
  private:
+  friend class runtime::Worker;  // makes it
+  DumpTask(const runtime::TaskClass* task_class, ItemTree& tree, DumpProgress& progress,
+           std::int64_t wall_ahead_s, const ReplyAddress& address, const RangeSplitting& how) noexcept
+      : Base(task_class, tree),
+        progress_(&progress),
+        wall_ahead_s_(wall_ahead_s),
+        address_(address),
+        how_(how),
+        most_leaves_(how.parts_a_worker > 0 && progress.leaves_a_page() == 0 ? how.leaves_alone : ~0U) {
+    set_key(progress.from());
+  }
+
   DumpProgress* progress_;
-  std::int64_t wall_ahead_s_;  ///< the times that are told are the wall clock's, as absolute exptimes are
+  std::int64_t wall_ahead_s_;
   ReplyAddress address_;
-  std::uint32_t bytes_ = 0;  ///< written
-  HeldKey key_;              ///< where to go on
+  RangeSplitting how_;
+  std::uint32_t most_leaves_;
+  std::uint32_t leaves_ = 0;  ///< seen
+  std::uint32_t bytes_ = 0;   ///< written
+  HeldKey key_;               ///< where to go on
 };
 
 static_assert(sizeof(DumpTask) <= runtime::kLargestTaskBytes);

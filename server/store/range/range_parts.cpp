@@ -24,7 +24,7 @@ class RangeDivideTask final : public index::DivideTask<RangeDivideTask, ItemTrai
 
   // --- For DivideTask ---
   [[nodiscard]] std::string_view key() const noexcept { return parts_->from_; }
-  [[nodiscard]] bool ends_before(std::string_view key) const noexcept { return parts_->state_->beyond(key); }
+  [[nodiscard]] bool ends_before(std::string_view key) { return parts_->ends_before(key); }
   step divided(runtime::Worker& worker) {
     worker.unpin(*this);
     parts_->divided(level(), worker);
@@ -78,7 +78,24 @@ void RangeParts::begin(runtime::Worker& worker) {
   MXKV_ASSERT(is_home(worker) && !state_->reverse, "a range is divided at home, upwards");
   const std::size_t wanted = how_.parts_a_worker * worker.runtime().worker_count();
   keys_ = index::SpacedKeys<std::string>{4 * wanted};
-  worker.create<RangeDivideTask>(*this, wanted)->start(worker);
+  auto* const task = worker.create<RangeDivideTask>(*this, wanted);
+  if (strip_leaves_ > 0) {
+    task->start_above_leaves(worker);
+  } else {
+    task->start(worker);
+  }
+}
+
+// The bound behind so many leaves ends a strip, before that of the range.
+bool RangeParts::ends_before(std::string_view key) {
+  if (state_->beyond(key)) {
+    return true;
+  }
+  if (strip_leaves_ == 0 || keys_.offered() + 1 < strip_leaves_) {
+    return false;
+  }
+  strip_end_ = key;
+  return true;
 }
 
 void RangeParts::divided(unsigned level, runtime::Worker& worker) {
@@ -152,7 +169,7 @@ step RangePartTask::execute(runtime::Worker& worker) {
 
 RangeState* RangeParts::state_of(const RangePart& part, runtime::Worker& worker) const {
   RangeState* const state = RangeWalk::make_state(worker, nullptr);
-  const auto index = static_cast<std::size_t>(&part - parts_.data());
+  const std::size_t index = number_of(part);
   MXKV_ASSERT(index < parts_.size(), "a part is one of its range's");
   state->moment_us = state_->moment_us;
   state->item_limit = state_->item_limit;
@@ -161,6 +178,9 @@ RangeState* RangeParts::state_of(const RangePart& part, runtime::Worker& worker)
   state->far = state_->far;
   if (index + 1 < parts_.size()) {
     far = parts_[index + 1].from;
+    state->far = RangeState::far_bound::exclusive;
+  } else if (!strip_end_.empty()) {
+    far = strip_end_;
     state->far = RangeState::far_bound::exclusive;
   }
   std::copy(far.begin(), far.end(), state->far_key);
@@ -176,10 +196,13 @@ void RangeParts::look_for_client(runtime::Worker& worker) {
     }
     return;
   }
-  auto* const task = worker.create<RangeClientTask>(*this);
-  task->annotate(runtime::before{*join_});
-  task->annotate(runtime::WorkerId{address_.worker});
-  const auto spawned = runtime::spawn_dependent(worker, *task, std::source_location::current());
+  send_home(*worker.create<RangeClientTask>(*this), worker);
+}
+
+void RangeParts::send_home(runtime::DependentTask& task, runtime::Worker& worker) {
+  task.annotate(runtime::before{*join_});
+  task.annotate(runtime::WorkerId{address_.worker});
+  const auto spawned = runtime::spawn_dependent(worker, task, std::source_location::current());
   MXKV_ASSERT(static_cast<bool>(spawned), "the join is open while a part is");
 }
 

@@ -64,6 +64,15 @@ class RangeParts {
                                       const RangeSplitting& how) {
     return new RangeParts{operation, kUser<T>, tree, state, from, skips_from, address, how};
   }
+  /// The same of the first `leaves` leaves or so alone; strip_end() tells where they end.
+  template <DividedOperation T>
+  [[nodiscard]] static RangeParts* of_strip(std::size_t leaves, T& operation, ItemTree& tree,
+                                            const RangeState& state, std::string_view from, bool skips_from,
+                                            const ReplyAddress& address, const RangeSplitting& how) {
+    RangeParts* const parts = of(operation, tree, state, from, skips_from, address, how);
+    parts->strip_leaves_ = leaves;
+    return parts;
+  }
   ~RangeParts() = default;
   RangeParts(const RangeParts&) = delete;
   RangeParts& operator=(const RangeParts&) = delete;
@@ -77,6 +86,12 @@ class RangeParts {
   [[nodiscard]] bool start_again(std::string_view from, bool skips_from, runtime::Worker& worker);
   /// What they came to, in the order of the range. When all have ended.
   [[nodiscard]] const std::vector<RangePart>& ended() const noexcept { return parts_; }
+  /// The first key behind a strip; empty: it goes to the end of the range.
+  [[nodiscard]] std::string_view strip_end() const noexcept { return strip_end_; }
+  /// The number of a part, from 0.
+  [[nodiscard]] std::size_t number_of(const RangePart& part) const noexcept {
+    return static_cast<std::size_t>(&part - parts_.data());
+  }
   /// A reply that tells of the parts waits for the disk where they have seen what is not there.
   void await_reads(runtime::Worker& worker) const noexcept;
 
@@ -88,6 +103,11 @@ class RangeParts {
   /// Asks others to end: what they find does not count any more. Relaxed: nothing else is told by it.
   void give_up() noexcept { given_up_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool given_up() const noexcept { return given_up_.load(std::memory_order_relaxed); }
+  /// Spawns a task of a part that has not ended, for home: it is done before parts_ended().
+  void send_home(runtime::DependentTask& task, runtime::Worker& worker);
+  [[nodiscard]] bool is_home(const runtime::Worker& worker) const noexcept {
+    return worker.id().value() == address_.worker;
+  }
   /// Whether the client is still there, as far as is known here. Of an operation that only reads.
   void look_for_client(runtime::Worker& worker);
 
@@ -125,11 +145,9 @@ class RangeParts {
         address_(address),
         how_(how) {}
 
+  [[nodiscard]] bool ends_before(std::string_view key);
   void divided(unsigned level, runtime::Worker& worker);
   [[nodiscard]] bool start(runtime::Worker& worker);
-  [[nodiscard]] bool is_home(const runtime::Worker& worker) const noexcept {
-    return worker.id().value() == address_.worker;
-  }
   void discard(runtime::Worker& worker) {
     operation_->task_class().discard(*operation_, worker);  // which deletes this
   }
@@ -142,6 +160,8 @@ class RangeParts {
   bool skips_from_;  ///< the first key itself is not wanted
   ReplyAddress address_;
   RangeSplitting how_;
+  std::size_t strip_leaves_ = 0;  ///< 0: all of the range is gone over
+  std::string strip_end_;
   index::SpacedKeys<std::string> keys_{0};
   std::vector<RangePart> parts_;
   runtime::Join* join_ = nullptr;  ///< good while a part is open
@@ -170,6 +190,36 @@ class RangePartTask final : public runtime::DependentTask {
   RangeParts* parts_;
   RangePart* part_;
   bool ended_ = false;
+};
+
+/// What walks of parts share that only read. Thread-safety: whoever runs the task.
+class PartWalk : public RangeWalk {
+ public:
+  [[nodiscard]] static bool backward() noexcept { return false; }
+  void discard(runtime::Worker& worker) {
+    release(worker);
+    part_->task_class().discard(*part_, worker);
+  }
+
+ protected:
+  PartWalk(RangePartTask& part, runtime::Worker& worker)
+      : RangeWalk(*part.parts().state_of(part.part(), worker), part.parts().address()),
+        part_(&part),
+        at_home_(part.parts().is_home(worker)) {
+    const bool skips = state_->skip_start;
+    set_key(part.part().from);
+    state_->skip_start = skips;
+  }
+  /// The walk has come to its end, and what it came to is where it belongs.
+  runtime::step end_part(runtime::MxTask& task, runtime::Worker& worker) {
+    worker.unpin(task);
+    release(worker);
+    part_->end(worker);
+    return runtime::step::done;
+  }
+
+  RangePartTask* part_;
+  bool at_home_;
 };
 
 /// What walks of operations that change a range share: the whole goes over the first leaves by itself, and then

@@ -176,12 +176,13 @@ class FakeStore final : public SessionStore {
     add([this, &progress, address] {
       ReplyQueue* const replies = directory->find(address);
       const auto item =
-          progress.last().empty() ? items.begin() : items.upper_bound(std::string(progress.last()));
+          progress.from().empty() ? items.begin() : items.upper_bound(std::string(progress.from()));
       if (replies != nullptr) {
         replies->append(address.ticket, item == items.end() ? "END\r\n" : "key=" + item->first + "\n");
         replies->close(address.ticket);
       }
       if (item != items.end()) {
+        progress.count_line();
         progress.note(item->first);
       }
       progress.end_page(item == items.end() || replies == nullptr);
