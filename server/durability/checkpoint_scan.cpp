@@ -21,9 +21,7 @@ class BeginTask final : public runtime::MxTask {
 
   BeginTask(const runtime::TaskClass* task_class, Owner& owner, void (*begin)(Owner&, runtime::Worker&),
             void (*lost)(Owner&)) noexcept
-      : MxTask(task_class), owner_(owner), begin_(begin), lost_(lost) {
-    annotate(runtime::priority::low);
-  }
+      : MxTask(task_class), owner_(owner), begin_(begin), lost_(lost) {}
   step execute(runtime::Worker& worker) {
     begin_(owner_, worker);
     return step::done;
@@ -34,6 +32,23 @@ class BeginTask final : public runtime::MxTask {
   Owner& owner_;
   void (*begin_)(Owner&, runtime::Worker&);
   void (*lost_)(Owner&);
+};
+
+/// Begins a scan on whichever worker comes to it first.
+class BeginScanTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "checkpoint begins a scan";
+
+  BeginScanTask(const runtime::TaskClass* task_class, PartScan& scan) noexcept
+      : MxTask(task_class), scan_(scan) {}
+  step execute(runtime::Worker& worker) {
+    scan_.begin(worker);
+    return step::done;
+  }
+  void discard(runtime::Worker& /*worker*/) { scan_.lost(); }
+
+ private:
+  PartScan& scan_;
 };
 
 class CheckpointTask final : public index::ScanTask<CheckpointTask, ItemTraits> {
@@ -175,17 +190,24 @@ void PartScan::submit(runtime::WorkerId worker, bool scans) {
   runtime::Runtime& runtime = store_.tree().runtime();
   auto* const task = runtime.create_outside<Begin>(
       *this,
-      scans ? [](PartScan& scan, runtime::Worker& on) { scan.begin(on); }
+      scans ? [](PartScan& scan, runtime::Worker& on) { scan.offer(on); }
             : [](PartScan& scan, runtime::Worker& on) { scan.released(on); },
       [](PartScan& scan) { scan.lost(); });
   (void)runtime.submit(task, worker);  // a worker that does not run any more discards it
 }
 
-void PartScan::start(runtime::WorkerId worker) {
+void PartScan::start(runtime::WorkerId worker, runtime::RequestId request) {
+  request_ = request;
   submit(worker, true);
 }
 void PartScan::release(runtime::WorkerId worker) {
   submit(worker, false);
+}
+
+void PartScan::offer(runtime::Worker& worker) {
+  auto* const task = worker.create<BeginScanTask>(*this);
+  task->annotate(runtime::deferred{request_});
+  worker.spawn(task);
 }
 
 void PartScan::begin(runtime::Worker& worker) {

@@ -106,8 +106,9 @@ class PartScan {
   [[nodiscard]] const std::string& from() const noexcept { return from_; }
   [[nodiscard]] const std::string& to() const noexcept { return to_; }
 
-  /// Fills the buffer from where the last scan ended, on a worker. Not while it runs.
-  void start(runtime::WorkerId worker);
+  /// Fills the buffer from where the last scan ended. Not while it runs. `worker` offers it, and who has least to do
+  /// takes it: scans of a checkpoint are deferred tasks of one request.
+  void start(runtime::WorkerId worker, runtime::RequestId request);
   /// Gives up what the buffer holds, on a worker.
   void release(runtime::WorkerId worker);
   /// The same at once, when no worker runs.
@@ -115,6 +116,7 @@ class PartScan {
 
   // For the tasks.
   [[nodiscard]] Store& store() noexcept { return store_; }
+  void offer(runtime::Worker& worker);
   void begin(runtime::Worker& worker);
   /// `flushed`: items with an order up to it are gone.
   bool visit(const Item::View& item, std::uint64_t flushed);
@@ -137,6 +139,7 @@ class PartScan {
   HeldKey key_;  ///< the last one that was added
   CheckpointBuffer buffer_;
   std::int64_t wall_ahead_s_ = 0;
+  runtime::RequestId request_{0};
   bool reached_end_ = false;
   bool exhausted_ = false;
   std::atomic<state> state_{

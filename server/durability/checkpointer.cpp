@@ -201,8 +201,9 @@ bool Checkpointer::step_cut() {
       return true;
     }
   }
+  request_ = store_.tree().runtime().new_request();
   for (PartScan& scan : scans_) {
-    scan.start(some_worker());
+    scan.start(some_worker(), request_);
   }
   go_to(stage::scan);
   return true;
@@ -249,7 +250,7 @@ bool Checkpointer::step_scan() {
     if (wrong.empty() && scans_[i].exhausted()) {
       wrong = end_part(i);
     } else if (wrong.empty()) {
-      scans_[i].start(some_worker());
+      scans_[i].start(some_worker(), request_);
     }
     if (!wrong.empty()) {
       fail(wrong);

@@ -156,6 +156,7 @@ class Checkpointer {
   std::uint64_t begun_ns_ = 0;
   std::uint64_t free_at_ns_ = 0;  ///< when the rate allows to write again
   std::uint32_t turn_ = 0;
+  runtime::RequestId request_{0};  ///< of the scans of a checkpoint
 
   mutable std::mutex mutex_;
   CheckpointStatus status_;         ///< under the mutex

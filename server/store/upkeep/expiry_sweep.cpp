@@ -131,6 +131,26 @@ class SweepTask final : public index::LeafWalkTask<SweepTask, ItemTraits> {
   HeldKey key_;
 };
 
+/// Begins a slice on whichever worker comes to it first.
+class BeginSliceTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "sweep begins a slice";
+
+  BeginSliceTask(const runtime::TaskClass* task_class, ItemTree& tree, ExpirySweep& sweep) noexcept
+      : MxTask(task_class), tree_(tree), sweep_(sweep) {}
+
+  step execute(runtime::Worker& worker) {
+    auto* const task = worker.create<SweepTask>(tree_, sweep_.begin_slice(worker.now_ns()), sweep_);
+    task->annotate(runtime::priority::low);
+    task->start(worker);
+    return step::done;
+  }
+
+ private:
+  ItemTree& tree_;
+  ExpirySweep& sweep_;
+};
+
 static_assert(sizeof(ExpireLeafTask) <= runtime::kLargestTaskBytes);
 static_assert(sizeof(SweepTask) <= runtime::kLargestTaskBytes);
 
@@ -180,10 +200,14 @@ void ExpirySweep::begin(runtime::Worker& worker) {
     // What a leaf says can be told apart from times to come only for so long.
     all_ = flushing_us_ > flushed_us_ || now_us - planned_us > kMostLateUs;
   }
-  slice_end_ns_ = worker.now_ns() + kSliceNs;
-  auto* const task = worker.create<SweepTask>(store_.tree(), hand_, *this);
-  task->annotate(runtime::priority::low);
-  task->start(worker);
+  auto* const task = worker.create<BeginSliceTask>(store_.tree(), *this);
+  task->annotate(runtime::deferred{worker.runtime().new_request()});
+  worker.spawn(task);
+}
+
+std::string_view ExpirySweep::begin_slice(std::uint64_t now_ns) noexcept {
+  slice_end_ns_ = now_ns + kSliceNs;
+  return hand_;
 }
 
 void ExpirySweep::ended(std::string_view key, bool exhausted, std::uint64_t now_us) noexcept {

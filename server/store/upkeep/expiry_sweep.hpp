@@ -5,7 +5,8 @@
 // anew when to come again. A sweep begins when something has expired, by what the last one saw and what was
 // stored since, but not sooner than kEveryUs after the last one began; where no item has a time to live there
 // is none. A sweep works for a slice of time, behind all other work of its worker, and then pauses for as
-// long: it never takes more than half a core.
+// long: it never takes more than half a core. A slice is a deferred task, so that it goes to a worker that has
+// nothing else to do, if there is one.
 //
 // A delayed flush_all is carried out in the same way when its time has come: then every leaf is due.
 #pragma once
@@ -51,6 +52,8 @@ class ExpirySweep {
 
   // For the sweep's tasks.
 
+  /// A slice begins now; returns the key where.
+  [[nodiscard]] std::string_view begin_slice(std::uint64_t now_ns) noexcept;
   /// Of this sweep.
   [[nodiscard]] bool wants(index::Due due) const noexcept {
     return all_ || due.reached(begun_us_ / kUsPerSecond);
