@@ -52,7 +52,7 @@ runtime::RuntimeOptions options_on(const char* description, task_order order, co
   }
   options.memory.numa_placement = false;
   options.order = order;
-  options.batch_tasks = window.tasks;
+  options.batch_tasks = 1;  // between any two tasks others may take what waits
   options.prefetch.window = window.tasks;
   return options;
 }
@@ -97,10 +97,12 @@ int main(int argc, char** argv) {
   std::uint64_t block_bytes = requests.block_bytes;
   std::uint64_t work = 100;
   std::uint64_t simulated = requests.requests;
+  std::uint64_t state = 16;
   figure.number("requests", requests.requests, "requests a measurement on this machine");
   figure.number("simulated", simulated, "requests a simulation");
   figure.number("block-bytes", block_bytes, "bytes of a block", 4096, std::uint64_t{512} << 10U);
   figure.number("work", work, "simulated picoseconds that a core works on a byte", 0, 100'000);
+  figure.number("state", state, "blocks of the state of an operator that has one", 1, 1024);
   if (const auto code = figure.parse(argc, argv)) {
     return *code;
   }
@@ -110,6 +112,7 @@ int main(int argc, char** argv) {
   for (const std::uint64_t at_once : {std::uint64_t{1}, std::uint64_t{6}, std::uint64_t{16}}) {
     for (const bench::RequestShape& shape : bench::request_shapes()) {
       requests.shape = shape;
+      requests.shape.state = shape.state == 0 ? 0 : static_cast<unsigned>(state);
       requests.at_once = at_once;
       const std::string what =
           std::string{shape.name} +

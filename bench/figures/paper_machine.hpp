@@ -1,10 +1,11 @@
 // The clocks of the cores of the two servers of [LAS 6.1], as tasks on them read and write blocks.
 //
-// A model, and a coarse one: caches of core groups hold whole blocks, the longest unused go; a memory controller,
-// a node's links to the others and a cache each serve one block after the other, at the rates below; a core waits
-// for what it reads, and works on each byte for some time. Write-backs take turns at the controller, too. The paper
-// gives models and cache sizes of the processors; rates are of their data sheets, and what one core gets of them
-// is assumed.
+// A model, and a coarse one: caches of cores and of core groups hold whole blocks, the longest unused go; a memory
+// controller and a link between two nodes each serve one block after the other, at the rates below; a core waits for
+// what it reads, and works on each byte for some time. What is written and in no cache of the writer's is fetched
+// first; written blocks that leave a cache take turns at the controller; what another node has written and not sent
+// to memory comes from its cache. The paper gives models and cache sizes of the processors. Where the rates come from
+// is said with each machine.
 //
 // Thread-safety: one thread, which steps all workers.
 #pragma once
@@ -23,12 +24,15 @@ struct MachineModel {
   const char* name;
   const char* topology;     ///< hwloc's synthetic description
   std::size_t cache_bytes;  ///< of a core group
+  std::size_t own_bytes;    ///< of a core's own second-level cache; 0: none
   // Bytes a nanosecond:
-  double core_from_cache;  ///< that a core gets
+  double core_from_own;    ///< that a core gets
+  double core_from_cache;  ///< the same, from its group's
   double core_from_memory;
   double core_from_remote;
-  double controller;  ///< that a node's memory serves to all
-  double links;       ///< that a node's links carry
+  double core_to_cache;  ///< that it writes
+  double controller;     ///< that a node's memory serves to all
+  double link;           ///< that a link carries in one direction; there is one between each two nodes
 };
 
 /// Two Xeon E5310: four pairs of cores with 4 MB of second-level cache each, all at two buses to one memory.
@@ -60,19 +64,29 @@ class PaperMachine {
   };
 
   /// Whether a group has it; then it is its last used one.
-  bool touch(Group& group, const void* block) noexcept;
+  static bool touch(Group& group, const void* block) noexcept;
   void insert(Group& group, const void* block, runtime::NumaNodeId home, bool written, double now);
+  /// Into the core's own cache, which writes nothing back: its group has all that it has.
+  void insert_own(std::size_t worker, const void* block, runtime::NumaNodeId home);
+  static void forget(Group& group, const void* block) noexcept;
+  /// When the bytes are there that no cache of the worker's group has.
+  [[nodiscard]] double fetch(std::size_t worker, const void* block, runtime::NumaNodeId home, double bytes);
+  [[nodiscard]] double& link(runtime::NumaNodeId from, runtime::NumaNodeId to) noexcept {
+    return links_[from.index() * controllers_.size() + to.index()];
+  }
   /// When so many bytes have passed, behind all that came before.
   static double serve(double& free_from, double now, double bytes, double rate) noexcept;
 
   MachineModel model_;
   const runtime::Topology& topology_;
   std::size_t blocks_a_cache_;
+  std::size_t blocks_a_core_;  ///< 0: it has no cache of its own, or one that holds no block
   double ns_a_byte_;
   std::vector<double> clocks_;
   std::vector<Group> groups_;
+  std::vector<Group> own_;           ///< of each core
   std::vector<double> controllers_;  ///< by node: busy until
-  std::vector<double> links_;
+  std::vector<double> links_;        ///< by the nodes at both ends
 };
 
 }  // namespace mxkv::bench

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 
 #include "bench/figures/figure.hpp"
+#include "runtime/memory/short_latch.hpp"
 #include "runtime/topology/build.hpp"
 
 namespace mxkv::bench {
@@ -19,11 +22,21 @@ namespace {
 
 constexpr unsigned kMostPartitions = 64;
 
-constexpr std::array<RequestShape, 4> kShapes{{
+constexpr std::size_t kMostQueued = 4;
+
+constexpr std::array<RequestShape, 6> kShapes{{
     {.name = "one pipeline", .partitions = 1, .blocks = 256, .stages = 8, .merge = false},
     {.name = "32 pipelines", .partitions = 32, .blocks = 16, .stages = 4, .merge = false},
     {.name = "32 pipelines, merged", .partitions = 32, .blocks = 16, .stages = 2, .merge = true},
     {.name = "32 scans, merged", .partitions = 32, .blocks = 16, .stages = 2, .merge = true, .inputs = 4},
+    {.name = "8 operators", .partitions = 0, .blocks = 256, .stages = 0, .merge = false, .operators = 8},
+    {.name = "8 operators with state",
+     .partitions = 0,
+     .blocks = 256,
+     .stages = 0,
+     .merge = false,
+     .operators = 8,
+     .state = 16},
 }};
 
 }  // namespace
@@ -46,7 +59,20 @@ struct RequestRun::Block {
   }
 };
 
+/// A box of the plan. All but the state is guarded by the latch; the state is the running task's.
+struct Operator {
+  runtime::detail::ShortLatch latch;
+  std::deque<void*> queue;  ///< blocks
+  unsigned to_emit = 0;     ///< of the first one, which has no queue
+  unsigned ended = 0;       ///< blocks that it has passed on
+  bool scheduled = false;
+  std::vector<void*> state;
+};
+
 struct RequestRun::Request {
+  explicit Request(unsigned operators) : chain(operators) {}
+  std::deque<Operator> chain;
+  std::atomic<unsigned> chain_tasks{0};  ///< spawned and not ended
   runtime::RequestId id;
   std::vector<Block*> inputs;
   std::atomic<unsigned> partitions_left{0};
@@ -150,6 +176,82 @@ class RequestRun::PartitionTask final : public runtime::MxTask {
   unsigned emitted_ = 0;
 };
 
+class RequestRun::OperatorTask final : public runtime::MxTask {
+ public:
+  OperatorTask(const runtime::TaskClass* task_class, RequestRun& run, Request& request,
+               unsigned which) noexcept
+      : MxTask(task_class), run_(&run), request_(&request), which_(which) {
+    annotate(runtime::locality::immediate);
+  }
+  step execute(Worker& worker) {
+    Operator& own = request_->chain[which_];
+    bool remote = false;
+    Block* const in = take(own);
+    if (in != nullptr) {
+      run_->read(worker, *in, run_->options_.block_bytes, remote);
+    }
+    while (own.state.size() < run_->options_.shape.state) {
+      own.state.push_back(run_->make(worker));
+    }
+    if (!own.state.empty()) {
+      run_->read(worker, *static_cast<Block*>(own.state[own.ended % own.state.size()]),
+                 run_->options_.block_bytes, remote);
+    }
+    Block* const out = run_->make(worker);
+    if (in != nullptr) {
+      run_->release(worker, in);
+    }
+    run_->end_step(worker, remote);
+    const bool last = which_ + 1 == request_->chain.size();
+    if (last) {
+      run_->release(worker, out);
+    } else {
+      Operator& next = request_->chain[which_ + 1];
+      const std::scoped_lock lock{next.latch};
+      next.queue.push_back(out);
+    }
+    bool all = false;
+    {
+      const std::scoped_lock lock{own.latch};
+      own.scheduled = false;
+      all = ++own.ended == run_->options_.shape.blocks;
+    }
+    if (all) {
+      for (void* const block : std::exchange(own.state, {})) {
+        run_->release(worker, static_cast<Block*>(block));
+      }
+    }
+    // The youngest is the one that reads what was written just now.
+    if (which_ > 0) {
+      run_->wake(worker, *request_, which_ - 1);
+    }
+    run_->wake(worker, *request_, which_);
+    if (!last) {
+      run_->wake(worker, *request_, which_ + 1);
+    }
+    if (request_->chain_tasks.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // none has anything left to do
+      run_->request_done(worker, *request_);
+    }
+    return step::done;
+  }
+
+ private:
+  [[nodiscard]] static Block* take(Operator& from) {
+    const std::scoped_lock lock{from.latch};
+    if (from.to_emit > 0) {
+      --from.to_emit;
+      return nullptr;
+    }
+    auto* const block = static_cast<Block*>(from.queue.front());
+    from.queue.pop_front();
+    return block;
+  }
+
+  RequestRun* run_;
+  Request* request_;
+  unsigned which_;
+};
+
 class RequestRun::StartTask final : public runtime::MxTask {
  public:
   StartTask(const runtime::TaskClass* task_class, RequestRun& run, runtime::RequestId id)
@@ -158,8 +260,14 @@ class RequestRun::StartTask final : public runtime::MxTask {
   }
   step execute(Worker& worker) {
     const RequestShape& shape = run_->options_.shape;
-    auto* request = std::make_unique<Request>().release();  // request_done() takes it back
+    auto* request = std::make_unique<Request>(shape.operators).release();  // request_done() takes it back
     request->id = id_;
+    if (shape.operators > 0) {
+      request->chain.front().to_emit = shape.blocks;
+      run_->end_step(worker, false);
+      run_->wake(worker, *request, 0);
+      return step::done;
+    }
     for (unsigned i = 0; i < std::max(1U, shape.partitions * shape.inputs); ++i) {
       request->inputs.push_back(run_->make(worker));
     }
@@ -274,6 +382,26 @@ void RequestRun::partition_done(Worker& worker, Request& request, unsigned place
     }
     request_done(worker, request);
   }
+}
+
+void RequestRun::wake(Worker& worker, Request& request, unsigned which) {
+  if (which + 1 < request.chain.size()) {
+    Operator& next = request.chain[which + 1];
+    const std::scoped_lock lock{next.latch};
+    if (next.queue.size() >= kMostQueued) {
+      return;  // it wakes this one when it has taken a block
+    }
+  }
+  Operator& own = request.chain[which];
+  {
+    const std::scoped_lock lock{own.latch};
+    if (own.scheduled || (own.queue.empty() && own.to_emit == 0)) {
+      return;
+    }
+    own.scheduled = true;
+  }
+  request.chain_tasks.fetch_add(1, std::memory_order_relaxed);
+  worker.spawn(worker.create<OperatorTask>(*this, request, which));
 }
 
 void RequestRun::request_done(Worker& worker, Request& request) noexcept {

@@ -5,6 +5,10 @@
 // partition, which reads its part of the input, or whole blocks of it, and emits blocks. Every block goes through stages, each an
 // immediate task that reads a block and writes the next one. With `merge`, what the partitions found is
 // combined in pairs.
+//
+// With `operators` a request is a chain of them, each strictly serial, as those of the paper's plans are: an operator has a queue
+// of blocks and a state, which its first task makes where it runs. A task of it reads one block and a part of the
+// state, and writes a block for the next one. An operator whose successor has kMostQueued blocks waits.
 #pragma once
 
 #include <atomic>
@@ -26,10 +30,13 @@ struct RequestShape {
   bool merge;
   unsigned inputs =
       0;  ///< blocks of the input that a partition reads whole, in turn; 0: a part of the only one
+  unsigned operators = 0;  ///< in a chain, in place of partitions, of which the first emits `blocks`; 0: none
+  unsigned state = 0;      ///< blocks of an operator's state, of which a task reads one
 };
 
-/// A long pipeline as the paper's Q2; many short ones; many whose results are merged, as its sorts do; and many
-/// that scan an input of the size of all that they make, and are merged.
+/// A long pipeline as the paper's Q2; many short ones; many whose results are merged, as its sorts do; many
+/// that scan an input of a quarter of what they make, and are merged; and a long pipeline of serial operators, alone
+/// and with the state that joins and groupings keep.
 [[nodiscard]] std::span<const RequestShape> request_shapes() noexcept;
 
 enum class block_source : std::uint8_t { value_heap, malloc };
@@ -77,12 +84,15 @@ class RequestRun {
   class PartitionTask;
   class StageTask;
   class MergeTask;
+  class OperatorTask;
 
   [[nodiscard]] Block* make(runtime::Worker& worker);
   void release(runtime::Worker& worker, Block* block) noexcept;
   void read(runtime::Worker& worker, const Block& block, std::size_t bytes, bool& remote) noexcept;
   void end_step(runtime::Worker& worker, bool remote) noexcept;
   void partition_done(runtime::Worker& worker, Request& request, unsigned partition, Block* result);
+  /// Spawns the operator's task if it has something to do and none runs.
+  void wake(runtime::Worker& worker, Request& request, unsigned which);
   void request_done(runtime::Worker& worker, Request& request) noexcept;
 
   runtime::Runtime& runtime_;
