@@ -40,8 +40,8 @@ struct AdaptationTest : ::testing::Test {
   Under tree;
 };
 
-using Envs = ::testing::Types<IntegerEnv<>, ByteEnv<>, ByteEnv<NodeShape<2, 2, 2, true>>>;
-TYPED_TEST_SUITE(AdaptationTest, Envs);
+using AdaptingEnvs = ::testing::Types<IntegerEnv<>, ByteEnv<>, ByteEnv<NodeShape<2, 2, 2, true>>>;
+TYPED_TEST_SUITE(AdaptationTest, AdaptingEnvs);
 
 TYPED_TEST(AdaptationTest, WritersOfAHotLeafRunInItsPoolAndOthersWhereTheyAre) {
   const std::uint64_t roots = this->sum(&runtime::WorkerCounters::bound);  // those that the tree grew by
