@@ -56,15 +56,15 @@ class RangeLeaf {
     if (skips(key) || !live_(item)) {
       return true;
     }
-    if (item.large() && queue_ == state_.away && queue_ != nullptr) [[unlikely]] {
-      state_.goes_on_at = &item.item();  // a reference to it would be another worker's to give back
-      return false;
-    }
     const std::uint64_t bytes = key.size() + (state_.keys_only ? 0 : item.value_bytes());
     if (!within_limits(bytes) || !can_write(key)) [[unlikely]] {
       return false;
     }
     if (state_.keys_only || state_.base64 || item.large()) [[unlikely]] {
+      if (item.large() && !state_.keys_only && queue_ == state_.away) {
+        state_.goes_on_at = &item.item();  // a reference to it would be another worker's to give back
+        return false;
+      }
       write_unusual(key, item);
     } else {
       char* const out = writer_.reserve(kAroundValue + item.value().size());

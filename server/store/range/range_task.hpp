@@ -30,7 +30,11 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
            (state_->skip_start ? 1U : 0U);
   }
   [[nodiscard]] RangeLeaf leaf_visitor(runtime::Worker& worker) noexcept {
-    return {*state_, address_, page(worker), key(), here(), worker};
+    const PagePlace place =
+        state_->away == nullptr
+            ? PagePlace{worker.local<WorkerContext>().replies->find(address_), address_.ticket}
+            : page(worker);
+    return {*state_, address_, place, key(), here(), worker};
   }
   runtime::step finished(bool exhausted, runtime::Worker& worker);
   /// At home, with what was written elsewhere; or there again.
