@@ -18,7 +18,15 @@ constexpr std::uint32_t kRest = 16;
 /// Periods over which objects are sampled for one decision: a fill tells of one object only.
 constexpr std::uint32_t kSampled = 8;
 
+/// Per cent of a pool's work that one object has, so that the others do not count.
+constexpr std::uint64_t kUndivided = 80;
+
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+/// The number of the first pool that a worker began with; its last one is before the next worker's first.
+std::size_t first_pool_of(Runtime& runtime, std::size_t worker) noexcept {
+  return runtime.worker(WorkerId{static_cast<WorkerId::rep>(worker)}).pinned_pool().index();
+}
 
 std::uint64_t a_second(std::uint64_t count, std::uint64_t elapsed_ns) noexcept {
   return elapsed_ns == 0
@@ -125,12 +133,29 @@ void Rebalancer::measure(std::uint64_t elapsed_ns) {
   }
 }
 
+// Pools that were moved, and those whose work is one object's: it cannot be shared. From others thieves may take what
+// they find, though the loads are even: often it is what they have sent there themselves.
 void Rebalancer::keep_pools() {
-  const std::vector<bool> kept = choose_kept_pools({}, workers_, pools_);
-  for (std::size_t i = 0; i < kept.size(); ++i) {
+  const std::vector<bool> might = choose_kept_pools({}, workers_, pools_);
+  const bool sampled = sampled_periods_ >= kSampled;
+  std::vector<bool> undivided(pools_.size());
+  if (sampled) {
+    for (const ObjectLoad& object : hot_objects(sampled_ns_)) {
+      const PoolLoad& pool = pools_[object.pool.index()];
+      undivided[object.pool.index()] =
+          undivided[object.pool.index()] || 100 * object.tasks >= kUndivided * pool.tasks;
+    }
+  }
+  std::size_t maker = 0;
+  for (std::size_t i = 0; i < pools_.size(); ++i) {
     TaskPool& pool = runtime_.pool(PoolId{static_cast<PoolId::rep>(i)});
-    if (pool.kept() != kept[i]) {
-      pool.keep(kept[i]);
+    while (maker + 1 < workers_.size() && first_pool_of(runtime_, maker + 1) <= i) {
+      ++maker;
+    }
+    const bool moved = pools_rest_[i] != 0 || pools_[i].owner.index() != maker;
+    const bool known = moved || undivided[i] || (!sampled && pool.kept());
+    if (pool.kept() != (might[i] && known)) {
+      pool.keep(might[i] && known);
     }
   }
 }

@@ -210,7 +210,7 @@ TEST(RebalancerTest, ThievesLeaveTheOnlyHotPoolToItsOwner) {
     }
     world.machine.clock.advance_us(10'000);
   };
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 30; ++i) {
     period();
   }
   EXPECT_GT(stolen(), 0U) << "while nothing is known of it";
@@ -221,7 +221,7 @@ TEST(RebalancerTest, ThievesLeaveTheOnlyHotPoolToItsOwner) {
   }
   EXPECT_EQ(stolen(), before);
   world.machine.run_until_idle();
-  EXPECT_EQ(world.ran_on.size(), 28U * 400);
+  EXPECT_EQ(world.ran_on.size(), 50U * 400);
   for (int i = 0; i < 40; ++i) {
     world.machine.clock.advance_us(10'000);
     world.machine[0].step();
