@@ -1,0 +1,159 @@
+"""What tasks tell of themselves decides where and when they run, and how: each effect by the counters of `stats runtime`."""
+
+import random
+import socket
+import threading
+
+from harness import Options, ServerCase, mxkv_only
+from harness.connection import block
+from harness.daemon import wait_for
+
+_KEYS = 4000
+
+
+def counts(client, name: str) -> list:
+    stats = client.stats(b"runtime")
+    return [int(stats[f"worker:{worker}:{name}"]) for worker in range(2)]
+
+
+def load(client) -> None:
+    """All of it over one connection, so that one worker makes all nodes."""
+    client.send(b"".join(block(b"set", b"a%05d" % i, b"0") for i in range(_KEYS)))
+    for _ in range(_KEYS):
+        assert client.line() == b"STORED"
+
+
+class Writers:
+    """Threads that each write to keys of a few, over connections of their own, in long pipelines."""
+
+    def __init__(self, case, keys: list, writers: int = 4, depth: int = 1000):
+        self.port = case.server.port
+        chance = random.Random(1)
+        self.bursts = [b"".join(block(b"set", chance.choice(keys), b"%07d" % i) for i in range(depth)) for _ in range(writers)]
+        self.depth = depth
+        self.wrong = []
+
+    def turn(self) -> None:
+        threads = [threading.Thread(target=self.one, args=(burst,)) for burst in self.bursts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def one(self, burst: bytes) -> None:
+        expected = b"STORED\r\n" * self.depth
+        with socket.create_connection(("127.0.0.1", self.port)) as client:
+            for _ in range(10):
+                client.sendall(burst)
+                got = b""
+                while len(got) < len(expected):
+                    got += client.recv(1 << 16)
+                if got != expected:
+                    self.wrong.append(got[:100])
+                    return
+
+
+@mxkv_only("primitives of nodes")
+class PrimitiveTest(ServerCase):
+    options = Options(workers=2, settings=(("experimental.index.leaves", "auto"), ("server.balance", "off")))
+
+    def test_a_leaf_that_workers_contend_for_is_written_in_a_pool_until_it_cools(self):
+        client = self.connect()
+        load(client)
+        self.assertEqual(client.stats(b"runtime")["leaves"], "auto")
+        writers = Writers(self, [b"a02000"])
+
+        def hot() -> bool:
+            writers.turn()
+            return sum(counts(client, "turned_hot")) > 0 and sum(counts(client, "bound")) > 1000
+        wait_for(hot, "a leaf that turns hot", 120)
+        self.assertGreater(sum(counts(client, "conflicts")), 0)
+
+        def cold() -> bool:
+            client.send(block(b"set", b"a02000", b"0"))
+            self.assertEqual(client.line(), b"STORED")
+            return sum(counts(client, "turned_cold")) == sum(counts(client, "turned_hot"))
+        wait_for(cold, "a leaf that cools", 60)
+        self.assertEqual(writers.wrong, [])
+        before = sum(counts(client, "bound"))
+        for _ in range(100):
+            client.send(block(b"set", b"a02000", b"0"))
+            self.assertEqual(client.line(), b"STORED")
+        self.assertEqual(sum(counts(client, "bound")), before, "writers stay where they are again")
+
+    def test_reads_alone_meet_no_writer_and_no_pool(self):
+        client = self.connect()
+        load(client)
+        wait_for(lambda: not self.grew(client), "rest")
+        before = [counts(client, name) for name in ("conflicts", "bound")]
+        client.send(b"".join(b"get a%05d\r\n" % (i % _KEYS) for i in range(10_000)))
+        for _ in range(10_000):
+            self.assertEqual(len(client.records()), 1)
+        self.assertEqual([counts(client, name) for name in ("conflicts", "bound")], before)
+
+    @staticmethod
+    def grew(client) -> bool:
+        return counts(client, "conflicts") != counts(client, "conflicts")
+
+
+@mxkv_only("pools")
+class FrequencyTest(ServerCase):
+    options = Options(workers=2, settings=(("experimental.index.leaves", "optimistic_scheduling"), ("experimental.stealing", "off"),
+                                           ("server.balance", "off")))
+
+    def test_leaves_go_to_the_pools_of_both_workers_whoever_made_them(self):
+        client = self.connect()
+        load(client)
+        before = counts(client, "bound")
+        writers = Writers(self, [b"a%05d" % i for i in range(_KEYS)])
+        writers.turn()
+        self.assertEqual(writers.wrong, [])
+        grown = [after - then for then, after in zip(before, counts(client, "bound"))]
+        self.assertGreaterEqual(sum(grown), 40_000)
+        self.assertGreater(min(grown), 0.3 * sum(grown), grown)
+
+
+@mxkv_only("stealing and rebalancing")
+class HotKeyTest(ServerCase):
+    options = Options(workers=2, settings=(("experimental.index.leaves", "optimistic_scheduling"),
+                                           ("experimental.rebalance.strategy", "objects"), ("experimental.rebalance.period", "10ms"),
+                                           ("experimental.stealing", "machine"), ("server.balance", "off")))
+
+    def test_a_pool_of_one_hot_key_is_not_stolen_back_and_forth(self):
+        client = self.connect()
+        load(client)
+        writers, ends = Writers(self, [b"a02000"]), threading.Event()
+
+        def write_on() -> None:
+            while not ends.is_set():
+                writers.turn()
+        writing = threading.Thread(target=write_on)
+        writing.start()
+        self.addCleanup(lambda: (ends.set(), writing.join()))
+
+        def comes_to_rest() -> bool:
+            stolen, ran = sum(counts(client, "pools_stolen")), sum(counts(client, "bound"))
+            wait_for(lambda: sum(counts(client, "bound")) - ran > 40_000, "writes go on", 60)
+            return sum(counts(client, "pools_stolen")) - stolen <= 10
+        wait_for(comes_to_rest, "stealing ends", 120)
+        self.assertEqual(writers.wrong, [])
+
+
+@mxkv_only("priorities and places")
+class PriorityTest(ServerCase):
+    options = Options(workers=2, settings=(("experimental.index.leaves", "optimistic_scheduling"),
+                                           ("experimental.epoch.interval", "5ms"), ("experimental.stealing", "off"),
+                                           ("server.balance", "off")))
+
+    def test_separators_are_urgent_reclamation_waits_and_replies_go_home(self):
+        client = self.connect()
+        before = {name: sum(counts(client, name)) for name in ("urgent", "low", "placed")}
+        load(client)
+        after = {name: sum(counts(client, name)) for name in before}
+        self.assertGreater(after["urgent"] - before["urgent"], _KEYS / 100, "leaves split")
+        self.assertGreater(after["placed"] - before["placed"], _KEYS / 10, "those that were written on the other worker")
+        writers = Writers(self, [b"a%05d" % i for i in range(_KEYS)], writers=2)
+        writers.turn()
+        self.assertEqual(writers.wrong, [])
+        wait_for(lambda: sum(counts(client, "reclaims")) > 0, "what was replaced is freed")
+        self.assertGreater(sum(counts(client, "low")), after["low"], "by tasks of low priority")
