@@ -115,29 +115,28 @@ TYPED_TEST(AdaptationTest, LeavesOfOtherTreesStayAsTheyAre) {
 }
 
 TYPED_TEST(AdaptationTest, OperationsDoAsAMapWhateverLeavesTurnTo) {
-  using Under = TreeUnderTest<TypeParam>;
-  Under tree{driver_options(3), {.leaves_adapt = true}};
+  TreeUnderTest<TypeParam> other{driver_options(3), {.leaves_adapt = true}};
   std::vector<typename TypeParam::OwnedKey> keys;
   for (std::uint64_t n = 0; n < 120; ++n) {
     keys.push_back(spaced_key(typename TypeParam::OwnedKey{}, n));
   }
   runtime::Random random{3};
-  tree.context().meanwhile = [&] {
-    const auto parents = TestFixture::Walk::level(tree.tree(), 1);
-    if (tree.tree().root_level() == 0 || random.below(8) != 0) {
+  other.context().meanwhile = [&] {
+    const auto parents = TestFixture::Walk::level(other.tree(), 1);
+    if (other.tree().root_level() == 0 || random.below(8) != 0) {
       return;
     }
     auto* const above = parents[random.below(parents.size())];
     const auto below = TestFixture::Walk::children(*above);
     auto& leaf = *below[random.below(below.size())];
-    auto& worker = tree.driver().worker(0);
-    random.below(2) == 0 ? TestFixture::Adapt::heat(tree.tree(), leaf, *above, worker)
+    auto& worker = other.driver().worker(0);
+    random.below(2) == 0 ? TestFixture::Adapt::heat(other.tree(), leaf, *above, worker)
                          : TestFixture::Adapt::cool(leaf, *above, worker);
   };
-  const auto model = compare_with_map(tree, keys, 3'000, 5);
-  tree.context().meanwhile = {};
-  tree.expect_holds(model);
-  EXPECT_GT(tree.driver().worker(0).counters().turned_hot.load(), 10U);
+  const auto model = compare_with_map(other, keys, 3'000, 5);
+  other.context().meanwhile = {};
+  other.expect_holds(model);
+  EXPECT_GT(other.driver().worker(0).counters().turned_hot.load(), 10U);
 }
 
 }  // namespace
