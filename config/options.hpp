@@ -109,6 +109,9 @@ struct BalanceOptions {
   std::uint32_t window_ms = 250;  ///< that loads are measured over
 };
 
+/// When reads of a deep pipeline are offered to other workers (server/store/point/read_offers.hpp).
+enum class read_offering : std::uint8_t { off, idle, always };
+
 /// What a node's workers do otherwise than `prefetch` says.
 struct PrefetchChanges {
   std::optional<runtime::prefetch_mode> mode;
@@ -217,6 +220,7 @@ struct DaemonOptions : PlacementOptions {
   runtime::EpochOptions epoch;
   IndexOptions index;
   runtime::ToggleOptions toggle{.order = runtime::interval_order::queue, .slots_per_bucket = 32};
+  read_offering offer_reads = read_offering::off;
   std::uint32_t spin_rounds = 64;  ///< empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};
   LimitOptions limits;

@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, 3> kRebalanceWords{"off", "pools", "objec
 constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
 constexpr std::array<std::string_view, 2> kUpperLevelWords{"local", "interleaved"};
 constexpr std::array<std::string_view, 2> kAcceptWords{"machine", "node"};
+constexpr std::array<std::string_view, 3> kReadOfferingWords{"off", "idle", "always"};
 constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
 constexpr std::array<std::string_view, 3> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling",
                                                               "auto"};
@@ -228,6 +229,7 @@ void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
     ranged(section, "period", options.rebalance.period_ms, kDuration, {10, 600_s});
   });
   ranged(visitor, "balance_window", options.balance.window_ms, kDuration, {1, 10_s});
+  choice(visitor, "offer_reads", options.offer_reads, kReadOfferingWords);
   visitor.section("prefetch", [&](SchemaVisitor& section) {
     choice(section, "mode", options.prefetch.mode, kPrefetchWords);
     ranged(section, "distance", options.prefetch.distance, kCount, {1, kMostDistance});

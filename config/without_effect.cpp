@@ -82,6 +82,8 @@ class Search {
     without_effect(one_node_ && options_.index.upper_levels != defaults_.index.upper_levels,
                    "experimental.index.upper_levels", kOneNode);
     without_effect(one_node_ && mine.accept != defaults_.balance.accept, "server.accept", kOneNode);
+    without_effect(alone_ && options_.offer_reads != defaults_.offer_reads, "experimental.offer_reads",
+                   kOneWorker);
   }
 
   void prefetch() {

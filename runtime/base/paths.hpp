@@ -63,7 +63,9 @@
   /* an operation leaves out buckets between its first and its last; who takes a slot is not the bucket's host */ \
   X(toggle_leaves_out) X(toggle_slot_stolen)                                                                  \
   /* who holds keys is at work on another worker than its connection's, and writes its page there */ \
-  X(held_away) X(page_away)
+  X(held_away) X(page_away) \
+  /* reads are offered to other workers; who takes them; where an answer has to be written at home after all */ \
+  X(reads_offered) X(offered_taken) X(offered_kept) X(offered_again) X(offered_cut) X(row_next) X(row_early)
 // clang-format on
 
 namespace mxkv::runtime {

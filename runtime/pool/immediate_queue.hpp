@@ -29,8 +29,9 @@ class ImmediateQueue {
   [[nodiscard]] MxTask* take_youngest() noexcept { return take(true); }
   /// Null: none.
   [[nodiscard]] MxTask* take_oldest() noexcept { return take(false); }
-  [[nodiscard]] bool waiting() const noexcept {
-    return size_.load(std::memory_order_seq_cst) != 0;  // pairs with publish()
+  [[nodiscard]] bool waiting() const noexcept { return size() != 0; }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return size_.load(std::memory_order_seq_cst);  // pairs with publish()
   }
 
  private:

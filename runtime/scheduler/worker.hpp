@@ -218,6 +218,10 @@ class Worker final {
   /// Wakes the nearest parked worker that may steal from this one, if there is one. Any thread, after it made
   /// a pool ready.
   bool wake_thief() noexcept { return wake_first_of(neighbours_.thieves); }
+  /// Whether a worker is parked that would be woken for an immediate task of this one.
+  [[nodiscard]] bool mate_parked() const noexcept;
+  /// Whether tasks wait for room in its window.
+  [[nodiscard]] bool any_ready() const noexcept { return window_.any_ready(); }
   /// Whether it is parked. Any thread.
   [[nodiscard]] bool parked() const noexcept { return parking_.parked(); }
   /// Tasks in its buffer when it last refilled it: a cheap measure of how busy it is. Any thread.

@@ -27,6 +27,12 @@ bool Worker::wake_first_of(const std::vector<WorkerId>& others) noexcept {
                              [this](WorkerId other) { return runtime_.worker(other).wake_if_parked(); });
 }
 
+bool Worker::mate_parked() const noexcept {
+  return runtime_.parked_workers() != 0 &&
+         std::ranges::any_of(neighbours_.wake_immediate,
+                             [this](WorkerId other) { return runtime_.worker(other).parked(); });
+}
+
 bool Worker::anything_to_run() noexcept {
   return leases_.any_to_run() ||
          std::ranges::any_of(neighbours_.victims,

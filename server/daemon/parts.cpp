@@ -52,7 +52,8 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                       .toggle = options.toggle,
                       .value_bytes = options.limits.value_bytes,
                       .evacuation = options.evacuation,
-                      .evict = options.when_full == config::when_full::evict}),
+                      .evict = options.when_full == config::when_full::evict,
+                      .offers = {.mode = static_cast<read_offering>(options.offer_reads)}}),
       durability(durable == nullptr
                      ? nullptr
                      : std::make_unique<Durability>(

@@ -28,6 +28,29 @@ void ConnectionTable::answer_early(const ReplyAddress& address, char* end) {
   finished(address);
 }
 
+void ConnectionTable::answer_row(const ReplyAddress& first, std::uint32_t reads, Segment& block, char* begin,
+                                 std::size_t bytes) {
+  ConnectionState& entry = *first.connection;
+  if (drops_) [[unlikely]] {
+    drop_silenced();
+  }
+  if (entry.phase == connection_phase::open && reads > 0) {
+    mark_dirty(entry);
+    entry.replies.close_row(first.ticket, reads, block, begin, bytes);
+  } else {
+    give_back(block);
+  }
+  const OrderClaim claim{first.claim};
+  bool freed = false;
+  for (std::uint32_t i = 0; i < reads; ++i) {
+    freed |= entry.order.finish(claim);
+  }
+  entry.ended += reads;
+  if (entry.owner == nullptr || entry.wants_resume) {
+    follow_end(entry, freed);
+  }
+}
+
 void ConnectionTable::finished_write(const ReplyAddress& address, CommitSeq seq) {
   ConnectionState& entry = *address.connection;
   // Before resume(): the parked write was sent before those that wait.

@@ -144,6 +144,16 @@ class ConnectionTable final : private PoolOverflow {
   /// is wanted. Only answer_early() may follow.
   [[nodiscard, gnu::noinline]] char* reserve_early(const ReplyAddress& address, std::size_t most);
   [[gnu::noinline]] void answer_early(const ReplyAddress& address, char* end);
+  /// A block for replies in a row that another worker writes, with so much room at least; null: the share is to be
+  /// spared. answer_row() or give_back() follows.
+  [[nodiscard]] Segment* lend_block(std::size_t least) {
+    return share().is_short() ? nullptr : output_->take_reply_block(least);
+  }
+  void give_back(Segment& block) noexcept { output_->give(&block); }
+  /// So many reads that started together ended, and their replies are in a block that was lent. See
+  /// ReplyQueue::close_row().
+  void answer_row(const ReplyAddress& first, std::uint32_t reads, Segment& block, char* begin,
+                  std::size_t bytes);
   /// answer_next() of a write.
   [[gnu::always_inline]] void answer_next_write(const ReplyAddress& address, char* end, CommitSeq seq) {
     ConnectionState& entry = *address.connection;

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "runtime/base/paths.hpp"
+
 namespace mxkv::server {
 
 namespace {
@@ -21,7 +23,7 @@ ReplyQueue::Staged& ReplyQueue::entry(std::uint32_t ticket) {
   if (Staged* const found = staged_.find(ticket, oldest_)) {
     return *found;
   }
-  return staged_.put(ticket, oldest_, Staged{nullptr, true, false});
+  return staged_.put(ticket, oldest_, Staged{nullptr, true, false, 0});
 }
 
 // Blocks are shared by the pieces of all tickets. `users` counts the pieces in a block, plus one while it is
@@ -154,7 +156,35 @@ void ReplyQueue::follow_up() {
     if (!reply.closed) {
       return;  // it goes on in the output itself
     }
-    advance();
+    advance(1 + reply.more);
+  }
+}
+
+void ReplyQueue::close_row(std::uint32_t first, std::uint32_t tickets, Segment& block, char* begin,
+                           std::size_t bytes) {
+  MXKV_ASSERT(!is_past(first) && tickets > 0 && begin >= block.data() + kBeforeRow,
+              "a row is closed once, and its block has room for what precedes it");
+  Piece* piece = nullptr;
+  if (bytes > 0) {
+    piece = new (begin - kBeforeRow) Piece{nullptr, &block, nullptr, bytes};
+    piece->next = piece;
+    block.users = 1;
+    staged_bytes_ += bytes;
+  } else {
+    pool_->give(&block);
+  }
+  if (first != oldest_) {
+    MXKV_PATH(row_early);
+    staged_.put(first, oldest_, Staged{piece, true, true, tickets - 1});
+    return;
+  }
+  MXKV_PATH(row_next);
+  if (piece != nullptr) {
+    hand_over(*piece);
+  }
+  advance(tickets);
+  if (staged_.find(oldest_, oldest_) != nullptr) {
+    follow_up();
   }
 }
 

@@ -98,6 +98,11 @@ class ReplyQueue {
       commit_staged(ticket, end).closed = true;
     }
   }
+  /// What precedes the bytes of close_row() in their block.
+  static constexpr std::size_t kBeforeRow = 32;
+  /// The replies of so many tickets in a row were written elsewhere: `bytes` from `begin` on, in a block that they
+  /// have for themselves, of the same pool. Takes it over. None of these tickets was written to before.
+  void close_row(std::uint32_t first, std::uint32_t tickets, Segment& block, char* begin, std::size_t bytes);
   /// Copies bytes of any length into the reply.
   void append(std::uint32_t ticket, std::string_view bytes);
   /// Sends bytes from where they are; `owner` is released when they were sent, or never will be.
@@ -153,15 +158,17 @@ class ReplyQueue {
     std::size_t bytes;
     [[nodiscard]] char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
   };
+  static_assert(sizeof(Piece) == kBeforeRow);
   struct Staged {
     Piece* last = nullptr;  ///< its `next` is the first
     bool started = false;
     bool closed = false;
+    std::uint32_t more = 0;  ///< tickets behind it that are closed, and whose bytes are among its own
     friend bool operator==(const Staged& a, const Staged& b) noexcept { return a.started == b.started; }
   };
 
-  void advance() noexcept {
-    ++oldest_;
+  void advance(std::uint32_t tickets = 1) noexcept {
+    oldest_ += tickets;
     oldest_ += static_cast<std::uint32_t>(oldest_ == kUnusedTicket);
   }
   [[nodiscard]] Staged& entry(std::uint32_t ticket);

@@ -10,6 +10,7 @@
 #include "server/store/disk_wait.hpp"
 #include "server/store/point/get_task.hpp"
 #include "server/store/point/meta_get_task.hpp"
+#include "server/store/point/offered_reads.hpp"
 #include "server/store/point/where_task.hpp"
 #include "server/store/point/write_task.hpp"
 #include "server/store/range/count_task.hpp"
@@ -41,9 +42,13 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     : state_(runtime, options.tree),
       locks_(runtime, options.toggle),
       upkeep_(state_, runtime.worker_count(), {.defragments = options.evacuation, .evicts = options.evict}),
-      splitting_(options.ranges.splitting) {
+      splitting_(options.ranges.splitting),
+      offers_(options.offers) {
+  MXKV_ASSERT(offers_.row > 0 && offers_.row <= ReadOffers::kMostInRow, "a row is short");
   if (runtime.worker_count() == 1) {
     splitting_.parts_a_worker = 0;
+  } else if (offers_.mode != read_offering::off) {
+    offer_from_ = offers_.least;
   }
   set_limits(options.ranges, options.value_bytes);
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
@@ -134,6 +139,9 @@ void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> key
                 const ReplyAddress& first) {
   if (keys.size() > 1) {
     MXKV_PATH(get_together);
+  }
+  if (keys.size() >= offer_from_ && !with_cas) [[unlikely]] {
+    keys = keys.first(OfferedReads::offer(worker, tree(), keys, first, offers_));
   }
   ReplyAddress address = first;
   index::StartTogether<GetTask> start(tree(), static_cast<std::uint32_t>(keys.size()), worker);

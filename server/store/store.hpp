@@ -13,6 +13,7 @@
 #include "server/store/batch/batch.hpp"
 #include "server/store/item/item_builder.hpp"
 #include "server/store/locks/repartitioner.hpp"
+#include "server/store/point/read_offers.hpp"
 #include "server/store/range/dump_progress.hpp"
 #include "server/store/range/range_task.hpp"
 #include "server/store/session_store.hpp"
@@ -29,6 +30,7 @@ struct StoreOptions {
   std::uint64_t value_bytes = std::uint64_t{1} << 20U;  ///< longest value; an append may not exceed it either
   bool evacuation = true;                               ///< move items out of sparse spans
   bool evict = false;                                   ///< make room when memory runs short
+  ReadOfferOptions offers;                              ///< of reads in a deep pipeline
 };
 
 class Store final : public SessionStore {
@@ -109,6 +111,8 @@ class Store final : public SessionStore {
   std::atomic<std::uint64_t> range_time_ns_{0};
   std::atomic<std::uint64_t> locked_items_{0};
   RangeSplitting splitting_;
+  ReadOfferOptions offers_;
+  std::size_t offer_from_ = ~std::size_t{0};  ///< reads that start together of which some are offered
 };
 
 }  // namespace mxkv::server

@@ -13,6 +13,7 @@
 #include "index/commit_point.hpp"
 #include "server/store/happenings.hpp"
 #include "server/store/place_counters.hpp"
+#include "server/store/point/read_offers.hpp"
 
 namespace mxkv::server {
 
@@ -71,9 +72,11 @@ enum class counter : std::uint8_t {
   seen_ended,
   bytes_added,  ///< with bytes_removed: memory of items in the tree; modulo 2^64
   bytes_removed,
-  held_away,  ///< operations that began on another worker than their connection's, see range_locks.hpp
+  held_away,      ///< operations that began on another worker than their connection's, see range_locks.hpp
+  offered_reads,  ///< reads of a pipeline that another worker might take
+  taken_reads,    ///< those that this worker took of others
 };
-inline constexpr std::size_t kCounters = static_cast<std::size_t>(counter::held_away) + 1;
+inline constexpr std::size_t kCounters = static_cast<std::size_t>(counter::taken_reads) + 1;
 
 /// Thread-safety: count() owner worker only; value() any thread.
 class StoreCounters {
@@ -130,6 +133,7 @@ struct WorkerContext {
   /// Changes up to this order are on disk; kNoHorizon: reads do not mind. Set once a round, as the next two.
   std::uint64_t horizon_us = kNoHorizon;
   const char* refusal = nullptr;  ///< why nothing may be changed now; null: it may
+  ReadOffers offers;
   bool writes_wait = false;  ///< replies of what may have changed something may have to wait for the disk
 
   void note(happening what) noexcept {

@@ -9,6 +9,10 @@ namespace mxkv::simulation {
 
 std::vector<StoreRequest> StoreRequests::draw_burst(std::uint64_t now_s) {
   std::vector<StoreRequest> all;
+  if (options_.reads && one_in(3)) {
+    add_reads(all);
+    return all;
+  }
   const std::uint64_t kind = keys_.others.empty() ? 0 : random_.below(8);
   if (kind >= 6) {
     add_run(all, some_key(), now_s);
@@ -108,6 +112,19 @@ void StoreRequests::add_run_removed(std::vector<StoreRequest>& all, std::uint8_t
   const std::size_t end = std::min(keys_.others.size(), middle + random_.below(24));
   for (std::size_t i = begin; i < end; ++i) {
     all.push_back(other_request("delete " + keys_.others[i], {}));
+  }
+}
+
+// Reads that start together: of one key, or of any where they are so many that their keys are not noted any more.
+void StoreRequests::add_reads(std::vector<StoreRequest>& all) {
+  const bool many = one_in(4);
+  const std::uint8_t key = some_key();
+  for (std::uint64_t left = many ? 45 : 2 + random_.below(10); left > 0; --left) {
+    const CommandLine line{.what = act::get, .key = many ? some_key() : key};
+    StoreRequest request{.text = "mg " + keys_.names[line.key] + " v\r\n"};
+    request.op.locked = false;
+    request.op.lines.push_back(line);
+    all.push_back(std::move(request));
   }
 }
 

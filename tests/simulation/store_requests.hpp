@@ -20,6 +20,7 @@ struct RequestOptions {
   bool flushes = false;
   bool probes = false;       ///< some clients only ask whether keys are there
   bool bursts = false;       ///< requests that depend on each other are sent at once
+  bool reads = false;        ///< and runs of reads
   bool quiet = false;        ///< some of those want no answer to what went well
   bool pages = false;        ///< ranges are paged to their end
   bool erases = false;       ///< ranges are removed often
@@ -98,6 +99,7 @@ class StoreRequests {
   [[nodiscard]] CommandLine dependent_line(std::uint8_t key, std::uint64_t now_s);
   void add_dependent(std::vector<StoreRequest>& all, std::uint64_t now_s);
   void add_run(std::vector<StoreRequest>& all, std::uint8_t key, std::uint64_t now_s);
+  void add_reads(std::vector<StoreRequest>& all);
   void add_run_removed(std::vector<StoreRequest>& all, std::uint8_t key);
   [[nodiscard]] StoreRequest other_request(std::string line, std::string_view value);
   [[nodiscard]] StoreRequest draw_open_page();

@@ -1,5 +1,6 @@
 #include "tests/simulation/store_world_options.hpp"
 
+#include <array>
 #include <limits>
 
 namespace mxkv::simulation {
@@ -83,6 +84,19 @@ void draw_splitting(runtime::Random& random, server::RangeSplitting& splitting) 
                .parts_a_worker = static_cast<std::uint32_t>(random.below(5))};
 }
 
+/// Of any reads, also where nobody is idle. Drawn apart, so that worlds without offers are as they were.
+void draw_offers(StoreWorldOptions& world) {
+  runtime::Random random{world.operations * 31 + world.requests.others * 7 + world.burst_in_flight};
+  constexpr std::array kModes{server::read_offering::off, server::read_offering::idle,
+                              server::read_offering::always, server::read_offering::always};
+  world.requests.reads = random.below(5) == 0;
+  world.store.offers = {
+      .mode = world.requests.reads ? server::read_offering::always : kModes[random.below(kModes.size())],
+      .kept = static_cast<std::uint32_t>(random.below(4)),
+      .least = 1 + static_cast<std::uint32_t>(random.below(3)),
+      .row = 1 + static_cast<std::uint32_t>(random.below(4))};
+}
+
 }  // namespace
 
 StoreWorldOptions draw_store_world(runtime::Random& random) {
@@ -125,6 +139,9 @@ StoreWorldOptions draw_store_world(runtime::Random& random) {
     draw_storm(random, world);
   }
   draw_splitting(random, world.store.ranges.splitting);
+  if (!world.clients_leave) {
+    draw_offers(world);
+  }
   return world;
 }
 
@@ -165,6 +182,12 @@ std::string describe(const StoreWorldOptions& world) {
   text += world.preempts ? ", preempts" : "";
   text += world.stalls ? ", stalls" : "";
   text += world.clients_leave ? ", clients leave" : "";
+  const server::ReadOfferOptions& offers = world.store.offers;
+  text += offers.mode == server::read_offering::off    ? ""
+          : offers.mode == server::read_offering::idle ? ", idle workers are offered"
+                                                       : ", all are offered";
+  text +=
+      offers.mode == server::read_offering::off ? "" : " rows of " + std::to_string(offers.row) + " reads";
   const server::RangeSplitting& splitting = world.store.ranges.splitting;
   text += ", after " + std::to_string(splitting.leaves_alone) + " leaves " +
           std::to_string(splitting.parts_a_worker) + " parts a worker";

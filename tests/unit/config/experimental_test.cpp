@@ -63,12 +63,12 @@ TEST(Experimental, HasTheSwitchesForResearch) {
   for (const Switch& one : switches()) {
     paths.push_back(one.former);
   }
-  EXPECT_THAT(paths,
-              ElementsAre("pools", "stealing", "order", "order_reach", "rebalance.strategy",
-                          "rebalance.period", "balance_window", "prefetch.mode", "prefetch.distance",
-                          "prefetch.window", "epoch.mode", "epoch.interval", "epoch.bytes", "index.leaves",
-                          "index.inner", "index.upper_levels", "toggle.order", "toggle.buckets",
-                          "toggle.slots", "toggle.hosts", "toggle.inner", "toggle.stealing"));
+  EXPECT_THAT(paths, ElementsAre("pools", "stealing", "order", "order_reach", "rebalance.strategy",
+                                 "rebalance.period", "balance_window", "offer_reads", "prefetch.mode",
+                                 "prefetch.distance", "prefetch.window", "epoch.mode", "epoch.interval",
+                                 "epoch.bytes", "index.leaves", "index.inner", "index.upper_levels",
+                                 "toggle.order", "toggle.buckets", "toggle.slots", "toggle.hosts",
+                                 "toggle.inner", "toggle.stealing"));
 }
 
 TEST(Experimental, EachFormerPlaceInAFileIsAnErrorThatNamesTheNewOne) {

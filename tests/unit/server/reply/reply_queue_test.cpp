@@ -7,6 +7,8 @@
 #include <deque>
 #include <numeric>
 #include <random>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/unit/server/reply/fixture.hpp"
@@ -49,6 +51,53 @@ TEST(ReplyQueue, AStagedReplyGoesOnInTheOutputWhenItBecomesTheOldest) {
   write_reply(replies, second, "direct");
   replies.close(second);
   EXPECT_EQ(drain(replies.output()), "first staged direct");
+}
+
+/// So many replies in a row as if another worker had written them.
+void write_row(Memory& memory, ReplyQueue& replies, std::uint32_t first, std::uint32_t tickets,
+               std::string_view text) {
+  Segment* const block = memory.pool.take_block(BlockPool::kBlockRoom);
+  char* const begin = block->data() + ReplyQueue::kBeforeRow + 72;
+  std::memcpy(begin, text.data(), text.size());
+  replies.close_row(first, tickets, *block, begin, text.size());
+}
+
+TEST(ReplyQueue, RowsOfOtherWorkersLeaveInOrderHoweverLongTheyAre) {
+  for (const std::size_t bytes : {0U, 30U, 5000U}) {
+    Memory memory;
+    ReplyQueue replies{memory.pool};
+    const std::uint32_t first = replies.open_row(9);  // 1, a row of 3, 1, a row of 4
+    const std::string early(bytes, 'e');
+    const std::string late(bytes, 'l');
+    write_row(memory, replies, first + 5, 4, late);
+    write_row(memory, replies, first + 1, 3, early);
+    EXPECT_EQ(drain(replies.output()), "");
+    EXPECT_EQ(replies.unsent_bytes(), 2 * bytes);
+    write_reply(replies, first, "first ");
+    replies.close(first);
+    EXPECT_EQ(drain(replies.output()), "first " + early);
+    EXPECT_TRUE(replies.is_oldest(first + 4));
+    write_reply(replies, first + 4, " next ");
+    replies.close(first + 4);
+    EXPECT_EQ(drain(replies.output()), " next " + late);
+    EXPECT_TRUE(replies.all_closed());
+    const std::uint32_t at_once = replies.open_row(2);
+    write_row(memory, replies, at_once, 2, late);
+    EXPECT_EQ(drain(replies.output()), late);
+    EXPECT_TRUE(replies.all_closed());
+    EXPECT_EQ(memory.pool.share().held(), 0U);
+  }
+}
+
+TEST(ReplyQueue, RowsThatAreStagedGoWithTheRest) {
+  Memory memory;
+  ReplyQueue replies{memory.pool};
+  const std::uint32_t first = replies.open_row(6);
+  write_row(memory, replies, first + 3, 2, "three, four");
+  write_row(memory, replies, first + 1, 2, std::string(3000, 'x'));
+  replies.clear();
+  EXPECT_TRUE(replies.all_closed());
+  EXPECT_EQ(memory.pool.share().held(), 0U);
 }
 
 TEST(ReplyQueue, AWholeReplyHasRoomAtOnceOnlyWhereNothingIsBeforeItOrStaged) {
