@@ -74,8 +74,12 @@ class CheckpointTask final : public index::ScanTask<CheckpointTask, ItemTraits> 
   [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
   void set_key(std::string_view key) noexcept { key_.set(key); }
   [[nodiscard]] static bool backward() noexcept { return false; }
+  // In a tree that was taken away since, writers that were on their way put items that nobody is told of, with
+  // uniques behind the flush's. Asked behind the look at the leaf: then what was there before is the older one.
   [[nodiscard]] LeafVisitor leaf_visitor(runtime::Worker& worker) const noexcept {
-    return {*scan_, worker.local<WorkerContext>().flush_points->at(worker.now_us())};
+    constexpr std::uint64_t kAll = ~std::uint64_t{0};
+    const bool old = here().life().generation() != tree().generation();
+    return {*scan_, old ? kAll : worker.local<WorkerContext>().flush_points->at(worker.now_us())};
   }
   step finished(bool exhausted, runtime::Worker& worker) {
     worker.unpin(*this);

@@ -71,12 +71,16 @@ TEST(Clear, TheOldTreeStaysWhileASeparatorOfItIsOnItsWay) {
     start_operation(tree.context(), clear, worker);
     start_operation(tree.context(), late, worker);  // has the old root in its hands
   });
+  runtime::Worker& other = tree.driver().worker(1);
+  for (int i = 0; i < 3; ++i) {
+    other.step();  // its tasks go to the pools of what they write to
+  }
   while (!clear.done) {
     owner.step();
   }
   ASSERT_FALSE(late.done);
   for (int i = 0; i < 4; ++i) {
-    runtime.epochs().leave(tree.driver().worker(1).id());
+    runtime.epochs().leave(other.id());
     EXPECT_TRUE(runtime.epochs().try_advance());
   }
   {
@@ -84,6 +88,7 @@ TEST(Clear, TheOldTreeStaysWhileASeparatorOfItIsOnItsWay) {
     for (int i = 0; i < 200; ++i) {
       tree.driver().clock().advance_us(1'000);
       owner.step();
+      other.step();  // the new half is in one of its pools, by load
       runtime.epochs().try_advance();
     }
     ASSERT_TRUE(late.done);
