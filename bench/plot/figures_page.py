@@ -95,7 +95,7 @@ def _told(fact, points):
 def _about(points):
     machine = points[0]["machine"]
     return (f"{machine.get('cpu', '')}, {machine.get('cpus', 0)} CPUs, {machine.get('kernel', '')}; "
-            f"sources {points[0]['commit']}.")
+            f"sources {', '.join(_once(point['commit'] for point in points))}.")
 
 
 def _add_figure(page, figure, points, reference):
