@@ -205,12 +205,14 @@ class SampledTest(ServerCase):
                 for _ in range(256):
                     client.records()
             stats = self.client.stats(b"slow")
-            return [number for number, key in stats.items() if key == "large"] and stats
+            return "get" in (value for name, value in stats.items() if name.endswith(":command")) and stats
         stats = wait_for(found, "a slow request is kept")
         self.assertLessEqual({"0:time_us", "0:took_ns", "0:command", "0:worker", "0:client", "0:request_bytes",
                               "0:reply_bytes"}, stats.keys())
         self.assertTrue(stats["0:client"].startswith("tcp:127.0.0.1:"), stats["0:client"])
-        self.assertGreater(int(stats["0:reply_bytes"]), 1000)
+        gets = [name.removesuffix("command") for name, value in stats.items() if name.endswith(":command") and value == "get"]
+        self.assertTrue(all(int(stats[prefix + "reply_bytes"]) > 1000 for prefix in gets), stats)
+        self.assertEqual({stats[prefix + "key"] for prefix in gets}, {"large"})
         self.assertTrue(all(int(value) >= 1_000_000 for name, value in stats.items() if name.endswith("took_ns")))
         self.assertEqual(self.client.ask(b"stats reset"), b"RESET")
 
