@@ -87,7 +87,8 @@ class DumpProgress {
   [[nodiscard]] std::uint32_t leaves_a_page() const noexcept { return leaves_a_page_; }
   /// So many leaves had so many bytes of lines. A page is to have room for some more than that.
   void learn(std::uint64_t bytes, std::uint64_t leaves, std::uint32_t most_leaves) noexcept {
-    const std::uint64_t fit = leaves * (std::uint64_t{page_bytes_} / 4 * 3) / std::max<std::uint64_t>(bytes, 1);
+    const std::uint64_t fit =
+        leaves * (std::uint64_t{page_bytes_} / 4 * 3) / std::max<std::uint64_t>(bytes, 1);
     leaves_a_page_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, 1, most_leaves));
   }
   /// `all`: there is nothing behind this page.
