@@ -8,7 +8,7 @@ namespace mxkv::server {
 
 namespace {
 
-std::string with_others(std::string text, std::uint64_t times) {
+std::string with_others(const std::string& text, std::uint64_t times) {
   return times > 1 ? text + " (and " + std::to_string(times - 1) + " more)" : text;
 }
 
