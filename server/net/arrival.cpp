@@ -15,13 +15,13 @@ ArrivalNodes::ArrivalNodes(const runtime::RuntimeOptions& options) {
   if (options.os_nodes.size() < 2) {
     return;
   }
-  for (std::uint16_t i = 0; i < options.os_nodes.size(); ++i) {
+  for (std::size_t i = 0; i < options.os_nodes.size(); ++i) {
     std::ifstream file{"/sys/devices/system/node/node" + std::to_string(options.os_nodes[i]) + "/cpulist"};
     std::string text;
     if (std::getline(file, text)) {
       if (const auto cpus = config::parse_cpu_list(text); cpus.ok()) {
         for (const runtime::PuId cpu : cpus.value()) {
-          note(cpu.value(), runtime::NumaNodeId{i});
+          note(cpu.value(), runtime::NumaNodeId{static_cast<std::uint16_t>(i)});
         }
       }
     }
