@@ -76,7 +76,7 @@ TEST(SimulationItself, TakesTheRarePathsOfLeavesThatOverflow) {
     const runtime::paths::Counts now = runtime::paths::all();
     for (const path which :
          {path::overflow_share, path::overflow_three, path::overflow_lost, path::overflow_of_claimed,
-          path::unlink_of_overflowed, path::scan_skips_visited}) {
+          path::unlink_of_overflowed, path::scan_skips_visited, path::split_by_blocks}) {
       const auto i = static_cast<std::size_t>(which);
       if (now[i] == before[i]) {
         names.emplace_back(runtime::paths::kNames[i]);
