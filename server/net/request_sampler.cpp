@@ -15,11 +15,9 @@ namespace {
 
 /// What stands for a range: its prefix, or the bound that it begins at.
 std::string_view name_of_range(const protocol::RangeRequest& range) noexcept {
-  if (range.by_prefix) {
-    return range.prefix;
-  }
   const protocol::RangeBound& first = range.reverse ? range.high : range.low;
-  return first.unbounded ? std::string_view{} : first.key;
+  const std::string_view name = range.by_prefix ? range.prefix : first.unbounded ? "" : first.key;
+  return name.empty() ? "" : name;
 }
 
 }  // namespace
