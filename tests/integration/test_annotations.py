@@ -46,8 +46,8 @@ class Writers:
             for _ in range(10):
                 client.sendall(burst)
                 got = b""
-                while len(got) < len(expected):
-                    got += client.recv(1 << 16)
+                while len(got) < len(expected) and (part := client.recv(1 << 16)):
+                    got += part
                 if got != expected:
                     self.wrong.append(got[:100])
                     return
