@@ -54,7 +54,7 @@ class FiguresTest(ProgramRun):
         for unit in ("remote steps a request", "remote MB a request"):
             counted = self.values("las", unit)
             shapes = {shape for _, shape in counted}
-            self.assertEqual(len(shapes), 12)
+            self.assertEqual(len(shapes), 18)
             for shape in shapes:
                 self.assertGreater(counted["NLS", shape], 0, shape)
                 if not shape.endswith("one request"):

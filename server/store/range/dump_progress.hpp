@@ -31,7 +31,7 @@ enum class dump_form : std::uint8_t {
 class DumpProgress {
  public:
   static constexpr std::uint32_t kPageBytes = std::uint32_t{64} << 10U;
-  static constexpr std::size_t kMostPages = 16;  ///< side by side
+  static constexpr std::size_t kMostPages = 8;  ///< side by side
 
   explicit DumpProgress(dump_form form, std::uint64_t most_lines = std::numeric_limits<std::uint64_t>::max(),
                         std::uint32_t page_bytes = kPageBytes) noexcept
@@ -45,9 +45,6 @@ class DumpProgress {
     MXKV_ASSERT(!running_ && !ended_, "pages of a dump follow each other, up to its end");
     running_ = true;
     pages_ = std::clamp<std::size_t>(room / page_bytes_, 1, kMostPages);
-    if (pages_ == 1) {
-      texts_.clear();
-    }
   }
   /// The session does not need it any more.
   void leave() noexcept {
@@ -81,7 +78,7 @@ class DumpProgress {
   [[nodiscard]] std::size_t pages() const noexcept {
     return leaves_a_page_ == 0 || lines_left_ <= kUnlimited / 2 ? 1 : pages_;
   }
-  /// Room for pages that are made side by side; kept for the next ones. One a page, once it was used.
+  /// Room for pages that are made side by side, until they have ended. One a page, once it was used.
   [[nodiscard]] std::vector<std::unique_ptr<char[]>>& texts() noexcept { return texts_; }
   /// Leaves that make about one page; 0: not known yet.
   [[nodiscard]] std::uint32_t leaves_a_page() const noexcept { return leaves_a_page_; }
@@ -94,6 +91,7 @@ class DumpProgress {
   /// `all`: there is nothing behind this page.
   void end_page(bool all) noexcept {
     MXKV_ASSERT(running_, "a page that ends has begun");
+    texts_.clear();  // a client that does not read keeps none
     running_ = false;
     ended_ = all;
     if (left_) {
