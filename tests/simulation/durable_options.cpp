@@ -14,10 +14,7 @@ DurableOptions draw_durable_world(runtime::Random& random) {
     store.requests.others = 60;
   }
   store.store.evict = false;
-  // A history is judged of 64 open operations at most.
-  const std::size_t clients = store.clients * store.world.runtime.workers.size();
-  store.burst_in_flight =
-      std::min<std::size_t>({store.burst_in_flight, 8, std::max<std::size_t>(64 / clients, 1)});
+  store.burst_in_flight = std::min<std::size_t>(store.burst_in_flight, 8);
   if (one_in(random, 4)) {
     options.mode.sync = one_in(random, 2) ? config::sync_mode::interval : config::sync_mode::never;
     options.mode.interval_ns = 1'000'000 * (1 + random.below(1000));

@@ -23,6 +23,10 @@ class Search {
     while (bit < open_.size() && open_[bit] != kFree) {
       ++bit;
     }
+    if (bit == kMostOpen) {
+      too_many_ = true;
+      return;
+    }
     if (bit == open_.size()) {
       open_.push_back(kFree);
       before_.push_back(0);
@@ -88,7 +92,7 @@ class Search {
     alive_ = std::move(next);
     return true;
   }
-  /// Of the last respond(): what it found counts for nothing.
+  /// Of the last invoke() or respond(): what it found counts for nothing.
   [[nodiscard]] bool too_many() const noexcept { return too_many_; }
   [[nodiscard]] std::string states() const {
     std::string text;
@@ -105,6 +109,7 @@ class Search {
 
  private:
   static constexpr std::size_t kFree = ~std::size_t{0};
+  static constexpr std::size_t kMostOpen = 64;
   [[nodiscard]] static bool is_idle(const Operation& op) {
     const bool was_told_no = op.what == operation::line && op.lines.front().reply != told::done;
     return op.did_nothing() || op.end == ending::failed ||
@@ -207,6 +212,10 @@ std::optional<std::string> StoreHistory::search(const std::vector<Operation>& op
   for (const Event& event : events) {
     if (!event.response) {
       search.invoke(event.entry);
+      if (search.too_many()) {
+        ++given_up_;
+        return std::nullopt;
+      }
       continue;
     }
     const bool explained = search.respond(event.entry);
