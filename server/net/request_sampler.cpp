@@ -106,8 +106,7 @@ void RequestSampler::change(const config::StatsOptions& options) noexcept {
   slow_ns_ = std::uint64_t{options.slow_ms} * 1'000'000;
 }
 
-void RequestSampler::count_keys(const protocol::Request& request, command_kind kind) {
-  const std::uint64_t now_ns = clock_->monotonic_ns();
+void RequestSampler::count_keys(const protocol::Request& request, command_kind kind, std::uint64_t now_ns) {
   if (kind == command_kind::range) {
     hot_keys_.add(HotKeys::what::range, name_of_range(request.range), now_ns);
   } else if (protocol::is_retrieval(request.op) && request.key_count > 1) {
@@ -126,7 +125,8 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   }
   left_ = one_in();
   const command_kind kind = kind_of(request.op);
-  count_keys(request, kind);
+  const std::uint64_t now_ns = clock_->monotonic_ns();
+  count_keys(request, kind, now_ns);
   if (request.noreply) {
     return;
   }
@@ -142,7 +142,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   sample.entry = &entry;
   sample.generation = entry.generation;
   sample.ticket = entry.replies.next_ticket() + (many ? more : 0);
-  sample.begun_ns = clock_->monotonic_ns();
+  sample.begun_ns = now_ns;
   sample.request_bytes = protocol::takes_value(request.op) ? request.value_bytes : 0;
   sample.written_before = entry.replies.written_bytes();
   sample.keys = kind == command_kind::batch          ? request.batch_lines

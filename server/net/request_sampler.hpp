@@ -130,7 +130,7 @@ class RequestSampler {
     std::array<char, protocol::kMaxKeyBytes> key;
   };
 
-  void count_keys(const protocol::Request& request, command_kind kind);
+  void count_keys(const protocol::Request& request, command_kind kind, std::uint64_t now_ns);
   void time_answered();
   void end(const Sample& sample, std::uint64_t now_ns);
 

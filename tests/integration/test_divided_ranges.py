@@ -39,6 +39,23 @@ class DividedCase(MetaCase):
                 return
             self.assertLess(time.monotonic(), deadline, f"one worker did it all: {grown}")
 
+    def start_writers(self, writers: int, others: int) -> Threads:
+        """They set and delete keys between those of the model, and below and above."""
+        threads = Threads(self.server.port)
+
+        def write(client, number):
+            chance = random.Random(number)
+            while not threads.stop.is_set():
+                keys = [b"%s%05d" % (chance.choice((b"j", b"k0000", b"l")), chance.randrange(others)) for _ in range(100)]
+                keys = [key for key in keys if key not in self.model]
+                client.send(b"".join(block(b"set", key, b"12") if chance.random() < 0.6 else b"delete %s\r\n" % key
+                                     for key in keys))
+                for _ in keys:
+                    client.line()
+
+        threads.start(write, writers)
+        return threads
+
     def expected(self, low: bytes, high: bytes) -> tuple:
         found = [(key, value) for key, value in self.model.items() if low <= key < high]
         return len(found), sum(len(key) + len(value) for key, value in found)
@@ -91,19 +108,7 @@ class DividedCountTest(DividedCase):
     def test_beside_writers_what_they_leave_alone_is_exact(self):
         wanted = self.expected(b"k", b"l")
         others = scaled(20_000, 4000)
-
-        def write(client, number):
-            chance = random.Random(number)
-            while not threads.stop.is_set():
-                keys = [b"%s%05d" % (chance.choice((b"j", b"k0000", b"l")), chance.randrange(others)) for _ in range(100)]
-                keys = [key for key in keys if key not in self.model]
-                client.send(b"".join(block(b"set", key, b"12") if chance.random() < 0.6 else b"delete %s\r\n" % key
-                                     for key in keys))
-                for _ in keys:
-                    client.line()
-
-        threads = Threads(self.server.port)
-        threads.start(write, 3)
+        threads = self.start_writers(3, others)
         try:
             for _ in range(scaled(60, 10)):
                 items, _ = self.count(self.client, b"mc k0001 Hl e")
@@ -155,18 +160,7 @@ class DividedDumpTest(DividedCase):
         self.assertEqual(self.taken(), before)
 
     def test_beside_writers_what_they_leave_alone_comes_once_and_in_order(self):
-        def write(client, number):
-            chance = random.Random(number)
-            while not threads.stop.is_set():
-                keys = [b"%s%05d" % (chance.choice((b"j", b"k0000", b"l")), chance.randrange(4000)) for _ in range(100)]
-                keys = [key for key in keys if key not in self.model]
-                client.send(b"".join(block(b"set", key, b"12") if chance.random() < 0.6 else b"delete %s\r\n" % key
-                                     for key in keys))
-                for _ in keys:
-                    client.line()
-
-        threads = Threads(self.server.port)
-        threads.start(write, 2)
+        threads = self.start_writers(2, 4000)
         try:
             for _ in range(scaled(10, 3)):
                 keys = [line[3:] for line in self.dump(self.client, b"lru_crawler mgdump all", b"EN")]
