@@ -24,6 +24,7 @@
 // where judge() changes in place
 //   Change changing(NodeT& leaf, std::uint64_t value, Worker&)  under the latch, before it changes
 //   void change_record(std::uint64_t value, Worker&)            behind that; must not fail
+//   void changed(std::uint64_t value, Worker&)         may be given: after the latch
 //   void judged(const Tally&, Worker&)                 the leaf is done
 //   void rewrite(NodeT& leaf, const Tally&)            may be given: under the latch; must not fail
 //     The latch is taken then even if nothing is erased.
@@ -202,6 +203,11 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
           this->self().replaced(value, scratch.by.words[n], worker);
         }
       }
+      if constexpr (kTellsChanges) {
+        if (scratch.edits[n].what == verdict::change) {
+          this->self().changed(value, worker);
+        }
+      }
       if (scratch.edits[n].what == verdict::erase) {
         this->self().erased(value, worker);
       }
@@ -252,6 +258,8 @@ class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replace
       requires(Derived& derived, NodeT& leaf, const Tally& tally) { derived.rewrite(leaf, tally); };
   static constexpr bool kChanges =
       requires(Derived& derived, NodeT& leaf, runtime::Worker& worker) { derived.changing(leaf, 0, worker); };
+  static constexpr bool kTellsChanges =
+      requires(Derived& derived, runtime::Worker& worker) { derived.changed(0, worker); };
   static constexpr bool kMayRefuse =
       requires(Derived& derived, runtime::Worker& worker) { derived.refuses(0, worker); };
 

@@ -70,6 +70,7 @@ struct MemoryOptions {
   std::size_t limit_bytes = 0;  ///< tree, items, buffers, retired and unread output together; 0: found out
   huge_pages_mode huge_pages = huge_pages_mode::transparent;
   bool numa_placement = true;  ///< bind each worker's arenas to the NUMA node of its PU
+  bool in_core = false;  ///< what a crash leaves has the arenas, too: as large as they are, with all data
 };
 
 /// How often a worker publishes the epoch that it is in [Mx 4.4, fig. 11].

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/probe.hpp"
 
 namespace mxkv::runtime {
 
@@ -70,7 +71,12 @@ bool EpochManager::try_advance() noexcept {
       return false;
     }
   }
-  return global_.compare_exchange_strong(now, next, std::memory_order_acq_rel);  // pairs with enter()
+  const bool moved =
+      global_.compare_exchange_strong(now, next, std::memory_order_acq_rel);  // pairs with enter()
+  if (moved) {
+    MXKV_PROBE1(epoch_advance, next);
+  }
+  return moved;
 }
 
 std::uint64_t EpochManager::horizon() const noexcept {

@@ -40,6 +40,9 @@ PageRange::PageRange(std::size_t bytes, PageOptions options)
         errno, std::generic_category(),
         "reserving " + std::to_string(mapping_bytes_ >> 20U) + " MiB of address space for memory arenas");
   }
+  if (!options_.in_core) {
+    madvise(mapping, mapping_bytes_, MADV_DONTDUMP);
+  }
   mapping_ = static_cast<std::byte*>(mapping);
   const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
   base_ = mapping_ + (round_up_to_huge(address) - address);

@@ -26,6 +26,7 @@ inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
 struct PageOptions {
   huge_pages_mode huge_pages = huge_pages_mode::transparent;
   bool numa_placement = true;           ///< prefer the arena's node; false: first touch decides
+  bool in_core = false;                 ///< a core dump has these pages
   std::vector<std::uint32_t> os_nodes;  ///< the system's number of NumaNodeId i; empty: one node, never bound
   std::shared_ptr<NodeShares> shares;   ///< of the nodes, common to all ranges; null: as the workers are
 };

@@ -73,6 +73,8 @@ class ValueSpace {
   /// Bytes of arenas ever taken from the system.
   [[nodiscard]] std::size_t taken_bytes() const noexcept { return range_.taken_bytes(); }
   [[nodiscard]] std::size_t workers() const noexcept { return workers_; }
+  /// Arenas that are not bound to their NUMA node.
+  [[nodiscard]] std::size_t unbound_arenas() const noexcept { return range_.unbound_arenas(); }
 
  private:
   friend class ValueHeap;

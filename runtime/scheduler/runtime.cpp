@@ -28,6 +28,7 @@ PageOptions page_options(const RuntimeOptions& options) {
   PageOptions pages;
   pages.huge_pages = options.memory.huge_pages;
   pages.numa_placement = options.memory.numa_placement;
+  pages.in_core = options.memory.in_core;
   pages.os_nodes = options.os_nodes;
   if (!options.os_nodes.empty() && !options.node_bytes.empty()) {
     MXKV_ASSERT(options.node_bytes.size() == options.os_nodes.size(),
@@ -195,6 +196,7 @@ Result<std::size_t> Runtime::start() {
   };
   const auto work = [this, start_up, fail](Worker& worker) {
     const WorkerPlacement& placement = options_.workers[worker.id().index()];
+    pthread_setname_np(pthread_self(), ("worker-" + std::to_string(worker.id().index())).c_str());
     if (placement.pinned) {
       if (const Result<PuId> pinned = pin_current_thread(placement.pu); !pinned) {
         fail(pinned.error().message);

@@ -119,6 +119,13 @@ class Runtime {
   [[nodiscard]] PoolId pool_for_object(WorkerId worker, std::uint64_t random,
                                        access_frequency frequency) const noexcept;
 
+  /// Empty rounds before an idle worker blocks. Relaxed: a worker sees a new number when it next idles.
+  [[nodiscard]] std::uint32_t spin_rounds() const noexcept {
+    return spin_rounds_.load(std::memory_order_relaxed);
+  }
+  void set_spin_rounds(std::uint32_t rounds) noexcept {
+    spin_rounds_.store(rounds, std::memory_order_relaxed);
+  }
   /// Null: there is none.
   [[nodiscard]] Alarm* alarm() const noexcept { return alarm_; }
   [[nodiscard]] const RuntimeOptions& options() const noexcept { return options_; }
@@ -160,6 +167,7 @@ class Runtime {
 
   RuntimeOptions options_;
   const Clock& clock_;
+  std::atomic<std::uint32_t> spin_rounds_{options_.spin_rounds};
   Alarm* alarm_ = nullptr;
   std::vector<std::size_t> first_pools_;  ///< of worker i, its pinned one; at the end the number of all
   EpochManager epochs_;

@@ -55,7 +55,7 @@ bool Worker::prepare_to_park() noexcept {
 }
 
 void Worker::run() {
-  Idling idling{runtime_.options().spin_rounds};
+  Idling idling{runtime_.spin_rounds()};
   const std::uint64_t interval_ns = std::uint64_t{runtime_.options().epoch.interval_ms} * 1'000'000;
   while (!runtime_.stopping()) {
     const std::uint64_t ended_before = ended_;
@@ -74,6 +74,7 @@ void Worker::run() {
         }
         break;
       case Idling::action::pause:
+        idling.set_spin_rounds(runtime_.spin_rounds());
         idle_.start(now_ns_);
         cpu_relax();
         break;

@@ -1,6 +1,7 @@
 // What a worker runs besides its own free tasks: tasks of its pools, and of a pool that it stole.
 #include <algorithm>
 
+#include "runtime/base/probe.hpp"
 #include "runtime/scheduler/moves.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "runtime/scheduler/worker.hpp"
@@ -49,6 +50,7 @@ bool Worker::steal() noexcept {
     }
     count(counters_.pools_stolen);
     count(counters_.tasks_stolen, taken);
+    MXKV_PROBE2(steal, id_.value(), taken);
     return true;
   };
   return std::ranges::any_of(neighbours_.victims, [this, &fill](WorkerId victim) {
