@@ -1,5 +1,5 @@
-// The commands of administrators and tools: verbosity, cache_memlimit, shutdown, debugtime, lru_crawler, lru,
-// slabs, stats.
+// The commands of administrators and tools: client, verbosity, cache_memlimit, shutdown, debugtime, config, lru_crawler,
+// lru, slabs, stats.
 //
 // What tunes memcached's LRU lists and slab classes has nothing to tune here: it is checked as there and
 // answered OK, so that scripts go on; what would move memory between classes is refused.
@@ -16,6 +16,8 @@ constexpr std::string_view kNoSlabs = "CLIENT_ERROR slab reassignment disabled\r
 constexpr std::string_view kLongSleep = "CLIENT_ERROR sleep must be one second or less\r\n";
 constexpr std::string_view kDumpsAll = "CLIENT_ERROR items are in no classes: use all\r\n";
 constexpr std::string_view kShortDump = "CLIENT_ERROR bad command line\r\n";
+constexpr std::string_view kConfigUsage =
+    "CLIENT_ERROR usage: config get [pattern], config set <option> <value>\r\n";
 constexpr std::string_view kNoClass = "CLIENT_ERROR Illegal slab id\r\n";
 constexpr std::uint32_t kLongestSleepUs = 1'000'000;
 constexpr std::uint64_t kAllLines = std::numeric_limits<std::uint64_t>::max();
@@ -60,8 +62,8 @@ Parsed parse_dump(CommandLine line, verb op, std::string_view what) noexcept {
   return accepted();
 }
 
-/// stats cachedump <class> <most>, 0 for all: the keys of one class. All items are in class 1, as in `stats
-/// items`.
+/// stats cachedump <class> <most>, 0 for all: the keys of one class. All are told of class 1, which `stats
+/// items` always has.
 Parsed parse_cachedump(CommandLine line) noexcept {
   constexpr std::uint32_t kClasses = 64;  // more than memcached has; some tools ask for each
   const std::string_view which = line.tokens.next().text;
@@ -150,6 +152,21 @@ Parsed parse_debugtime(CommandLine line) noexcept {
   return accepted();
 }
 
+// A value may have spaces: it is all that is left of the line.
+Parsed parse_config(CommandLine line) noexcept {
+  const std::string_view what = line.tokens.next().text;
+  line.request.argument = line.tokens.next().text;
+  line.request.setting = line.tokens.rest();
+  while (line.request.setting.ends_with(' ')) {
+    line.request.setting.remove_suffix(1);
+  }
+  if (what == "get" && line.request.setting.empty()) {
+    return accepted();
+  }
+  line.request.op = verb::config_set;
+  return what == "set" && !line.request.setting.empty() ? accepted() : refused(kConfigUsage);
+}
+
 Parsed parse_lru_crawler(CommandLine line) noexcept {
   Words words;
   if (!split(line, words)) {
@@ -193,8 +210,22 @@ Parsed parse_lru(CommandLine line) noexcept {
   return known ? agreed(line) : told(line, kError);
 }
 
+// client list, client name <name>, client kill <id or address>.
+Parsed parse_client(CommandLine line) noexcept {
+  Tokens ahead = line.tokens;
+  const std::string_view what = ahead.next().text;
+  const std::string_view which = ahead.next().text;
+  const bool known = what == "list" ? which.empty() : what == "name" || (what == "kill" && !which.empty());
+  if (!known || !ahead.done()) {
+    return refused(kBadFormat);
+  }
+  line.request.argument = line.tokens.rest();
+  return accepted();
+}
+
 Parsed parse_watch(CommandLine line) noexcept {
-  constexpr std::array<std::string_view, 4> kKinds{"fetchers", "mutations", "evictions", "deletions"};
+  constexpr std::array<std::string_view, 5> kKinds{"fetchers", "mutations", "evictions", "deletions",
+                                                   "connevents"};
   std::uint32_t& wanted = line.request.watched;
   wanted = line.tokens.done() ? 1 : 0;
   while (!line.tokens.done()) {

@@ -80,8 +80,10 @@ inline constexpr std::string_view kNoreply = "noreply";
 [[nodiscard]] Parsed parse_cache_memlimit(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_shutdown(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_debugtime(CommandLine line) noexcept;
+[[nodiscard]] Parsed parse_config(CommandLine line) noexcept;  // config get, config set
 [[nodiscard]] Parsed parse_lru_crawler(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_lru(CommandLine line) noexcept;
+[[nodiscard]] Parsed parse_client(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_watch(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_slabs(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_flush_all(CommandLine line) noexcept;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "protocol/binary_form.hpp"
+
 namespace mxkv::protocol {
 
 struct MetaFlags {
@@ -32,6 +34,7 @@ struct MetaFlags {
   bool vivify = false;              ///< N
   bool has_recache = false;         ///< R
   bool tells_access = false;        ///< h or l: whether the item was read before, or when
+  BinaryForm binary{};              ///< given: no meta command, but a request of the binary protocol
   std::int64_t exptime = 0;         ///< T: as sent
   std::int64_t vivify_exptime = 0;  ///< N: as sent
   std::int64_t recache = 0;         ///< R: as sent

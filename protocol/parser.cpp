@@ -126,10 +126,14 @@ Parsed parse_line(CommandLine line) noexcept {
       return run(line, verb::stats, parse_stats);
     case word_of("lru"):
       return run(line, verb::tune, parse_lru);
+    case word_of("client"):
+      return run(line, verb::client, parse_client);
     case word_of("watch"):
       return run(line, verb::watch, parse_watch);
     case word_of("slabs"):
       return run(line, verb::tune, parse_slabs);
+    case word_of("config"):
+      return run(line, verb::config_get, parse_config);
     case word_of("shutdown"):
       return run(line, verb::shutdown, parse_shutdown);
     case word_of("version"):

@@ -70,21 +70,30 @@ class Parser {
 /// Watches the two bytes behind a data block, which may come one at a time.
 class DataBlockEnd {
  public:
+  /// Of a value that nothing follows.
+  [[nodiscard]] static DataBlockEnd none() noexcept {
+    DataBlockEnd end;
+    end.seen_ = kBytes;
+    return end;
+  }
   /// Takes up to the missing bytes from the front; returns how many it took.
   std::size_t feed(std::string_view bytes) noexcept {
     std::size_t taken = 0;
-    while (seen_ < 2 && taken < bytes.size()) {
+    while (seen_ < kBytes && taken < bytes.size()) {
       good_ = good_ && bytes[taken] == (seen_ == 0 ? '\r' : '\n');
       ++seen_;
       ++taken;
     }
     return taken;
   }
-  [[nodiscard]] bool complete() const noexcept { return seen_ == 2; }
+  [[nodiscard]] bool complete() const noexcept { return seen_ == kBytes; }
+  [[nodiscard]] std::size_t missing() const noexcept { return std::size_t{kBytes} - seen_; }
   /// Only when complete: whether the block ended in CR LF.
   [[nodiscard]] bool good() const noexcept { return good_; }
 
  private:
+  static constexpr std::uint8_t kBytes = 2;
+
   std::uint8_t seen_ = 0;
   bool good_ = true;
 };

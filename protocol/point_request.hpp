@@ -45,9 +45,12 @@ struct PointRequest {
   std::uint64_t compare = 0;
   std::uint64_t delta = 0;  ///< count: by how much
   const MetaFlags* flags =
-      nullptr;  ///< of a meta command: what else it asks and what it wants told; else null
+      nullptr;  ///< of a meta command, or by the binary protocol: what else it asks and what it wants told; else null
 
-  [[nodiscard]] bool is_meta() const noexcept { return flags != nullptr; }
+  [[nodiscard]] bool has_flags() const noexcept { return flags != nullptr; }
+  /// Came by the binary protocol, and is answered so.
+  [[nodiscard]] bool is_binary() const noexcept { return flags != nullptr && flags->binary.given(); }
+  [[nodiscard]] bool is_meta() const noexcept { return flags != nullptr && !flags->binary.given(); }
   /// Whether its flags have to be kept with it.
   [[nodiscard]] bool has_flags_of_its_own() const noexcept {
     return flags != nullptr && flags != &kNoMetaFlags;
@@ -71,7 +74,7 @@ struct PointRequest {
   }
   /// Tells of the reads before it: none that was sent behind it may come before.
   [[nodiscard]] bool tells_access() const noexcept {
-    return terms.action == point_action::inspect || (is_meta() && flags->tells_access);
+    return terms.action == point_action::inspect || (has_flags() && flags->tells_access);
   }
   /// Answers with what the item is: gat, mg, and reads. No other answer may come between, so it is not ordered.
   [[nodiscard]] bool shows_item() const noexcept { return !terms.ordered; }
@@ -153,6 +156,9 @@ constexpr PointWord row_of(verb op) noexcept {
     // By name: what is for no key, or for many.
     case verb::cache_memlimit:
     case verb::cachedump:
+    case verb::client:
+    case verb::config_get:
+    case verb::config_set:
     case verb::debugtime:
     case verb::flush_all:
     case verb::meta_batch:
@@ -200,7 +206,7 @@ inline constexpr std::array<PointWord, kVerbs> kPointWordOf = [] {
 /// What a parsed command for one key asks. The flags are those of `request`.
 [[nodiscard]] inline PointRequest point_request(const Request& request) noexcept {
   PointRequest point{.key = request.key, .terms = point_word(request.op).terms, .op = request.op};
-  if (is_meta(request.op)) {
+  if (is_meta(request.op) || request.is_binary()) {
     point.take(request.meta);
   } else {
     point.exptime = request.exptime;

@@ -44,6 +44,8 @@ inline constexpr std::string_view kNoReplyMemory = "SERVER_ERROR out of memory w
 inline constexpr std::string_view kBinaryKey = "SERVER_ERROR binary key, use mr\r\n";
 inline constexpr std::string_view kShutdownOff = "ERROR: shutdown not enabled\r\n";
 inline constexpr std::string_view kBadShutdown = "CLIENT_ERROR invalid shutdown mode\r\n";
+inline constexpr std::string_view kBadName =
+    "CLIENT_ERROR a name has at most 64 letters, digits and signs\r\n";
 inline constexpr std::string_view kTooManyWatchers = "WATCHER_TOO_MANY log watcher limit reached\r\n";
 // Of authentication.
 inline constexpr std::string_view kUnauthenticated = "CLIENT_ERROR unauthenticated\r\n";
@@ -51,6 +53,10 @@ inline constexpr std::string_view kLongLogin = "CLIENT_ERROR auth token too long
 inline constexpr std::string_view kBadLoginEnd = "CLIENT_ERROR bad command line termination\r\n";
 inline constexpr std::string_view kBadLogin = "CLIENT_ERROR bad authentication token format\r\n";
 inline constexpr std::string_view kWrongLogin = "CLIENT_ERROR authentication failure\r\n";
+inline constexpr std::string_view kBusyLogin = "SERVER_ERROR too many logins wait\r\n";
+inline constexpr std::string_view kTooManyOfUser = "SERVER_ERROR too many connections of this user\r\n";
+inline constexpr std::string_view kForbidden = "CLIENT_ERROR forbidden\r\n";
+inline constexpr std::string_view kWantsTls = "ERROR this listener speaks TLS only\r\n";
 inline constexpr std::string_view kTooManyConnections = "ERROR Too many open connections\r\n";
 // Of meta commands.
 inline constexpr std::string_view kMetaNoop = "MN\r\n";

@@ -49,11 +49,14 @@ enum class verb : std::uint8_t {
   cache_memlimit,
   shutdown,
   debugtime,
-  metadump,   ///< lru_crawler metadump
-  mgdump,     ///< lru_crawler mgdump
-  cachedump,  ///< stats cachedump
+  config_get,  ///< `argument`: a pattern, empty for all
+  config_set,  ///< `argument`: the option; `setting`: its value
+  metadump,    ///< lru_crawler metadump
+  mgdump,      ///< lru_crawler mgdump
+  cachedump,   ///< stats cachedump
   watch,
-  tune,  ///< lru, slabs, lru_crawler: what has no effect here
+  client,  ///< `argument`: what of its connection, or of others
+  tune,    ///< lru, slabs, lru_crawler: what has no effect here
   flush_all,
   quit,
   meta_batch,       ///< mb
@@ -136,6 +139,9 @@ struct RangeRequest {
   NumericModes numeric;        ///< mc: M
   std::string_view delimiter;  ///< mc: D, empty if not given
   bool names_only = false;     ///< mc: k
+  /// Not of the line, but of a server that has only a part of all keys: its page ends before this key, walking down
+  /// at it, and goes on behind. Empty: it does not; what it refers to stays.
+  std::string_view cut;
 };
 
 struct Request {
@@ -152,14 +158,29 @@ struct Request {
   std::uint32_t verbosity = 0;    ///< verbosity: the level
   std::uint32_t mebibytes = 0;    ///< cache_memlimit
   std::uint32_t watched = 0;  ///< watch: what, as bits in the order fetchers mutations evictions deletions
+                              ///< connevents
   std::uint32_t batch_lines = 0;  ///< mb: how many follow
   std::uint64_t dump_lines = 0;   ///< cachedump: the most
   bool shutdown_known = false;    ///< shutdown: it is one of its forms
-  std::string_view argument;      ///< stats: the group, empty for none; shutdown, debugtime: the word
-  RangeRequest range;             ///< meaningful only for range verbs; the parser resets it for them alone
-  MetaFlags meta;  ///< meaningful only for meta commands; T of ms is in `exptime` too, F in `flags`
+  std::string_view
+      argument;  ///< stats: the group, empty for none; shutdown, debugtime: the word; client: the rest
+  std::string_view setting;  ///< config set
+  RangeRequest range;        ///< meaningful only for range verbs; the parser resets it for them alone
+  MetaFlags
+      meta;  ///< only of meta commands and by the binary protocol; T of ms is in `exptime` too, F in `flags`
   std::array<char, 3 * (kMaxKeyBytes + 6)> scratch;  ///< decoded bounds and keys
+
+  /// Came by the binary protocol.
+  [[nodiscard]] bool is_binary() const noexcept { return meta.binary.given(); }
 };
+
+/// The second word of `argument`; empty: there is none.
+[[nodiscard]] inline std::string_view word_behind(std::string_view argument) noexcept {
+  const std::size_t space = argument.find(' ');
+  const std::size_t begin = space == std::string_view::npos ? space : argument.find_first_not_of(' ', space);
+  return begin == std::string_view::npos ? std::string_view{}
+                                         : argument.substr(begin, argument.find(' ', begin) - begin);
+}
 
 /// Takes the next key token off `keys` (which begins with no or more spaces); empty when none is left.
 [[nodiscard]] inline std::string_view next_key(std::string_view& keys) noexcept {

@@ -1,0 +1,72 @@
+// The parser of memcached's binary protocol: a header of 24 bytes and what it announces in, a Request or what to
+// refuse out. No I/O, no allocation, no exceptions.
+//
+//    0 magic 0x80 | opcode     | key bytes (2)
+//    4 extras bytes | data type | reserved (2)
+//    8 body bytes (4): extras, key and value together
+//   12 opaque (4) | 16 cas unique (8) | 24 extras | key | value
+//
+// All numbers have their first byte highest. A request becomes what the text of the same meaning would: a classic
+// verb, with what the classic form cannot say (a compare, an initial number) in the flags of the meta form. Their
+// opcode says how it is answered.
+//
+// As in the text protocol, a value is the server's to receive. A header that contradicts itself closes the
+// connection behind the answer, as memcached does: nobody knows where the next request begins.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "protocol/binary_form.hpp"
+#include "protocol/parser.hpp"
+
+namespace mxkv::protocol {
+
+inline constexpr std::size_t kBinaryHeaderBytes = 24;
+
+/// As sent in answers.
+enum class binary_status : std::uint16_t {
+  success = 0x00,
+  key_missing = 0x01,
+  key_exists = 0x02,
+  too_large = 0x03,
+  invalid = 0x04,
+  not_stored = 0x05,
+  not_a_number = 0x06,
+  auth_error = 0x20,
+  unknown_command = 0x81,
+  no_memory = 0x82,
+  refused = 0x86,  ///< for now: nothing may be changed
+};
+
+struct BinaryParsed {
+  outcome what = outcome::need_more;
+  std::size_t consumed = 0;   ///< of the request, without its value
+  std::uint64_t swallow = 0;  ///< error: bytes that follow and belong to the refused request
+  binary_status error = binary_status::success;
+  bool delete_key = false;  ///< too large a set: the server deletes request.key first (rule 18)
+  bool closes = false;      ///< close behind the answer
+};
+
+/// Parses the request at the front of [data, data + size). Its opcode and opaque are in `request.meta` as soon as
+/// its header has come. `request.value_bytes` follow what is consumed where takes_value(), or of SASL.
+/// Thread-safety: any thread.
+[[nodiscard]] BinaryParsed parse_binary(const char* data, std::size_t size, const ParserLimits& limits,
+                                        Request& request) noexcept;
+
+/// What a client may ask that has not logged in.
+[[nodiscard]] constexpr bool precedes_login(opcode code) noexcept {
+  return code == opcode::sasl_mechanisms || code == opcode::sasl_auth || code == opcode::sasl_step ||
+         code == opcode::version;
+}
+
+/// User and password of SASL PLAIN: who to be, user and password with a NUL between them.
+struct PlainLogin {
+  bool good = false;
+  std::string_view user;
+  std::string_view password;
+};
+[[nodiscard]] PlainLogin read_plain_login(std::string_view message) noexcept;
+
+}  // namespace mxkv::protocol

@@ -1,0 +1,121 @@
+// config, clients, raw: commands that go to the server as they are, and whose lines are shown as they come.
+#include <memory>
+#include <vector>
+
+#include <CLI/App.hpp>
+
+#include "protocol/clients/cli/commands/command.hpp"
+#include "protocol/clients/cli/commands/json_text.hpp"
+#include "protocol/numbers.hpp"
+
+namespace mxkv::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string joined(std::string line, const Words& words) {
+  for (const std::string& word : words) {
+    line += ' ' + word;
+  }
+  return line;
+}
+
+bool is_refusal(std::string_view line) {
+  return line == "ERROR" || line.starts_with("CLIENT_ERROR") || line.starts_with("SERVER_ERROR");
+}
+
+/// Lines up to END; or one line, which ends it as well.
+Outcome show_lines(Session& session, const std::string& command, bool list) {
+  Connection& server = session.connection();
+  server.send(command + "\r\n");
+  for (;;) {
+    const std::string line(server.line());
+    if (line == "ERROR") {
+      throw Failure(Outcome::refused, "this server does not know: " + command);
+    }
+    if (is_refusal(line)) {
+      throw_refusal(line);
+    }
+    if (list && line == "END") {
+      return Outcome::done;
+    }
+    if (session.json()) {
+      print_json(session, json_bytes(line));
+    } else {
+      session.print_line(line);
+    }
+    if (!list) {
+      return line == "NOT_FOUND" ? Outcome::no : Outcome::done;
+    }
+  }
+}
+
+/// Whether a data block follows the line, and how long it is.
+bool has_block(std::string_view line, std::uint64_t& bytes) {
+  std::vector<std::string_view> words;
+  while (!line.empty() && words.size() < 4) {
+    const std::size_t end = std::min(line.find(' '), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  const bool meta = words.size() > 1 && words[0] == "VA";
+  const bool classic = words.size() > 3 && words[0] == "VALUE";
+  return (meta || classic) && protocol::read_u64(words[meta ? 1 : 3], bytes);
+}
+
+/// The server answers `mn` when everything before it is answered: that is where the answer ends.
+Outcome run_raw(Session& session, const Words& lines) {
+  Connection& server = session.connection();
+  std::string request;
+  for (const std::string& line : lines) {
+    request += session.argument(line) + "\r\n";
+  }
+  server.send(request + "mn\r\n");
+  bool refused = false;
+  for (;;) {
+    const std::string line(server.line());
+    if (line == "MN") {
+      return refused ? Outcome::refused : Outcome::done;
+    }
+    refused = refused || is_refusal(line);
+    const auto show = [&](std::string_view text) {
+      if (session.json()) {
+        print_json(session, json_bytes(text));
+      } else {
+        session.print_line(text);
+      }
+    };
+    show(line);
+    if (std::uint64_t bytes = 0; has_block(line, bytes)) {
+      const std::string_view block = server.data(bytes + 2);
+      show(block.substr(0, bytes));
+    }
+  }
+}
+
+}  // namespace
+
+Action declare_config(CLI::App& app) {
+  const auto words = std::make_shared<Words>();
+  app.add_option("ARGUMENT", *words, "get [PATTERN], or set OPTION VALUE")->required()->expected(1, 3);
+  return [words](Session& session) {
+    return show_lines(session, joined("config", *words), words->front() == "get");
+  };
+}
+
+Action declare_clients(CLI::App& app) {
+  const auto words = std::make_shared<Words>();
+  app.add_option("ARGUMENT", *words, "list, kill ID or ADDRESS, or name [NAME]")->required()->expected(1, 2);
+  return [words](Session& session) {
+    return show_lines(session, joined("client", *words), words->front() == "list");
+  };
+}
+
+Action declare_raw(CLI::App& app) {
+  const auto lines = std::make_shared<Words>();
+  app.add_option("LINE", *lines, "A line of the protocol, or a value that belongs to the one before")
+      ->required();
+  return [lines](Session& session) { return run_raw(session, *lines); };
+}
+
+}  // namespace mxkv::cli

@@ -1,0 +1,39 @@
+#include "protocol/clients/cli/commands/json_text.hpp"
+
+#include <cstdint>
+#include <string>
+
+#include "protocol/clients/cli/text/quoting.hpp"
+#include "protocol/clients/cli/wire/request_text.hpp"
+#include "protocol/numbers.hpp"
+
+namespace mxkv::cli {
+
+Json json_bytes(std::string_view bytes) {
+  if (is_utf8(bytes)) {
+    return std::string(bytes);
+  }
+  Json coded = Json::object();
+  coded["b64"] = to_base64(bytes);
+  return coded;
+}
+
+Json json_word(std::string_view word) {
+  std::uint64_t whole = 0;
+  std::int64_t negative = 0;
+  // A number that is written otherwise than JSON would is a name: 007.
+  const bool leading = word.size() > 1 && word.starts_with('0');
+  if (!leading && protocol::read_u64(word, whole)) {
+    return whole;
+  }
+  if (!leading && word != "-0" && protocol::read_i64(word, negative)) {
+    return negative;
+  }
+  return json_bytes(word);
+}
+
+void print_json(Session& session, const Json& document) {
+  session.print_line(document.dump());
+}
+
+}  // namespace mxkv::cli

@@ -1,0 +1,21 @@
+// JSON documents of the commands. A string of JSON holds UTF-8; what is none is {"b64": "..."}.
+#pragma once
+
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "protocol/clients/cli/session.hpp"
+
+namespace mxkv::cli {
+
+/// Keys stay in the order in which they were written.
+using Json = nlohmann::ordered_json;
+
+[[nodiscard]] Json json_bytes(std::string_view bytes);
+/// A word that is a number as a number, else as a string.
+[[nodiscard]] Json json_word(std::string_view word);
+/// One document, one line.
+void print_json(Session& session, const Json& document);
+
+}  // namespace mxkv::cli

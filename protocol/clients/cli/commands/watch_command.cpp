@@ -1,0 +1,78 @@
+// watch: the server's log of what happens to items and connections, until Ctrl-C.
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include <CLI/App.hpp>
+
+#include "protocol/clients/cli/commands/command.hpp"
+#include "protocol/clients/cli/commands/json_text.hpp"
+#include "protocol/clients/cli/interrupt.hpp"
+
+namespace mxkv::cli {
+namespace {
+
+struct WatchArguments {
+  std::vector<std::string> streams;
+  std::uint64_t lines = UINT64_MAX;
+  double seconds = 0;
+};
+
+/// `ts=1.2 gid=3 type=item_get key=k` as a document.
+Json document_of(std::string_view line) {
+  Json document = Json::object();
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find(' '), line.size());
+    const std::string_view word = line.substr(0, end);
+    line.remove_prefix(std::min(end + 1, line.size()));
+    if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
+      document[std::string(word.substr(0, equals))] = json_word(word.substr(equals + 1));
+    }
+  }
+  return document;
+}
+
+Outcome run_watch(Session& session, const WatchArguments& arguments) {
+  // A connection that watches takes no more commands: it is one of its own.
+  const auto server = session.another();
+  std::string request = "watch";
+  for (const std::string& stream : arguments.streams) {
+    request += ' ' + stream;
+  }
+  server->send(request + "\r\n");
+  if (const std::string_view answer = server->line(); answer != "OK") {
+    throw_refusal(answer);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> most(arguments.seconds);
+  for (std::uint64_t seen = 0; seen < arguments.lines;) {
+    session.flush();
+    if (arguments.seconds > 0 && std::chrono::steady_clock::now() - begin >= most) {
+      break;
+    }
+    check_interrupt();
+    if (!server->wait(Milliseconds(200))) {
+      continue;
+    }
+    const std::string line(server->line());
+    ++seen;
+    if (session.json()) {
+      print_json(session, document_of(line));
+    } else {
+      session.print_line(line);
+    }
+  }
+  return Outcome::done;
+}
+
+}  // namespace
+
+Action declare_watch(CLI::App& app) {
+  const auto arguments = std::make_shared<WatchArguments>();
+  app.add_option("STREAM", arguments->streams, "fetchers, mutations, evictions, deletions, connevents");
+  app.add_option("--lines", arguments->lines, "Ends after so many")->type_name("N");
+  app.add_option("--for", arguments->seconds, "Ends after so long")->type_name("SECONDS");
+  return [arguments](Session& session) { return run_watch(session, *arguments); };
+}
+
+}  // namespace mxkv::cli

@@ -1,0 +1,42 @@
+#include "protocol/clients/cli/interrupt.hpp"
+
+#include <csignal>
+
+#include "protocol/clients/cli/failure.hpp"
+
+namespace mxkv::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupt_seen = 0;
+
+void note_interrupt(int) {
+  interrupt_seen = 1;
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  struct sigaction action{};
+  action.sa_handler = note_interrupt;
+  ::sigemptyset(&action.sa_mask);
+  action.sa_flags = 0;  // no SA_RESTART: what waits is to wake up
+  ::sigaction(SIGINT, &action, nullptr);
+  action.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &action, nullptr);
+}
+
+bool interrupted() noexcept {
+  return interrupt_seen != 0;
+}
+
+void forget_interrupt() noexcept {
+  interrupt_seen = 0;
+}
+
+void check_interrupt() {
+  if (interrupted()) {
+    throw Failure(Outcome::interrupted, "interrupted");
+  }
+}
+
+}  // namespace mxkv::cli

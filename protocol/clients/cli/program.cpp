@@ -1,0 +1,121 @@
+#include "protocol/clients/cli/program.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <map>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "protocol/clients/cli/commands/command.hpp"
+#include "protocol/clients/cli/interrupt.hpp"
+#include "protocol/clients/cli/shell/shell.hpp"
+
+namespace mxkv::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Exit codes: 0 done; 1 the answer is no (not found, not stored); 2 wrong usage; 3 cannot connect, or no "
+    "answer;\n"
+    "4 the server refuses; 5 login; 6 a file; 130 interrupted.\n"
+    "Without a command: a shell, or the lines of standard input where that is no terminal. See mxkv-cli(1).";
+
+void add_global_options(CLI::App& app, Settings& settings, bool& keep_going) {
+  app.add_option("--server,-s", settings.server, "HOST:PORT, or unix:PATH")
+      ->envname("MXKV_SERVER")
+      ->type_name("WHERE");
+  app.add_option("--user,-u", settings.user, "Log in as this user")->envname("MXKV_USER")->type_name("NAME");
+  app.add_option("--password-file", settings.password_file,
+                 "Its first line is the password; else MXKV_PASSWORD is, else it is asked for")
+      ->type_name("FILE");
+  CLI::Option* const tls = app.add_flag("--tls", settings.tls.on, "Encrypted");
+  app.add_option("--ca", settings.tls.ca, "Certificates that may sign the server's; none: the system's")
+      ->type_name("FILE")
+      ->needs(tls);
+  CLI::Option* const certificate = app.add_option("--cert", settings.tls.certificate, "Our own certificate")
+                                       ->type_name("FILE")
+                                       ->needs(tls);
+  app.add_option("--key", settings.tls.key, "Its key, where it is not in the same file")
+      ->type_name("FILE")
+      ->needs(certificate);
+  app.add_flag("--insecure", settings.tls.insecure, "Take any certificate")->needs(tls);
+  app.add_option("--connect-timeout", settings.connect_seconds, "Most seconds to connect")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
+  app.add_option("--timeout", settings.seconds, "Most seconds without a byte from the server")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
+  app.add_flag("--json", settings.json,
+               "One JSON document, or one a line; bytes that are no UTF-8 are {\"b64\": ..}");
+  app.add_flag("--keep-going", keep_going, "Lines of standard input: go on behind one that fails");
+  app.add_flag("--escaped", settings.escaped,
+               "Keys and values in arguments have escapes: \\n \\t \\0 \\\\ \\xNN");
+}
+
+int tell(Outcome outcome, const std::string& text) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "mxkv-cli: %s\n", text.c_str());
+  return static_cast<int>(outcome);
+}
+
+int run_action(const Settings& settings, const Action& action) {
+  Session session(settings);
+  const Outcome outcome = action(session);
+  session.flush();
+  return static_cast<int>(outcome);
+}
+
+int parse_and_run(int count, const char* const* arguments) {
+  CLI::App app{"mxkv-cli: a shell and client for mxkvd", "mxkv-cli"};
+  app.set_version_flag("--version", std::string("mxkv-cli ") + MXKV_VERSION);
+  app.footer(kFooter);
+  app.require_subcommand(0, 1);
+  app.fallthrough();
+  Settings settings;
+  bool keep_going = false;
+  add_global_options(app, settings, keep_going);
+  std::map<const CLI::App*, Action> actions;
+  for (const Command& command : all_commands()) {
+    CLI::App* const sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
+    actions[sub] = command.declare(*sub);
+  }
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    std::puts(app.version().c_str());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    std::string text = error.what();
+    std::ranges::replace(text, '\n', ' ');
+    return tell(Outcome::usage, text);
+  }
+  for (const CLI::App* const parsed : app.get_subcommands()) {
+    return run_action(settings, actions.at(parsed));
+  }
+  Session session(settings);
+  const Outcome outcome = ::isatty(STDIN_FILENO) != 0 ? run_shell(session) : run_script(session, keep_going);
+  session.flush();
+  return static_cast<int>(outcome);
+}
+
+}  // namespace
+
+int run_program(int count, const char* const* arguments) {
+  catch_interrupts();
+  try {
+    return parse_and_run(count, arguments);
+  } catch (const Failure& failure) {
+    return tell(failure.outcome(), failure.what());
+  } catch (const std::exception& error) {
+    return tell(Outcome::refused, error.what());
+  }
+}
+
+}  // namespace mxkv::cli

@@ -1,0 +1,102 @@
+#include "protocol/clients/cli/session.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "protocol/clients/cli/connection/password.hpp"
+#include "protocol/clients/cli/failure.hpp"
+#include "protocol/clients/cli/text/quoting.hpp"
+
+namespace mxkv::cli {
+namespace {
+
+Milliseconds from_seconds(double seconds) {
+  return Milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+}  // namespace
+
+Session::Session(Settings settings)
+    : settings_(std::move(settings)), endpoint_(endpoint_of(settings_.server)) {}
+
+const std::string& Session::password() {
+  if (!password_) {
+    password_ = find_password(settings_.password_file, settings_.user, text_of(endpoint_));
+  }
+  return *password_;
+}
+
+std::unique_ptr<Connection> Session::another() {
+  // The password first: nobody is to hold a connection while somebody types.
+  const std::string login = settings_.user.empty() ? "" : settings_.user + ' ' + password();
+  auto stream = dial(endpoint_, settings_.tls, from_seconds(settings_.connect_seconds));
+  auto connection =
+      std::make_unique<Connection>(std::move(stream), text_of(endpoint_), from_seconds(settings_.seconds));
+  if (!login.empty()) {
+    connection->send("set login 0 0 " + std::to_string(login.size()) + "\r\n" + login + "\r\n");
+    const std::string_view answer = connection->line();
+    if (answer != "STORED") {
+      password_.reset();
+      throw Failure(Outcome::login, "cannot log in as " + settings_.user + ": " + std::string(answer));
+    }
+  }
+  return connection;
+}
+
+Connection& Session::connection() {
+  if (connection_ != nullptr && !connection_->idle_and_open()) {
+    connection_.reset();
+  }
+  if (connection_ == nullptr) {
+    connection_ = another();
+  }
+  return *connection_;
+}
+
+std::string Session::ask(const std::string& line) {
+  Connection& server = connection();
+  server.send(line + "\r\n");
+  return std::string(server.line());
+}
+
+std::string Session::argument(const std::string& text) const {
+  return settings_.escaped ? unescape(text) : text;
+}
+
+void Session::print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    throw Failure(Outcome::file, "standard output: " + std::generic_category().message(errno));
+  }
+}
+
+void Session::print_line(std::string_view text) {
+  print(text);
+  print("\n");
+}
+
+void Session::flush() {
+  if (std::fflush(stdout) != 0) {
+    throw Failure(Outcome::file, "standard output: " + std::generic_category().message(errno));
+  }
+}
+
+bool Session::confirmed(const std::string& question) {
+  if (::isatty(STDIN_FILENO) == 0) {
+    return false;
+  }
+  flush();
+  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  std::fflush(stderr);
+  std::string answer;
+  for (int byte = std::getchar(); byte != EOF && byte != '\n'; byte = std::getchar()) {
+    answer += static_cast<char>(byte);
+  }
+  std::clearerr(stdin);
+  return answer == "y" || answer == "yes";
+}
+
+}  // namespace mxkv::cli

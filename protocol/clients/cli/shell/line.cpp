@@ -1,0 +1,99 @@
+#include "protocol/clients/cli/shell/line.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "protocol/clients/cli/commands/command.hpp"
+#include "protocol/clients/cli/interrupt.hpp"
+#include "protocol/clients/cli/text/amounts.hpp"
+#include "protocol/clients/cli/text/quoting.hpp"
+
+namespace mxkv::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+[[noreturn]] void no_such_command(const std::string& name) {
+  throw Failure(Outcome::usage, "there is no command " + quoted_word(name) + "; help lists them");
+}
+
+void show_help(Session& session, const Words& words) {
+  if (words.size() > 1) {
+    const Command* const command = find_command(words[1]);
+    if (command == nullptr) {
+      no_such_command(words[1]);
+    }
+    CLI::App app{std::string(command->summary), words[1]};
+    static_cast<void>(command->declare(app));
+    session.print(app.help());
+    return;
+  }
+  std::string text;
+  for (const Command& command : all_commands()) {
+    std::string name(command.name);
+    name.resize(15, ' ');
+    text += name + std::string(command.summary) + '\n';
+  }
+  session.print(text +
+                "help COMMAND tells more; exit, or Ctrl-D, leaves. Ctrl-C ends what runs.\n"
+                "Words are quoted as in a shell: 'as it is', \"with \\n \\t \\xNN\".\n");
+}
+
+Outcome run_words(Session& session, Words words) {
+  const Command* const command = find_command(words[0]);
+  if (command == nullptr) {
+    no_such_command(words[0]);
+  }
+  CLI::App app{std::string(command->summary), words[0]};
+  const Action action = command->declare(app);
+  std::ranges::reverse(words);
+  words.pop_back();  // the name; CLI11 takes the rest from behind
+  try {
+    app.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    session.print(app.help());
+    return Outcome::done;
+  } catch (const CLI::ParseError& error) {
+    std::string text = error.what();
+    std::ranges::replace(text, '\n', ' ');
+    throw Failure(Outcome::usage, text);
+  }
+  const Outcome outcome = action(session);
+  session.flush();
+  return outcome;
+}
+
+}  // namespace
+
+LineOutcome run_line(Session& session, const std::string& line, const std::string& place) {
+  try {
+    const Words words = split_words(line);
+    if (words.empty()) {
+      return {};
+    }
+    if (words[0] == "exit" || words[0] == "quit") {
+      return {.end = LineEnd::leave};
+    }
+    if (words[0] == "help") {
+      show_help(session, words);
+      session.flush();
+      return {};
+    }
+    return {.outcome = run_words(session, words)};
+  } catch (const Failure& failure) {
+    if (failure.outcome() != Outcome::usage && failure.outcome() != Outcome::no) {
+      session.hang_up();  // replies may be on their way that nobody waits for
+    }
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s%s\n", place.c_str(), failure.what());
+    forget_interrupt();
+    return {.outcome = failure.outcome()};
+  }
+}
+
+}  // namespace mxkv::cli

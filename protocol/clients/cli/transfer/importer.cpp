@@ -1,0 +1,225 @@
+#include "protocol/clients/cli/transfer/importer.hpp"
+
+#include <cstdio>
+#include <ctime>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+
+#include "protocol/clients/cli/failure.hpp"
+#include "protocol/clients/cli/transfer/pacer.hpp"
+#include "protocol/clients/cli/transfer/progress.hpp"
+#include "protocol/clients/cli/wire/stats_reply.hpp"
+
+namespace mxkv::cli {
+namespace {
+
+/// Requests that are answered together, and how many such groups are on their way: enough that neither side waits,
+/// too few to fill the server's buffers with what they answer.
+constexpr std::size_t kGroupBytes = std::size_t{128} * 1024;
+constexpr std::size_t kGroupItems = 1000;
+constexpr std::size_t kGroupsInFlight = 4;
+
+struct Group {
+  std::uint64_t last = 0;  ///< the number of its last item
+  std::string place;       ///< where that lies
+};
+
+class Import {
+ public:
+  Import(Connection& server, const ImportOptions& options, InputFile& file)
+      : server_(server), options_(options), file_(file), pacer_(options.rate), progress_(options.progress) {
+    const double most = read_stats(server, "settings").number("item_size_max");
+    most_value_ = most > 0 ? static_cast<std::uint64_t>(most) : UINT64_MAX;
+  }
+
+  TransferReport run(std::uint64_t skip) {
+    try {
+      store_all(skip);
+      finish_group();
+      while (!in_flight_.empty()) {
+        take_answers();
+      }
+    } catch (const Failure& failure) {
+      give_up(failure);
+    }
+    forget();
+    report_.seconds = progress_.seconds();
+    return report_;
+  }
+
+ private:
+  void store_all(std::uint64_t skip) {
+    const auto reader = open_dump(file_);
+    Item item;
+    while (reader->next(item)) {
+      ++report_.totals.items;
+      report_.totals.bytes += item.key.size() + item.value.size();
+      if (report_.totals.items <= skip) {
+        ++report_.before;
+        done_ = report_.totals.items;
+        continue;
+      }
+      if (item.value.size() > most_value_) {
+        throw Failure(Outcome::refused, reader->place() + ": the value has " +
+                                            std::to_string(item.value.size()) + " bytes, the server takes " +
+                                            std::to_string(most_value_) + " (limits.value_bytes)");
+      }
+      place_ = reader->place();
+      add(item);
+      if (requests_.size() >= kGroupBytes || grouped_ >= kGroupItems) {
+        finish_group();
+      }
+    }
+  }
+
+  void add(const Item& item) {
+    ++grouped_;
+    const auto now = static_cast<std::uint64_t>(std::time(nullptr));
+    if (item.expires != 0 && item.expires <= now) {
+      ++report_.expired;
+      return;
+    }
+    StoreOptions store = {.mode = options_.mode, .flags = item.flags, .quiet = true};
+    if (item.expires != 0) {
+      // Seconds from now where that is how the server reads them: its clock and ours may differ.
+      constexpr std::uint64_t kMostSeconds = std::uint64_t{30} * 24 * 3600;
+      const std::uint64_t left = item.expires - now;
+      store.seconds = static_cast<std::int64_t>(left <= kMostSeconds ? left : item.expires);
+    }
+    if (options_.unique && item.unique != 0) {
+      store.unique = item.unique;
+    }
+    append_store(requests_, item.key, item.value, store);
+  }
+
+  void finish_group() {
+    if (grouped_ == 0) {
+      return;
+    }
+    requests_ += "mn\r\n";
+    server_.send(requests_);
+    in_flight_.push_back({report_.totals.items, place_});
+    requests_.clear();
+    grouped_ = 0;
+    if (in_flight_.size() >= kGroupsInFlight ||
+        options_.rate > 0) {  // slow: nothing is gained by not knowing
+      take_answers();
+    }
+    const double share =
+        file_.size() == 0 ? -1 : static_cast<double>(file_.offset()) / static_cast<double>(file_.size());
+    if (progress_.tell(report_.totals.items, report_.totals.bytes, share)) {
+      remember();
+    }
+    pacer_.wait_until_due(report_.totals.items - report_.before);
+  }
+
+  /// Of the oldest group: what did not go well is told, and `mn` is its end.
+  void take_answers() {
+    for (;;) {
+      const MetaReply reply = server_.reply();
+      if (reply.code == "MN") {
+        done_ = in_flight_.front().last;
+        in_flight_.pop_front();
+        return;
+      }
+      if (reply.code == "NS" || reply.code == "EX" || reply.code == "NF") {
+        ++report_.kept;
+        continue;
+      }
+      throw Failure(Outcome::refused, "items " + std::to_string(done_ + 1) + " to " +
+                                          std::to_string(in_flight_.front().last) + " (up to " +
+                                          in_flight_.front().place +
+                                          "): the server answers: " + std::string(reply.line));
+    }
+  }
+
+  [[nodiscard]] bool resumable() const { return options_.path != "-"; }
+
+  void remember() const {
+    if (!resumable()) {
+      return;
+    }
+    const std::string name = resume_name(options_.path);
+    std::ofstream(name + ".new") << "items " << done_ << "\nbytes " << file_.size() << '\n';
+    std::error_code ignored;  // it is a help, not what was asked for: the failure tells the number, too
+    std::filesystem::rename(name + ".new", name, ignored);
+  }
+  void forget() const {
+    std::error_code ignored;
+    std::filesystem::remove(resume_name(options_.path), ignored);
+  }
+
+  [[noreturn]] void give_up(const Failure& failure) const {
+    remember();
+    throw Failure(failure.outcome(), std::string(failure.what()) + "; the first " + std::to_string(done_) +
+                                         " items are stored, " +
+                                         (resumable() ? "--resume" : "--skip " + std::to_string(done_)) +
+                                         " goes on there");
+  }
+
+  Connection& server_;
+  const ImportOptions& options_;
+  InputFile& file_;
+  Pacer pacer_;
+  Progress progress_;
+  TransferReport report_;
+  std::uint64_t most_value_ = 0;
+  std::string requests_;
+  std::size_t grouped_ = 0;
+  std::string place_;
+  std::deque<Group> in_flight_;
+  std::uint64_t done_ = 0;  ///< items that the server has answered
+};
+
+TransferReport verify(InputFile& file, bool shown) {
+  TransferReport report;
+  Progress progress(shown);
+  const auto reader = open_dump(file);
+  Item item;
+  while (reader->next(item)) {
+    ++report.totals.items;
+    report.totals.bytes += item.key.size() + item.value.size();
+  }
+  report.seconds = progress.seconds();
+  return report;
+}
+
+std::uint64_t remembered(const ImportOptions& options, const InputFile& file) {
+  const std::string name = resume_name(options.path);
+  std::ifstream input(name);
+  std::string word;
+  std::uint64_t items = 0;
+  std::uint64_t bytes = 0;
+  if (!(input >> word >> items >> word >> bytes)) {
+    throw Failure(Outcome::file, name + ": cannot be read: there is nothing to resume");
+  }
+  if (bytes != file.size()) {
+    throw Failure(Outcome::file, name + ": is of another file: " + std::to_string(bytes) + " bytes, not " +
+                                     std::to_string(file.size()));
+  }
+  return items;
+}
+
+}  // namespace
+
+std::string resume_name(const std::string& path) {
+  return path + ".resume";
+}
+
+TransferReport import_items(const std::function<Connection&()>& connect, const ImportOptions& options) {
+  InputFile file(options.path);
+  if (options.dry_run || (!options.unverified && file.size() != 0)) {
+    const TransferReport report = verify(file, options.progress);
+    if (options.dry_run) {
+      return report;
+    }
+    if (!file.rewind()) {
+      throw Failure(Outcome::file, options.path + ": cannot be read twice; see --unverified");
+    }
+  }
+  const std::uint64_t skip = options.resume ? remembered(options, file) : options.skip;
+  return Import(connect(), options, file).run(skip);
+}
+
+}  // namespace mxkv::cli

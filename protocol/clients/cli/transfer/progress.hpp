@@ -1,0 +1,33 @@
+// How far a transfer is, on standard error: a line that is drawn over itself.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace mxkv::cli {
+
+/// Thread-safety: one thread.
+class Progress {
+ public:
+  /// `shown`: even where standard error is no terminal.
+  explicit Progress(bool shown);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+
+  /// `share` of the whole, 0 to 1; negative: nobody knows. Returns true about once a second, for what is done that often.
+  bool tell(std::uint64_t items, std::uint64_t bytes, double share);
+  [[nodiscard]] double seconds() const;
+
+ private:
+  bool shown_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point begin_;
+  std::chrono::steady_clock::time_point last_;
+};
+
+/// "1.20M items, 131MiB, 850k items/s"
+[[nodiscard]] std::string transfer_text(std::uint64_t items, std::uint64_t bytes, double seconds);
+
+}  // namespace mxkv::cli

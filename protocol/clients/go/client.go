@@ -1,0 +1,138 @@
+package mxkv
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// Options of a client. The zero value is good for a server without TLS and login.
+type Options struct {
+	User, Password string        // logs in on each new connection, if User is not empty
+	TLS            *tls.Config   // speaks TLS, if not nil
+	MaxConnections int           // 8 if 0; who finds all taken waits
+	DialTimeout    time.Duration // for a new connection with its handshakes; 0: what the context allows
+	Timeout        time.Duration // for each request; 0: what the context allows
+	Retries        int           // how often a read is sent again after its connection was lost; 2 if 0, none if negative
+	RetryWait      time.Duration // before the first of them, each further one waits twice as long; 50 ms if 0
+	RetryWrites    bool          // also send again what leaves the same when done twice: Set, Delete, Touch, and those of ranges
+	// Dial opens a connection; a net.Dialer does if it is nil.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Client of one server.
+type Client struct {
+	address string
+	options Options
+	room    chan struct{} // holds one for each connection in use
+	mutex   sync.Mutex
+	idle    []*connection
+	closed  bool
+}
+
+// New makes a client of the server at an address, "host:port" or the path of a unix socket. It connects when it has to.
+func New(address string, options Options) *Client {
+	if options.MaxConnections <= 0 {
+		options.MaxConnections = 8
+	}
+	if options.Retries == 0 {
+		options.Retries = 2
+	}
+	if options.RetryWait <= 0 {
+		options.RetryWait = 50 * time.Millisecond
+	}
+	if options.Dial == nil {
+		options.Dial = (&net.Dialer{}).DialContext
+	}
+	return &Client{address: address, options: options, room: make(chan struct{}, options.MaxConnections)}
+}
+
+// Close closes the connections. Requests on their way end first; later ones fail with ErrClosed.
+func (c *Client) Close() error {
+	c.mutex.Lock()
+	c.closed = true
+	c.mutex.Unlock()
+	c.dropIdle()
+	return nil
+}
+
+// do sends a request and reads its reply, and does so again where that is safe.
+func (c *Client) do(ctx context.Context, asked request) error {
+	again := asked.repeat == always || (asked.repeat == ifAsked && c.options.RetryWrites)
+	wait := c.options.RetryWait
+	for attempt := 0; ; attempt++ {
+		err := c.once(ctx, asked)
+		if !again || attempt >= c.options.Retries || !errors.Is(err, ErrConnection) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, time.Second)
+	}
+}
+
+func (c *Client) once(ctx context.Context, asked request) error {
+	select {
+	case c.room <- struct{}{}:
+		defer func() { <-c.room }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	ctx, cancel := withTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	connection, err := c.take(ctx)
+	if err != nil {
+		return err
+	}
+	err = connection.ask(ctx, asked)
+	if err != nil && (!isAnswer(err) || !connection.inStep()) {
+		_ = connection.Close()
+		if errors.Is(err, ErrConnection) {
+			c.dropIdle() // a server that went away took them all
+		}
+		return err
+	}
+	c.give(connection)
+	return err
+}
+
+func (c *Client) dropIdle() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, connection := range c.idle {
+		_ = connection.Close()
+	}
+	c.idle = nil
+}
+
+func (c *Client) take(ctx context.Context) (*connection, error) {
+	c.mutex.Lock()
+	if c.closed {
+		c.mutex.Unlock()
+		return nil, ErrClosed
+	}
+	if last := len(c.idle) - 1; last >= 0 {
+		taken := c.idle[last]
+		c.idle = c.idle[:last]
+		c.mutex.Unlock()
+		return taken, nil
+	}
+	c.mutex.Unlock()
+	return c.dial(ctx)
+}
+
+func (c *Client) give(connection *connection) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.closed {
+		_ = connection.Close()
+		return
+	}
+	c.idle = append(c.idle, connection)
+}

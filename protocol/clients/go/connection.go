@@ -1,0 +1,108 @@
+package mxkv
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// connection is one connection, logged in. One request at a time.
+type connection struct {
+	net.Conn
+	replies replies
+}
+
+func (c *Client) dial(ctx context.Context) (*connection, error) {
+	ctx, cancel := withTimeout(ctx, c.options.DialTimeout)
+	defer cancel()
+	network := "tcp"
+	if strings.HasPrefix(c.address, "/") {
+		network = "unix"
+	}
+	raw, err := c.options.Dial(ctx, network, c.address)
+	if err != nil {
+		return nil, lost(ctx, err)
+	}
+	if c.options.TLS != nil {
+		secured := tls.Client(raw, c.tlsConfig())
+		if err := secured.HandshakeContext(ctx); err != nil {
+			_ = raw.Close()
+			var distrusted *tls.CertificateVerificationError
+			if errors.As(err, &distrusted) {
+				return nil, fmt.Errorf("mxkv: %w", err)
+			}
+			return nil, lost(ctx, err)
+		}
+		raw = secured
+	}
+	made := &connection{raw, replies{bufio.NewReaderSize(raw, 1<<16)}}
+	if c.options.User != "" {
+		if err := made.ask(ctx, login(c.options.User, c.options.Password)); err != nil {
+			_ = made.Close()
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+func (c *Client) tlsConfig() *tls.Config {
+	config := c.options.TLS.Clone()
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(c.address)
+	}
+	return config
+}
+
+func login(user, password string) request {
+	credentials := user + " " + password
+	return wordRequest(fmt.Sprintf("set auth 0 0 %d\r\n%s\r\n", len(credentials), credentials), "STORED", nil, never)
+}
+
+// ask sends a request and reads its reply. After an error that is no *Error the connection is of no more use.
+func (c *connection) ask(ctx context.Context, asked request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// A deadline in the past wakes what reads or writes.
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	_, err := c.Write(asked.data)
+	if err == nil {
+		err = asked.read(c.replies)
+	}
+	if !stop() {
+		return fmt.Errorf("mxkv: %w", context.Cause(ctx)) // the deadline may have been set already, whatever was read
+	}
+	if err == nil && !c.inStep() {
+		return fmt.Errorf("%w: more came than was asked for", ErrProtocol)
+	}
+	if err == nil || isAnswer(err) || errors.Is(err, ErrProtocol) {
+		return err
+	}
+	return lost(ctx, err)
+}
+
+// inStep tells whether the next reply is that of the next request.
+func (c *connection) inStep() bool { return c.replies.in.Buffered() == 0 }
+
+func lost(ctx context.Context, err error) error {
+	if cause := ctx.Err(); cause != nil {
+		return fmt.Errorf("mxkv: %w", cause)
+	}
+	// A dialer minds the deadline by itself, and may be earlier than the context to say so.
+	if deadline, set := ctx.Deadline(); set && !time.Now().Before(deadline) {
+		return fmt.Errorf("mxkv: %w: %w", context.DeadlineExceeded, err)
+	}
+	return fmt.Errorf("%w: %w", ErrConnection, err)
+}
+
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, timeout)
+}

@@ -1,0 +1,3 @@
+module mxkv
+
+go 1.23

@@ -1,0 +1,207 @@
+package mxkv
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+)
+
+// Range is keys in the order of their bytes. The zero value is all keys.
+type Range struct {
+	prefix       string
+	start, stop  string
+	excludeStart bool
+	includeStop  bool
+}
+
+// Prefix is all keys that begin so.
+func Prefix(prefix string) Range { return Range{prefix: prefix} }
+
+// Between is the keys from start, which is one of them, to stop, which is not. An empty one is no bound.
+func Between(start, stop string) Range { return Range{start: start, stop: stop} }
+
+// ExcludeStart leaves out the start of a Range that Between made.
+func (r Range) ExcludeStart() Range { r.excludeStart = true; return r }
+
+// IncludeStop adds the stop to a Range that Between made.
+func (r Range) IncludeStop() Range { r.includeStop = true; return r }
+
+// words says where a range starts and ends, as a line does.
+func (r Range) words(reverse bool) string {
+	direction := ""
+	if reverse {
+		direction = " r"
+	}
+	if r.prefix != "" {
+		if needsBase64(r.prefix) {
+			return encode(r.prefix) + " p b" + direction
+		}
+		return r.prefix + " p" + direction
+	}
+	near, far, nearIn, farIn := r.start, r.stop, !r.excludeStart, r.includeStop
+	if reverse {
+		near, far, nearIn, farIn = far, near, farIn, nearIn
+	}
+	encoded := needsBase64(near) || needsBase64(far) || near == "-"
+	bounded := near != ""
+	if !bounded && encoded { // "-" in base64 would be a key: the utmost ones then
+		near = "\x00"
+		if reverse {
+			near = strings.Repeat("\xff", longestKey)
+		}
+	}
+	var line strings.Builder
+	switch {
+	case encoded:
+		line.WriteString(encode(near) + " b")
+	case bounded:
+		line.WriteString(near)
+	default:
+		line.WriteString("-")
+	}
+	if bounded && !nearIn {
+		line.WriteString(" o")
+	}
+	if far != "" {
+		if encoded {
+			far = encode(far)
+		}
+		line.WriteString(" H" + far)
+		if farIn {
+			line.WriteString(" i")
+		}
+	}
+	return line.String() + direction
+}
+
+// ScanOption says what of a range is told, and how.
+type ScanOption func(*scanning)
+
+type scanning struct {
+	reverse, snapshot, keysOnly bool
+	limit, pageItems            int
+}
+
+// Reverse walks from the high keys to the low ones.
+func Reverse() ScanOption { return func(s *scanning) { s.reverse = true } }
+
+// KeysOnly leaves out values and flags.
+func KeysOnly() ScanOption { return func(s *scanning) { s.keysOnly = true } }
+
+// Snapshot makes each page one moment.
+func Snapshot() ScanOption { return func(s *scanning) { s.snapshot = true } }
+
+// Limit is the most items of all pages together.
+func Limit(items int) ScanOption { return func(s *scanning) { s.limit = max(items, 0) } }
+
+// PageItems is the most items of one page; the server may end it earlier.
+func PageItems(items int) ScanOption { return func(s *scanning) { s.pageItems = max(items, 1) } }
+
+func scanningOf(options []ScanOption) scanning {
+	how := scanning{limit: -1, pageItems: 1000}
+	for _, option := range options {
+		option(&how)
+	}
+	return how
+}
+
+// Page is a part of a range. Cursor is where the next one begins, empty if this was the last.
+type Page struct {
+	Items  []Item
+	Cursor string
+}
+
+// Scan walks through a range, a page at a time. A key that is there from the first page to the last is told, none is told
+// twice, and keys come in strict order, whatever others write meanwhile. Between two pages no connection is taken. After a
+// lost connection it goes on behind the last page. An error is the last that it yields.
+func (c *Client) Scan(ctx context.Context, where Range, options ...ScanOption) iter.Seq2[Item, error] {
+	how := scanningOf(options)
+	return func(yield func(Item, error) bool) {
+		cursor, left := "", how.limit
+		for left != 0 {
+			part := how
+			if left > 0 {
+				part.pageItems = min(left, how.pageItems)
+			}
+			page, err := c.page(ctx, where, cursor, part)
+			if err != nil {
+				yield(Item{}, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if cursor = page.Cursor; cursor == "" {
+				return
+			}
+			if left > 0 {
+				left -= len(page.Items)
+			}
+		}
+	}
+}
+
+// Page returns the page that begins at a cursor, or the first if it is empty: for what goes on in another process. Limit and
+// PageItems bound it. A cursor is text without spaces, good on any connection and after a restart, and not signed.
+func (c *Client) Page(ctx context.Context, where Range, cursor string, options ...ScanOption) (Page, error) {
+	how := scanningOf(options)
+	if how.limit > 0 {
+		how.pageItems = min(how.limit, how.pageItems)
+	}
+	return c.page(ctx, where, cursor, how)
+}
+
+func (c *Client) page(ctx context.Context, where Range, cursor string, how scanning) (page Page, err error) {
+	line := fmt.Sprintf("mr %s A%d c t", where.words(how.reverse), how.pageItems)
+	if !how.keysOnly {
+		line += " v f"
+	}
+	if how.snapshot {
+		line += " X"
+	}
+	read := func(in replies) error {
+		page = Page{}
+		for {
+			got, err := in.next()
+			if err != nil {
+				return err
+			}
+			switch got.words[0] {
+			case "VA", "HD":
+				item, err := itemOf(got, "")
+				if err != nil {
+					return err
+				}
+				page.Items = append(page.Items, item)
+			case "EN":
+				page.Cursor, _ = got.flag("G")
+				return nil
+			default:
+				return unexpected(got)
+			}
+		}
+	}
+	line, err = goingOn(line, cursor)
+	if err != nil {
+		return page, err
+	}
+	err = c.do(ctx, request{[]byte(line), read, always})
+	return page, err
+}
+
+// goingOn ends a line, with the cursor where there is one.
+func goingOn(line, cursor string) (string, error) {
+	if strings.ContainsAny(line, "\r\n") {
+		return "", wrong("what is asked for does not end a line")
+	}
+	if cursor == "" {
+		return line + "\r\n", nil
+	}
+	if needsBase64(cursor) {
+		return "", &Error{"it has blanks or control bytes", -1, []error{ErrBadCursor, ErrClient}}
+	}
+	return line + " G" + cursor + "\r\n", nil
+}

@@ -1,0 +1,174 @@
+package mxkv;
+
+import java.util.OptionalInt;
+
+/** What can go wrong. */
+public class MxkvException extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  MxkvException(String text, Throwable cause) {
+    super(text, cause);
+  }
+
+  /** The server said no; the connection stays in step. */
+  public static class Answer extends MxkvException {
+    private static final long serialVersionUID = 1;
+    private int operation = -1;
+
+    Answer(String text) {
+      super(text, null);
+    }
+
+    /** Which operation of a batch could not be done, from 0. */
+    public OptionalInt operation() {
+      return operation < 0 ? OptionalInt.empty() : OptionalInt.of(operation);
+    }
+
+    Answer at(int number) {
+      operation = number;
+      return this;
+    }
+  }
+
+  /** The request is wrong; it has had no effect. */
+  public static class Client extends Answer {
+    private static final long serialVersionUID = 1;
+
+    Client(String text) {
+      super(text);
+    }
+  }
+
+  /** No cursor, or one of another range. */
+  public static class BadCursor extends Client {
+    private static final long serialVersionUID = 1;
+
+    BadCursor(String text) {
+      super(text);
+    }
+  }
+
+  /** More keys than may be changed at once; nothing was done. */
+  public static class RangeTooLarge extends Client {
+    private static final long serialVersionUID = 1;
+
+    RangeTooLarge(String text) {
+      super(text);
+    }
+  }
+
+  /** Not logged in, a wrong password, or this user may not. */
+  public static class Forbidden extends Client {
+    private static final long serialVersionUID = 1;
+
+    Forbidden(String text) {
+      super(text);
+    }
+  }
+
+  /** The request may be right, but cannot be done now. */
+  public static class Server extends Answer {
+    private static final long serialVersionUID = 1;
+
+    Server(String text) {
+      super(text);
+    }
+  }
+
+  /** The value is larger than the server takes. */
+  public static class TooLarge extends Server {
+    private static final long serialVersionUID = 1;
+
+    TooLarge(String text) {
+      super(text);
+    }
+  }
+
+  /** No memory is left, and nothing may or can go. */
+  public static class OutOfMemory extends Server {
+    private static final long serialVersionUID = 1;
+
+    OutOfMemory(String text) {
+      super(text);
+    }
+  }
+
+  /** A batch: there is no such key. */
+  public static class NotFound extends Answer {
+    private static final long serialVersionUID = 1;
+
+    NotFound() {
+      super("there is no such key");
+    }
+  }
+
+  /** A batch: an add on something, or a replace, append or prepend on nothing. */
+  public static class NotStored extends Answer {
+    private static final long serialVersionUID = 1;
+
+    NotStored() {
+      super("not stored");
+    }
+  }
+
+  /** The key has another unique by now. */
+  public static class Stale extends Answer {
+    private static final long serialVersionUID = 1;
+
+    Stale() {
+      super("the key has another unique by now");
+    }
+  }
+
+  /** No connection, it was lost, or no reply came in time. Whether a write took effect is not known. */
+  public static class Connection extends MxkvException {
+    private static final long serialVersionUID = 1;
+
+    Connection(String text, Throwable cause) {
+      super(text, cause);
+    }
+  }
+
+  /** What came is no reply of mxkv. */
+  public static class Protocol extends MxkvException {
+    private static final long serialVersionUID = 1;
+
+    Protocol(String text) {
+      super(text, null);
+    }
+  }
+
+  /** The error that a line of a reply is, or null. */
+  static Answer of(String line) {
+    if (line.startsWith("CLIENT_ERROR ")) {
+      String text = line.substring(13);
+      if (text.equals("bad cursor") || text.equals("the cursor leads out of the range")) {
+        return new BadCursor(text);
+      }
+      if (text.startsWith("too many keys in the range")) {
+        return new RangeTooLarge(text);
+      }
+      boolean forbidden = text.startsWith("unauthenticated") || text.startsWith("authentication failure") || text.startsWith("forbidden");
+      return forbidden ? new Forbidden(text) : new Client(text);
+    }
+    if (line.startsWith("SERVER_ERROR ")) {
+      String text = line.substring(13);
+      if (text.startsWith("object too large")) {
+        return new TooLarge(text);
+      }
+      return text.startsWith("out of memory") ? new OutOfMemory(text) : new Server(text);
+    }
+    return line.startsWith("ERROR") ? new Client(line) : null;
+  }
+
+  /** Why an operation, counted from 0, kept a batch from being done. */
+  static Answer ofBatch(int number, String why) {
+    Answer found = switch (why) {
+      case "NF" -> new NotFound();
+      case "NS" -> new NotStored();
+      case "EX" -> new Stale();
+      default -> of(why);
+    };
+    return (found == null ? new Client(why) : found).at(number);
+  }
+}

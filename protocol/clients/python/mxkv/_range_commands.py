@@ -1,0 +1,142 @@
+"""What the clients that wait for each reply have in common: commands on ranges, and batches."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, overload
+
+from . import _ranges
+from ._batch import Batch
+from ._ranges import Branch, Item, Numbers, Page, Range, Show, Size, Where
+from ._wire import Codec, Key, Request, T, bytes_of
+
+PAGE = 1000  # items; the server may end a page earlier
+
+
+class RangeCommands:
+    """`where` is a prefix, or a Range; an empty prefix means all keys. Between two pages of an iterator the client is free
+    for other commands. A connection that is lost meanwhile is opened anew, and the range goes on behind the last page.
+    """
+
+    @abstractmethod
+    def _ask(self, request: Request[T]) -> T:
+        """Sends the request and waits for its result."""
+
+    @property
+    @abstractmethod
+    def _codec(self) -> Codec:
+        """How keys and values go over the wire."""
+
+    @overload
+    def scan(self, prefix: Key = ..., *, values: Literal[True] = ..., reverse: bool = ..., limit: int | None = ...,
+             page_items: int = ..., snapshot: bool = ...) -> Iterator[tuple[bytes, Any]]: ...
+
+    @overload
+    def scan(self, prefix: Key = ..., *, values: Literal[False], reverse: bool = ..., limit: int | None = ...,
+             page_items: int = ..., snapshot: bool = ...) -> Iterator[bytes]: ...
+
+    def scan(self, prefix: Key = "", *, values: bool = True, reverse: bool = False, limit: int | None = None,
+             page_items: int = PAGE, snapshot: bool = False) -> Iterator[Any]:
+        """Key and value (with `values=False` the key) of each item whose key begins with `prefix`, in order of keys.
+
+        `limit` is the most items of all pages together. With `snapshot` each page is one moment of its part of the range;
+        without it each item is. A key that is there all the time is told, each at most once, in strict order.
+        """
+        return self._walk(prefix, values, limit, page_items, Show(values, False, reverse, snapshot))
+
+    @overload
+    def range(self, start: Key | None = ..., stop: Key | None = ..., *, include_start: bool = ..., include_stop: bool = ...,
+              values: Literal[True] = ..., reverse: bool = ..., limit: int | None = ..., page_items: int = ...,
+              snapshot: bool = ...) -> Iterator[tuple[bytes, Any]]: ...
+
+    @overload
+    def range(self, start: Key | None = ..., stop: Key | None = ..., *, include_start: bool = ..., include_stop: bool = ...,
+              values: Literal[False], reverse: bool = ..., limit: int | None = ..., page_items: int = ...,
+              snapshot: bool = ...) -> Iterator[bytes]: ...
+
+    def range(self, start: Key | None = None, stop: Key | None = None, *, include_start: bool = True, include_stop: bool = False,
+              values: bool = True, reverse: bool = False, limit: int | None = None, page_items: int = PAGE,
+              snapshot: bool = False) -> Iterator[Any]:
+        """As `scan`, of the keys from `start` to `stop`, the low and the high one whatever the direction."""
+        where = Range(start, stop, include_start, include_stop)
+        return self._walk(where, values, limit, page_items, Show(values, False, reverse, snapshot))
+
+    def items(self, where: Where = "", *, values: bool = True, reverse: bool = False, limit: int | None = None,
+              page_items: int = PAGE, snapshot: bool = False) -> Iterator[Item]:
+        """All that is known of each item: flags, unique and time to live, too."""
+        return self._items(where, limit, page_items, Show(values, True, reverse, snapshot))
+
+    def page(self, where: Where = "", *, limit: int = 100, cursor: str | None = None, values: bool = True,
+             reverse: bool = False, snapshot: bool = False) -> Page:
+        """One page, and the cursor of the next: for what goes on in another process, as pages of a web site do. A cursor is
+        text without spaces; it is good on any connection and after a restart. It is not signed: BadCursor if it is none.
+        """
+        return self._ask(_ranges.page(self._codec, where, Show(values, True, reverse, snapshot), limit, cursor))
+
+    def count(self, where: Where = "", *, exact: bool = True) -> int:
+        """How many items; without `exact` an estimate, in less time."""
+        return self.size(where, exact=exact).items
+
+    def size(self, where: Where = "", *, exact: bool = True, snapshot: bool = False) -> Size:
+        """How many items, and the bytes of their keys and values. With `snapshot` at one moment."""
+        return self._ask(_ranges.size(self._codec, where, exact, snapshot))
+
+    def numbers(self, where: Where = "", *, snapshot: bool = False) -> Numbers:
+        """The sum, the least and the greatest of the values that are numbers."""
+        return self._ask(_ranges.numbers(self._codec, where, snapshot))
+
+    def tree(self, where: Where = "", delimiter: Key = ":", *, exact: bool = True) -> Iterator[Branch]:
+        """Counts by prefix, each up to the next delimiter behind that of `where`; last of each page the keys without one."""
+        cursor = None
+        while True:
+            found = self._ask(_ranges.tree(self._codec, where, bytes_of(delimiter), exact, cursor))
+            yield from found.branches
+            cursor = found.cursor
+            if cursor is None:
+                return
+
+    def delete_range(self, where: Where, *, dry_run: bool = False, atomic: bool = False) -> int:
+        """Deletes all keys of a range and tells how many they were; with `dry_run` only tells.
+
+        It goes page by page, and others see it at work; what is stored meanwhile may go, too. With `atomic` all go at one
+        moment, or none: RangeTooLarge if they are more than the server locks at once (`limits.locked_items`).
+        """
+        if dry_run:
+            return self.count(where)
+        total, cursor = 0, None
+        while True:
+            removed = self._ask(_ranges.remove(self._codec, where, atomic, cursor))
+            total, cursor = total + removed.items, removed.cursor
+            if cursor is None:
+                return total
+
+    def touch_range(self, where: Where, expire: int, *, at_most: int | None = None) -> int:
+        """Gives all keys of a range this time to live, at one moment, and tells how many they were. RangeTooLarge if they
+        are more than `at_most`, or than the server locks at once; then nothing was done.
+        """
+        return self._ask(_ranges.touch(self._codec, where, expire, at_most))
+
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        """Operations that happen at once or not at all, when the block ends. Nothing is sent if the block raises."""
+        gathered = Batch(self._codec)
+        yield gathered
+        if gathered:
+            self._ask(gathered._request())
+
+    def _walk(self, where: Where, values: bool, limit: int | None, page_items: int, show: Show) -> Iterator[Any]:
+        for item in self._items(where, limit, page_items, show):
+            yield (item.key, item.value) if values else item.key
+
+    def _items(self, where: Where, limit: int | None, page_items: int, show: Show) -> Iterator[Item]:
+        cursor = None
+        while limit is None or limit > 0:
+            most = page_items if limit is None else min(limit, page_items)
+            found = self._ask(_ranges.page(self._codec, where, show, most, cursor))
+            yield from found.items
+            cursor = found.cursor
+            if cursor is None:
+                return
+            limit = None if limit is None else limit - len(found.items)

@@ -1,0 +1,130 @@
+"""What can go wrong, by type. All are `MxkvError`; each is also what pymemcache, or Python, calls it.
+
+A reply error leaves the connection in step with the server. After any other error the connection is closed, and the next
+command opens another one.
+"""
+
+from __future__ import annotations
+
+from ._pymemcache import MemcacheClientError, MemcacheError, MemcacheServerError, MemcacheUnknownError
+
+
+class MxkvError(MemcacheError):
+    """The base of all."""
+
+
+class ReplyError(MxkvError):
+    """The server said no. `operation` is the number of the failed operation of a batch, from 0; None outside of one."""
+
+    def __init__(self, text: str, operation: int | None = None) -> None:
+        super().__init__(text if operation is None else f"operation {operation} of the batch: {text}")
+        self.text = text
+        self.operation = operation
+
+
+class ClientError(ReplyError, MemcacheClientError):
+    """The request is wrong; it has had no effect."""
+
+
+class BadCursor(ClientError):
+    """This is no cursor, or one of another range."""
+
+
+class RangeTooLarge(ClientError):
+    """More keys than may be changed or counted at once; nothing was done."""
+
+
+class Forbidden(ClientError):
+    """Not logged in, or this user may not do it."""
+
+
+class AuthenticationFailed(Forbidden):
+    """Wrong name or password."""
+
+
+class ServerError(ReplyError, MemcacheServerError):
+    """The request may be right, but cannot be done now."""
+
+
+class OutOfMemory(ServerError):
+    """No room, and nothing may or can go."""
+
+
+class TooLarge(ServerError):
+    """The value is larger than the server takes. Of a `set` the old value is gone."""
+
+
+class JournalFailed(ServerError):
+    """What is changed cannot be written to the server's disk now, and is not."""
+
+
+class NotFound(ReplyError):
+    """A batch: there is no such key."""
+
+
+class NotStored(ReplyError):
+    """A batch: `add` on something, or `replace`, `append`, `prepend` on nothing."""
+
+
+class Stale(ReplyError):
+    """The key has another unique by now."""
+
+
+class ConnectionLost(MxkvError, ConnectionError):
+    """No connection, or it ended before the reply did. Whether a write took effect is not known."""
+
+
+class RequestTimeout(MxkvError, TimeoutError):
+    """No reply in time. Whether a write took effect is not known."""
+
+
+class ProtocolError(MxkvError, MemcacheUnknownError):
+    """The reply is none that mxkv sends."""
+
+
+_CLIENT: dict[bytes, type[ReplyError]] = {
+    b"bad cursor": BadCursor,
+    b"the cursor leads out of the range": BadCursor,
+    b"too many keys in the range": RangeTooLarge,
+    b"unauthenticated": Forbidden,
+    b"forbidden": Forbidden,
+    b"authentication failure": AuthenticationFailed,
+}
+_SERVER: dict[bytes, type[ReplyError]] = {
+    b"object too large for cache": TooLarge,
+    b"out of memory": OutOfMemory,
+    b"journal": JournalFailed,
+}
+_OUTCOMES: dict[bytes, tuple[type[ReplyError], str]] = {
+    b"NF": (NotFound, "there is no such key"),
+    b"NS": (NotStored, "not stored"),
+    b"EX": (Stale, "the key has another unique by now"),
+}
+
+
+ERROR_WORDS = (b"CLIENT_ERROR", b"SERVER_ERROR", b"ERROR", b"ERROR:")  # what an error line begins with
+
+
+def error_of(line: bytes, operation: int | None = None) -> ReplyError | None:
+    """The error that a line of a reply is, or None."""
+    word, _, rest = line.partition(b" ")
+    text = rest.decode("utf-8", "replace")
+    if word == b"CLIENT_ERROR":
+        return _first(_CLIENT, rest, ClientError)(text, operation)
+    if word == b"SERVER_ERROR":
+        return _first(_SERVER, rest, ServerError)(text, operation)
+    if word in (b"ERROR", b"ERROR:"):
+        return ClientError(text or "no such command", operation)
+    return None
+
+
+def batch_error(number: int, why: bytes) -> ReplyError:
+    """Why operation `number`, counted from 0, kept a batch from being done."""
+    if why in _OUTCOMES:
+        kind, text = _OUTCOMES[why]
+        return kind(text, number)
+    return error_of(why, number) or ClientError(why.decode("utf-8", "replace"), number)
+
+
+def _first(kinds: dict[bytes, type[ReplyError]], text: bytes, otherwise: type[ReplyError]) -> type[ReplyError]:
+    return next((kind for beginning, kind in kinds.items() if text.startswith(beginning)), otherwise)

@@ -1,0 +1,17 @@
+/**
+ * Client of mxkv: memcached's commands, ranges over ordered keys, and atomic batches.
+ *
+ *     for await (const item of client.scan({ prefix: "user:" })) {
+ *       console.log(item.key, item.value.toString());
+ *     }
+ */
+export { Batch, Outcome } from "./batch.js";
+export { Client } from "./client.js";
+export type { ClientOptions } from "./connection.js";
+export {
+  AnswerError, BadCursor, ClientError, ConnectionLost, Forbidden, MxkvError, NotFound, NotStored, OutOfMemory, ProtocolError, RangeTooLarge,
+  RequestTimeout, ServerError, Stale, TooLarge,
+} from "./errors.js";
+export type { StoreOptions } from "./keys.js";
+export type { Branch, Item, Numbers, Page, Range, ScanOptions, Size } from "./ranges.js";
+export type { Key } from "./wire.js";
