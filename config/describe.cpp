@@ -42,6 +42,13 @@ class Writer final : public SchemaVisitor {
     }
     lines_.push_back(std::move(line));
   }
+  void names(std::string_view name, const NamesField& field) override {
+    std::string all;
+    for (const auto& [key, text] : field.items()) {
+      all.append(all.empty() ? "" : ", ").append(key).append(": ").append(in_yaml_quotes(text));
+    }
+    lines_.push_back({prefix_ + std::string{name}, "{" + all + "}", {}, true});
+  }
 
  private:
   std::vector<Line>& lines_;
@@ -92,6 +99,17 @@ std::string describe(const DaemonOptions& options) {
     text.append(line.path).append(" = ").append(line.text).append("\n");
   }
   return text;
+}
+
+std::vector<Setting> settings(const DaemonOptions& options) {
+  std::vector<Setting> all;
+  for (Line& line : lines_of(options)) {
+    const Origin* const origin = find_origin(options.origins, line.path);
+    std::string text = line.list ? std::move(line.text) : to_yaml(line.text);
+    all.push_back(
+        {std::move(line.path), std::move(text), origin == nullptr ? "default" : to_string(*origin)});
+  }
+  return all;
 }
 
 std::string print_yaml(const DaemonOptions& options) {

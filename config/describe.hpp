@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "config/options.hpp"
 
@@ -10,6 +11,15 @@ namespace mxkv::config {
 /// Every key with its value in `options`, one `path = value` a line, in the order of the example file.
 /// Thread-safety: any thread.
 [[nodiscard]] std::string describe(const DaemonOptions& options);
+
+/// An option with who set it.
+struct Setting {
+  std::string path;
+  std::string value;   ///< as a file has it, on one line
+  std::string origin;  ///< "file:line:column", a flag, or "default"
+};
+/// Every one, in the order of the example file. Thread-safety: any thread.
+[[nodiscard]] std::vector<Setting> settings(const DaemonOptions& options);
 
 /// The same as a file that loads as the same options; behind each value, as a comment, who set it.
 /// Thread-safety: any thread.

@@ -135,6 +135,19 @@ MachineFacts facts_of(const runtime::Topology& topology) noexcept {
   return facts;
 }
 
+void share_out_memory(runtime::Topology& topology, const MachineFacts& facts) noexcept {
+  const std::size_t told = facts_of(topology).memory_bytes;
+  const bool all = std::ranges::all_of(topology.nodes,
+                                       [](const runtime::NumaNode& node) { return node.memory_bytes != 0; });
+  constexpr std::size_t kStep = 4096;  // so that products of two memories fit a word
+  if (!all || told < kStep || told >= facts.memory_bytes) {
+    return;
+  }
+  for (runtime::NumaNode& node : topology.nodes) {
+    node.memory_bytes = facts.memory_bytes / kStep * (node.memory_bytes / kStep) / (told / kStep) * kStep;
+  }
+}
+
 std::size_t available_memory(const MachineFacts& facts) noexcept {
   const bool limited = facts.cgroup_limit_bytes != 0 && facts.cgroup_limit_bytes < facts.memory_bytes;
   return limited ? facts.cgroup_limit_bytes : facts.memory_bytes;

@@ -24,6 +24,10 @@ struct MachineFacts {
 /// The facts of a machine that is not this one: all of its nodes' memory, no control group.
 [[nodiscard]] MachineFacts facts_of(const runtime::Topology& topology) noexcept;
 
+/// Where the nodes' memory comes to less than the machine's, as the system may tell it of memory that was plugged in
+/// later, divides the rest among them by what they have. Where a node tells nothing, nothing is done.
+void share_out_memory(runtime::Topology& topology, const MachineFacts& facts) noexcept;
+
 /// The machine's memory or the control groups' limit, whichever is smaller.
 [[nodiscard]] std::size_t available_memory(const MachineFacts& facts) noexcept;
 

@@ -35,6 +35,7 @@ class FormerPlaces final : public SchemaVisitor {
   }
   void scalar(std::string_view name, const ScalarField& /*field*/) override { report_if(take(name)); }
   void list(std::string_view name, const ListField& /*field*/) override { report_if(take(name)); }
+  void names(std::string_view name, const NamesField& /*field*/) override { report_if(take(name)); }
 
   /// The keys of the old place that were there.
   [[nodiscard]] const std::vector<std::string>& found() const { return found_; }

@@ -53,12 +53,15 @@ Value nested(const std::string& path, Value value, const std::string& source) {
   return value;
 }
 
+bool is_path(const std::string& path) {
+  return !path.empty() && path.front() != '.' && path.back() != '.' && path.find("..") == std::string::npos;
+}
+
 // "a.b=v" as the mapping {a: {b: v}}, all of it in the place "--set a.b".
 Value parse_set(const std::string& argument, Findings& findings) {
   const std::size_t equals = argument.find('=');
   const std::string path = argument.substr(0, equals);
-  if (equals == std::string::npos || path.empty() || path.front() == '.' || path.back() == '.' ||
-      path.find("..") != std::string::npos) {
+  if (equals == std::string::npos || !is_path(path)) {
     findings.push_back(
         {Origin{.source = "--set " + argument}, "", "is no assignment (allowed: path.to.key=value)"});
     return make(value_kind::broken, "");
@@ -144,6 +147,20 @@ Loaded read_options(const std::optional<std::filesystem::path>& file, std::span<
     drop_overridden(root, loaded.options);
     apply(root, loaded.options, loaded.findings);
   }
+  return loaded;
+}
+
+Loaded with_option(DaemonOptions options, const std::string& path, const std::string& text,
+                   const std::string& source) {
+  Loaded loaded{.options = std::move(options), .findings = {}};
+  if (!is_path(path)) {
+    loaded.findings.push_back(
+        {Origin{.source = source}, "", "is no assignment (allowed: path.to.key and a value)"});
+    return loaded;
+  }
+  const Value root = nested(path, parse_yaml(text, source, places::none, loaded.findings), source);
+  drop_overridden(root, loaded.options);
+  apply(root, loaded.options, loaded.findings);
   return loaded;
 }
 

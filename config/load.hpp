@@ -37,6 +37,11 @@ struct Loaded {
 [[nodiscard]] Loaded read_options(const std::optional<std::filesystem::path>& file,
                                   std::span<const std::string> sets, std::span<const Flag> flags);
 
+/// `options`, changed by one of them, `path`, as if `text` stood there in a file; `source` is who says so. What it puts
+/// aside is as of a `--set`. Thread-safety: any thread.
+[[nodiscard]] Loaded with_option(DaemonOptions options, const std::string& path, const std::string& text,
+                                 const std::string& source);
+
 /// The options, or all findings as one error, a line each. Thread-safety: startup only.
 [[nodiscard]] runtime::Result<DaemonOptions> load(const std::optional<std::filesystem::path>& file,
                                                   std::span<const std::string> sets,

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,24 +18,49 @@
 
 namespace mxkv::config {
 
-/// Where a listener waits for connections.
+/// Whether a listener's clients have to log in.
+enum class listener_auth : std::uint8_t {
+  automatic,  ///< where ServerOptions::auth_file names users
+  none,
+  required,
+};
+
+/// The oldest version that is spoken.
+enum class tls_version : std::uint8_t { v1_2, v1_3 };
+
+/// TLS of a listener. Files are in PEM.
+struct TlsOptions {
+  std::string certificate{};  ///< its own first, then those that lead to the root
+  std::string key{};          ///< of that certificate
+  std::string client_ca{};  ///< clients need a certificate that leads to one of these; empty: they need none
+  tls_version minimum = tls_version::v1_2;
+  friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
+};
+
+/// Where a listener waits for connections, and whom it lets in.
 struct ListenAddress {
   std::string address = "127.0.0.1";    ///< IPv4 or IPv6 in numbers, without brackets
   std::uint16_t port = 11211;           ///< 0: any free port
   std::string path{};                   ///< of a unix socket, in place of address and port
   std::uint32_t mode = 0660;            ///< permissions of the unix socket's file
   std::optional<std::uint32_t> node{};  ///< NUMA node, by the system's number, whose workers serve; none: all
+  listener_auth auth = listener_auth::automatic;
+  std::optional<TlsOptions> tls{};  ///< none: what is sent goes as it is
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 
 /// What one client, or all of them, may ask for.
 struct LimitOptions {
   std::uint32_t connections = 4096;             ///< open at once, all listeners together
+  std::uint32_t connections_per_client = 0;     ///< open at once, of one address; 0: no limit
+  std::uint32_t requests_per_client = 0;        ///< a second, of one address; 0: no limit
+  std::size_t bytes_per_client = 0;             ///< a second, to and from one address; 0: no limit
   std::size_t value_bytes = 1U << 20U;          ///< longest value
   std::size_t get_line_bytes = 1U << 20U;       ///< longest get/gets/gat/gats line
   std::size_t output_high_water = 256U << 10U;  ///< unsent bytes of a connection at which it is not read
   std::uint32_t output_stall_ms = 60'000;       ///< no progress for so long, output share full: closed
   std::uint32_t idle_timeout_ms = 0;            ///< a silent connection is closed; 0: never
+  std::uint32_t handshake_ms = 10'000;          ///< a TLS handshake that takes longer is given up
   std::uint32_t keepalive_ms = 300'000;         ///< TCP asks a client silent for so long; 0: never
   std::uint32_t requests_per_turn = 256;        ///< of one connection before others have their turn
   std::uint32_t pipeline = 1024;                ///< requests in flight of one connection
@@ -82,6 +108,11 @@ struct IndexOptions {
   node_primitive leaves = node_primitive::optimistic_latch;
   node_primitive inner = node_primitive::optimistic_latch;
   config::upper_levels upper_levels = config::upper_levels::local;
+};
+
+/// Administration by HTTP.
+struct AdminOptions {
+  std::vector<ListenAddress> listeners;  ///< empty: there is none
 };
 
 /// The process itself.
@@ -204,6 +235,22 @@ struct DurabilityOptions {
   bool recover_prefix = false;  ///< go on without what stands behind damage; said by a flag alone
 };
 
+/// One node of a cluster (server/cluster/). Shards and replicas are in the cluster's map.
+struct ClusterOptions {
+  std::string name;                               ///< of the cluster; empty: there is none
+  std::vector<std::string> brokers;               ///< host:port each
+  std::map<std::string, std::string> properties;  ///< for the library that talks to the brokers
+  std::string node;                               ///< this one's name; empty: the host's
+  std::optional<ListenAddress> peer;              ///< where the other nodes come to; never a unix socket
+  std::string advertise;             ///< address:port that the other nodes use; empty: that of `peer`
+  std::string address;               ///< address:port that clients are told; empty: the first listener's
+  std::uint32_t lease_ms = 3000;     ///< an owner that is not heard of for so long may be replaced
+  bool forward = true;               ///< requests for another node's shard are passed on to it
+  std::uint32_t patience_ms = 1000;  ///< how long a request waits for a shard to have an owner
+  std::uint64_t snapshot_bytes = std::uint64_t{64}
+                                 << 20U;  ///< of a shard's log, at least, between two snapshots
+};
+
 /// All of them.
 struct DaemonOptions : PlacementOptions {
   std::vector<TopologySection> topologies;  ///< in place of workers, cpus and nodes
@@ -226,9 +273,11 @@ struct DaemonOptions : PlacementOptions {
   LimitOptions limits;
   StatsOptions stats;
   ServerOptions server;
+  AdminOptions admin;
   BalanceOptions balance;
   LogOptions log;
   DurabilityOptions durability;
+  ClusterOptions cluster;
   Origins origins;  ///< who set what; for errors and print-config, never for behaviour
 };
 

@@ -88,6 +88,14 @@ std::optional<PuId> cpu_number(std::string_view text) {
   return PuId{static_cast<PuId::rep>(*number)};
 }
 
+// Letters, digits, hyphens and dots, and a letter among them: no address, but what a resolver takes.
+bool is_host_name(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return !text.empty() && std::ranges::any_of(text, letter) && std::ranges::all_of(text, [&](char c) {
+    return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  });
+}
+
 }  // namespace
 
 Result<std::uint64_t> parse_number(std::string_view text) {
@@ -97,10 +105,35 @@ Result<std::uint64_t> parse_number(std::string_view text) {
   return mistake(text, "is not a number", "decimal digits");
 }
 
+std::string meant_size(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  std::string_view rest = text.substr(digits);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  if (digits == 0 || rest.empty()) {
+    return {};
+  }
+  const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; };
+  std::string_view tail = rest.substr(1);
+  if (!tail.empty() && upper(tail.front()) == 'I') {
+    tail.remove_prefix(1);
+  }
+  if (!tail.empty() && upper(tail.front()) == 'B') {
+    tail.remove_prefix(1);
+  }
+  const auto unit = std::ranges::find(kSizeUnits.begin() + 1, kSizeUnits.end(), upper(rest.front()),
+                                      [](const Unit& one) { return one.name.front(); });
+  if (!tail.empty() || unit == kSizeUnits.end()) {
+    return {};
+  }
+  std::string meant = std::string{text.substr(0, digits)}.append(unit->name);
+  return meant == text ? std::string{} : meant;  // that was written, and is too large
+}
+
 Result<std::size_t> parse_size(std::string_view text) {
   const auto bytes = number_with_unit(text, kSizeUnits, "B", std::numeric_limits<std::size_t>::max());
   if (!bytes) {
-    return mistake(text, "is not a size",
+    const std::string meant = meant_size(text);
+    return mistake(text, meant.empty() ? "is not a size" : "is not a size, did you mean " + meant + "?",
                    "a whole number of bytes, or of KiB, MiB, GiB, TiB, such as 512MiB");
   }
   return *bytes;
@@ -195,7 +228,9 @@ Result<ListenAddress> parse_listen(std::string_view text) {
   }
   std::array<unsigned char, sizeof(in6_addr)> ignored{};
   if (inet_pton(bracketed ? AF_INET6 : AF_INET, address.c_str(), ignored.data()) != 1) {
-    return mistake(text, "is not an address and a port", kAllowed);
+    const bool name = !bracketed && is_host_name(address);
+    return mistake(text, name ? "names a host, and names are not looked up" : "is not an address and a port",
+                   kAllowed);
   }
   const std::optional<std::uint64_t> port = whole_number(text.substr(colon + 1));
   if (!port || *port > std::numeric_limits<std::uint16_t>::max()) {

@@ -18,6 +18,8 @@ namespace mxkv::config {
 
 /// "4096", "512MiB", "1GiB": bytes. Units: B, KiB, MiB, GiB, TiB.
 [[nodiscard]] runtime::Result<std::size_t> parse_size(std::string_view text);
+/// The size that is meant where its unit is written otherwise: 2GiB for 2G, 2GB, 2gib. Empty: who knows.
+[[nodiscard]] std::string meant_size(std::string_view text);
 
 /// A size, or a part of whatever memory is meant; both 0: found out.
 struct MemoryAmount {

@@ -26,9 +26,10 @@ Result<MemoryAmount> parse_memory(std::string_view text) {
   if (!text.ends_with('%')) {
     const Result<std::size_t> bytes = parse_size(text);
     if (!bytes) {
-      return Error{quoted_and(text,
-                              "is not an amount of memory (allowed: a size such as 512MiB or 8GiB, a part "
-                              "such as 75%, or auto)")};
+      const std::string meant = meant_size(text);
+      return Error{quoted_and(
+          text, "is not an amount of memory" + (meant.empty() ? "" : ", did you mean " + meant + "?") +
+                    " (allowed: a size such as 512MiB or 8GiB, a part such as 75%, or auto)")};
     }
     return MemoryAmount{.bytes = bytes.value(), .percent = 0};
   }

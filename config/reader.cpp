@@ -72,6 +72,12 @@ class Reader final : public SchemaVisitor {
     }
   }
 
+  void names(std::string_view name, const NamesField& field) override {
+    if (const Member* member = take(name)) {
+      read_names(member->value, path_of(name), "", field);
+    }
+  }
+
   void moved(std::string_view section, const std::function<void(SchemaVisitor&)>& body) override {
     FormerPlaces former{value_, path_, path_of(section), findings_};
     body(former);
@@ -129,6 +135,28 @@ class Reader final : public SchemaVisitor {
     return at != value_.members.end() ? &*at : nullptr;
   }
 
+  void read_names(const Value& value, const std::string& path, const std::string& before,
+                  const NamesField& field) {
+    if (value.kind == value_kind::scalar || value.kind == value_kind::list) {
+      report(value.origin, path, "is not a mapping (allowed: name: value)");
+      return;
+    }
+    for (const Member& member : value.members) {
+      const std::string inner = path + "." + member.key;
+      const std::string name = before + member.key;
+      if (member.value.kind == value_kind::mapping) {
+        read_names(member.value, inner, name + ".", field);
+      } else if (member.value.kind == value_kind::scalar) {
+        report(member.value.origin, inner, field.set(name, member.value.text));
+        origins_[path] = member.value.origin;
+      } else if (member.value.kind != value_kind::broken) {
+        report(member.origin, inner,
+               member.value.kind == value_kind::list ? "is a list (allowed: one value)"
+                                                     : "has no value (allowed: one value)");
+      }
+    }
+  }
+
   void read_item(const Value& item, const std::string& path, const ListField& field) {
     if (item.kind == value_kind::nothing) {
       report(item.origin, path, "has no value (allowed: an item)");
@@ -173,10 +201,16 @@ class Reader final : public SchemaVisitor {
 
 }  // namespace
 
-void apply(const Value& root, DaemonOptions& options, Findings& findings) {
+void apply(const Value& root, const std::function<void(SchemaVisitor&)>& schema, Origins& origins,
+           Findings& findings) {
   const Value outside;
-  Reader{outside, "", options.origins, findings}.read_mapping(
-      root, "", [&options](SchemaVisitor& visitor) { visit_schema(visitor, options); });
+  Reader{outside, "", origins, findings}.read_mapping(root, "", schema);
+}
+
+void apply(const Value& root, DaemonOptions& options, Findings& findings) {
+  apply(
+      root, [&options](SchemaVisitor& visitor) { visit_schema(visitor, options); }, options.origins,
+      findings);
 }
 
 }  // namespace mxkv::config

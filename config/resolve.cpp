@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/choose_topology.hpp"
+#include "config/cluster.hpp"
 #include "config/collisions.hpp"
 #include "config/machine_names.hpp"
 #include "config/parse.hpp"
@@ -49,6 +50,8 @@ class Resolver {
     result_.runtime.workers = workers(*placement);
     check_listeners();
     check_addresses();
+    check_logins();
+    check_cluster(options_, findings_);
     result_.runtime.memory = options_.memory;
     result_.runtime.memory.limit_bytes = memory_limit(*placement);
     result_.runtime.epoch = options_.epoch;
@@ -115,13 +118,43 @@ class Resolver {
     return units;
   }
 
-  // Two cannot listen at one place.
+  // Two cannot listen at one place, whether they are for clients or for administration.
   void check_addresses() {
-    for (const auto& [first, second] : collisions(options_.listeners)) {
-      report("listeners[" + std::to_string(second) + "]",
-             format_listen(options_.listeners[second]) + " is taken already (by listeners[" +
-                 std::to_string(first) + "], " + format_listen(options_.listeners[first]) + ")");
+    std::vector<ListenAddress> all = options_.listeners;
+    const std::vector<ListenAddress>& admin = options_.admin.listeners;
+    all.insert(all.end(), admin.begin(), admin.end());
+    const auto name = [clients = options_.listeners.size(), peer = all.size()](std::size_t i) {
+      return i == peer     ? std::string{"cluster.peer"}
+             : i < clients ? "listeners[" + std::to_string(i) + "]"
+                           : "admin.listeners[" + std::to_string(i - clients) + "]";
+    };
+    if (!options_.cluster.name.empty() && options_.cluster.peer) {
+      all.push_back(*options_.cluster.peer);
     }
+    for (const auto& [first, second] : collisions(all)) {
+      report(name(second), format_listen(all[second]) + " is taken already (by " + name(first) + ", " +
+                               format_listen(all[first]) + ")");
+    }
+    for (std::size_t i = 0; i < admin.size(); ++i) {
+      if (admin[i].node) {
+        report("admin.listeners[" + std::to_string(i) + "].node",
+               "no worker serves administration (allowed: a listener without node)");
+      }
+    }
+  }
+
+  // Nobody can log in where there are no users.
+  void check_logins() {
+    const auto check = [this](const std::vector<ListenAddress>& listeners, const std::string& name) {
+      for (std::size_t i = 0; i < listeners.size(); ++i) {
+        if (listeners[i].auth == listener_auth::required && options_.server.auth_file.empty()) {
+          report(name + "[" + std::to_string(i) + "].auth",
+                 "is required, but there are no users (allowed: required together with server.auth_file)");
+        }
+      }
+    };
+    check(options_.listeners, "listeners");
+    check(options_.admin.listeners, "admin.listeners");
   }
 
   // A listener of a node needs workers there.

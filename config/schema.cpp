@@ -19,7 +19,8 @@ namespace {
 using runtime::Error;
 using runtime::Result;
 
-constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
+constexpr std::array<std::string_view, 3> kAuthWords{"auto", "none", "required"};
+constexpr std::array<std::string_view, 2> kTlsVersionWords{"1.2", "1.3"};
 constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
 constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine"};
 constexpr std::array<std::string_view, 2> kWhenFullWords{"evict", "error"};
@@ -68,6 +69,18 @@ void file_name(SchemaVisitor& visitor, std::string_view name, std::string& targe
                         .get = [&target, none] { return target.empty() ? std::string{none} : target; }});
 }
 
+// A file's name, which there has to be.
+void given_file(SchemaVisitor& visitor, std::string_view name, std::string& target) {
+  visitor.scalar(name, ScalarField{.set = [&target](std::string_view text) -> Mistake {
+                                     if (text.empty()) {
+                                       return Error{"is empty (allowed: a file's name)"};
+                                     }
+                                     target = text;
+                                     return {};
+                                   },
+                                   .get = [&target] { return target; }});
+}
+
 void socket_path(SchemaVisitor& visitor, std::string& target) {
   visitor.scalar("path", ScalarField{.set = [&target](std::string_view text) -> Mistake {
                                        Result<std::string> path = parse_socket_path(text);
@@ -92,9 +105,21 @@ void file_mode(SchemaVisitor& visitor, std::string_view name, std::optional<std:
                                    .get = [&target] { return format_file_mode(target.value_or(0)); }});
 }
 
+std::string format_tls(const TlsOptions& tls) {
+  std::string text = "{certificate: " + in_yaml_quotes(tls.certificate) + ", key: " + in_yaml_quotes(tls.key);
+  if (!tls.client_ca.empty()) {
+    text += ", client_ca: " + in_yaml_quotes(tls.client_ca);
+  }
+  if (tls.minimum != TlsOptions{}.minimum) {
+    text += ", minimum: " + in_quotes(kTlsVersionWords[static_cast<std::size_t>(tls.minimum)]);
+  }
+  return text + "}";
+}
+
 std::string format_listener(const ListenAddress& listen) {
   const bool has_mode = !listen.path.empty() && listen.mode != ListenAddress{}.mode;
-  if (!has_mode && !listen.node) {
+  const bool has_auth = listen.auth != ListenAddress{}.auth;
+  if (!has_mode && !listen.node && !has_auth && !listen.tls) {
     return in_yaml_quotes(format_listen(listen));
   }
   std::string text = listen.path.empty()
@@ -106,10 +131,16 @@ std::string format_listener(const ListenAddress& listen) {
   if (listen.node) {
     text += ", node: " + std::to_string(*listen.node);
   }
+  if (has_auth) {
+    text.append(", auth: ").append(kAuthWords[static_cast<std::size_t>(listen.auth)]);
+  }
+  if (listen.tls) {
+    text.append(", tls: ").append(format_tls(*listen.tls));
+  }
   return text + "}";
 }
 
-void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {
+void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target, std::size_t least_items) {
   const auto add_mapping = [&target](SchemaVisitor& item) -> Mistake {
     constexpr std::uint32_t kMissing = std::numeric_limits<std::uint32_t>::max();
     ListenAddress listen;
@@ -122,11 +153,23 @@ void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {
     socket_path(item, listen.path);
     file_mode(item, "mode", mode);
     ranged(item, "node", node, kCount, {0, kMostNodes - 1});
+    choice(item, "auth", listen.auth, kAuthWords);
+    item.section("tls", [&listen](SchemaVisitor& section) {
+      TlsOptions& tls = listen.tls.emplace();
+      given_file(section, "certificate", tls.certificate);
+      given_file(section, "key", tls.key);
+      given_file(section, "client_ca", tls.client_ca);
+      choice(section, "minimum", tls.minimum, kTlsVersionWords);
+    });
     if (!listen.path.empty() && (!ip.empty() || port != kMissing)) {
       return Error{"has both a path and an address or port (allowed: one of them)"};
     }
     if (listen.path.empty() && mode) {
       return Error{"has a mode, but no path (allowed: mode together with path)"};
+    }
+    if (listen.tls && (listen.tls->certificate.empty() || listen.tls->key.empty())) {
+      return Error{std::string{"lacks its key tls."} +
+                   (listen.tls->certificate.empty() ? "certificate" : "key") + " (allowed: a file in PEM)"};
     }
     listen.address = ip.empty() ? listen.address : ip;
     listen.port = port == kMissing ? listen.port : static_cast<std::uint16_t>(port);
@@ -137,7 +180,7 @@ void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {
     target.push_back(std::move(listen));
     return {};
   };
-  visitor.list("listeners", ListField{.least_items = 1,
+  visitor.list("listeners", ListField{.least_items = least_items,
                                       .clear = [&target] { target.clear(); },
                                       .set_text = {},
                                       .add_text = [&target](std::string_view text) -> Mistake {
@@ -154,11 +197,15 @@ void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target) {
 
 void limits(SchemaVisitor& visitor, LimitOptions& options) {
   ranged(visitor, "connections", options.connections, kCount, {1, 1'000'000});
+  ranged(visitor, "connections_per_client", options.connections_per_client, kCount, {1, 1'000'000, "off"});
+  ranged(visitor, "requests_per_client", options.requests_per_client, kCount, {1, 1'000'000'000, "off"});
+  ranged(visitor, "bytes_per_client", options.bytes_per_client, kSize, {1_KiB, 1_TiB, "off"});
   ranged(visitor, "value_bytes", options.value_bytes, kSize, {1, 1_GiB});
   ranged(visitor, "get_line_bytes", options.get_line_bytes, kSize, {2_KiB, 64_MiB});
   ranged(visitor, "output_high_water", options.output_high_water, kSize, {4_KiB, 1_GiB});
   ranged(visitor, "output_stall", options.output_stall_ms, kDuration, {100, 86'400_s});
   ranged(visitor, "idle_timeout", options.idle_timeout_ms, kDuration, {100, 86'400_s, "off"});
+  ranged(visitor, "handshake", options.handshake_ms, kDuration, {100, 3600_s});
   ranged(visitor, "keepalive", options.keepalive_ms, kDuration, {1_s, 32'400_s, "off"});
   ranged(visitor, "requests_per_turn", options.requests_per_turn, kCount, {1, 65536});
   ranged(visitor, "pipeline", options.pipeline, kCount, {1, 65536});
@@ -258,7 +305,7 @@ void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
 }  // namespace
 
 void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
-  listeners(visitor, options.listeners);
+  listeners(visitor, options.listeners, 1);
   show_placement(visitor, options);
   show_topologies(visitor, options.topologies);
   ranged(visitor, "spin_rounds", options.spin_rounds, kCount, {0, 1'000'000});
@@ -267,9 +314,11 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     choice(section, "when_full", options.when_full, kWhenFullWords);
     choice(section, "huge_pages", options.memory.huge_pages, kHugePagesWords);
     choice(section, "numa_placement", options.memory.numa_placement, kBoolWords);
+    choice(section, "in_core", options.memory.in_core, kBoolWords);
     choice(section, "evacuation", options.evacuation, kBoolWords);
   });
   visitor.section("durability", [&](SchemaVisitor& section) { durability(section, options.durability); });
+  visitor.section("cluster", [&](SchemaVisitor& section) { show_cluster(section, options.cluster); });
   visitor.section("limits", [&](SchemaVisitor& section) { limits(section, options.limits); });
   visitor.section("stats", [&](SchemaVisitor& section) {
     ranged(section, "sample", options.stats.sample, kCount, {1, 1'000'000, "off"});
@@ -285,6 +334,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     choice(section, "balance", options.balance.mode, kBalanceWords);
     choice(section, "accept", options.balance.accept, kAcceptWords);
   });
+  visitor.section("admin", [&](SchemaVisitor& section) { listeners(section, options.admin.listeners, 0); });
   visitor.section("log", [&](SchemaVisitor& section) {
     choice(section, "level", options.log.level, kLogLevelWords);
     file_name(section, "file", options.log.file, "stderr");

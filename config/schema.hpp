@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/options.hpp"
@@ -35,6 +36,13 @@ struct ListField {
   std::string_view none = "[]";                             ///< how an empty list is written
 };
 
+/// A key with names and values that somebody else gives a meaning. Names may have dots: a mapping within is taken for
+/// the part before one.
+struct NamesField {
+  std::function<Mistake(const std::string& name, std::string_view text)> set;
+  std::function<std::vector<std::pair<std::string, std::string>>()> items;
+};
+
 /// Is shown every key, in the order of the example file.
 class SchemaVisitor {
  public:
@@ -42,6 +50,7 @@ class SchemaVisitor {
   virtual void section(std::string_view name, const std::function<void(SchemaVisitor&)>& body) = 0;
   virtual void scalar(std::string_view name, const ScalarField& field) = 0;
   virtual void list(std::string_view name, const ListField& field) = 0;
+  virtual void names(std::string_view name, const NamesField& field) = 0;
   /// The keys that `body` shows stood here until they went into `section`. Shown after all others.
   virtual void moved(std::string_view /*section*/, const std::function<void(SchemaVisitor&)>& /*body*/) {}
 };

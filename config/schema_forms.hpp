@@ -139,6 +139,7 @@ inline constexpr std::uint32_t kMostDistance = 64;
 inline constexpr std::uint32_t kMostWindow = 256;
 inline constexpr std::size_t kLeastMemory = 16_MiB;
 inline constexpr std::size_t kMostMemory = 64_TiB;
+inline constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
 inline constexpr std::array<std::string_view, 4> kPrefetchWords{"off", "distance", "at_spawn", "auto"};
 
 // A size, or a part of what there is; "auto" is neither.
@@ -182,5 +183,8 @@ inline void show_experimental(SchemaVisitor& visitor, const std::function<void(S
 // Keys of placement: schema_placement.cpp.
 void show_placement(SchemaVisitor& visitor, PlacementOptions& target);
 void show_topologies(SchemaVisitor& visitor, std::vector<TopologySection>& target);
+
+// Keys of a cluster's node: schema_cluster.cpp.
+void show_cluster(SchemaVisitor& visitor, ClusterOptions& options);
 
 }  // namespace mxkv::config

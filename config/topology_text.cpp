@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "config/parse.hpp"
 #include "config/resolve.hpp"
 
@@ -15,6 +17,7 @@ using runtime::CoreGroup;
 using runtime::NumaNode;
 using runtime::ProcessingUnit;
 using runtime::Topology;
+using Json = nlohmann::ordered_json;
 
 std::string count_of(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -85,17 +88,17 @@ std::string summary(const Topology& topology, const MachineFacts& facts) {
   return text;
 }
 
-template <class T, class Text>
-std::string json_list(const std::vector<T>& items, Text text) {
-  std::vector<std::string> texts;
-  for (const T& item : items) {
-    texts.push_back(text(item));
-  }
-  return "[" + join(texts, ", ") + "]";
+/// A count that is null where it is not known.
+Json or_null(std::size_t number) {
+  return number == 0 ? Json{} : Json(number);
 }
 
-std::string json_cpus(const std::vector<runtime::PuId>& cpus) {
-  return json_list(cpus, [](runtime::PuId cpu) { return std::to_string(cpu.value()); });
+Json json_cpus(const std::vector<runtime::PuId>& cpus) {
+  Json list = Json::array();
+  for (const runtime::PuId cpu : cpus) {
+    list.push_back(cpu.value());
+  }
+  return list;
 }
 
 }  // namespace
@@ -124,33 +127,36 @@ std::string topology_table(const Topology& topology, const MachineFacts& facts) 
 }
 
 std::string topology_json(const Topology& topology, const MachineFacts& facts) {
-  const auto or_null = [](std::size_t number) { return number == 0 ? "null" : std::to_string(number); };
   const auto os_index = [&topology](runtime::NumaNodeId node) {
-    return std::to_string(topology.nodes[node.index()].os_index);
+    return topology.nodes[node.index()].os_index;
   };
-  std::string text = "{\n  \"memory_bytes\": " + std::to_string(facts.memory_bytes);
-  text += ",\n  \"cgroup_memory_bytes\": " + or_null(facts.cgroup_limit_bytes);
-  text += ",\n  \"cgroup_cpus\": " + or_null(facts.cgroup_cpus);
-  text += ",\n  \"nodes\": " + json_list(topology.nodes, [&](const NumaNode& node) {
-            return "{\"node\": " + std::to_string(node.os_index) +
-                   ", \"memory_bytes\": " + or_null(node.memory_bytes) +
-                   ", \"cpus\": " + json_cpus(node.pus) + "}";
-          });
-  text += ",\n  \"core_groups\": " + json_list(topology.core_groups, [&](const CoreGroup& group) {
-            return "{\"node\": " + os_index(group.node) + ", \"cpus\": " + json_cpus(group.pus) + "}";
-          });
-  text += ",\n  \"cpus\": " + json_list(topology.pus, [&](const ProcessingUnit& unit) {
-            return "{\"cpu\": " + std::to_string(unit.pu.value()) +
-                   ", \"core\": " + std::to_string(unit.core.value()) +
-                   ", \"core_group\": " + std::to_string(unit.group.value()) +
-                   ", \"node\": " + os_index(unit.node) + "}";
-          });
-  text += ",\n  \"distances\": " + json_list(topology.nodes, [&](const NumaNode& from) {
-            return json_list(topology.nodes, [&](const NumaNode& to) {
-              return std::to_string(topology.distance(from.node, to.node));
-            });
-          });
-  return text + "\n}\n";
+  Json machine{{"memory_bytes", facts.memory_bytes},
+               {"cgroup_memory_bytes", or_null(facts.cgroup_limit_bytes)},
+               {"cgroup_cpus", or_null(facts.cgroup_cpus)},
+               {"nodes", Json::array()},
+               {"core_groups", Json::array()},
+               {"cpus", Json::array()},
+               {"distances", Json::array()}};
+  for (const NumaNode& node : topology.nodes) {
+    machine["nodes"].push_back({{"node", node.os_index},
+                                {"memory_bytes", or_null(node.memory_bytes)},
+                                {"cpus", json_cpus(node.pus)}});
+    Json row = Json::array();
+    for (const NumaNode& to : topology.nodes) {
+      row.push_back(topology.distance(node.node, to.node));
+    }
+    machine["distances"].push_back(std::move(row));
+  }
+  for (const CoreGroup& group : topology.core_groups) {
+    machine["core_groups"].push_back({{"node", os_index(group.node)}, {"cpus", json_cpus(group.pus)}});
+  }
+  for (const ProcessingUnit& unit : topology.pus) {
+    machine["cpus"].push_back({{"cpu", unit.pu.value()},
+                               {"core", unit.core.value()},
+                               {"core_group", unit.group.value()},
+                               {"node", os_index(unit.node)}});
+  }
+  return machine.dump(2) + "\n";
 }
 
 std::string topology_yaml(const Topology& topology, const MachineFacts& facts) {

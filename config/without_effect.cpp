@@ -27,6 +27,7 @@ class Search {
     toggle();
     requests();
     durability();
+    cluster();
     return std::move(found_);
   }
 
@@ -132,6 +133,15 @@ class Search {
                    kNoDirectory);
     without_effect(mine.directory.empty() && checkpoint.compress, "durability.checkpoint.compress",
                    kNoDirectory);
+  }
+
+  void cluster() {
+    const ClusterOptions& mine = options_.cluster;
+    if (mine.name.empty()) {
+      constexpr const char* kNoCluster = "cluster.name is none, so that there is no cluster";
+      without_effect(!mine.brokers.empty(), "cluster.brokers", kNoCluster);
+      without_effect(mine.peer.has_value(), "cluster.peer", kNoCluster);
+    }
   }
 
   // All entries of `nodes`, at the top and of topologies, with the path of their section of switches.
