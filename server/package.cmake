@@ -1,15 +1,27 @@
-# What is installed, and the Debian package: `cmake --preset release`, build, then `cpack` in build/release.
+# What is installed, and the packages: `cmake --preset release`, build, then `cpack` in build/release, for Debian, or
+# `cpack -G RPM`, for a system of RPM packages that it is built on.
 #
 # Component `program` is what `cmake --install` takes: it goes below the prefix. Component `system` has absolute
-# places (the unit, /etc/mxkv) and is for the package, or for `cmake --install DIR --component system`.
+# places (the unit, /etc/mxkv) and is for the package, or for `cmake --install DIR --component system`; system_rpm
+# is the same for RPM packages, which know no /lib, and whose user systemd-sysusers makes.
 include(GNUInstallDirs)
 
-install(TARGETS mxkvd mxkv-ycsb RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-install(FILES README.md protocol/PROTOCOL.md server/OPERATING.md server/CHANGELOG.md
+install(TARGETS mxkvd mxkv-ycsb mxkv-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(FILES README.md protocol/PROTOCOL.md server/OPERATING.md server/STATS.md server/CHANGELOG.md
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv RENAME copyright COMPONENT program)
 if(EXISTS ${PROJECT_SOURCE_DIR}/config/examples)
   install(DIRECTORY config/examples DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
+endif()
+
+# What the programs are made of, found out when they are there.
+find_program(MXKV_DPKG_QUERY dpkg-query)
+if(MXKV_DPKG_QUERY AND CMAKE_GENERATOR STREQUAL "Ninja")
+  set(sbom ${PROJECT_BINARY_DIR}/package/mxkv.cdx.json)
+  install(CODE "execute_process(COMMAND ${PROJECT_SOURCE_DIR}/server/make-sbom ${PROJECT_VERSION} ${PROJECT_BINARY_DIR}
+    $<TARGET_FILE:mxkvd> $<TARGET_FILE:mxkv-ycsb> $<TARGET_FILE:mxkv-cli>
+    OUTPUT_FILE ${sbom} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+  install(FILES ${sbom} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
 endif()
 
 # Debian wants these compressed, without the time of day in them.
@@ -25,15 +37,38 @@ endfunction()
 configure_file(server/debian/changelog.in package/changelog @ONLY)
 mxkv_install_compressed(${PROJECT_BINARY_DIR}/package/changelog changelog.Debian
   ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv)
-foreach(page server/mxkvd.1 bench/mxkv-ycsb.1)
+foreach(page server/mxkvd.1 bench/mxkv-ycsb.1 protocol/clients/cli/mxkv-cli.1)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${page})
     get_filename_component(name ${page} NAME)
     mxkv_install_compressed(${PROJECT_SOURCE_DIR}/${page} ${name} ${CMAKE_INSTALL_MANDIR}/man1)
   endif()
 endforeach()
 
-install(FILES server/systemd/mxkvd.service server/systemd/mxkvd.socket DESTINATION /lib/systemd/system
-  COMPONENT system EXCLUDE_FROM_ALL)
+# Pages that are written from what is documented anyway: protocol, statistics, configuration.
+find_program(MXKV_LOWDOWN lowdown)
+if(MXKV_LOWDOWN)
+  foreach(page "protocol;protocol/PROTOCOL.md;mxkv-protocol.7" "stats;server/STATS.md;mxkv-stats.7"
+      "config;config/mxkv.yaml;mxkv.yaml.5")
+    list(GET page 0 kind)
+    list(GET page 1 document)
+    list(GET page 2 name)
+    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/server/make-manual ${kind} ${document} ${PROJECT_VERSION}
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_FILE ${PROJECT_BINARY_DIR}/package/${name}
+      COMMAND_ERROR_IS_FATAL ANY)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS server/make-manual ${document})
+    string(REGEX MATCH "[0-9]$" section ${name})
+    mxkv_install_compressed(${PROJECT_BINARY_DIR}/package/${name} ${name} ${CMAKE_INSTALL_MANDIR}/man${section})
+  endforeach()
+else()
+  message(STATUS "lowdown is not installed: the package will lack mxkv-protocol(7), mxkv-stats(7) and mxkv.yaml(5)")
+endif()
+
+# CPack takes every file of an absolute place for configuration in RPM packages.
+set(units server/systemd/mxkvd.service server/systemd/mxkvd.socket)
+install(FILES ${units} DESTINATION /lib/systemd/system COMPONENT system EXCLUDE_FROM_ALL)
+install(FILES ${units} DESTINATION lib/systemd/system COMPONENT system_rpm EXCLUDE_FROM_ALL)
+install(FILES server/rpm/sysusers.conf DESTINATION lib/sysusers.d RENAME mxkv.conf
+  COMPONENT system_rpm EXCLUDE_FROM_ALL)
 # A package's upgrade is no reason to lose what is stored.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS config/mxkv.yaml)
 file(READ config/mxkv.yaml packaged_config)
@@ -48,17 +83,22 @@ foreach(change "directory: none|directory: /var/lib/mxkv" "sync: commit|sync: ne
   string(REPLACE "\n  ${from}\n" "\n  ${to}\n" packaged_config "${packaged_config}")
 endforeach()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/package/mxkv.yaml CONTENT "${packaged_config}" @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/package/mxkv.yaml DESTINATION /etc/mxkv COMPONENT system EXCLUDE_FROM_ALL)
+foreach(component system system_rpm)
+  install(FILES ${PROJECT_BINARY_DIR}/package/mxkv.yaml DESTINATION /etc/mxkv COMPONENT ${component} EXCLUDE_FROM_ALL)
+endforeach()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME mxkv)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_COMPONENTS_ALL program system)
+set(CPACK_COMPONENTS_ALL program system system_rpm)
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/server/package-kind.cmake)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_SET_DESTDIR ON)  # for the absolute places
 set(CPACK_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
+# Strips what is packaged, into a second package, mxkv-dbgsym: what a core, or the report of a crash, is read with.
+set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
+set(CPACK_BUILD_SOURCE_DIRS ${PROJECT_SOURCE_DIR};${PROJECT_BINARY_DIR})
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -78,4 +118,21 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
   ${PROJECT_SOURCE_DIR}/server/debian/postinst ${PROJECT_SOURCE_DIR}/server/debian/prerm
   ${PROJECT_SOURCE_DIR}/server/debian/postrm ${PROJECT_SOURCE_DIR}/server/debian/conffiles)
+
+set(CPACK_RPM_COMPONENT_INSTALL ON)
+set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
+set(CPACK_RPM_PACKAGE_RELEASE 1)
+set(CPACK_RPM_PACKAGE_LICENSE MIT)
+set(CPACK_RPM_PACKAGE_GROUP "Applications/Databases")
+set(CPACK_RPM_PACKAGE_VENDOR "mxkv developers")
+set(CPACK_RPM_PACKAGE_REQUIRES_PRE shadow-utils)
+set(CPACK_RPM_PRE_INSTALL_SCRIPT_FILE ${PROJECT_SOURCE_DIR}/server/rpm/pre)
+set(CPACK_RPM_POST_INSTALL_SCRIPT_FILE ${PROJECT_SOURCE_DIR}/server/rpm/post)
+set(CPACK_RPM_PRE_UNINSTALL_SCRIPT_FILE ${PROJECT_SOURCE_DIR}/server/rpm/preun)
+set(CPACK_RPM_POST_UNINSTALL_SCRIPT_FILE ${PROJECT_SOURCE_DIR}/server/rpm/postun)
+set(CPACK_RPM_USER_FILELIST "%config(noreplace) /etc/mxkv/mxkv.yaml")
+# Folders that belong to others.
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
+  /usr/lib/systemd /usr/lib/systemd/system /usr/lib/sysusers.d /usr/share/man /usr/share/man/man1 /usr/share/man/man5
+  /usr/share/man/man7)
 include(CPack)

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "index/line_compare.hpp"
+#include "server/daemon/commit.hpp"
+#include "server/daemon/crash_report.hpp"
 
 namespace mxkv::server {
 
@@ -58,8 +60,13 @@ std::string_view key_compare() {
 
 }  // namespace
 
+std::string program_text() {
+  return "mxkvd " MXKV_VERSION ", commit " MXKV_COMMIT;
+}
+
 std::string version_text() {
   std::string text = "mxkvd " MXKV_VERSION "\n";
+  text.append("commit:    " MXKV_COMMIT ", build id ").append(build_id()).append("\n");
   text.append("build:     " MXKV_BUILD_TYPE ", ").append(kCompiler).append(", ").append(kArchitecture);
   if (sizeof MXKV_SANITIZERS > 1) {
     text.append(", sanitizers: " MXKV_SANITIZERS);

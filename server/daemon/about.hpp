@@ -6,6 +6,9 @@
 
 namespace mxkv::server {
 
+/// One line: name, version, the commit that it was built from.
+[[nodiscard]] std::string program_text();
+
 /// Several lines; the first is "mxkvd VERSION". Any thread.
 [[nodiscard]] std::string version_text();
 

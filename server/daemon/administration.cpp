@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "protocol/reply.hpp"
+#include "server/net/client_commands.hpp"
+#include "server/net/connection_facts.hpp"
 
 namespace mxkv::server {
 
@@ -18,11 +20,13 @@ constexpr std::uint64_t kLeastMiB = 16;  // as memory.limit
 }  // namespace
 
 Administration::Administration(runtime::Runtime& runtime, Statistics& statistics, Log& log,
-                               runtime::SteeredClock* clock, const config::ServerOptions& options)
+                               runtime::SteeredClock* clock, const config::ServerOptions& options,
+                               ConfigInbox& inbox)
     : runtime_(runtime),
       statistics_(statistics),
       log_(log),
       clock_(clock),
+      inbox_(inbox),
       shutdown_allowed_(options.shutdown_command),
       greatest_limit_(2 * std::min(runtime.budget().limit_bytes(), SIZE_MAX / 2)) {}
 
@@ -30,6 +34,8 @@ std::string Administration::run(const protocol::Request& request) {
   switch (request.op) {
     case verb::stats:
       return statistics_.text(request.argument);
+    case verb::client:
+      return client_command(request.argument);
     case verb::verbosity:
       return set_verbosity(request.verbosity);
     case verb::cache_memlimit:
@@ -41,6 +47,31 @@ std::string Administration::run(const protocol::Request& request) {
     default:
       return std::string{protocol::kError};
   }
+}
+
+std::string Administration::client_command(std::string_view argument) {
+  ClientTable& clients = network_->clients();
+  if (argument.starts_with("list")) {
+    return list_clients(clients, runtime_.clock().monotonic_ns());
+  }
+  const std::string_view which = protocol::word_behind(argument);
+  const std::size_t killed = kill_clients(clients, which);
+  if (killed == 0) {
+    return std::string{protocol::kNotFound};
+  }
+  log_.info("client kill " + in_quotes(which) + ": " + std::to_string(killed) +
+            (killed == 1 ? " connection" : " connections"));
+  return "OK " + std::to_string(killed) + "\r\n";
+}
+
+bool Administration::configure(const protocol::Request& request, const std::string& client,
+                               const ReplyAddress& address) {
+  inbox_.put({.sets = request.op == verb::config_set,
+              .path = std::string{request.argument},
+              .value = std::string{request.setting},
+              .client = client,
+              .address = address});
+  return true;
 }
 
 std::string Administration::set_verbosity(std::uint64_t level) {
@@ -65,7 +96,7 @@ std::string Administration::set_memory_limit(std::uint64_t mebibytes) {
 
 // As if the signal came from outside: the main thread drains and ends. It waits for them; no handler runs.
 std::string Administration::shut_down(const protocol::Request& request) {
-  if (!shutdown_allowed_) {
+  if (!shutdown_allowed_.load(std::memory_order_relaxed)) {
     return std::string{protocol::kShutdownOff};
   }
   if (!request.shutdown_known) {

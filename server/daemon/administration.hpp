@@ -1,16 +1,20 @@
-// Carries out the commands of administrators that come over connections: stats, verbosity, cache_memlimit,
-// shutdown, debugtime.
+// Carries out the commands of administrators that come over connections: client, stats, verbosity, cache_memlimit,
+// shutdown, debugtime. config get and config set are handed on to the main thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "config/options.hpp"
 #include "protocol/request.hpp"
 #include "runtime/base/clock.hpp"
 #include "runtime/scheduler/runtime.hpp"
+#include "server/daemon/config_inbox.hpp"
 #include "server/daemon/log.hpp"
 #include "server/net/admin_source.hpp"
+#include "server/net/network.hpp"
 #include "server/stats/statistics.hpp"
 
 namespace mxkv::server {
@@ -20,22 +24,35 @@ class Administration final : public AdminSource {
  public:
   /// All arguments outlive this. `clock`: what debugtime steers; null: it is not known.
   Administration(runtime::Runtime& runtime, Statistics& statistics, Log& log, runtime::SteeredClock* clock,
-                 const config::ServerOptions& options);
+                 const config::ServerOptions& options, ConfigInbox& inbox);
 
+  /// Before any command comes.
+  void set_network(Network& network) noexcept { network_ = &network; }
   [[nodiscard]] std::string run(const protocol::Request& request) override;
+  [[nodiscard]] bool configure(const protocol::Request& request, const std::string& client,
+                               const ReplyAddress& address) override;
+  void set_shutdown_allowed(bool allowed) noexcept {
+    shutdown_allowed_.store(allowed, std::memory_order_relaxed);
+    statistics_.note_shutdown_command(allowed);
+  }
+  /// The most that the memory may be limited to while it runs.
+  [[nodiscard]] std::size_t greatest_limit() const noexcept { return greatest_limit_; }
 
  private:
   std::string set_verbosity(std::uint64_t level);
   std::string set_memory_limit(std::uint64_t mebibytes);
   std::string shut_down(const protocol::Request& request);
+  [[nodiscard]] std::string client_command(std::string_view argument);
   std::string steer_clock(const protocol::Request& request);
 
   runtime::Runtime& runtime_;
   Statistics& statistics_;
   Log& log_;
+  Network* network_ = nullptr;
   runtime::SteeredClock* clock_;
-  bool shutdown_allowed_;
-  std::size_t greatest_limit_;  ///< the memory's addresses are reserved at the start
+  ConfigInbox& inbox_;
+  std::atomic<bool> shutdown_allowed_;  // relaxed: nothing is ordered by it
+  std::size_t greatest_limit_;          ///< the memory's addresses are reserved at the start
 };
 
 }  // namespace mxkv::server

@@ -16,15 +16,23 @@ std::string text_of(happening what, const Happenings::Seen& seen, const Chronicl
   switch (what) {
     case happening::wrong_login:
       return with_others("wrong user or password from " + seen.about, seen.times);
+    case happening::forbidden:
+      return with_others("forbidden to " + seen.about, seen.times);
     case happening::too_many_connections:
       return "connections refused: " + std::to_string(seen.times) + " (limits.connections is " +
              std::to_string(facts.connections_most) + ")";
+    case happening::too_many_of_client:
+      return with_others("connection refused from " + seen.about + " (limits.connections_per_client is " +
+                             std::to_string(facts.connections_per_client) + ")",
+                         seen.times);
     case happening::closed_unread:
       return with_others("closed " + seen.about + ": it does not read its replies", seen.times);
     case happening::closed_idle:
       return with_others("closed " + seen.about + ": limits.idle_timeout", seen.times);
     case happening::foreign_protocol:
       return with_others("closed " + seen.about, seen.times);
+    case happening::failed_handshake:
+      return with_others("TLS handshake failed with " + seen.about, seen.times);
     case happening::endless_line:
       return with_others("closed " + seen.about + ": its line is too long", seen.times);
     case happening::no_memory:
@@ -80,6 +88,9 @@ void Chronicle::tell_of_eviction(Time now, std::uint64_t evicted, const Facts& f
                                               config::format_size_rounded(facts.memory_most) +
                                               "): what nobody read for longest is evicted"});
     }
+    lines.push_back({Line::level::debug, "evicted " + std::to_string(evicted) + " items (" +
+                                             config::format_size_rounded(facts.memory_used) + " of " +
+                                             config::format_size_rounded(facts.memory_most) + " are used)"});
   } else if (eviction_began_ && now - last_eviction_ >= kEvictionRests) {
     const auto lasted = std::chrono::ceil<std::chrono::seconds>(last_eviction_ - *eviction_began_ + kEvery);
     lines.push_back({Line::level::info, "eviction has ended: " + std::to_string(evicted_) + " items in " +

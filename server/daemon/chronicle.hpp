@@ -1,5 +1,5 @@
 // Makes lines for the log of what happens while the server runs. A kind of happening is a line a second at most;
-// eviction is told when it begins and when it ends.
+// eviction is told when it begins and when it ends, for who debugs also second by second.
 #pragma once
 
 #include <chrono>
@@ -21,13 +21,14 @@ class Chronicle {
   static constexpr std::chrono::seconds kEvictionRests{10};
 
   struct Line {
-    enum class level : std::uint8_t { info, warning };
+    enum class level : std::uint8_t { debug, info, warning };
     level how = level::info;
     std::string text;
   };
   /// What lines tell besides.
   struct Facts {
     std::uint64_t connections_most = 0;
+    std::uint64_t connections_per_client = 0;
     std::uint64_t memory_used = 0;
     std::uint64_t memory_most = 0;
   };

@@ -12,6 +12,7 @@
 
 #include "config/load.hpp"
 #include "server/daemon/about.hpp"
+#include "server/daemon/cluster_command_line.hpp"
 
 namespace mxkv::server {
 
@@ -88,7 +89,8 @@ struct Commands {
         print_config(app.add_subcommand("print-config", "Print every key, its value and who set it")),
         journal(app.add_subcommand("journal", "Show what the journal of a data directory holds")),
         checkpoint(app.add_subcommand(
-            "checkpoint", "Write all that a data directory holds anew, so that the next start is fast")) {
+            "checkpoint", "Write all that a data directory holds anew, so that the next start is fast")),
+        hash_password(app.add_subcommand("hash-password", "Read a password and print its hash, for users")) {
     app.require_subcommand(0, 1);
     constexpr const char* kOther = "Another machine: hwloc's XML file or synthetic description";
     CLI::Option* yaml = topology->add_flag("--yaml", as_yaml, "A configuration file that is ready for it");
@@ -128,6 +130,7 @@ struct Commands {
   CLI::App* print_config;
   CLI::App* journal;
   CLI::App* checkpoint;
+  CLI::App* hash_password;
   CLI::App* verify = nullptr;  ///< these three of journal
   CLI::App* dump = nullptr;
   CLI::App* end = nullptr;
@@ -177,6 +180,7 @@ Result<Request> parse_command_line(int count, const char* const* arguments,
   app.footer(help_footer);
   add_flags(app, flags);
   const Commands commands{app, flags};
+  const ClusterCommandLine cluster{app};
   try {
     app.parse(count, arguments);
   } catch (const CLI::CallForHelp&) {
@@ -186,6 +190,10 @@ Result<Request> parse_command_line(int count, const char* const* arguments,
   } catch (const CLI::ParseError& error) {
     return Error{one_line(error.what())};
   }
+  if (cluster.parsed()) {
+    Result<ClusterCommand> command = cluster.command(directory);
+    return command ? Result<Request>{std::move(command).value()} : command.error();
+  }
   if (commands.topology->parsed()) {
     return {topology_command(commands)};
   }
@@ -194,6 +202,9 @@ Result<Request> parse_command_line(int count, const char* const* arguments,
   }
   if (commands.journal->parsed()) {
     return {journal_command(commands, directory)};
+  }
+  if (commands.hash_password->parsed()) {
+    return {HashPasswordCommand{}};
   }
   if (commands.checkpoint->parsed()) {
     return {CheckpointCommand{.directory = directory / commands.data, .to = directory / commands.to}};

@@ -8,6 +8,7 @@
 
 #include "config/options.hpp"
 #include "runtime/base/result.hpp"
+#include "server/daemon/cluster_commands.hpp"
 #include "server/daemon/commands.hpp"
 #include "server/daemon/directory_commands.hpp"
 
@@ -19,8 +20,9 @@ struct Information {
 };
 
 /// What was asked for: to serve with these options, or something else.
-using Request = std::variant<config::DaemonOptions, Information, TopologyCommand, CheckCommand,
-                             PrintConfigCommand, JournalCommand, CheckpointCommand>;
+using Request =
+    std::variant<config::DaemonOptions, Information, TopologyCommand, CheckCommand, PrintConfigCommand,
+                 HashPasswordCommand, JournalCommand, CheckpointCommand, ClusterCommand>;
 
 /// Options by strength: flags, `--set`, file, defaults. Errors: all at once, a line each, that name the flag,
 /// the `--set` path or file:line:column. A relative name of the file begins at

@@ -20,12 +20,12 @@ namespace {
 using runtime::Result;
 using runtime::Topology;
 
-struct Machine {
+struct FoundMachine {
   Topology topology;
   config::MachineFacts facts;
 };
 
-Result<Machine> this_machine() {
+Result<FoundMachine> this_machine() {
   Result<Topology> topology = runtime::live_topology();
   if (!topology) {
     return topology.error();
@@ -34,11 +34,12 @@ Result<Machine> this_machine() {
   if (!facts) {
     return facts.error();
   }
-  return Machine{std::move(topology).value(), facts.value()};
+  config::share_out_memory(topology.value(), facts.value());
+  return FoundMachine{std::move(topology).value(), facts.value()};
 }
 
 /// The machine that `name` describes; this one for an empty name.
-Result<Machine> machine_of(const std::string& name) {
+Result<FoundMachine> machine_of(const std::string& name) {
   if (name.empty()) {
     return this_machine();
   }
@@ -50,7 +51,7 @@ Result<Machine> machine_of(const std::string& name) {
     return runtime::Error{"--topology: " + topology.error().message};
   }
   const config::MachineFacts facts = config::facts_of(topology.value());
-  return Machine{std::move(topology).value(), facts};
+  return FoundMachine{std::move(topology).value(), facts};
 }
 
 void warn_of(const config::Findings& doubts) {
@@ -67,7 +68,7 @@ void print(const std::string& text) {
 }  // namespace
 
 int run_command(const TopologyCommand& command) {
-  const Result<Machine> machine = machine_of(command.topology);
+  const Result<FoundMachine> machine = machine_of(command.topology);
   if (!machine) {
     return complain(command.topology.empty() ? kExitFailed : kExitWrongOptions,
                     machine.error().message.c_str());
@@ -88,7 +89,7 @@ int run_command(const TopologyCommand& command) {
 }
 
 int run_command(const CheckCommand& command) {
-  const Result<Machine> machine = machine_of(command.topology);
+  const Result<FoundMachine> machine = machine_of(command.topology);
   if (!machine) {
     return complain(command.topology.empty() ? kExitFailed : kExitWrongOptions,
                     machine.error().message.c_str());
@@ -96,14 +97,20 @@ int run_command(const CheckCommand& command) {
   config::Loaded loaded = config::read_options(command.file, {}, {});
   const config::Resolved resolved =
       config::add_misfits(loaded, machine.value().topology, machine.value().facts);
+  config::Findings doubts;
   if (command.topology.empty()) {
     static_cast<void>(read_start_files(loaded.options, loaded.findings));
+    static_cast<void>(
+        read_certificates(loaded.options, loaded.options.listeners, "listeners", loaded.findings, doubts));
+    static_cast<void>(read_certificates(loaded.options, loaded.options.admin.listeners, "admin.listeners",
+                                        loaded.findings, doubts));
   }
   if (!loaded.findings.empty()) {
     // Without a name in front: editors jump to file:line:column.
     std::fprintf(stderr, "%s\n", config::to_error(std::move(loaded.findings)).message.c_str());
     return kExitWrongOptions;
   }
+  warn_of(doubts);
   warn_of(config::doubts(loaded.options, resolved, machine.value().facts));
   std::string text = command.file.string() + ": fits " +
                      (command.topology.empty() ? std::string{"this machine"} : command.topology) +
@@ -125,7 +132,7 @@ int run_command(const PrintConfigCommand& command) {
     print(config::print_yaml(command.options));
     return kExitOk;
   }
-  const Result<Machine> machine = this_machine();
+  const Result<FoundMachine> machine = this_machine();
   if (!machine) {
     return complain(kExitFailed, machine.error().message.c_str());
   }
@@ -140,7 +147,7 @@ int run_command(const PrintConfigCommand& command) {
 }
 
 runtime::Error everything_wrong(config::Loaded loaded) {
-  if (const Result<Machine> machine = this_machine()) {
+  if (const Result<FoundMachine> machine = this_machine()) {
     static_cast<void>(config::add_misfits(loaded, machine.value().topology, machine.value().facts));
   }
   return config::to_error(std::move(loaded.findings));

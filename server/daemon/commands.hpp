@@ -30,11 +30,15 @@ struct PrintConfigCommand {
   config::DaemonOptions options;
 };
 
+/// `mxkvd hash-password`: the hash of a password, for the file of users.
+struct HashPasswordCommand {};
+
 /// Each writes its answer to standard output, or what is wrong to standard error, and returns the exit code.
 /// Thread-safety: the main thread.
 [[nodiscard]] int run_command(const TopologyCommand& command);
 [[nodiscard]] int run_command(const CheckCommand& command);
 [[nodiscard]] int run_command(const PrintConfigCommand& command);
+[[nodiscard]] int run_command(const HashPasswordCommand& command);
 
 /// All that is wrong with what was read; what does not fit this machine too, as far as one can tell.
 /// Thread-safety: the main thread.

@@ -6,20 +6,27 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "config/describe.hpp"
 #include "config/findings.hpp"
 #include "config/parse.hpp"
 #include "config/resolve.hpp"
 #include "runtime/base/clock.hpp"
 #include "runtime/topology/build.hpp"
+#include "server/admin/admin_service.hpp"
+#include "server/daemon/about.hpp"
 #include "server/daemon/address_space.hpp"
+#include "server/daemon/admin_listeners.hpp"
+#include "server/daemon/crash_report.hpp"
 #include "server/daemon/log.hpp"
 #include "server/daemon/notify.hpp"
+#include "server/daemon/open_addresses.hpp"
 #include "server/daemon/parts.hpp"
 #include "server/daemon/pid_file.hpp"
 #include "server/daemon/start_files.hpp"
@@ -37,11 +44,14 @@ struct Settled {
   runtime::Topology topology;
   config::MachineFacts facts;
   config::Resolved resolved;
-  std::optional<Users> users;
+  std::optional<config::UsersFile> users;
+  std::vector<std::shared_ptr<const TlsContext>> tls;        ///< by listener
+  std::vector<std::shared_ptr<const TlsContext>> admin_tls;  ///< by listener of administration
+  config::Findings doubts;                                   ///< of certificates
 };
 
 void log_machine(Log& log, const config::DaemonOptions& options, const Settled& settled) {
-  log.info("mxkvd " MXKV_VERSION ", process " + std::to_string(getpid()));
+  log.info(program_text() + ", process " + std::to_string(getpid()));
   for (const std::string& line : startup_screen(options, settled.topology, settled.facts, settled.resolved)) {
     log.info(line);
   }
@@ -50,25 +60,63 @@ void log_machine(Log& log, const config::DaemonOptions& options, const Settled& 
        startup_warnings(options, settled.topology, settled.facts, settled.resolved, read_host_state())) {
     log.warning(line);
   }
+  for (const config::Finding& doubt : settled.doubts) {
+    log.warning(to_string(doubt));
+  }
 }
 
-/// The sockets that were passed in, else those of the options.
-Result<std::vector<ListenSocket>> open_sockets(const std::vector<config::ListenAddress>& addresses,
+/// Which of `addresses` is configured for where a socket that was passed in listens.
+std::optional<std::size_t> entry_of(const config::ListenAddress& passed,
+                                    const std::vector<config::ListenAddress>& addresses) {
+  const auto found = std::ranges::find_if(addresses, [&passed](const config::ListenAddress& one) {
+    return one.path == passed.path &&
+           (!one.path.empty() || (one.address == passed.address && one.port == passed.port));
+  });
+  return found == addresses.end() ? std::nullopt
+                                  : std::optional{static_cast<std::size_t>(found - addresses.begin())};
+}
+
+/// The sockets that were passed in, else those of the options. `tls`: by listener.
+Result<std::vector<ListenSocket>> open_sockets(const config::DaemonOptions& options,
+                                               const std::vector<std::shared_ptr<const TlsContext>>& tls,
                                                std::vector<PassedSocket>& passed, Log& log) {
+  const std::vector<config::ListenAddress>& addresses = options.listeners;
   std::vector<ListenSocket> sockets;
-  const auto add = [&sockets, &log](ListenSocket socket, const std::string& how) {
-    log.info("listening on " + config::format_listen(socket.address()) + how);
+  const auto add = [&](ListenSocket socket, std::optional<std::size_t> entry, const std::string& how) {
+    std::string by;
+    if (entry && tls[*entry] != nullptr) {
+      socket.set_tls(tls[*entry]);
+      by = text_of_tls(addresses[*entry], tls[*entry].get()) +
+           (tls[*entry]->by_kernel() ? ", encrypted by the kernel" : "");
+    }
+    log.info("listening on " + config::format_listen(socket.address()) + how + by);
+    if (const std::string open = warning_of_open(socket.address(), options.server); !open.empty()) {
+      log.warning(open);
+    }
     sockets.push_back(std::move(socket));
   };
+  std::vector<bool> used(addresses.size());
   for (PassedSocket& one : passed) {
-    add(std::move(one.socket), one.name.empty() ? " (passed in)" : " (passed in as " + one.name + ")");
+    const std::optional<std::size_t> entry = entry_of(one.socket.address(), addresses);
+    if (entry) {
+      one.socket.take_settings(addresses[*entry]);
+      used[*entry] = true;
+    }
+    add(std::move(one.socket), entry, one.name.empty() ? " (passed in)" : " (passed in as " + one.name + ")");
   }
-  for (std::size_t i = 0; i < addresses.size() && passed.empty(); ++i) {
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (!passed.empty()) {
+      if (addresses[i].tls && !used[i]) {
+        log.warning("listeners[" + std::to_string(i) + "], " + config::format_listen(addresses[i]) +
+                    ", has TLS, but no socket with that address was passed in");
+      }
+      continue;
+    }
     Result<ListenSocket> socket = ListenSocket::open(addresses[i]);
     if (!socket) {
       return socket.error();
     }
-    add(std::move(socket).value(), "");
+    add(std::move(socket).value(), i, "");
   }
   return sockets;
 }
@@ -78,6 +126,7 @@ class JournalLines final : public DurabilityLog {
  public:
   explicit JournalLines(Log& log) noexcept : log_(log) {}
 
+  void debug(const std::string& text) override { log_.debug(text); }
   void info(const std::string& text) override { log_.info(text); }
   void warn(const std::string& text) override { log_.warning(text); }
   void fatal(const std::string& text) override {
@@ -93,9 +142,11 @@ class JournalLines final : public DurabilityLog {
 /// for the end ends it.
 class RecoveryLines {
  public:
-  RecoveryLines(Log& log, const Signals& signals) noexcept : log_(log), signals_(signals) {}
+  RecoveryLines(Log& log, const Signals& signals, AdminService& admin) noexcept
+      : log_(log), signals_(signals), admin_(admin) {}
 
   void operator()(const RecoveryProgress& progress) {
+    admin_.recovering(progress);
     if (const std::optional<Signal> signal = signals_.wait(std::chrono::nanoseconds{0});
         signal && signal->ends()) {
       throw StartRefused{std::string{signal->name()} + ": ended while the journal was read"};
@@ -116,8 +167,28 @@ class RecoveryLines {
 
   Log& log_;
   const Signals& signals_;
+  AdminService& admin_;
   Notifier notifier_ = Notifier::from_environment();
   double next_line_s_ = kLineEveryS;
+};
+
+/// What administration may look at, while there is something.
+class AdminView {
+ public:
+  AdminView(AdminService& admin, Parts& parts) : admin_(admin) {
+    admin.attach({.runtime = parts.runtime,
+                  .store = parts.store,
+                  .network = parts.network,
+                  .statistics = parts.statistics,
+                  .durability = parts.durability.get(),
+                  .cluster = parts.cluster == nullptr ? nullptr : &parts.cluster->node});
+  }
+  ~AdminView() { admin_.detach(); }
+  AdminView(const AdminView&) = delete;
+  AdminView& operator=(const AdminView&) = delete;
+
+ private:
+  AdminService& admin_;
 };
 
 int write_checkpoint(Parts& parts) {
@@ -136,13 +207,14 @@ int write_checkpoint(Parts& parts) {
 }
 
 int serve(const config::DaemonOptions& options, Settled settled, std::optional<HeldDirectory> held,
-          Start& start) {
+          std::unique_ptr<ClusterStart> joined, Start& start) {
   const Signals signals;
   Result<PidFile> pid_file = PidFile::hold(options.server.pid_file);
   if (!pid_file) {
     return complain(kExitFailed, pid_file.error().message.c_str());
   }
   Log log{options.log};
+  report_crashes_also_to(options.log.file);
   const runtime::SystemClock system;
   runtime::SteeredClock steered;
   const bool steers = options.server.debug_time;
@@ -152,26 +224,52 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
       !lack.empty()) {
     return complain(kExitFailed, lack.c_str());
   }
+  // Before administration, whose pages may ask for a login while data is recovered.
+  Credentials credentials;
+  if (settled.users) {
+    for (const std::string& warning : settled.users->warnings) {
+      log.warning(warning);
+    }
+    credentials.replace(std::move(settled.users->users));
+    log.info("clients authenticate: " + count_of_users(credentials.users()) + " of " +
+             options.server.auth_file);
+  }
+  Result<std::vector<ListenSocket>> admin_sockets = open_admin_sockets(
+      start.only_checkpoint ? std::vector<config::ListenAddress>{} : options.admin.listeners,
+      settled.admin_tls, log);
+  if (!admin_sockets) {
+    return complain(kExitFailed, admin_sockets.error().message.c_str());
+  }
+  // Of what was found out, what the runtime takes over below is not asked for.
+  const config::Resolved found = settled.resolved;
+  AdminService admin{std::move(admin_sockets).value(), config::print_yaml(config::effective(options, found)),
+                     credentials, log};
   JournalLines lines{log};
   std::optional<DurableStart> durable;
   if (held) {
-    durable.emplace(DurableStart{*std::move(held), lines, RecoveryLines{log, signals}});
+    durable.emplace(DurableStart{*std::move(held), lines, RecoveryLines{log, signals, admin}});
   }
-  Parts parts{options, std::move(settled.resolved.runtime), clock, steers ? &steered : nullptr,
-              log,     durable ? &*durable : nullptr};
-  if (settled.users) {
-    log.info("clients authenticate: " + std::to_string(settled.users->size()) + " users of " +
-             options.server.auth_file);
-    parts.credentials.replace(*std::move(settled.users));
-  }
+  Parts parts{options,     std::move(settled.resolved.runtime), clock,       steers ? &steered : nullptr, log,
+              credentials, durable ? &*durable : nullptr,       joined.get()};
   if (start.only_checkpoint) {
     return write_checkpoint(parts);
   }
-  Result<std::vector<ListenSocket>> sockets = open_sockets(options.listeners, start.passed, log);
+  Result<std::vector<ListenSocket>> sockets = open_sockets(options, settled.tls, start.passed, log);
   if (!sockets) {
     return complain(kExitFailed, sockets.error().message.c_str());
   }
   parts.network.listen(std::move(sockets).value());
+  if (joined != nullptr) {
+    Result<ListenSocket> peers = ListenSocket::open(*options.cluster.peer);
+    if (!peers) {
+      return complain(kExitFailed, peers.error().message.c_str());
+    }
+    log.info("listening on " + config::format_listen(*options.cluster.peer) + " for the cluster's nodes");
+    std::vector<ListenSocket> doors;
+    doors.push_back(std::move(peers).value());
+    parts.network.listen_for_peers(std::move(doors));
+  }
+  const AdminView view{admin, parts};
   if (const auto started = parts.start(); !started) {
     return complain(kExitFailed, started.error().message.c_str());
   }
@@ -179,7 +277,14 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
     log.warning("in the background without log.file: nothing more is logged");
   }
   start.background.serves();
-  Supervisor supervisor{parts, log, signals, options, std::move(start.reread), start.process};
+  Supervisor supervisor{parts,
+                        log,
+                        signals,
+                        options,
+                        std::move(start.reread),
+                        start.process,
+                        admin,
+                        {settled.topology, settled.facts}};
   if (supervisor.run() == ending::at_once) {
     pid_file.value().remove();
     _exit(kExitFailed);
@@ -210,12 +315,18 @@ int run_daemon(const config::DaemonOptions& options, Start& start) {
   if (!facts) {
     return complain(kExitFailed, facts.error().message.c_str());
   }
+  config::share_out_memory(topology.value(), facts.value());
   runtime::Result<config::Resolved> resolved = config::resolve(options, topology.value(), facts.value());
   if (!resolved) {
     return complain(kExitWrongOptions, resolved.error().message.c_str());
   }
   config::Findings findings;
-  std::optional<Users> users = read_start_files(options, findings);
+  std::optional<config::UsersFile> users = read_start_files(options, findings);
+  config::Findings doubts;
+  std::vector<std::shared_ptr<const TlsContext>> tls =
+      read_certificates(options, options.listeners, "listeners", findings, doubts);
+  std::vector<std::shared_ptr<const TlsContext>> admin_tls =
+      read_certificates(options, options.admin.listeners, "admin.listeners", findings, doubts);
   if (!findings.empty()) {
     return complain(kExitWrongOptions, config::to_error(std::move(findings)).message.c_str());
   }
@@ -227,10 +338,19 @@ int run_daemon(const config::DaemonOptions& options, Start& start) {
     }
     held = std::move(opened).value();
   }
+  std::unique_ptr<ClusterStart> joined;
+  if (!options.cluster.name.empty()) {
+    Result<std::unique_ptr<ClusterStart>> found = join_cluster(options);
+    if (!found) {
+      return complain(kExitFailed, found.error().message.c_str());
+    }
+    joined = std::move(found).value();
+  }
   try {
     return serve(options,
-                 {std::move(topology).value(), facts.value(), std::move(resolved).value(), std::move(users)},
-                 std::move(held), start);
+                 {std::move(topology).value(), facts.value(), std::move(resolved).value(), std::move(users),
+                  std::move(tls), std::move(admin_tls), std::move(doubts)},
+                 std::move(held), std::move(joined), start);
   } catch (const StartRefused& error) {
     return complain(kExitWrongOptions, error.what());
   } catch (const std::exception& error) {

@@ -123,7 +123,9 @@ struct Log::State {
   spdlog::logger logger;
 };
 
-Log::Log(const config::LogOptions& options) : state_(std::make_unique<State>(options)) {}
+Log::Log(const config::LogOptions& options) : state_(std::make_unique<State>(options)) {
+  note_level();
+}
 
 Log::~Log() {
   state_->note(state_->rate.take_left_out());
@@ -131,6 +133,13 @@ Log::~Log() {
 
 void Log::debug(std::string_view text) {
   state_->write(spdlog::level::debug, text);
+}
+void Log::trace(std::string_view text) {
+  state_->write(spdlog::level::trace, text);
+}
+void Log::note_level() {
+  set_detail(state_->logger.should_log(spdlog::level::debug),
+             state_->logger.should_log(spdlog::level::trace));
 }
 void Log::info(std::string_view text) {
   state_->write(spdlog::level::info, text);
@@ -147,9 +156,20 @@ std::string Log::reopen(const config::LogOptions& options) {
   state_->rate.set_rate(options.rate);
   state_->configured = level_of(options.level);
   state_->logger.set_level(state_->configured);
+  note_level();
   try {
     state_->logger.sinks().front() = make_sink(options);
+    state_->json = options.format == config::log_format::json;
     state_->set_pattern();  // which is the sink's
+  } catch (const spdlog::spdlog_ex& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string Log::lack_of(const config::LogOptions& options) {
+  try {
+    static_cast<void>(make_sink(options));
   } catch (const spdlog::spdlog_ex& error) {
     return error.what();
   }
@@ -162,6 +182,7 @@ void Log::set_verbosity(std::uint64_t level) {
                             : level == 1 ? spdlog::level::debug
                                          : spdlog::level::trace;
   state_->logger.set_level(std::min(wanted, state_->configured));
+  note_level();
 }
 
 bool Log::owes_note() const {

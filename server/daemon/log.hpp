@@ -29,10 +29,16 @@ class Log final : public WarningSink {
   void warning(std::string_view text);
   void warn(const std::string& text) override { warning(text); }
   void error(std::string_view text);
+  void trace(std::string_view text);
+  void tell_debug(const std::string& text) override { debug(text); }
+  void tell_trace(const std::string& text) override { trace(text); }
 
-  /// Takes over level, rate and rotation, and opens the file anew, as it may have been renamed. If it cannot
-  /// be opened, the old one is kept. Returns why, or nothing.
+  /// Takes over all of it, and opens the file anew, as it may have been renamed. If it cannot be opened, the old
+  /// one is kept. Returns why, or nothing.
   [[nodiscard]] std::string reopen(const config::LogOptions& options);
+
+  /// Why lines could not go where `options` say, or nothing: tried, and left as it was. A file may be there then.
+  [[nodiscard]] static std::string lack_of(const config::LogOptions& options);
 
   /// 0: the configured level; 1: debug, 2 and more: trace, where that is more. Until the log is opened anew.
   void set_verbosity(std::uint64_t level);
@@ -43,6 +49,8 @@ class Log final : public WarningSink {
   void tell_of_dropped();
 
  private:
+  void note_level();
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,6 +1,6 @@
 #include "server/daemon/log_text.hpp"
 
-#include <cstdint>
+#include <nlohmann/json.hpp>
 
 namespace mxkv::server {
 
@@ -15,32 +15,6 @@ bool is_control(unsigned char byte) {
 
 std::string hex(unsigned char byte) {
   return {kHex[byte >> 4U], kHex[byte & 15U]};
-}
-
-/// Bytes of the UTF-8 character at the front, by RFC 3629; 0: there is none.
-std::size_t utf8_bytes(std::string_view text) {
-  const auto at = [text](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto follows = [&at](std::size_t i, unsigned least = 0x80, unsigned most = 0xBF) {
-    return at(i) >= least && at(i) <= most;
-  };
-  const unsigned first = at(0);
-  if (first < 0x80) {
-    return 1;
-  }
-  if (first >= 0xC2 && first <= 0xDF) {
-    return follows(1) ? 2 : 0;
-  }
-  if (first >= 0xE0 && first <= 0xEF) {  // no overlong forms, no surrogates
-    return follows(1, first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {  // up to U+10FFFF
-    return follows(1, first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3)
-               ? 4
-               : 0;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -64,27 +38,9 @@ std::string plain_text(std::string_view text) {
 }
 
 std::string json_text(std::string_view text) {
-  std::string line;
-  line.reserve(text.size());
-  while (!text.empty()) {
-    const auto byte = static_cast<unsigned char>(text.front());
-    const std::size_t bytes = utf8_bytes(text);
-    if (bytes == 0) {
-      line += "\\ufffd";
-      text.remove_prefix(1);
-      continue;
-    }
-    if (byte == '"' || byte == '\\') {
-      line += '\\';
-      line += text.front();
-    } else if (is_control(byte)) {
-      line += "\\u00" + hex(byte);
-    } else {
-      line += text.substr(0, bytes);
-    }
-    text.remove_prefix(bytes);
-  }
-  return line;
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  const std::string quoted = nlohmann::json(text).dump(-1, ' ', false, kReplace);
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 }  // namespace mxkv::server

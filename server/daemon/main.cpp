@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "server/daemon/command_line.hpp"
+#include "server/daemon/crash_report.hpp"
 #include "server/daemon/daemon.hpp"
 #include "server/daemon/paths.hpp"
 
@@ -76,6 +77,7 @@ struct Answer {
 }  // namespace
 
 int main(int count, char** arguments) {
+  report_crashes();
   auto parsed = parse_command_line(count, arguments);
   if (!parsed) {
     return complain(kExitWrongOptions, parsed.error().message.c_str());

@@ -43,8 +43,21 @@ std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runti
 
 }  // namespace
 
+ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& start,
+                           runtime::Runtime& runtime, Store& of, Log& log)
+    : routes(start.map.splits()),
+      node(start.node, start.map, *start.engine, *start.board, *start.reader, runtime, of, routes,
+           {.info = [&log](const std::string& line) { log.info(line); },
+            .warn = [&log](const std::string& line) { log.warning(line); }}),
+      store(of, routes, runtime.clock(), runtime.worker_count(),
+            {.forwards = options.cluster.forward,
+             .patience_ms = options.cluster.patience_ms,
+             .answer_ms = 2 * options.cluster.lease_ms,
+             .own_address = start.node.peer}) {}
+
 Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved,
-             const runtime::Clock& clock, runtime::SteeredClock* steered, Log& log, DurableStart* durable)
+             const runtime::Clock& clock, runtime::SteeredClock* steered, Log& log, Credentials& known,
+             DurableStart* durable, ClusterStart* joined)
     : alarm(log),
       runtime(std::move(resolved), clock),
       store(runtime, {.tree = tree_options(options.index),
@@ -62,13 +75,24 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                                             .recover_prefix = options.durability.recover_prefix,
                                             .progress = durable->progress},
                            runtime, store, durable->log)),
+      cluster(joined == nullptr ? nullptr
+                                : std::make_unique<ClusterParts>(options, *joined, runtime, store, log)),
+      credentials(known),
       statistics(runtime, store, options, credentials),
-      administration(runtime, statistics, log, steered, options.server),
+      administration(runtime, statistics, log, steered, options.server, config_inbox),
       replies(make_replies(runtime)),
       network(runtime, replies, store, options.limits, administration, credentials, options.stats,
-              options.balance, log, durability == nullptr ? nullptr : &durability->gate()) {
+              options.balance, log,
+              durability != nullptr ? &durability->gate()
+              : cluster != nullptr  ? &cluster->node.gate()
+                                    : nullptr,
+              cluster == nullptr ? nullptr : &cluster->store) {
   statistics.set_network(network);
+  administration.set_network(network);
   statistics.set_durability(durability.get());
+  if (cluster != nullptr) {
+    statistics.set_cluster(&cluster->node, &cluster->store);
+  }
   runtime.set_alarm(alarm);
 }
 
@@ -86,6 +110,9 @@ runtime::Result<bool> Parts::start() {
   if (const auto started = runtime.start(); !started) {
     return started.error();
   }
+  if (cluster != nullptr) {
+    cluster->node.start([this](std::size_t worker) { network.wake(worker); });
+  }
   return true;
 }
 
@@ -94,11 +121,21 @@ void Parts::end() {
   if (durability != nullptr) {
     durability->finish();
   }
+  if (cluster != nullptr) {
+    cluster->node.finish();
+  }
 }
 
-bool Parts::change(const Network::Settings& settings) {
-  store.set_limits(range_limits(settings.limits), settings.limits.value_bytes);
-  return network.change(settings);
+bool Parts::change(const config::DaemonOptions& options) {
+  store.set_limits(range_limits(options.limits), options.limits.value_bytes);
+  store.set_upkeep(
+      {.defragments = options.evacuation, .evicts = options.when_full == config::when_full::evict});
+  runtime.set_spin_rounds(options.spin_rounds);
+  administration.set_shutdown_allowed(options.server.shutdown_command);
+  if (durability != nullptr) {
+    durability->apply(options.durability);
+  }
+  return network.change({options.limits, options.stats, options.balance});
 }
 
 }  // namespace mxkv::server

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "config/options.hpp"
 
@@ -19,8 +20,15 @@ inline void make_absolute(config::DaemonOptions& options, const std::filesystem:
   from_here(options.server.pid_file);
   from_here(options.server.auth_file);
   from_here(options.durability.directory);
-  for (config::ListenAddress& listener : options.listeners) {
-    from_here(listener.path);
+  for (std::vector<config::ListenAddress>* listeners : {&options.listeners, &options.admin.listeners}) {
+    for (config::ListenAddress& listener : *listeners) {
+      from_here(listener.path);
+      if (listener.tls) {
+        from_here(listener.tls->certificate);
+        from_here(listener.tls->key);
+        from_here(listener.tls->client_ca);
+      }
+    }
   }
 }
 

@@ -16,7 +16,7 @@ struct Change {
   std::string after;
 };
 
-/// Whether a running daemon takes a new value of the key: limits, time-outs, and what is logged.
+/// Whether a running daemon takes a new value of the key.
 [[nodiscard]] bool changes_while_running(std::string_view path);
 
 /// In the order of the example file. Thread-safety: any thread.

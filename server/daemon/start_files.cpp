@@ -9,29 +9,54 @@ namespace mxkv::server {
 
 namespace {
 
-config::Finding at(const config::DaemonOptions& options, const char* path, std::string what) {
+config::Finding at(const config::DaemonOptions& options, const std::string& path, std::string what) {
   const config::Origin* origin = config::find_origin(options.origins, path);
   return {origin == nullptr ? config::Origin{} : *origin, path, std::move(what)};
 }
 
 }  // namespace
 
-std::optional<Users> read_start_files(const config::DaemonOptions& options, config::Findings& findings) {
+std::optional<config::UsersFile> read_start_files(const config::DaemonOptions& options,
+                                                  config::Findings& findings) {
   if (!options.log.file.empty()) {
     if (const std::string lack = lack_of_folder(options.log.file); !lack.empty()) {
       findings.push_back(at(options, "log.file", lack + " (allowed: a file in a folder that exists)"));
     }
   }
-  std::optional<Users> users;
+  std::optional<config::UsersFile> users;
   if (!options.server.auth_file.empty()) {
-    runtime::Result<Users> read = Users::read(options.server.auth_file);
-    if (read) {
-      users = std::move(read).value();
-    } else {
-      findings.push_back(at(options, "server.auth_file", read.error().message));
+    config::Findings of_file;
+    users = config::read_users(options.server.auth_file, of_file);
+    for (config::Finding& finding : of_file) {
+      // What is wrong with the file as a whole is told with who named it.
+      findings.push_back(finding.origin.line != 0 ? std::move(finding)
+                                                  : at(options, "server.auth_file", to_string(finding)));
     }
   }
   return users;
+}
+
+std::vector<std::shared_ptr<const TlsContext>> read_certificates(
+    const config::DaemonOptions& options, const std::vector<config::ListenAddress>& listeners,
+    const std::string& path, config::Findings& findings, config::Findings& doubts) {
+  std::vector<std::shared_ptr<const TlsContext>> read(listeners.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const std::optional<config::TlsOptions>& tls = listeners[i].tls;
+    if (!tls) {
+      continue;
+    }
+    const std::string of_tls = path + "[" + std::to_string(i) + "].tls.";
+    std::vector<TlsFlaw> flaws;
+    std::vector<std::string> said;
+    read[i] = TlsContext::read(*tls, flaws, said);
+    for (TlsFlaw& flaw : flaws) {
+      findings.push_back(at(options, of_tls + flaw.key, std::move(flaw.what)));
+    }
+    for (std::string& doubt : said) {
+      doubts.push_back(at(options, of_tls + "certificate", std::move(doubt)));
+    }
+  }
+  return read;
 }
 
 }  // namespace mxkv::server

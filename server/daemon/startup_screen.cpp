@@ -1,5 +1,7 @@
 #include "server/daemon/startup_screen.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "config/parse.hpp"
@@ -15,18 +17,20 @@ std::string count_of(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// Who set a value: "(config.yaml:3:10)", or that nobody did.
-std::string set_by(const config::DaemonOptions& options, std::string_view path) {
+/// Who set a value: "set by config.yaml:3:10", or that nobody did. Where it says `auto` nobody did, whoever wrote that.
+std::string set_by(const config::DaemonOptions& options, std::string_view path, bool automatic = false) {
   const config::Origin* origin = config::find_origin(options.origins, path);
-  return origin == nullptr ? "found out" : "set by " + to_string(*origin);
+  return origin == nullptr || automatic ? "found out" : "set by " + to_string(*origin);
 }
 
 std::string who_placed(const config::DaemonOptions& options, const config::Resolved& resolved) {
   if (!resolved.topology.empty()) {
     return "topology " + resolved.topology + " fits (" + set_by(options, "topologies") + ")";
   }
-  for (const char* key : {"nodes", "cpus", "workers"}) {
-    if (config::find_origin(options.origins, key) != nullptr) {
+  const std::array keys{std::pair{"nodes", !options.nodes.empty()}, std::pair{"cpus", !options.cpus.empty()},
+                        std::pair{"workers", options.workers != 0}};
+  for (const auto& [key, is_given] : keys) {
+    if (is_given) {
       return std::string{key} + " " + set_by(options, key);
     }
   }
@@ -92,8 +96,9 @@ std::vector<std::string> startup_screen(const config::DaemonOptions& options,
                   who_placed(options, resolved));
   std::vector<std::string> placement = placement_lines(resolved);
   const bool shares = !resolved.nodes.empty() && resolved.nodes.front().memory_bytes != 0;
-  placement.back() +=
-      (shares ? " (what the nodes' shares add up to)" : " (" + set_by(options, "memory.limit") + ")");
+  const bool automatic = options.memory.limit_bytes == 0 && options.memory_limit_percent == 0;
+  placement.back() += shares ? " (what the nodes' shares add up to)"
+                             : " (" + set_by(options, "memory.limit", automatic) + ")";
   placement.back() += options.when_full == config::when_full::evict
                           ? "; when it is full, items that nobody read for longest are evicted"
                           : "; when it is full, writes get SERVER_ERROR out of memory storing object";
@@ -104,7 +109,13 @@ std::vector<std::string> startup_screen(const config::DaemonOptions& options,
 
 std::size_t descriptors_needed(const config::DaemonOptions& options, std::size_t workers) {
   // A worker has descriptors to poll and to be woken by; log, pid file, standard streams and timers the rest.
-  return options.limits.connections + options.listeners.size() + 4 * workers + 16;
+  // Administration by HTTP has its listeners, and connections of its own. Unix sockets take some over the limit.
+  constexpr std::size_t kReserve = 8;
+  const std::size_t admin = options.admin.listeners.empty() ? 0 : options.admin.listeners.size() + 70;
+  const bool unix_socket = std::ranges::any_of(
+      options.listeners, [](const config::ListenAddress& listen) { return !listen.path.empty(); });
+  return options.limits.connections + (unix_socket ? kReserve : 0) + options.listeners.size() + admin +
+         4 * workers + 16;
 }
 
 std::vector<std::string> startup_warnings(const config::DaemonOptions& options,

@@ -6,9 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "config/describe.hpp"
+#include "config/findings.hpp"
 #include "config/parse.hpp"
+#include "server/daemon/crash_report.hpp"
 #include "server/daemon/host_state.hpp"
 #include "server/daemon/reload.hpp"
+#include "server/daemon/start_files.hpp"
 #include "server/daemon/startup_screen.hpp"
 
 namespace mxkv::server {
@@ -20,26 +24,25 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kDrainLook{5};
 constexpr std::chrono::seconds kSettleLook{1};
 
-/// Who set it, as far as that is known.
-std::string place_of(const config::Origins& origins, const std::string& path) {
-  const config::Origin* const origin = config::find_origin(origins, path);
-  return origin == nullptr ? "" : to_string(*origin) + ": ";
-}
-
 }  // namespace
 
 Supervisor::Supervisor(Parts& parts, Log& log, const Signals& signals, const config::DaemonOptions& options,
-                       Reread reread, long process)
+                       Reread reread, long process, AdminService& admin, const Machine& machine)
     : parts_(parts),
       log_(log),
       signals_(signals),
       running_(options),
       reread_(std::move(reread)),
+      admin_(admin),
+      machine_(machine),
+      resolved_(config::resolve(options, machine.topology, machine.facts).value()),
       watchdog_(watchdog_period(getpid(), process)) {
   parts_.store.happenings().set_bell(*this);
+  parts_.config_inbox.set_bell(*this);
 }
 
 ending Supervisor::run() {
+  admin_.serves();
   if (!notifier_.ready()) {
     log_.warning("NOTIFY_SOCKET takes no message: the service manager is not told");
   }
@@ -56,6 +59,7 @@ ending Supervisor::run() {
     log_.info(std::string{signal->name()} + ": ending; " +
               std::to_string(parts_.network.stats().open_connections) + " connections are open");
     notifier_.stopping();
+    admin_.drains();
     return drain();
   }
 }
@@ -75,6 +79,7 @@ std::optional<std::chrono::nanoseconds> Supervisor::tick() {
     next = std::min<std::chrono::nanoseconds>(next.value_or(kSettleLook), kSettleLook);
   }
   chronicle(now);
+  answer_config();
   if (const auto more = chronicle_.next(now, parts_.store.happenings())) {
     next = std::min(next.value_or(*more), *more);
   }
@@ -83,14 +88,22 @@ std::optional<std::chrono::nanoseconds> Supervisor::tick() {
 
 void Supervisor::chronicle(Time now) {
   const runtime::MemoryBudget& budget = parts_.runtime.budget();
-  for (const Chronicle::Line& line : chronicle_.tell(now, parts_.store.happenings(),
-                                                     {.connections_most = running_.limits.connections,
-                                                      .memory_used = budget.used_bytes(),
-                                                      .memory_most = budget.limit_bytes()})) {
-    if (line.how == Chronicle::Line::level::warning) {
-      log_.warning(line.text);
-    } else {
-      log_.info(line.text);
+  for (const Chronicle::Line& line :
+       chronicle_.tell(now, parts_.store.happenings(),
+                       {.connections_most = running_.limits.connections,
+                        .connections_per_client = running_.limits.connections_per_client,
+                        .memory_used = budget.used_bytes(),
+                        .memory_most = budget.limit_bytes()})) {
+    switch (line.how) {
+      case Chronicle::Line::level::debug:
+        log_.debug(line.text);
+        break;
+      case Chronicle::Line::level::info:
+        log_.info(line.text);
+        break;
+      case Chronicle::Line::level::warning:
+        log_.warning(line.text);
+        break;
     }
   }
 }
@@ -107,81 +120,143 @@ void Supervisor::ping() {
 
 void Supervisor::reload() {
   notifier_.reloading();
+  std::vector<std::string> why;
+  std::optional<std::vector<HttpListener>> admin;
   const runtime::Result<config::DaemonOptions> wanted = reread_();
-  if (!wanted) {
-    for (std::string_view rest = wanted.error().message; !rest.empty();) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      log_.error("reload refused: " + std::string{rest.substr(0, end)});
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+  const runtime::Result<config::Resolved> resolved =
+      wanted ? config::resolve(wanted.value(), machine_.topology, machine_.facts) : wanted.error();
+  if (resolved) {
+    why = refusals(wanted.value(), resolved.value());
+    admin = admin_wanted(wanted.value(), why);
+    for (const std::string& line : why) {
+      log_.error("reload refused: " + line);
     }
-    reopen_log(running_.log);
-  } else if (refuses(wanted.value())) {
-    reopen_log(running_.log);
   } else {
-    apply(wanted.value());
+    log_refusal(resolved.error().message);
+  }
+  const bool holds = resolved && why.empty();
+  reopen_log(holds ? wanted.value().log : running_.log);
+  if (holds && !apply(wanted.value(), resolved.value(), "reload", std::move(admin)) &&
+      running_.server.auth_file.empty()) {
+    log_.info("reload: nothing changed");
   }
   reread_users();
+  reread_certificates();
   notifier_.ready();
 }
 
-bool Supervisor::refuses(const config::DaemonOptions& wanted) {
-  bool any = false;
-  for (const Change& change : changes(running_, wanted)) {
-    if (!changes_while_running(change.path)) {
-      log_.error("reload refused: " + place_of(wanted.origins, change.path) + change.path +
-                 ": cannot change while the daemon runs, from " + change.before + " to " + change.after);
-      any = true;
-    }
+void Supervisor::log_refusal(std::string_view lines) {
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    log_.error("reload refused: " + std::string{lines.substr(0, end)});
+    lines.remove_prefix(std::min(end + 1, lines.size()));
   }
-  return any;
 }
 
-void Supervisor::apply(const config::DaemonOptions& wanted) {
+bool Supervisor::apply(const config::DaemonOptions& wanted, const config::Resolved& resolved,
+                       const std::string& by, std::optional<std::vector<HttpListener>> admin) {
   const std::vector<Change> found = changes(running_, wanted);
-  running_ = wanted;
-  reopen_log(running_.log);
+  log_.debug(by + ": " + std::to_string(found.size()) + " options differ, " +
+             std::to_string(wanted.origins.size()) + " were said");
+  const config::Origins before = std::exchange(running_, wanted).origins;
+  resolved_ = resolved;
   const std::size_t needed = descriptors_needed(running_, parts_.runtime.worker_count());
   raise_descriptor_limit(needed);
   if (const std::size_t most = read_host_state().descriptors; most != 0 && most < needed) {
-    log_.warning("reload: limits.connections is " + std::to_string(running_.limits.connections) +
+    log_.warning(by + ": limits.connections is " + std::to_string(running_.limits.connections) +
                  ", but only " + std::to_string(most) + " descriptors may be open");
   }
   // First they hold, then it is said.
-  if (!parts_.change({running_.limits, running_.stats})) {
-    log_.warning("reload: a worker has not taken the new settings yet");
+  const bool limited =
+      limit_memory(by, std::ranges::find(found, "memory.limit", &Change::path) != found.end());
+  if (!parts_.change(running_)) {
+    log_.warning(by + ": a worker has not taken the new settings yet");
   }
-  if (parts_.durability != nullptr) {
-    parts_.durability->apply(running_.durability);
+  if (admin) {
+    admin_.change(*std::move(admin));
   }
+  admin_.set_config(config::print_yaml(in_force()));
   for (const Change& change : found) {
-    log_.info("reload: " + change.path + " is now " + change.after + ", was " + change.before);
+    const config::Origin* const who = config::find_origin(before, change.path);
+    const bool undone = who != nullptr && who->source == kConfigSet && by == "reload";
+    log_.info(by + ": " + change.path + " is now " + change.after + ", was " + change.before +
+              (undone ? " by config set" : ""));
   }
-  if (found.empty()) {
-    log_.info("reload: nothing changed");
-  }
+  return limited || !found.empty();
 }
 
-// The old users stay if the file is wrong. Who is in stays in.
+bool Supervisor::limit_memory(const std::string& by, bool told) {
+  runtime::MemoryBudget& budget = parts_.runtime.budget();
+  const std::size_t before = budget.limit_bytes();
+  const std::size_t limit = resolved_.runtime.memory.limit_bytes;
+  if (before == limit) {
+    return false;
+  }
+  budget.set_limit_bytes(limit);
+  if (!told) {
+    log_.info(by + ": the memory limit is " + config::format_size(limit) +
+              " again, cache_memlimit had made it " + config::format_size(before));
+  }
+  return true;
+}
+
+// The old users stay if the file is wrong. Who is in stays in, unless its user is gone or may something else now.
 void Supervisor::reread_users() {
   if (running_.server.auth_file.empty()) {
     return;
   }
-  runtime::Result<Users> users = Users::read(running_.server.auth_file);
-  if (!users) {
-    log_.error("reload refused: server.auth_file: " + users.error().message);
+  config::Findings findings;
+  config::UsersFile file = config::read_users(running_.server.auth_file, findings);
+  if (!findings.empty()) {
+    log_refusal(config::to_error(std::move(findings)).message);
     return;
   }
-  log_.info("reload: " + std::to_string(users.value().size()) + " users may authenticate");
-  parts_.credentials.replace(std::move(users).value());
+  for (const std::string& warning : file.warnings) {
+    log_.warning(warning);
+  }
+  parts_.credentials.replace(std::move(file.users));
+  const std::size_t closed = parts_.network.review_users();
+  log_.info("reload: " + count_of_users(parts_.credentials.users()) + " may authenticate" +
+            (closed == 0
+                 ? ""
+                 : "; closed " + std::to_string(closed) + (closed == 1 ? " connection" : " connections") +
+                       " of users who are gone or may something else now"));
+}
+
+// The old ones stay if any of the files is wrong.
+void Supervisor::reread_certificates() {
+  std::vector<TlsFlaw> flaws;
+  std::vector<std::string> doubts;
+  std::vector<TlsDoor*> doors = parts_.network.tls_doors();
+  const std::vector<TlsDoor*> of_admin = admin_.tls_doors();
+  doors.insert(doors.end(), of_admin.begin(), of_admin.end());
+  const std::size_t listeners = server::reread_certificates(doors, flaws, doubts);
+  for (const TlsFlaw& flaw : flaws) {
+    log_.error("reload refused: tls." + flaw.key + ": " + flaw.what);
+  }
+  if (flaws.empty()) {
+    for (const std::string& doubt : doubts) {
+      log_.warning(doubt);
+    }
+  }
+  if (listeners > 0) {
+    log_.info("reload: certificates of " + std::to_string(listeners) +
+              (listeners == 1 ? " listener were read" : " listeners were read"));
+  }
 }
 
 void Supervisor::reopen_log(const config::LogOptions& options) {
+  report_crashes_also_to(options.file);
   if (const std::string why = log_.reopen(options); !why.empty()) {
-    log_.error("reload: the log file was not opened anew: " + why);
+    log_.error("the log file was not opened anew: " + why);
   }
 }
 
 ending Supervisor::drain() {
+  if (parts_.cluster != nullptr) {
+    constexpr int kHandOverMs = 3000;
+    parts_.cluster->node.hand_over(kHandOverMs);
+  }
   parts_.network.drain();
   const Time deadline = steady_clock::now() + std::chrono::milliseconds{running_.server.drain_timeout_ms};
   while (!parts_.network.drained()) {

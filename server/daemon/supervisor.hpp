@@ -5,13 +5,16 @@
 #include <chrono>
 #include <optional>
 
+#include "config/resolve.hpp"
+#include "server/admin/admin_service.hpp"
+#include "server/admin/watchdog.hpp"
+#include "server/daemon/admin_listeners.hpp"
 #include "server/daemon/chronicle.hpp"
 #include "server/daemon/daemon.hpp"
 #include "server/daemon/log.hpp"
 #include "server/daemon/notify.hpp"
 #include "server/daemon/parts.hpp"
 #include "server/daemon/signals.hpp"
-#include "server/daemon/watchdog.hpp"
 
 namespace mxkv::server {
 
@@ -22,23 +25,46 @@ enum class ending : std::uint8_t {
   at_once,    ///< a second signal came: nothing was put in order
 };
 
+/// What options come to a limit of memory by.
+struct Machine {
+  const runtime::Topology& topology;
+  const config::MachineFacts& facts;
+};
+
 /// Thread-safety: the main thread.
 class Supervisor final : private HappeningBell {
  public:
   /// The workers run and the listeners are up. `process` is as in Start.
   Supervisor(Parts& parts, Log& log, const Signals& signals, const config::DaemonOptions& options,
-             Reread reread, long process);
+             Reread reread, long process, AdminService& admin, const Machine& machine);
 
   /// Says that it serves, and returns when it does not any more.
   [[nodiscard]] ending run();
 
  private:
   using Time = std::chrono::steady_clock::time_point;
+  static constexpr const char* kConfigSet = "config set";  ///< who set an option
 
   void reload();
-  void apply(const config::DaemonOptions& wanted);
-  [[nodiscard]] bool refuses(const config::DaemonOptions& wanted);
+  /// `by`: who asked for it, for the log. What `wanted` says was checked; `admin` is what prepare_admin() made of it, none
+  /// where those listeners stay. Returns whether anything changed.
+  bool apply(const config::DaemonOptions& wanted, const config::Resolved& resolved, const std::string& by,
+             std::optional<std::vector<HttpListener>> admin);
+  /// False: it is as the options say.
+  bool limit_memory(const std::string& by, bool told);
+  // supervisor_config.cpp
+  /// Why what runs cannot become what is wanted; none: it can.
+  [[nodiscard]] std::vector<std::string> refusals(const config::DaemonOptions& wanted,
+                                                  const config::Resolved& resolved) const;
+  /// The listeners of administration that are wanted; none: they stay, or `why` says what refuses them.
+  [[nodiscard]] std::optional<std::vector<HttpListener>> admin_wanted(const config::DaemonOptions& wanted,
+                                                                      std::vector<std::string>& why);
+  void answer_config();
+  [[nodiscard]] std::string set_option(const ConfigRequest& request);
+  [[nodiscard]] config::DaemonOptions in_force();
   void reread_users();
+  void log_refusal(std::string_view lines);
+  void reread_certificates();
   void reopen_log(const config::LogOptions& options);
   [[nodiscard]] ending drain();
   /// What is to be done now and then, and how long until the next time; nothing: never.
@@ -52,6 +78,9 @@ class Supervisor final : private HappeningBell {
   const Signals& signals_;
   config::DaemonOptions running_;  ///< what holds now
   Reread reread_;
+  AdminService& admin_;
+  Machine machine_;
+  config::Resolved resolved_;  ///< what running_ comes to on it
   Notifier notifier_ = Notifier::from_environment();
   std::optional<std::chrono::microseconds> watchdog_;
   Time next_ping_{};

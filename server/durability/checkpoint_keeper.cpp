@@ -1,10 +1,13 @@
 #include "server/durability/checkpoint_keeper.hpp"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
+
+#include "config/parse.hpp"
 
 namespace mxkv::server {
 
@@ -37,12 +40,11 @@ std::uint64_t most_journal_bytes(std::uint64_t option, std::uint64_t checkpoint_
 
 CheckpointKeeper::CheckpointKeeper(Journal& journal, const runtime::Clock& clock,
                                    const config::DurabilityOptions& options, std::uint64_t journal_bytes,
-                                   std::function<std::uint64_t()> greatest_order,
-                                   std::function<void(const std::string&)> warn)
+                                   std::function<std::uint64_t()> greatest_order, KeeperLines lines)
     : JournalCheckpoints(journal, std::move(greatest_order)),
       journal_(journal),
       clock_(clock),
-      warn_(std::move(warn)),
+      lines_(std::move(lines)),
       counted_from_(0 - journal_bytes),  // wraps around: what is there counts as written
       wall_ahead_s_(clock.wall_ahead_s()),
       last_end_ns_(clock.monotonic_ns()),
@@ -101,11 +103,14 @@ std::uint64_t CheckpointKeeper::look() {
   if (status.completed != completed_) {
     completed_ = status.completed;
     last_end_ns_ = now_ns;
+    tell_of_completed(status);
   }
   if (status.failed != failed_) {
     failed_ = status.failed;
     not_before_ns_ = now_ns + kAfterFailureNs;
-    warn_("checkpoint: " + status.last_error);
+    if (lines_.warn) {
+      lines_.warn("checkpoint: " + status.last_error);
+    }
   }
   const std::uint64_t last_bytes = status.last ? status.last->bytes : 0;
   config::DurabilityOptions options;
@@ -142,7 +147,19 @@ std::uint64_t CheckpointKeeper::look() {
   return kWhileOneGoesOnNs;
 }
 
+void CheckpointKeeper::tell_of_completed(const CheckpointStatus& status) const {
+  if (lines_.debug && status.last) {
+    const CheckpointEntry& entry = *status.last;
+    lines_.debug(fmt::format("checkpoint: ended after {:.3f} s, {} items in {}", status.last_seconds,
+                             entry.items, config::format_size_rounded(entry.bytes)));
+  }
+}
+
+// Whoever asked for it, it begins so.
 std::uint64_t CheckpointKeeper::end_epoch() {
+  if (lines_.debug) {
+    lines_.debug("checkpoint: begins");
+  }
   wall_ahead_s_.store(clock_.wall_ahead_s(), std::memory_order_relaxed);
   begun_bytes_.store(journal_.writer().counts().bytes.load(std::memory_order_relaxed),
                      std::memory_order_relaxed);

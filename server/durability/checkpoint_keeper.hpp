@@ -37,14 +37,20 @@ struct CheckpointView {
 /// Most bytes of journal, for what the option says and the last checkpoint's size.
 [[nodiscard]] std::uint64_t most_journal_bytes(std::uint64_t option, std::uint64_t checkpoint_bytes) noexcept;
 
+/// Where its lines for the log go, by level; those that go nowhere are not made. Called by any thread.
+struct KeeperLines {
+  std::function<void(const std::string&)> warn{};
+  std::function<void(const std::string&)> debug{};
+};
+
 /// Thread-safety: given per function.
 class CheckpointKeeper final : public JournalCheckpoints {
  public:
   /// `journal_bytes`: of journal that is there, behind the last checkpoint. `greatest_order`: no order above it was
-  /// given out. `warn` gets a line for the log. All outlive this.
+  /// given out. All outlive this.
   CheckpointKeeper(Journal& journal, const runtime::Clock& clock, const config::DurabilityOptions& options,
                    std::uint64_t journal_bytes, std::function<std::uint64_t()> greatest_order,
-                   std::function<void(const std::string&)> warn);
+                   KeeperLines lines);
   ~CheckpointKeeper() override;
 
   /// Start-up only.
@@ -64,10 +70,11 @@ class CheckpointKeeper final : public JournalCheckpoints {
  private:
   void run();
   [[nodiscard]] std::uint64_t look();
+  void tell_of_completed(const CheckpointStatus& status) const;
 
   Journal& journal_;
   const runtime::Clock& clock_;
-  std::function<void(const std::string&)> warn_;
+  KeeperLines lines_;
   Checkpointer* checkpointer_ = nullptr;
   CheckpointBell bell_;
   std::thread thread_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "runtime/base/probe.hpp"
 #include "server/durability/checkpoint_files.hpp"
 #include "server/store/store.hpp"
 
@@ -142,6 +143,7 @@ bool Checkpointer::step_begin() {
   if (journal_.passed() < ended_epoch_) {
     return false;
   }
+  MXKV_PROBE1(checkpoint_begin, ended_epoch_ + 1);
   fence_ = std::make_unique<CheckpointFence>(store_, bell_);
   fence_->start(some_worker());
   go_to(stage::settle);
@@ -361,6 +363,7 @@ bool Checkpointer::step_name() {
     return true;
   }
   journal_.checkpointed(entry_.begun);
+  MXKV_PROBE3(checkpoint_end, entry_.begun, entry_.items, entry_.bytes);
   if (before && before->begun != entry_.begun) {
     remove_checkpoint(disk_, checkpoint_path(before->begun));
   }

@@ -137,8 +137,10 @@ void Durability::begin_journal(const Recovered& found) {
   feed_ = std::make_unique<StoreJournal>(std::move(buffers));
   gate_ = std::make_unique<JournalGate>(*journal_, clock, runtime_.worker_count(), options_.buffer_bytes,
                                         [this](std::size_t worker) { wake_(worker); });
-  keeper_ = std::make_unique<CheckpointKeeper>(*journal_, clock, options_, journal_bytes, greatest_order,
-                                               [this](const std::string& text) { log_.warn(text); });
+  keeper_ =
+      std::make_unique<CheckpointKeeper>(*journal_, clock, options_, journal_bytes, greatest_order,
+                                         KeeperLines{[this](const std::string& text) { log_.warn(text); },
+                                                     [this](const std::string& text) { log_.debug(text); }});
   checkpointer_ =
       std::make_unique<Checkpointer>(*held_.disk, *manifest_, store_, *keeper_,
                                      checkpoint_options(options_.checkpoint, runtime_.worker_count()));

@@ -43,6 +43,7 @@ class DurabilityLog {
   DurabilityLog(const DurabilityLog&) = delete;
   DurabilityLog& operator=(const DurabilityLog&) = delete;
 
+  virtual void debug(const std::string& text) = 0;
   virtual void info(const std::string& text) = 0;
   virtual void warn(const std::string& text) = 0;
   /// The journal failed, and the options want the process to end at once.

@@ -1,8 +1,10 @@
 #include "server/durability/item_loader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "server/durability/apart_blocks.hpp"
+#include "server/durability/item_record.hpp"
 
 namespace mxkv::server {
 
@@ -12,26 +14,30 @@ std::uint64_t value_bytes_of(const StoredItem& stored) noexcept {
   return stored.put.apart_bytes != 0 ? stored.put.apart_bytes : stored.put.value.size();
 }
 
-/// Of the wall clock, by the steady time.
-std::uint32_t steady_expiry(std::uint32_t expiry, std::int64_t wall_ahead_s) noexcept {
-  constexpr std::int64_t kLast = std::numeric_limits<std::uint32_t>::max();
-  return expiry == 0 ? 0
-                     : static_cast<std::uint32_t>(std::clamp<std::int64_t>(expiry - wall_ahead_s, 1, kLast));
-}
+/// A value apart that is one piece.
+class OnePiece {
+ public:
+  explicit OnePiece(std::string_view value) noexcept : value_(value) {}
+  [[nodiscard]] std::string_view next() noexcept { return std::exchange(value_, {}); }
 
-/// Null: out of memory.
-ChunkList* make_list(runtime::Worker& worker, const StoredItem& stored, std::uint64_t bytes) noexcept {
+ private:
+  std::string_view value_;
+};
+
+/// `apart`: its next() gives the pieces of a value that is apart, and then an empty one. Null: out of memory.
+template <class Pieces>
+ChunkList* make_list(runtime::Worker& worker, const PutRecord& put, Pieces& apart,
+                     std::uint64_t bytes) noexcept {
   ChunkList* list = ChunkList::create(
       worker, static_cast<std::uint32_t>((bytes + Chunk::kMaxBytes - 1) / Chunk::kMaxBytes));
   if (list == nullptr) {
     return nullptr;
   }
   bool fits = true;
-  if (stored.put.apart_bytes == 0) {
-    fits = ChunkList::append(worker, list, stored.put.value);
+  if (put.apart_bytes == 0) {
+    fits = ChunkList::append(worker, list, put.value);
   } else {
-    ApartBlocks value{stored.apart, bytes};
-    for (std::string_view piece; fits && !(piece = value.next()).empty();) {
+    for (std::string_view piece; fits && !(piece = apart.next()).empty();) {
       fits = ChunkList::append(worker, list, piece);
     }
   }
@@ -42,12 +48,10 @@ ChunkList* make_list(runtime::Worker& worker, const StoredItem& stored, std::uin
   return list;
 }
 
-}  // namespace
-
-Item* make_item(runtime::Worker& worker, const StoredItem& stored, std::int64_t wall_ahead_s) {
-  const PutRecord& put = stored.put;
+template <class Pieces>
+Item* make_item_of(runtime::Worker& worker, const PutRecord& put, Pieces apart, std::int64_t wall_ahead_s) {
   const Item::Shape shape{.key = put.key,
-                          .value_bytes = value_bytes_of(stored),
+                          .value_bytes = put.apart_bytes != 0 ? put.apart_bytes : put.value.size(),
                           .flags = put.flags,
                           .expiry = steady_expiry(put.expiry, wall_ahead_s),
                           .marks = put.marks & Item::kAllMarks,
@@ -58,9 +62,16 @@ Item* make_item(runtime::Worker& worker, const StoredItem& stored, std::int64_t 
     return nullptr;
   }
   if (!shape.large()) [[likely]] {
-    put.value.copy(item->value_begin(), put.value.size());
+    char* to = item->value_begin();
+    if (put.apart_bytes == 0) [[likely]] {
+      put.value.copy(to, put.value.size());
+    } else {
+      for (std::string_view piece; !(piece = apart.next()).empty();) {
+        to += piece.copy(to, piece.size());
+      }
+    }
   } else {
-    ChunkList* const list = make_list(worker, stored, shape.value_bytes);
+    ChunkList* const list = make_list(worker, put, apart, shape.value_bytes);
     if (list == nullptr) {
       Item::destroy(worker, item);
       return nullptr;
@@ -70,6 +81,18 @@ Item* make_item(runtime::Worker& worker, const StoredItem& stored, std::int64_t 
   item->set_cas(put.order);
   item->set_access_code(put.access);
   return item;
+}
+
+}  // namespace
+
+Item* make_item(runtime::Worker& worker, const StoredItem& stored, std::int64_t wall_ahead_s) {
+  return make_item_of(worker, stored.put, ApartBlocks{stored.apart, stored.put.apart_bytes}, wall_ahead_s);
+}
+
+Item* make_item(runtime::Worker& worker, const PutRecord& put, std::string_view apart,
+                std::int64_t wall_ahead_s) {
+  MXKV_DCHECK(apart.size() == put.apart_bytes, "a value apart is whole");
+  return make_item_of(worker, put, OnePiece{apart}, wall_ahead_s);
 }
 
 bool ItemLoader::refused() noexcept {

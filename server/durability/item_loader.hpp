@@ -1,4 +1,4 @@
-// Makes items of stored ones, for the tree of a store that does not run yet.
+// Makes items of stored ones: for the tree of a store that does not run yet, and of what others' logs say.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,10 @@ namespace mxkv::server {
 /// An item with all that was stored of it, in no tree. Null: out of memory. `wall_ahead_s`: as
 /// Clock::wall_ahead_s(). Start-up only, on the thread that acts for the worker.
 [[nodiscard]] Item* make_item(runtime::Worker& worker, const StoredItem& stored, std::int64_t wall_ahead_s);
+
+/// The same of a put whose value, where it is apart, comes in one piece. On the worker.
+[[nodiscard]] Item* make_item(runtime::Worker& worker, const PutRecord& put, std::string_view apart,
+                              std::int64_t wall_ahead_s);
 
 /// What recovery does with items that live.
 struct LoadLimits {

@@ -17,6 +17,11 @@ namespace mxkv::server {
                      : static_cast<std::uint32_t>(std::clamp<std::int64_t>(expiry + wall_ahead_s, 1, kLast));
 }
 
+/// The reverse.
+[[nodiscard]] inline std::uint32_t steady_expiry(std::uint32_t expiry, std::int64_t wall_ahead_s) noexcept {
+  return wall_expiry(expiry, -wall_ahead_s);
+}
+
 /// All of the item but its access age; a large value is apart. `expiry`: on the wall clock. Refers to the item.
 /// Thread-safety: any thread that may read the item.
 [[nodiscard]] inline PutRecord record_of(const Item::View& view, std::uint32_t expiry) noexcept {

@@ -12,9 +12,9 @@ Journal::Journal(Disk& disk, const runtime::Clock& clock, JournalOptions options
       epochs_(options.workers, options.first_epoch, options.horizon_us),
       share_{.epochs = &epochs_, .budget = options.budget},
       desks_([&] {
-        std::vector<std::unique_ptr<Desk>> desks;
+        std::vector<std::unique_ptr<JournalDesk>> desks;
         for (std::size_t i = 0; i < options.workers; ++i) {
-          desks.push_back(std::make_unique<Desk>(share_));
+          desks.push_back(std::make_unique<JournalDesk>(share_));
         }
         return desks;
       }()),
@@ -28,7 +28,7 @@ Journal::~Journal() {
 
 std::vector<JournalBuffer*> Journal::buffers() const {
   std::vector<JournalBuffer*> buffers;
-  for (const std::unique_ptr<Desk>& desk : desks_) {
+  for (const std::unique_ptr<JournalDesk>& desk : desks_) {
     buffers.push_back(&desk->buffer);
   }
   return buffers;
@@ -77,14 +77,7 @@ bool Journal::flush_all_now() {
 }
 
 void Journal::park(runtime::WorkerId worker) noexcept {
-  Desk& desk = *desks_[worker.index()];
-  if (desk.parked) {
-    return;
-  }
-  desk.parked = true;
-  desk.buffer.park();
-  const bool passed = epochs_.park(worker);
-  if (desk.buffer.take_news() || passed) {
+  if (desks_[worker.index()]->park(epochs_, worker)) {
     signal_.raise();
   }
 }

@@ -17,7 +17,7 @@
 #include "runtime/base/ids.hpp"
 #include "runtime/memory/memory_budget.hpp"
 #include "server/journal/commit_epochs.hpp"
-#include "server/journal/journal_buffer.hpp"
+#include "server/journal/journal_desk.hpp"
 #include "server/journal/journal_writer.hpp"
 #include "server/journal/segment_store.hpp"
 #include "server/journal/writer_signal.hpp"
@@ -57,26 +57,14 @@ class Journal {
 
   /// Returns the clock to mint by. Also after park().
   [[nodiscard]] std::uint64_t begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept {
-    Desk& desk = *desks_[worker.index()];
-    if (desk.parked) [[unlikely]] {
-      desk.parked = false;
-      epochs_.unpark(worker);
-    }
-    return epochs_.begin_round(worker, now_us);
+    return desks_[worker.index()]->begin_round(epochs_, worker, now_us);
   }
   [[nodiscard]] JournalBuffer& buffer(runtime::WorkerId worker) noexcept {
     return desks_[worker.index()]->buffer;
   }
   /// What was recorded in the round is the writer's to see.
   void end_round(runtime::WorkerId worker) noexcept {
-    Desk& desk = *desks_[worker.index()];
-    if (desk.parked) [[unlikely]] {
-      return;  // it has no rounds any more
-    }
-    const std::uint64_t epoch = epochs_.current();  // once, before sealing: see CommitEpochs::end_round()
-    desk.buffer.end_round(epoch);
-    const bool passed = epochs_.end_round(worker, epoch, desk.buffer.last_label() == epoch);
-    if (desk.buffer.take_news() || passed) [[unlikely]] {
+    if (desks_[worker.index()]->end_round(epochs_, worker)) [[unlikely]] {
       signal_.raise();
     }
   }
@@ -106,12 +94,6 @@ class Journal {
   void rebased(std::uint64_t checkpoint_epoch) noexcept;
 
  private:
-  struct Desk {
-    explicit Desk(BufferShare& share) noexcept : buffer(share) {}
-    JournalBuffer buffer;
-    bool parked = true;
-  };
-
   void run();
   void stop();
   [[nodiscard]] std::vector<JournalBuffer*> buffers() const;
@@ -120,7 +102,7 @@ class Journal {
   const runtime::Clock& clock_;
   CommitEpochs epochs_;
   BufferShare share_;
-  std::vector<std::unique_ptr<Desk>> desks_;
+  std::vector<std::unique_ptr<JournalDesk>> desks_;
   SegmentStore store_;
   WriterSignal signal_;
   JournalWriter writer_;

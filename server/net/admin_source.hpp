@@ -4,6 +4,7 @@
 #include <string>
 
 #include "protocol/request.hpp"
+#include "server/reply/reply_address.hpp"
 
 namespace mxkv::server {
 
@@ -17,6 +18,12 @@ class AdminSource {
   /// Carries out stats, verbosity, cache_memlimit, shutdown or debugtime. Returns the whole reply; empty: the
   /// connection is closed without one.
   [[nodiscard]] virtual std::string run(const protocol::Request& request) = 0;
+  /// Carries out config get and config set, of that client. The reply comes later, by a task on the address's worker.
+  /// False: run() answers.
+  [[nodiscard]] virtual bool configure(const protocol::Request& /*request*/, const std::string& /*client*/,
+                                       const ReplyAddress& /*address*/) {
+    return false;
+  }
 
  protected:
   ~AdminSource() = default;

@@ -15,9 +15,20 @@ Balancer::Balancer(std::vector<BalancePeer> peers, std::size_t own, const config
     : peers_(std::move(peers)),
       own_(own),
       window_ns_(options.window_ms * kNsPerWindowMs),
-      next_ns_(options.mode == config::balance_mode::off || peers_.size() == 1 ? ~std::uint64_t{0} : 0),
+      next_ns_(first_look(options.mode)),
       sums_(peers_.size()),
       busy_(peers_.size()) {}
+
+std::uint64_t Balancer::first_look(config::balance_mode mode) const noexcept {
+  return mode == config::balance_mode::off || peers_.size() == 1 ? ~std::uint64_t{0} : 0;
+}
+
+void Balancer::set_mode(config::balance_mode mode) noexcept {
+  if ((mode == config::balance_mode::off) != (next_ns_ == ~std::uint64_t{0})) {
+    next_ns_ = first_look(mode);
+    suspects_ = false;
+  }
+}
 
 void Balancer::measure(std::uint64_t now_ns, std::uint64_t passed_ns) {
   const auto grown = [](std::uint64_t now, std::uint64_t before) { return now - std::min(now, before); };

@@ -47,6 +47,8 @@ class Balancer {
   /// `own`: the worker's place among its peers. Their clocks outlive this.
   Balancer(std::vector<BalancePeer> peers, std::size_t own, const config::BalanceOptions& options);
 
+  /// Off, or on, from now.
+  void set_mode(config::balance_mode mode) noexcept;
   [[nodiscard]] bool due(std::uint64_t now_ns) const noexcept { return now_ns >= next_ns_; }
   /// A window is over.
   [[nodiscard]] Advice look(std::uint64_t now_ns);
@@ -57,6 +59,7 @@ class Balancer {
   [[nodiscard]] std::uint64_t window_ns() const noexcept { return window_ns_; }
 
  private:
+  [[nodiscard]] std::uint64_t first_look(config::balance_mode mode) const noexcept;
   void measure(std::uint64_t now_ns, std::uint64_t passed_ns);
 
   std::vector<BalancePeer> peers_;

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/probe.hpp"
 #include "server/net/net_worker.hpp"
+#include "server/net/tls_stream.hpp"
 
 namespace mxkv::server {
 
@@ -39,12 +41,23 @@ ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
 }  // namespace
 
 // The entry in the directory, and its counts, had others before.
-Connection::Connection(NetWorker& net, int socket)
+Connection::Connection(NetWorker& net, int socket, const Door& door)
     : net_(net),
+      door_(&door),
       socket_(socket),
-      session_(std::in_place, net.host(), *this),
-      judged_(session_->output().end()),
-      read_ns_(net.now_ns()) {
+      client_(net.client_of(socket)),
+      session_(std::in_place, net.host(), *this, door.asks_login && !door.peer),
+      stage_(door.tls == nullptr ? connection_stage::serving : connection_stage::greeting),
+      judged_(session_->output().end()) {
+  client_.read_ns.store(net.now_ns(), std::memory_order_relaxed);
+  session_->entry().descriptor.store(socket, std::memory_order_relaxed);
+  tell_watchers({});
+  first_ended_ = session_->entry().ended;
+  session_->entry().by_peer = door.peer;
+  session_->meter(door.peer ? nullptr : client_.usage.get());
+  session_->show_last(client_.last);
+  client_.worker.store(net_.host().worker.id().value(), std::memory_order_relaxed);
+  MXKV_PROBE1(connection_open, socket_);
   note_work();
 }
 
@@ -55,7 +68,7 @@ Connection::~Connection() {
 // A session that is paused is read when it goes on.
 void Connection::became_ready(Readiness now) {
   MXKV_ASSERT(!closed(), "a closed socket is not told of");
-  if (now.input && (stage_ == connection_stage::serving || drain_reads_left_ > 0)) {
+  if (now.input && (stage_ != connection_stage::draining || drain_reads_left_ > 0)) {
     readable_ = true;
     read_on_ = read_on_ || now.read_on;
     if (session_->wants_input()) {
@@ -69,6 +82,10 @@ void Connection::became_ready(Readiness now) {
 
 void Connection::take_turn() {
   MXKV_ASSERT(!closed(), "a closed connection has no turn");
+  if (stage_ == connection_stage::greeting) [[unlikely]] {
+    shake_hands();
+    return;
+  }
   if (session_->output().unsent_bytes() > 0 && !output_waits_) [[unlikely]] {
     net_.directory().mark_dirty(session_->entry());  // flush() left some for this turn
   }
@@ -92,6 +109,10 @@ void Connection::take_turn() {
 
 void Connection::read() {
   MXKV_ASSERT(session_->wants_input(), "bytes are read for a session that takes them");
+  if (tls_ != nullptr) [[unlikely]] {
+    read_tls();
+    return;
+  }
   const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
   const std::span<char> space = session_->value_space();
   std::array<iovec, 2> into{iovec{space.data(), space.size()}, iovec{buffer.data(), buffer.size()}};
@@ -115,15 +136,20 @@ void Connection::read() {
 
 // `direct` of the bytes are in the session's value already, the others in the read buffer.
 void Connection::take_bytes(std::size_t bytes, std::size_t direct) {
-  read_ns_.store(net_.now_ns(), std::memory_order_relaxed);
-  read_bytes_ += bytes;
+  client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);
+  session_->entry().read_bytes += bytes;
+  NetCounters::add(client_.read_bytes, bytes);
   NetCounters::add(net_.counters().read_bytes, bytes);
   if (direct > 0) {
     session_->received_value(direct);
   }
+  if (net_.log().tells_trace() && direct == 0) [[unlikely]] {
+    trace_request({net_.read_buffer().data(), bytes});
+  }
   if (bytes > direct) {
     session_->receive(net_.read_buffer().data(), bytes - direct, NetWorker::kReadHeadroom);
   }
+  session_->charge_input();
   if (session_->finished()) {
     net_.directory().mark_dirty(session_->entry());
   }
@@ -166,9 +192,17 @@ void Connection::begin_output_wait() {
 void Connection::end_output_wait() {
   output_waits_ = false;
   net_.sending_waits(false);
+  readable_ = readable_ || door_->tls != nullptr;  // reading may have waited for it
   session_->entry().stuck = false;
   net_.events().watch_output(socket_, *this, false);
   net_.directory().mark_dirty(session_->entry());
+}
+
+void Connection::note_sent(std::size_t bytes) {
+  session_->output().consume(bytes);
+  NetCounters::add(net_.counters().written_bytes, bytes);
+  NetCounters::add(client_.written_bytes, bytes);
+  sent_ns_ = net_.now_ns();
 }
 
 void Connection::flush() {
@@ -180,14 +214,22 @@ void Connection::flush() {
       net_.make_ready(*this);  // others have their turn first
       return;
     }
+    if (tls_ != nullptr) [[unlikely]] {
+      const std::size_t sent = send_record(left);
+      if (sent == 0) {
+        return;
+      }
+      note_sent(sent);
+      sent_now += sent;
+      left -= sent;
+      continue;
+    }
     std::array<iovec, kGatheredPieces> pieces;
     const ssize_t sent = send_pieces(socket_, std::span{pieces}.first(output.gather(pieces, left)));
     if (sent >= 0) {
-      output.consume(static_cast<std::size_t>(sent));
+      note_sent(static_cast<std::size_t>(sent));
       sent_now += static_cast<std::size_t>(sent);
       left -= static_cast<std::size_t>(sent);
-      NetCounters::add(net_.counters().written_bytes, static_cast<std::uint64_t>(sent));
-      sent_ns_ = net_.now_ns();
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       begin_output_wait();
     } else if (errno != EINTR) {
@@ -203,6 +245,10 @@ void Connection::flush_and_arm() {
     close_for_output();
     return;
   }
+  if (session_->entry().phase == connection_phase::cut) [[unlikely]] {
+    close();
+    return;
+  }
   if (net_.disk() != nullptr) [[unlikely]] {
     mark_output();
   }
@@ -210,6 +256,7 @@ void Connection::flush_and_arm() {
   if (closed()) {
     return;
   }
+  client_.requests.store(session_->entry().ended - first_ended_, std::memory_order_relaxed);
   session_->end_round();
   if (session_->paused_for(pause::output)) {
     session_->resume();
@@ -233,9 +280,68 @@ void Connection::give_room() {
   net_.directory().mark_dirty(session_->entry());
 }
 
+bool Connection::judged() {
+  if (!session_->login_judged()) {
+    return false;
+  }
+  session_->judged();
+  net_.directory().mark_dirty(session_->entry());
+  return true;
+}
+
+bool Connection::rate_has_room() {
+  if (!session_->rate_has_room()) {
+    return false;
+  }
+  net_.directory().mark_dirty(session_->entry());
+  return true;
+}
+
+bool Connection::review() {
+  session_->meter(door_->peer ? nullptr : client_.usage.get());
+  if (session_->user_stays()) {
+    return false;
+  }
+  close();
+  return true;
+}
+
+void Connection::tell_watchers(std::string_view reason) {
+  const SessionHost& host = net_.host();
+  if (net_.log().tells_debug()) [[unlikely]] {
+    net_.log().tell_debug(reason.empty() ? "opened " + client_.peer
+                                         : "closed " + client_.peer + ": " + std::string{reason});
+  }
+  if (host.watch_hub != nullptr && host.watch_hub->wants(watched::kConnections)) [[unlikely]] {
+    host.watch_hub->connection(host.worker, client_.peer, reason, socket_);
+  }
+}
+
+// One line of a read, cut, and only where a request begins: nothing of values or passwords.
+void Connection::trace_request(std::string_view bytes) {
+  constexpr std::size_t kMostTold = 100;
+  constexpr unsigned char kLastOfText = 0x7F;
+  if (session_->state() == session_state::line && !bytes.empty() &&
+      static_cast<unsigned char>(bytes.front()) <= kLastOfText) {
+    const std::string_view line = bytes.substr(0, bytes.find_first_of("\r\n"));
+    net_.log().tell_trace(client_.peer + " sent " + std::to_string(bytes.size()) +
+                          " bytes: " + std::string{line.substr(0, kMostTold)});
+  }
+}
+
+bool Connection::take_name(std::string_view name) {
+  return net_.clients().set_name(client_, name);
+}
+
+void Connection::logged_in(const std::string& user) {
+  net_.clients().set_user(client_, user);
+}
+
 void Connection::drain() {
   MXKV_ASSERT(!closed(), "a closed connection is in no list");
-  if (stage_ == connection_stage::serving) {
+  if (stage_ == connection_stage::greeting) {
+    close();
+  } else if (stage_ == connection_stage::serving) {
     stage_ = connection_stage::draining;
     drain_reads_left_ = kDrainReads;
     readable_ = true;
@@ -247,6 +353,12 @@ void Connection::check_times(std::uint64_t now_ns) {
   MXKV_ASSERT(!closed(), "a closed connection has no times");
   constexpr std::uint64_t kNsPerMs = 1'000'000;
   const config::LimitOptions& limits = net_.limits();
+  if (stage_ == connection_stage::greeting) {
+    if (now_ns - client_.read_ns.load(std::memory_order_relaxed) >= limits.handshake_ms * kNsPerMs) {
+      give_up_handshake("not finished in time");
+    }
+    return;
+  }
   if (!session_->wants_input() || gate_.holds()) {
     unread_ns_ = now_ns;
   }
@@ -255,9 +367,10 @@ void Connection::check_times(std::uint64_t now_ns) {
     NetCounters::add(net_.counters().stalled);
     net_.host().happenings->note(happening::closed_unread, client_name());
     close();
-  } else if (limits.idle_timeout_ms != 0 && !session_->watches() &&
+  } else if (limits.idle_timeout_ms != 0 && !door_->peer && !session_->watches() &&
+             !session_->pauses().has(pause::login | pause::rate) &&
              session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !gate_.holds() &&
-             now_ns - read_ns_ >= limits.idle_timeout_ms * kNsPerMs) {
+             now_ns - client_.read_ns.load(std::memory_order_relaxed) >= limits.idle_timeout_ms * kNsPerMs) {
     NetCounters::add(net_.counters().idle_closed);
     net_.host().happenings->note(happening::closed_idle, client_name());
     close();
@@ -269,7 +382,7 @@ bool Connection::takes_nothing(std::uint64_t now_ns) const noexcept {
 }
 
 bool Connection::sends_nothing(std::uint64_t now_ns) const noexcept {
-  const std::uint64_t since = std::max(read_ns_.load(std::memory_order_relaxed), unread_ns_);
+  const std::uint64_t since = std::max(client_.read_ns.load(std::memory_order_relaxed), unread_ns_);
   return session_->wants_input() && now_ns - since >= kIdleWhereShortNs;
 }
 
@@ -281,6 +394,11 @@ void Connection::close_for_output() {
 
 void Connection::close_for_input() {
   MXKV_ASSERT(!closed() && !session_->running(), "no session is refused in the middle of its input");
+  if (stage_ == connection_stage::greeting) {
+    net_.refused_input();
+    give_up_handshake("there is no memory to wait for the rest of it");
+    return;
+  }
   session_->refuse_input();
   net_.refused_input();
 }
@@ -293,12 +411,19 @@ void Connection::close() {
   if (taker_ != nullptr) {
     net_.leaves_no_more(*this);
   }
+  tell_watchers("normal");
   net_.leave_gate(*this, gate_.holds(), session_->paused_for(pause::journal));
   net_.unlist(*this);
   if (output_waits_.exchange(false)) {
     net_.sending_waits(false);
   }
+  const bool said_all = session_->output().unsent_bytes() == 0;
   session_.reset();
+  if (door_->tls != nullptr) [[unlikely]] {
+    end_tls(said_all);
+  }
+  net_.clients().close(socket_);
+  MXKV_PROBE1(connection_close, socket_);
   ::close(socket_);  // nothing is told of it any more
   net_.delete_later(*this);
 }

@@ -10,10 +10,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
-#include "server/net/connection_facts.hpp"
+#include "server/net/client_table.hpp"
+#include "server/net/door.hpp"
 #include "server/net/moved_connection.hpp"
+#include "server/net/second_chance.hpp"
 #include "server/net/session.hpp"
 #include "server/net/socket_events.hpp"
 #include "server/reply/output_gate.hpp"
@@ -21,42 +24,57 @@
 namespace mxkv::server {
 
 class NetWorker;
+class TlsStream;
+struct TlsFacts;
 
-/// What becomes of a connection. It only goes forward, and may leave out `draining`.
+/// What becomes of a connection. It may begin with `greeting`, then it only goes forward, and may leave out
+/// `draining`.
 enum class connection_stage : std::uint8_t {
   serving,   ///< it is read until the client leaves
   draining,  ///< the daemon ends: what has arrived is answered
   closed,    ///< its socket is closed, or another worker's; its session is gone
+  greeting,  ///< hands are shaken for TLS
 };
 
 /// Thread-safety: owner worker only.
 class Connection final : public ConnectionOwner {
  public:
-  /// Takes over `socket`, which is non-blocking.
-  Connection(NetWorker& net, int socket);
+  /// Takes over `socket`, which is non-blocking and came by `door`.
+  Connection(NetWorker& net, int socket, const Door& door);
   /// Goes on with one that left another worker.
-  Connection(NetWorker& net, const MovedConnection& moved);
+  Connection(NetWorker& net, MovedConnection& moved);
   ~Connection();
 
   /// Something became of its socket.
   void became_ready(Readiness now);
   /// Its turn in a round: goes on where the session stopped, reads once.
   void take_turn();
-  /// Requests that were started and have not ended; of a closed connection none.
+  /// Requests that were started and have not ended; of a closed connection none. A handshake takes as long as some.
   [[nodiscard]] std::size_t in_flight() const noexcept {
-    return closed() ? 0 : session_->entry().order.in_flight();
+    if (stage_ >= connection_stage::closed) [[unlikely]] {
+      return tls_ != nullptr ? kHandshakeRequests : 0;
+    }
+    return session_->entry().order.in_flight();
   }
   /// The end of a round in which something was answered: sends, closes when all is done.
   void flush_and_arm();
   /// Operations ended that the session waited for.
   void resume() override;
-  [[nodiscard]] std::string client_name() const override { return facts_of_socket(socket_).peer; }
+  [[nodiscard]] std::string client_name() const override { return client_.peer; }
+  [[nodiscard]] bool take_name(std::string_view name) override;
+  void logged_in(const std::string& user) override;
   /// All up to `durable` is on disk: sends at the end of this round what waited for it.
   void reached_disk(std::uint64_t durable);
   /// The journal has room again: goes on reading.
   void journal_has_room();
   /// There may be room for what the session waits for.
   void give_room();
+  /// The login that the session waits for may have been judged: goes on. False: it was not.
+  bool judged();
+  /// There may be room in its share of a second; false: there is none yet.
+  [[nodiscard]] bool rate_has_room();
+  /// Users, or rates, have changed: closes it if its user is to leave. Returns whether it did.
+  bool review();
   /// Answers what had arrived, then closes.
   void drain();
   /// Closes it if it is over its times at `now_ns`.
@@ -74,6 +92,8 @@ class Connection final : public ConnectionOwner {
   void note_work() noexcept;
   /// Whether it may be told to leave at `now_ns`.
   [[nodiscard]] bool movable(std::uint64_t now_ns) const noexcept;
+  /// Whether it may only go to workers of its listener's node.
+  [[nodiscard]] bool confined() const noexcept { return door_->node.has_value(); }
   /// It is to leave for `taker` when it rests; does what it can for that. Begins with a call for each round.
   void begin_leaving(NetWorker& taker) noexcept;
   enum class leaving : std::uint8_t { waits, rests, stays };
@@ -82,12 +102,21 @@ class Connection final : public ConnectionOwner {
   /// It rests: all that the taker needs. It is closed for this worker.
   [[nodiscard]] std::unique_ptr<MovedConnection> leave();
 
+  /// Among its worker's connections whose TLS keeps its buffers.
+  SecondChancePlace place;
+
+  /// Bytes that are kept of what the client has begun to send.
+  [[nodiscard]] std::size_t unfinished_bytes() const noexcept {
+    return session_->unfinished_bytes() + tls_held_;
+  }
   [[nodiscard]] bool closed() const noexcept { return stage_ == connection_stage::closed; }
   /// Whether nothing refers to it any more.
   [[nodiscard]] bool deletable() const noexcept { return closed() && !listed_; }
 
  private:
   friend class NetWorker;  // its lists
+  /// A few handshakes fill a round.
+  static constexpr std::size_t kHandshakeRequests = 64;
 
   /// Whether the client has taken nothing, or sent nothing, for a while.
   [[nodiscard]] bool takes_nothing(std::uint64_t now_ns) const noexcept;
@@ -97,31 +126,57 @@ class Connection final : public ConnectionOwner {
   void take_bytes(std::size_t bytes, std::size_t direct);
   void arm();
   void begin_output_wait();
+  void await_output();
   void end_output_wait();
   void mark_output();
+  void note_sent(std::size_t bytes);
   void flush();
   void stay();
+  /// `reason`: why it was closed; empty: it came.
+  void tell_watchers(std::string_view reason);
+  void trace_request(std::string_view bytes);
+
+  // --- TLS: connection_tls.cpp ---
+
+  [[nodiscard]] bool begin_tls();
+  void shake_hands();
+  void give_up_handshake(const std::string& why);
+  void read_tls();
+  [[nodiscard]] std::span<const char> next_record(std::size_t most);
+  [[nodiscard]] std::size_t send_record(std::size_t most);
+  void end_tls(bool said_all);
+  /// OpenSSL is about to use its buffers; true: for a request that comes.
+  void keep_buffers(bool comes);
+  /// Returns how many bytes less it takes; the budget has still to be told.
+  [[nodiscard]] std::size_t give_buffers();
+  void hold(std::size_t handshake, std::size_t own);
 
   NetWorker& net_;
+  const Door* door_;                ///< that it came by
+  std::unique_ptr<TlsStream> tls_;  ///< null: it is sent as it is, or has not sent anything
   int socket_;
+  Client& client_;                  ///< as people ask for it
   std::optional<Session> session_;  ///< none once it is closed
-  connection_stage stage_ = connection_stage::serving;
+  connection_stage stage_;
   bool listed_ = false;                    ///< in the worker's list of connections whose turn comes
   bool readable_ = false;                  ///< there may be bytes in the kernel
   bool read_on_ = false;                   ///< also behind a read that is short
   std::atomic<bool> output_waits_{false};  ///< for the client to take some; other threads only read it
   std::uint32_t drain_reads_left_ = 0;
-  std::uint64_t sent_ns_ = 0;              ///< when the socket last took bytes, or was found full
-  std::uint64_t unread_ns_ = 0;            ///< when the session was last seen not to want any
-  NetWorker* taker_ = nullptr;             ///< where it is to go to, if anywhere
-  std::uint64_t leaves_ns_ = 0;            ///< since when
-  std::uint64_t settled_ns_ = 0;           ///< until when it stays
-  std::uint64_t read_bytes_ = 0;           ///< ever
-  WorkNote noted_;                         ///< as of note_work()
-  bool confined_ = false;                  ///< to workers of its listener's node
-  OutputGate gate_;                        ///< output that waits for the disk
-  std::size_t judged_ = 0;                 ///< of output up to here it is known whether it waits
-  std::atomic<std::uint64_t> read_ns_{0};  ///< when bytes last came; relaxed: other threads only read it
+  std::uint64_t sent_ns_ = 0;     ///< when the socket last took bytes, or was found full
+  std::uint64_t unread_ns_ = 0;   ///< when the session was last seen not to want any
+  NetWorker* taker_ = nullptr;    ///< where it is to go to, if anywhere
+  std::uint64_t leaves_ns_ = 0;   ///< since when
+  std::uint64_t settled_ns_ = 0;  ///< until when it stays
+  std::uint32_t first_ended_ =
+      0;                      ///< operations that its entry had ended before, less those of its own elsewhere
+  WorkNote noted_;            ///< as of note_work()
+  OutputGate gate_;           ///< output that waits for the disk
+  std::size_t judged_ = 0;    ///< of output up to here it is known whether it waits
+  std::size_t tls_held_ = 0;  ///< bytes of a handshake, or of a record that has not come whole
+  std::size_t tls_own_ = 0;   ///< bytes that TLS takes besides
+  std::shared_ptr<const TlsFacts>
+      tls_facts_;  ///< null: no TLS, or not yet; set under the worker's lock of its list
   Connection* next_ready_ = nullptr;
   Connection* next_ = nullptr;  ///< all connections of the worker
   Connection* previous_ = nullptr;

@@ -43,6 +43,45 @@ std::string address_text(int socket, AddressOf address_of) {
 
 }  // namespace
 
+std::string client_of(const std::string& peer) {
+  constexpr std::string_view kFour = "tcp:";
+  constexpr std::string_view kSix = "tcp6:[";
+  if (peer.starts_with(kFour)) {
+    return peer.substr(kFour.size(), peer.rfind(':') - kFour.size());
+  }
+  if (!peer.starts_with(kSix)) {
+    return {};
+  }
+  const std::string text = peer.substr(kSix.size(), peer.rfind(']') - kSix.size());
+  in6_addr address{};
+  if (inet_pton(AF_INET6, text.c_str(), &address) != 1) {
+    return {};
+  }
+  constexpr std::size_t kNetworkBytes = 8;
+  if (IN6_IS_ADDR_V4MAPPED(&address)) {
+    return text.substr(text.rfind(':') + 1);
+  }
+  std::memset(address.s6_addr + kNetworkBytes, 0, sizeof address - kNetworkBytes);
+  std::array<char, INET6_ADDRSTRLEN> network{};
+  inet_ntop(AF_INET6, &address, network.data(), network.size());
+  return std::string{network.data()} + "/64";
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kMost = 64;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string result = "\"";
+  for (const char c : text.substr(0, kMost)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f || c == '"' || c == '\\') {
+      result.append("\\x").append(1, kDigits[byte >> 4U]).append(1, kDigits[byte & 0xfU]);
+    } else {
+      result += c;
+    }
+  }
+  return result + (text.size() > kMost ? "...\"" : "\"");
+}
+
 ConnectionFacts facts_of_socket(int socket) {
   ConnectionFacts facts;
   facts.descriptor = socket;

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
 namespace mxkv::server {
+
+struct TlsFacts;
 
 /// A connection, or a listening socket, which has no peer.
 struct ConnectionFacts {
@@ -15,7 +19,15 @@ struct ConnectionFacts {
   doing state = doing::listens;    ///< sends: it waits for the client to take replies
   std::uint64_t idle_seconds = 0;  ///< since it last sent anything
   std::uint16_t worker = 0;
+  std::shared_ptr<const TlsFacts> tls{};  ///< null: none
 };
+
+/// Whom a peer's name is of, however often it connects: an IPv4 address, the network of an IPv6 address (its first 64
+/// bits: one client has all of them as a rule). Empty: of this machine's own, or not known.
+[[nodiscard]] std::string client_of(const std::string& peer);
+
+/// `text` in quotes, cut, and with what cannot be read as \xNN.
+[[nodiscard]] std::string in_quotes(std::string_view text);
 
 /// Its descriptor and addresses; the rest is the caller's to fill in. `socket` is open. Any thread.
 [[nodiscard]] ConnectionFacts facts_of_socket(int socket);

@@ -9,6 +9,7 @@
 #include "runtime/base/assert.hpp"
 #include "server/net/connection.hpp"
 #include "server/net/net_worker.hpp"
+#include "server/net/tls_stream.hpp"
 
 namespace mxkv::server {
 
@@ -21,28 +22,40 @@ constexpr std::uint64_t kLeavesForNs = 100'000'000;
 
 // Its session takes what is held in its first turn, in which the socket is read, too: whatever was told of it
 // to the worker that it came from.
-Connection::Connection(NetWorker& net, const MovedConnection& moved)
+Connection::Connection(NetWorker& net, MovedConnection& moved)
     : net_(net),
+      door_(moved.door),
+      tls_(std::move(moved.tls)),
       socket_(moved.socket),
-      session_(std::in_place, net.host(), *this, moved.held),
+      client_(net.client_of(moved.socket)),
+      session_(std::in_place, net.host(), *this, moved.held, moved.binary, std::move(moved.seat)),
+      stage_(connection_stage::serving),
       readable_(true),
       read_on_(moved.read_on),
       settled_ns_(moved.settled_ns),
-      confined_(moved.confined),
       judged_(session_->output().end()),
-      read_ns_(moved.read_ns) {
+      tls_facts_(std::move(moved.tls_facts)) {
+  if (tls_ != nullptr) {
+    hold(moved.tls_held, moved.tls_own);
+  }
+  session_->entry().descriptor.store(socket_, std::memory_order_relaxed);
+  first_ended_ = session_->entry().ended - client_.requests.load(std::memory_order_relaxed);
+  session_->entry().by_peer = door_->peer;
+  session_->meter(door_->peer ? nullptr : client_.usage.get());
+  session_->show_last(client_.last);
+  client_.worker.store(net_.host().worker.id().value(), std::memory_order_relaxed);
   note_work();
 }
 
 std::uint64_t Connection::work() const noexcept {
   const ConnectionState& entry = session_->entry();
   const std::uint32_t requests = entry.ended - noted_.ended;
-  return requests * kBytesOfRequest + (read_bytes_ + entry.replies.written_bytes() - noted_.bytes);
+  return requests * kBytesOfRequest + (entry.read_bytes + entry.replies.written_bytes() - noted_.bytes);
 }
 
 void Connection::note_work() noexcept {
   const ConnectionState& entry = session_->entry();
-  noted_ = {entry.ended, read_bytes_ + entry.replies.written_bytes()};
+  noted_ = {entry.ended, entry.read_bytes + entry.replies.written_bytes()};
 }
 
 bool Connection::movable(std::uint64_t now_ns) const noexcept {
@@ -83,11 +96,24 @@ std::unique_ptr<MovedConnection> Connection::leave() {
   MXKV_ASSERT(!closed() && session_->rests() && !gate_.holds() && !output_waits_, "one that rests leaves");
   auto moved = std::make_unique<MovedConnection>();
   moved->from = &net_;
+  moved->door = door_;
   moved->socket = socket_;
+  if (tls_ != nullptr) {
+    if (place.taken()) {
+      net_.keeps_no_tls_buffers(*this);
+      net_.host().worker.runtime().budget().refund(runtime::memory_category::buffers, give_buffers());
+    }
+    moved->tls = std::move(tls_);
+    moved->tls_facts = tls_facts_;  // others may look at it here until it is in the taker's list
+    moved->tls_held = tls_held_;
+    moved->tls_own = tls_own_;
+    hold(0, 0);
+  }
   moved->held = session_->held();
   moved->read_on = read_on_;
-  moved->confined = confined_;
-  moved->read_ns = read_ns_.load(std::memory_order_relaxed);
+  moved->binary = session_->speaks_binary();
+  moved->seat = session_->give_seat();
+  moved->read_ns = client_.read_ns.load(std::memory_order_relaxed);
   moved->keepalive_ms = net_.limits().keepalive_ms;
   taker_ = nullptr;
   stage_ = connection_stage::closed;

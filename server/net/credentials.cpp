@@ -1,114 +1,188 @@
 #include "server/net/credentials.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-#include <utility>
+#include <pthread.h>
 
-#include "protocol/reply.hpp"
+#include <algorithm>
+#include <utility>
 
 namespace mxkv::server {
 
-using runtime::Error;
-using runtime::Result;
-
 namespace {
-
-Error wrong(const std::string& file, std::size_t line, const std::string& what) {
-  return Error{file + ":" + std::to_string(line) + ": " + what};
+std::uint64_t in_ms(std::chrono::steady_clock::time_point time) noexcept {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
 }
-
 }  // namespace
 
-Result<Users> Users::read(const std::string& file) {
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (in) {
-    text << in.rdbuf();  // an iterator would throw where reading fails, as it does of a folder
-  }
-  if (!in || in.bad() || errno == EISDIR) {
-    return Error{file + ": cannot be read" + (errno == 0 ? "" : std::string(": ") + std::strerror(errno))};
-  }
-  return parse(text.str(), file);
-}
-
-Result<Users> Users::parse(std::string_view text, const std::string& file) {
-  Users users;
-  for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view entry = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (entry.ends_with('\r')) {
-      entry.remove_suffix(1);
-    }
-    const std::size_t colon = entry.find(':');
-    if (colon == std::string_view::npos || colon == 0) {
-      return wrong(file, line, "is not user:password");
-    }
-    if (entry.find('\0') != std::string_view::npos ||
-        entry.substr(0, colon).find(' ') != std::string_view::npos) {
-      return wrong(file, line, "the user holds a space, or the line a NUL");
-    }
-    if (entry.size() > kMostBytes) {
-      return wrong(file, line, "is longer than " + std::to_string(kMostBytes) + " bytes");
-    }
-    if (users.entries_.size() == kMost) {
-      return wrong(file, line, "is one user too many (allowed: " + std::to_string(kMost) + ")");
-    }
-    users.entries_.push_back(entry_of(entry.substr(0, colon), entry.substr(colon + 1)));
-  }
-  if (users.entries_.empty()) {
-    return Error{file + ": holds no user (allowed: a line user:password each)"};
-  }
-  return users;
-}
-
-Users::Entry Users::entry_of(std::string_view user, std::string_view password) noexcept {
-  Entry entry{};
-  auto* const at = std::copy(user.begin(), user.end(), entry.begin());
-  *at = 0;  // in no line of the file
-  std::copy(password.begin(), password.end(), at + 1);
-  entry.back() = static_cast<std::uint8_t>(user.size() + password.size());
-  return entry;
-}
-
-bool Users::know(std::string_view user, std::string_view password) const noexcept {
-  if (user.size() + password.size() + 1 > kMostBytes) {
-    return false;
-  }
-  const Entry asked = entry_of(user, password);
-  unsigned found = 0;
-  for (const Entry& entry : entries_) {
-    unsigned difference = 0;
-    for (std::size_t i = 0; i < entry.size(); ++i) {
-      difference |= static_cast<unsigned>(entry[i] ^ asked[i]);
-    }
-    found |= static_cast<unsigned>(difference == 0);
-  }
-  return found != 0;
-}
-
-void Credentials::replace(Users users) {
+void Credentials::replace(std::vector<config::UserOptions> users) {
   const std::scoped_lock lock{mutex_};
-  users_ = std::move(users);
+  StringMap<PasswordDigest> kept;
+  for (const config::UserOptions& user : users) {
+    if (const auto at = verified_.find(user.password); user.hashed && at != verified_.end()) {
+      kept.insert(*at);
+    }
+  }
+  verified_ = std::move(kept);
+  users_ = Users{std::move(users), digester_, &users_};
   required_.store(true, std::memory_order_relaxed);
 }
 
-std::string_view Credentials::judge(std::string_view block) noexcept {
+bool Credentials::split(std::string_view block, Login::Claim& claim) {
   const std::size_t space = block.find(' ');
   if (space == std::string_view::npos) {
-    return protocol::kBadLogin;
+    return false;
   }
+  claim.user = block.substr(0, space);
+  claim.password = block.substr(space + 1);
+  return true;
+}
+
+std::shared_ptr<const Login> Credentials::log_in(Login::Claim claim, LoginBell* bell) {
   commands_.fetch_add(1, std::memory_order_relaxed);
-  const std::scoped_lock lock{mutex_};
-  if (users_.know(block.substr(0, space), block.substr(space + 1))) {
-    return protocol::kStored;
+  auto login = std::make_shared<Login>(std::move(claim));
+  login->bell_ = bell;
+  std::unique_lock lock{mutex_};
+  const std::uint64_t now_ms = in_ms(Clock::now());
+  const std::uint32_t delay = delays_.delay_ms(login->claim_.client, login->claim_.failures, now_ms);
+  std::shared_ptr<const User> user;
+  const look found = delay != 0 ? look::slow : compare(*login, user);
+  if (found != look::slow) {
+    judge(*login, found == look::accepted ? login_verdict::accepted : login_verdict::wrong, std::move(user));
+  } else if (bell == nullptr) {
+    lock.unlock();
+    verify(*login);
+  } else if (!enqueue(login, delay, now_ms)) {
+    judge(*login, login_verdict::busy, nullptr);
   }
-  errors_.fetch_add(1, std::memory_order_relaxed);
-  return protocol::kWrongLogin;
+  return login;
+}
+
+// What can be said without a hash of crypt.
+Credentials::look Credentials::compare(const Login& login, std::shared_ptr<const User>& user) const {
+  std::shared_ptr<const User> found = users_.find(login.claim_.user);
+  if (found == nullptr) {
+    return users_.some_hash().empty() ? look::wrong : look::slow;  // who is not known takes as long as who is
+  }
+  const PasswordDigest digest = digester_.digest(login.claim_.password);
+  bool same = false;
+  if (found->options.hashed) {
+    const auto at = verified_.find(found->options.password);
+    if (at == verified_.end() || !same_digest(at->second, digest)) {
+      return look::slow;
+    }
+    same = true;
+  }
+  for (const PasswordDigest& each : found->digests) {
+    same = same_digest(each, digest) || same;
+  }
+  if (same) {
+    user = std::move(found);
+  }
+  return same ? look::accepted : look::wrong;
+}
+
+bool Credentials::enqueue(const std::shared_ptr<Login>& login, std::uint32_t delay_ms, std::uint64_t now_ms) {
+  if (hurries_ || stops_ || waiting_.size() >= kMostWaiting ||
+      !delays_.begin_wait(login->claim_.client, now_ms)) {
+    return false;
+  }
+  waiting_.emplace(Clock::now() + std::chrono::milliseconds{delay_ms}, login);
+  if (!thread_.joinable()) {
+    thread_ = std::thread{[this] { run(); }};
+  }
+  called_.notify_one();
+  return true;
+}
+
+// Looks once more at what is known: another login may have been verified meanwhile.
+void Credentials::verify(Login& login) {
+  std::unique_lock lock{mutex_};
+  std::shared_ptr<const User> user;
+  look found = compare(login, user);
+  if (found == look::slow) {
+    user = users_.find(login.claim_.user);
+    const std::string hash = user == nullptr ? users_.some_hash() : user->options.password;
+    lock.unlock();
+    const bool right = is_hash_of(hash, login.claim_.password) && user != nullptr;
+    lock.lock();
+    if (right) {
+      verified_.insert_or_assign(hash, digester_.digest(login.claim_.password));
+    }
+    found = right ? look::accepted : look::wrong;
+  }
+  judge(login, found == look::accepted ? login_verdict::accepted : login_verdict::wrong,
+        found == look::accepted ? std::move(user) : nullptr);
+}
+
+// Under the lock.
+void Credentials::judge(Login& login, login_verdict verdict, std::shared_ptr<const User> user) {
+  if (verdict != login_verdict::accepted) {
+    errors_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (verdict == login_verdict::wrong) {
+    delays_.failed(login.claim_.client, in_ms(Clock::now()));
+  }
+  wipe(login.claim_.password);
+  login.verdict_ = verdict;
+  login.user_ = std::move(user);
+  login.judged_.store(true, std::memory_order_release);
+}
+
+void Credentials::run() {
+  pthread_setname_np(pthread_self(), "mxkv-login");
+  std::unique_lock lock{mutex_};
+  while (!stops_) {
+    if (waiting_.empty()) {
+      called_.wait(lock);
+    } else if (const Clock::time_point due = waiting_.begin()->first; !hurries_ && due > Clock::now()) {
+      called_.wait_until(lock, due);
+    } else {
+      const std::shared_ptr<Login> login = std::move(waiting_.extract(waiting_.begin()).mapped());
+      delays_.end_wait(login->claim_.client);
+      if (hurries_) {
+        judge(*login, login_verdict::busy, nullptr);
+      } else {
+        lock.unlock();
+        verify(*login);
+        lock.lock();
+      }
+      if (!stops_) {
+        login->bell_->login_judged();
+      }
+    }
+  }
+}
+
+std::shared_ptr<const User> Credentials::still(const User& user) const {
+  const std::scoped_lock lock{mutex_};
+  std::shared_ptr<const User> now = users_.find(user.options.name);
+  return now != nullptr && now->lets_in_as(user) ? now : nullptr;
+}
+
+std::size_t Credentials::users() const {
+  const std::scoped_lock lock{mutex_};
+  return users_.size();
+}
+
+void Credentials::hurry() noexcept {
+  const std::scoped_lock lock{mutex_};
+  hurries_ = true;
+  called_.notify_all();
+}
+
+void Credentials::stop() noexcept {
+  {
+    const std::scoped_lock lock{mutex_};
+    stops_ = true;
+    called_.notify_all();
+  }
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+  const std::scoped_lock lock{mutex_};
+  for (const auto& [due, login] : std::exchange(waiting_, {})) {
+    judge(*login, login_verdict::busy, nullptr);
+  }
 }
 
 }  // namespace mxkv::server

@@ -1,68 +1,145 @@
-// Users that may use the server, where it is configured: those of a file as memcached's -Y has it, a line
-// "user:password" each.
+// Who may come, asked by sessions: a user's name and password in, a verdict out, now or later.
 //
-// A check compares with every entry, whole and without a branch on what is in it, so that the time that it
-// takes tells nothing.
+// A password in clear text, and one that was verified before, is compared by its digest at once. Else a thread of its
+// own verifies: a hash of crypt takes milliseconds, in which a worker answers thousands. The thread also lets wait who
+// said wrong ones (login_delays.hpp). It begins with the first login that needs it.
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <thread>
 
-#include "runtime/base/result.hpp"
+#include "server/net/login_delays.hpp"
+#include "server/net/password.hpp"
+#include "server/net/users.hpp"
 
 namespace mxkv::server {
 
-/// The users of one file. Thread-safety: that of a plain value.
-class Users {
+/// Is told that a login was judged which it waits for. Thread-safety: any thread.
+class LoginBell {
  public:
-  static constexpr std::size_t kMost = 8;         ///< as memcached
-  static constexpr std::size_t kMostBytes = 255;  ///< of user and password together
+  LoginBell() = default;
+  LoginBell(const LoginBell&) = delete;
+  LoginBell& operator=(const LoginBell&) = delete;
 
-  /// Reads a file. Errors say file, line, and what is wrong there; never a password.
-  [[nodiscard]] static runtime::Result<Users> read(const std::string& file);
-  /// The same of a text; `file` is for errors.
-  [[nodiscard]] static runtime::Result<Users> parse(std::string_view text, const std::string& file);
+  virtual void login_judged() noexcept = 0;
 
-  [[nodiscard]] bool know(std::string_view user, std::string_view password) const noexcept;
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-
- private:
-  /// User, a byte that neither may hold, password; zeros behind.
-  using Entry = std::array<std::uint8_t, kMostBytes + 2>;
-
-  static Entry entry_of(std::string_view user, std::string_view password) noexcept;
-
-  std::vector<Entry> entries_;
+ protected:
+  ~LoginBell() = default;
 };
 
-/// What sessions ask; the users may be replaced while they do. Thread-safety: any thread.
+enum class login_verdict : std::uint8_t {
+  accepted,
+  wrong,
+  busy,  ///< too many wait, or the server ends: nobody looked
+};
+
+/// Somebody who said who it is. Thread-safety: the verdict is for any thread once judged() is seen.
+class Login {
+ public:
+  struct Claim {
+    std::string user;
+    std::string password;
+    std::string client;          ///< its address without the port; empty: not known, or this machine's own
+    std::uint32_t failures = 0;  ///< of its connection so far
+  };
+  explicit Login(Claim claim) noexcept : claim_(std::move(claim)) {}
+
+  [[nodiscard]] bool judged() const noexcept { return judged_.load(std::memory_order_acquire); }
+  [[nodiscard]] login_verdict verdict() const noexcept { return verdict_; }
+  /// Who was accepted; null: nobody.
+  [[nodiscard]] const std::shared_ptr<const User>& user() const noexcept { return user_; }
+  [[nodiscard]] const std::string& name() const noexcept { return claim_.user; }
+
+ private:
+  friend class Credentials;
+
+  Claim claim_;
+  LoginBell* bell_ = nullptr;
+  login_verdict verdict_ = login_verdict::wrong;
+  std::shared_ptr<const User> user_;
+  std::atomic<bool> judged_{false};  // the release in judge() pairs with the acquire in judged()
+};
+
+/// The users may be replaced while sessions ask. Thread-safety: any thread.
 class Credentials {
  public:
   /// Longest block that can be a user and a password.
-  static constexpr std::uint64_t kMostBytes = Users::kMostBytes + 1;
+  static constexpr std::uint64_t kMostBytes = config::kMostLoginBytes + 1;
+  /// Logins that wait to be judged; more are told that the server is busy.
+  static constexpr std::size_t kMostWaiting = 4096;
+
+  explicit Credentials(const LoginRules& rules = {}) noexcept : rules_(rules), delays_(rules) {}
+  ~Credentials() { stop(); }
+  Credentials(const Credentials&) = delete;
+  Credentials& operator=(const Credentials&) = delete;
 
   /// From here on only these users are let in.
-  void replace(Users users);
+  void replace(std::vector<config::UserOptions> users);
   /// Whether clients have to authenticate at all. Relaxed: settled before the first connection.
   [[nodiscard]] bool required() const noexcept { return required_.load(std::memory_order_relaxed); }
-  /// The reply to a block of "user password", counted.
-  [[nodiscard]] std::string_view judge(std::string_view block) noexcept;
+  /// The user and the password of a block "user password"; false: it has no space.
+  [[nodiscard]] static bool split(std::string_view block, Login::Claim& claim);
+  /// Counted. `bell` is rung when it was judged, if it was not at once, until stop(); null: it is, however long that
+  /// takes.
+  [[nodiscard]] std::shared_ptr<const Login> log_in(Login::Claim claim, LoginBell* bell);
+  void count_crowded() noexcept { crowded_.fetch_add(1, std::memory_order_relaxed); }
+  void count_forbidden() noexcept { forbidden_.fetch_add(1, std::memory_order_relaxed); }
+  /// Who is in as `user`: as whom it stays in; null: it does not.
+  [[nodiscard]] std::shared_ptr<const User> still(const User& user) const;
+  [[nodiscard]] const LoginRules& rules() const noexcept { return rules_; }
+  [[nodiscard]] std::size_t users() const;
+
+  /// Who waits is told that the server is busy, and so is who comes.
+  void hurry() noexcept;
+  /// No bell is rung any more; who waits is told that the server is busy where it asks.
+  void stop() noexcept;
 
   [[nodiscard]] std::uint64_t commands() const noexcept { return commands_.load(std::memory_order_relaxed); }
+  /// Logins that were one connection of the user too many.
+  [[nodiscard]] std::uint64_t crowded() const noexcept { return crowded_.load(std::memory_order_relaxed); }
+  /// Requests that a user may not make.
+  [[nodiscard]] std::uint64_t forbidden() const noexcept {
+    return forbidden_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint64_t errors() const noexcept { return errors_.load(std::memory_order_relaxed); }
 
  private:
-  std::mutex mutex_;  ///< guards users_
-  Users users_;
+  using Clock = std::chrono::steady_clock;
+  enum class look : std::uint8_t { accepted, wrong, slow };
+
+  [[nodiscard]] look compare(const Login& login, std::shared_ptr<const User>& user) const;
+  [[nodiscard]] bool enqueue(const std::shared_ptr<Login>& login, std::uint32_t delay_ms,
+                             std::uint64_t now_ms);
+  void verify(Login& login);
+  void judge(Login& login, login_verdict verdict, std::shared_ptr<const User> user);
+  void run();
+
+  const LoginRules rules_;
+  const PasswordDigester digester_;
   std::atomic<bool> required_{false};
   std::atomic<std::uint64_t> commands_{0};  // relaxed: statistics
   std::atomic<std::uint64_t> errors_{0};
+  std::atomic<std::uint64_t> forbidden_{0};
+  std::atomic<std::uint64_t> crowded_{0};
+
+  mutable std::mutex mutex_;  ///< guards what follows
+  Users users_;
+  StringMap<PasswordDigest> verified_;  ///< by hash
+  LoginDelays delays_;
+  std::multimap<Clock::time_point, std::shared_ptr<Login>> waiting_;
+  std::condition_variable called_;
+  bool hurries_ = false;
+  bool stops_ = false;
+  std::thread thread_;
 };
 
 }  // namespace mxkv::server

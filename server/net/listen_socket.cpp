@@ -202,6 +202,7 @@ Result<ListenSocket> ListenSocket::inherit(int descriptor) {
 ListenSocket::ListenSocket(ListenSocket&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       address_(std::move(other.address_)),
+      tls_(std::move(other.tls_)),
       owns_file_(std::exchange(other.owns_file_, false)),
       file_device_(other.file_device_),
       file_number_(other.file_number_) {}

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,8 @@
 #include "runtime/base/result.hpp"
 
 namespace mxkv::server {
+
+class TlsContext;
 
 /// Owns the descriptor, which is non-blocking and closed on exec. Thread-safety: that of a plain value.
 class ListenSocket {
@@ -36,6 +39,15 @@ class ListenSocket {
   [[nodiscard]] int release() noexcept { return std::exchange(descriptor_, -1); }
   /// Where it listens; with the port that it got.
   [[nodiscard]] const config::ListenAddress& address() const noexcept { return address_; }
+  /// What goes for its connections is as said there; where it listens stays.
+  void take_settings(const config::ListenAddress& from) {
+    address_.node = from.node;
+    address_.auth = from.auth;
+    address_.tls = from.tls;
+  }
+  /// What it speaks TLS by; null: it speaks none.
+  void set_tls(std::shared_ptr<const TlsContext> tls) noexcept { tls_ = std::move(tls); }
+  [[nodiscard]] const std::shared_ptr<const TlsContext>& tls() const noexcept { return tls_; }
   /// Removes the file of a unix socket that was opened here, if it is still the same.
   void remove_file() noexcept;
 
@@ -44,6 +56,7 @@ class ListenSocket {
 
   int descriptor_ = -1;
   config::ListenAddress address_;
+  std::shared_ptr<const TlsContext> tls_;
   bool owns_file_ = false;
   dev_t file_device_ = 0;
   ino_t file_number_ = 0;

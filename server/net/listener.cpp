@@ -22,6 +22,12 @@ constexpr std::chrono::milliseconds kBackOff{100};
 constexpr std::chrono::milliseconds kGrace{10};
 }  // namespace
 
+bool Listener::is_unix(int socket) noexcept {
+  int domain = 0;
+  socklen_t bytes = sizeof domain;
+  return ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
+}
+
 void Listener::wait() {
   socket_.async_wait(
       Descriptor::wait_read,
@@ -34,7 +40,7 @@ void Listener::accept_waiting() {
   }
   ready_ = false;
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
-    if (counters_.open.load(std::memory_order_relaxed) >= limits_.connections && !grace_given_) {
+    if (counters_.open.load(std::memory_order_relaxed) >= most() && !grace_given_) {
       grace_given_ = true;
       wait_later(kGrace);
       return;
@@ -62,9 +68,10 @@ void Listener::accept_waiting() {
 }
 
 void Listener::take(int socket) {
-  if (counters_.open.load(std::memory_order_relaxed) >= limits_.connections) {
-    counters_.rejected.fetch_add(1, std::memory_order_relaxed);
-    receiver_.refused();
+  const bool crowded = counters_.open.load(std::memory_order_relaxed) >= most();
+  if (crowded || !receiver_.admits(socket)) {
+    (crowded ? counters_.rejected : counters_.crowded).fetch_add(1, std::memory_order_relaxed);
+    receiver_.refused(socket, !crowded);
     refuse(socket);
     return;
   }

@@ -22,9 +22,11 @@ class SocketReceiver {
   SocketReceiver(const SocketReceiver&) = delete;
   SocketReceiver& operator=(const SocketReceiver&) = delete;
 
+  /// Whether one may be taken: its address has not too many.
+  [[nodiscard]] virtual bool admits(int socket) = 0;
   virtual void accepted(int socket) = 0;
-  /// One was refused: there are as many connections as may be.
-  virtual void refused() = 0;
+  /// One was refused: there are as many connections as may be, or as many of its address.
+  virtual void refused(int socket, bool by_address) = 0;
 
  protected:
   ~SocketReceiver() = default;
@@ -41,9 +43,13 @@ class Listener {
         counters_(counters),
         shortage_(shortage),
         limits_(limits),
-        receiver_(receiver) {}
+        receiver_(receiver),
+        reserve_(is_unix(socket) ? kReserve : 0) {}
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
+
+  /// Connections over the limit that unix sockets take: whoever may write to their file can look what the matter is.
+  static constexpr std::uint32_t kReserve = 8;
 
   /// Waits for connections.
   void wait();
@@ -52,6 +58,9 @@ class Listener {
   void close();
 
  private:
+  [[nodiscard]] static bool is_unix(int socket) noexcept;
+  /// Connections that may be open when one comes here.
+  [[nodiscard]] std::uint64_t most() const noexcept { return limits_.connections + reserve_; }
   void wait_later(std::chrono::milliseconds time);
   void take(int socket);
   void refuse(int socket);
@@ -63,6 +72,7 @@ class Listener {
   DescriptorShortage& shortage_;
   const config::LimitOptions& limits_;
   SocketReceiver& receiver_;
+  std::uint32_t reserve_;
   bool ready_ = false;
   bool grace_given_ = false;
   HandlerMemory wait_memory_;

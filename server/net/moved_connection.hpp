@@ -5,18 +5,29 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+
+#include "server/net/tls_stream.hpp"
+#include "server/net/users.hpp"
 
 namespace mxkv::server {
 
 class NetWorker;
+struct Door;
 
 struct MovedConnection {
   NetWorker* from = nullptr;
-  int socket = -1;  ///< in no epoll set
+  const Door* door = nullptr;      ///< that it came by
+  int socket = -1;                 ///< in no epoll set
+  std::unique_ptr<TlsStream> tls;  ///< null: it has none
+  std::shared_ptr<const TlsFacts> tls_facts;
+  std::size_t tls_held = 0;
+  std::size_t tls_own = 0;
   std::string held;
+  UserSeat seat;                   ///< whose it is
   bool read_on = false;            ///< see Readiness
-  bool confined = false;           ///< to workers of its listener's node
+  bool binary = false;             ///< it speaks the binary protocol
   std::uint64_t read_ns = 0;       ///< when bytes last came
   std::uint32_t keepalive_ms = 0;  ///< that its socket was told
   std::uint64_t settled_ns = 0;    ///< until when it stays where it goes

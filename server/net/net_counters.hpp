@@ -21,7 +21,11 @@ struct alignas(runtime::kCacheLineBytes) NetCounters {
   std::atomic<std::uint64_t> input_full{0};  ///< closed, because unfinished input used up its share
   std::atomic<std::uint64_t> journal_pauses{0};  ///< not read, because the journal was full
   std::atomic<std::uint64_t> journal_closed{0};  ///< closed, because what they were to be told was lost
+  std::atomic<std::uint64_t> rate_pauses{0};     ///< not read, because their share of a second was used up
   std::atomic<std::uint64_t> held{0};            ///< whose output waits for the disk now
+  std::atomic<std::uint64_t> handshakes{0};      ///< of TLS, that ended well
+  std::atomic<std::uint64_t> handshake_errors{0};
+  std::atomic<std::uint64_t> tls_by_kernel{0};  ///< connections that the kernel encrypts for
 
   static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
     counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -31,8 +35,10 @@ struct alignas(runtime::kCacheLineBytes) NetCounters {
 /// Connections of all workers. Relaxed: limits and statistics, nothing is ordered by them. Any thread.
 struct ConnectionCounters {
   std::atomic<std::uint64_t> open{0};      ///< handed over to a worker and not yet closed
+  std::atomic<std::uint64_t> by_tls{0};    ///< open, that ended the handshake of TLS
   std::atomic<std::uint64_t> total{0};     ///< ever accepted
   std::atomic<std::uint64_t> rejected{0};  ///< over the limit
+  std::atomic<std::uint64_t> crowded{0};   ///< over the limit of one address
   std::atomic<std::uint64_t> starved{0};   ///< refused without a descriptor left
 
   std::atomic<std::uint64_t> near{0};  ///< that went to the node which their packets arrive on
@@ -55,11 +61,17 @@ struct NetStats {
   std::uint64_t input_full = 0;
   std::uint64_t journal_pauses = 0;
   std::uint64_t journal_closed = 0;
+  std::uint64_t rate_pauses = 0;
   std::uint64_t held = 0;
+  std::uint64_t tls_connections = 0;
+  std::uint64_t handshakes = 0;
+  std::uint64_t handshake_errors = 0;
+  std::uint64_t tls_by_kernel = 0;
   std::uint64_t open_connections = 0;
   std::uint64_t total_connections = 0;
   std::uint64_t near_connections = 0;
   std::uint64_t rejected_connections = 0;
+  std::uint64_t crowded_connections = 0;
   std::uint64_t starved_connections = 0;
   bool accepting = true;
   std::uint64_t shortages = 0;

@@ -7,6 +7,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "server/net/keepalive.hpp"
+#include "server/net/tls_stream.hpp"
 #include "server/net/version.hpp"
 
 namespace mxkv::server {
@@ -22,6 +23,11 @@ constexpr std::uint64_t kLeavesAgainNs = 1'000'000;
 /// Between two times that unused task memory goes back: a burst often has another one behind it.
 constexpr std::uint64_t kTrimEveryNs = 100'000'000;
 
+/// What sessions see of the store.
+SessionStore& store_of(const NetShared& shared, Store& store) noexcept {
+  return shared.cluster != nullptr ? static_cast<SessionStore&>(*shared.cluster) : store;
+}
+
 /// Between two looks of a busy worker at listeners and timers.
 constexpr std::uint64_t kContextEveryNs = 250'000;
 
@@ -33,7 +39,7 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
     : shared_(shared),
       store_(store),
       limits_(limits),
-      host_{worker, store, directory, input, limits_, kVersionLine, &admin, &credentials},
+      host_{worker, store_of(shared, store), directory, input, limits_, kVersionLine, &admin, &credentials},
       context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),
       context_stays_(context_.get_executor()),
       events_wait_(context_, events_.descriptor()),
@@ -45,9 +51,13 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
     store.context(worker.id()).writes_wait = true;
     broken_ = shared.disk->broken();
   }
+  if (shared.cluster != nullptr) {
+    forwarder_ = std::make_unique<Forwarder>(*shared.cluster, worker, directory, context_);
+  }
   host_.watch_hub = &store.watch_hub();
   host_.happenings = &store.happenings();
   host_.relief = this;
+  host_.login_bell = this;
   host_.sampler.configure(stats, worker.runtime().clock(), shared.slow, worker.id().value(),
                           &store.happenings());
 }
@@ -63,6 +73,9 @@ NetWorker::~NetWorker() {
     listener.close();
   }
   events_wait_.release();
+  if (forwarder_ != nullptr) {
+    forwarder_->close();
+  }
   timer_.cancel();
   sweep_timer_.cancel();
   // Their waits refer to them until the handlers ran; closed connections have no turn any more.
@@ -109,11 +122,20 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   host_.directory.share().update_limit();
   host_.input.share().update_limit();
   take_events();
+  if (forwarder_ != nullptr) [[unlikely]] {
+    ready_act_ = forwarder_->poll() || ready_act_;
+  }
   for (Listener& listener : listeners_) {
     listener.accept_waiting();
   }
   if (times_due_) [[unlikely]] {
     check_times();
+  }
+  if (!host_.logging_in.empty() && logins_judged_.exchange(false, std::memory_order_acquire)) [[unlikely]] {
+    tell_judged();
+  }
+  if (!host_.rate_waiters.empty() && now_ns() >= host_.rate_at_ns) [[unlikely]] {
+    give_rate_room();
   }
   // Only those that are ready now: another turn of theirs comes in the next round.
   Connection* next = std::exchange(first_ready_, nullptr);
@@ -140,6 +162,9 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
 bool NetWorker::end_turn(runtime::Worker& worker) {
   bool any = false;
   store_.maintain(worker);
+  if (forwarder_ != nullptr) [[unlikely]] {
+    any = forwarder_->end_turn();
+  }
   if (disk() != nullptr) [[unlikely]] {
     disk()->end_round(worker.id().index());
   }
@@ -183,6 +208,12 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (!leaving_.empty()) {
     timeout_ns = std::min(timeout_ns, kLeavesAgainNs);
   }
+  if (!host_.rate_waiters.empty()) {
+    timeout_ns = std::min(timeout_ns, host_.rate_at_ns - std::min(host_.rate_at_ns, now_ns()));
+  }
+  if (forwarder_ != nullptr) [[unlikely]] {
+    timeout_ns = std::min(timeout_ns, forwarder_->most_sleep_ns());
+  }
   arm_sweep_timer();
   if (worker.task_heap().wants_trim()) {
     timeout_ns = std::min(timeout_ns, kTrimEveryNs);
@@ -191,6 +222,9 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
     return;
   }
   wait_for_events();
+  if (forwarder_ != nullptr) [[unlikely]] {
+    forwarder_->wait();
+  }
   if (timeout_ns == kForever) {
     context_.run_one();
   } else {
@@ -228,14 +262,17 @@ void NetWorker::set_limits(const config::LimitOptions& limits) {
     }
   }
   host_.take_limits();
+  static_cast<void>(review());
   arm_timer();
 }
 
-void NetWorker::adopt(int socket, bool confined) {
+void NetWorker::adopt(int socket, const Door& door) {
   MXKV_ASSERT(socket >= 0, "a socket that was accepted is open");
-  auto* const connection = new Connection(*this, socket);
-  connection->confined_ = confined;
+  auto* const connection = new Connection(*this, socket, door);
   list(*connection);
+  if (door.tls != nullptr) {
+    ++handshakes_;
+  }
   adopted(*connection);
 }
 
@@ -286,26 +323,6 @@ void NetWorker::delete_later(Connection& connection) {
   closed_.push_back(&connection);
 }
 
-std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) const {
-  constexpr std::uint64_t kSecondNs = 1'000'000'000;
-  std::vector<ConnectionFacts> found;
-  const auto add = [&](int socket, std::uint64_t read_ns, ConnectionFacts::doing state) {
-    ConnectionFacts& facts = found.emplace_back(facts_of_socket(socket));
-    facts.state = state;
-    facts.idle_seconds = now_ns > read_ns ? (now_ns - read_ns) / kSecondNs : 0;
-    facts.worker = host_.worker.id().value();
-  };
-  const std::scoped_lock lock{connections_mutex_};
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
-    add(connection->socket_, connection->read_ns_,
-        connection->output_waits_ ? ConnectionFacts::doing::sends : ConnectionFacts::doing::reads);
-  }
-  for (const Departed& departed : departed_) {
-    add(departed.socket, departed.read_ns, ConnectionFacts::doing::reads);
-  }
-  return found;
-}
-
 void NetWorker::delete_closed() {
   std::erase_if(closed_, [](Connection* connection) {
     if (!connection->deletable()) {
@@ -332,6 +349,32 @@ void NetWorker::drain() {
   }
 }
 
+void NetWorker::shook_hands(Connection& connection) {
+  auto facts = std::make_shared<const TlsFacts>(connection.tls_->facts());
+  NetCounters::add(counters_.handshakes);
+  NetCounters::add(counters_.tls_by_kernel, facts->by_kernel ? 1 : 0);
+  shared_.connections.by_tls.fetch_add(1, std::memory_order_relaxed);
+  shakes_hands_no_more();
+  const std::scoped_lock lock{connections_mutex_};
+  connection.tls_facts_ = std::move(facts);
+}
+
+std::size_t NetWorker::keep_tls_buffers(Connection& connection) {
+  std::size_t given = 0;
+  keep_tls_buffers_.add(connection, host_.input.share().bytes() / TlsStream::kBuffersBytes,
+                        [&given](Connection& other) { given += other.give_buffers(); });
+  return given;
+}
+
+void NetWorker::ended_tls() noexcept {
+  shared_.connections.by_tls.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void NetWorker::shakes_hands_no_more() noexcept {
+  MXKV_ASSERT(handshakes_ > 0, "a handshake ends once");
+  --handshakes_;
+}
+
 void NetWorker::sending_waits(bool begins) {
   if (begins) {
     ++sending_waits_;
@@ -346,13 +389,16 @@ void NetWorker::sending_waits(bool begins) {
 void NetWorker::arm_timer() {
   const config::LimitOptions& limits = limits_;
   const bool idle_matters = limits.idle_timeout_ms != 0 && connections_ != nullptr;
-  if (timer_armed_ || (!idle_matters && sending_waits_ == 0 && !host_.input.share().is_short() &&
-                       host_.value_waiters.empty())) {
+  if (timer_armed_ || (!idle_matters && sending_waits_ == 0 && handshakes_ == 0 &&
+                       !host_.input.share().is_short() && host_.value_waiters.empty())) {
     return;
   }
   std::uint32_t shortest_ms = limits.output_stall_ms;
   if (idle_matters) {
     shortest_ms = std::min(shortest_ms, limits.idle_timeout_ms);
+  }
+  if (handshakes_ > 0) {
+    shortest_ms = std::min(shortest_ms, limits.handshake_ms);
   }
   timer_armed_ = true;
   timer_.expires_after(std::chrono::milliseconds{std::clamp(shortest_ms / 8, 10U, 1000U)});

@@ -25,10 +25,12 @@
 #include "server/net/admin_source.hpp"
 #include "server/net/asio.hpp"
 #include "server/net/balancer.hpp"
+#include "server/net/client_table.hpp"
 #include "server/net/connection.hpp"
 #include "server/net/connection_facts.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/descriptor_shortage.hpp"
+#include "server/net/forwarder.hpp"
 #include "server/net/handler_memory.hpp"
 #include "server/net/listener.hpp"
 #include "server/net/net_counters.hpp"
@@ -46,15 +48,17 @@ struct NetShared {
   WarningSink& log;
   ConnectionCounters connections{};
   SlowLog slow{};
-  DiskGate* disk = nullptr;  ///< null: there is no journal
+  DiskGate* disk = nullptr;         ///< null: there is no journal
+  ClusterStore* cluster = nullptr;  ///< null: this node has all keys
   config::BalanceOptions balance{.mode = config::balance_mode::off};
+  ClientTable clients{};
   std::vector<NetWorker*> workers{};    ///< by number, as far as connections move
   std::deque<RunDelay> delays{};        ///< theirs; none: they never wait for a CPU
   std::atomic<std::uint64_t> moves{0};  ///< steps of them that changed lists of connections
 };
 
 /// Thread-safety: owner worker only, unless a function says otherwise.
-class NetWorker final : public runtime::Poller, private InputRelief {
+class NetWorker final : public runtime::Poller, private InputRelief, private LoginBell {
  public:
   static constexpr std::size_t kReadBytes = std::size_t{16} << 10U;
   static constexpr std::size_t kLeastReadBytes =
@@ -74,8 +78,8 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   void block(runtime::Worker& worker, std::uint64_t timeout_ns) override;
   void wake() noexcept override;
 
-  /// Takes over a socket that was counted in ConnectionCounters::open. `confined`: it stays on this node.
-  void adopt(int socket, bool confined = false);
+  /// Takes over a socket that was counted in ConnectionCounters::open and came by `door`.
+  void adopt(int socket, const Door& door = kUsualDoor);
   /// Takes over a connection that left another worker.
   void take_in(std::unique_ptr<MovedConnection> moved);
   /// All its connections go to `taker` when they rest. For tests.
@@ -84,6 +88,11 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   void listen(int socket, SocketReceiver& receiver);
   /// Holds for all connections from their next request on. Those over a lowered limit stay.
   void set_limits(const config::LimitOptions& limits);
+  /// Users, or rates, have changed. Returns how many connections were closed, since their users are to leave.
+  std::size_t review();
+  /// Whether it gives connections to others, from now on.
+  void set_balance(config::balance_mode mode) noexcept { balancer_.set_mode(mode); }
+  [[nodiscard]] WarningSink& log() const noexcept { return shared_.log; }
   /// There are lines for connections that watch.
   void pull_watched();
   /// Stops listening, answers what has arrived, closes all connections.
@@ -98,6 +107,8 @@ class NetWorker final : public runtime::Poller, private InputRelief {
 
   // --- For its connections ---
 
+  [[nodiscard]] ClientTable& clients() noexcept { return shared_.clients; }
+  [[nodiscard]] Client& client_of(int socket) { return shared_.clients.of(socket, now_ns(), limits_); }
   [[nodiscard]] SocketEvents<Connection>& events() noexcept { return events_; }
   [[nodiscard]] SessionHost& host() noexcept { return host_; }
   [[nodiscard]] ConnectionTable& directory() noexcept { return host_.directory; }
@@ -119,6 +130,13 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   void make_ready(Connection& connection) noexcept;
   /// The same, but the round may be a while away.
   void wait_for_memory(Connection& connection) noexcept;
+  /// A connection's TLS handshake ended well; or a connection closes that had, or had not, come so far.
+  void shook_hands(Connection& connection);
+  void ended_tls() noexcept;
+  void shakes_hands_no_more() noexcept;
+  /// A connection keeps the buffers of its TLS. Another one may have to give its own back: returns their bytes.
+  [[nodiscard]] std::size_t keep_tls_buffers(Connection& connection);
+  void keeps_no_tls_buffers(Connection& connection) noexcept { keep_tls_buffers_.remove(connection); }
   /// A connection begins or ends to wait for its socket to take output.
   void sending_waits(bool begins);
   /// Null: there is no journal.
@@ -160,6 +178,9 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   void arm_sweep_timer();
   void check_times();
   void give_page_room();
+  void give_rate_room();
+  void tell_judged();
+  void login_judged() noexcept override;
   [[nodiscard]] bool give_value_room();
   void begin_disk_round();
   [[nodiscard]] bool may_park();
@@ -185,6 +206,7 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   std::uint64_t next_context_ns_ = 0;
   Timer timer_;
   Timer sweep_timer_;
+  std::unique_ptr<Forwarder> forwarder_;  ///< null: there is no cluster
   HandlerMemory events_memory_;
   HandlerMemory timer_memory_;
   HandlerMemory sweep_timer_memory_;
@@ -201,6 +223,7 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   struct Departed {
     int socket;
     std::uint64_t read_ns;
+    std::shared_ptr<const TlsFacts> tls;
   };
   std::vector<Departed> departed_;    ///< guarded as the list
   std::vector<Connection*> leaving_;  ///< that are to go to another worker when they rest
@@ -208,6 +231,8 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   std::atomic<std::uint64_t> takes_ns_{0};  ///< from then on it takes connections; relaxed: a hint to givers
   std::vector<Connection*> closed_;         ///< which may be in the list of those that are ready
   std::size_t sending_waits_ = 0;
+  SecondChance<Connection> keep_tls_buffers_;
+  std::size_t handshakes_ = 0;                ///< that have begun, or wait for their first bytes
   std::vector<Connection*> held_;             ///< whose output waits for the disk
   std::vector<Connection*> journal_waiters_;  ///< that are not read, since the journal is full
   std::uint64_t durable_ = 0;                 ///< as of this round, as the next two
@@ -219,6 +244,7 @@ class NetWorker final : public runtime::Poller, private InputRelief {
   std::uint64_t told_output_full_ = 0;  ///< of those in the counters
   std::uint64_t told_input_full_ = 0;
   std::uint64_t next_tell_ns_ = 0;
+  std::atomic<bool> logins_judged_{false};  // pairs with the acquire in poll()
   bool timer_armed_ = false;
   bool times_due_ = false;
   bool sweep_timer_armed_ = false;

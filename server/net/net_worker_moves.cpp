@@ -80,7 +80,7 @@ void NetWorker::choose_leaving(const Balancer::Advice& advice) {
   std::vector<ConnectionWork> work;
   for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
     all.push_back(connection);
-    work.push_back({connection->work(), connection->movable(now_ns()) && (near || !connection->confined_)});
+    work.push_back({connection->work(), connection->movable(now_ns()) && (near || !connection->confined())});
   }
   const std::vector<std::size_t> chosen =
       choose_connections(balancer_.rules(), advice.busy, advice.gap, work);
@@ -141,7 +141,7 @@ void NetWorker::hand_over(Connection& connection, NetWorker& taker) {
   {
     const std::scoped_lock lock{connections_mutex_};
     unlink(connection);
-    departed_.push_back({moved->socket, moved->read_ns});
+    departed_.push_back({moved->socket, moved->read_ns, moved->tls_facts});
     shared_.moves.fetch_add(1, std::memory_order_relaxed);
   }
   closed_.push_back(&connection);
@@ -166,7 +166,8 @@ void NetWorker::take_in(std::unique_ptr<MovedConnection> moved) {
     set_keepalive(moved->socket, limits_.keepalive_ms);
   }
   adopted(*connection);
-  if (!connection->closed()) {
+  // Users who were replaced while it was on its way had nobody to ask for it.
+  if (!connection->closed() && !connection->review()) {
     make_ready(*connection);
   }
 }

@@ -83,7 +83,7 @@ void NetWorker::make_room() {
     // The beginnings of usual lines are many clients' and small; they go when there is nothing else to go.
     const std::size_t least = input.held() > 3 * input.bytes() ? 0 : BlockPool::kSmallBlockBytes;
     Connection* const holder = holder_of_most([now, least](const Connection& one) {
-      const std::size_t bytes = one.session_->unfinished_bytes();
+      const std::size_t bytes = one.unfinished_bytes();
       return one.sends_nothing(now) && bytes > least ? bytes : 0;
     });
     if (holder == nullptr) {

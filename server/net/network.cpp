@@ -27,10 +27,10 @@ constexpr int kLooksAtMost = 1000;
 class AdoptTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "adopt connection";
-  AdoptTask(const runtime::TaskClass* task_class, NetWorker& net, int socket, bool confined) noexcept
-      : MxTask(task_class), net_(net), socket_(socket), confined_(confined) {}
+  AdoptTask(const runtime::TaskClass* task_class, NetWorker& net, int socket, const Door& door) noexcept
+      : MxTask(task_class), net_(net), socket_(socket), door_(door) {}
   runtime::step execute(runtime::Worker& /*worker*/) {
-    net_.adopt(socket_, confined_);
+    net_.adopt(socket_, door_);
     return runtime::step::done;
   }
   void discard(runtime::Worker& /*worker*/) { ::close(socket_); }
@@ -38,7 +38,7 @@ class AdoptTask final : public runtime::MxTask {
  private:
   NetWorker& net_;
   int socket_;
-  bool confined_;
+  const Door& door_;
 };
 
 class DrainTask final : public runtime::MxTask {
@@ -77,6 +77,7 @@ class SettingsTask final : public runtime::MxTask {
   runtime::step execute(runtime::Worker& /*worker*/) {
     net_.set_limits(settings_.limits);
     net_.host().sampler.change(settings_.stats);
+    net_.set_balance(settings_.balance.mode);
     done_.fetch_add(1, std::memory_order_release);  // pairs with the acquire in change()
     return runtime::step::done;
   }
@@ -85,6 +86,30 @@ class SettingsTask final : public runtime::MxTask {
   NetWorker& net_;
   Network::Settings settings_;
   std::atomic<std::uint64_t>& done_;
+};
+
+/// What a review of all workers came to.
+struct Review {
+  std::atomic<std::uint64_t> closed{0};  // relaxed: read when all are done
+  std::atomic<std::uint64_t> done{0};    // the release in ReviewTask pairs with the acquire in review_users()
+};
+
+class ReviewTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "review users";
+  ReviewTask(const runtime::TaskClass* task_class, NetWorker& net, const std::shared_ptr<Review>& review)
+      : MxTask(task_class), net_(net), review_(new std::shared_ptr<Review>{review}) {}
+  runtime::step execute(runtime::Worker& /*worker*/) {
+    const std::unique_ptr<std::shared_ptr<Review>> review{review_};
+    (*review)->closed.fetch_add(net_.review(), std::memory_order_relaxed);
+    (*review)->done.fetch_add(1, std::memory_order_release);
+    return runtime::step::done;
+  }
+  void discard(runtime::Worker& /*worker*/) { delete review_; }
+
+ private:
+  NetWorker& net_;
+  std::shared_ptr<Review>* review_;  ///< tasks are not destroyed
 };
 
 /// For workers whose sockets are gone: they run no more, but are still told to stop. Has no state.
@@ -100,9 +125,11 @@ class NoPoller final : public runtime::Poller {
 
 struct Network::Parts {
   Parts(runtime::Runtime& runtime_, const Settings& settings_, const config::BalanceOptions& balance,
-        WarningSink& log, DiskGate* disk)
+        WarningSink& log, DiskGate* disk, ClusterStore* cluster, Credentials& credentials_)
       : runtime(runtime_),
-        shared{.log = log, .disk = disk, .balance = balance},
+        credentials(credentials_),
+        shared{.log = log, .disk = disk, .cluster = cluster, .balance = balance},
+        accept(balance.accept),
         arrivals(runtime_.options()),
         settings(settings_) {}
 
@@ -110,20 +137,41 @@ struct Network::Parts {
   /// to those of the listener's node.
   class Servers final : public SocketReceiver {
    public:
-    Servers(Parts& parts, std::optional<std::uint32_t> node)
-        : parts_(parts), workers_(parts.workers_of(node)), confined_(node.has_value()) {}
+    Servers(Parts& parts, const config::ListenAddress& address, std::shared_ptr<const TlsContext> tls,
+            bool for_peers)
+        : parts_(parts),
+          tls_(tls == nullptr ? nullptr : std::make_unique<TlsDoor>(*address.tls, std::move(tls))),
+          door_{.asks_login = address.auth != config::listener_auth::none,
+                .node = address.node,
+                .peer = for_peers,
+                .tls = tls_.get()},
+          workers_(parts.workers_of(address.node)) {}
+    /// Null: it speaks none.
+    [[nodiscard]] TlsDoor* tls() const noexcept { return tls_.get(); }
     void accepted(int socket) override {
-      const std::vector<NetWorker*>* const near = confined_ ? nullptr : parts_.workers_near(socket);
-      parts_.hand_over(near == nullptr ? workers_ : *near, socket, confined_);
+      const std::vector<NetWorker*>* const near = door_.node ? nullptr : parts_.workers_near(socket);
+      parts_.hand_over(near == nullptr ? workers_ : *near, socket, door_);
     }
-    void refused() override {
-      parts_.workers.front().host().happenings->note(happening::too_many_connections);
+    [[nodiscard]] bool admits(int socket) override {
+      NetWorker& acceptor = parts_.workers.front();
+      config::LimitOptions limits = acceptor.limits();
+      limits.connections_per_client = door_.peer ? 0 : limits.connections_per_client;
+      return acceptor.clients().open(socket, acceptor.now_ns(), limits) != nullptr;
+    }
+    void refused(int socket, bool by_address) override {
+      Happenings& happenings = *parts_.workers.front().host().happenings;
+      if (by_address) {
+        happenings.note(happening::too_many_of_client, client_of(facts_of_socket(socket).peer));
+      } else {
+        happenings.note(happening::too_many_connections);
+      }
     }
 
    private:
     Parts& parts_;
+    const std::unique_ptr<TlsDoor> tls_;
+    const Door door_;  ///< the listener's; connections point here
     std::vector<NetWorker*> workers_;
-    bool confined_;
   };
 
   /// Workers that may serve clients of a listener of `node`, by the system's number.
@@ -142,7 +190,8 @@ struct Network::Parts {
   /// Those of the node that its packets arrive on; null: none, or it is not asked for.
   [[nodiscard]] const std::vector<NetWorker*>* workers_near(int socket) {
     const std::optional<runtime::NumaNodeId> node =
-        shared.balance.accept == config::accept_mode::node ? arrivals.of(socket) : std::nullopt;
+        accept.load(std::memory_order_relaxed) == config::accept_mode::node ? arrivals.of(socket)
+                                                                            : std::nullopt;
     if (!node || node->index() >= by_node.size() || by_node[node->index()].empty()) {
       return nullptr;
     }
@@ -151,26 +200,39 @@ struct Network::Parts {
   }
 
   /// Gives an accepted socket to the worker with the fewest connections.
-  void hand_over(const std::vector<NetWorker*>& to, int socket, bool confined) {
+  void hand_over(const std::vector<NetWorker*>& to, int socket, const Door& door) {
     NetWorker& least = **std::ranges::min_element(
         to, {}, [](NetWorker* net) { return net->load().load(std::memory_order_relaxed); });
     least.load().fetch_add(1, std::memory_order_relaxed);
     runtime::Worker& acceptor = runtime.worker(runtime::WorkerId{0});
-    auto* const task = acceptor.create<AdoptTask>(least, socket, confined);
+    auto* const task = acceptor.create<AdoptTask>(least, socket, door);
     task->annotate(least.host().worker.id());
     acceptor.spawn(task);
   }
 
+  void listen(std::vector<ListenSocket> more, bool for_peers) {
+    for (ListenSocket& socket : more) {
+      Servers& server = servers.emplace_back(*this, socket.address(), socket.tls(), for_peers);
+      ConnectionFacts& facts = listening.emplace_back();
+      facts.descriptor = socket.descriptor();
+      facts.own = facts_of_socket(socket.descriptor()).own;
+      workers.front().listen(socket.release(), server);
+      sockets.push_back(std::move(socket));
+    }
+  }
+
   runtime::Runtime& runtime;
+  Credentials& credentials;
   NetShared shared;
   std::deque<BlockPool> input_pools;
+  std::deque<Servers> servers;  ///< of each socket; listeners and connections point there
   std::deque<NetWorker> workers;
   std::vector<std::vector<NetWorker*>> by_node;  ///< the same
+  std::atomic<config::accept_mode> accept;       ///< relaxed: sockets that come later go by it
   ArrivalNodes arrivals;
   std::vector<const RequestSampler*> samplers;  ///< theirs
   std::vector<ListenSocket> sockets;            ///< their descriptors are the acceptor's
   std::vector<ConnectionFacts> listening;       ///< of the same
-  std::deque<Servers> servers;                  ///< of each socket; the listeners point here
   mutable std::mutex mutex;                     ///< guards settings; they are rarely looked at here
   Settings settings;
   std::atomic<std::uint64_t> settings_set{0};  ///< by workers, ever
@@ -180,8 +242,10 @@ struct Network::Parts {
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,
                  Store& store, const config::LimitOptions& limits, AdminSource& admin,
                  Credentials& credentials, const config::StatsOptions& stats,
-                 const config::BalanceOptions& balance, WarningSink& log, DiskGate* disk)
-    : parts_(std::make_unique<Parts>(runtime, Settings{limits, stats}, balance, log, disk)) {
+                 const config::BalanceOptions& balance, WarningSink& log, DiskGate* disk,
+                 ClusterStore* cluster)
+    : parts_(std::make_unique<Parts>(runtime, Settings{limits, stats, balance}, balance, log, disk, cluster,
+                                     credentials)) {
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     parts_->shared.delays.emplace_back();
   }
@@ -209,6 +273,7 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
 }
 
 Network::~Network() {
+  parts_->credentials.stop();
   static NoPoller none;
   for (NetWorker& net : parts_->workers) {
     net.host().worker.set_poller(none);
@@ -216,21 +281,20 @@ Network::~Network() {
 }
 
 void Network::listen(std::vector<ListenSocket> sockets) {
-  for (ListenSocket& socket : sockets) {
-    Parts::Servers& servers = parts_->servers.emplace_back(*parts_, socket.address().node);
-    ConnectionFacts& facts = parts_->listening.emplace_back();
-    facts.descriptor = socket.descriptor();
-    facts.own = facts_of_socket(socket.descriptor()).own;
-    parts_->workers.front().listen(socket.release(), servers);
-    parts_->sockets.push_back(std::move(socket));
-  }
+  parts_->listen(std::move(sockets), false);
+}
+
+void Network::listen_for_peers(std::vector<ListenSocket> sockets) {
+  parts_->listen(std::move(sockets), true);
 }
 
 bool Network::change(const Settings& settings) {
+  parts_->shared.clients.set_limits(settings.limits);
   {
     const std::scoped_lock lock{parts_->mutex};
     parts_->settings = settings;
   }
+  parts_->accept.store(settings.balance.accept, std::memory_order_relaxed);
   for (NetWorker& net : parts_->workers) {
     ++parts_->settings_sent;
     parts_->runtime.submit(parts_->runtime.create_outside<SettingsTask>(net, settings, parts_->settings_set),
@@ -245,9 +309,35 @@ bool Network::change(const Settings& settings) {
   return holds();
 }
 
+std::size_t Network::review_users() {
+  const auto review = std::make_shared<Review>();
+  for (NetWorker& net : parts_->workers) {
+    parts_->runtime.submit(parts_->runtime.create_outside<ReviewTask>(net, review), net.host().worker.id());
+  }
+  for (int look = 0;
+       look < kLooksAtMost && review->done.load(std::memory_order_acquire) < parts_->workers.size(); ++look) {
+    std::this_thread::sleep_for(kLookEvery);
+  }
+  return review->closed.load(std::memory_order_relaxed);
+}
+
+ClientTable& Network::clients() noexcept {
+  return parts_->shared.clients;
+}
+
 Network::Settings Network::settings() const {
   const std::scoped_lock lock{parts_->mutex};
   return parts_->settings;
+}
+
+std::vector<TlsDoor*> Network::tls_doors() const {
+  std::vector<TlsDoor*> doors;
+  for (const Parts::Servers& servers : parts_->servers) {
+    if (servers.tls() != nullptr) {
+      doors.push_back(servers.tls());
+    }
+  }
+  return doors;
 }
 
 void Network::wake(std::size_t worker) noexcept {
@@ -255,6 +345,7 @@ void Network::wake(std::size_t worker) noexcept {
 }
 
 void Network::drain() {
+  parts_->credentials.hurry();
   for (ListenSocket& socket : parts_->sockets) {
     socket.remove_file();
   }
@@ -284,13 +375,19 @@ NetStats Network::stats() const noexcept {
     sum.input_full += get(counters.input_full);
     sum.journal_pauses += get(counters.journal_pauses);
     sum.journal_closed += get(counters.journal_closed);
+    sum.rate_pauses += get(counters.rate_pauses);
     sum.held += get(counters.held);
+    sum.handshakes += get(counters.handshakes);
+    sum.handshake_errors += get(counters.handshake_errors);
+    sum.tls_by_kernel += get(counters.tls_by_kernel);
   }
   const ConnectionCounters& connections = parts_->shared.connections;
   sum.open_connections = get(connections.open);
+  sum.tls_connections = get(connections.by_tls);
   sum.total_connections = get(connections.total);
   sum.near_connections = get(connections.near);
   sum.rejected_connections = get(connections.rejected);
+  sum.crowded_connections = get(connections.crowded);
   sum.starved_connections = get(connections.starved);
   sum.accepting = connections.accepting.load(std::memory_order_relaxed);
   sum.shortages = get(connections.shortages);

@@ -17,6 +17,8 @@ enum class pause : std::uint16_t {
   input_end = 128,  ///< the client sends nothing more: never
   journal = 256,    ///< too much waits to be written to the journal: journal_has_room()
   move = 512,       ///< the connection is to go to another worker: stay(), or it has gone
+  login = 1024,     ///< the client said who it is: judged()
+  rate = 2048,      ///< its user or its address had its share of this second: rate_has_room()
 };
 
 /// Plain value.
@@ -53,6 +55,8 @@ inline constexpr Pauses kRetried = pause::turn | pause::order | pause::memory;
 inline constexpr Pauses kOfAllowance = pause::turn | pause::in_flight | pause::output;
 /// Reasons that end when the worker's share has room.
 inline constexpr Pauses kOfRoom = pause::page_room | pause::value_room;
+/// Reasons for which nothing is taken, and that others end.
+inline constexpr Pauses kUntilTold = kOfRoom | pause::journal | pause::move | pause::login | pause::rate;
 /// Reasons that end when operations do.
 inline constexpr Pauses kOfOperations = pause::in_flight | pause::order;
 /// All reasons that end while the connection lives.

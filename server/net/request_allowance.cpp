@@ -11,7 +11,7 @@ std::size_t RequestAllowance::memory_of(std::size_t requests) const noexcept {
 }
 
 Pauses RequestAllowance::renew(const config::LimitOptions& limits, const ReplyQueue& replies, Load load,
-                               MemoryShare& share, Pauses before) noexcept {
+                               MemoryShare& share, Pauses before, std::uint32_t most) noexcept {
   MXKV_ASSERT(taken_ >= granted_, "an allowance is renewed when it is used up");
   estimate_.update(replies.completed(), replies.written_bytes());
   keep_promise(load, share);
@@ -40,8 +40,8 @@ Pauses RequestAllowance::renew(const config::LimitOptions& limits, const ReplyQu
     return pause::in_flight;
   }
   const std::size_t allowed =
-      std::min({std::size_t{limits.requests_per_turn} - taken_, std::size_t{limits.pipeline} - load.in_flight,
-                room + 1 - load.in_flight});
+      std::min({std::size_t{most}, std::size_t{limits.requests_per_turn} - taken_,
+                std::size_t{limits.pipeline} - load.in_flight, room + 1 - load.in_flight});
   MXKV_ASSERT(allowed > 0, "an allowance is for one request at least");
   granted_ = taken_ + static_cast<std::uint32_t>(allowed);
   const std::size_t promise = memory_of(allowed);

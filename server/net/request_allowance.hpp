@@ -8,6 +8,7 @@
 // themselves, and some is always left for the next one. One that owes nothing may always take one request.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -53,9 +54,10 @@ class RequestAllowance {
   }
 
   /// Grants the next requests, or says why there are none: returns the new reasons of kOfAllowance, of which
-  /// `before` hold so far.
+  /// `before` hold so far. `most`: what else allows.
   [[nodiscard]] Pauses renew(const config::LimitOptions& limits, const ReplyQueue& replies, Load load,
-                             MemoryShare& share, Pauses before) noexcept;
+                             MemoryShare& share, Pauses before,
+                             std::uint32_t most = ~std::uint32_t{0}) noexcept;
   /// Promises what is under way, and nothing for requests that were granted and not taken.
   void keep_promise(Load load, MemoryShare& share) noexcept;
   /// The connection has no replies any more.
@@ -63,6 +65,15 @@ class RequestAllowance {
     share.break_promise(promised_);
     promised_ = 0;
   }
+
+  /// Requests that were taken since the last call, in this turn.
+  [[nodiscard]] std::uint32_t take_uncharged() noexcept {
+    const std::uint32_t count = taken_ - std::min(charged_, taken_);
+    charged_ = taken_;
+    return count;
+  }
+  /// No request of this turn was charged.
+  void begin_charging() noexcept { charged_ = std::min(charged_, taken_); }
 
   [[nodiscard]] bool promises() const noexcept { return promised_ != 0; }
   /// A session that has too much in flight goes on when so few are.
@@ -75,6 +86,7 @@ class RequestAllowance {
   std::uint32_t taken_ = 0;    ///< in this turn
   std::uint32_t granted_ = 0;  ///< of this turn, those taken included
   std::uint32_t resume_at_ = 0;
+  std::uint32_t charged_ = 0;  ///< of those taken; only of a session with rates
   ReplyEstimate estimate_;
   std::size_t promised_ = 0;  ///< bytes of the worker's share
 };

@@ -6,6 +6,7 @@
 #include "protocol/point_request.hpp"
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/probe.hpp"
 
 namespace mxkv::server {
 
@@ -155,6 +156,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
                                                             : std::string_view{};
   sample.key_bytes = static_cast<std::uint8_t>(key.size());
   std::ranges::copy(key, sample.key.begin());
+  MXKV_PROBE2(request_begin, name_of(kind).data(), worker_);
 }
 
 void RequestSampler::cancel(const ConnectionState& entry) noexcept {
@@ -184,6 +186,7 @@ void RequestSampler::end(const Sample& sample, std::uint64_t now_ns) {
   MXKV_ASSERT(now_ns >= sample.begun_ns && latencies_ != nullptr, "a sample ends after it began");
   const std::uint64_t took_ns = now_ns - sample.begun_ns;
   latencies_[static_cast<std::size_t>(sample.kind)].add(took_ns);
+  MXKV_PROBE3(request_end, name_of(sample.kind).data(), worker_, took_ns);
   if (slow_ns_ != 0 && took_ns >= slow_ns_) {
     SlowRequest slow{.unix_us = clock_->unix_us(),
                      .nanoseconds = took_ns,

@@ -8,16 +8,20 @@
 
 namespace mxkv::server {
 
-Session::Session(SessionHost& host, ConnectionOwner& owner)
+Session::Session(SessionHost& host, ConnectionOwner& owner, bool asks_login)
     : host_(&host), entry_(&host.directory.open(owner)), held_(host.input) {
-  if (host.credentials != nullptr && host.credentials->required()) {
+  if (asks_login && host.credentials != nullptr && host.credentials->required()) {
     state_.require_login();
   }
 }
 
 // It was admitted where it began.
-Session::Session(SessionHost& host, ConnectionOwner& owner, std::string_view held)
+Session::Session(SessionHost& host, ConnectionOwner& owner, std::string_view held, bool binary, UserSeat seat)
     : host_(&host), entry_(&host.directory.open(owner)), held_(host.input) {
+  if (binary) {
+    state_.begin_binary();
+  }
+  take_seat(std::move(seat));
   held_.append(held.data(), held.size());
   pauses_.add(pause::turn);
 }
@@ -44,6 +48,12 @@ Session::~Session() {
   }
   if (pauses_.has(pause::value_room)) {
     std::erase(host_->value_waiters, entry_);
+  }
+  if (pauses_.has(pause::login)) {
+    std::erase(host_->logging_in, entry_);
+  }
+  if (pauses_.has(pause::rate)) {
+    std::erase(host_->rate_waiters, entry_);
   }
   host_->directory.close(*entry_);
 }
@@ -131,8 +141,8 @@ void Session::note_what_resumes() noexcept {
 }
 
 std::size_t Session::process(std::string_view data) {
-  if (pauses_.has(kOfRoom | pause::journal | pause::move)) {
-    return 0;  // give_room(), journal_has_room() and stay() end that
+  if (pauses_.has(kUntilTold)) {
+    return 0;
   }
   pauses_.remove(kRetried);
   std::size_t used = 0;
@@ -182,7 +192,11 @@ std::size_t Session::take(std::string_view rest) {
     case session_state::login:
       return !rest.empty() && may_take() ? take_login(rest) : 0;
     case session_state::credentials:
-      return take_credentials(rest);
+      return pauses_.has(pause::login) ? 0 : take_credentials(rest);
+    case session_state::binary_login:
+      return !rest.empty() && !pauses_.has(pause::login) && allowed() != 0 ? take_binary(rest) : 0;
+    case session_state::binary:
+      return !rest.empty() && allowed() != 0 ? take_binary(rest) : 0;
     case session_state::dump:
     case session_state::watch:
     case session_state::draining:

@@ -13,7 +13,10 @@
 //   session_order.cpp     requests that start, and requests that wait for their order
 //   session_values.cpp    data blocks
 //   session_batches.cpp   lines of batches
-//   session_login.cpp     clients that have not logged in
+//   session_login.cpp     clients that have not logged in, and what users may not do
+//   session_rates.cpp     how much a second
+//   session_binary.cpp    requests of the binary protocol
+//   session_sasl.cpp      how its clients log in
 //   session_streams.cpp   dumps and what is watched
 //   session_room.cpp      what it takes of the worker's shares of memory
 // One that rests may go on in another worker: see connection_moves.cpp.
@@ -25,9 +28,12 @@
 #include <span>
 #include <string_view>
 
+#include "protocol/binary.hpp"
 #include "protocol/get_lines.hpp"
 #include "protocol/parser.hpp"
+#include "server/net/credentials.hpp"
 #include "server/net/input_buffer.hpp"
+#include "server/net/last_command.hpp"
 #include "server/net/pauses.hpp"
 #include "server/net/request_allowance.hpp"
 #include "server/net/session_host.hpp"
@@ -51,10 +57,11 @@ inline operation_kind kind_of(const protocol::PointRequest& request) noexcept {
 /// Thread-safety: owner worker only.
 class Session {
  public:
-  /// `owner` is resumed when operations end that the session waits for.
-  Session(SessionHost& host, ConnectionOwner& owner);
-  /// Goes on where one that rested had come to; `held` is what that had read and not used.
-  Session(SessionHost& host, ConnectionOwner& owner, std::string_view held);
+  /// `owner` is resumed when operations end that the session waits for. `asks_login`: where there are users.
+  Session(SessionHost& host, ConnectionOwner& owner, bool asks_login = true);
+  /// Goes on where one that rested had come to; `held` is what that had read and not used. `binary`: see
+  /// speaks_binary().
+  Session(SessionHost& host, ConnectionOwner& owner, std::string_view held, bool binary, UserSeat seat = {});
   /// What was started still runs; what waits is dropped.
   ~Session();
   Session(const Session&) = delete;
@@ -78,9 +85,34 @@ class Session {
     pauses_.remove(pause::journal);
     resume();
   }
+  /// Goes on with the login that it waits for, which was judged.
+  void judged();
+  [[nodiscard]] bool login_judged() const noexcept { return login_->judged(); }
+  /// There may be room again in its user's or its address's share of a second; false: there is none yet.
+  [[nodiscard]] bool rate_has_room();
+  /// Bytes came which it need not have looked at yet.
+  void charge_input() {
+    if (metered_) [[unlikely]] {
+      charge();
+      if (state_.takes_input() && !pauses_.has(pause::rate) && rate_room() == 0) {
+        wait_for_rate();
+      }
+    }
+  }
+  /// What its address uses, or rates that began or ended to limit; null: nobody counts.
+  void meter(Usage* client) noexcept;
+  /// Where it shows the last command from now on; it outlives the session.
+  void show_last(LastCommand& where) noexcept { last_ = &where; }
+  /// Who logged in; null: nobody had to.
+  [[nodiscard]] const User* user() const noexcept { return seat_.user(); }
+  /// The users were read again: false: who logged in here is to leave.
+  [[nodiscard]] bool user_stays();
+  /// Its user goes with it to another worker.
+  [[nodiscard]] UserSeat give_seat() noexcept { return std::move(seat_); }
   /// Whether it is between two requests, and nothing but its own pauses keeps it from taking the next.
   [[nodiscard]] bool may_move() const noexcept {
-    return state_.is(session_state::line) && !pauses_.has(kOfRoom | pause::journal | pause::input_end);
+    return state_.between_requests() &&
+           !pauses_.has(kOfRoom | pause::journal | pause::input_end | pause::rate);
   }
   /// Takes no more requests, so that it comes to rest. Only if it may move.
   void come_to_rest() noexcept {
@@ -107,11 +139,16 @@ class Session {
     if (allowance_.promises()) {
       allowance_.keep_promise(load(), host_->directory.share());
     }
+    if (metered_) [[unlikely]] {
+      charge();
+    }
   }
 
   [[nodiscard]] session_state state() const noexcept { return state_.current(); }
   [[nodiscard]] bool refused() const noexcept { return state_.is(session_state::refused); }
   [[nodiscard]] bool watches() const noexcept { return state_.is(session_state::watch); }
+  /// Whether its client speaks the binary protocol, as far as it has said anything.
+  [[nodiscard]] bool speaks_binary() const noexcept { return state_.speaks_binary(); }
   [[nodiscard]] Pauses pauses() const noexcept { return pauses_; }
   [[nodiscard]] bool paused_for(pause reason) const noexcept { return pauses_.has(reason); }
   /// Whether bytes that can be read now could be used.
@@ -165,12 +202,37 @@ class Session {
   std::size_t take_batch_line(std::string_view data);
   std::size_t take_login(std::string_view data);
   std::size_t take_credentials(std::string_view data);
+  void log_in(Login::Claim claim);
+  void finish_login();
+  void end_login(std::string_view verdict);
+  void forbid_binary(const protocol::Request& request);
+  void count_wrong_login(std::string_view name);
+  void count_forbidden(const protocol::Request& request);
+  void take_seat(UserSeat seat) noexcept;
+  std::size_t forbid(const protocol::Request& request, std::size_t consumed);
   [[nodiscard]] bool is_line(const protocol::Parsed& parsed, std::string_view data);
   void leave(std::string_view data);
+  void note_last(protocol::verb op) noexcept { last_->store(op, std::memory_order_relaxed); }
   /// Tells the log, with who it was.
   void note(happening what, const std::string& text = {}) const;
   void drain();
   void stop_taking();
+
+  // The binary protocol.
+  std::size_t take_binary(std::string_view data);
+  [[nodiscard]] bool take_binary_value(const protocol::Request& request, std::string_view data,
+                                       std::size_t& used);
+  std::size_t take_sasl(const protocol::Request& request, std::string_view data, std::size_t header);
+  [[nodiscard]] bool login_known() const noexcept;
+  void tell_mechanisms(protocol::BinaryForm form);
+  void refuse_binary(const protocol::BinaryParsed& parsed, const protocol::Request& request);
+  void refuse_binary_value(std::string_view error);
+  [[nodiscard]] bool dispatch_binary(const protocol::Request& request);
+  [[nodiscard]] static std::string binary_text(const protocol::Request& request, std::string_view text);
+  void answer_binary(protocol::BinaryForm form, protocol::binary_status status);
+  void answer_binary_text(protocol::BinaryForm form, std::string_view text);
+  /// The request may be one of the sample.
+  void sample(const protocol::Request& request);
 
   // Blocks.
   [[nodiscard]] bool begin_value(const protocol::Request& request);
@@ -181,8 +243,7 @@ class Session {
 
   // Batches.
   void begin_batch(std::uint32_t lines);
-  [[nodiscard]] std::string_view flaw_of(const protocol::Parsed& parsed,
-                                         const protocol::Request& request) noexcept;
+  [[nodiscard]] std::string_view flaw_of(const protocol::Parsed& parsed, const protocol::Request& request);
   void refuse_batch();
   [[nodiscard]] bool batch_started();
   void drop_batch() noexcept;
@@ -212,6 +273,10 @@ class Session {
   [[nodiscard]] RequestAllowance::Load load() const noexcept {
     return {entry_->order.in_flight(), waiting_count_};
   }
+  /// How many requests the rates allow now.
+  [[nodiscard]] std::uint32_t rate_room() const noexcept;
+  void wait_for_rate();
+  void charge() noexcept;
   void wait_for_page();
   void wait_with_value();
   void hold(const char* data, std::size_t bytes);
@@ -277,6 +342,18 @@ class Session {
   SessionState state_;
   Pauses pauses_;
   bool running_ = false;
+  bool limited_ = false;    ///< its user may not do everything
+  bool usual_gets_ = true;  ///< usual lines may be taken without a look at their keys
+  bool usual_sets_ = true;  ///< the same
+  bool metered_ = false;    ///< there are rates
+  std::uint32_t wrong_logins_ = 0;
+  UserSeat seat_;
+  std::shared_ptr<const Login> login_;  ///< that is being judged
+  Usage* client_ = nullptr;             ///< of its address
+  LastCommand unseen_{};                ///< where nobody is shown it
+  LastCommand* last_ = &unseen_;
+  std::uint64_t charged_read_ = 0;  ///< of bytes ever read, and written
+  std::uint64_t charged_written_ = 0;
 
   RequestAllowance allowance_;
   std::size_t kept_ = 0;        ///< bytes of a batch that is not complete
@@ -288,7 +365,9 @@ class Session {
   std::optional<ItemBuilder> value_;
   std::uint64_t block_left_ = 0;  ///< bytes that are to come; when swallowing: with the end of line
   protocol::DataBlockEnd value_end_;
-  bool quiet_ = false;      ///< noreply
+  bool quiet_ = false;  ///< noreply
+  protocol::BinaryForm
+      binary_form_;         ///< of the value, or of the login, where the client speaks the binary protocol
   std::string_view error_;  ///< said when all was swallowed, if not empty
 
   // A batch whose lines are being received.

@@ -7,6 +7,7 @@
 
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
+#include "server/net/rights.hpp"
 #include "server/net/session.hpp"
 
 namespace mxkv::server {
@@ -68,7 +69,7 @@ std::size_t Session::take_batch_line(std::string_view data) {
 }
 
 // Why the batch cannot have this as its next line, or nothing.
-std::string_view Session::flaw_of(const protocol::Parsed& parsed, const protocol::Request& request) noexcept {
+std::string_view Session::flaw_of(const protocol::Parsed& parsed, const protocol::Request& request) {
   if (batch_lines_ >= host_->limits.batch_lines) {
     return protocol::kBatchLines;
   }
@@ -80,6 +81,10 @@ std::string_view Session::flaw_of(const protocol::Parsed& parsed, const protocol
   }
   if (!protocol::may_stand_in_batch(request.op)) {
     return protocol::kNotInBatch;
+  }
+  if (limited_ && !permits(*user(), request)) [[unlikely]] {
+    count_forbidden(request);
+    return protocol::kForbidden;
   }
   const bool too_much =
       protocol::takes_value(request.op) && batch_bytes_ + request.value_bytes > host_->limits.batch_bytes;

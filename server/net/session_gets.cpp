@@ -17,6 +17,7 @@ std::size_t Session::take_gets(std::string_view data) {
   if (taken.keys != 0) {
     allowance_.take(static_cast<std::uint32_t>(taken.keys));
     host_->sampler.pass(taken.lines);
+    note_last(keys[taken.keys - 1].meta() ? protocol::verb::meta_get : protocol::verb::get);
     start_gets(keys.first(taken.keys), false);
   }
   return taken.consumed;
@@ -37,7 +38,12 @@ std::size_t Session::take_sets(std::string_view data) {
   const std::size_t taken = found.empty() ? 0 : start_sets(found, entry_->replies.open_row(found.size()));
   allowance_.take(static_cast<std::uint32_t>(taken));
   host_->sampler.pass(taken);
-  return taken == 0 ? 0 : static_cast<std::size_t>(found[taken - 1].end() - data.data());
+  if (taken == 0) {
+    return 0;
+  }
+  const protocol::SentValue& last = found[taken - 1];
+  note_last(last.meta ? protocol::verb::meta_set : protocol::verb::set);
+  return static_cast<std::size_t>(last.end() - data.data());
 }
 
 // Returns how many were started; there was no memory for the others. `ticket`: of the first one.

@@ -42,6 +42,8 @@ inline constexpr std::size_t kMostSets = 64;
 
 /// What the sessions of one worker share. `turn` is the worker's count of rounds.
 struct SessionHost {
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
   runtime::Worker& worker;
   SessionStore& store;
   ConnectionTable& directory;
@@ -52,15 +54,21 @@ struct SessionHost {
   Credentials* credentials = nullptr;             ///< null, or none required: every client is served
   WatchHub* watch_hub = nullptr;                  ///< null: nothing can be watched
   Happenings* happenings = nullptr;               ///< null: nobody is told
+  LoginBell* login_bell = nullptr;                ///< null: every login is judged at once
   InputRelief* relief = nullptr;                  ///< null: no session leaves for another one
   std::vector<ConnectionState*> watching{};       ///< sessions that watch
   std::vector<ConnectionState*> starved{};        ///< sessions that pause for room for a page
   std::vector<ConnectionState*> value_waiters{};  ///< sessions whose large value may not begin yet
+  std::vector<ConnectionState*> logging_in{};     ///< sessions whose login is being judged
+  std::vector<ConnectionState*> rate_waiters{};   ///< sessions that had their share of this second
+  std::uint64_t rate_at_ns = kNever;              ///< when one of them may have room
+  std::uint64_t rate_pauses = 0;                  ///< how often one had to wait
   RequestSampler sampler{};
   WaitingPool<ItemBuilder> waiting{};
   std::uint64_t turn = 0;
   protocol::Parser parser = parser_for(limits);
-  protocol::Request request{};  ///< scratch: large, and only partly filled by most commands
+  protocol::Request request{};         ///< scratch: large, and only partly filled by most commands
+  protocol::Request binary_request{};  ///< the same of the binary protocol
   std::array<protocol::AskedKey, kMostGets> gets{};   ///< scratch: keys that are started together
   std::array<protocol::SentValue, kMostSets> sets{};  ///< scratch, too
   std::uint64_t admitted = 0;  ///< bytes of large values that began and are not complete

@@ -1,6 +1,7 @@
 // Session's functions: lines.
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
+#include "server/net/rights.hpp"
 #include "server/net/session.hpp"
 
 namespace mxkv::server {
@@ -8,9 +9,9 @@ namespace mxkv::server {
 // Lines that are usual are taken many at once. Those of the sample, and all others, go the long way.
 std::size_t Session::take_usual(std::string_view data) {
   if (data.starts_with("get ") || data.starts_with("mg ")) {
-    return take_gets(data);
+    return usual_gets_ ? take_gets(data) : 0;
   }
-  return data.starts_with("set ") || data.starts_with("ms ") ? take_sets(data) : 0;
+  return usual_sets_ && (data.starts_with("set ") || data.starts_with("ms ")) ? take_sets(data) : 0;
 }
 
 std::size_t Session::take_line(std::string_view data) {
@@ -24,12 +25,11 @@ std::size_t Session::take_line(std::string_view data) {
   const protocol::Parsed parsed = host_->parser.parse(data.data(), data.size(), line_, request);
   switch (parsed.what) {
     case protocol::outcome::request:
-      if (host_->sampler.due()) [[unlikely]] {
-        host_->sampler.begin(*entry_, request);
-        if (kind_of(request.op) < command_kind::range) {
-          host_->store.sampled(host_->worker, request.key);
-        }
+      note_last(request.op);
+      if (limited_ && !permits(*user(), request)) [[unlikely]] {
+        return forbid(request, parsed.consumed);
       }
+      sample(request);
       if (protocol::takes_value(request.op)) {
         if (const std::size_t used = take_with_value(request, data.substr(parsed.consumed)); used != 0)
             [[likely]] {
@@ -54,10 +54,24 @@ std::size_t Session::take_line(std::string_view data) {
     case protocol::outcome::error:
       return take_error(parsed);
     case protocol::outcome::close:
+      if (data.front() == protocol::kBinaryRequestMagic) {
+        allowance_.put_back();
+        state_.begin_binary();
+        return take_binary(data);
+      }
       leave(data);
       return data.size();
   }
   return 0;
+}
+
+void Session::sample(const protocol::Request& request) {
+  if (host_->sampler.due()) [[unlikely]] {
+    host_->sampler.begin(*entry_, request);
+    if (kind_of(request.op) < command_kind::range) {
+      host_->store.sampled(host_->worker, request.key);
+    }
+  }
 }
 
 // What it sent is no line of ours, and never will be.
@@ -79,7 +93,7 @@ void Session::note(happening what, const std::string& text) const {
 
 // A line that is no request is told, with the block behind it.
 std::size_t Session::take_error(const protocol::Parsed& parsed) {
-  if (parsed.delete_key) {
+  if (parsed.delete_key && (!limited_ || may_change(*user(), host_->request.key))) {
     constexpr protocol::verb kRemove = protocol::verb::remove;
     start_any({.key = host_->request.key, .terms = protocol::point_word(kRemove).terms, .op = kRemove}, true);
   }

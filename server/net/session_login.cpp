@@ -1,6 +1,10 @@
-// Session's functions: clients that have not logged in.
+// Session's functions: clients that have not logged in, and what those who have may not do.
+#include <utility>
+
 #include "protocol/reply.hpp"
+#include "protocol/verb_name.hpp"
 #include "runtime/base/assert.hpp"
+#include "server/net/connection_facts.hpp"
 #include "server/net/session.hpp"
 
 namespace mxkv::server {
@@ -8,6 +12,11 @@ namespace mxkv::server {
 // Until a client has said which user it is, only a set with its name and password counts. Its key, flags and
 // time mean nothing. The block of any other command is swallowed.
 std::size_t Session::take_login(std::string_view data) {
+  if (data.front() == protocol::kBinaryRequestMagic) {
+    allowance_.put_back();
+    state_.begin_binary();
+    return take_binary(data);
+  }
   const protocol::Request& request = host_->request;
   const protocol::Parsed parsed = host_->parser.parse_login(data.data(), data.size(), line_, host_->request);
   if (!is_line(parsed, data)) {
@@ -42,15 +51,121 @@ std::size_t Session::take_credentials(std::string_view data) {
   block_left_ = 0;
   const std::string_view block = data.substr(0, bytes - protocol::kCrLf.size());
   const bool whole = data.substr(block.size(), protocol::kCrLf.size()) == protocol::kCrLf;
-  const std::string_view verdict = whole ? host_->credentials->judge(block) : protocol::kBadLoginEnd;
-  if (verdict == protocol::kStored) {
-    state_.admit();
+  Login::Claim claim;
+  if (whole && Credentials::split(block, claim)) {
+    log_in(std::move(claim));
   } else {
     state_.reject();
-    note(happening::wrong_login);
+    answer(whole ? protocol::kBadLogin : protocol::kBadLoginEnd);
+    count_wrong_login({});
   }
-  answer(verdict);
   return bytes;
+}
+
+// The session takes nothing until there is a verdict.
+void Session::log_in(Login::Claim claim) {
+  claim.client = client_of(entry_->owner->client_name());
+  claim.failures = wrong_logins_;
+  login_ = host_->credentials->log_in(std::move(claim), host_->login_bell);
+  if (login_->judged()) {
+    finish_login();
+  } else {
+    pauses_.add(pause::login);
+    host_->logging_in.push_back(entry_);
+  }
+}
+
+// The caller has taken it out of the list.
+void Session::judged() {
+  MXKV_ASSERT(pauses_.has(pause::login) && login_->judged(), "a session that waits is told");
+  pauses_.remove(pause::login);
+  if (state_.takes_input()) {
+    finish_login();
+  }
+  resume();
+}
+
+void Session::finish_login() {
+  const std::shared_ptr<const Login> login = std::move(login_);
+  // Those who were judged by users that were replaced meanwhile are no more than those who were in.
+  std::shared_ptr<const User> user =
+      login->user() == nullptr ? nullptr : host_->credentials->still(*login->user());
+  if (login->verdict() == login_verdict::busy) {
+    end_login(protocol::kBusyLogin);
+    drain();
+  } else if (user == nullptr) {
+    end_login(protocol::kWrongLogin);
+    count_wrong_login(login->name());
+  } else if (!user->usage->begin_connection(user->options.connections)) {
+    host_->credentials->count_crowded();
+    end_login(protocol::kTooManyOfUser);
+    drain();
+  } else {
+    take_seat(UserSeat{std::move(user)});
+    entry_->owner->logged_in(this->user()->options.name);
+    end_login(protocol::kStored);
+  }
+}
+
+// `verdict` is what the text protocol says.
+void Session::end_login(std::string_view verdict) {
+  const bool good = verdict == protocol::kStored;
+  if (!state_.speaks_binary()) {
+    good ? state_.admit() : state_.reject();
+    answer(verdict);
+  } else if (good) {
+    state_.admit_binary();
+    answer_binary_text(binary_form_, "Authenticated");
+  } else {
+    answer_binary(binary_form_, protocol::binary_status::auth_error);
+  }
+}
+
+void Session::count_wrong_login(std::string_view name) {
+  note(happening::wrong_login, name.empty() ? "" : " as " + in_quotes(name));
+  if (++wrong_logins_ >= host_->credentials->rules().most) {
+    drain();
+  }
+}
+
+void Session::take_seat(UserSeat seat) noexcept {
+  seat_ = std::move(seat);
+  const User* const now = user();
+  limited_ = now != nullptr && !now->may_administer();
+  usual_gets_ = now == nullptr || !now->limits_keys();
+  usual_sets_ = usual_gets_ && (now == nullptr || now->may_write());
+  meter(client_);
+}
+
+bool Session::user_stays() {
+  if (user() == nullptr) {
+    return true;
+  }
+  std::shared_ptr<const User> now = host_->credentials->still(*user());
+  if (now == nullptr) {
+    return false;
+  }
+  seat_.renew(std::move(now));
+  meter(client_);
+  return true;
+}
+
+// Keys are not told: they may be what others are not to see.
+void Session::count_forbidden(const protocol::Request& request) {
+  host_->credentials->count_forbidden();
+  note(happening::forbidden,
+       " as " + in_quotes(user()->options.name) + ": " + std::string{protocol::name_of(request.op)});
+}
+
+// Nothing of it is done, and its block is swallowed. It is told also where it asked for silence.
+std::size_t Session::forbid(const protocol::Request& request, std::size_t consumed) {
+  count_forbidden(request);
+  if (protocol::takes_value(request.op)) {
+    swallow(request.value_bytes + protocol::kCrLf.size(), protocol::kForbidden);
+  } else {
+    answer(protocol::kForbidden);
+  }
+  return consumed;
 }
 
 }  // namespace mxkv::server

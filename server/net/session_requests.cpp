@@ -44,7 +44,8 @@ bool Session::dispatch(const protocol::Request& request) {
       start_any(protocol::point_request(request), request.noreply);
       return true;
     case verb::meta_noop:
-      if (entry_->commits.in_flight() == 0 && first_waiting_ == nullptr) [[likely]] {
+      // A peer's is the end of the reply before it, and of nothing else.
+      if ((entry_->commits.in_flight() == 0 && first_waiting_ == nullptr) || entry_->by_peer) [[likely]] {
         answer(protocol::kMetaNoop);
         return true;
       }
@@ -68,6 +69,8 @@ bool Session::dispatch(const protocol::Request& request) {
     case verb::cache_memlimit:
     case verb::shutdown:
     case verb::debugtime:
+    case verb::config_get:
+    case verb::config_set:
     case verb::flush_all:
       return dispatch_alone(request, operation_kind::barrier);
     case verb::version:
@@ -77,6 +80,13 @@ bool Session::dispatch(const protocol::Request& request) {
       if (!request.noreply) {
         answer(protocol::kOk);
       }
+      return true;
+    case verb::client:
+      if (!request.argument.starts_with("name")) {
+        return dispatch_alone(request, operation_kind::barrier);
+      }
+      answer(entry_->owner->take_name(protocol::word_behind(request.argument)) ? protocol::kOk
+                                                                               : protocol::kBadName);
       return true;
     case verb::watch:
       watch(request.watched);
@@ -107,7 +117,7 @@ bool Session::dispatch_alone(const protocol::Request& request, operation_kind ki
   }
   const ReplyAddress where = address(claim, ticket_for(request.noreply));
   if (request.op == protocol::verb::flush_all) {
-    host_->store.flush_all(host_->worker, request.exptime, where);
+    host_->store.flush_all(host_->worker, request.exptime, where, request.meta.binary);
     note(happening::flushed);
   } else if (protocol::is_range(request.op)) {
     if (kind == operation_kind::range) {
@@ -125,9 +135,15 @@ bool Session::dispatch_alone(const protocol::Request& request, operation_kind ki
 
 void Session::administer(const protocol::Request& request, const ReplyAddress& address) {
   MXKV_ASSERT(host_->admin != nullptr, "a session without administration gets no such commands");
-  const std::string text = host_->admin->run(request);
+  if (protocol::is_one_of(request.op, protocol::verb::config_get, protocol::verb::config_set) &&
+      host_->admin->configure(request, entry_->owner->client_name(), address)) {
+    return;
+  }
+  std::string text = host_->admin->run(request);
   if (text.empty()) {
     drain();  // shutdown, which closes without an answer
+  } else if (request.is_binary()) {
+    text = binary_text(request, text);
   }
   if (ReplyQueue* const replies = host_->directory.find(address); replies != nullptr) {
     replies->append(address.ticket, text);

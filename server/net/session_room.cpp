@@ -9,8 +9,20 @@ namespace mxkv::server {
 
 // False: pauses_ says why no request may be taken.
 std::uint32_t Session::renew_allowance() noexcept {
+  std::uint32_t most = ~std::uint32_t{0};
+  if (metered_) [[unlikely]] {
+    allowance_.begin_charging();
+    charge();
+    most = rate_room();
+    if (most == 0) {
+      if (!pauses_.has(pause::rate)) {
+        wait_for_rate();
+      }
+      return 0;
+    }
+  }
   const Pauses found =
-      allowance_.renew(host_->limits, entry_->replies, load(), host_->directory.share(), pauses_);
+      allowance_.renew(host_->limits, entry_->replies, load(), host_->directory.share(), pauses_, most);
   pauses_.remove(kOfAllowance);
   pauses_.add(found);
   return found.empty() ? allowance_.left(host_->turn) : 0;
@@ -83,7 +95,11 @@ void Session::refuse_input() {
   state_.refuse();
   stop_taking();
   held_.clear();
-  answer(protocol::kNoInputMemory);
+  if (state_.speaks_binary()) {
+    answer_binary(binary_form_, protocol::binary_status::no_memory);
+  } else {
+    answer(protocol::kNoInputMemory);
+  }
 }
 
 }  // namespace mxkv::server

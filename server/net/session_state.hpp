@@ -1,11 +1,11 @@
 // What a session reads next, or sends: one word with named states, and a function for each transition.
 //
-//   reading     line  keys  value  value_end  swallowing  batch  login  credentials
+//   reading     line  keys  value  value_end  swallowing  batch  login  credentials  binary  binary_login
 //   streaming   dump  watch
 //   draining    draining  refused: nothing more is taken; what was started is still answered
 //
 // Blocks (values, and what is swallowed) are read behind a line, behind a line of a batch, or before login.
-// The state that follows them, `home`, is kept beside the word: line, batch or login.
+// The state that follows them, `home`, is kept beside the word: line, batch, login, or one of the binary protocol.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,20 @@
 namespace mxkv::server {
 
 enum class session_state : std::uint8_t {
-  line,         ///< the next line is a request
-  keys,         ///< in a line of many keys
-  value,        ///< a value is being received
-  value_end,    ///< the end of line behind a value
-  swallowing,   ///< a block that is not wanted
-  batch,        ///< the next line belongs to a batch
-  login,        ///< the client has not said yet which user it is
-  credentials,  ///< the block that says it
-  dump,         ///< a dump is sent page by page
-  watch,        ///< lines for a watcher are sent
-  draining,     ///< the client left, or ended the session
-  refused,      ///< the client was told that there is no memory for its input
+  line,          ///< the next line is a request
+  keys,          ///< in a line of many keys
+  value,         ///< a value is being received
+  value_end,     ///< the end of line behind a value
+  swallowing,    ///< a block that is not wanted
+  batch,         ///< the next line belongs to a batch
+  login,         ///< the client has not said yet which user it is
+  credentials,   ///< the block that says it
+  binary,        ///< the next request is one of the binary protocol
+  binary_login,  ///< the same, of a client that has not said yet which user it is
+  dump,          ///< a dump is sent page by page
+  watch,         ///< lines for a watcher are sent
+  draining,      ///< the client left, or ended the session
+  refused,       ///< the client was told that there is no memory for its input
 };
 
 /// Each transition asserts the state before it. Thread-safety: owner worker only.
@@ -37,7 +39,17 @@ class SessionState {
   /// Whether requests, or what belongs to them, are still taken.
   [[nodiscard]] bool takes_input() const noexcept { return state_ < session_state::draining; }
   /// Whether the client has still to log in, also in the middle of a block.
-  [[nodiscard]] bool before_login() const noexcept { return home_ == session_state::login; }
+  [[nodiscard]] bool before_login() const noexcept {
+    return home_ == session_state::login || home_ == session_state::binary_login;
+  }
+  /// Whether the client speaks the binary protocol.
+  [[nodiscard]] bool speaks_binary() const noexcept {
+    return home_ == session_state::binary || home_ == session_state::binary_login;
+  }
+  /// Whether the next request is to come, and any may.
+  [[nodiscard]] bool between_requests() const noexcept {
+    return state_ == session_state::line || state_ == session_state::binary;
+  }
 
   /// The session is new, and its client has to log in.
   void require_login() noexcept {
@@ -51,11 +63,25 @@ class SessionState {
   }
   void reject() noexcept { move(session_state::credentials, session_state::login); }
 
+  /// The client turned out to speak the binary protocol.
+  void begin_binary() noexcept {
+    MXKV_ASSERT(state_ == session_state::line || state_ == session_state::login, "before its first request");
+    state_ = home_ = before_login() ? session_state::binary_login : session_state::binary;
+  }
+  void admit_binary() noexcept {
+    MXKV_ASSERT(state_ == home_ && speaks_binary(), "between two requests");
+    state_ = home_ = session_state::binary;
+  }
+  void reject_binary() noexcept {
+    MXKV_ASSERT(state_ == home_ && speaks_binary(), "between two requests");
+    state_ = home_ = session_state::binary_login;
+  }
+
   void begin_keys() noexcept { move(session_state::line, session_state::keys); }
   void end_keys() noexcept { move(session_state::keys, session_state::line); }
 
   void begin_value() noexcept {
-    MXKV_ASSERT(state_ == home_ && home_ != session_state::login, "a value follows a line");
+    MXKV_ASSERT(state_ == home_ && !before_login(), "a value follows a line");
     state_ = session_state::value;
   }
   /// All bytes of the value came.

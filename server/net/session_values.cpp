@@ -12,8 +12,13 @@ std::span<char> Session::value_space() {
   if (!state_.is(session_state::value) || block_left_ == 0) [[likely]] {
     return {};
   }
+  // The last byte comes by receive(), which ends the value: no end of line follows in the binary protocol.
+  const std::uint64_t most = block_left_ - (value_end_.complete() ? 1 : 0);
+  if (most == 0) {
+    return {};
+  }
   const std::span<char> space = value_->space(host_->worker);
-  return space.first(static_cast<std::size_t>(std::min<std::uint64_t>(space.size(), block_left_)));
+  return space.first(static_cast<std::size_t>(std::min<std::uint64_t>(space.size(), most)));
 }
 
 void Session::received_value(std::size_t bytes) {
@@ -45,7 +50,8 @@ bool Session::begin_value(const protocol::Request& request) {
   }
   block_left_ = request.value_bytes;
   quiet_ = request.noreply;
-  value_end_ = {};
+  binary_form_ = request.meta.binary;
+  value_end_ = request.is_binary() ? protocol::DataBlockEnd::none() : protocol::DataBlockEnd{};
   state_.begin_value();
   if (block_left_ == 0) {
     state_.fill_value();
@@ -88,7 +94,7 @@ std::size_t Session::take_value(std::string_view data) {
     host_->store.count_no_memory(host_->worker);
     drop_value();
     give_up_room();
-    swallow(block_left_ + protocol::kCrLf.size(), quiet_ ? std::string_view{} : protocol::kOutOfMemory);
+    swallow(block_left_ + value_end_.missing(), quiet_ ? std::string_view{} : protocol::kOutOfMemory);
     return taken + take_swallowed(data.substr(taken));
   }
   if (block_left_ == 0) {
@@ -163,6 +169,8 @@ void Session::refuse_value(std::string_view error) {
   if (batch_ != nullptr) [[unlikely]] {
     batch_->fail(host_->worker, error);
     keep_no_more();
+  } else if (state_.speaks_binary()) {
+    refuse_binary_value(error);
   } else {
     answer(error);
   }

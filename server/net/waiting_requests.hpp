@@ -40,7 +40,7 @@ class WaitingRequest {
     request_ = request;
     std::memcpy(key_text_.data(), request.key.data(), request.key.size());
     request_.key = {key_text_.data(), request.key.size()};
-    if (request.is_meta()) {
+    if (request.has_flags()) {
       flags_ = *request.flags;
       request_.flags = &flags_;
     }

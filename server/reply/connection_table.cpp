@@ -104,6 +104,7 @@ ConnectionState& ConnectionTable::open(ConnectionOwner& owner) {
   entry.phase = connection_phase::open;
   entry.owner = &owner;
   entry.stuck = false;
+  entry.by_peer = false;
   entry.awaits_disk = false;
   return entry;
 }

@@ -15,6 +15,7 @@
 // most of them is silenced: its replies are dropped, later ones are not written, and its owner closes it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -42,6 +43,10 @@ class ConnectionOwner {
   virtual void resume() = 0;
   /// Who it is, for what people read; empty: not known.
   [[nodiscard]] virtual std::string client_name() const { return {}; }
+  /// It calls itself so. False: that is no name.
+  [[nodiscard]] virtual bool take_name(std::string_view /*name*/) { return true; }
+  /// It has said who it is.
+  virtual void logged_in(const std::string& /*user*/) {}
 
  protected:
   ~ConnectionOwner() = default;
@@ -52,6 +57,7 @@ enum class connection_phase : std::uint8_t {
   closed,    ///< it has no owner
   open,      ///< they are
   silenced,  ///< its replies had to go; it is to be closed
+  cut,       ///< a reply of it cannot be given; it is to be closed
 };
 
 /// Where a connection's owner is resumed, so that this does not run inside itself.
@@ -72,16 +78,24 @@ struct ConnectionState {
   ConnectionOwner* owner = nullptr;       ///< null: closed
   ConnectionState* next_dirty = nullptr;  ///< list of connections that a reply was written to
   std::uint32_t index = 0;
-  std::uint32_t generation = 0;  ///< how often it was opened
-  std::uint32_t ended = 0;       ///< operations that ever ended; wraps around
+  std::uint32_t generation = 0;    ///< how often it was opened
+  std::uint32_t ended = 0;         ///< operations that ever ended; wraps around
+  std::uint64_t read_bytes = 0;    ///< ever
+  std::atomic<int> descriptor{0};  ///< of the socket, for who watches on other workers; relaxed
   connection_phase phase = connection_phase::closed;
   resume_phase resuming = resume_phase::outside;
   bool dirty = false;           ///< in the list
   bool wants_resume = false;    ///< its requests wait for operations to end
   bool stuck = false;           ///< the client does not take what there is
+  bool by_peer = false;         ///< another node of the cluster: what it asks is never sent on
   bool awaits_disk = false;     ///< what was written since its last turn to send may tell what is not on disk
   std::uint32_t resume_at = 0;  ///< resume when so few are in flight, whatever ended
 };
+
+/// The socket of an address, for who watches; 0: of none. Any thread: it may be the next connection's by now.
+[[nodiscard]] inline int descriptor_of(const ReplyAddress& address) noexcept {
+  return address.connection == nullptr ? 0 : address.connection->descriptor.load(std::memory_order_relaxed);
+}
 
 /// Where tasks go whose turn to commit has come. Thread-safety: owner worker only.
 class TaskSpawner {
@@ -177,6 +191,15 @@ class ConnectionTable final : private PoolOverflow {
   }
   /// Writes a whole short reply and closes it.
   void reply(const ReplyAddress& address, std::string_view text);
+  /// A reply cannot be given, and none in its place would be understood: the connection is to be closed. The
+  /// operation ends as others do.
+  void cut(const ReplyAddress& address) noexcept {
+    ConnectionState& entry = *address.connection;
+    if (entry.phase == connection_phase::open) {
+      entry.phase = connection_phase::cut;
+      mark_dirty(entry);
+    }
+  }
   /// An operation that is not a write ended: its reply is closed, its pin left.
   void finished(const ReplyAddress& address) {
     ConnectionState& entry = *address.connection;

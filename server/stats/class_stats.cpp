@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/memory/size_classes.hpp"
 #include "runtime/scheduler/runtime.hpp"
@@ -46,20 +48,55 @@ constexpr std::array kCommandNames{
 
 }  // namespace
 
-void add_item_stats(StatText& text, const Store& store, std::uint64_t items, std::uint64_t bytes) {
+std::vector<std::uint64_t> shared_out(std::uint64_t whole, const std::vector<std::uint64_t>& weights) {
+  const std::uint64_t sum = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+  std::vector<std::uint64_t> parts;
+  std::uint64_t passed = 0;  // of the weights
+  std::uint64_t given = 0;
+  for (const std::uint64_t weight : weights) {
+    passed += weight;
+    // Of all up to here, so that roundings add up to nothing.
+    const double part = sum == 0 ? 0 : static_cast<double>(passed) / static_cast<double>(sum);
+    const auto up_to = static_cast<std::uint64_t>(part * static_cast<double>(whole));
+    parts.push_back(up_to - given);
+    given = up_to;
+  }
+  return parts;
+}
+
+void add_item_stats(StatText& text, runtime::Runtime& runtime, const Store& store, std::uint64_t items,
+                    std::uint64_t bytes) {
   if (items == 0) {
     return;
   }
-  text.add("items:1:number", items);
-  text.add("items:1:mem_requested", bytes);
-  text.add("items:1:outofmemory", store.total(counter::store_no_memory));
-  text.add("items:1:evicted", store.total(counter::evictions));
-  text.add("items:1:evicted_unfetched", store.total(counter::evicted_unfetched));
-  text.add("items:1:reclaimed", store.total(counter::reclaimed));
-  text.add("items:1:expired_unfetched", store.total(counter::expired_unfetched));
-  text.add("items:1:crawler_reclaimed", store.total(counter::swept_items));
-  for (const char* name : kListNames) {
-    text.add(std::string{"items:1:"} + name, 0);
+  std::vector<std::uint64_t> blocks;
+  std::vector<std::uint64_t> block_bytes;
+  std::vector<bool> shown;
+  for (std::size_t size_class = 0; size_class < runtime::kSizeClasses; ++size_class) {
+    const runtime::ValueClassStats sum = sum_of_class(runtime, size_class);
+    blocks.push_back(sum.live_blocks);
+    block_bytes.push_back(sum.live_blocks * sum.block_bytes);
+    shown.push_back(sum.spans != 0 || size_class == 0);
+  }
+  const std::vector<std::uint64_t> numbers = shared_out(items, blocks);
+  const std::vector<std::uint64_t> sizes = shared_out(bytes, block_bytes);
+  for (std::size_t size_class = 0; size_class < runtime::kSizeClasses; ++size_class) {
+    if (!shown[size_class]) {
+      continue;
+    }
+    const std::string prefix = "items:" + std::to_string(size_class + 1) + ":";
+    const auto total = [&](counter which) { return size_class == 0 ? store.total(which) : 0; };
+    text.add(prefix + "number", numbers[size_class]);
+    text.add(prefix + "mem_requested", sizes[size_class]);
+    text.add(prefix + "outofmemory", total(counter::store_no_memory));
+    text.add(prefix + "evicted", total(counter::evictions));
+    text.add(prefix + "evicted_unfetched", total(counter::evicted_unfetched));
+    text.add(prefix + "reclaimed", total(counter::reclaimed));
+    text.add(prefix + "expired_unfetched", total(counter::expired_unfetched));
+    text.add(prefix + "crawler_reclaimed", total(counter::swept_items));
+    for (const char* name : kListNames) {
+      text.add(prefix + name, 0);
+    }
   }
 }
 

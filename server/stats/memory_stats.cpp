@@ -4,9 +4,11 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/memory/size_classes.hpp"
 #include "runtime/scheduler/runtime.hpp"
+#include "server/stats/memory_verdict.hpp"
 #include "server/stats/stat_text.hpp"
 #include "server/store/store.hpp"
 
@@ -14,20 +16,7 @@ namespace mxkv::server {
 
 namespace {
 
-using runtime::memory_category;
 using runtime::ValueHeapStats;
-
-constexpr std::array kCategoryNames{
-    std::pair{memory_category::index, "index"},     std::pair{memory_category::items, "items"},
-    std::pair{memory_category::tasks, "tasks"},     std::pair{memory_category::output, "output"},
-    std::pair{memory_category::buffers, "buffers"}, std::pair{memory_category::referenced, "referenced"},
-};
-
-/// The heaps of all workers of one node.
-struct NodeSum {
-  ValueHeapStats items;
-  ValueHeapStats nodes;
-};
 
 void add(ValueHeapStats& sum, const ValueHeapStats& one) {
   sum.live_bytes += one.live_bytes;
@@ -37,33 +26,6 @@ void add(ValueHeapStats& sum, const ValueHeapStats& one) {
   sum.failed += one.failed;
 }
 
-std::map<std::uint32_t, NodeSum> sums_by_node(runtime::Runtime& runtime) {
-  const std::vector<std::uint32_t>& os_nodes = runtime.options().os_nodes;
-  std::map<std::uint32_t, NodeSum> sums;
-  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
-    runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
-    NodeSum& sum = sums[os_nodes.empty() ? 0 : os_nodes[worker.node().index()]];
-    add(sum.items, worker.items().stats());
-    add(sum.nodes, worker.nodes().stats());
-  }
-  if (const runtime::SpreadHeap* const spread = runtime.spread_nodes(); spread != nullptr) {
-    for (std::size_t i = 0; i < spread->nodes().size(); ++i) {
-      add(sums[os_nodes[spread->nodes()[i].index()]].nodes, spread->stats(i));
-    }
-  }
-  return sums;
-}
-
-/// What waits for its epoch. It is charged as items and index until it is freed.
-std::uint64_t retired_bytes(runtime::Runtime& runtime) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
-    const runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
-    sum += worker.counters().retired_bytes.load(std::memory_order_relaxed);
-  }
-  return sum;
-}
-
 /// Blocks on their way home from other workers' frees count as live.
 void add_heaps(StatText& text, const std::string& prefix, const ValueHeapStats& heaps) {
   text.add(prefix + "live", heaps.live_bytes);
@@ -71,6 +33,34 @@ void add_heaps(StatText& text, const std::string& prefix, const ValueHeapStats& 
   text.add(prefix + "foreign_frees", heaps.foreign_frees);
   text.add(prefix + "collected", heaps.collected);
   text.add(prefix + "refused", heaps.failed);
+}
+
+void add_verdict(StatText& text, runtime::Runtime& runtime, const Store& store) {
+  using runtime::memory_category;
+  const runtime::MemoryBudget& budget = runtime.budget();
+  const auto total = [&store](counter which) { return store.total(which); };
+  MemoryFacts facts{
+      .limit = budget.limit_bytes(),
+      .used = budget.used_bytes(),
+      .evicts = store.evicts(),
+      .evacuates = store.evacuates(),
+      .evictions = total(counter::evictions),
+      .refusals = total(counter::store_no_memory),
+      .unread =
+          budget.category_bytes(memory_category::output) + budget.category_bytes(memory_category::referenced),
+      .unfinished = budget.category_bytes(memory_category::buffers),
+      .retired = retired_bytes(runtime),
+      .expired = store.expired_present().estimate().bytes,
+      .items = total(counter::bytes_added) - total(counter::bytes_removed),
+      .unplaced = runtime.item_space().unbound_arenas() + runtime.node_space().unbound_arenas()};
+  for (const auto& [node, sum] : heaps_by_node(runtime)) {
+    facts.item_spans += sum.items.span_bytes;
+    facts.item_blocks += sum.items.live_bytes;
+  }
+  const std::vector<std::string> lines = memory_verdict(facts);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text.add("verdict:" + std::to_string(i + 1), lines[i]);
+  }
 }
 
 void add_classes(StatText& text, runtime::Runtime& runtime) {
@@ -85,6 +75,32 @@ void add_classes(StatText& text, runtime::Runtime& runtime) {
 }
 
 }  // namespace
+
+std::map<std::uint32_t, NodeHeaps> heaps_by_node(runtime::Runtime& runtime) {
+  const std::vector<std::uint32_t>& os_nodes = runtime.options().os_nodes;
+  std::map<std::uint32_t, NodeHeaps> sums;
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+    NodeHeaps& sum = sums[os_nodes.empty() ? 0 : os_nodes[worker.node().index()]];
+    add(sum.items, worker.items().stats());
+    add(sum.nodes, worker.nodes().stats());
+  }
+  if (const runtime::SpreadHeap* const spread = runtime.spread_nodes(); spread != nullptr) {
+    for (std::size_t i = 0; i < spread->nodes().size(); ++i) {
+      add(sums[os_nodes[spread->nodes()[i].index()]].nodes, spread->stats(i));
+    }
+  }
+  return sums;
+}
+
+std::uint64_t retired_bytes(runtime::Runtime& runtime) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    const runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+    sum += worker.counters().retired_bytes.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
 
 runtime::ValueClassStats sum_of_class(runtime::Runtime& runtime, std::size_t size_class) {
   runtime::ValueClassStats sum;
@@ -102,19 +118,20 @@ void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& st
   const runtime::MemoryBudget& budget = runtime.budget();
   text.add("limit", budget.limit_bytes());
   text.add("used", budget.used_bytes());
-  for (const auto& [category, name] : kCategoryNames) {
+  for (const auto& [category, name] : kMemoryCategoryNames) {
     text.add(name, budget.category_bytes(category));
   }
   text.add("retired", retired_bytes(runtime));
   text.add("moved_items", store.total(counter::items_moved));
   text.add("idle_walks", store.total(counter::idle_walks));
   text.add("span_walks", store.total(counter::span_walks));
-  for (const auto& [node, sum] : sums_by_node(runtime)) {
+  for (const auto& [node, sum] : heaps_by_node(runtime)) {
     const std::string prefix = "node:" + std::to_string(node) + ":";
     add_heaps(text, prefix + "items:", sum.items);
     add_heaps(text, prefix + "index:", sum.nodes);
   }
   add_classes(text, runtime);
+  add_verdict(text, runtime, store);
 }
 
 }  // namespace mxkv::server

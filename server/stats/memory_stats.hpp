@@ -1,8 +1,14 @@
 // `stats memory`: the budget by what it is used for, and the value heaps by NUMA node and by size class.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
 
+#include "runtime/memory/memory_budget.hpp"
 #include "runtime/memory/value_heap.hpp"
 
 namespace mxkv::runtime {
@@ -14,8 +20,28 @@ namespace mxkv::server {
 class StatText;
 class Store;
 
+inline constexpr std::array kMemoryCategoryNames{
+    std::pair{runtime::memory_category::index, std::string_view{"index"}},
+    std::pair{runtime::memory_category::items, std::string_view{"items"}},
+    std::pair{runtime::memory_category::tasks, std::string_view{"tasks"}},
+    std::pair{runtime::memory_category::output, std::string_view{"output"}},
+    std::pair{runtime::memory_category::buffers, std::string_view{"buffers"}},
+    std::pair{runtime::memory_category::referenced, std::string_view{"referenced"}},
+};
+
 /// Adds the lines. Thread-safety: any thread; each number is a recent one.
 void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& store);
+
+/// The heaps of all workers of one node.
+struct NodeHeaps {
+  runtime::ValueHeapStats items;
+  runtime::ValueHeapStats nodes;
+};
+/// By the system's number of the node. Thread-safety: any thread.
+[[nodiscard]] std::map<std::uint32_t, NodeHeaps> heaps_by_node(runtime::Runtime& runtime);
+
+/// What waits for its epoch. It is charged as items and index until it is freed. Thread-safety: any thread.
+[[nodiscard]] std::uint64_t retired_bytes(runtime::Runtime& runtime);
 
 /// One size class of the items' heaps of all workers. Thread-safety: any thread.
 [[nodiscard]] runtime::ValueClassStats sum_of_class(runtime::Runtime& runtime, std::size_t size_class);

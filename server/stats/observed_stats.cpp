@@ -11,6 +11,7 @@
 #include "protocol/reply.hpp"
 #include "server/net/network.hpp"
 #include "server/net/request_sampler.hpp"
+#include "server/net/tls_stream.hpp"
 #include "server/stats/stat_text.hpp"
 
 namespace mxkv::server {
@@ -36,6 +37,18 @@ void add_percentiles(StatText& text, const std::string& prefix, const LatencyHis
 }
 
 }  // namespace
+
+LatencyCounts latency_counts(const Network& network) {
+  LatencyCounts sums{};
+  for (const RequestSampler* const sampler : network.samplers()) {
+    for (std::size_t i = 0; i < kCommandKinds; ++i) {
+      if (const auto* latencies = sampler->latencies(static_cast<command_kind>(i))) {
+        latencies->add_to(sums[i]);
+      }
+    }
+  }
+  return sums;
+}
 
 void add_latency_stats(StatText& text, const Network& network) {
   const std::vector<const RequestSampler*>& samplers = network.samplers();
@@ -91,36 +104,33 @@ void add_slow_stats(StatText& text, const Network& network) {
   }
 }
 
-void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns) {
-  struct Sum {
-    std::uint64_t samples = 0;
-    std::uint64_t error = 0;
-    /// It came so often at least.
-    [[nodiscard]] std::uint64_t sure() const noexcept { return samples - error; }
-  };
-  std::map<std::pair<HotKeys::what, std::string>, Sum> sums;
+std::vector<HotName> hot_names(const Network& network, std::uint64_t now_ns) {
+  std::map<std::pair<HotKeys::what, std::string>, HotName> sums;
   for (const RequestSampler* sampler : network.samplers()) {
     for (const HotKeys::Count& count : sampler->hot_keys().counts(now_ns)) {
-      Sum& sum = sums[{count.kind, count.key}];
-      sum.samples += count.samples;
+      HotName& sum = sums[{count.kind, count.key}];
+      sum.kind = count.kind;
+      sum.name = count.key;
+      sum.sure += count.samples - count.error;
       sum.error += count.error;
     }
   }
-  // What came once, or is not above its error, is known for nothing.
-  std::erase_if(sums, [](const auto& one) {
-    return one.second.sure() <= std::max<std::uint64_t>(one.second.error, 1);
-  });
-  std::vector<std::pair<Sum, std::pair<HotKeys::what, std::string>>> found;
-  for (const auto& [named, sum] : sums) {
-    found.emplace_back(sum, named);
+  std::vector<HotName> found;
+  for (auto& [named, sum] : sums) {
+    // What came once, or is not above its error, is known for nothing.
+    if (sum.sure > std::max<std::uint64_t>(sum.error, 1)) {
+      found.push_back(std::move(sum));
+    }
   }
-  std::ranges::sort(found,
-                    [](const auto& one, const auto& other) { return one.first.sure() > other.first.sure(); });
+  std::ranges::sort(found, [](const HotName& one, const HotName& other) { return one.sure > other.sure; });
   found.resize(std::min(found.size(), HotKeys::kMost));
-  for (const auto& [sum, named] : found) {
-    const bool range = named.first == HotKeys::what::range;
-    text.add((range ? "range:" : "key:") + key_in_one_word(named.second),
-             std::to_string(sum.sure()) + " " + std::to_string(sum.error));
+  return found;
+}
+
+void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns) {
+  for (const HotName& one : hot_names(network, now_ns)) {
+    text.add((one.kind == HotKeys::what::range ? "range:" : "key:") + key_in_one_word(one.name),
+             std::to_string(one.sure) + " " + std::to_string(one.error));
   }
 }
 
@@ -137,6 +147,13 @@ void add_connection_stats(StatText& text, const Network& network) {
     text.add(prefix + "state", one.state == ConnectionFacts::doing::sends ? "conn_mwrite" : "conn_read");
     text.add(prefix + "secs_since_last_cmd", one.idle_seconds);
     text.add(prefix + "worker", one.worker);
+    if (one.tls != nullptr) {
+      text.add(prefix + "tls",
+               one.tls->version + " " + one.tls->cipher + (one.tls->by_kernel ? " by kernel" : ""));
+      if (!one.tls->subject.empty()) {
+        text.add(prefix + "client_certificate", one.tls->subject);
+      }
+    }
   }
 }
 

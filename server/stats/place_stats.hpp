@@ -1,5 +1,13 @@
-// stats runtime: on which NUMA nodes lay what look-ups of the sample met.
+// On which NUMA nodes lay what look-ups of the sample met: for stats runtime, and for metrics.
 #pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/store/place_counters.hpp"
 
 namespace mxkv::runtime {
 class Runtime;
@@ -9,6 +17,20 @@ namespace mxkv::server {
 
 class StatText;
 class Store;
+
+/// Of all workers.
+struct PlaceSums {
+  struct Met {
+    std::string_view name;
+    std::uint64_t all = 0;
+    std::uint64_t remote = 0;  ///< of them, on another node than the worker's
+  };
+  std::array<Met, kMetMemories> met;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> of_nodes;  ///< remote ones, by the system's number
+};
+
+/// Nothing is counted, and `of_nodes` is empty, where there is one node. Thread-safety: any thread.
+[[nodiscard]] PlaceSums place_sums(runtime::Runtime& runtime, Store& store);
 
 /// Nothing where there is one node. Thread-safety: any thread.
 void add_place_stats(StatText& text, runtime::Runtime& runtime, Store& store);

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "protocol/reply.hpp"
+#include "server/cluster/cluster_node.hpp"
 #include "server/net/version.hpp"
 #include "server/stats/class_stats.hpp"
+#include "server/stats/cluster_stats.hpp"
 #include "server/stats/durability_stats.hpp"
 #include "server/stats/lock_stats.hpp"
 #include "server/stats/memory_stats.hpp"
@@ -104,6 +106,7 @@ Statistics::Statistics(runtime::Runtime& runtime, Store& store, const config::Da
       store_(store),
       options_(options),
       credentials_(credentials),
+      shutdown_command_(options.server.shutdown_command),
       started_ns_(runtime.clock().monotonic_ns()) {}
 
 std::string Statistics::text(std::string_view group) {
@@ -122,10 +125,14 @@ std::string Statistics::text(std::string_view group) {
     if (durability_ != nullptr) {
       add_durability_stats(text, *durability_, network_->stats());
     }
+  } else if (group == "cluster") {
+    if (cluster_ != nullptr) {
+      add_cluster_stats(text, cluster_->status(), routed_->forwarded());
+    }
   } else if (group == "memory") {
     add_memory_stats(text, runtime_, store_);
   } else if (group == "items") {
-    add_item_stats(text, store_, items(), item_bytes());
+    add_item_stats(text, runtime_, store_, items(), item_bytes());
   } else if (group == "slabs") {
     add_slab_stats(text, runtime_, store_);
   } else if (group == "sizes") {
@@ -170,6 +177,8 @@ Statistics::Counters Statistics::counters() const noexcept {
   now.net = network_->stats();
   now.auth_commands = credentials_.commands();
   now.auth_errors = credentials_.errors();
+  now.auth_forbidden = credentials_.forbidden();
+  now.auth_crowded = credentials_.crowded();
   return now;
 }
 
@@ -182,8 +191,15 @@ Statistics::Counters Statistics::since_reset() {
   now.net.written_bytes -= baseline_.net.written_bytes;
   now.net.yields -= baseline_.net.yields;
   now.net.moved_connections -= baseline_.net.moved_connections;
+  now.net.handshakes -= baseline_.net.handshakes;
+  now.net.handshake_errors -= baseline_.net.handshake_errors;
+  now.net.tls_by_kernel -= baseline_.net.tls_by_kernel;
   now.auth_commands -= baseline_.auth_commands;
   now.auth_errors -= baseline_.auth_errors;
+  now.auth_forbidden -= baseline_.auth_forbidden;
+  now.auth_crowded -= baseline_.auth_crowded;
+  now.net.crowded_connections -= baseline_.net.crowded_connections;
+  now.net.rate_pauses -= baseline_.net.rate_pauses;
   now.net.total_connections -= baseline_.net.total_connections;
   now.net.near_connections -= baseline_.net.near_connections;
   now.net.rejected_connections -= baseline_.net.rejected_connections;
@@ -229,8 +245,12 @@ void Statistics::general(StatText& text) {
   text.add("max_connections", network_->settings().limits.connections);
   text.add("curr_connections", now.net.open_connections);
   text.add("total_connections", now.net.total_connections);
-  text.add("rejected_connections", now.net.rejected_connections + now.net.starved_connections);
+  text.add("rejected_connections",
+           now.net.rejected_connections + now.net.crowded_connections + now.net.starved_connections);
   text.add("starved_connections", now.net.starved_connections);
+  text.add("rejected_per_client", now.net.crowded_connections);
+  text.add("rejected_per_user", now.auth_crowded);
+  text.add("rate_pauses", now.net.rate_pauses);
   text.add("stalled_connections", now.net.stalled);
   text.add("output_full_connections", now.net.output_full);
   text.add("input_full_connections", now.net.input_full);
@@ -240,8 +260,13 @@ void Statistics::general(StatText& text) {
   for (const auto& [which, name] : kStoreNames) {
     text.add(name, count_of(which));
   }
+  text.add("tls_connections", now.net.tls_connections);
+  text.add("tls_handshakes", now.net.handshakes);
+  text.add("ssl_handshake_errors", now.net.handshake_errors);
+  text.add("tls_by_kernel", now.net.tls_by_kernel);
   text.add("auth_cmds", now.auth_commands);
   text.add("auth_errors", now.auth_errors);
+  text.add("auth_forbidden", now.auth_forbidden);
   text.add("bytes_read", now.net.read_bytes);
   text.add("bytes_written", now.net.written_bytes);
   text.add("limit_maxbytes", runtime_.budget().limit_bytes());
@@ -266,7 +291,8 @@ void Statistics::general(StatText& text) {
   text.add("log_watchers", store_.watch_hub().watchers());
   text.add("log_watcher_sent", store_.watch_hub().sent());
   text.add("log_watcher_skipped", store_.watch_hub().lost());
-  text.add("listen_disabled_num", now.net.rejected_connections + now.net.shortages);
+  text.add("listen_disabled_num",
+           now.net.rejected_connections + now.net.crowded_connections + now.net.shortages);
   text.add("time_in_listen_disabled_us", now.net.shortage_us);
   text.add("total_malloced", runtime_.budget().category_bytes(runtime::memory_category::items));
   text.add("connection_structures", now.net.open_connections);
@@ -289,16 +315,18 @@ void Statistics::settings(StatText& text) const {
   text.add("inter", tcp == options_.listeners.end() ? "" : tcp->address);
   text.add("domain_socket", local == options_.listeners.end() ? "NULL" : local->path);
   text.add("verbosity", verbosity_.load(std::memory_order_relaxed));
-  text.add("evictions", options_.when_full == config::when_full::evict ? "on" : "off");
+  text.add("evictions", store_.evicts() ? "on" : "off");
   text.add("num_threads", runtime_.worker_count());
   text.add("reqs_per_event", limits.requests_per_turn);
   text.add("cas_enabled", "yes");
-  text.add("auth_enabled_sasl", "no");
+  text.add("auth_enabled_sasl", credentials_.required() ? "yes" : "no");
   text.add("auth_enabled_ascii", credentials_.required() ? "yes" : "no");
+  const auto speaks_tls = [](const config::ListenAddress& listener) { return listener.tls.has_value(); };
+  text.add("ssl_enabled", std::ranges::any_of(options_.listeners, speaks_tls) ? "yes" : "no");
   text.add("item_size_max", limits.value_bytes);
   text.add("flush_enabled", "yes");
   text.add("dump_enabled", "yes");
-  text.add("shutdown_command", options_.server.shutdown_command ? "yes" : "no");
+  text.add("shutdown_command", shutdown_command_.load(std::memory_order_relaxed) ? "yes" : "no");
   text.add("debug_time", options_.server.debug_time ? "yes" : "no");
   text.add("idle_timeout", limits.idle_timeout_ms / 1000);
   text.add("keepalive", limits.keepalive_ms / 1000);
@@ -312,7 +340,7 @@ void Statistics::settings(StatText& text) const {
   text.add("batch_bytes", limits.batch_bytes);
   text.add("stat_key_prefix", ":");
   text.add("detail_enabled", "no");
-  text.add("binding_protocol", "ascii");
+  text.add("binding_protocol", "auto-negotiate");
   // There are neither LRU lists nor slabs to be moved.
   for (const char* name : {"lru_crawler", "lru_maintainer_thread", "lru_segmented", "slab_reassign"}) {
     text.add(name, "no");

@@ -20,6 +20,8 @@
 
 namespace mxkv::server {
 
+class ClusterNode;
+class ClusterStore;
 class Durability;
 class StatText;
 
@@ -36,22 +38,38 @@ class Statistics {
   /// Null: nothing is kept on disk.
   void set_durability(const Durability* durability) noexcept { durability_ = durability; }
 
+  /// Null: there is no cluster.
+  void set_cluster(const ClusterNode* cluster, const ClusterStore* routed) noexcept {
+    cluster_ = cluster;
+    routed_ = routed;
+  }
+
   /// For `stats settings`.
   void note_verbosity(std::uint64_t level) noexcept { verbosity_.store(level, std::memory_order_relaxed); }
+
+  void note_shutdown_command(bool allowed) noexcept {
+    shutdown_command_.store(allowed, std::memory_order_relaxed);
+  }
 
   /// The whole reply to `stats <group>`.
   [[nodiscard]] std::string text(std::string_view group);
 
- private:
   /// Counters that `stats reset` puts back to zero.
   struct Counters {
     std::array<std::uint64_t, kCounters> store{};
     NetStats net;
     std::uint64_t auth_commands = 0;
     std::uint64_t auth_errors = 0;
+    std::uint64_t auth_forbidden = 0;
+    std::uint64_t auth_crowded = 0;
   };
-
+  /// Since the start, whatever was reset.
   [[nodiscard]] Counters counters() const noexcept;
+  /// Items that are there, and their memory.
+  [[nodiscard]] std::uint64_t items() const noexcept;
+  [[nodiscard]] std::uint64_t item_bytes() const noexcept;
+
+ private:
   [[nodiscard]] Counters since_reset();
   void reset();
   [[nodiscard]] static std::string detail(std::string_view group);
@@ -59,8 +77,6 @@ class Statistics {
   void settings(StatText& text) const;
   void runtime_group(StatText& text) const;
   void index_group(StatText& text) const;
-  [[nodiscard]] std::uint64_t items() const noexcept;
-  [[nodiscard]] std::uint64_t item_bytes() const noexcept;
 
   runtime::Runtime& runtime_;
   Store& store_;
@@ -68,6 +84,9 @@ class Statistics {
   const Credentials& credentials_;
   Network* network_ = nullptr;
   const Durability* durability_ = nullptr;
+  const ClusterNode* cluster_ = nullptr;
+  const ClusterStore* routed_ = nullptr;
+  std::atomic<bool> shutdown_command_;  // relaxed: only shown
   std::uint64_t started_ns_;
   std::atomic<std::uint64_t> verbosity_{0};  // relaxed: only shown
   std::mutex mutex_;                         ///< guards baseline_; `stats` is rare

@@ -2,6 +2,7 @@
 
 #include "server/reply/connection_table.hpp"
 #include "server/store/item/value_reply.hpp"
+#include "server/store/point/binary_reply.hpp"
 
 namespace mxkv::server {
 
@@ -36,7 +37,9 @@ void refuse_point(const protocol::PointRequest& request, Item* sent, const Reply
     Item::destroy(worker, sent);
   }
   if (ReplyQueue* const queue = context.replies->find(address)) {
-    if (protocol::is_retrieval(request.op) && !request.end_line) {
+    if (request.is_binary()) {
+      write_binary_error(*queue, address.ticket, request.flags->binary, protocol::binary_status::refused);
+    } else if (protocol::is_retrieval(request.op) && !request.end_line) {
       // An error among the values of several keys would look like their end.
       write_miss(*queue, address.ticket, {request.op == protocol::verb::gats, request.end_line});
     } else {

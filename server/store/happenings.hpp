@@ -16,10 +16,13 @@ namespace mxkv::server {
 
 enum class happening : std::uint8_t {
   wrong_login,
+  forbidden,             ///< a request, to who is logged in
   too_many_connections,  ///< one was refused
+  too_many_of_client,    ///< one was refused, of an address that has as many as it may
   closed_unread,         ///< a connection, since its client took no replies
   closed_idle,           ///< by the idle time-out
   foreign_protocol,      ///< a connection spoke another one, and was closed
+  failed_handshake,      ///< of TLS
   endless_line,          ///< a connection was closed, since no line may be so long
   evicted,               ///< an item
   no_memory,             ///< a write was refused

@@ -91,7 +91,7 @@ void Store::point(runtime::Worker& worker, const protocol::PointRequest& request
   MXKV_DCHECK((value != nullptr) == (request.terms.action == protocol::point_action::store),
               "a value comes with those that store it");
   const bool reads = request.only_reads();
-  if (reads && !request.is_meta()) [[likely]] {
+  if (reads && !request.has_flags()) [[likely]] {
     const auto how = request.end_line ? protocol::asked::last : protocol::asked::before_others;
     worker
         .create_sized<GetTask>(sizeof(GetTask) + request.key.size(), tree(), request.key,
@@ -103,6 +103,13 @@ void Store::point(runtime::Worker& worker, const protocol::PointRequest& request
   }
   if (request.is_meta()) {
     context(worker.id()).counters.count(counter::cmd_meta);
+  } else if (reads) {
+    auto* const task =
+        worker.create_sized<GetTask>(sizeof(GetTask) + request.key.size() + sizeof(protocol::BinaryForm),
+                                     tree(), request.key, GetTask::kBinary, address);
+    task->answer_as(request.flags->binary);
+    task->start(worker);
+    return;
   }
   if (reads) {
     worker.create_sized<MetaGetTask>(sizeof(MetaGetTask) + request.key.size(), tree(), request, address)
@@ -259,7 +266,14 @@ bool Store::refuses(const ReplyAddress& address, runtime::Worker& worker) {
   return true;
 }
 
-void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) {
+void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
+                      protocol::BinaryForm form) {
+  if (form.given() && worker.local<WorkerContext>().refusal != nullptr) [[unlikely]] {
+    auto& replies = *worker.local<WorkerContext>().replies;
+    answer_binary(replies, address, form, protocol::binary_status::refused);
+    replies.finished(address);
+    return;
+  }
   if (refuses(address, worker)) {
     return;
   }
@@ -273,14 +287,18 @@ void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
     upkeep_.sweep().expect(at);
     await_write(address, worker);
     auto& replies = *worker.local<WorkerContext>().replies;
-    replies.reply(address, protocol::kOk);
+    if (form.given()) {
+      answer_binary(replies, address, form, protocol::binary_status::success);
+    } else {
+      replies.reply(address, protocol::kOk);
+    }
     replies.finished(address);
     return;
   }
   if (state_.flush_points().next.load(std::memory_order_relaxed) > now_us) {
     set_flush_point(worker, now_us);  // takes the place of one that was to come
   }
-  begin(worker.create<FlushTask>(state_, address), true, locks_, worker);
+  begin(worker.create<FlushTask>(state_, address, form), true, locks_, worker);
 }
 
 void Store::resume_flush(std::uint64_t next_us, std::uint64_t before_us) noexcept {

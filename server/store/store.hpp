@@ -54,7 +54,8 @@ class Store final : public SessionStore {
   void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,
              const ReplyAddress& address) override;
   void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) override;
-  void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address) override;
+  void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
+                 protocol::BinaryForm form) override;
   void sampled(runtime::Worker& worker, std::string_view key) override;
   void count_too_large(runtime::Worker& worker) noexcept override;
   void count_no_memory(runtime::Worker& worker) noexcept override;
@@ -69,6 +70,14 @@ class Store final : public SessionStore {
 
   /// Holds for requests that begin later.
   void set_limits(const RangeLimits& ranges, std::uint64_t value_bytes) noexcept;
+  void set_upkeep(const UpkeepOptions& options) noexcept { upkeep_.set_options(options); }
+  /// What expired at this moment (steady us, not 0) or later stays where it is, and counts as gone all the same: who
+  /// follows a log that is behind may still be told that it lives on. The greatest number: nothing is held.
+  void hold_expired(std::uint64_t from_us) noexcept { state_.hold_expired(from_us); }
+  /// Whether items make room when memory runs short.
+  [[nodiscard]] bool evicts() const noexcept { return upkeep_.evicts(); }
+  /// Whether items are moved out of sparse spans.
+  [[nodiscard]] bool evacuates() const noexcept { return upkeep_.defragments(); }
   /// Greatest of the cas uniques minted so far and the time.
   [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept {
     return state_.greatest_cas(now_us);

@@ -2,6 +2,7 @@
 // force, and sums over the workers. It starts nothing; the store is the facade above (store.hpp).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,13 @@ class StoreState {
     return value_limit_.load(std::memory_order_relaxed);
   }
   void set_value_limit(std::uint64_t bytes) noexcept { value_limit_.store(bytes, std::memory_order_relaxed); }
+  /// At which items are judged that the store removes of its own: now, or see hold_expired().
+  [[nodiscard]] std::uint64_t upkeep_moment(std::uint64_t now_us) const noexcept {
+    return std::min(now_us, expired_held_us_.load(std::memory_order_relaxed));
+  }
+  void hold_expired(std::uint64_t from_us) noexcept {
+    expired_held_us_.store(from_us, std::memory_order_relaxed);
+  }
 
   [[nodiscard]] WorkerContext& context(runtime::WorkerId worker) noexcept {
     MXKV_DCHECK(worker.index() < workers_, "each worker has a context");
@@ -54,6 +62,7 @@ class StoreState {
   ItemTree tree_;
   FlushPoints flush_points_;
   std::atomic<std::uint64_t> value_limit_{0};
+  std::atomic<std::uint64_t> expired_held_us_{~std::uint64_t{0}};  ///< relaxed, as the limit
   std::unique_ptr<WorkerContext[]> contexts_;
   std::size_t workers_;
 };

@@ -134,6 +134,7 @@ struct WorkerContext {
   std::uint64_t horizon_us = kNoHorizon;
   const char* refusal = nullptr;  ///< why nothing may be changed now; null: it may
   ReadOffers offers;
+  bool applies = false;      ///< what passes the commit point now is what a log of others said
   bool writes_wait = false;  ///< replies of what may have changed something may have to wait for the disk
 
   void note(happening what) noexcept {

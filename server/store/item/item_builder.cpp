@@ -8,7 +8,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// What ms says beyond the classic commands. A value that is appended makes an item only with N.
+/// What ms, or the binary protocol, says beyond the classic commands. A value that is appended makes an item only with N.
 void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, const Moment& moment) noexcept {
   if (flags.mode == 'A' || flags.mode == 'P') {
     shape.expiry = expiry_from(flags.vivify_exptime, moment);
@@ -25,6 +25,7 @@ ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& reque
       request_{.key = {},  // the item's, when there is one
                .terms = protocol::point_word(request.op).terms,
                .op = request.op,
+               .exptime = request.exptime,
                .compare = request.cas_unique} {
   build(worker, request);
 }
@@ -34,6 +35,7 @@ ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& reque
       request_{.key = {},
                .terms = protocol::point_word(request.op).terms,
                .op = request.op,
+               .exptime = request.exptime,
                .compare = request.cas_unique} {
   MXKV_DCHECK(value_bytes_ == value.size() && value_bytes_ <= kInlineValueBytes,
               "a large value comes in pieces");
@@ -49,7 +51,7 @@ void ItemBuilder::build(runtime::Worker& worker, const protocol::Request& reques
                     .value_bytes = request.value_bytes,
                     .flags = request.flags,
                     .expiry = expiry_from(request.exptime, Moment{worker})};
-  if (request.op == protocol::verb::meta_set) {
+  if (request.op == protocol::verb::meta_set || request.is_binary()) {
     request_.take(meta_.emplace(request.meta));
     shape_for_meta(shape, request.meta, Moment{worker});
   }

@@ -90,7 +90,7 @@ class ItemBuilder {
   std::uint64_t filled_ = 0;
   std::uint64_t value_bytes_ = 0;
   protocol::PointRequest request_;
-  std::optional<protocol::MetaFlags> meta_;  ///< of ms; the request's flags
+  std::optional<protocol::MetaFlags> meta_;  ///< of ms, or by the binary protocol; the request's flags
 };
 
 }  // namespace mxkv::server

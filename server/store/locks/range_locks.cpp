@@ -1,6 +1,7 @@
 #include "server/store/locks/range_locks.hpp"
 
 #include "runtime/base/paths.hpp"
+#include "runtime/base/probe.hpp"
 #include "server/store/worker_context.hpp"
 
 namespace mxkv::server {
@@ -34,6 +35,7 @@ step RangeLock::run(runtime::Worker& worker) {
   MXKV_ASSERT(stage_ != stage::begun, "a lock rests while its holder has it");
   switch (stage_) {
     case stage::arriving:
+      MXKV_PROBE1(lock_wait_begin, this);
       stage_ = stage::closing;
       if (stays()) {
         if (at_ != worker.id()) {
@@ -49,6 +51,7 @@ step RangeLock::run(runtime::Worker& worker) {
         return step::parked;  // somebody else's already
       }
       stage_ = stage::held;
+      MXKV_PROBE1(lock_wait_end, this);
       if (worker.id() != at_) {
         annotate(at_);
         return step::again;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/store/worker_context.hpp"
+
 namespace mxkv::server {
 
 using runtime::step;
@@ -53,6 +55,7 @@ step RepartitionTask::finished(runtime::Worker& worker) {
 void RepartitionTask::begin(RangeLock& lock, runtime::Worker& worker) {
   MXKV_ASSERT(samples_ != nullptr && drawing_->load(std::memory_order_relaxed), "one map is drawn at a time");
   locks_->slots.replace(samples_->draw(locks_->slots.most()), items_, worker);
+  worker.local<WorkerContext>().counters.count(counter::slot_maps);
   locks_->toggle.map_changed();
   lock.release(worker);
   worker.spawn(this);

@@ -25,7 +25,6 @@ void Repartitioner::tick(runtime::Worker& worker) {
   }
   items_ = items;
   added_ = added;
-  worker.local<WorkerContext>().counters.count(counter::slot_maps);
   worker.create<RepartitionTask>(store_.tree(), locks_, drawing_, items, worker.random()())->start(worker);
 }
 

@@ -1,4 +1,5 @@
-// get, gets, and mg with v alone: looks one key up and writes its value to the client.
+// get, gets, mg with v alone, and the gets of the binary protocol: looks one key up and writes its value to the
+// client.
 #pragma once
 
 #include <array>
@@ -6,6 +7,7 @@
 #include "server/reply/connection_table.hpp"
 #include "server/store/disk_wait.hpp"
 #include "server/store/item/value_reply.hpp"
+#include "server/store/point/binary_reply.hpp"
 #include "server/store/point/meta_get_task.hpp"
 #include "server/store/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
@@ -20,8 +22,9 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   static constexpr const char* kName = "get";
 
   static constexpr std::uint8_t kWithCas = 4;
+  static constexpr std::uint8_t kBinary = 8;
 
-  /// `form`: protocol::asked, and kWithCas.
+  /// `form`: protocol::asked, and kWithCas; or kBinary: then answer_as() follows.
   GetTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key, std::uint8_t form,
           const ReplyAddress& address) noexcept
       : Base(task_class, tree),
@@ -30,6 +33,9 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
         key_bytes_(static_cast<std::uint8_t>(key.size())) {
     TrailingKey::store(this, key);
   }
+
+  /// How one of the binary protocol is answered. Needs sizeof(BinaryForm) bytes behind the key.
+  void answer_as(protocol::BinaryForm form) noexcept { std::memcpy(binary_form_place(), &form, sizeof form); }
 
   /// The block of one with a key of such a length.
   [[nodiscard]] static runtime::task_block block_for(std::uint8_t key_bytes) noexcept {
@@ -60,6 +66,14 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     return {.with_cas = (form_ & kWithCas) != 0,
             .end_line = (form_ & (kLast | kMeta)) != 0,
             .meta = (form_ & kMeta) != 0};
+  }
+
+  [[nodiscard]] bool is_binary() const noexcept { return (form_ & kBinary) != 0; }
+  [[nodiscard]] char* binary_form_place() noexcept { return reinterpret_cast<char*>(this + 1) + key_bytes_; }
+  [[nodiscard]] protocol::BinaryForm binary_form() noexcept {
+    protocol::BinaryForm form;
+    std::memcpy(&form, binary_form_place(), sizeof form);
+    return form;
   }
 
   /// Once a request, where it ends.
@@ -142,10 +156,12 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     await_read(&found, *this, address_, context);
     found.note_access(worker.now_us());
     if (context.watch->wants(watched::kFetchers)) {
-      context.watch->fetched(worker, item.key(), true, item.value_bytes());
+      context.watch->fetched(worker, item.key(), true, item.value_bytes(), descriptor_of(address_));
     }
     if (queue != nullptr) {
-      if (form().meta) {
+      if (is_binary()) {
+        write_binary_value(*queue, address_.ticket, binary_form(), found, worker);
+      } else if (form().meta) {
         MXKV_PATH(meta_get_rarer);
         write_meta_value(*queue, address_.ticket, found, worker);
       } else {
@@ -172,10 +188,14 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     context.counters.count(counter::get_misses);
     count_meta(context);
     if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
-      context.watch->fetched(worker, key(), false, 0);
+      context.watch->fetched(worker, key(), false, 0, descriptor_of(address_));
     }
     if (ReplyQueue* queue = context.replies->find(address_)) {
-      write_miss(*queue, address_.ticket, form());
+      if (is_binary()) {
+        write_binary_miss(*queue, address_.ticket, binary_form(), key());
+      } else {
+        write_miss(*queue, address_.ticket, form());
+      }
       queue->close(address_.ticket);
     }
     return ended(worker);

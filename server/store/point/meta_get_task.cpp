@@ -52,7 +52,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   findings.sent = item.marked(Item::kWon);  // somebody may have won it since
   context.counters.count(counter::get_hits);
   if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
-    context.watch->fetched(worker, key(), true, item.value_bytes());
+    context.watch->fetched(worker, key(), true, item.value_bytes(), descriptor_of(address_));
   }
   if (ReplyQueue* queue = context.replies->find(address_)) {
     if (inspects()) {
@@ -85,7 +85,7 @@ step MetaGetTask::on_missing(runtime::Worker& worker) {
 step MetaGetTask::missed(runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::get_misses);
-  context.watch->fetched(worker, key(), false, 0);
+  context.watch->fetched(worker, key(), false, 0, descriptor_of(address_));
   if (ReplyQueue* queue = context.replies->find(address_)) {
     if (inspects()) {
       queue->append(address_.ticket, protocol::kMetaMiss);

@@ -92,7 +92,7 @@ PointDecision decide_count(const PointRequest& request, FoundItem found, const M
   } else {
     return leaves(point_result::not_found);
   }
-  if (request.is_meta()) {
+  if (request.has_flags()) {
     decision.expiry = expiry_after(*request.flags, decision.expiry, decision.makes, moment);
   }
   return decision;

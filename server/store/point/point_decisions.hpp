@@ -80,7 +80,7 @@ struct PointLimits {
 
 /// Marks of an item that a command makes of a key alone.
 [[nodiscard]] inline std::uint32_t key_marks(const protocol::PointRequest& request) noexcept {
-  return request.is_meta() && request.flags->binary_key ? std::uint32_t{Item::kBinary} : 0U;
+  return request.has_flags() && request.flags->binary_key ? std::uint32_t{Item::kBinary} : 0U;
 }
 
 [[nodiscard]] constexpr PointDecision leaves(point_result result) noexcept {
@@ -133,7 +133,7 @@ struct PointLimits {
     return {.fate = found.item == nullptr ? entry_fate::stays : entry_fate::removed,
             .result = point_result::not_found};
   }
-  if (request.is_meta()) {
+  if (request.has_flags()) {
     return decide_meta_remove(request, *found.item, moment);
   }
   return {.fate = entry_fate::removed, .result = point_result::deleted};

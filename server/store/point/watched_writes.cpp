@@ -40,19 +40,20 @@ void WriteOperation::tell_watchers(const Item* item, runtime::Worker& worker) co
   switch (request_.terms.action) {
     case point_action::remove:
       if (decision_.result == point_result::deleted) {
-        hub.deleted(worker, key(), word, bytes);
+        hub.deleted(worker, key(), word, bytes, descriptor_of(address_));
       }
       return;
     case point_action::read:
     case point_action::inspect:
       if (request_.shows_item()) {
-        hub.fetched(worker, key(), decision_.result != point_result::not_found, bytes);
+        hub.fetched(worker, key(), decision_.result != point_result::not_found, bytes,
+                    descriptor_of(address_));
       }
       return;
     case point_action::store:
     case point_action::count:
       hub.stored(worker, key(), status_of(decision_.result), word, item == nullptr ? 0 : item->expiry(),
-                 bytes);
+                 bytes, descriptor_of(address_));
   }
 }
 

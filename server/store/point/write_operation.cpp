@@ -3,6 +3,7 @@
 #include "protocol/reply.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
+#include "server/store/point/binary_reply.hpp"
 #include "server/store/point/text_reply.hpp"
 #include "server/store/store_state.hpp"
 
@@ -67,7 +68,7 @@ void WriteOperation::note_findings(const Item* old, const Moment& moment) noexce
 /// The item that the decision says, from the live one; null: out of memory.
 Item* WriteOperation::make(const Item* old, runtime::Worker& worker) const noexcept {
   const std::uint64_t* const unique =
-      request_.is_meta() && request_.flags->has_unique ? &request_.flags->unique : nullptr;
+      request_.has_flags() && request_.flags->has_unique ? &request_.flags->unique : nullptr;
   switch (decision_.source) {
     case item_source::appended:
       return join_values(worker, *old, *old, *item_, unique);
@@ -90,7 +91,7 @@ Item* WriteOperation::make(const Item* old, runtime::Worker& worker) const noexc
       char text[protocol::kMaxDigits];
       const char* const end = protocol::write_number(text, decision_.number);
       const std::string_view value{text, static_cast<std::size_t>(end - text)};
-      if (!request_.is_meta()) {
+      if (!request_.has_flags()) {
         return with_value(worker, *old, value);
       }
       Item* const made = make_new(value, old != nullptr ? old->flags() : 0, worker);
@@ -139,7 +140,7 @@ void WriteOperation::answer_client(ReplyQueue* queue, std::uint32_t ticket, runt
   if (queue == nullptr) {
     return;
   }
-  if (!request_.is_meta()) [[likely]] {
+  if (!request_.has_flags()) [[likely]] {
     // The two most common ones.
     if (decision_.result == point_result::stored) {
       write_result(*queue, ticket, point_result::stored);
@@ -160,7 +161,9 @@ void WriteOperation::write_reply(ReplyQueue& queue, std::uint32_t ticket, runtim
                              .shown = shown_,
                              .sent = item_,
                              .findings = meta_ != nullptr ? &meta_->findings : nullptr};
-  if (request_.is_meta() && !outcome.is_error()) {
+  if (request_.is_binary()) {
+    write_binary_reply(queue, ticket, outcome, worker);
+  } else if (request_.is_meta() && !outcome.is_error()) {
     write_meta_reply(queue, ticket, outcome, worker);
   } else {
     write_text_reply(queue, ticket, outcome, worker);
@@ -168,7 +171,7 @@ void WriteOperation::write_reply(ReplyQueue& queue, std::uint32_t ticket, runtim
 }
 
 void WriteOperation::note_read(runtime::Worker& worker) const noexcept {
-  if (shown_ != nullptr && !(request_.is_meta() && request_.flags->no_bump)) {
+  if (shown_ != nullptr && !(request_.has_flags() && request_.flags->no_bump)) {
     shown_->note_access(worker.now_us());
   }
 }

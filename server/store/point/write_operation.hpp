@@ -70,7 +70,7 @@ class WriteOperation {
       decision_ = decide_other(found, worker);
     }
     MXKV_DCHECK(old != nullptr || decision_.fate != entry_fate::removed, "only what is there is removed");
-    if (!request_.is_meta()) [[likely]] {
+    if (!request_.has_flags()) [[likely]] {
       if (puts_sent()) [[likely]] {
         return {index::Decision::what::put, ItemRecord::word(item_)};
       }

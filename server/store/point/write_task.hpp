@@ -41,7 +41,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   /// Lines of the old item that the task reads: all only where the new one is made from it.
   [[nodiscard]] unsigned record_lines(std::uint64_t word) const noexcept {
     const bool minds_key_alone =
-        sets_ || (!request_.is_meta() &&
+        sets_ || (!request_.has_flags() &&
                   (request_.terms.action == protocol::point_action::remove ||
                    (request_.terms.action == protocol::point_action::store && !request_.joins())));
     return minds_key_alone ? ItemRecord::key_lines(word, key().size()) : ItemRecord::lines(word);
@@ -167,8 +167,8 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
     return stored_rarer(*added, worker);
   }
   MXKV_PATH(write_stored);
-  char* const end = request_.is_meta() ? protocol::write_text(out, protocol::kMetaDone)
-                                       : protocol::write_text(out, protocol::kStored);
+  char* const end = request_.has_flags() ? protocol::write_text(out, protocol::kMetaDone)
+                                         : protocol::write_text(out, protocol::kStored);
   replies.answer_next_write(address_, end, seq_);
   return runtime::step::done;
 }

@@ -6,6 +6,7 @@
 #include "server/reply/connection_table.hpp"
 #include "server/store/disk_wait.hpp"
 #include "server/store/locks/range_locks.hpp"
+#include "server/store/point/binary_reply.hpp"
 #include "server/store/store_state.hpp"
 
 namespace mxkv::server {
@@ -18,8 +19,9 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
   static constexpr std::uint64_t kMintSlack = 1U << 16U;
   static constexpr const char* kName = "flush_all";
 
-  FlushTask(const runtime::TaskClass* task_class, StoreState& store, const ReplyAddress& address) noexcept
-      : ClearTask(task_class, store.tree()), store_(store), address_(address) {}
+  FlushTask(const runtime::TaskClass* task_class, StoreState& store, const ReplyAddress& address,
+            protocol::BinaryForm form) noexcept
+      : ClearTask(task_class, store.tree()), store_(store), address_(address), form_(form) {}
 
   // --- For RangeLock ---
   [[nodiscard]] static runtime::SlotInterval held_slots(const KeyPartition& slots) noexcept {
@@ -61,7 +63,12 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
     MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
     await_write(address_, worker);
     auto& replies = *worker.local<WorkerContext>().replies;
-    replies.reply(address_, done_ ? protocol::kOk : protocol::kOutOfMemory);
+    if (form_.given()) {
+      answer_binary(replies, address_, form_,
+                    done_ ? protocol::binary_status::success : protocol::binary_status::no_memory);
+    } else {
+      replies.reply(address_, done_ ? protocol::kOk : protocol::kOutOfMemory);
+    }
     worker.unpin(*this);
     lock_->release(worker);
     replies.finished(address_);
@@ -71,6 +78,7 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
   StoreState& store_;
   RangeLock* lock_ = nullptr;
   ReplyAddress address_;
+  protocol::BinaryForm form_;
   bool done_ = false;
 };
 

@@ -60,7 +60,7 @@ void PlainRun::write(const RangeState& state) noexcept {
   const std::uint64_t* const stop = end;
   const std::uint64_t gone = flushed;
   const std::uint64_t* const ask_stop = asked_end;
-  const bool bounded = state.far != RangeState::far_bound::none;
+  const bool bounded = state.is_bounded();
   std::uint64_t bytes = bytes_left;
   char* to = out;
   char* const limit = out + room;

@@ -112,7 +112,7 @@ void RangeDeleteTask::erased(std::uint64_t value, runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
   Item* const item = ItemRecord::item(value);
   if (context.watch->wants(watched::kDeletions) && is_live(*item, worker)) [[unlikely]] {
-    context.watch->deleted(worker, item->key(), "mx", item->value_bytes());
+    context.watch->deleted(worker, item->key(), "mx", item->value_bytes(), descriptor_of(address_));
   }
   retire_item(worker, item);
 }

@@ -46,6 +46,7 @@ struct RangeState {
   const Item* last = nullptr;           ///< the last one that was written, unless last_key has its key
   ReplyQueue* away = nullptr;    ///< what was written on a worker that is not the home (range_walk.hpp)
   std::uint64_t seen_order = 0;  ///< greatest order read there; kept where reads wait for the disk
+  std::string_view cut;          ///< RangeRequest::cut
   const Item* goes_on_at =
       nullptr;                ///< the walk goes on at home with this one, which cannot be written there
   std::uint16_t away_at = 0;  ///< whose worker's `away` is
@@ -68,9 +69,11 @@ struct RangeState {
   char last_key[index::kMaxKeyBytes + 1];  ///< one more for a start that is noted here
 
   /// Whether a key lies behind the far bound.
-  [[nodiscard]] bool beyond(std::string_view key) const noexcept {
-    return far != far_bound::none && beyond_bound(key);
-  }
+  [[nodiscard]] bool beyond(std::string_view key) const noexcept { return is_bounded() && beyond_bound(key); }
+  /// Whether any key may lie there.
+  [[nodiscard]] bool is_bounded() const noexcept { return far != far_bound::none || !cut.empty(); }
+  /// The page came to its cut: the next one begins behind it.
+  void end_at_cut() noexcept;
   /// The key that was written last: where a cursor goes on. While the task has the pin under which it was
   /// met.
   [[nodiscard]] std::string_view last_written() noexcept {

@@ -63,6 +63,7 @@ RangeTask::RangeTask(const runtime::TaskClass* task_class, ItemTree& tree,
   state.with_cas = request.with_cas;
   state.base64 = request.base64 || state.meta != nullptr;  // then no key is refused
   state.want_cursor = request.want_cursor;
+  state.cut = request.cut;
   set_bounds(request);
   state.holds_part = request.locked && state.far == RangeState::far_bound::none;
 }
@@ -85,7 +86,7 @@ void RangeLeaf::write_meta_item(const Item::View& item) {
 void RangeTask::write_end(ReplyQueue& queue) {
   RangeState& state = *state_;
   MXKV_ASSERT(!state.binary_key || !state.base64, "base64 carries any key");
-  const bool goes_on = state.more && state.items > 0;
+  const bool goes_on = state.more && (state.items > 0 || !state.cut.empty());
   if (state.meta != nullptr) {
     if (goes_on || !state.meta->quiet) {
       write_meta_end(queue, goes_on);
@@ -165,6 +166,11 @@ runtime::step RangeTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
       return hold_more(worker);
     }
     state_->more = true;
+  }
+  // Where the client's limit ended it nobody asked what is behind.
+  const bool told = state_->items < state_->item_limit || state_->want_cursor || state_->ceiling;
+  if (!state_->cut.empty() && !state_->more && told) [[unlikely]] {
+    state_->end_at_cut();
   }
   if (!is_home(worker)) {
     let_go(worker);

@@ -9,6 +9,7 @@
 #include "server/store/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
+#include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
 
@@ -101,6 +102,15 @@ index::Change RangeTouchTask::changing(ItemNode& leaf, std::uint64_t value,
 
 void RangeTouchTask::change_record(std::uint64_t value, runtime::Worker& /*worker*/) noexcept {
   ItemRecord::item(value)->store_expiry(expiry_);
+}
+
+void RangeTouchTask::changed(std::uint64_t value, runtime::Worker& worker) {
+  auto& context = worker.local<WorkerContext>();
+  if (context.watch->wants(watched::kMutations)) [[unlikely]] {
+    const Item& item = *ItemRecord::item(value);
+    context.watch->stored(worker, item.key(), "stored", "mt", expiry_, item.value_bytes(),
+                          descriptor_of(address_));
+  }
 }
 
 void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& worker) noexcept {

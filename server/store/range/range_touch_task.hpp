@@ -54,6 +54,7 @@ class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, 
   void unmade(std::uint64_t by, runtime::Worker& worker) noexcept;
   index::Change changing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept;
   void change_record(std::uint64_t value, runtime::Worker& worker) noexcept;
+  void changed(std::uint64_t value, runtime::Worker& worker);
   void judged(const TouchedOfLeaf& leaf, runtime::Worker& worker) noexcept;
   runtime::step out_of_memory(runtime::Worker& worker);
   runtime::step finished(runtime::Worker& worker);

@@ -15,6 +15,9 @@ namespace mxkv::server {
 
 bool RangeState::beyond_bound(std::string_view key) const noexcept {
   const std::string_view bound{far_key, far_bytes};
+  if (!cut.empty() && (reverse ? key < cut : key >= cut)) [[unlikely]] {
+    return true;
+  }
   switch (far) {
     case far_bound::none:
       return false;
@@ -26,6 +29,24 @@ bool RangeState::beyond_bound(std::string_view key) const noexcept {
       return reverse ? key <= bound : key >= bound;
   }
   return true;
+}
+
+// A cursor goes on behind a key: walking up, behind the greatest one that is less than the cut.
+void RangeState::end_at_cut() noexcept {
+  more = ceiling = true;
+  last = nullptr;
+  cut.copy(last_key, index::kMaxKeyBytes);
+  last_bytes = static_cast<std::uint8_t>(cut.size());
+  if (reverse) {
+    return;
+  }
+  if (last_key[last_bytes - 1] == '\0') {
+    --last_bytes;
+  } else {
+    --last_key[last_bytes - 1];
+    std::memset(last_key + last_bytes, 0xFF, index::kMaxKeyBytes - last_bytes);
+    last_bytes = index::kMaxKeyBytes;
+  }
 }
 
 RangeState* RangeWalk::make_state(runtime::Worker& worker, const protocol::MetaFlags* meta) {

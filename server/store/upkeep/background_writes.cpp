@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/base/probe.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/store_state.hpp"
@@ -73,8 +74,9 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
     return ItemRecord::key_lines(word, key_bytes());
   }
   Decision act(std::uint64_t old, runtime::Worker& worker) {
-    return even_live_ || !is_live(*ItemRecord::item(old), worker) ? Decision{Decision::what::remove, 0}
-                                                                  : Decision{};
+    const std::uint64_t moment_us = worker.local<WorkerContext>().store->upkeep_moment(worker.now_us());
+    const bool live = Liveness{worker, moment_us}(Item::View{*ItemRecord::item(old)});
+    return even_live_ || !live ? Decision{Decision::what::remove, 0} : Decision{};
   }
   // Where an operation holds the key nothing is removed; what has expired is met again.
   [[nodiscard]] bool admitted(runtime::Worker& worker) const noexcept {
@@ -96,6 +98,7 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
     context.counters.count(live ? counter::evictions : counter::reclaimed);
     if (live) {
       context.note(happening::evicted);
+      MXKV_PROBE3(evict, item->key().data(), item->key().size(), item->value_bytes());
     }
     if (!item->accessed()) {
       context.counters.count(live ? counter::evicted_unfetched : counter::expired_unfetched);

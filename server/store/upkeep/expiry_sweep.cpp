@@ -45,7 +45,8 @@ class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, 
   verdict judge(std::uint64_t /*head*/, std::uint64_t value, ExpiryOfLeaf& leaf,
                 runtime::Worker& worker) const {
     const Item& item = *ItemRecord::item(value);
-    if (!is_live(item, worker)) {
+    const std::uint64_t moment_us = worker.local<WorkerContext>().store->upkeep_moment(worker.now_us());
+    if (!Liveness{worker, moment_us}(Item::View{item})) {
       return verdict::erase;
     }
     if (const std::uint32_t expiry = item.expiry(); expiry != 0) {

@@ -2,6 +2,7 @@
 // made where memory runs short.
 #pragma once
 
+#include <atomic>
 #include <deque>
 
 #include "runtime/scheduler/worker.hpp"
@@ -31,18 +32,27 @@ class Upkeep {
     expired_present_.tick(worker);
     MXKV_DCHECK(worker.id().index() < workers_.size(), "each worker has a part of its own");
     PerWorker& own = workers_[worker.id().index()];
-    if (options_.defragments) {
+    if (defragments()) {
       own.defragmenter.tick(store_, worker);
     }
-    if (options_.evicts) {
+    if (evicts()) {
       own.eviction.tick(store_, worker);
     }
   }
   /// Memory was refused to something of this worker's. True: room is being made, and it is worth to try again
   /// in the next round.
   [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what = shortage::block) noexcept {
-    return options_.evicts && workers_[worker.id().index()].eviction.refused(worker, what);
+    return evicts() && workers_[worker.id().index()].eviction.refused(worker, what);
   }
+
+  /// Holds for what begins later.
+  void set_options(const UpkeepOptions& options) noexcept {
+    defragments_.store(options.defragments, std::memory_order_relaxed);
+    evicts_.store(options.evicts, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool defragments() const noexcept { return defragments_.load(std::memory_order_relaxed); }
+  /// Whether room is made when memory runs short.
+  [[nodiscard]] bool evicts() const noexcept { return evicts_.load(std::memory_order_relaxed); }
 
   [[nodiscard]] ExpirySweep& sweep() noexcept { return sweep_; }
   [[nodiscard]] const ExpirySweep& sweep() const noexcept { return sweep_; }
@@ -56,7 +66,9 @@ class Upkeep {
   };
 
   StoreState& store_;
-  UpkeepOptions options_;
+  // Relaxed: nothing is ordered by them.
+  std::atomic<bool> defragments_;
+  std::atomic<bool> evicts_;
   ExpirySweep sweep_{store_};
   ExpiredPresent expired_present_{store_, sweep_};
   EvictionShared eviction_;

@@ -104,30 +104,47 @@ void WatchHub::tell(runtime::Worker& worker, std::uint32_t kind, const std::stri
   }
 }
 
-void WatchHub::fetched(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes) {
+void WatchHub::fetched(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes,
+                       int cfd) {
   if (wants(watched::kFetchers)) {
     tell(worker, watched::kFetchers,
          "item_get key=" + in_uri(key) + " status=" + (found ? "found" : "not_found") +
-             " clsid=1 cfd=0 size=" + std::to_string(bytes));
+             " clsid=1 cfd=" + std::to_string(cfd) + " size=" + std::to_string(bytes));
   }
 }
 
 void WatchHub::stored(runtime::Worker& worker, std::string_view key, std::string_view status,
-                      std::string_view command, std::uint32_t expiry, std::uint64_t bytes) {
+                      std::string_view command, std::uint32_t expiry, std::uint64_t bytes, int cfd) {
   if (wants(watched::kMutations)) {
     tell(worker, watched::kMutations,
          "item_store key=" + in_uri(key) + " status=" + std::string{status} + " cmd=" + std::string{command} +
-             " ttl=" + seconds_left(expiry, worker.now_us()) +
-             " clsid=1 cfd=0 size=" + std::to_string(bytes));
+             " ttl=" + seconds_left(expiry, worker.now_us()) + " clsid=1 cfd=" + std::to_string(cfd) +
+             " size=" + std::to_string(bytes));
   }
 }
 
 void WatchHub::deleted(runtime::Worker& worker, std::string_view key, std::string_view command,
-                       std::uint64_t bytes) {
+                       std::uint64_t bytes, int cfd) {
   if (wants(watched::kDeletions)) {
     tell(worker, watched::kDeletions,
          "deleted key=" + in_uri(key) + " cmd=" + std::string{command} +
-             " clsid=1 size=" + std::to_string(bytes));
+             " clsid=1 cfd=" + std::to_string(cfd) + " size=" + std::to_string(bytes));
+  }
+}
+
+void WatchHub::connection(runtime::Worker& worker, std::string_view peer, std::string_view reason, int cfd) {
+  if (wants(watched::kConnections)) {
+    const std::size_t kind = std::min(peer.find(':'), peer.size());
+    const std::size_t port = kind == peer.size() ? kind : std::max(peer.rfind(':'), kind);
+    const bool has_port = port > kind && port < peer.size();
+    const std::string_view host =
+        peer.substr(std::min(kind + 1, peer.size()), has_port ? port - kind - 1 : peer.npos);
+    tell(worker, watched::kConnections,
+         (reason.empty() ? "conn_new rip=" : "conn_close rip=") +
+             (has_port ? std::string{host} : in_uri(host)) +
+             " rport=" + (has_port ? std::string{peer.substr(port + 1)} : "0") +
+             " transport=" + std::string{peer.substr(0, kind)} +
+             (reason.empty() ? "" : " reason=" + std::string{reason}) + " cfd=" + std::to_string(cfd));
   }
 }
 

@@ -28,6 +28,7 @@ inline constexpr std::uint32_t kFetchers = 1;
 inline constexpr std::uint32_t kMutations = 2;
 inline constexpr std::uint32_t kEvictions = 4;
 inline constexpr std::uint32_t kDeletions = 8;
+inline constexpr std::uint32_t kConnections = 16;
 }  // namespace watched
 
 /// One client that watches. Thread-safety: any thread.
@@ -82,12 +83,15 @@ class WatchHub {
     return (wanted_.load(std::memory_order_relaxed) & kinds) != 0;
   }
 
-  // Events, if wanted.
-  void fetched(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes);
+  // Events, if wanted. `cfd`: the client's socket, as `client list` names it; 0: of none.
+  void fetched(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes, int cfd);
   void stored(runtime::Worker& worker, std::string_view key, std::string_view status,
-              std::string_view command, std::uint32_t expiry, std::uint64_t bytes);
-  void deleted(runtime::Worker& worker, std::string_view key, std::string_view command, std::uint64_t bytes);
+              std::string_view command, std::uint32_t expiry, std::uint64_t bytes, int cfd);
+  void deleted(runtime::Worker& worker, std::string_view key, std::string_view command, std::uint64_t bytes,
+               int cfd);
   void evicted(runtime::Worker& worker, const Item& item);
+  /// `peer` as "tcp:10.0.0.1:40000". `reason`: why it was closed; empty: it came.
+  void connection(runtime::Worker& worker, std::string_view peer, std::string_view reason, int cfd);
 
   [[nodiscard]] std::size_t watchers() const;
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }

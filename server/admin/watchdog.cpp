@@ -1,4 +1,4 @@
-#include "server/daemon/watchdog.hpp"
+#include "server/admin/watchdog.hpp"
 
 namespace mxkv::server {
 

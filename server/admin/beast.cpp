@@ -1,0 +1,4 @@
+#include "server/admin/beast.hpp"
+
+#include <boost/asio/ssl/impl/src.hpp>
+#include <boost/beast/src.hpp>

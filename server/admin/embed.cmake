@@ -1,0 +1,12 @@
+# Makes a source file of the page's files: cmake -DFOLDER=... -DOUTPUT=... -P embed.cmake
+set(text "// Made of server/admin/page by embed.cmake.\n#include \"server/admin/page_files.hpp\"\n\n")
+string(APPEND text "namespace mxkv::server {\n\n")
+foreach(pair Html=status.html Css=status.css Script=status.js)
+  string(REPLACE "=" ";" pair ${pair})
+  list(GET pair 0 name)
+  list(GET pair 1 file)
+  file(READ ${FOLDER}/${file} content)
+  string(APPEND text "const std::string_view kPage${name} = R\"page_of_mxkv(${content})page_of_mxkv\";\n")
+endforeach()
+string(APPEND text "\n}  // namespace mxkv::server\n")
+file(WRITE ${OUTPUT} "${text}")

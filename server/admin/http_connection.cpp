@@ -1,0 +1,288 @@
+#include "server/admin/http_connection.hpp"
+
+#include <unistd.h>
+
+#include <exception>
+#include <utility>
+
+#include "server/admin/http_host.hpp"
+#include "server/admin/http_message.hpp"
+#include "server/net/connection_facts.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+constexpr std::size_t kReadBytes = 2048;
+constexpr std::chrono::milliseconds kLookAgain{10};
+constexpr std::chrono::milliseconds kLingerTime{1000};
+constexpr std::size_t kMostLingered = std::size_t{256} << 10U;
+
+}  // namespace
+
+HttpConnection::HttpConnection(const Executor& executor, int family, int socket, HttpShared& shared,
+                               std::shared_ptr<const HttpDoor> door)
+    : shared_(shared),
+      door_(std::move(door)),
+      stream_(executor, door_->tls == nullptr ? nullptr : door_->tls->current()),
+      peer_(facts_of_socket(socket).peer),
+      login_(shared.credentials, shared.digester, client_of(peer_)),
+      place_(shared.open.insert(shared.open.end(), this)),
+      buffer_(shared.limits.header_bytes + kReadBytes),
+      timer_(executor) {
+  Error error;
+  stream_.plain().socket().assign(asio::generic::stream_protocol{family, 0}, socket, error);
+  if (error) {
+    ::close(socket);  // the first read fails
+  }
+  ++shared_.counters.connections;
+  ++shared_.counters.open;
+}
+
+HttpConnection::~HttpConnection() {
+  leave_list();
+}
+
+void HttpConnection::leave_list() {
+  if (!is_closed()) {
+    shared_.open.erase(std::exchange(place_, shared_.open.end()));
+    --shared_.counters.open;
+  }
+}
+
+void HttpConnection::close() {
+  leave_list();
+  stream_.plain().close();
+  timer_.cancel();
+}
+
+void HttpConnection::start() {
+  if (stream_.speaks_tls()) {
+    shake_hands();
+  } else {
+    await_request();
+  }
+}
+
+void HttpConnection::shake_hands() {
+  stream_.plain().expires_after(shared_.limits.handshake_time);
+  stream_.async_shake_hands([self = shared_from_this()](const Error& error) { self->hands_shaken(error); });
+}
+
+void HttpConnection::hands_shaken(const Error& error) {
+  if (!error) {
+    ++shared_.counters.handshakes;
+    await_request();
+    return;
+  }
+  if (error == asio::error::operation_aborted) {
+    return;  // it was closed
+  }
+  ++shared_.counters.handshake_errors;
+  shared_.happenings.note(happening::failed_handshake, peer_ + ": " + stream_.reason_of(error));
+  if (HttpStream::is_plain_http(error)) {
+    stream_.plain().expires_after(shared_.limits.reply_time);
+    asio::async_write(stream_.plain(), asio::buffer(kWantsTls.data(), kWantsTls.size()),
+                      [self = shared_from_this()](const Error& failed, std::size_t /*bytes*/) {
+                        if (!failed) {
+                          self->end();
+                        }
+                      });
+  }
+}
+
+// The header's time begins with its first byte: before that a client may keep a connection for its next request.
+void HttpConnection::await_request() {
+  if (is_closed()) {
+    return;
+  }
+  shared_.open.splice(shared_.open.end(), shared_.open, place_);
+  if (buffer_.size() > 0) {
+    read_header();
+    return;
+  }
+  stream_.plain().expires_after(shared_.limits.idle_time);
+  stream_.async_read_some(buffer_.prepare(kReadBytes),
+                          [self = shared_from_this()](const Error& error, std::size_t bytes) {
+                            if (!error) {
+                              self->buffer_.commit(bytes);
+                              self->read_header();
+                            }
+                          });
+}
+
+void HttpConnection::read_header() {
+  parser_.emplace();
+  parser_->header_limit(shared_.limits.header_bytes);
+  stream_.plain().expires_after(shared_.limits.header_time);
+  http::async_read_header(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](const Error& error, std::size_t /*bytes*/) { self->header_came(error); });
+}
+
+void HttpConnection::header_came(const Error& error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    refuse(431, "the header is too long");
+  } else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
+             error != http::error::end_of_stream && error != http::error::partial_message) {
+    refuse(400, "this is no request of HTTP/1.1");
+  } else if (!error) {
+    answer();
+  }
+}
+
+void HttpConnection::answer() {
+  const auto& request = parser_->get();
+  if (request.method() != http::verb::get && request.method() != http::verb::head) {
+    refuse(405, "only GET and HEAD are known: nothing can be changed here");
+  } else if (!parser_->is_done()) {
+    refuse(413, "a request has no body here");
+  } else if (is_browser(request) && !is_own_host(view_of(request[http::field::host]), shared_.host_name)) {
+    refuse(421, "a browser may ask by an address, or by this machine's own name");
+  } else if (request.target().empty() || request.target().front() != '/') {
+    refuse(400, "the target is no path");
+  } else {
+    ++shared_.counters.requests;
+    sees_keys_ = true;
+    const bool asks = door_->asks_login && shared_.pages.need_of(path()) != http_need::nothing;
+    if (asks) {
+      let_in(login_.ask(view_of(request[http::field::authorization])));
+    } else {
+      asked_ = std::chrono::steady_clock::now();
+      ask_pages();
+    }
+  }
+}
+
+void HttpConnection::let_in(HttpLogin::verdict verdict) {
+  switch (verdict) {
+    case HttpLogin::verdict::nobody:
+      refuse_login("a user and its password are asked for here", false);
+      break;
+    case HttpLogin::verdict::wrong:
+      ++shared_.counters.wrong_logins;
+      shared_.happenings.note(happening::wrong_login,
+                              peer_ + (login_.name().empty() ? "" : " as " + in_quotes(login_.name())));
+      refuse_login("wrong user or password", login_.is_over());
+      break;
+    case HttpLogin::verdict::busy:
+      send(error_reply(503, "too many logins wait"), true);
+      break;
+    case HttpLogin::verdict::waits:
+      later(&HttpConnection::look_at_login);
+      break;
+    case HttpLogin::verdict::accepted:
+      sees_keys_ = login_.user()->may_administer();
+      if (!sees_keys_ && shared_.pages.need_of(path()) == http_need::administrator) {
+        shared_.credentials.count_forbidden();
+        ++shared_.counters.refused;
+        send(error_reply(403, "only an administrator may see this"), !parser_->get().keep_alive());
+        break;
+      }
+      asked_ = std::chrono::steady_clock::now();
+      ask_pages();
+      break;
+  }
+}
+
+void HttpConnection::look_at_login() {
+  let_in(login_.look());
+}
+
+void HttpConnection::refuse_login(const char* why, bool last) {
+  ++shared_.counters.refused;
+  send(error_reply(401, why), last || !parser_->get().keep_alive());
+}
+
+std::string_view HttpConnection::path() const {
+  const std::string_view target = view_of(parser_->get().target());
+  return target.substr(0, target.find('?'));
+}
+
+void HttpConnection::ask_pages() {
+  const auto& request = parser_->get();
+  const std::string_view target = view_of(request.target());
+  std::optional<HttpReply> reply;
+  try {
+    reply = shared_.pages.answer({.path = path(),
+                                  .query = target.substr(std::min(path().size() + 1, target.size())),
+                                  .accept = view_of(request[http::field::accept]),
+                                  .sees_keys = sees_keys_});
+  } catch (const std::exception& error) {
+    reply = error_reply(500, error.what());
+  }
+  if (!reply && std::chrono::steady_clock::now() - asked_ < shared_.limits.answer_time) {
+    later(&HttpConnection::ask_pages);
+    return;
+  }
+  if (!reply) {
+    reply = error_reply(503, "the workers did not answer in time");
+  }
+  if (reply->status >= 400 && reply->status < 500) {
+    ++shared_.counters.refused;
+  }
+  send(*std::move(reply), !request.keep_alive());
+}
+
+void HttpConnection::later(void (HttpConnection::*what)()) {
+  stream_.plain().expires_never();
+  timer_.expires_after(kLookAgain);
+  timer_.async_wait([self = shared_from_this(), what](const Error& error) {
+    if (!error && !self->is_closed()) {  // it may have been about to run when it was cancelled
+      (self.get()->*what)();
+    }
+  });
+}
+
+void HttpConnection::refuse(unsigned status, const char* why) {
+  ++shared_.counters.requests;
+  ++shared_.counters.refused;
+  send(error_reply(status, why), true);
+}
+
+void HttpConnection::send(HttpReply reply, bool last) {
+  http::message_generator message = message_of(parser_->get(), std::move(reply), last);
+  stream_.plain().expires_after(shared_.limits.reply_time);
+  beast::async_write(stream_, std::move(message),
+                     [self = shared_from_this(), last](const Error& error, std::size_t /*bytes*/) {
+                       self->sent(error, last);
+                     });
+}
+
+void HttpConnection::sent(const Error& error, bool last) {
+  if (error) {
+    return;
+  }
+  if (!last) {
+    await_request();
+    return;
+  }
+  if (!stream_.speaks_tls()) {
+    end();
+    return;
+  }
+  stream_.plain().expires_after(kLingerTime);
+  stream_.async_say_end([self = shared_from_this()](const Error& /*error*/) { self->end(); });
+}
+
+void HttpConnection::end() {
+  Error ignored;
+  stream_.plain().socket().shutdown(asio::socket_base::shutdown_send, ignored);
+  stream_.plain().expires_after(kLingerTime);
+  linger();
+}
+
+// What the client still sends is taken for a moment, whatever it is: a socket that is closed with bytes unread tells the
+// client of an error in place of the reply.
+void HttpConnection::linger() {
+  buffer_.clear();
+  stream_.plain().async_read_some(buffer_.prepare(kReadBytes),
+                                  [self = shared_from_this()](const Error& error, std::size_t bytes) {
+                                    self->lingered_ += bytes;
+                                    if (!error && self->lingered_ < kMostLingered) {
+                                      self->linger();
+                                    }
+                                  });
+}
+
+}  // namespace mxkv::server

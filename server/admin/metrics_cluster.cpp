@@ -1,0 +1,62 @@
+// Metrics of a node of a cluster: its shards, and what waits for their logs.
+#include <string>
+
+#include "server/admin/metrics.hpp"
+#include "server/cluster/cluster_node.hpp"
+
+namespace mxkv::server {
+
+using type = Exposition::type;
+
+void write_cluster(Exposition& out, const ServingParts& parts) {
+  if (parts.cluster == nullptr) {
+    return;
+  }
+  const NodeStatus status = parts.cluster->status();
+  const auto one = [&out](type what, const char* name, const char* help, std::uint64_t value) {
+    out.family(what, name, help);
+    out.add(value);
+  };
+  one(type::gauge, "mxkv_cluster_map_version", "Version of the cluster's map that is followed",
+      status.map_version);
+  one(type::gauge, "mxkv_cluster_nodes_alive", "Nodes that were heard of lately, this one too",
+      status.nodes_alive);
+  one(type::gauge, "mxkv_cluster_waiting_bytes", "Records that the logs have not acknowledged yet",
+      status.waiting_bytes);
+  one(type::gauge, "mxkv_cluster_applying_bytes", "What was read of logs and is not in memory yet",
+      status.applying_bytes);
+  one(type::counter, "mxkv_cluster_groups", "Groups of records that were given to logs", status.groups);
+  one(type::counter, "mxkv_cluster_records", "Records that were given to logs", status.records);
+  one(type::counter, "mxkv_cluster_log_bytes", "Bytes of records that were given to logs", status.bytes);
+  one(type::counter, "mxkv_cluster_void_groups",
+      "Groups of records that count for nobody: another node had the shard", status.voided);
+  one(type::counter, "mxkv_cluster_given_up", "Times that replies that waited were given up",
+      status.given_up);
+  const auto each = [&](type what, const char* name, const char* help, const auto& value) {
+    out.family(what, name, help);
+    for (const ShardStatus& shard : status.shards) {
+      out.add({{"shard", std::to_string(shard.presence.id)}}, value(shard));
+    }
+  };
+  each(type::gauge, "mxkv_shard_serves", "1: this node answers for the shard",
+       [](const ShardStatus& shard) { return std::uint64_t{shard.presence.serves}; });
+  each(type::gauge, "mxkv_shard_loads", "1: its items are being loaded",
+       [](const ShardStatus& shard) { return std::uint64_t{shard.loading}; });
+  each(type::gauge, "mxkv_shard_position", "How far the shard's log is known",
+       [](const ShardStatus& shard) { return shard.presence.position; });
+  each(type::counter, "mxkv_shard_terms", "Times that this node became the shard's owner",
+       [](const ShardStatus& shard) { return shard.counters.terms; });
+  each(type::counter, "mxkv_shard_ousted", "Times that another node took the shard without being asked",
+       [](const ShardStatus& shard) { return shard.counters.ousted; });
+  each(type::counter, "mxkv_shard_thrown_away",
+       "Times that the shard's memory was thrown away and loaded again",
+       [](const ShardStatus& shard) { return shard.hosted.thrown_away; });
+  each(type::counter, "mxkv_shard_discarded_messages", "Messages of its log that are none of this cluster's",
+       [](const ShardStatus& shard) { return shard.counters.discarded; });
+  each(type::counter, "mxkv_shard_snapshots", "Snapshots that were taken",
+       [](const ShardStatus& shard) { return shard.hosted.snapshots_taken; });
+  each(type::counter, "mxkv_shard_snapshot_failures", "Snapshots that failed",
+       [](const ShardStatus& shard) { return shard.hosted.snapshots_failed; });
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,154 @@
+// Metrics of commands and items.
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "server/admin/metrics.hpp"
+#include "server/stats/observed_stats.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+using type = Exposition::type;
+
+struct Outcome {
+  counter which;
+  std::string_view command;
+  std::string_view result;
+};
+/// Those that have outcomes; whichever way a client writes them.
+constexpr std::array kOutcomes{
+    Outcome{counter::get_hits, "get", "hit"},          Outcome{counter::get_misses, "get", "miss"},
+    Outcome{counter::cmd_set, "set", "done"},          Outcome{counter::delete_hits, "delete", "hit"},
+    Outcome{counter::delete_misses, "delete", "miss"}, Outcome{counter::incr_hits, "incr", "hit"},
+    Outcome{counter::incr_misses, "incr", "miss"},     Outcome{counter::decr_hits, "decr", "hit"},
+    Outcome{counter::decr_misses, "decr", "miss"},     Outcome{counter::touch_hits, "touch", "hit"},
+    Outcome{counter::touch_misses, "touch", "miss"},   Outcome{counter::cas_hits, "cas", "hit"},
+    Outcome{counter::cas_misses, "cas", "miss"},       Outcome{counter::cas_badval, "cas", "changed"},
+    Outcome{counter::cmd_flush, "flush_all", "done"},
+};
+
+/// Bounds of latencies: one less than powers of two, in ns, since there the histogram of all has bounds, too.
+constexpr std::array<unsigned, 19> kPowers{11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+                                           21, 22, 23, 24, 26, 28, 30, 32, 34};
+
+struct Cumulated {
+  std::array<std::uint64_t, kPowers.size()> counts{};
+  std::uint64_t all = 0;
+  double sum_s = 0;
+};
+
+/// The sum is known as well as each value is: to 6 %, and taken in the middle, to 3 %.
+Cumulated cumulated(const LatencyHistogram::Counts& counts) {
+  Cumulated result;
+  std::size_t next = 0;
+  std::uint64_t least = 0;
+  for (std::size_t bucket = 0; bucket < LatencyHistogram::kBuckets; ++bucket) {
+    const std::uint64_t greatest = LatencyHistogram::greatest_of(bucket);
+    while (next < kPowers.size() && greatest >= std::uint64_t{1} << kPowers[next]) {
+      result.counts[next++] = result.all;
+    }
+    result.all += counts[bucket];
+    result.sum_s += static_cast<double>(counts[bucket]) * static_cast<double>(least + greatest) / 2e9;
+    least = greatest + 1;
+  }
+  for (; next < kPowers.size(); ++next) {
+    result.counts[next] = result.all;
+  }
+  return result;
+}
+
+void write_latencies(Exposition& out, const ServingParts& parts) {
+  std::array<double, kPowers.size()> bounds{};
+  for (std::size_t i = 0; i < kPowers.size(); ++i) {
+    bounds[i] = static_cast<double>((std::uint64_t{1} << kPowers[i]) - 1) / 1e9;
+  }
+  out.family(type::histogram, "mxkv_command_duration_seconds",
+             "Time that the server adds to a command, of a sample of them (mxkv_latency_sample_every)");
+  const LatencyCounts counts = latency_counts(parts.network);
+  for (std::size_t kind = 0; kind < kCommandKinds; ++kind) {
+    const Cumulated sums = cumulated(counts[kind]);
+    out.add_histogram({{"command", name_of(static_cast<command_kind>(kind))}}, bounds, sums.counts, sums.all,
+                      sums.sum_s);
+  }
+  const std::vector<const RequestSampler*>& samplers = parts.network.samplers();
+  std::uint64_t untimed = 0;
+  for (const RequestSampler* const sampler : samplers) {
+    untimed += sampler->untimed();
+  }
+  out.family(type::gauge, "mxkv_latency_sample_every", "One of so many commands is timed; 0: none");
+  out.add(samplers.front()->one_in());
+  out.family(type::counter, "mxkv_latency_samples_skipped",
+             "Commands of the sample that were not timed, since too many were being timed");
+  out.add(untimed);
+}
+
+struct Counted {
+  counter which;
+  std::string_view name;
+  std::string_view help;
+};
+constexpr std::array kCounted{
+    Counted{counter::get_expired, "mxkv_get_expired", "Gets that met an item whose time was over"},
+    Counted{counter::get_flushed, "mxkv_get_flushed", "Gets that met an item that flush_all had taken away"},
+    Counted{counter::cmd_meta, "mxkv_meta_commands",
+            "Commands that came in the meta form, of all others here"},
+    Counted{counter::cmd_batch, "mxkv_batches", "Batches (mb)"},
+    Counted{counter::batch_failures, "mxkv_batch_failures", "Batches of which nothing was done"},
+    Counted{counter::total_items, "mxkv_items_stored", "Items that were ever stored"},
+    Counted{counter::evictions, "mxkv_evictions", "Items that went to make room"},
+    Counted{counter::evicted_unfetched, "mxkv_evictions_unread",
+            "Of evicted items, those that nobody had read"},
+    Counted{counter::reclaimed, "mxkv_expired_met", "Expired items that were removed as they were met"},
+    Counted{counter::swept_items, "mxkv_expired_swept", "Expired items that a sweep removed"},
+    Counted{counter::expired_unfetched, "mxkv_expired_unread",
+            "Of removed expired items, those that nobody had read"},
+    Counted{counter::items_moved, "mxkv_items_moved", "Items that were moved out of sparse memory"},
+};
+
+void write_ranges(Exposition& out, const ServingParts& parts) {
+  out.family(type::counter, "mxkv_ranges", "Operations on ranges, by what they do");
+  for (const auto& [which, kind] :
+       {std::pair{counter::cmd_scan, "scan"}, std::pair{counter::cmd_range_count, "count"},
+        std::pair{counter::cmd_range_delete, "delete"}, std::pair{counter::cmd_range_touch, "touch"}}) {
+    out.add({{"kind", kind}}, parts.count(which));
+  }
+  out.family(type::counter, "mxkv_range_items", "Items that operations on ranges read, deleted or touched");
+  for (const auto& [which, kind] :
+       {std::pair{counter::scan_items, "scan"}, std::pair{counter::range_deleted_items, "delete"},
+        std::pair{counter::range_touched_items, "touch"}}) {
+    out.add({{"kind", kind}}, parts.count(which));
+  }
+}
+
+}  // namespace
+
+void write_commands(Exposition& out, const ServingParts& parts) {
+  out.family(
+      type::counter, "mxkv_commands",
+      "Commands on single keys, by what came of them; cas and most others that store count as set, too");
+  for (const Outcome& one : kOutcomes) {
+    out.add({{"command", one.command}, {"result", one.result}}, parts.count(one.which));
+  }
+  for (const Counted& one : kCounted) {
+    out.family(type::counter, one.name, one.help);
+    out.add(parts.count(one.which));
+  }
+  write_ranges(out, parts);
+  out.family(type::counter, "mxkv_errors", "Requests that were refused, by why");
+  out.add({{"reason", "no_memory"}}, parts.count(counter::store_no_memory));
+  out.add({{"reason", "too_large"}}, parts.count(counter::store_too_large));
+  out.family(type::gauge, "mxkv_items", "Items that are there");
+  out.add(parts.statistics.items());
+  out.family(type::gauge, "mxkv_items_bytes", "Memory of items that are there");
+  out.add(parts.statistics.item_bytes());
+  const ExpiredPresent::Estimate present = parts.store.expired_present().estimate();
+  out.family(type::gauge, "mxkv_expired_items", "Expired items that are still there, about");
+  out.add(present.items);
+  out.family(type::gauge, "mxkv_expired_items_bytes", "Memory of expired items that are still there, about");
+  out.add(present.bytes);
+  write_latencies(out, parts);
+}
+
+}  // namespace mxkv::server

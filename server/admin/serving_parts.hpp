@@ -1,0 +1,33 @@
+// What the pages look at. All of it may be looked at from any thread while the workers run: counters and snapshots that
+// are right for some recent moment.
+#pragma once
+
+#include "runtime/scheduler/runtime.hpp"
+#include "server/cluster/cluster_node.hpp"
+#include "server/durability/durability.hpp"
+#include "server/net/network.hpp"
+#include "server/stats/statistics.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+struct ServingParts {
+  runtime::Runtime& runtime;
+  Store& store;
+  Network& network;
+  const Statistics& statistics;
+  const Durability* durability;  ///< null: nothing is kept on disk
+  const ClusterNode* cluster;    ///< null: there is none
+
+  [[nodiscard]] std::uint64_t count(counter which) const noexcept { return store.total(which); }
+  [[nodiscard]] runtime::Worker& worker(std::size_t i) const noexcept {
+    return runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+  }
+  /// By the system's number.
+  [[nodiscard]] std::uint32_t node_of(const runtime::Worker& worker) const noexcept {
+    const std::vector<std::uint32_t>& os_nodes = runtime.options().os_nodes;
+    return os_nodes.empty() ? 0 : os_nodes[worker.node().index()];
+  }
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,136 @@
+#include "server/cluster/apply_lane.hpp"
+
+#include <functional>
+
+#include "server/cluster/apply_task.hpp"
+#include "server/cluster/shard_memory.hpp"
+#include "server/durability/item_loader.hpp"
+#include "server/durability/item_record.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+using runtime::step;
+
+namespace {
+
+/// The entry at `at`, which was read before.
+BodyEntry dealt_entry(const char* at) noexcept {
+  const std::size_t record_bytes = load_number<std::uint32_t>(at);
+  const std::size_t apart_bytes = load_number<std::uint32_t>(at + sizeof(std::uint32_t));
+  RecordBodyReader reader{{at, kBodyEntryHeaderBytes + record_bytes + apart_bytes}};
+  const auto entry = reader.next();
+  MXKV_ASSERT(entry.has_value(), "what is dealt was read");
+  return *entry;
+}
+
+}  // namespace
+
+step ApplyLane::turn(runtime::MxTask& task, runtime::Worker& worker) {
+  MXKV_ASSERT(in_flight_.load(std::memory_order_acquire) == 0, "a lane's tasks end before the next begin");
+  // Once something has failed nothing counts any more, and the lane is not given back.
+  if (memory_.failed()) {
+    return step::done;
+  }
+  for (ApplyStage* const stage : ended_) {
+    memory_.part_ended(*stage);
+  }
+  ended_.clear();
+  if (!has_next()) {
+    return step::done;
+  }
+  task_ = &task;
+  Tasks tasks;
+  const std::uint32_t count = gather(tasks, worker);
+  if (count == 0) {
+    return wait_for_memory(worker);
+  }
+  short_since_ns_ = 0;
+  // Parked from the first start on: the last one's end may be on another worker, at any time.
+  in_flight_.store(count, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    tasks[i]->start(worker);
+  }
+  return step::parked;
+}
+
+bool ApplyLane::has_next() {
+  return !parts_.empty() || memory_.take(*this);
+}
+
+void ApplyLane::advance() {
+  if (++next_ == parts_.front()->entries[number_].size()) {
+    ended_.push_back(parts_.front());
+    parts_.pop_front();
+    next_ = 0;
+  }
+}
+
+bool ApplyLane::claim(std::string_view key) noexcept {
+  std::uint32_t& stamp = stamps_[std::hash<std::string_view>{}(key) % kStamps];
+  return std::exchange(stamp, stamp_) != stamp_;
+}
+
+std::uint32_t ApplyLane::gather(Tasks& tasks, runtime::Worker& worker) {
+  const std::int64_t wall_ahead_s = worker.runtime().clock().wall_ahead_s();
+  ++stamp_;
+  std::uint32_t count = 0;
+  // Once the lane's task has been told that there is no more it is over: so that is asked where nothing began.
+  while (count < kTogether && !parts_.empty()) {
+    const BodyEntry entry = dealt_entry(parts_.front()->entries[number_][next_]);
+    const std::string_view key = ShardMemory::key_of(entry.record);
+    if (!claim(key)) {
+      break;
+    }
+    ApplyTask* const task = make_task(entry, key, worker, wall_ahead_s);
+    if (task == nullptr) {
+      break;
+    }
+    tasks[count++] = task;
+    advance();
+  }
+  return count;
+}
+
+ApplyTask* ApplyLane::make_task(const BodyEntry& entry, std::string_view key, runtime::Worker& worker,
+                                std::int64_t wall_ahead_s) {
+  ItemTree& tree = memory_.store().tree();
+  if (const auto* const put = std::get_if<PutRecord>(&entry.record)) [[likely]] {
+    Item* const item = make_item(worker, *put, entry.apart, wall_ahead_s);
+    return item == nullptr
+               ? nullptr
+               : worker.create<ApplyTask>(tree, *this, record_type::put, put->order, key, item, 0U);
+  }
+  if (const auto* const touch = std::get_if<TouchRecord>(&entry.record)) {
+    return worker.create<ApplyTask>(tree, *this, record_type::touch, touch->order, key, nullptr,
+                                    steady_expiry(touch->expiry, wall_ahead_s));
+  }
+  const auto& gone = std::get<GoneRecord>(entry.record);
+  return worker.create<ApplyTask>(tree, *this, record_type::gone, gone.order, key, nullptr, 0U);
+}
+
+step ApplyLane::wait_for_memory(runtime::Worker& worker) {
+  const std::uint64_t now_ns = worker.now_ns();
+  if (short_since_ns_ == 0) {
+    short_since_ns_ = now_ns;
+  }
+  if (now_ns - short_since_ns_ >= kApplyPatienceNs) {
+    lacks_memory(worker);
+    return step::done;
+  }
+  return step::later;
+}
+
+void ApplyLane::lacks_memory(runtime::Worker& worker) {
+  memory_.lacks_memory(worker);
+}
+
+void ApplyLane::task_ended(runtime::Worker& worker) noexcept {
+  const std::uint32_t before = in_flight_.fetch_sub(1, std::memory_order_acq_rel);
+  MXKV_ASSERT(before > 0, "a task ends once");
+  if (before == 1) {
+    worker.spawn(task_);
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,103 @@
+// A worker's part of what logs say: it works it off in order of the log, some keys together.
+//
+// So many tasks on the tree begin together and the next ones when all of them have ended: while one waits for
+// memory's lines the others run. No two of them have the same key, so that each key's records are applied in
+// order. All of it runs behind the worker's other tasks.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <vector>
+
+#include "runtime/scheduler/worker.hpp"
+#include "server/cluster/apply_stage.hpp"
+#include "server/cluster/record_body.hpp"
+
+namespace mxkv::server {
+
+class ApplyTask;
+class ShardMemory;
+
+/// Thread-safety: given per function.
+class ApplyLane {
+ public:
+  ApplyLane(ShardMemory& memory, std::uint32_t number) noexcept : memory_(memory), number_(number) {}
+  ApplyLane(const ApplyLane&) = delete;
+  ApplyLane& operator=(const ApplyLane&) = delete;
+
+  // -- under the memory's mutex
+
+  /// Adds a stage that has entries of this lane. True: a task for turn() is to be started.
+  [[nodiscard]] bool add(ApplyStage& stage) {
+    coming_.push_back(&stage);
+    return !std::exchange(runs_, true);
+  }
+  /// Gives the stages that came to the lane's task. False: there are none, and it ends.
+  [[nodiscard]] bool take() {
+    parts_.insert(parts_.end(), coming_.begin(), coming_.end());
+    coming_.clear();
+    runs_ = !parts_.empty();
+    return runs_;
+  }
+
+  // -- the lane's task, on the lane's worker
+
+  runtime::step turn(runtime::MxTask& task, runtime::Worker& worker);
+
+  // -- the tasks on the tree, on any worker
+
+  void task_ended(runtime::Worker& worker) noexcept;
+  void lacks_memory(runtime::Worker& worker);
+
+ private:
+  static constexpr std::uint32_t kTogether = 64;
+  static constexpr std::uint32_t kStamps = 2048;
+  using Tasks = std::array<ApplyTask*, kTogether>;
+
+  /// Makes tasks of what comes next, as long as their keys differ. How many.
+  [[nodiscard]] std::uint32_t gather(Tasks& tasks, runtime::Worker& worker);
+  /// Null: out of memory.
+  [[nodiscard]] ApplyTask* make_task(const BodyEntry& entry, std::string_view key, runtime::Worker& worker,
+                                     std::int64_t wall_ahead_s);
+  [[nodiscard]] bool has_next();
+  void advance();
+  /// Whether no task of these has the key, as far as is known; from then on one has.
+  [[nodiscard]] bool claim(std::string_view key) noexcept;
+  runtime::step wait_for_memory(runtime::Worker& worker);
+
+  ShardMemory& memory_;
+  const std::uint32_t number_;
+  std::vector<ApplyStage*> coming_;
+  bool runs_ = false;
+
+  std::deque<ApplyStage*> parts_;  ///< the first one has entries from next_ on
+  std::size_t next_ = 0;
+  std::vector<ApplyStage*> ended_;  ///< whose last entries are under way
+  runtime::MxTask* task_ = nullptr;
+  std::uint64_t short_since_ns_ = 0;  ///< 0: there was memory so far
+  std::uint32_t stamp_ = 0;
+  std::array<std::uint32_t, kStamps> stamps_{};  ///< by hash: when a key of that was claimed last
+  // Hands over what tasks did: release by each of them, acquire by who is the last.
+  std::atomic<std::uint32_t> in_flight_{0};
+};
+
+/// Works a lane off.
+class ApplyLaneTask final : public runtime::MxTask {
+ public:
+  static constexpr const char* kName = "apply log";
+
+  ApplyLaneTask(const runtime::TaskClass* task_class, ApplyLane& lane, runtime::WorkerId at) noexcept
+      : MxTask(task_class), lane_(lane) {
+    annotate(runtime::priority::low);
+    annotate(at);
+  }
+  runtime::step execute(runtime::Worker& worker) { return lane_.turn(*this, worker); }
+
+ private:
+  ApplyLane& lane_;
+};
+
+}  // namespace mxkv::server

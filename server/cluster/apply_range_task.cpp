@@ -1,0 +1,144 @@
+#include "server/cluster/apply_range_task.hpp"
+
+#include "server/cluster/apply_task.hpp"
+#include "server/cluster/shard_memory.hpp"
+#include "server/durability/item_record.hpp"
+#include "server/store/item/derived_items.hpp"
+#include "server/store/store.hpp"
+#include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/expiry_sweep.hpp"
+
+namespace mxkv::server {
+
+using index::verdict;
+using runtime::step;
+
+namespace {
+
+/// Of the wall clock, by the steady time.
+std::uint64_t steady_moment(std::uint64_t moment_us, std::int64_t wall_ahead_s) noexcept {
+  constexpr auto kMicroseconds = static_cast<std::int64_t>(kUsPerSecond);
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(moment_us) - wall_ahead_s * kMicroseconds);
+}
+
+}  // namespace
+
+ApplyRangeTask::ApplyRangeTask(const runtime::TaskClass* task_class, ItemTree& tree, ShardMemory& memory,
+                               ApplyStage& stage, std::int64_t wall_ahead_s) noexcept
+    : Base(task_class, tree),
+      memory_(memory),
+      stage_(stage),
+      moment_us_(steady_moment(stage.range->what.moment_us, wall_ahead_s)),
+      expiry_(steady_expiry(stage.range->what.expiry, wall_ahead_s)) {
+  annotate(runtime::priority::low);
+  key_.set(stage.range->what.bounds.from);
+}
+
+verdict ApplyRangeTask::judge(std::uint64_t /*head*/, std::uint64_t value, AppliedOfLeaf& /*leaf*/,
+                              runtime::Worker& /*worker*/) const noexcept {
+  const Item& item = *ItemRecord::item(value);
+  const ApplyRange& range = *stage_.range;
+  const std::string_view key = item.key();
+  if (range.what.ends_before(key)) {
+    return verdict::stop;
+  }
+  if (range.drops) {
+    return verdict::erase;
+  }
+  if (range.what.begins_after(key) || item.cas() > range.what.order) {
+    return verdict::keep;
+  }
+  if (!range.what.touches) {
+    return verdict::erase;
+  }
+  const std::uint32_t expiry = item.expiry();
+  if (expiry == expiry_ || is_expired(expiry, moment_us_)) {
+    return verdict::keep;
+  }
+  return item.has_expiry_field() ? verdict::change : verdict::replace;
+}
+
+// Under the latch, as all that say a change.
+index::Change ApplyRangeTask::erasing(ItemNode& /*leaf*/, std::uint64_t /*value*/,
+                                      runtime::Worker& worker) const noexcept {
+  worker.local<WorkerContext>().applies = true;
+  return change();
+}
+
+void ApplyRangeTask::erased(std::uint64_t value, runtime::Worker& worker) {
+  retire_item(worker, ItemRecord::item(value));
+}
+
+std::uint64_t ApplyRangeTask::replacement(std::uint64_t value, runtime::Worker& worker) const noexcept {
+  Item* const copy = with_expiry(worker, *ItemRecord::item(value), expiry_);
+  return copy == nullptr ? 0 : ItemRecord::word(copy);
+}
+
+index::Change ApplyRangeTask::touching(ItemNode& leaf, runtime::Worker& worker) const noexcept {
+  worker.local<WorkerContext>().applies = true;
+  if (expiry_ != 0) {
+    ExpirySweep::note(leaf, expiry_, worker);
+  }
+  return change();
+}
+
+index::Change ApplyRangeTask::replacing(ItemNode& leaf, std::uint64_t value, std::uint64_t by,
+                                        runtime::Worker& worker) const noexcept {
+  ItemRecord::item(by)->take_version(*ItemRecord::item(value));
+  return touching(leaf, worker);
+}
+
+void ApplyRangeTask::replaced(std::uint64_t value, std::uint64_t by, runtime::Worker& worker) {
+  auto& counters = worker.local<WorkerContext>().counters;
+  counters.count(counter::items_added);
+  counters.count(counter::bytes_added, ItemRecord::item(by)->memory_bytes());
+  retire_item(worker, ItemRecord::item(value));
+}
+
+void ApplyRangeTask::unmade(std::uint64_t by, runtime::Worker& worker) noexcept {
+  Item::destroy(worker, ItemRecord::item(by));
+}
+
+index::Change ApplyRangeTask::changing(ItemNode& leaf, std::uint64_t /*value*/,
+                                       runtime::Worker& worker) const noexcept {
+  return touching(leaf, worker);
+}
+
+void ApplyRangeTask::change_record(std::uint64_t value, runtime::Worker& /*worker*/) const noexcept {
+  ItemRecord::item(value)->store_expiry(expiry_);
+}
+
+void ApplyRangeTask::judged(const AppliedOfLeaf& /*leaf*/, runtime::Worker& worker) noexcept {
+  worker.local<WorkerContext>().applies = false;
+  short_since_ns_ = 0;
+}
+
+step ApplyRangeTask::out_of_memory(runtime::Worker& worker) {
+  const std::uint64_t now_ns = worker.now_ns();
+  if (short_since_ns_ == 0) {
+    short_since_ns_ = now_ns;
+  }
+  if (now_ns - short_since_ns_ >= kApplyPatienceNs) {
+    memory_.lacks_memory(worker);
+    return step::done;
+  }
+  worker.repin(*this);  // what is freed meanwhile does not wait for this task
+  aim_at_root();
+  return step::later;
+}
+
+step ApplyRangeTask::finished(runtime::Worker& worker) {
+  worker.unpin(*this);
+  memory_.part_ended(stage_);
+  return step::done;
+}
+
+step BeginApplyRangeTask::execute(runtime::Worker& worker) {
+  worker
+      .create<ApplyRangeTask>(memory_.store().tree(), memory_, stage_,
+                              worker.runtime().clock().wall_ahead_s())
+      ->start(worker);
+  return step::done;
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,72 @@
+// Puts into the tree what a log says of one key: as a client's write would, but with the order that the record has.
+//
+// It counts only where what is there has no greater order. So a log may be applied again from an earlier
+// position, and what is there already, from a copy that was made meanwhile, stays.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "server/cluster/record_body.hpp"
+#include "server/store/store_task.hpp"
+
+namespace mxkv::server {
+
+class ApplyLane;
+
+/// How long what finds no memory waits for what was removed before to be freed.
+inline constexpr std::uint64_t kApplyPatienceNs = 1'000'000'000;
+
+class ApplyTask final : public index::UpdateTask<ApplyTask, ItemTraits> {
+  using Base = index::UpdateTask<ApplyTask, ItemTraits>;
+
+ public:
+  static constexpr const char* kName = "apply record";
+
+  /// `item`: of a put, the task's; `expiry`: of a touch, in steady seconds. What `key` refers to outlives it.
+  ApplyTask(const runtime::TaskClass* task_class, ItemTree& tree, ApplyLane& lane, record_type what,
+            std::uint64_t order, std::string_view key, Item* item, std::uint32_t expiry) noexcept
+      : Base(task_class, tree),
+        lane_(lane),
+        key_(key.data()),
+        item_(item),
+        order_(order),
+        expiry_(expiry),
+        key_bytes_(static_cast<std::uint8_t>(key.size())),
+        what_(what) {
+    annotate(runtime::priority::low);
+  }
+
+  // --- For UpdateTask ---
+  [[nodiscard]] std::string_view key() const noexcept { return {key_, key_bytes_}; }
+  [[nodiscard]] unsigned record_lines(std::uint64_t word) const noexcept {
+    return ItemRecord::key_lines(word, key_bytes_);
+  }
+  index::Decision decide(bool found, std::uint64_t old, runtime::Worker& worker);
+  index::Change commit(ItemNode& leaf, bool found, std::uint64_t old, std::uint64_t value,
+                       runtime::Worker& worker) noexcept;
+  void change_record(std::uint64_t word, runtime::Worker& worker) noexcept;
+  runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker);
+  runtime::step left(bool found, std::uint64_t old, runtime::Worker& worker);
+  runtime::step out_of_memory(runtime::Worker& worker);
+  void discard(runtime::Worker& worker) { drop_item(worker); }
+
+ private:
+  [[nodiscard]] index::Decision touch(const Item& old, runtime::Worker& worker);
+  void drop_item(runtime::Worker& worker) noexcept;
+  runtime::step ended(runtime::Worker& worker);
+
+  ApplyLane& lane_;
+  const char* key_;
+  Item* item_;  ///< that is to be put; of a touch, what it needed to make
+  std::uint64_t order_;
+  std::uint64_t short_since_ns_ = 0;  ///< 0: it has found memory so far
+  std::uint32_t expiry_;
+  std::uint8_t key_bytes_;
+  record_type what_;
+  bool lacks_memory_ = false;
+};
+
+static_assert(sizeof(ApplyTask) <= runtime::kLargestTaskBytes);
+
+}  // namespace mxkv::server

@@ -1,0 +1,80 @@
+#include "server/cluster/cluster_batch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+#include "server/cluster/refusal.hpp"
+#include "server/cluster/value_text.hpp"
+
+namespace mxkv::server {
+
+ClusterBatch::ClusterBatch(const Routes& routes, const runtime::Clock& clock,
+                           std::unique_ptr<ReceivedBatch> own, std::uint32_t lines)
+    : routes_(routes),
+      clock_(clock),
+      own_(std::move(own)),
+      lines_(lines),
+      text_("mb " + std::to_string(lines) + "\r\n") {}
+
+// Whether a further shard is where the first one is.
+bool ClusterBatch::fits(std::uint32_t shard) const noexcept {
+  if (shard == shards_.front()) {
+    return true;
+  }
+  if (!elsewhere_) {
+    return routes_.is_here(shard, clock_.monotonic_ns());
+  }
+  const Route first = routes_.route(shards_.front());
+  return first.where == Route::to::peer && routes_.route(shard) == first;
+}
+
+void ClusterBatch::add(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value) {
+  MXKV_ASSERT(missing() > 0 && !failed(), "a batch has as many lines as it announced");
+  const std::uint32_t shard = routes_.shard_of(request.key);
+  if (shards_.empty()) {
+    elsewhere_ = !routes_.is_here(shard, clock_.monotonic_ns());
+    shards_.push_back(shard);
+  } else if (!fits(shard)) {
+    failure_ = spans_line("batch", shards_.front(), shard);
+    if (value != nullptr) {
+      value->abandon(worker);
+    }
+    ++come_;
+    abandon(worker);
+    return;
+  } else if (std::ranges::find(shards_, shard) == shards_.end()) {
+    shards_.push_back(shard);
+  }
+  ++come_;
+  if (elsewhere_) {
+    write_request(text_, request, value, worker);
+  } else {
+    own_->add(worker, request, value);
+  }
+}
+
+void ClusterBatch::fail(runtime::Worker& worker, std::string_view text) {
+  ++come_;
+  if (elsewhere_ && failure_.empty()) {
+    failure_ = "EX " + std::to_string(come_) + " " + std::string{text.substr(0, text.find('\r'))} + "\r\n";
+    abandon(worker);
+  } else if (failure_.empty()) {
+    own_->fail(worker, text);
+  }
+}
+
+void ClusterBatch::abandon(runtime::Worker& worker) noexcept {
+  own_->abandon(worker);
+  text_ = {};
+}
+
+void ClusterBatch::answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) {
+  if (failure_.empty()) {
+    own_->answer(queue, ticket, worker);
+  } else if (queue != nullptr) {
+    queue->append(ticket, failure_);
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,56 @@
+// mb on a node of a cluster: a batch of keys that are all here, or all of one other node. Which of the two is known
+// with its first line; a later one that does not fit fails it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/clock.hpp"
+#include "server/cluster/routes.hpp"
+#include "server/store/session_store.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: owner worker only.
+class ClusterBatch final : public ReceivedBatch {
+ public:
+  /// `own`: the store's, of as many lines. All outlive this.
+  ClusterBatch(const Routes& routes, const runtime::Clock& clock, std::unique_ptr<ReceivedBatch> own,
+               std::uint32_t lines);
+
+  [[nodiscard]] std::uint32_t missing() const noexcept override { return lines_ - come_; }
+  [[nodiscard]] bool failed() const noexcept override { return !failure_.empty() || own_->failed(); }
+  void add(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value) override;
+  void fail(runtime::Worker& worker, std::string_view text) override;
+  void abandon(runtime::Worker& worker) noexcept override;
+  void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) override;
+
+  // --- Once it is whole, and has not failed ---
+
+  /// Its keys are another node's: text() is to be sent there.
+  [[nodiscard]] bool is_elsewhere() const noexcept { return elsewhere_; }
+  /// As it came, with its first line.
+  [[nodiscard]] std::string& text() noexcept { return text_; }
+  /// Those of its keys, in the order in which they came.
+  [[nodiscard]] const std::vector<std::uint32_t>& shards() const noexcept { return shards_; }
+  /// Of keys that are here: the store's.
+  [[nodiscard]] std::unique_ptr<ReceivedBatch> take_own() noexcept { return std::move(own_); }
+
+ private:
+  [[nodiscard]] bool fits(std::uint32_t shard) const noexcept;
+
+  const Routes& routes_;
+  const runtime::Clock& clock_;
+  std::unique_ptr<ReceivedBatch> own_;
+  std::uint32_t lines_;
+  std::uint32_t come_ = 0;
+  bool elsewhere_ = false;
+  std::vector<std::uint32_t> shards_;
+  std::string text_;
+  std::string failure_;  ///< where the store's does not have it
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,94 @@
+// ClusterStore's function: flush_all, which is a delete of all keys of each shard, by whoever owns it. Not one moment:
+// what is stored meanwhile may stay, or go.
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
+#include "server/cluster/cluster_store.hpp"
+#include "server/store/point/binary_reply.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+constexpr std::string_view kNoDelay = "SERVER_ERROR flush_all with a delay is not possible in a cluster\r\n";
+
+/// One that runs: ends when the last shard is through.
+struct Flush {
+  RequestForwarder& forwarder;
+  ConnectionTable& replies;
+  ReplyAddress address;
+  protocol::BinaryForm form;
+  std::uint32_t left = 0;  ///< shards
+  std::string failure{};
+};
+
+std::string base64_of(std::string_view key) {
+  std::string text(4 * ((key.size() + 2) / 3), '\0');
+  protocol::write_base64(text.data(), key);
+  return text;
+}
+
+void answer(ConnectionTable& replies, const ReplyAddress& address, protocol::BinaryForm form,
+            std::string_view failure) {
+  if (form.given()) {
+    answer_binary(replies, address, form,
+                  failure.empty() ? protocol::binary_status::success : protocol::binary_status::refused);
+  } else {
+    replies.reply(address, failure.empty() ? protocol::kOk : failure);
+  }
+  replies.finished(address);
+}
+
+/// Deletes a page of a shard, and then the next.
+void delete_page(const std::shared_ptr<Flush>& flush, std::uint32_t shard, const std::string& range,
+                 std::string_view cursor) {
+  std::unique_ptr<ForwardedRequest> sent = flush->forwarder.take();
+  sent->text = range;
+  sent->text += cursor;
+  sent->text += protocol::kCrLf;
+  sent->shard = shard;
+  sent->shape = reply_shape::until_noop;  // what deletes may be sent twice
+  sent->then = [flush, shard, range](std::string_view reply) {
+    if (reply.starts_with("HD")) {
+      if (const std::size_t cursor_at = reply.find(" G"); cursor_at != std::string_view::npos) {
+        delete_page(flush, shard, range, reply.substr(cursor_at, reply.find('\r') - cursor_at));
+        return;
+      }
+    } else if (flush->failure.empty()) {
+      flush->failure = reply;
+    }
+    if (--flush->left == 0) {
+      answer(flush->replies, flush->address, flush->form, flush->failure);
+    }
+  };
+  flush->forwarder.forward(std::move(sent));
+}
+
+}  // namespace
+
+void ClusterStore::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
+                             protocol::BinaryForm form) {
+  ConnectionTable& replies = *worker.local<WorkerContext>().replies;
+  if (delay_s != 0) {
+    answer(replies, address, form, kNoDelay);
+    return;
+  }
+  const auto flush =
+      std::make_shared<Flush>(Flush{forwarder(worker), replies, address, form, routes_.shards()});
+  for (std::uint32_t shard = 0; shard < routes_.shards(); ++shard) {
+    const std::string_view begin = routes_.begin_of(shard);
+    const std::string_view end = routes_.end_of(shard);
+    std::string range = "mx " + base64_of(begin.empty() ? std::string_view{"\0", 1} : begin) + " b";
+    if (!end.empty()) {
+      range += " H" + base64_of(end);
+    }
+    delete_page(flush, shard, range, {});
+  }
+}
+
+}  // namespace mxkv::server

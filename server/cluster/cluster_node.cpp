@@ -1,0 +1,233 @@
+#include "server/cluster/cluster_node.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+#include "server/cluster/record_body.hpp"
+
+namespace mxkv::server {
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr std::uint64_t kTickNs = 50 * kNsPerMs;
+constexpr std::uint64_t kPresenceNs = 1000 * kNsPerMs;
+constexpr std::uint64_t kMostApplying = std::uint64_t{128} << 20U;  ///< bytes; above it no log is read
+
+std::uint64_t number_of_process() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32U | random()) | 1U;
+}
+
+}  // namespace
+
+std::optional<ClusterMap> read_board(Board& board, BoardReader& reader, int patience_ms, std::string& why) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{patience_ms};
+  while (!reader.is_caught_up() && std::chrono::steady_clock::now() < end) {
+    board.poll(100);
+  }
+  if (!reader.is_caught_up()) {
+    const std::string last = board.last_error();
+    why = "the brokers do not answer" + (last.empty() ? std::string{} : ": " + last);
+    return std::nullopt;
+  }
+  if (reader.map() == nullptr) {
+    why = reader.complaint().empty() ? "it has no map: mxkvd cluster init makes one" : reader.complaint();
+    return std::nullopt;
+  }
+  return *reader.map();
+}
+
+ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine, Board& board,
+                         BoardReader& reader, runtime::Runtime& runtime, Store& store, Routes& routes,
+                         NodeLines lines)
+    : options_(std::move(options)),
+      map_(std::move(map)),
+      engine_(engine),
+      board_(board),
+      reader_(reader),
+      runtime_(runtime),
+      store_(store),
+      routes_(routes),
+      lines_(std::move(lines)),
+      process_(number_of_process()),
+      pipeline_(runtime.worker_count(), routes, runtime.clock(), &runtime.budget(),
+                {.wake = [this] { ring(); },
+                 .submit =
+                     [this](std::uint32_t shard, std::uint64_t epoch, const std::string& body) {
+                       const auto hosted = hosted_.find(shard);
+                       return hosted != hosted_.end() && hosted->second->submit(epoch, body);
+                     },
+                 .strayed = [this](std::uint32_t shard) { strayed_.push_back(shard); },
+                 .changed = [this] { gate_.changed(); }}),
+      gate_(
+          pipeline_, runtime.worker_count(), options_.most_waiting,
+          [this](std::size_t worker) { wake_(worker); }, [this] { ring(); }),
+      memory_(
+          runtime, store, [this] { ring(); }, &routes),
+      around_{
+          .routes = routes,
+          .pipeline = pipeline_,
+          .memory = memory_,
+          .clock = runtime.clock(),
+          .address_of = [this](std::uint64_t process) { return address_of(process); },
+          .newest_snapshot = [this](std::uint32_t shard) { return reader_.snapshot(shard); },
+          .items_of = [this](std::string_view from, std::string_view to) -> std::unique_ptr<SnapshotSource> {
+            return std::make_unique<StoreItems>(store_, from, to, ending_);
+          },
+          .tell_snapshot =
+              [this](std::uint32_t shard, const SnapshotEntry& entry, Board::Done done) {
+                board_.put(snapshot_key(shard), write_snapshot_entry(entry), std::move(done));
+              },
+          .info = lines_.info,
+          .warn = lines_.warn} {
+  std::vector<JournalBuffer*> buffers;
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    const runtime::WorkerId id{static_cast<std::uint16_t>(i)};
+    pipeline_.buffer(id).set_context(&runtime.worker(id));
+    buffers.push_back(&pipeline_.buffer(id));
+  }
+  journal_ = std::make_unique<StoreJournal>(std::move(buffers));
+  feed_ = std::make_unique<ShardFeed>(*journal_);
+  store_.tree().commits().listen(feed_.get());
+  host_shards();
+  store_.hold_expired(1);
+  show(runtime.clock().monotonic_ns());
+}
+
+ClusterNode::~ClusterNode() {
+  stopping_.store(true, std::memory_order_relaxed);
+  if (thread_.joinable()) {
+    engine_.wake();
+    thread_.join();
+  }
+  store_.tree().commits().listen(nullptr);
+}
+
+void ClusterNode::start(std::function<void(std::size_t)> wake) {
+  wake_ = std::move(wake);
+  thread_ = std::thread([this] { run(); });
+}
+
+// One wake-up for all news until they are looked at.
+void ClusterNode::ring() noexcept {
+  if (!news_.exchange(true, std::memory_order_acq_rel)) {
+    engine_.wake();
+  }
+}
+
+void ClusterNode::run() {
+  pthread_setname_np(pthread_self(), "mxkv-cluster");
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
+    const int wait_ms = now_ns >= tick_ns_ ? 0 : static_cast<int>((tick_ns_ - now_ns) / kNsPerMs + 1);
+    if (memory_.waiting_bytes() < kMostApplying) {
+      engine_.poll(wait_ms);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    news_.exchange(false, std::memory_order_acq_rel);
+    turn();
+  }
+}
+
+void ClusterNode::turn() {
+  while (pipeline_.step()) {
+  }
+  for (const std::uint32_t shard : std::exchange(strayed_, {})) {
+    if (const auto hosted = hosted_.find(shard); hosted != hosted_.end()) {
+      hosted->second->strayed();
+    } else {
+      memory_.drop(shard, routes_.begin_of(shard), routes_.end_of(shard));
+      strayed_drops_.push_back(memory_.begun());
+    }
+  }
+  std::erase_if(strayed_drops_, [this](std::uint64_t drop) {
+    const bool done = memory_.finished() >= drop;
+    if (done) {
+      pipeline_.found_clean();
+    }
+    return done;
+  });
+  const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
+  const bool ticks = now_ns >= tick_ns_;
+  for (auto& [id, shard] : hosted_) {
+    if (ticks) {
+      shard->tick();
+    }
+    shard->settle();
+  }
+  if (ticks) {
+    tick_ns_ = now_ns + kTickNs;
+    tick(now_ns);
+  }
+}
+
+void ClusterNode::tick(std::uint64_t now_ns) {
+  board_.poll(0);
+  ending_.look();
+  read_news(now_ns);
+  follow_map(now_ns);
+  drop_surplus(now_ns);
+  route_others(now_ns);
+  take_snapshots(now_ns);
+  hold_expired(now_ns);
+  if (now_ns >= presence_ns_) {
+    presence_ns_ = now_ns + kPresenceNs;
+    tell_presence();
+  }
+  show(now_ns);
+}
+
+void ClusterNode::read_news(std::uint64_t now_ns) {
+  // An answer of the board that was late in coming: the last one told is what a new node begins with.
+  for (const std::uint32_t shard : reader_.take_outdated()) {
+    if (const std::optional<SnapshotEntry> entry = reader_.snapshot(shard);
+        entry && hosted_.contains(shard)) {
+      board_.put(snapshot_key(shard), write_snapshot_entry(*entry), {});
+    }
+  }
+  for (auto& [name, text] : reader_.take_presences()) {
+    if (std::optional<Presence> presence = parse_presence(text); presence && name != options_.name) {
+      neighbours_[name] = {.presence = *std::move(presence), .heard_ns = now_ns};
+    }
+  }
+  if (const ClusterMap* const map = reader_.map(); map != nullptr && map->version != map_.version) {
+    take_map(*map);
+  }
+}
+
+void ClusterNode::hand_over(int patience_ms) {
+  handing_over_.store(true, std::memory_order_relaxed);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{patience_ms};
+  while (open_shards_.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  }
+}
+
+void ClusterNode::finish() {
+  for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
+    pipeline_.park(runtime::WorkerId{static_cast<std::uint16_t>(i)});
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{3};
+  const CommitEpochs& epochs = pipeline_.epochs();
+  while (epochs.last_recorded() > epochs.durable() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
+  stopping_.store(true, std::memory_order_relaxed);
+  engine_.wake();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+  hosted_.clear();
+  ending_.drop(runtime_.worker(runtime::WorkerId{0}));
+  if (epochs.last_recorded() > epochs.durable()) {
+    lines_.warn("cluster: the logs did not take in all that was written");
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,232 @@
+// ClusterNode's functions: what the map and the neighbours bring about.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "server/cluster/cluster_node.hpp"
+
+namespace mxkv::server {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kSilentNs = 4 * kNsPerSecond;   ///< who says nothing for so long is not there
+constexpr std::uint64_t kAtLeastNs = 3 * kNsPerSecond;  ///< that a shard stays where it is, if nothing ends
+constexpr std::uint64_t kNoticeNs =
+    kNsPerSecond / 10 * 3;              ///< between the news that this node ends and its doing so
+constexpr unsigned kMostDoublings = 6;  ///< of that
+constexpr std::uint64_t kForgottenNs = 600 * kNsPerSecond;  ///< a move to the node that the map prefers
+constexpr std::uint64_t kNear = 1000;  ///< messages that a node may be behind to be given a shard
+
+}  // namespace
+
+void ClusterNode::take_map(const ClusterMap& map) {
+  if (map.cluster != map_.cluster || map.shards.size() != map_.shards.size()) {
+    lines_.warn("cluster: the map on the board is another cluster's; it is not followed");
+    return;
+  }
+  lines_.info("cluster: map " + std::to_string(map.version));
+  map_ = map;
+  const std::size_t before = hosted_.size();
+  host_shards();
+  if (hosted_.size() != before) {
+    lines_.info("cluster: this node holds " + std::to_string(hosted_.size()) + " of " +
+                std::to_string(map_.shards.size()) + " shards");
+  }
+}
+
+// What it is to hold. One that it is not to hold any more stays until somebody else owns it.
+void ClusterNode::host_shards() {
+  for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
+    const ClusterMap::Shard& shard = map_.shards[id];
+    if (hosted_.contains(id) || std::ranges::find(shard.replicas, options_.name) == shard.replicas.end()) {
+      continue;
+    }
+    auto hosted = std::make_unique<HostedShard>(
+        around_, id, engine_.open(shards_topic(options_.cluster), shard.partition),
+        engine_.open(snapshots_topic(options_.cluster), shard.partition),
+        ShardOptions{.scope = {.cluster = map_.cluster, .shard = id},
+                     .node = process_,
+                     .address = options_.peer,
+                     .lease_ns = options_.lease_ns,
+                     .beat_ns = options_.lease_ns / 3,
+                     .courtesy_ns = options_.lease_ns / 3,
+                     .seed = process_ + id,
+                     .rules = {}});
+    hosted_.emplace(id, std::move(hosted));
+  }
+}
+
+const ClusterNode::Neighbour* ClusterNode::alive(const std::string& name, std::uint64_t now_ns) const {
+  const auto found = neighbours_.find(name);
+  return found != neighbours_.end() && now_ns - found->second.heard_ns < kSilentNs ? &found->second : nullptr;
+}
+
+bool ClusterNode::keeps_up(const Neighbour& neighbour, const HostedShard& shard) const {
+  const auto theirs = std::ranges::find(neighbour.presence.shards, shard.id(), &ShardPresence::id);
+  return theirs != neighbour.presence.shards.end() && theirs->role == "follows" &&
+         theirs->position + kNear >= shard.engine().position();
+}
+
+// What it owns and somebody else is to own goes there, once that one is there and has nearly all of it.
+void ClusterNode::follow_map(std::uint64_t now_ns) {
+  const bool ends = handing_over_.load(std::memory_order_relaxed);
+  if (ends && ends_ns_ == 0) {
+    ends_ns_ = now_ns;
+    presence_ns_ = 0;  // others are not to give it anything back
+  }
+  std::uint32_t open = 0;
+  for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
+    const ClusterMap::Shard& shard = map_.shards[id];
+    const auto hosted = hosted_.find(id);
+    if (hosted == hosted_.end()) {
+      continue;
+    }
+    open += static_cast<std::uint32_t>(hosted->second->open() ||
+                                       hosted->second->engine().now() == Shard::role::leaves);
+    // A node that lives and cannot claim is asked less and less often.
+    Moves& moves = moves_[id];
+    const std::uint64_t rest_ns = kAtLeastNs << std::min(moves.tries, kMostDoublings);
+    if (!hosted->second->may_leave() ||
+        (ends ? now_ns < ends_ns_ + kNoticeNs : now_ns < hosted->second->open_since_ns() + rest_ns)) {
+      continue;
+    }
+    const auto leave_to = [&](const std::string& name) {
+      const Neighbour* const to = name == options_.name ? nullptr : alive(name, now_ns);
+      if (to == nullptr || !keeps_up(*to, *hosted->second)) {
+        return false;
+      }
+      lines_.info("shard " + std::to_string(id) + ": goes to " + name);
+      hosted->second->leave(to->presence.process);
+      return true;
+    };
+    if (ends) {
+      static_cast<void>(std::ranges::any_of(shard.replicas, leave_to));
+    } else if (shard.prefers != options_.name && leave_to(shard.prefers)) {
+      moves.tries = now_ns - moves.last_ns < kForgottenNs ? moves.tries + 1 : 0;
+      moves.last_ns = now_ns;
+    }
+  }
+  open_shards_.store(open, std::memory_order_relaxed);
+}
+
+// What is dead by its expiry may have been touched since, by a record that is not read yet: it stays until this node is
+// known to be as far as the shard's owner was some time ago.
+void ClusterNode::hold_expired(std::uint64_t now_ns) {
+  constexpr std::uint64_t kOnItsWayNs = 2 * kNsPerSecond;
+  const bool applied = memory_.waiting_bytes() == 0;
+  std::uint64_t known_ns = now_ns;
+  for (const auto& [id, shard] : hosted_) {
+    std::uint64_t& caught_up_ns = caught_up_ns_[id];
+    if (shard->open()) {
+      caught_up_ns = now_ns;
+      continue;
+    }
+    if (shard->loading()) {
+      caught_up_ns = 0;
+    }
+    for (const auto& [name, neighbour] : neighbours_) {
+      const auto theirs = std::ranges::find(neighbour.presence.shards, id, &ShardPresence::id);
+      if (applied && shard->follows() && theirs != neighbour.presence.shards.end() && theirs->serves &&
+          shard->engine().position() >= theirs->position && neighbour.heard_ns > kOnItsWayNs) {
+        caught_up_ns = std::max(caught_up_ns, neighbour.heard_ns - kOnItsWayNs);
+      }
+    }
+    known_ns = std::min(known_ns, caught_up_ns);
+  }
+  store_.hold_expired(known_ns == now_ns ? ~std::uint64_t{0}
+                      : known_ns == 0    ? 1
+                                         : runtime_.clock().steady_us(known_ns));
+}
+
+// What the map gives to others is left, and then forgotten.
+void ClusterNode::drop_surplus(std::uint64_t now_ns) {
+  for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
+    const ClusterMap::Shard& shard = map_.shards[id];
+    const auto hosted = hosted_.find(id);
+    if (hosted == hosted_.end() || !hosted->second->follows() ||
+        std::ranges::find(shard.replicas, options_.name) != shard.replicas.end()) {
+      continue;
+    }
+    const bool served = std::ranges::any_of(shard.replicas, [&](const std::string& name) {
+      const Neighbour* const node = alive(name, now_ns);
+      return node != nullptr && std::ranges::any_of(node->presence.shards, [&](const ShardPresence& theirs) {
+               return theirs.id == id && theirs.serves;
+             });
+    });
+    if (!served) {
+      continue;
+    }
+    lines_.info("shard " + std::to_string(id) + ": the map does not give it to this node any more");
+    hosted->second->retire();
+    retired_.push_back(std::move(hosted->second));
+    hosted_.erase(hosted);
+    routes_.set(id, {});
+    memory_.drop(id, routes_.begin_of(id), routes_.end_of(id));
+  }
+}
+
+// Of those that are not held here: who says that it has them, else anybody who may know.
+void ClusterNode::route_others(std::uint64_t now_ns) {
+  for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
+    const ClusterMap::Shard& shard = map_.shards[id];
+    if (hosted_.contains(id)) {
+      continue;
+    }
+    // A hint is newer than what nodes say of themselves once a second: it stands while its node is there, and nobody
+    // else says that it serves the shard.
+    const Route before = routes_.route(id);
+    const std::string kept =
+        before.where == Route::to::peer ? routes_.peer_address(before.peer) : std::string{};
+    std::string peer;
+    std::string server;
+    bool is_there = false;
+    for (const std::string& name : shard.replicas) {
+      const Neighbour* const node = alive(name, now_ns);
+      if (node == nullptr) {
+        continue;
+      }
+      const auto theirs = std::ranges::find(node->presence.shards, id, &ShardPresence::id);
+      if (theirs != node->presence.shards.end() && theirs->serves) {
+        server = node->presence.peer;
+      }
+      is_there = is_there || node->presence.peer == kept;
+      peer = peer.empty() ? node->presence.peer : peer;
+    }
+    peer = !server.empty() ? server : is_there ? kept : peer;
+    if (peer.empty()) {
+      routes_.set(id, {});
+    } else if (peer != kept) {
+      routes_.set(id, {.where = Route::to::peer, .peer = routes_.peer(peer)});
+    }
+  }
+}
+
+std::string ClusterNode::address_of(std::uint64_t process) const {
+  for (const auto& [name, neighbour] : neighbours_) {
+    if (neighbour.presence.process == process) {
+      return neighbour.presence.peer;
+    }
+  }
+  return {};
+}
+
+// One of the followers that are there, else the owner.
+void ClusterNode::take_snapshots(std::uint64_t now_ns) {
+  for (auto& [id, shard] : hosted_) {
+    const std::vector<std::string>& replicas = map_.shards[id].replicas;
+    const auto takes = std::ranges::find_if(replicas, [&](const std::string& name) {
+      if (name == options_.name) {
+        return shard->follows();
+      }
+      const Neighbour* const node = alive(name, now_ns);
+      return node != nullptr && std::ranges::any_of(node->presence.shards, [&](const ShardPresence& theirs) {
+               return theirs.id == id && theirs.role == "follows";
+             });
+    });
+    if (takes == replicas.end() ? shard->open() : *takes == options_.name) {
+      shard->take_snapshot(options_.snapshot_bytes);
+    }
+  }
+}
+
+}  // namespace mxkv::server

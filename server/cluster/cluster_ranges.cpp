@@ -1,0 +1,145 @@
+// ClusterStore's functions: ranges.
+//
+// A page is of the node that has its beginning, and ends at the latest where the shards that this node has in a row
+// end. Then it has a cursor, even if it found nothing. So who follows cursors comes to all keys of all nodes.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "protocol/request_writer.hpp"
+#include "server/cluster/cluster_store.hpp"
+#include "server/cluster/refusal.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+/// The least text above all that begin with `prefix`, in `room`, which has as many bytes at least; empty: there is
+/// none.
+std::string_view behind_prefix(std::string_view prefix, char* room) noexcept {
+  while (!prefix.empty() && prefix.back() == '\xFF') {
+    prefix.remove_suffix(1);
+  }
+  if (!prefix.empty()) {
+    std::ranges::copy(prefix, room);
+    ++room[prefix.size() - 1];
+  }
+  return {room, prefix.size()};
+}
+
+using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
+
+/// The least key that is above another one.
+std::string_view behind_key(std::string_view key, KeyRoom& room) noexcept {
+  if (key.size() >= protocol::kMaxKeyBytes) {
+    return behind_prefix(key, room.data());
+  }
+  std::ranges::copy(key, room.data());
+  room[key.size()] = '\0';
+  return {room.data(), key.size() + 1};
+}
+
+/// The last shard with keys below this one.
+std::uint32_t shard_below(const Routes& routes, std::string_view key) noexcept {
+  const std::uint32_t shard = routes.shard_of(key);
+  return shard > 0 && routes.begin_of(shard) == key ? shard - 1 : shard;
+}
+
+}  // namespace
+
+ClusterStore::Span ClusterStore::span_of(const protocol::RangeRequest& range) const noexcept {
+  KeyRoom room;
+  Span span{0, routes_.shards() - 1};
+  if (!range.low.unbounded) {
+    const std::string_view least = range.low.inclusive ? range.low.key : behind_key(range.low.key, room);
+    span.first = least.empty() ? routes_.shards() - 1 : routes_.shard_of(least);
+  } else if (range.by_prefix && !range.prefix.empty()) {
+    span.first = routes_.shard_of(range.prefix);
+  }
+  if (!range.high.unbounded) {
+    span.last =
+        range.high.inclusive ? routes_.shard_of(range.high.key) : shard_below(routes_, range.high.key);
+  } else if (range.by_prefix) {
+    const std::string_view end = behind_prefix(range.prefix, room.data());
+    span.last = end.empty() ? span.last : shard_below(routes_, end);
+  }
+  span.last = std::max(span.first, span.last);  // a range that holds nothing is where it begins
+  return span;
+}
+
+std::uint32_t ClusterStore::here_to(const Span& span, bool reverse, std::uint64_t now_ns) const noexcept {
+  std::uint32_t at = reverse ? span.last : span.first;
+  while (at != (reverse ? span.first : span.last) && routes_.is_here(reverse ? at - 1 : at + 1, now_ns)) {
+    at = reverse ? at - 1 : at + 1;
+  }
+  return at;
+}
+
+std::uint32_t ClusterStore::other_owner(const Span& span, std::uint64_t now_ns) const noexcept {
+  const Route first = routes_.route(span.first);
+  const bool here = routes_.is_here(span.first, now_ns);
+  for (std::uint32_t shard = span.first + 1; shard <= span.last; ++shard) {
+    const Route route = routes_.route(shard);
+    const bool same =
+        here ? routes_.is_here(shard, now_ns) : first.where == Route::to::peer && route == first;
+    if (!same) {
+      return shard;
+    }
+  }
+  return routes_.shards();
+}
+
+void ClusterStore::range(runtime::Worker& worker, const protocol::Request& request,
+                         const ReplyAddress& address) {
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  const Span span = span_of(request.range);
+  if (protocol::changes_range(request.op) || request.op == protocol::verb::meta_count) {
+    if (const std::uint32_t other = other_owner(span, now_ns); other != routes_.shards()) {
+      ConnectionTable& replies = *worker.local<WorkerContext>().replies;
+      replies.reply(address, spans_line("range", other - 1, other));
+      replies.finished(address);
+    } else if (routes_.is_here(span.first, now_ns)) {
+      store_.range(worker, request, address);
+    } else {
+      range_elsewhere(worker, request, span.first, address);
+    }
+    return;
+  }
+  const std::uint32_t first = request.range.reverse ? span.last : span.first;
+  if (routes_.is_here(first, now_ns)) {
+    page(worker, request, span, address, now_ns);
+  } else {
+    range_elsewhere(worker, request, first, address);
+  }
+}
+
+void ClusterStore::page(runtime::Worker& worker, const protocol::Request& request, const Span& span,
+                        const ReplyAddress& address, std::uint64_t now_ns) {
+  const bool reverse = request.range.reverse;
+  const std::uint32_t last = here_to(span, reverse, now_ns);
+  if (last == (reverse ? span.first : span.last)) {
+    store_.range(worker, request, address);
+    return;
+  }
+  protocol::Request part = request;  // its keys are the request's
+  part.range.cut = reverse ? routes_.begin_of(last) : routes_.end_of(last);
+  store_.range(worker, part, address);
+}
+
+void ClusterStore::range_elsewhere(runtime::Worker& worker, const protocol::Request& request,
+                                   std::uint32_t shard, const ReplyAddress& address) {
+  if (const std::string refused = refusal(shard, address); !refused.empty()) {
+    ConnectionTable& replies = *worker.local<WorkerContext>().replies;
+    replies.reply(address, refused);
+    replies.finished(address);
+    return;
+  }
+  std::unique_ptr<ForwardedRequest> sent = begin(worker, shard, address);
+  sent->changes = protocol::changes_range(request.op);
+  sent->shape = reply_shape::until_noop;
+  protocol::write_range_line(sent->text, request);
+  forwarder(worker).forward(std::move(sent));
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,261 @@
+#include "server/cluster/cluster_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/reply.hpp"
+#include "protocol/request_writer.hpp"
+#include "runtime/base/assert.hpp"
+#include "server/cluster/cluster_batch.hpp"
+#include "server/cluster/refusal.hpp"
+#include "server/cluster/value_text.hpp"
+#include "server/store/point/binary_reply.hpp"
+#include "server/store/store.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+[[nodiscard]] ConnectionTable& replies_of(runtime::Worker& worker) noexcept {
+  return *worker.local<WorkerContext>().replies;
+}
+
+void end_operation(ConnectionTable& replies, const ReplyAddress& address, bool writes, CommitSeq seq) {
+  if (writes) {
+    replies.finished_write(address, seq);
+  } else {
+    replies.finished(address);
+  }
+}
+
+}  // namespace
+
+ClusterStore::ClusterStore(Store& store, Routes& routes, const runtime::Clock& clock, std::size_t workers,
+                           ClusterStoreOptions options)
+    : store_(store), routes_(routes), clock_(clock), forwarders_(workers), options_(std::move(options)) {
+  MXKV_ASSERT(routes_.end_of(0) != std::string_view("\0", 1), "each shard has a key before its end");
+}
+
+RequestForwarder& ClusterStore::forwarder(const runtime::Worker& worker) const noexcept {
+  RequestForwarder* const found = forwarders_[worker.id().index()];
+  MXKV_ASSERT(found != nullptr, "each worker has its forwarder before it runs");
+  return *found;
+}
+
+ClusterStore::Forwarded ClusterStore::forwarded() const noexcept {
+  Forwarded sum;
+  for (const RequestForwarder* const one : forwarders_) {
+    if (one == nullptr) {
+      continue;
+    }
+    const ForwardCounters& counters = one->counters();
+    const auto add = [](std::uint64_t& to, const std::atomic<std::uint64_t>& counter) {
+      to += counter.load(std::memory_order_relaxed);
+    };
+    add(sum.requests, counters.requests);
+    add(sum.again, counters.again);
+    add(sum.held, counters.held);
+    add(sum.no_owner, counters.no_owner);
+    add(sum.lost, counters.lost);
+    add(sum.no_memory, counters.no_memory);
+    add(sum.sent_bytes, counters.sent_bytes);
+    add(sum.received_bytes, counters.received_bytes);
+    add(sum.connects, counters.connects);
+  }
+  return sum;
+}
+
+std::string ClusterStore::refusal(std::uint32_t shard, const ReplyAddress& address) const {
+  const bool by_peer = address.connection->by_peer;
+  if (options_.forwards && !by_peer) [[likely]] {
+    return {};
+  }
+  const Route route = routes_.route(shard);
+  return refusal_line(by_peer ? kMoved : kNotHere,
+                      route.where == Route::to::peer ? routes_.peer_address(route.peer) : "-");
+}
+
+std::unique_ptr<ForwardedRequest> ClusterStore::begin(runtime::Worker& worker, std::uint32_t shard,
+                                                      const ReplyAddress& address) const {
+  std::unique_ptr<ForwardedRequest> made = forwarder(worker).take();
+  made->shard = shard;
+  made->address = address;
+  return made;
+}
+
+// --- One key ---
+
+void ClusterStore::point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
+                         const ReplyAddress& address, CommitSeq seq) {
+  if (is_here(request.key, clock_.monotonic_ns())) [[likely]] {
+    store_.point(worker, request, value, address, seq);
+  } else {
+    point_elsewhere(worker, request, value, address, seq);
+  }
+}
+
+void ClusterStore::point_elsewhere(runtime::Worker& worker, const protocol::PointRequest& request,
+                                   ItemBuilder* value, const ReplyAddress& address, CommitSeq seq) {
+  const std::uint32_t shard = routes_.shard_of(request.key);
+  const std::string refused = refusal(shard, address);
+  if (request.is_binary() || !refused.empty()) [[unlikely]] {
+    if (request.is_binary()) {
+      if (ReplyQueue* const queue = replies_of(worker).find(address)) {
+        write_binary_error(*queue, address.ticket, request.flags->binary, protocol::binary_status::refused);
+        queue->close(address.ticket);
+      }
+    } else {
+      refuse_request(replies_of(worker), address, request.end_line, refused);
+    }
+    if (value != nullptr) {
+      value->abandon(worker);
+    }
+    end_operation(replies_of(worker), address, request.terms.ordered, seq);
+    return;
+  }
+  std::unique_ptr<ForwardedRequest> sent = begin(worker, shard, address);
+  sent->seq = seq;
+  sent->writes = request.terms.ordered;
+  sent->changes = !request.only_reads();
+  sent->end_line = request.end_line;
+  sent->shape = request.is_meta() && request.flags->quiet ? reply_shape::until_noop : reply_shape::one;
+  write_request(sent->text, request, value, worker);
+  forwarder(worker).forward(std::move(sent));
+}
+
+// --- Many keys: runs of those that are here go on together ---
+
+void ClusterStore::get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
+                       const ReplyAddress& first) {
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  ReplyAddress address = first;
+  std::size_t begun = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (is_here(keys[i].view(), now_ns)) [[likely]] {
+      continue;
+    }
+    if (i > begun) {
+      address.ticket = first.ticket + static_cast<std::uint32_t>(begun);
+      store_.get(worker, keys.subspan(begun, i - begun), with_cas, address);
+    }
+    begun = i + 1;
+    address.ticket = first.ticket + static_cast<std::uint32_t>(i);
+    const protocol::AskedKey& key = keys[i];
+    point_elsewhere(worker,
+                    key.meta()
+                        ? protocol::usual_meta_get(key.view())
+                        : protocol::PointRequest{.key = key.view(),
+                                                 .op = with_cas ? protocol::verb::gets : protocol::verb::get,
+                                                 .end_line = key.ends_line()},
+                    nullptr, address, 0);
+  }
+  if (begun < keys.size()) [[likely]] {
+    address.ticket = first.ticket + static_cast<std::uint32_t>(begun);
+    store_.get(worker, keys.subspan(begun), with_cas, address);
+  }
+}
+
+// Where no reply is wanted none of them has a ticket.
+std::size_t ClusterStore::set(runtime::Worker& worker, std::span<const protocol::SentValue> values,
+                              const ReplyAddress& first, CommitSeq seq) {
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  ReplyAddress address = first;
+  for (std::size_t done = 0; done < values.size();) {
+    address.ticket = first.wants_reply() ? first.ticket + static_cast<std::uint32_t>(done) : first.ticket;
+    const CommitSeq own_seq = seq + static_cast<CommitSeq>(done);
+    std::size_t run = 0;
+    while (done + run < values.size() && is_here(values[done + run].key(), now_ns)) [[likely]] {
+      ++run;
+    }
+    if (run == 0) {
+      set_elsewhere(worker, values[done], address, own_seq);
+      ++done;
+      continue;
+    }
+    const std::size_t taken = store_.set(worker, values.subspan(done, run), address, own_seq);
+    done += taken;
+    if (taken < run) [[unlikely]] {
+      return done;
+    }
+  }
+  return values.size();
+}
+
+void ClusterStore::set_elsewhere(runtime::Worker& worker, const protocol::SentValue& value,
+                                 const ReplyAddress& address, CommitSeq seq) {
+  const std::uint32_t shard = routes_.shard_of(value.key());
+  if (const std::string refused = refusal(shard, address); !refused.empty()) [[unlikely]] {
+    refuse_request(replies_of(worker), address, true, refused);
+    end_operation(replies_of(worker), address, true, seq);
+    return;
+  }
+  std::unique_ptr<ForwardedRequest> sent = begin(worker, shard, address);
+  sent->seq = seq;
+  sent->writes = true;
+  sent->changes = true;
+  protocol::write_point_line(sent->text, protocol::usual_set(value.key(), value.meta),
+                             {.bytes = value.data_bytes});
+  sent->text += value.value();
+  sent->text += protocol::kCrLf;
+  forwarder(worker).forward(std::move(sent));
+}
+
+// --- What is the node's own ---
+
+void ClusterStore::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) {
+  store_.dump(worker, progress, address);
+}
+
+void ClusterStore::sampled(runtime::Worker& worker, std::string_view key) {
+  store_.sampled(worker, key);
+}
+
+void ClusterStore::count_too_large(runtime::Worker& worker) noexcept {
+  store_.count_too_large(worker);
+}
+
+void ClusterStore::count_no_memory(runtime::Worker& worker) noexcept {
+  store_.count_no_memory(worker);
+}
+
+bool ClusterStore::makes_room(runtime::Worker& worker, shortage what) noexcept {
+  return store_.makes_room(worker, what);
+}
+
+// --- Batches ---
+
+std::unique_ptr<ReceivedBatch> ClusterStore::begin_batch(std::uint32_t lines) {
+  return std::make_unique<ClusterBatch>(routes_, clock_, store_.begin_batch(lines), lines);
+}
+
+// A shard may have left since its lines came: nothing was done yet.
+void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> received,
+                         const ReplyAddress& address) {
+  const std::unique_ptr<ClusterBatch> batch{static_cast<ClusterBatch*>(received.release())};
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  const auto gone = std::ranges::find_if(
+      batch->shards(), [&](std::uint32_t shard) { return !routes_.is_here(shard, now_ns); });
+  if (!batch->is_elsewhere() && gone == batch->shards().end()) {
+    store_.batch(worker, batch->take_own(), address);
+    return;
+  }
+  const std::uint32_t shard = batch->is_elsewhere() ? batch->shards().front() : *gone;
+  std::string refused = refusal(shard, address);
+  if (refused.empty() && !batch->is_elsewhere()) {
+    refused = no_owner_line(shard);
+  }
+  if (!refused.empty()) {
+    batch->abandon(worker);
+    replies_of(worker).reply(address, refused);
+    replies_of(worker).finished(address);
+    return;
+  }
+  std::unique_ptr<ForwardedRequest> sent = begin(worker, shard, address);
+  sent->changes = true;
+  sent->shape = reply_shape::until_noop;
+  sent->text = std::move(batch->text());
+  batch->abandon(worker);
+  forwarder(worker).forward(std::move(sent));
+}
+
+}  // namespace mxkv::server

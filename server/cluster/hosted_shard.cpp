@@ -1,0 +1,299 @@
+#include "server/cluster/hosted_shard.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::server {
+
+HostedShard::HostedShard(const ShardSurroundings& around, std::uint32_t id, std::unique_ptr<OrderedLog> log,
+                         std::unique_ptr<OrderedLog> snapshots, const ShardOptions& options)
+    : around_(around),
+      id_(id),
+      options_(options),
+      log_(std::move(log)),
+      snapshots_(std::move(snapshots)),
+      shard_(options, *log_, *this, around.clock, {}) {}
+
+// -- what the engine says
+
+void HostedShard::apply(std::uint64_t /*epoch*/, std::string_view records) {
+  if (!loading_) {
+    log_bytes_ += records.size();
+    around_.memory.apply(id_, records);
+  }
+}
+
+void HostedShard::owns(std::uint64_t term) {
+  open_at_ = around_.memory.begun();
+  around_.info(name() + ": owned, term " + std::to_string(term));
+}
+
+void HostedShard::acknowledged(std::uint64_t epoch) {
+  around_.pipeline.acknowledged(id_, epoch);
+}
+
+// Where memory goes on, load() finds out.
+std::optional<ShardStart> HostedShard::ousted() {
+  around_.warn(name() + ": another node owns it now");
+  if (held_void_) {
+    reload();
+  } else {
+    close();
+  }
+  return std::nullopt;
+}
+
+void HostedShard::stranded() {
+  around_.warn(name() + ": its log is not there any more from where memory stands; it is loaded again");
+  reload();
+  load_ns_ = around_.clock.monotonic_ns() + options_.lease_ns / 3;
+}
+
+// -- what the node says
+
+bool HostedShard::submit(std::uint64_t epoch, const std::string& body) {
+  if (!held_void_ || shard_.now() != Shard::role::owns) {
+    return false;
+  }
+  log_bytes_ += body.size();
+  shard_.submit(epoch, body);
+  return true;
+}
+
+void HostedShard::strayed() {
+  around_.warn(name() + ": what was written here while it was lost is thrown away");
+  throw_away();
+}
+
+void HostedShard::leave(std::uint64_t to) {
+  if (!may_leave()) {
+    return;
+  }
+  around_.routes.set(id_, {});
+  leaving_ = Leaving{
+      .to = to, .epoch = around_.pipeline.end_epoch(), .at_ns = around_.clock.monotonic_ns() + kStragglersNs};
+}
+
+void HostedShard::retire() {
+  MXKV_ASSERT(!open_, "who is asked for a shard keeps it");
+  close();
+  taking_.reset();
+  loader_.reset();
+  loading_ = true;
+  shard_.end();
+  log_.reset();
+  snapshots_.reset();
+}
+
+void HostedShard::close() {
+  around_.routes.set(id_, {});
+  open_ = false;
+  open_at_.reset();
+  leaving_.reset();
+}
+
+// -- memory
+
+// What is loaded is applied behind the drop. And that waits until each worker ended the round it is in: a read that
+// began while the shard was here would find nothing, and nothing says that it has to wait.
+void HostedShard::reload() {
+  around_.pipeline.lost(id_);
+  throw_away();
+}
+
+void HostedShard::throw_away() {
+  close();
+  held_void_ = false;
+  ++counters_.thrown_away;
+  if (drop_at_ || clean_at_) {
+    around_.pipeline.found_clean();  // the later drop stands for both
+  }
+  clean_at_.reset();
+  drop_at_ = options_.rules.drops_wait ? around_.pipeline.end_epoch() : 0;
+  loading_ = true;
+  load_ns_ = 0;
+  loader_.reset();
+}
+
+void HostedShard::load(std::uint64_t now_ns) {
+  if (loader_ == nullptr) {
+    if (now_ns < load_ns_) {
+      return;
+    }
+    const std::optional<SnapshotEntry> entry = around_.newest_snapshot(id_);
+    if (!entry) {
+      follow({});
+      return;
+    }
+    loader_ =
+        std::make_unique<SnapshotLoader>(*snapshots_, options_.scope, *entry,
+                                         [this](std::string_view body) { around_.memory.apply(id_, body); });
+  }
+  if (loader_->now() == SnapshotLoader::state::failed) {
+    around_.warn(name() + ": its snapshot went while it was read; the next one is taken");
+    around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
+    loader_.reset();
+    load_ns_ = now_ns + options_.lease_ns / 3;
+  } else if (loader_->now() == SnapshotLoader::state::loaded) {
+    const SnapshotEntry entry = loader_->entry();
+    loader_.reset();
+    ++counters_.snapshots_loaded;
+    around_.info(name() + ": loaded a snapshot of " + std::to_string(entry.items) + " items");
+    follow(entry.start);
+  }
+}
+
+void HostedShard::follow(const ShardStart& start) {
+  loading_ = false;
+  open_at_.reset();  // what became of a claim meanwhile is read once more
+  log_bytes_ = 0;
+  shard_.begin_again(start);
+}
+
+void HostedShard::settle() {
+  const std::uint64_t now_ns = around_.clock.monotonic_ns();
+  if (drop_at_ && around_.pipeline.passed() >= *drop_at_) {
+    drop_at_.reset();
+    around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
+    clean_at_ = around_.memory.begun();
+  }
+  if (clean_at_ && around_.memory.finished() >= *clean_at_) {
+    clean_at_.reset();
+    around_.pipeline.found_clean();
+  }
+  if (loading_ && !drop_at_) {
+    load(now_ns);
+  }
+  if (leaving_ && now_ns >= leaving_->at_ns && around_.pipeline.passed() >= leaving_->epoch) {
+    const Leaving leaving = *std::exchange(leaving_, std::nullopt);
+    open_ = false;
+    shard_.leave(leaving.to);
+  }
+  if (held_void_ && !open_ && shard_.now() == Shard::role::follows) {
+    held_void_ = false;  // all that was submitted was acknowledged before it was left
+    around_.info(name() + ": left to another node");
+  }
+  if (open_at_ && !loading_ && !clean_at_ && around_.pipeline.counts_again(id_) && shard_.serves() &&
+      around_.memory.finished() >= *open_at_ && !around_.memory.failed()) {
+    open_at_.reset();
+    open_ = held_void_ = true;
+    open_since_ns_ = now_ns;
+    around_.info(name() + ": serves");
+  }
+  if (taking_ != nullptr) {
+    go_on_taking();
+  }
+  show_route();
+}
+
+// Memory that takes no more is good for what is owned, which it has, and for nothing that is followed.
+void HostedShard::tick() {
+  if (!loading_ && (open_ || !around_.memory.failed())) {
+    shard_.tick();
+  }
+}
+
+void HostedShard::show_route() {
+  if (open_ && !leaving_) {
+    around_.routes.set_lease(id_, shard_.lease_until_ns());
+    around_.routes.set(id_, {.where = Route::to::here});
+    return;
+  }
+  const std::uint64_t owner = shard_.state().owner();
+  if (leaving_ || loading_ || owner == options_.node || owner == 0 || shard_.state().left_to() != 0 ||
+      shard_.now() == Shard::role::owns || shard_.now() == Shard::role::leaves) {
+    around_.routes.set(id_, {});
+    return;
+  }
+  std::string address = shard_.owner_address();
+  if (address.empty()) {
+    address = around_.address_of(owner);
+  }
+  around_.routes.set(
+      id_, address.empty() ? Route{} : Route{.where = Route::to::peer, .peer = around_.routes.peer(address)});
+}
+
+// -- snapshots
+
+void HostedShard::take_snapshot(std::uint64_t least_bytes) {
+  if (taking_ != nullptr || loading_ || clean_at_ || !shard_.state().whole() ||
+      shard_.now() == Shard::role::stranded || around_.memory.failed()) {
+    return;
+  }
+  const std::optional<SnapshotEntry> last = around_.newest_snapshot(id_);
+  if (log_bytes_ < std::max(least_bytes, last ? 2 * last->bytes : 0)) {
+    return;
+  }
+  taking_ = std::make_unique<Taking>(Taking{.start = {.position = shard_.position(), .state = shard_.state()},
+                                            .after = around_.memory.begun(),
+                                            .thrown_away = counters_.thrown_away,
+                                            .writer = nullptr});
+  log_bytes_ = 0;
+}
+
+void HostedShard::give_up_taking(const char* why) {
+  ++counters_.snapshots_failed;
+  around_.warn(name() + ": no snapshot: " + why);
+  taking_.reset();
+}
+
+// What it holds may not be acknowledged yet where this node owns the shard: the board is told once it is.
+void HostedShard::go_on_taking() {
+  if (taking_->thrown_away != counters_.thrown_away) {
+    give_up_taking("memory was thrown away meanwhile");
+    return;
+  }
+  if (taking_->told || around_.memory.finished() < taking_->after) {
+    return;
+  }
+  if (taking_->writer == nullptr) {
+    taking_->writer = std::make_unique<SnapshotWriter>(
+        *snapshots_, options_.scope, options_.node, around_.clock.unix_us(), taking_->start,
+        around_.items_of(around_.routes.begin_of(id_), around_.routes.end_of(id_)));
+  }
+  switch (taking_->writer->step()) {
+    case SnapshotWriter::state::writing:
+      return;
+    case SnapshotWriter::state::failed:
+      give_up_taking("its log did not take it in");
+      return;
+    case SnapshotWriter::state::stored:
+      break;
+  }
+  if (taking_->end_epoch == 0) {
+    taking_->end_epoch = around_.pipeline.end_epoch();
+  }
+  if (around_.pipeline.epochs().durable() < taking_->end_epoch && options_.rules.snapshots_wait) {
+    return;
+  }
+  SnapshotEntry entry = taking_->writer->entry();
+  const std::optional<SnapshotEntry> last = around_.newest_snapshot(id_);
+  if (last && last->start.position > entry.start.position) {
+    give_up_taking("another node took a newer one meanwhile");
+    return;
+  }
+  entry.before = last ? last->start.position : 0;
+  taking_->told = true;
+  around_.tell_snapshot(id_, entry, [this, entry, last](bool stored) {
+    if (taking_ == nullptr || !taking_->told || snapshots_ == nullptr) {
+      return;
+    }
+    taking_.reset();
+    if (!stored) {
+      ++counters_.snapshots_failed;
+      return;
+    }
+    ++counters_.snapshots_taken;
+    around_.info(name() + ": snapshot of " + std::to_string(entry.items) + " items, " +
+                 std::to_string(entry.bytes) + " bytes");
+    // Its parts may stand before those of one that was told earlier.
+    if (last) {
+      log_->trim(last->start.position);
+      snapshots_->trim(std::min(last->first, entry.first));
+    }
+  });
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,49 @@
+#include "server/cluster/kafka_handles.hpp"
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+
+namespace mxkv::server::kafka {
+
+void set_property(rd_kafka_conf_t& conf, const std::string& name, const std::string& value) {
+  std::array<char, kErrorBytes> error{};
+  if (rd_kafka_conf_set(&conf, name.c_str(), value.c_str(), error.data(), error.size()) != RD_KAFKA_CONF_OK) {
+    throw std::runtime_error("cluster.properties: " + name + ": " + error.data());
+  }
+}
+
+Conf configuration(const KafkaOptions& options) {
+  Conf conf{rd_kafka_conf_new()};
+  rd_kafka_conf_set_log_cb(conf.get(), [](const rd_kafka_t*, int, const char*, const char*) {});
+  set_property(*conf, "bootstrap.servers", options.brokers);
+  for (const auto& [name, value] : options.properties) {
+    set_property(*conf, name, value);
+  }
+  return conf;
+}
+
+Client start(rd_kafka_type_t type, Conf conf) {
+  std::array<char, kErrorBytes> error{};
+  rd_kafka_conf_t* const given = conf.release();
+  Client client{rd_kafka_new(type, given, error.data(), error.size())};
+  if (client == nullptr) {
+    conf.reset(given);  // it is the client's only where there is one
+    throw std::runtime_error(std::string{"cluster: "} + error.data());
+  }
+  return client;
+}
+
+void ring_for(rd_kafka_queue_t& queue, int eventfd) {
+  static constexpr std::uint64_t kOne = 1;
+  rd_kafka_queue_io_event_enable(&queue, eventfd, &kOne, sizeof kOne);
+}
+
+void end_of_writes(rd_kafka_t& producer) {
+  rd_kafka_purge(&producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+  while (rd_kafka_outq_len(&producer) > 0) {
+    rd_kafka_poll(&producer, 10);
+  }
+}
+
+}  // namespace mxkv::server::kafka

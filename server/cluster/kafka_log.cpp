@@ -1,0 +1,293 @@
+#include "server/cluster/kafka_log.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/assert.hpp"
+#include "server/cluster/kafka_handles.hpp"
+
+namespace mxkv::server {
+namespace {
+
+/// What shard.hpp relies on.
+using Properties = std::map<std::string, std::string>;
+Properties producer_rules(const KafkaOptions& options) {
+  return {{"enable.idempotence", "true"},
+          {"acks", "all"},
+          {"linger.ms", "0"},
+          {"message.timeout.ms", std::to_string(options.append_timeout_ms)}};
+}
+Properties consumer_rules() {
+  return {{"auto.offset.reset", "error"},  {"allow.auto.create.topics", "false"},
+          {"enable.auto.commit", "false"}, {"check.crcs", "true"},
+          {"fetch.wait.max.ms", "20"},     {"fetch.error.backoff.ms", "50"}};
+}
+
+}  // namespace
+
+struct KafkaClient::Parts {
+  explicit Parts(KafkaOptions given) : options(std::move(given)) {
+    const Properties rules = producer_rules(options);
+    const Properties reading = consumer_rules();
+    for (const auto& [name, value] : options.properties) {
+      if (rules.contains(name) || reading.contains(name) || name == "bootstrap.servers") {
+        throw std::runtime_error("cluster.properties: " + name +
+                                 " is not to be set: shards rely on what it is");
+      }
+    }
+    if (bell < 0) {
+      throw std::system_error(errno, std::generic_category(), "cluster: eventfd");
+    }
+    make_producer();
+    consumer = kafka::start(RD_KAFKA_CONSUMER, configuration(reading));
+    queue.reset(rd_kafka_queue_new(consumer.get()));
+    ring_for(*queue);
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+  ~Parts() {
+    answers = false;
+    settle();
+    unheard.reset();
+    queue.reset();
+    consumer.reset();
+    producer.reset();
+    ::close(bell);
+  }
+
+  /// The library rings when something comes into a queue that was empty.
+  void ring_for(rd_kafka_queue_t& what) const {
+    static constexpr std::uint64_t kOne = 1;
+    rd_kafka_queue_io_event_enable(&what, bell, &kOne, sizeof kOne);
+  }
+
+  [[nodiscard]] kafka::Conf configuration(const Properties& rules) {
+    kafka::Conf conf = kafka::configuration(options);
+    rd_kafka_conf_set_opaque(conf.get(), this);
+    rd_kafka_conf_set_error_cb(conf.get(), &Parts::erred);
+    for (const auto& [name, value] : rules) {
+      kafka::set_property(*conf, name, value);
+    }
+    return conf;
+  }
+
+  void make_producer() {
+    kafka::Conf conf = configuration(producer_rules(options));
+    rd_kafka_conf_set_dr_msg_cb(conf.get(), &Parts::delivered);
+    producer = kafka::start(RD_KAFKA_PRODUCER, std::move(conf));
+    ring_for(*kafka::Queue{rd_kafka_queue_get_main(producer.get())});
+    unheard.reset(rd_kafka_queue_new(producer.get()));
+  }
+
+  /// By poll(), on our thread.
+  static void delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
+    const std::unique_ptr<OrderedLog::AppendDone> done{
+        static_cast<OrderedLog::AppendDone*>(message->_private)};
+    Appended appended;
+    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && message->offset >= 0) {
+      appended = {append_outcome::stored, static_cast<LogPosition>(message->offset)};
+    } else if (rd_kafka_message_status(message) == RD_KAFKA_MSG_STATUS_NOT_PERSISTED) {
+      appended = {append_outcome::refused, 0};
+    }
+    if (static_cast<const Parts*>(opaque)->answers) {
+      (*done)(appended);
+    }
+  }
+
+  static void erred(rd_kafka_t* /*client*/, int error, const char* reason, void* opaque) {
+    auto& parts = *static_cast<Parts*>(opaque);
+    parts.counters.last_error = reason;
+    parts.failed = parts.failed || error == RD_KAFKA_RESP_ERR__FATAL;
+  }
+
+  /// Ends all that is under way: as unknown, where it may be there.
+  void settle() {
+    rd_kafka_purge(producer.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    while (rd_kafka_outq_len(producer.get()) > 0) {
+      rd_kafka_poll(producer.get(), 10);
+    }
+  }
+
+  void renew() {
+    failed = false;
+    ++counters.renewed;
+    settle();
+    unheard.reset();
+    make_producer();
+  }
+
+  KafkaOptions options;
+  KafkaCounters counters;
+  int bell = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  bool answers = true;
+  bool failed = false;  ///< the producer, for good
+  kafka::Client producer;
+  kafka::Client consumer;
+  kafka::Queue queue;
+  kafka::Queue unheard;                         ///< answers that nobody waits for
+  std::vector<OrderedLog::AppendDone> refused;  ///< to be told by poll()
+  std::map<std::pair<std::string, std::int32_t>, Log*> logs;
+};
+
+class KafkaClient::Log final : public OrderedLog {
+ public:
+  Log(Parts& parts, std::string topic, std::int32_t partition)
+      : parts_(parts),
+        topic_(std::move(topic)),
+        partition_(partition),
+        reader_(rd_kafka_topic_new(parts.consumer.get(), topic_.c_str(), nullptr)) {
+    const bool alone = parts_.logs.emplace(std::pair{topic_, partition_}, this).second;
+    MXKV_ASSERT(alone, "a partition is opened once");
+  }
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+  ~Log() override {
+    stop();
+    parts_.logs.erase({topic_, partition_});
+  }
+
+  void append(std::string bytes, AppendDone done) override {
+    AppendDone* const kept = std::make_unique<AppendDone>(std::move(done)).release();
+    std::array<rd_kafka_vu_t, 5> what{};
+    what[0].vtype = RD_KAFKA_VTYPE_TOPIC;
+    what[0].u.cstr = topic_.c_str();
+    what[1].vtype = RD_KAFKA_VTYPE_PARTITION;
+    what[1].u.i32 = partition_;
+    what[2].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
+    what[2].u.i = RD_KAFKA_MSG_F_COPY;
+    what[3].vtype = RD_KAFKA_VTYPE_VALUE;
+    what[3].u.mem = {.ptr = bytes.data(), .size = bytes.size()};
+    what[4].vtype = RD_KAFKA_VTYPE_OPAQUE;
+    what[4].u.ptr = kept;  // delivered() has it then
+    const kafka::Error error{rd_kafka_produceva(parts_.producer.get(), what.data(), what.size())};
+    if (error != nullptr) {
+      const std::unique_ptr<AppendDone> back{kept};
+      parts_.counters.last_error = rd_kafka_error_string(error.get());
+      parts_.refused.push_back(std::move(*back));
+      static_cast<void>(::eventfd_write(parts_.bell, 1));
+    }
+  }
+
+  void read(LogPosition from, LogSink& sink) override {
+    stop();
+    sink_ = &sink;
+    next_ = from;
+    if (rd_kafka_consume_start_queue(reader_.get(), partition_, static_cast<std::int64_t>(from),
+                                     parts_.queue.get()) != 0) {
+      parts_.counters.last_error = rd_kafka_err2str(rd_kafka_last_error());
+    } else {
+      started_ = true;
+    }
+  }
+
+  void stop() override {
+    sink_ = nullptr;
+    if (std::exchange(started_, false)) {
+      rd_kafka_consume_stop(reader_.get(), partition_);
+    }
+  }
+
+  void trim(LogPosition before) override {
+    const kafka::Partitions partitions{rd_kafka_topic_partition_list_new(1)};
+    rd_kafka_topic_partition_list_add(partitions.get(), topic_.c_str(), partition_)->offset =
+        static_cast<std::int64_t>(before);
+    rd_kafka_DeleteRecords_t* what = rd_kafka_DeleteRecords_new(partitions.get());
+    // Nobody waits for it: what could not be trimmed now is trimmed with what comes.
+    rd_kafka_DeleteRecords(parts_.producer.get(), &what, 1, nullptr, parts_.unheard.get());
+    rd_kafka_DeleteRecords_destroy(what);
+  }
+
+  void take(const rd_kafka_message_t& message) {
+    if (sink_ == nullptr) {
+      return;
+    }
+    if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      const auto position = static_cast<LogPosition>(message.offset);
+      if (position >= next_) {
+        next_ = position + 1;
+        sink_->message(position, {static_cast<const char*>(message.payload), message.len});
+      }
+    } else if (message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) {
+      sink_->begins_later();
+    } else {
+      parts_.counters.last_error = rd_kafka_message_errstr(&message);
+    }
+  }
+
+ private:
+  Parts& parts_;
+  std::string topic_;
+  std::int32_t partition_;
+  kafka::Topic reader_;
+  LogSink* sink_ = nullptr;
+  LogPosition next_ = 0;
+  bool started_ = false;
+};
+
+KafkaClient::KafkaClient(KafkaOptions options) : parts_(std::make_unique<Parts>(std::move(options))) {}
+
+KafkaClient::~KafkaClient() {
+  MXKV_ASSERT(parts_->logs.empty(), "logs go before their client");
+}
+
+std::unique_ptr<OrderedLog> KafkaClient::open(const std::string& topic, std::int32_t partition) {
+  return std::make_unique<Log>(*parts_, topic, partition);
+}
+
+void KafkaClient::poll(int wait_ms) {
+  constexpr std::size_t kAtOnce = 256;
+  pollfd waits{.fd = parts_->bell, .events = POLLIN, .revents = 0};
+  if (::poll(&waits, 1, wait_ms) > 0) {
+    eventfd_t rung = 0;
+    static_cast<void>(::eventfd_read(parts_->bell, &rung));
+  }
+  for (const OrderedLog::AppendDone& done : std::exchange(parts_->refused, {})) {
+    done({append_outcome::refused, 0});
+  }
+  rd_kafka_poll(parts_->producer.get(), 0);
+  // One by one: what the library hands out is not of a read that ended meanwhile, and a batch might be.
+  for (std::size_t i = 0; i < kAtOnce; ++i) {
+    const kafka::Message message{rd_kafka_consume_queue(parts_->queue.get(), 0)};
+    if (message == nullptr) {
+      break;
+    }
+    const auto log = message->rkt == nullptr
+                         ? parts_->logs.end()
+                         : parts_->logs.find({rd_kafka_topic_name(message->rkt), message->partition});
+    if (log != parts_->logs.end()) {
+      log->second->take(*message);
+    }
+    // It rings only for a queue that was empty: what is left is the next turn's.
+    if (i + 1 == kAtOnce) {
+      wake();
+    }
+  }
+  rd_kafka_poll(parts_->consumer.get(), 0);
+  while (const kafka::Event event{rd_kafka_queue_poll(parts_->unheard.get(), 0)}) {
+    if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      parts_->counters.last_error = rd_kafka_event_error_string(event.get());
+    }
+  }
+  if (parts_->failed) {
+    parts_->renew();
+  }
+}
+
+void KafkaClient::wake() noexcept {
+  static_cast<void>(::eventfd_write(parts_->bell, 1));
+}
+
+const KafkaCounters& KafkaClient::counters() const noexcept {
+  return parts_->counters;
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,59 @@
+#include "server/cluster/map_history.hpp"
+
+#include <charconv>
+#include <utility>
+
+#include "server/cluster/cluster_json.hpp"
+
+namespace mxkv::server {
+namespace {
+
+constexpr std::string_view kMapPrefix = "map/";
+constexpr std::string_view kNodePrefix = "node/";
+
+}  // namespace
+
+std::string map_key(std::uint64_t version, std::uint64_t writer) {
+  constexpr int kHex = 16;
+  char text[kHex];
+  const std::to_chars_result end = std::to_chars(text, text + sizeof text, writer, kHex);
+  return std::string{kMapPrefix} + std::to_string(version) + "/" + std::string(text, end.ptr);
+}
+
+std::uint64_t version_of_map_key(std::string_view key) {
+  std::uint64_t version = 0;
+  if (!key.starts_with(kMapPrefix)) {
+    return 0;
+  }
+  const char* const end = key.data() + key.size();
+  const auto [behind, error] = std::from_chars(key.data() + kMapPrefix.size(), end, version);
+  return error == std::errc{} && behind != end && *behind == '/' ? version : 0;
+}
+
+std::string presence_key(std::string_view node) {
+  return std::string{kNodePrefix}.append(node);
+}
+
+std::string_view node_of_key(std::string_view key) {
+  return key.starts_with(kNodePrefix) ? key.substr(kNodePrefix.size()) : std::string_view{};
+}
+
+bool MapHistory::take(std::string_view key, std::optional<std::string_view> value) {
+  const std::uint64_t version = version_of_map_key(key);
+  if (version == 0 || !value || (current_ && version <= current_->version)) {
+    return false;
+  }
+  runtime::Result<ClusterMap> map = map_of_json(*value);
+  if (!map || map.value().version != version || (current_ && map.value().cluster != current_->cluster)) {
+    complaint_ = std::string{key} + ": " +
+                 (!map                             ? map.error().message
+                  : map.value().version != version ? "version: is not that of the key"
+                                                   : "cluster: is another one");
+    return false;
+  }
+  current_ = std::move(map).value();
+  key_ = key;
+  return true;
+}
+
+}  // namespace mxkv::server

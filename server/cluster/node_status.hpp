@@ -1,0 +1,49 @@
+// What a node tells of itself, its shards and their logs: for `stats cluster`, metrics and the status page. Values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/cluster/presence.hpp"
+#include "server/cluster/shard.hpp"
+
+namespace mxkv::server {
+
+/// What a shard that is held counts besides ShardCounters.
+struct HostedCounters {
+  std::uint64_t thrown_away = 0;  ///< times that memory was
+  std::uint64_t snapshots_loaded = 0;
+  std::uint64_t snapshots_taken = 0;
+  std::uint64_t snapshots_failed = 0;
+};
+
+/// Of one shard, as people see it.
+struct ShardStatus {
+  ShardPresence presence;
+  std::string owner;  ///< the peer address of its owner; empty: not known
+  ShardCounters counters;
+  HostedCounters hosted;
+  bool loading = false;
+};
+struct NodeStatus {
+  std::string cluster;
+  std::string node;
+  std::uint64_t process = 0;
+  std::uint64_t map_version = 0;
+  std::uint32_t shards_of_cluster = 0;
+  std::uint32_t nodes_alive = 0;
+  std::vector<ShardStatus> shards;  ///< that are held here
+  std::uint64_t epoch_current = 0;
+  std::uint64_t epoch_durable = 0;
+  std::uint64_t waiting_bytes = 0;
+  std::uint64_t applying_bytes = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t voided = 0;
+  std::uint64_t given_up = 0;  ///< times that replies that waited were
+  std::string last_error;      ///< of the engine, or of memory; empty: there was none
+};
+
+}  // namespace mxkv::server

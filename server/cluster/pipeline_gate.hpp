@@ -1,0 +1,66 @@
+// The logs of a cluster as the sockets see them: replies wait until the logs have what they tell. As JournalGate, whose
+// comment says why nobody sleeps over a reply that may leave.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "runtime/base/cache_line.hpp"
+#include "server/cluster/epoch_pipeline.hpp"
+#include "server/reply/disk_gate.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: as DiskGate; changed() on the cluster's thread.
+class PipelineGate final : public DiskGate {
+ public:
+  /// `wake`: ends a worker's sleep; `news`: has the cluster's thread look. Above `most_waiting` bytes that are not
+  /// acknowledged, connections are not read.
+  PipelineGate(EpochPipeline& pipeline, std::size_t workers, std::uint64_t most_waiting,
+               std::function<void(std::size_t)> wake, std::function<void()> news);
+
+  [[nodiscard]] Round begin_round(std::size_t worker, std::uint64_t now_us) noexcept override {
+    const std::uint64_t mint_us = pipeline_.begin_round(id(worker), now_us);
+    return {.mint_us = mint_us, .horizon_us = pipeline_.epochs().horizon_us()};
+  }
+  void end_round(std::size_t worker) noexcept override { pipeline_.end_round(id(worker)); }
+  void park(std::size_t worker) noexcept override { pipeline_.park(id(worker)); }
+  void unpark(std::size_t /*worker*/) noexcept override {}  // the next round's begin does it
+  void waits(std::size_t worker, bool begins) noexcept override;
+
+  [[nodiscard]] std::uint64_t must_wait_for() const noexcept override {
+    const std::uint64_t recorded = pipeline_.epochs().last_recorded();
+    return recorded <= pipeline_.epochs().durable() ? 0 : recorded;
+  }
+  [[nodiscard]] std::uint64_t durable() const noexcept override { return pipeline_.epochs().durable(); }
+  [[nodiscard]] std::uint64_t broken() const noexcept override { return pipeline_.failures(); }
+  [[nodiscard]] bool reads_paused() const noexcept override {
+    return pipeline_.waiting_bytes() > most_waiting_;
+  }
+  [[nodiscard]] const char* refusal() const noexcept override {
+    return nullptr;
+  }  // routes refuse, key by key
+
+  /// durable(), broken() or reads_paused() changed.
+  void changed();
+
+ private:
+  struct alignas(2 * runtime::kCacheLineBytes) Seat {
+    std::atomic<bool> waits{false};  // seq_cst, against changed()
+  };
+
+  [[nodiscard]] static runtime::WorkerId id(std::size_t worker) noexcept {
+    return runtime::WorkerId{static_cast<std::uint16_t>(worker)};
+  }
+
+  EpochPipeline& pipeline_;
+  std::size_t workers_;
+  std::uint64_t most_waiting_;
+  std::function<void(std::size_t)> wake_;
+  std::function<void()> news_;
+  std::unique_ptr<Seat[]> seats_;
+};
+
+}  // namespace mxkv::server

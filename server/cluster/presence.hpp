@@ -1,0 +1,41 @@
+// What a node says of itself on the cluster's board once a second: that it lives, where it is, and how far its shards
+// have come. Pure: JSON text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mxkv::server {
+
+/// A shard that a node holds.
+struct ShardPresence {
+  std::uint32_t id = 0;
+  std::string role;  ///< loads, follows, claims, owns, leaves, stranded, or ends (with its node)
+  std::uint64_t term = 0;
+  std::uint64_t position = 0;  ///< of the log: all before it is known
+  bool serves = false;         ///< requests for its keys are answered by this node
+
+  friend bool operator==(const ShardPresence&, const ShardPresence&) = default;
+};
+
+struct Presence {
+  std::string name;           ///< of the node
+  std::uint64_t process = 0;  ///< another one behind each start
+  std::string address;        ///< that clients are told
+  std::string peer;           ///< that other nodes use
+  std::string version;        ///< of the program
+  std::uint64_t map_version = 0;
+  std::vector<ShardPresence> shards;
+
+  friend bool operator==(const Presence&, const Presence&) = default;
+};
+
+/// Thread-safety: any thread.
+[[nodiscard]] std::string write_presence(const Presence& presence);
+/// Nothing: that is none. Thread-safety: any thread.
+[[nodiscard]] std::optional<Presence> parse_presence(std::string_view text);
+
+}  // namespace mxkv::server

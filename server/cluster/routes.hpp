@@ -1,0 +1,118 @@
+// Where each shard's keys are now, as seen from this node: what requests ask before they go to the store.
+//
+// The ranges are fixed when a cluster is made, so that the splits are read without any care. What changes is one word a
+// shard (who has it) and one more (until when, where that is this node); the cluster's thread writes them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "index/key.hpp"
+
+namespace mxkv::server {
+
+/// Who answers for a shard.
+struct Route {
+  enum class to : std::uint8_t {
+    nobody,  ///< it has no owner that is known, or is being handed over
+    here,    ///< this node owns it; reads are right while its lease runs
+    peer,    ///< another node, maybe: who is asked there says who has it
+  };
+  to where = to::nobody;
+  std::uint32_t peer = 0;  ///< its number, if there
+
+  friend bool operator==(const Route&, const Route&) = default;
+};
+
+/// Thread-safety: given per function.
+class Routes {
+ public:
+  /// `splits`: the first keys of all shards but the first, which begins with the least key; in order, none empty.
+  explicit Routes(std::vector<std::string> splits);
+  Routes(const Routes&) = delete;
+  Routes& operator=(const Routes&) = delete;
+
+  // -- any thread
+
+  [[nodiscard]] std::uint32_t shards() const noexcept {
+    return static_cast<std::uint32_t>(splits_.size() + 1);
+  }
+  [[nodiscard, gnu::always_inline]] std::uint32_t shard_of(std::string_view key) const noexcept {
+    const std::uint64_t head = index::head_of(key, 0);
+    std::size_t at = 0;  // without a branch on what the keys are
+    for (const std::uint64_t split : heads_) {
+      at += static_cast<std::size_t>(split < head);
+    }
+    return at < heads_.size() && heads_[at] == head ? shard_behind(at, key, head)
+                                                    : static_cast<std::uint32_t>(at);
+  }
+  /// The first key that is its; empty: from the least on.
+  [[nodiscard]] std::string_view begin_of(std::uint32_t shard) const noexcept {
+    return shard == 0 ? std::string_view{} : std::string_view{splits_[shard - 1]};
+  }
+  /// The first key that is the next one's; empty: it has no end.
+  [[nodiscard]] std::string_view end_of(std::uint32_t shard) const noexcept {
+    return shard == splits_.size() ? std::string_view{} : std::string_view{splits_[shard]};
+  }
+  [[nodiscard]] Route route(std::uint32_t shard) const noexcept {
+    return unpack(cells_[shard].route.load(std::memory_order_acquire));  // pairs with set()
+  }
+  /// Monotonic clock (ns): reads that began earlier are right here, if the route says here.
+  [[nodiscard]] std::uint64_t lease_until(std::uint32_t shard) const noexcept {
+    return cells_[shard].lease_until_ns.load(std::memory_order_acquire);
+  }
+  /// Whether the shard is here, and its lease runs.
+  [[nodiscard]] bool is_here(std::uint32_t shard, std::uint64_t now_ns) const noexcept {
+    return route(shard).where == Route::to::here && now_ns < lease_until(shard);
+  }
+  /// The number of the node whose peer listener has this address: always the same one.
+  [[nodiscard]] std::uint32_t peer(std::string_view address);
+  [[nodiscard]] std::string peer_address(std::uint32_t peer) const;
+
+  // -- the cluster's thread
+
+  void set(std::uint32_t shard, const Route& route) noexcept {
+    cells_[shard].route.store(pack(route), std::memory_order_release);
+  }
+  /// A node that was asked said that another one has it: taken unless this node knows better by its log.
+  void hint(std::uint32_t shard, const Route& before, const Route& route) noexcept {
+    std::uint64_t expected = pack(before);
+    cells_[shard].route.compare_exchange_strong(expected, pack(route), std::memory_order_acq_rel);
+  }
+  void set_lease(std::uint32_t shard, std::uint64_t until_ns) noexcept {
+    cells_[shard].lease_until_ns.store(until_ns, std::memory_order_release);
+  }
+
+ private:
+  /// Where splits begin as the key does: from `at` on.
+  [[nodiscard, gnu::noinline]] std::uint32_t shard_behind(std::size_t at, std::string_view key,
+                                                          std::uint64_t head) const noexcept;
+
+  struct alignas(64) Cell {
+    std::atomic<std::uint64_t> route{0};
+    std::atomic<std::uint64_t> lease_until_ns{0};
+  };
+
+  [[nodiscard]] static std::uint64_t pack(const Route& route) noexcept {
+    return static_cast<std::uint64_t>(route.where) | std::uint64_t{route.peer} << 8U;
+  }
+  [[nodiscard]] static Route unpack(std::uint64_t word) noexcept {
+    return {static_cast<Route::to>(word & 0xFFU), static_cast<std::uint32_t>(word >> 8U)};
+  }
+
+  std::vector<std::string> splits_;
+  std::vector<std::uint64_t>
+      heads_;  ///< the first eight bytes of each split, as a number in the order of keys
+  std::unique_ptr<Cell[]> cells_;
+  mutable std::mutex mutex_;  ///< of what follows
+  std::deque<std::string> peers_;
+};
+
+}  // namespace mxkv::server

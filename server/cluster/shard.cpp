@@ -1,0 +1,348 @@
+#include "server/cluster/shard.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace mxkv::server {
+
+Shard::Shard(ShardOptions options, OrderedLog& log, ShardHost& host, const runtime::Clock& clock,
+             ShardStart start)
+    : options_(std::move(options)),
+      log_(log),
+      host_(host),
+      clock_(clock),
+      random_(static_cast<std::minstd_rand::result_type>(options_.seed)),
+      state_(start.state),
+      next_(start.position) {
+  MXKV_ASSERT(options_.node != 0 && options_.part_bytes > 0, "a node has a number, and parts have a size");
+}
+
+void Shard::start() {
+  follow_from(next_);
+}
+
+std::uint64_t Shard::patience() {
+  return options_.lease_ns + std::uniform_int_distribution<std::uint64_t>{0, options_.lease_ns / 2}(random_);
+}
+
+bool Shard::serves() const noexcept {
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  return role_ == role::owns && now_ns >= serve_from_ns_ && now_ns < lease_until_ns_;
+}
+
+void Shard::tick() {
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  const bool stood_still = now_ns > ticked_ns_ + options_.beat_ns;
+  ticked_ns_ = now_ns;
+  if (role_ == role::follows || role_ == role::claims) {
+    if (stood_still) {
+      claim_at_ns_ = std::max(claim_at_ns_, now_ns + patience());  // what came meanwhile is not read yet
+    } else if (now_ns >= claim_at_ns_) {
+      claim();
+    }
+    return;
+  }
+  if (role_ == role::stranded) {
+    return;
+  }
+  // In order, and only when no copy that is under way may come in between.
+  if (again_ && under_way_ == 0 && next_ >= read_to_) {
+    again_ = false;
+    ++counters_.again;
+    for (Pending& pending : window_) {
+      append(pending);
+    }
+  }
+  // What is under way keeps the lease as well as a beat does.
+  if (role_ == role::owns && window_.empty() && now_ns >= last_sent_ns_ + options_.beat_ns) {
+    enqueue({.kind = message_kind::beat, .body = {}}, 0);
+  }
+}
+
+// Follower.
+
+void Shard::follow_from(LogPosition position) {
+  next_ = position;
+  reads_ = true;
+  parts_.clear();
+  heard_ns_ = clock_.monotonic_ns();
+  claim_at_ns_ = heard_ns_ + patience();
+  log_.read(next_, *this);
+}
+
+void Shard::message(LogPosition position, std::string_view bytes) {
+  if (position < next_) {
+    return;
+  }
+  // What it did not read may hold a claim, and who does not know of it would believe itself the owner.
+  if (position > next_) {
+    begins_later();
+    return;
+  }
+  next_ = position + 1;
+  const ParsedMessage parsed = parse_message(bytes, options_.scope);
+  if (parsed.flaw != message_flaw::none) {
+    ++counters_.discarded;
+    counters_.last_flaw = parsed.flaw;
+  } else {
+    take(parsed.message);
+  }
+  if (role_ == role::owns || role_ == role::leaves) {
+    settle();
+  }
+}
+
+void Shard::begins_later() {
+  role_ = role::stranded;
+  ++life_;
+  window_.clear();
+  log_.stop();
+  host_.stranded();
+}
+
+void Shard::take(const Message& message) {
+  const bool owns = role_ == role::owns || role_ == role::leaves;
+  // Who leaves a shard serves no more, and has said so in the log; and nobody served one without a term.
+  const bool free = state_.left_to() != 0 || state_.term() == 0;
+  switch (state_.take(message)) {
+    case message_effect::opens:
+      take_claim(message, free);
+      return;
+    case message_effect::counts:
+    case message_effect::yields:
+      heard_ns_ = clock_.monotonic_ns();
+      if (owns) {
+        acknowledge_front();
+        return;
+      }
+      role_ = role::follows;
+      collect(message);
+      claim_at_ns_ = heard_ns_ + patience();
+      if (state_.left_to() != 0) {
+        claim_at_ns_ = state_.left_to() == options_.node ? heard_ns_ : claim_at_ns_ + options_.courtesy_ns;
+      }
+      return;
+    case message_effect::repeats:
+      ++counters_.repeats;
+      return;
+    case message_effect::none:
+      ++counters_.voids;
+      return;
+  }
+}
+
+void Shard::collect(const Message& message) {
+  if (message.kind != message_kind::group) {
+    return;
+  }
+  if (message.parts == 1) {
+    host_.apply(message.epoch, message.body);
+    return;
+  }
+  parts_.append(message.body);
+  if (message.part + 1 == message.parts) {
+    host_.apply(message.epoch, std::exchange(parts_, {}));
+  }
+}
+
+void Shard::claim() {
+  const Message open{.kind = message_kind::open,
+                     .shard = options_.scope.shard,
+                     .cluster = options_.scope.cluster,
+                     .term = state_.term() + 1,
+                     .node = options_.node,
+                     .epoch = ++counters_.claims,
+                     .body = options_.address};
+  role_ = role::claims;
+  if (claimed_term_ != open.term) {
+    claimed_term_ = open.term;
+    claim_sent_ns_ = clock_.monotonic_ns();
+  }
+  claim_at_ns_ = clock_.monotonic_ns() + patience();
+  // Whether it was stored, and whether it was the first one, the log says.
+  log_.append(write_message(open), [](Appended) {});
+}
+
+// Also of claims that were sent while others were decided: they are read here one after the other.
+void Shard::take_claim(const Message& message, bool free) {
+  parts_.clear();
+  owner_address_ = message.body;
+  if (role_ == role::owns || role_ == role::leaves) {
+    be_ousted();
+    return;
+  }
+  // Not one of a former term of this node, which is read once more.
+  if (message.node == options_.node && message.term == claimed_term_ && message.epoch > past_claims_) {
+    become_owner(free);
+    return;
+  }
+  heard_ns_ = clock_.monotonic_ns();
+  claim_at_ns_ = heard_ns_ + patience();
+  role_ = role::follows;
+}
+
+// Owner.
+
+void Shard::become_owner(bool free) {
+  const std::uint64_t now_ns = clock_.monotonic_ns();
+  serve_from_ns_ = free ? now_ns : heard_ns_ + options_.lease_ns / 1000 * options_.margin_permille;
+  role_ = role::owns;
+  ++counters_.terms;
+  ++life_;
+  last_sequence_ = 0;
+  last_sent_ns_ = 0;
+  again_ = false;
+  under_way_ = 0;
+  read_to_ = next_;
+  window_.clear();
+  lease_until_ns_ = claim_sent_ns_ + options_.lease_ns;
+  host_.owns(state_.term());
+}
+
+void Shard::enqueue(Message message, std::uint64_t epoch) {
+  message.shard = options_.scope.shard;
+  message.cluster = options_.scope.cluster;
+  message.term = state_.term();
+  message.sequence = ++last_sequence_;
+  message.node = options_.node;
+  last_sent_ns_ = clock_.monotonic_ns();
+  Pending& pending = window_.emplace_back(Pending{.bytes = write_message(message),
+                                                  .epoch = epoch,
+                                                  .sequence = message.sequence,
+                                                  .first_sent_ns = last_sent_ns_});
+  // Behind one that is to be appended again it would be void.
+  if (!again_) {
+    append(pending);
+  }
+}
+
+void Shard::append(Pending& pending) {
+  pending.under_way = true;
+  ++under_way_;
+  log_.append(pending.bytes, [this, life = life_, sequence = pending.sequence](Appended appended) {
+    if (life == life_) {
+      answered(sequence, appended);
+    }
+  });
+}
+
+void Shard::submit(std::uint64_t epoch, std::string_view records) {
+  MXKV_ASSERT(role_ == role::owns && clock_.monotonic_ns() >= serve_from_ns_,
+              "only the owner changes a shard");
+  const std::size_t parts =
+      std::max<std::size_t>(1, (records.size() + options_.part_bytes - 1) / options_.part_bytes);
+  for (std::size_t part = 0; part < parts; ++part) {
+    enqueue({.kind = message_kind::group,
+             .epoch = epoch,
+             .part = static_cast<std::uint32_t>(part),
+             .parts = static_cast<std::uint32_t>(parts),
+             .body = records.substr(part * options_.part_bytes, options_.part_bytes)},
+            part + 1 == parts ? epoch : 0);
+  }
+}
+
+void Shard::leave(std::uint64_t to) {
+  MXKV_ASSERT(role_ == role::owns && to != 0, "only the owner leaves a shard, and to somebody");
+  role_ = role::leaves;
+  const std::string body = write_node(to);
+  enqueue({.kind = message_kind::yield, .body = body}, 0);
+}
+
+void Shard::answered(std::uint64_t sequence, Appended appended) {
+  --under_way_;
+  const auto pending = std::ranges::find(window_, sequence, &Pending::sequence);
+  if (pending != window_.end()) {
+    pending->under_way = false;
+  }
+  if (appended.outcome != append_outcome::stored) {
+    again_ = true;
+  } else if (pending == window_.begin() && pending != window_.end() && !reads_ &&
+             (appended.position == next_ || !options_.rules.reads_gaps)) {
+    // Nothing came between: it counts.
+    ++counters_.straight;
+    next_ = appended.position + 1;
+    const ParsedMessage own = parse_message(pending->bytes, options_.scope);
+    const message_effect effect = state_.take(own.message);
+    MXKV_ASSERT(effect == message_effect::counts || effect == message_effect::yields,
+                "the owner's next counts");
+    acknowledge_front();
+  } else if (appended.position >= next_) {
+    read_to_ = std::max(read_to_, appended.position + 1);
+  }
+  settle();
+}
+
+void Shard::acknowledge_front() {
+  MXKV_ASSERT(!window_.empty() && window_.front().sequence + 1 == state_.sequence(),
+              "what counts is the oldest");
+  const Pending& front = window_.front();
+  const std::uint64_t epoch = front.epoch;
+  const std::uint64_t from_ns =
+      options_.rules.lease_from_sending ? front.first_sent_ns : clock_.monotonic_ns();
+  lease_until_ns_ = std::max(lease_until_ns_, from_ns + options_.lease_ns);
+  window_.pop_front();
+  if (epoch != 0) {
+    host_.acknowledged(epoch);
+  }
+}
+
+// What is left to be done when an answer, or a message, was taken.
+void Shard::settle() {
+  if (role_ == role::leaves && window_.empty()) {
+    have_left();
+    return;
+  }
+  if (role_ != role::owns && role_ != role::leaves) {
+    return;
+  }
+  const bool behind = next_ < read_to_;
+  if (behind && !reads_) {
+    ++counters_.gaps;
+    reads_ = true;
+    log_.read(next_, *this);
+  } else if (!behind && reads_) {
+    reads_ = false;
+    log_.stop();
+  }
+}
+
+void Shard::own_nothing() {
+  ++life_;
+  window_.clear();
+  role_ = role::follows;
+  claimed_term_ = 0;
+  past_claims_ = counters_.claims;
+}
+
+void Shard::begin_again(const ShardStart& start) {
+  own_nothing();
+  state_ = start.state;
+  follow_from(start.position);
+}
+
+void Shard::end() {
+  own_nothing();
+  role_ = role::stranded;
+  log_.stop();
+}
+
+void Shard::be_ousted() {
+  ++counters_.ousted;
+  own_nothing();
+  const std::optional<ShardStart> start = host_.ousted();
+  if (start) {
+    state_ = start->state;
+  }
+  follow_from(start ? start->position : next_);
+}
+
+void Shard::have_left() {
+  ++counters_.yielded;
+  own_nothing();
+  follow_from(next_);
+  claim_at_ns_ += options_.courtesy_ns;
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,24 @@
+// Where keys are cut into shards, when a cluster is made.
+//
+// All functions: any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.hpp"
+
+namespace mxkv::server {
+
+inline constexpr std::uint32_t kMostShards = 4096;
+
+/// The first keys of all shards but the first: even over the first two bytes of printable keys. For when nothing is known
+/// of the keys. `shards`: from 1 to kMostShards.
+[[nodiscard]] std::vector<std::string> even_splits(std::uint32_t shards);
+
+/// As many keys of the sample in each shard, each split as short as it can be. An error: fewer different keys than shards.
+[[nodiscard]] runtime::Result<std::vector<std::string>> splits_of_sample(std::vector<std::string> keys,
+                                                                         std::uint32_t shards);
+
+}  // namespace mxkv::server

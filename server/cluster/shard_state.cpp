@@ -1,0 +1,43 @@
+#include "server/cluster/shard_state.hpp"
+
+namespace mxkv::server {
+
+message_effect ShardState::take(const Message& message) noexcept {
+  if (message.kind == message_kind::open) {
+    if (message.term != term_ + 1) {
+      return message_effect::none;
+    }
+    *this = ShardState{};
+    term_ = message.term;
+    owner_ = message.node;
+    return message_effect::opens;
+  }
+  if (term_ == 0 || message.term != term_ || message.node != owner_ ||
+      message.kind == message_kind::snapshot) {
+    return message_effect::none;
+  }
+  if (message.sequence < next_) {
+    return message_effect::repeats;
+  }
+  if (message.sequence > next_ || left_to_ != 0) {
+    return message_effect::none;
+  }
+  // The parts of a group follow each other, and nothing comes between them.
+  const bool goes_on = parts_ != 0;
+  if (goes_on ? message.kind != message_kind::group || message.epoch != epoch_ || message.parts != parts_ ||
+                    message.part != part_
+              : message.part != 0) {
+    return message_effect::none;
+  }
+  ++next_;
+  part_ = message.part + 1;
+  parts_ = part_ == message.parts ? 0 : message.parts;
+  epoch_ = message.epoch;
+  if (message.kind == message_kind::yield) {
+    left_to_ = parse_node(message.body).value_or(0);
+    return message_effect::yields;
+  }
+  return message_effect::counts;
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,32 @@
+// A command with its value as text: what is sent on in place of being stored here.
+#pragma once
+
+#include <string>
+
+#include "protocol/request_writer.hpp"
+#include "server/store/item/item_builder.hpp"
+
+namespace mxkv::server {
+
+/// Appends a request for one key. `value`: of one that stores; it is taken, and its memory given back.
+inline void write_request(std::string& out, const protocol::PointRequest& request, ItemBuilder* value,
+                          runtime::Worker& worker) {
+  if (value == nullptr) {
+    protocol::write_point_line(out, request);
+    return;
+  }
+  Item* const item = value->take();
+  protocol::write_point_line(
+      out, request, {.flags = item->flags(), .exptime = request.exptime, .bytes = item->value_bytes()});
+  if (item->large()) {
+    for (const Chunk* const chunk : item->list()->pieces()) {
+      out.append(chunk->data(), chunk->bytes);
+    }
+  } else {
+    out += Item::View{*item}.value();
+  }
+  out += protocol::kCrLf;
+  Item::destroy(worker, item);
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,32 @@
+// How a daemon comes to its cluster: brokers that answer, topics that keep what is acknowledged, and the map.
+#pragma once
+
+#include <memory>
+
+#include "config/options.hpp"
+#include "runtime/base/result.hpp"
+#include "server/cluster/board_reader.hpp"
+#include "server/cluster/cluster_node.hpp"
+#include "server/cluster/kafka_log.hpp"
+#include "server/cluster/ordered_log.hpp"
+
+namespace mxkv::server {
+
+/// What a node begins with. The engine outlives the node. Thread-safety: one thread at a time.
+struct ClusterStart {
+  NodeOptions node;
+  ClusterMap map;
+  std::unique_ptr<LogEngine> engine;
+  std::unique_ptr<BoardReader> reader;
+  std::unique_ptr<Board> board;
+};
+
+/// Where the brokers are, and what is said of them. Thread-safety: any thread.
+[[nodiscard]] KafkaOptions kafka_options(const config::ClusterOptions& cluster);
+
+/// Waits for the brokers and the map. Errors: a line for each reason why this node cannot be part of the cluster; among
+/// them whatever about a topic would lose data, and that this program was built without librdkafka.
+[[nodiscard]] runtime::Result<std::unique_ptr<ClusterStart>> join_cluster(
+    const config::DaemonOptions& options);
+
+}  // namespace mxkv::server

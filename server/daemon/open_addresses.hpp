@@ -1,0 +1,14 @@
+// Listeners that anybody who reaches them may use, told when the server starts.
+#pragma once
+
+#include <string>
+
+#include "config/options.hpp"
+
+namespace mxkv::server {
+
+/// What to warn of: an address of more than this machine where nobody logs in; empty: nothing. Any thread.
+[[nodiscard]] std::string warning_of_open(const config::ListenAddress& listen,
+                                          const config::ServerOptions& options);
+
+}  // namespace mxkv::server

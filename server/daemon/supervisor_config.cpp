@@ -1,0 +1,96 @@
+// Supervisor's functions: what may change while it runs, config get and config set.
+#include <utility>
+
+#include "config/load.hpp"
+#include "config/parse.hpp"
+#include "protocol/reply.hpp"
+#include "server/daemon/config_text.hpp"
+#include "server/daemon/reload.hpp"
+#include "server/daemon/supervisor.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+/// Who set it, as far as that is known.
+std::string place_of(const config::Origins& origins, const std::string& path) {
+  const config::Origin* const origin = config::find_origin(origins, path);
+  return origin == nullptr ? "" : to_string(*origin) + ": ";
+}
+
+}  // namespace
+
+std::vector<std::string> Supervisor::refusals(const config::DaemonOptions& wanted,
+                                              const config::Resolved& resolved) const {
+  std::vector<std::string> why;
+  for (const Change& change : changes(running_, wanted)) {
+    if (!changes_while_running(change.path)) {
+      why.push_back(place_of(wanted.origins, change.path) + change.path +
+                    ": cannot change while the daemon runs, from " + change.before + " to " + change.after);
+    }
+  }
+  if (const std::size_t most = parts_.administration.greatest_limit();
+      resolved.runtime.memory.limit_bytes > most) {
+    why.push_back(place_of(wanted.origins, "memory.limit") +
+                  "memory.limit: while the daemon runs it can grow to " + config::format_size(most) +
+                  ": twice the limit at the start");
+  }
+  if (wanted.log.file != running_.log.file) {
+    if (const std::string lack = Log::lack_of(wanted.log); !lack.empty()) {
+      why.push_back(place_of(wanted.origins, "log.file") + "log.file: " + lack);
+    }
+  }
+  return why;
+}
+
+std::optional<std::vector<HttpListener>> Supervisor::admin_wanted(const config::DaemonOptions& wanted,
+                                                                  std::vector<std::string>& why) {
+  if (!why.empty() || wanted.admin.listeners == running_.admin.listeners) {
+    return std::nullopt;
+  }
+  config::Findings findings;
+  std::vector<HttpListener> listeners = prepare_admin(running_.admin.listeners, wanted, log_, findings);
+  for (const config::Finding& finding : findings) {
+    why.push_back(to_string(finding));
+  }
+  return findings.empty() ? std::optional{std::move(listeners)} : std::nullopt;
+}
+
+void Supervisor::answer_config() {
+  for (const ConfigRequest& request : parts_.config_inbox.take()) {
+    answer(parts_.runtime, request.address,
+           request.sets ? set_option(request) : config_lines(in_force(), request.path));
+  }
+}
+
+config::DaemonOptions Supervisor::in_force() {
+  config::DaemonOptions options = config::effective(running_, resolved_);
+  const std::size_t limit = parts_.runtime.budget().limit_bytes();
+  if (limit != resolved_.runtime.memory.limit_bytes) {
+    options.memory.limit_bytes = limit;
+    options.memory_limit_percent = 0;
+    options.origins["memory.limit"] = {.source = "cache_memlimit"};
+  }
+  return options;
+}
+
+std::string Supervisor::set_option(const ConfigRequest& request) {
+  config::Loaded wanted = config::with_option(running_, request.path, request.value, kConfigSet);
+  const config::Resolved resolved =
+      config::resolve(wanted.options, machine_.topology, machine_.facts, wanted.findings);
+  if (!wanted.findings.empty()) {
+    return "CLIENT_ERROR " + to_string(wanted.findings.front()) + "\r\n";
+  }
+  std::vector<std::string> why = refusals(wanted.options, resolved);
+  std::optional<std::vector<HttpListener>> admin = admin_wanted(wanted.options, why);
+  if (!why.empty()) {
+    return "CLIENT_ERROR " + why.front() + "\r\n";
+  }
+  if (request.path == "log" || request.path.starts_with("log.")) {
+    reopen_log(wanted.options.log);
+  }
+  apply(wanted.options, resolved, std::string{kConfigSet} + " from " + request.client, std::move(admin));
+  return std::string{protocol::kOk};
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,130 @@
+#include "server/net/client_table.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/net/connection_facts.hpp"
+
+namespace mxkv::server {
+
+namespace {
+void set_rates(Usage& usage, const config::LimitOptions& limits) noexcept {
+  usage.requests.set(limits.requests_per_client);
+  usage.bytes.set(limits.bytes_per_client);
+}
+}  // namespace
+
+Client* ClientTable::open(int socket, std::uint64_t now_ns, const config::LimitOptions& limits) {
+  const std::scoped_lock lock{mutex_};
+  return add(socket, now_ns, limits, false);
+}
+
+Client& ClientTable::of(int socket, std::uint64_t now_ns, const config::LimitOptions& limits) {
+  const std::scoped_lock lock{mutex_};
+  const auto at = by_socket_.find(socket);
+  return at != by_socket_.end() ? *at->second : *add(socket, now_ns, limits, true);
+}
+
+// Forgets addresses without connections that have all of their share again.
+void ClientTable::sweep(std::uint64_t now_ns) {
+  std::erase_if(by_address_, [now_ns](const auto& each) {
+    const Usage& usage = *each.second;
+    return usage.connections.load(std::memory_order_relaxed) == 0 && usage.requests.rests(now_ns) &&
+           usage.bytes.rests(now_ns);
+  });
+  sweep_at_ = std::max(kLeastSweep, 2 * by_address_.size());
+}
+
+// Under the lock. `any`: also over the limit.
+Client* ClientTable::add(int socket, std::uint64_t now_ns, const config::LimitOptions& limits, bool any) {
+  ConnectionFacts facts = facts_of_socket(socket);
+  auto client = std::make_unique<Client>();
+  if (std::string address = client_of(facts.peer); !address.empty()) {
+    if (by_address_.size() >= sweep_at_) {
+      sweep(now_ns);
+    }
+    std::shared_ptr<Usage>& usage = by_address_[std::move(address)];
+    if (usage == nullptr) {
+      usage = std::make_shared<Usage>();
+      set_rates(*usage, limits);
+    }
+    if (!usage->begin_connection(any ? 0 : limits.connections_per_client)) {
+      return nullptr;
+    }
+    client->usage = usage;
+  }
+  client->id = ++last_id_;
+  client->socket = socket;
+  client->peer = std::move(facts.peer);
+  client->own = std::move(facts.own);
+  client->opened_ns = now_ns;
+  client->read_ns.store(now_ns, std::memory_order_relaxed);
+  return (by_socket_[socket] = std::move(client)).get();
+}
+
+void ClientTable::close(int socket) noexcept {
+  const std::scoped_lock lock{mutex_};
+  const auto at = by_socket_.find(socket);
+  if (at == by_socket_.end()) {
+    return;
+  }
+  if (Usage* const usage = at->second->usage.get(); usage != nullptr) {
+    usage->end_connection();
+    if (usage->connections.load(std::memory_order_relaxed) == 0 && !usage->has_rates()) {
+      by_address_.erase(client_of(at->second->peer));
+    }
+  }
+  by_socket_.erase(at);
+}
+
+// Addresses without connections keep their rates until then: else one that connects anew would have a second's worth
+// each time.
+void ClientTable::set_limits(const config::LimitOptions& limits) {
+  const std::scoped_lock lock{mutex_};
+  for (auto& [address, usage] : by_address_) {
+    set_rates(*usage, limits);
+  }
+}
+
+void ClientTable::set_user(Client& client, std::string_view user) {
+  const std::scoped_lock lock{mutex_};
+  client.user = user;
+}
+
+bool ClientTable::set_name(Client& client, std::string_view name) {
+  const bool good =
+      name.size() <= kMostNameBytes && std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7f; });
+  if (good) {
+    const std::scoped_lock lock{mutex_};
+    client.name = name;
+  }
+  return good;
+}
+
+void ClientTable::for_each(const std::function<void(const Client&)>& f) const {
+  const std::scoped_lock lock{mutex_};
+  std::vector<const Client*> all;
+  all.reserve(by_socket_.size());
+  for (const auto& [socket, client] : by_socket_) {
+    all.push_back(client.get());
+  }
+  std::ranges::sort(all, {}, &Client::id);
+  std::ranges::for_each(all, [&f](const Client* client) { f(*client); });
+}
+
+// The sockets are open, since close() comes first.
+std::size_t ClientTable::kill(const std::function<bool(const Client&)>& f) {
+  const std::scoped_lock lock{mutex_};
+  std::size_t count = 0;
+  for (const auto& [socket, client] : by_socket_) {
+    if (f(*client)) {
+      ::shutdown(socket, SHUT_RDWR);
+      ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,78 @@
+// All connections as people ask for them: who each is, since when, and what it did; and how many each address has.
+//
+// An entry goes with its socket, from accept to close, whichever workers serve it: so it is found by descriptor. What
+// changes with requests is written by the connection's worker, and read by who asks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "config/options.hpp"
+#include "server/net/last_command.hpp"
+#include "server/net/string_map.hpp"
+#include "server/net/usage.hpp"
+
+namespace mxkv::server {
+
+/// One connection. Thread-safety: `usage` and the counters any thread (relaxed: statistics); the rest by ClientTable.
+struct Client {
+  std::uint64_t id = 0;  ///< never another's
+  int socket = -1;
+  std::string peer;  ///< as ConnectionFacts
+  std::string own;
+  std::uint64_t opened_ns = 0;
+  std::shared_ptr<Usage> usage;  ///< of its address; null: of none
+  std::string name;              ///< that it gave itself
+  std::string user;              ///< who logged in; empty: nobody
+  std::atomic<std::uint32_t> requests{0};
+  std::atomic<std::uint64_t> read_bytes{0};
+  std::atomic<std::uint64_t> written_bytes{0};
+  std::atomic<std::uint64_t> read_ns{0};
+  std::atomic<std::uint16_t> worker{0};
+  LastCommand last{};
+};
+
+/// Thread-safety: any thread.
+class ClientTable {
+ public:
+  static constexpr std::size_t kMostNameBytes = 64;
+
+  /// A socket was accepted. Null: its address has as many connections as it may. It ends with close().
+  [[nodiscard]] Client* open(int socket, std::uint64_t now_ns, const config::LimitOptions& limits);
+  /// The one of a socket, opened if need be.
+  [[nodiscard]] Client& of(int socket, std::uint64_t now_ns, const config::LimitOptions& limits);
+  /// Before the socket is closed.
+  void close(int socket) noexcept;
+  /// Other limits hold, for connections that are there, too.
+  void set_limits(const config::LimitOptions& limits);
+
+  void set_user(Client& client, std::string_view user);
+  /// False: too long, or it holds what cannot be read.
+  [[nodiscard]] bool set_name(Client& client, std::string_view name);
+  /// Calls f(client) for each, by id.
+  void for_each(const std::function<void(const Client&)>& f) const;
+  /// Shuts the sockets down of those that `f` says, and returns how many: their workers close them as if the clients
+  /// had left.
+  std::size_t kill(const std::function<bool(const Client&)>& f);
+
+ private:
+  static constexpr std::size_t kLeastSweep = 8192;
+
+  void sweep(std::uint64_t now_ns);
+  [[nodiscard]] Client* add(int socket, std::uint64_t now_ns, const config::LimitOptions& limits, bool any);
+
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::unordered_map<int, std::unique_ptr<Client>> by_socket_;
+  StringMap<std::shared_ptr<Usage>> by_address_;
+  std::size_t sweep_at_ = kLeastSweep;  ///< so many addresses
+  std::uint64_t last_id_ = 0;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,249 @@
+// Connection's functions: TLS, where its listener has it.
+//
+// Before the handshake has ended the session gets nothing. A handshake takes memory and time that no client has
+// paid for yet: so it begins when the worker's share of unfinished input has room for it, counts there until it
+// ends, as does a record that does not come whole later, and a round takes few of them.
+//
+// Buffers of OpenSSL's are kept by so many connections of a worker, those that are busy, as its share of unfinished
+// input would hold, and counted besides; to give and to take them for each record costs a twelfth of what OpenSSL does.
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/scheduler/runtime.hpp"
+#include "server/net/connection.hpp"
+#include "server/net/net_worker.hpp"
+#include "server/net/tls_stream.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+constexpr unsigned char kHandshakeRecord = 0x16;
+constexpr std::size_t kPiecesOfRecord = 64;
+
+enum class opening : std::uint8_t { nothing, tls, other, left };
+
+/// What the client sent first.
+opening opening_of(int socket) noexcept {
+  unsigned char byte = 0;
+  const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (got == 1) {
+    return byte == kHandshakeRecord ? opening::tls : opening::other;
+  }
+  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) ? opening::nothing
+                                                                                : opening::left;
+}
+
+}  // namespace
+
+// Of what it holds, that which a client may leave undone is unfinished input.
+void Connection::hold(std::size_t handshake, std::size_t own) {
+  runtime::MemoryBudget& budget = net_.host().worker.runtime().budget();
+  MemoryShare& share = net_.host().input.share();
+  budget.refund(runtime::memory_category::buffers, tls_held_ + tls_own_);
+  share.give(tls_held_);
+  tls_held_ = handshake;
+  tls_own_ = own;
+  share.take(tls_held_);
+  budget.charge_unconditionally(runtime::memory_category::buffers, tls_held_ + tls_own_);
+}
+
+void Connection::keep_buffers(bool comes) {
+  if (place.taken()) [[likely]] {
+    if (comes) {
+      place.use();
+    }
+    return;
+  }
+  // What another one gives back for it is counted on: where more are busy than keep theirs, that is each time.
+  const std::size_t given = net_.keep_tls_buffers(*this);
+  const std::size_t taken = TlsStream::kIdleBytes + TlsStream::kBuffersBytes - tls_own_;
+  tls_own_ += taken;
+  runtime::MemoryBudget& budget = net_.host().worker.runtime().budget();
+  if (taken > given) {
+    budget.charge_unconditionally(runtime::memory_category::buffers, taken - given);
+  } else if (given > taken) {
+    budget.refund(runtime::memory_category::buffers, given - taken);
+  }
+}
+
+// What has something in them keeps them, and is counted for them, until it is asked again.
+std::size_t Connection::give_buffers() {
+  return tls_->give_buffers() ? std::exchange(tls_own_, TlsStream::kIdleBytes) - TlsStream::kIdleBytes : 0;
+}
+
+// False: it waits for room, or speaks no TLS.
+bool Connection::begin_tls() {
+  const opening begins = opening_of(socket_);
+  if (begins == opening::nothing) {
+    readable_ = false;
+    return false;
+  }
+  if (begins == opening::left) {
+    close();  // somebody looked whether the port is open
+    return false;
+  }
+  if (begins == opening::other) {
+    NetCounters::add(net_.counters().handshake_errors);
+    net_.host().happenings->note(happening::foreign_protocol,
+                                 client_name() + ": it speaks no TLS, which its listener asks for");
+    static_cast<void>(
+        ::send(socket_, protocol::kWantsTls.data(), protocol::kWantsTls.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    ::shutdown(socket_, SHUT_WR);
+    close();
+    return false;
+  }
+  const MemoryShare& share = net_.host().input.share();
+  if (share.held() > 0 &&
+      share.held() + TlsStream::kHandshakeBytes > SessionHost::kSmallShares * share.bytes()) {
+    net_.wait_for_memory(*this);
+    return false;
+  }
+  try {
+    tls_ = std::make_unique<TlsStream>(door_->tls->current(), socket_);
+  } catch (const std::bad_alloc&) {
+    NetCounters::add(net_.counters().handshake_errors);
+    close();
+    return false;
+  }
+  hold(TlsStream::kHandshakeBytes, 0);
+  return true;
+}
+
+void Connection::shake_hands() {
+  MXKV_ASSERT(stage_ == connection_stage::greeting, "hands are shaken once");
+  if (!readable_ || (tls_ == nullptr && !begin_tls())) {
+    return;
+  }
+  readable_ = false;
+  switch (tls_->shake_hands(read_on_)) {
+    case TlsStream::outcome::done:
+      stage_ = connection_stage::serving;
+      client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);
+      hold(0, TlsStream::kIdleBytes);
+      keep_buffers(false);
+      net_.shook_hands(*this);
+      readable_ = true;  // requests may have come with its last bytes
+      net_.make_ready(*this);
+      break;
+    case TlsStream::outcome::wants_input:
+      break;
+    case TlsStream::outcome::wants_output:
+      await_output();
+      break;
+    case TlsStream::outcome::ended:
+    case TlsStream::outcome::failed:
+      give_up_handshake(tls_->reason().empty() ? "the client left" : tls_->reason());
+      break;
+  }
+}
+
+// Reading and shaking hands may wait for it more than once.
+void Connection::await_output() {
+  if (!output_waits_) {
+    begin_output_wait();
+  }
+}
+
+void Connection::give_up_handshake(const std::string& why) {
+  NetCounters::add(net_.counters().handshake_errors);
+  net_.host().happenings->note(happening::failed_handshake, client_name() + ": " + why);
+  close();
+}
+
+// As read() of a socket: once what is there, as far as there is room. What comes behind bytes that were read, the
+// next turn finds again.
+void Connection::read_tls() {
+  const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
+  const std::span<char> space = session_->value_space();
+  TlsStream::Moved got{0, TlsStream::outcome::done};
+  keep_buffers(true);
+  if (!space.empty()) {
+    got = tls_->read(space, read_on_);
+  }
+  const std::size_t direct = got.bytes;
+  if (got.how == TlsStream::outcome::done) {
+    got = tls_->read(buffer, read_on_);
+    got.bytes += direct;
+  }
+  if (const std::size_t held = tls_->held_bytes(); held != tls_held_) {
+    hold(held, tls_own_);
+  }
+  if (got.bytes > 0) {
+    readable_ = got.how != TlsStream::outcome::wants_input;
+    take_bytes(got.bytes, direct);
+    return;
+  }
+  readable_ = false;
+  switch (got.how) {
+    case TlsStream::outcome::done:
+    case TlsStream::outcome::wants_input:
+      break;
+    case TlsStream::outcome::wants_output:
+      await_output();
+      break;
+    case TlsStream::outcome::ended:
+      session_->end_of_input();
+      net_.directory().mark_dirty(session_->entry());
+      break;
+    case TlsStream::outcome::failed:
+      close();
+      break;
+  }
+}
+
+// One piece goes as it lies; several become one record, as what a socket is sent is one segment.
+std::span<const char> Connection::next_record(std::size_t most) {
+  std::array<iovec, kPiecesOfRecord> pieces;
+  const std::size_t count = session_->output().gather(pieces, std::min(most, TlsStream::kRecordBytes));
+  if (count == 1) {
+    return {static_cast<const char*>(pieces[0].iov_base), pieces[0].iov_len};
+  }
+  char* const begin = net_.read_buffer().data();  // nothing is read while it is sent
+  char* end = begin;
+  for (const iovec& piece : std::span{pieces}.first(count)) {
+    std::memcpy(end, piece.iov_base, piece.iov_len);
+    end += piece.iov_len;
+  }
+  return {begin, end};
+}
+
+// Returns how many bytes it sent, or none if it cannot go on now.
+std::size_t Connection::send_record(std::size_t most) {
+  static_assert(NetWorker::kReadBytes >= TlsStream::kRecordBytes, "the read buffer takes a record");
+  keep_buffers(false);
+  const TlsStream::Moved sent = tls_->write(next_record(most));
+  if (sent.how == TlsStream::outcome::wants_output) {
+    begin_output_wait();
+  } else if (sent.how != TlsStream::outcome::done) {
+    close();  // also where it wants input, which it does not without renegotiation
+  }
+  return sent.bytes;
+}
+
+void Connection::end_tls(bool said_all) {
+  if (said_all && tls_ != nullptr) {
+    tls_->end();
+  }
+  if (tls_facts_ != nullptr) {
+    net_.ended_tls();
+  } else {
+    net_.shakes_hands_no_more();
+  }
+  if (place.taken()) {
+    net_.keeps_no_tls_buffers(*this);
+  }
+  hold(0, 0);
+  tls_.reset();
+}
+
+}  // namespace mxkv::server

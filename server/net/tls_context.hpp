@@ -1,0 +1,94 @@
+// The certificate, key and rules that a listener speaks TLS by, and the door's copy of them that a reload
+// replaces.
+//
+// A context is made of files, whole or not at all. Connections share the one that they began with, until the
+// last of them ends. Tickets let a client resume a session; their keys are the context's, so that none
+// outlives a reload: a client whose certificate is no longer taken has to show it again. Where the kernel can
+// encrypt (its module tls), connections ask it to.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "config/options.hpp"
+
+struct bio_method_st;
+struct ssl_ctx_st;
+
+namespace mxkv::server {
+
+/// What is wrong with the files of a listener, by its key in the configuration.
+struct TlsFlaw {
+  std::string key;   ///< "certificate", "key" or "client_ca"
+  std::string what;  ///< file, and what is wrong with it
+};
+
+/// Thread-safety: any thread.
+class TlsContext {
+ public:
+  /// Reads the files. Null: there are flaws. `doubts`: what a person should know of files that do.
+  [[nodiscard]] static std::shared_ptr<const TlsContext> read(const config::TlsOptions& options,
+                                                              std::vector<TlsFlaw>& flaws,
+                                                              std::vector<std::string>& doubts);
+  ~TlsContext();
+  TlsContext(const TlsContext&) = delete;
+  TlsContext& operator=(const TlsContext&) = delete;
+
+  /// For people: whose certificate it is, and until when it holds.
+  [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
+  /// Whether the kernel may encrypt.
+  [[nodiscard]] bool by_kernel() const noexcept { return by_kernel_; }
+
+  // --- For connections: tls_stream.cpp ---
+
+  [[nodiscard]] ssl_ctx_st* get() const noexcept { return context_; }
+  [[nodiscard]] const bio_method_st* socket_method() const noexcept { return socket_method_; }
+
+ private:
+  TlsContext();
+  void set_rules(const config::TlsOptions& options) noexcept;
+  void use_certificate(const config::TlsOptions& options, std::vector<TlsFlaw>& flaws);
+  void use_client_ca(const std::string& file, std::vector<TlsFlaw>& flaws);
+  void look_at_certificate(const std::string& file, std::vector<std::string>& doubts);
+
+  const bool by_kernel_;
+  ssl_ctx_st* context_;
+  bio_method_st* socket_method_;
+  std::string summary_;
+};
+
+/// Whether the kernel has TLS.
+[[nodiscard]] bool kernel_has_tls() noexcept;
+
+/// What a listener speaks TLS by now. Thread-safety: any thread.
+class TlsDoor {
+ public:
+  TlsDoor(config::TlsOptions options, std::shared_ptr<const TlsContext> context)
+      : options_(std::move(options)), context_(std::move(context)) {}
+
+  [[nodiscard]] const config::TlsOptions& options() const noexcept { return options_; }
+  [[nodiscard]] std::shared_ptr<const TlsContext> current() const {
+    const std::scoped_lock lock{mutex_};
+    return context_;
+  }
+  /// Holds for connections that come from now on.
+  void replace(std::shared_ptr<const TlsContext> context) {
+    const std::scoped_lock lock{mutex_};
+    context_ = std::move(context);
+  }
+
+ private:
+  const config::TlsOptions options_;
+  mutable std::mutex mutex_;  ///< guards context_
+  std::shared_ptr<const TlsContext> context_;
+};
+
+/// Reads the files of all doors anew, for connections that come from then on. With flaws nothing changes. Returns how
+/// many doors have theirs. Any thread.
+[[nodiscard]] std::size_t reread_certificates(const std::vector<TlsDoor*>& doors, std::vector<TlsFlaw>& flaws,
+                                              std::vector<std::string>& doubts);
+
+}  // namespace mxkv::server

@@ -1,0 +1,157 @@
+#include "server/store/point/binary_reply.hpp"
+
+#include "protocol/reply.hpp"
+#include "server/store/item/value_reply.hpp"
+
+namespace mxkv::server {
+
+using protocol::binary_status;
+using protocol::BinaryAnswer;
+using protocol::BinaryForm;
+using protocol::kBinaryHeaderBytes;
+using protocol::opcode;
+
+namespace {
+
+constexpr std::uint8_t kFlagsBytes = 4;
+constexpr std::size_t kNumberBytes = 8;
+/// Room of an answer without its value.
+constexpr std::size_t kMostBeforeValue = kBinaryHeaderBytes + kFlagsBytes + protocol::kMaxKeyBytes;
+
+char* reserve(ReplyQueue& queue, std::uint32_t ticket, std::size_t value_bytes = 0) {
+  return queue.reserve(ticket, kMostBeforeValue + value_bytes);
+}
+
+/// What memcached calls it when a value was sent and something else was there than was asked for.
+binary_status not_stored(opcode code) noexcept {
+  switch (code) {
+    case opcode::add:
+    case opcode::addq:
+      return binary_status::key_exists;
+    case opcode::replace:
+    case opcode::replaceq:
+      return binary_status::key_missing;
+    default:
+      return binary_status::not_stored;
+  }
+}
+
+void write_done(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::uint64_t cas) {
+  queue.commit(ticket, write_binary_header(reserve(queue, ticket), form, {.cas = cas}));
+}
+
+void write_number_reply(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form,
+                        const PointOutcome& outcome) {
+  char* const out = write_binary_header(reserve(queue, ticket), form,
+                                        {.body = kNumberBytes, .cas = outcome.shown->unique()});
+  queue.commit(ticket, protocol::write_big64(out, outcome.number));
+}
+
+// memcached tells the flags of what was touched, too.
+void write_touched(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, const Item& item) {
+  char* const out = write_binary_header(reserve(queue, ticket), form,
+                                        {.extras = kFlagsBytes, .body = kFlagsBytes, .cas = item.unique()});
+  queue.commit(ticket, protocol::write_big32(out, item.flags()));
+}
+
+}  // namespace
+
+void write_binary_error(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, binary_status status) {
+  queue.commit(ticket, protocol::write_binary_error(queue.reserve(ticket, protocol::kMostBinaryErrorBytes),
+                                                    form, status));
+}
+
+void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form) {
+  if (!form.quiet()) {
+    write_done(queue, ticket, form, 0);
+  }
+}
+
+void write_binary_value(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, const Item& item,
+                        runtime::Worker& worker) {
+  const std::string_view key = form.tells_key() ? item.key() : std::string_view{};
+  const std::uint64_t bytes = item.value_bytes();
+  const std::string_view value = item.large() ? std::string_view{} : item.value();
+  char* out = reserve(queue, ticket, value.size());
+  out = write_binary_header(out, form,
+                            {.extras = kFlagsBytes,
+                             .key = key.size(),
+                             .body = kFlagsBytes + key.size() + bytes,
+                             .cas = item.unique()});
+  out = protocol::write_text(protocol::write_big32(out, item.flags()), key);
+  queue.commit(ticket, protocol::write_text(out, value));
+  if (item.large()) {
+    write_data(queue, ticket, item, {}, worker);
+  }
+}
+
+void write_binary_miss(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::string_view key) {
+  if (form.quiet()) {
+    return;
+  }
+  if (!form.tells_key()) {
+    write_binary_error(queue, ticket, form, binary_status::key_missing);
+    return;
+  }
+  char* const out =
+      write_binary_header(reserve(queue, ticket), form,
+                          {.status = binary_status::key_missing, .key = key.size(), .body = key.size()});
+  queue.commit(ticket, protocol::write_text(out, key));
+}
+
+void write_binary_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutcome& outcome,
+                        runtime::Worker& worker) {
+  const BinaryForm form = outcome.request.flags->binary;
+  const auto fails = [&](binary_status status) { write_binary_error(queue, ticket, form, status); };
+  switch (outcome.result) {
+    case point_result::not_stored:
+      return fails(not_stored(form.code));
+    case point_result::exists:
+      return fails(binary_status::key_exists);
+    case point_result::non_numeric:
+      return fails(binary_status::not_a_number);
+    case point_result::no_memory:
+      return fails(binary_status::no_memory);
+    case point_result::too_large:
+      return fails(binary_status::too_large);
+    case point_result::not_found:
+      if (outcome.request.terms.action == protocol::point_action::read) {
+        write_binary_miss(queue, ticket, form, outcome.request.key);
+        return;
+      }
+      return fails(binary_status::key_missing);
+    case point_result::value:
+      write_binary_value(queue, ticket, form, *outcome.shown, worker);
+      return;
+    case point_result::touched:
+      write_touched(queue, ticket, form, *outcome.shown);
+      return;
+    case point_result::deleted:
+      write_binary_success(queue, ticket, form);
+      return;
+    case point_result::number:
+      if (!form.quiet()) {
+        write_number_reply(queue, ticket, form, outcome);
+      }
+      return;
+    case point_result::stored:
+      if (!form.quiet()) {
+        write_done(queue, ticket, form, outcome.shown->unique());
+      }
+      return;
+  }
+}
+
+void answer_binary(ConnectionTable& replies, const ReplyAddress& address, BinaryForm form,
+                   binary_status status) {
+  if (ReplyQueue* const queue = replies.find(address); queue != nullptr) {
+    if (status == binary_status::success) {
+      write_binary_success(*queue, address.ticket, form);
+    } else {
+      write_binary_error(*queue, address.ticket, form, status);
+    }
+    queue->close(address.ticket);
+  }
+}
+
+}  // namespace mxkv::server
