@@ -50,7 +50,10 @@ int run_load(const Options& options, const OutputFiles& files, const std::string
   }
   const int code = exit_code_of(result.value(), options.misses_allowed, options.max_failures);
   if (code != 0) {
-    complain(std::to_string(result.value().failures(options.misses_allowed)) + " operations failed");
+    const std::uint64_t failures = result.value().failures(options.misses_allowed);
+    const std::string& refusal = result.value().refusal;
+    complain(std::to_string(failures) + (failures == 1 ? " operation failed" : " operations failed") +
+             (refusal.empty() ? "" : "; the server said: " + refusal));
   }
   if (interrupt.signal() != 0) {
     return 128 + interrupt.signal();

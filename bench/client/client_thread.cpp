@@ -87,6 +87,13 @@ void ClientThread::settle(std::size_t index, Connection::Status status) {
   }
 }
 
+const std::string& ClientThread::refusal() const noexcept {
+  static const std::string none;
+  const auto refused = std::ranges::find_if(
+      connections_, [](const Connection& connection) { return !connection.refusal().empty(); });
+  return refused == connections_.end() ? none : refused->refusal();
+}
+
 void ClientThread::start_all() {
   active_ = connections_.size();
   if (times_.interrupt != nullptr) {

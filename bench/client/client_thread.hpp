@@ -57,6 +57,8 @@ class ClientThread {
   [[nodiscard]] const Recorder& recorder() const noexcept { return recorder_; }
   [[nodiscard]] const ScheduleFigures& schedule() const noexcept { return pacer_.figures(); }
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  /// What the server said to the first request that it refused; empty: it refused none. After run().
+  [[nodiscard]] const std::string& refusal() const noexcept;
   [[nodiscard]] std::uint64_t operations_done() const noexcept {
     return done_.load(std::memory_order_relaxed);
   }

@@ -1,5 +1,6 @@
 #include "bench/client/connection.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -47,13 +48,29 @@ Connection::Status Connection::turn(const ConnectionContext& context, std::uint6
 }
 
 bool Connection::read_replies(const ConnectionContext& context, std::uint64_t now_ns) {
-  char* const at = in_.prepare(kLeastReadRoom);
-  const Socket::Transfer transfer = socket_.receive(at, in_.room());
-  if (transfer.status == Socket::Status::closed) {
-    return false;
+  do {
+    char* const at = in_.prepare(kLeastReadRoom);
+    const Socket::Transfer transfer = socket_.receive(at, in_.room());
+    if (transfer.status == Socket::Status::closed) {
+      return false;
+    }
+    in_.commit(transfer.bytes);
+    if (!parse_replies(context, now_ns)) {
+      return false;
+    }
+  } while (socket_.has_more());
+  return true;
+}
+
+/// Keeps the first line that refused something, for people.
+void Connection::note_refusal(std::string_view reply) {
+  constexpr std::size_t kMostBytes = 200;
+  if (refusal_.empty()) {
+    const std::string_view line = reply.substr(0, std::min(reply.find_first_of("\r\n"), kMostBytes));
+    for (const char byte : line) {
+      refusal_ += byte >= ' ' && byte <= '~' ? byte : '?';
+    }
   }
-  in_.commit(transfer.bytes);
-  return parse_replies(context, now_ns);
 }
 
 bool Connection::parse_replies(const ConnectionContext& context, std::uint64_t now_ns) {
@@ -65,6 +82,9 @@ bool Connection::parse_replies(const ConnectionContext& context, std::uint64_t n
       return false;  // a reply nobody asked for
     }
     const Step step = context.wire.read_reply(ring_[head_], input, reply_);
+    if (step.outcome == Outcome::error || step.outcome == Outcome::out_of_step) [[unlikely]] {
+      note_refusal(input);
+    }
     input.remove_prefix(step.consumed);
     if (step.outcome == Outcome::incomplete) {
       if (step.consumed == 0) {

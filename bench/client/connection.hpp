@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/client/byte_queue.hpp"
@@ -55,10 +57,13 @@ class Connection {
   /// Whether bytes are waiting for the socket to take more.
   [[nodiscard]] bool wants_write() const noexcept { return !out_.empty(); }
   [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
+  /// The first line by which the server refused a request, or that made no sense; empty: none did.
+  [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
   [[nodiscard]] std::size_t outstanding() const noexcept { return count_; }
 
  private:
   bool read_replies(const ConnectionContext& context, std::uint64_t now_ns);
+  void note_refusal(std::string_view reply);
   bool parse_replies(const ConnectionContext& context, std::uint64_t now_ns);
   void fill(const ConnectionContext& context, std::uint64_t now_ns);
   [[nodiscard]] static bool may_retry(const ConnectionContext& context, const Operation& operation,
@@ -73,6 +78,7 @@ class Connection {
   ByteQueue in_;
   ByteQueue out_;
   ReplyState reply_;
+  std::string refusal_;
   std::vector<Operation> ring_;  // the requests in flight, oldest at head_
   std::size_t refill_;
   std::size_t head_ = 0;

@@ -1,5 +1,6 @@
 #include "bench/client/options.hpp"
 
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -30,6 +31,8 @@ struct Flags {
   std::vector<std::string> files;
   std::vector<std::string> settings;
   bool simple = false;
+  TlsOptions tls;
+  std::string password_file;
 };
 
 /// How the run is measured and where its result goes.
@@ -60,6 +63,28 @@ void add_measuring_flags(CLI::App& command, Options& options) {
                    "do not ask the server for its counters");
 }
 
+/// What the server asks of who connects.
+void add_door_flags(CLI::App& command, Flags& flags) {
+  command.add_flag("--tls", flags.tls.wanted, "speak TLS");
+  command.add_option("--ca", flags.tls.ca, "with --tls: the server's certificate leads to one in there")
+      ->option_text("FILE");
+  CLI::Option* const certificate =
+      command.add_option("--cert", flags.tls.certificate, "with --tls: the client's own certificate")
+          ->option_text("FILE");
+  CLI::Option* const key =
+      command.add_option("--key", flags.tls.key, "with --cert: its key")->option_text("FILE");
+  certificate->needs(key);
+  key->needs(certificate);
+  command.add_flag("--insecure", flags.tls.insecure, "with --tls: whoever the server is");
+  CLI::Option* const user =
+      command.add_option("--user", flags.options.server.user, "log in with this name")->option_text("NAME");
+  CLI::Option* const password =
+      command.add_option("--password-file", flags.password_file, "with --user: the password, a line")
+          ->option_text("FILE");
+  user->needs(password);
+  password->needs(user);
+}
+
 void add_flags(CLI::App& command, Flags& flags) {
   Options& options = flags.options;
   command.add_option("-P", flags.files, "file of properties, as YCSB's workload files; several: later wins")
@@ -88,6 +113,7 @@ void add_flags(CLI::App& command, Flags& flags) {
       .add_option("--refill", options.refill,
                   "answered requests before new ones are made (0: all of --depth)")
       ->capture_default_str();
+  add_door_flags(command, flags);
   add_measuring_flags(command, options);
   command.add_option("--seed", options.workload.seed, "of the random numbers")->capture_default_str();
   command.add_flag("--simple", flags.simple, "keys of 24 bytes, values of 100, uniform requests");
@@ -174,8 +200,29 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
   auto server = parse_endpoint(address);
   if (!server) {
     properties.complain("--server", server.error().message);
-  } else {
-    options.server = std::move(server).value();
+    return;
+  }
+  server.value().user = options.server.user;
+  options.server = std::move(server).value();
+  const bool tls_only = !flags.tls.ca.empty() || !flags.tls.certificate.empty() || flags.tls.insecure;
+  if (!flags.tls.wanted && tls_only) {
+    properties.complain("--tls", "is not said, but --ca, --cert or --insecure");
+  }
+  if (flags.tls.wanted) {
+    auto tls = TlsClient::make(flags.tls);
+    if (tls) {
+      options.server.tls = std::move(tls).value();
+    } else {
+      properties.complain("--tls", tls.error().message);
+    }
+  }
+  if (!options.server.user.empty()) {
+    std::ifstream file(flags.password_file);
+    if (redis || options.server_kind == ServerKind::echo) {
+      properties.complain("--user", "only mxkv and memcached are logged in to");
+    } else if (!std::getline(file, options.server.password)) {
+      properties.complain("--password-file", flags.password_file + ": holds no line that can be read");
+    }
   }
 }
 
@@ -267,10 +314,14 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App app{
       "mxkv-ycsb: loads records into a key-value server and runs YCSB's workloads on it.\n"
       "Every reply is verified; the exit code is 1 if any was missing, wrong or an error.\n"
-      "Results written by --json: `mxkv-ycsb merge` puts them together, bench/plot/plot draws them."};
+      "Results written by --json: `mxkv-ycsb merge` puts them together, bench/plot/plot draws them.",
+      "mxkv-ycsb"};
   Flags flags;
   CLI::App* load = app.add_subcommand("load", "insert the records");
   CLI::App* run = app.add_subcommand("run", "run a workload on loaded records");
+  // Both are run_report_command()'s; here they are for the help.
+  app.add_subcommand("merge", "put the results of clients that ran side by side together");
+  app.add_subcommand("plot", "tells where the program is that draws results");
   app.require_subcommand(1);
   add_flags(*load, flags);
   add_flags(*run, flags);

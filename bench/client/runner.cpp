@@ -103,6 +103,9 @@ class Run {
       result.figures.warmup.misses += recorder.warmup().misses;
       result.figures.warmup.failures += recorder.warmup().failures;
       result.schedule.merge(client->schedule());
+      if (result.refusal.empty()) {
+        result.refusal = client->refusal();
+      }
       if (result.problem.empty()) {
         result.problem = client->problem();
       }

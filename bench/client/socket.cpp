@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -12,9 +13,12 @@
 #include <memory>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace mxkv::bench {
 namespace {
+
+constexpr int kPatienceS = 10;  // for a handshake, and for the reply to a login
 
 Socket::Transfer outcome_of(ssize_t result) noexcept {
   if (result > 0) {
@@ -22,6 +26,13 @@ Socket::Transfer outcome_of(ssize_t result) noexcept {
   }
   const bool again = result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
   return {again ? Socket::Status::would_block : Socket::Status::closed};
+}
+
+Socket::Transfer outcome_of_tls(long result) noexcept {
+  if (result > 0) {
+    return {Socket::Status::moved, static_cast<std::size_t>(result)};
+  }
+  return {result == -1 ? Socket::Status::would_block : Socket::Status::closed};
 }
 
 }  // namespace
@@ -32,11 +43,36 @@ Socket::~Socket() {
   }
 }
 
+Socket::Socket(int descriptor) noexcept : descriptor_(descriptor) {}
+
+Socket::Socket(Socket&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), tls_(std::move(other.tls_)) {}
+
+Socket& Socket::operator=(Socket&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(tls_, other.tls_);
+  return *this;
+}
+
+void Socket::use(std::unique_ptr<TlsLink> tls) noexcept {
+  tls_ = std::move(tls);
+}
+
+bool Socket::has_more() const noexcept {
+  return tls_ != nullptr && tls_->has_more();
+}
+
 Socket::Transfer Socket::send(const char* data, std::size_t bytes) const noexcept {
+  if (tls_ != nullptr) {
+    return outcome_of_tls(tls_->send(data, bytes));
+  }
   return outcome_of(::send(descriptor_, data, bytes, MSG_NOSIGNAL));
 }
 
 Socket::Transfer Socket::receive(char* data, std::size_t bytes) const noexcept {
+  if (tls_ != nullptr) {
+    return outcome_of_tls(tls_->receive(data, bytes));
+  }
   return outcome_of(::recv(descriptor_, data, bytes, 0));
 }
 
@@ -48,7 +84,9 @@ runtime::Result<Endpoint> parse_endpoint(const std::string& text) {
       return runtime::Error{"'" + text + "' has no path, or one of more than " +
                             std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " bytes"};
     }
-    return Endpoint{.host = "", .port = "", .path = path};
+    Endpoint endpoint;
+    endpoint.path = path;
+    return endpoint;
   }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
@@ -58,7 +96,10 @@ runtime::Result<Endpoint> parse_endpoint(const std::string& text) {
   if (host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
-  return Endpoint{.host = host, .port = text.substr(colon + 1), .path = {}};
+  Endpoint endpoint;
+  endpoint.host = host;
+  endpoint.port = text.substr(colon + 1);
+  return endpoint;
 }
 
 std::string text_of(const Endpoint& endpoint) {
@@ -71,6 +112,42 @@ runtime::Error cannot_connect(const Endpoint& endpoint, int error) {
   return {"cannot connect to " + text_of(endpoint) + ": " + std::generic_category().message(error)};
 }
 
+/// The server's answer to a line and a block; empty: it closed, or was silent.
+std::string answer_of(const Socket& socket, std::string_view request) {
+  if (socket.send(request.data(), request.size()).bytes != request.size()) {
+    return {};
+  }
+  std::string line;
+  for (char byte = 0; byte != '\n' && socket.receive(&byte, 1).status == Socket::Status::moved;) {
+    line += byte;
+  }
+  return line.substr(0, line.find_first_of("\r\n"));
+}
+
+/// Shakes hands and logs in, as far as the endpoint asks for it; then the socket blocks no more.
+runtime::Result<Socket> introduced(Socket socket, const Endpoint& endpoint) {
+  const timeval patience{kPatienceS, 0};
+  ::setsockopt(socket.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  if (endpoint.tls != nullptr) {
+    auto link = TlsLink::open(endpoint.tls, socket.descriptor(), endpoint.host);
+    if (!link) {
+      return runtime::Error{"TLS with " + text_of(endpoint) + ": " + link.error().message};
+    }
+    socket.use(std::move(link).value());
+  }
+  if (!endpoint.user.empty()) {
+    const std::string block = endpoint.user + " " + endpoint.password;
+    const std::string answer =
+        answer_of(socket, "set login 0 0 " + std::to_string(block.size()) + "\r\n" + block + "\r\n");
+    if (answer != "STORED") {
+      return runtime::Error{"login at " + text_of(endpoint) + " as " + endpoint.user + ": " +
+                            (answer.empty() ? "no answer" : answer)};
+    }
+  }
+  ::fcntl(socket.descriptor(), F_SETFL, O_NONBLOCK);
+  return socket;
+}
+
 runtime::Result<Socket> connect_to_path(const Endpoint& endpoint) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -80,8 +157,7 @@ runtime::Result<Socket> connect_to_path(const Endpoint& endpoint) {
       ::connect(socket.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return cannot_connect(endpoint, errno);
   }
-  ::fcntl(socket.descriptor(), F_SETFL, O_NONBLOCK);
-  return socket;
+  return introduced(std::move(socket), endpoint);
 }
 
 }  // namespace
@@ -107,8 +183,7 @@ runtime::Result<Socket> connect_to(const Endpoint& endpoint) {
     }
     const int on = 1;
     ::setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::fcntl(socket.descriptor(), F_SETFL, O_NONBLOCK);
-    return socket;
+    return introduced(std::move(socket), endpoint);
   }
   return cannot_connect(endpoint, error);
 }

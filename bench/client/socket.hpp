@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
-#include <utility>
 
+#include "bench/client/tls.hpp"
 #include "runtime/base/result.hpp"
 
 namespace mxkv::bench {
@@ -13,12 +14,9 @@ namespace mxkv::bench {
 /// An owned, connected, non-blocking socket. Thread-safety: owner only.
 class Socket {
  public:
-  explicit Socket(int descriptor) noexcept : descriptor_(descriptor) {}
-  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
+  explicit Socket(int descriptor) noexcept;
+  Socket(Socket&& other) noexcept;
+  Socket& operator=(Socket&& other) noexcept;
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
   ~Socket();
@@ -30,23 +28,32 @@ class Socket {
   };
   Transfer send(const char* data, std::size_t bytes) const noexcept;
   Transfer receive(char* data, std::size_t bytes) const noexcept;
+  /// Whether bytes have come that receive() had no room for: no event tells of them.
+  [[nodiscard]] bool has_more() const noexcept;
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  /// From now on all goes by it.
+  void use(std::unique_ptr<TlsLink> tls) noexcept;
 
  private:
   int descriptor_;
+  std::unique_ptr<TlsLink> tls_;  ///< null: bytes go as they are
 };
 
+/// Where the server is, and what it asks of who connects.
 struct Endpoint {
   std::string host;
   std::string port;
-  std::string path{};  ///< of a unix socket; empty: TCP
+  std::string path{};                      ///< of a unix socket; empty: TCP
+  std::shared_ptr<const TlsClient> tls{};  ///< null: none
+  std::string user{};                      ///< empty: nobody logs in
+  std::string password{};
 };
 
 /// "host:port", "[v6 address]:port" or "unix:path".
 runtime::Result<Endpoint> parse_endpoint(const std::string& text);
 /// The endpoint as it is shown to people.
 std::string text_of(const Endpoint& endpoint);
-/// Connects (blocking), then switches the socket to non-blocking, and TCP_NODELAY if it is TCP.
+/// Connects, shakes hands and logs in (blocking), then switches the socket to non-blocking, and TCP_NODELAY if it is TCP.
 runtime::Result<Socket> connect_to(const Endpoint& endpoint);
 
 }  // namespace mxkv::bench

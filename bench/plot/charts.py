@@ -17,6 +17,9 @@ from matplotlib import pyplot, ticker  # noqa: E402: after the choice of what dr
 matplotlib.rcParams.update({"font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 11, "axes.grid": True,
                             "grid.color": "#e4e8ec", "axes.axisbelow": True, "svg.hashsalt": "mxkv"})
 COLORS = ["#0969da", "#bc4c00", "#1a7f37", "#8250df", "#cf222e", "#9a6700", "#1b7c83", "#6e7781", "#bf3989", "#4d2d00"]
+# Behind the last colour they begin again, with these.
+MARKERS = ["o", "s", "^", "D"]
+HATCHES = ["", "///", "...", "xxx"]
 INCH_A_BAR = 0.24      # with a value above it
 INCH_A_GROUP = 0.45    # at least, and what lies between two groups
 TICK_ROOM = 1.15       # for ticks that matplotlib measures a little too small
@@ -56,6 +59,11 @@ def short_latency(us):
         if us >= 0.9995 * limit:
             return f"{us / limit:.3g} {unit}"
     return f"{us * 1e3:.3g} ns" if us else "0"
+
+
+def _look(number, looks):
+    """The colour of a series, and which of `looks` tells it from others of that colour."""
+    return COLORS[number % len(COLORS)], looks[number // len(COLORS) % len(looks)]
 
 
 def _set_axis(of, axis):
@@ -98,10 +106,12 @@ def lines(title, x, y, series):
     _set_axis(axes.xaxis, x)
     _set_axis(axes.yaxis, y)
     for line in series:
+        color, marker = _look(line.color, MARKERS)
         axes.plot([at for at, _ in line.points], [value for _, value in line.points], label=line.name,
-                  color=COLORS[line.color % len(COLORS)], linestyle="--" if line.dashed else "-",
-                  marker="o" if len(line.points) < 40 else "", markersize=3.5, linewidth=1.6)
-    if not y.log:
+                  color=color, linestyle="--" if line.dashed else "-",
+                  marker=marker if len(line.points) < 40 or line.color >= len(COLORS) else "",
+                  markevery=max(len(line.points) // 20, 1), markersize=3.5, linewidth=1.6)
+    if not y.log and all(value >= 0 for line in series for _, value in line.points):
         axes.set_ylim(bottom=0)
     _settle(figure, axes)
     _legend(axes)
@@ -120,8 +130,9 @@ def bars(title, y, groups, series, line=None):
     begin = -width * (len(drawn) - 1) / 2
     for i, name in enumerate(drawn):
         there = [(at + begin + i * width, value) for at, value in enumerate(series[name]) if value is not None]
+        color, hatch = _look(i, HATCHES)
         made = axes.bar([at for at, _ in there], [value for _, value in there], width * 0.92, label=name,
-                        color=COLORS[i % len(COLORS)])
+                        color=color, hatch=hatch, edgecolor="white" if hatch else color)
         axes.bar_label(made, [text(value) for _, value in there], rotation=90, padding=3, fontsize=7.5)
     if line in series:
         reach = width * max(len(drawn), 1) / 2 + 0.04
@@ -131,7 +142,9 @@ def bars(title, y, groups, series, line=None):
     axes.set_xlim(-0.5, len(groups) - 0.5)
     axes.set_xticks(range(len(groups)), groups)
     axes.grid(False, axis="x")
-    axes.margins(y=0.3 if y.log else 0.22)  # for the values above the bars
+    axes.margins(y=0.3 if y.log else 0.22)  # for the values above the bars, and below those of negative ones
+    if axes.get_ylim()[0] < 0:
+        axes.axhline(0, color="#57606a", linewidth=0.8)
     _settle(figure, axes)
     _legend(axes)
     return figure

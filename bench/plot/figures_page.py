@@ -115,8 +115,8 @@ def _add_figure(page, figure, points, reference):
         page.facts("Parameters", [("", text) for text in _once(json.dumps(point["parameters"]) for point in points)])
 
 
-def draw(description, points):
-    """The page as text. A description that is a list is that of the papers' figures."""
+def draw(description, points, note=""):
+    """The page as text; `note`: what is told before all else. A description that is a list is that of the papers' figures."""
     if isinstance(description, list):
         description = {"title": "mxkv: the papers' figures", "heading": "The papers' figures, repeated",
                        "reference": "the paper", "figures": description}
@@ -124,7 +124,7 @@ def draw(description, points):
     for point in points:
         if point["figure"] not in names:
             raise BadInput(f"the description of the page does not know the figure {point['figure']}")
-    page = Page(description["title"], description["heading"])
+    page = Page(description["title"], description["heading"], note)
     if points:
         page.text(_about(points))
     for figure in description["figures"]:

@@ -95,9 +95,9 @@ def _add_memory(page, points):
         page.table(["bytes an entry: container", "part", "bytes"], rows)
 
 
-def draw(points, about):
-    """The page as text."""
-    page = Page("mxkv: the tree beside its peers", "The tree beside its peers and its ceilings")
+def draw(points, about, note=""):
+    """The page as text; `note`: what is told before all else."""
+    page = Page("mxkv: the tree beside its peers", "The tree beside its peers and its ceilings", note)
     page.text("Medians of rounds in turn. One worker: by its thread's CPU time; more: by the wall clock. Bars show the best "
               "number of operations in flight.")
     for records, workers in _once((point["records"], point["workers"]) for point in points):

@@ -20,9 +20,11 @@ dt { color: #57606a; } dd { margin: 0 0 0 1em; overflow-wrap: anywhere; } .warni
 class Page:
     """Grows from the top. Texts are escaped here."""
 
-    def __init__(self, title, heading):
+    def __init__(self, title, heading, note=""):
         self._parts = [f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>{escape(title)}</title>'
                        f"<style>{_STYLE}</style></head><body>\n<h1>{escape(heading)}</h1>\n"]
+        if note:
+            self.warning(note)
 
     def heading(self, text):
         self._parts.append(f"<h2>{escape(text)}</h2>\n")

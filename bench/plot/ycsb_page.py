@@ -106,14 +106,12 @@ class Result:
 
 
 def name_results(files, results):
-    """By their labels, else by the files' names, else by the whole paths: whatever tells them apart."""
-    labels = [result.json["clients"][0]["label"] if result.json["clients"] else "" for result in results]
-    stems = [Path(file).stem for file in files]
-    for names in (labels, stems):
-        if all(names) and len(set(names)) == len(results):
-            for result, name in zip(results, names, strict=True):
-                result.name = name
-            return
+    """Each by its label, else by its file's name; where several would have one name, these by their whole paths."""
+    def label(result):
+        return result.json["clients"][0]["label"] if result.json["clients"] else ""
+    names = [label(result) or Path(file).stem for file, result in zip(files, results, strict=True)]
+    for file, result, name in zip(files, results, names, strict=True):
+        result.name = name if names.count(name) == 1 else f"{name} ({file})" if label(result) else str(file)
 
 
 def _latency_axis():
@@ -200,12 +198,12 @@ def _add_facts(page, result):
     page.facts(result.name, facts)
 
 
-def draw(files):
-    """The page of all files as text."""
+def draw(files, note=""):
+    """The page of all files as text; `note`: what is told before all else."""
     results = [Result(file) for file in files]
     name_results(files, results)
     names = ", ".join(result.name for result in results)
-    page = Page(f"mxkv-ycsb: {names}", f"mxkv-ycsb: {names if len(results) == 1 else f'{len(results)} results'}")
+    page = Page(f"mxkv-ycsb: {names}", f"mxkv-ycsb: {names if len(results) == 1 else f'{len(results)} results'}", note)
     page.table(["result", "ops/s", "target", "operations", "p50", "p99", "p99.9", "max", "server CPU/op", "failures"],
                map(_row, results))
     page.text("Latencies are of all kinds of operation together; of paced runs, from the time an operation was due.")

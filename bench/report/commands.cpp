@@ -20,6 +20,9 @@ int fail(const std::string& problem) {
 }
 
 int merge(const std::vector<RunResult>& results, const OutputFiles& outputs) {
+  for (const std::string& doubt : doubts_of_merging(results)) {
+    fail("warning: " + doubt);
+  }
   RunResult sum = results.front();
   for (std::size_t i = 1; i < results.size(); ++i) {
     merge_into(sum, results[i]);
@@ -42,7 +45,7 @@ std::optional<int> run_report_command(int argc, const char* const* argv) {
   if (command != "merge") {
     return std::nullopt;
   }
-  CLI::App app{"mxkv-ycsb: results of `load` and `run` that were written by --json."};
+  CLI::App app{"mxkv-ycsb: results of `load` and `run` that were written by --json.", "mxkv-ycsb"};
   std::vector<std::string> files;
   OutputFiles outputs;
   CLI::App* const merging =

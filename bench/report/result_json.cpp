@@ -242,6 +242,7 @@ RunResult result_from(const Json& json) {
   const Json& warmup = json.at("warmup");
   figures.warmup = {warmup.at("operations"), warmup.at("misses"), warmup.at("failures")};
   result.problem = json.at("problem");
+  result.refusal = json.value("refusal", "");
   result.tally = tally_from(json.at("results"));
   result.tally.halves = json.at("read_modify_write_halves");
   result.tally.retries = json.at("retries");
@@ -269,6 +270,7 @@ std::string to_json(const RunResult& result) {
                {"read_modify_write_halves", result.tally.halves},
                {"retries", result.tally.retries},
                {"problem", result.problem},
+               {"refusal", result.refusal},
                {"start_unix_ms", result.figures.start_unix_ms},
                {"warmup_ms", result.figures.warmup_ms},
                {"interrupted", result.figures.interrupted},

@@ -56,6 +56,42 @@ double RunResult::server_cpu_ns_per_operation() const noexcept {
   return operations > 0 ? static_cast<double>(cpu_ns) / static_cast<double>(operations) : 0;
 }
 
+std::vector<std::string> doubts_of_merging(const std::vector<RunResult>& results) {
+  std::vector<std::string> doubts;
+  const auto name = [&results](std::size_t i) {
+    const std::string label = results[i].clients.empty() ? "" : results[i].clients.front().label;
+    return "result " + std::to_string(i + 1) + (label.empty() ? "" : " (" + label + ")");
+  };
+  const auto seconds = [](std::uint64_t ms) { return std::to_string((ms + kMsPerS / 2) / kMsPerS) + " s"; };
+  std::uint64_t begin = 0;  // of what all have in common
+  std::uint64_t end = ~std::uint64_t{0};
+  std::size_t last_to_begin = 0;
+  std::size_t first_to_end = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const RunFigures& figures = results[i].figures;
+    if (figures.start_unix_ms > begin) {
+      begin = figures.start_unix_ms;
+      last_to_begin = i;
+    }
+    if (figures.start_unix_ms + figures.run_time_ms < end) {
+      end = figures.start_unix_ms + figures.run_time_ms;
+      first_to_end = i;
+    }
+    const bool paced = results[i].schedule.rate_per_s > 0;
+    if (i > 0 && paced != (results.front().schedule.rate_per_s > 0)) {
+      doubts.push_back("some were paced by --target and some were not: " + name(0) + " and " + name(i) +
+                       "; the sum has no target of its own");
+      break;
+    }
+  }
+  if (results.size() > 1 && begin >= end) {
+    doubts.push_back("they did not run at the same time: " + name(first_to_end) + " ended " +
+                     seconds(begin - end) + " before " + name(last_to_begin) +
+                     " began; the throughput is over the time from the first to the last");
+  }
+  return doubts;
+}
+
 void merge_into(RunResult& sum, const RunResult& other) {
   const std::uint64_t start_ms = std::min(sum.figures.start_unix_ms, other.figures.start_unix_ms);
   const auto offset_of = [start_ms](const RunResult& result) {
@@ -82,6 +118,9 @@ void merge_into(RunResult& sum, const RunResult& other) {
     } else {
       merge_server(*same, server);
     }
+  }
+  if (sum.refusal.empty()) {
+    sum.refusal = other.refusal;
   }
   if (sum.problem.empty()) {
     sum.problem = other.problem;

@@ -72,6 +72,8 @@ struct RunResult {
   Series series;
   std::vector<ClientFacts> clients;  ///< one, or several after merging
   std::vector<ServerFacts> servers;
+  std::string
+      refusal;  ///< what the server said to the first request that it refused; empty if it refused none
   std::string problem;  ///< what ended the run early; empty if nothing did
 
   /// Operations that did not do what they had to, in the warm-up too.
@@ -85,5 +87,7 @@ struct RunResult {
 /// Adds the result of a client that ran beside: as if one client had sent the operations of both. Seconds are
 /// matched by the clocks of the machines.
 void merge_into(RunResult& sum, const RunResult& other);
+/// What makes the sum of these results mean less than it seems to: a sentence each.
+[[nodiscard]] std::vector<std::string> doubts_of_merging(const std::vector<RunResult>& results);
 
 }  // namespace mxkv::bench

@@ -37,25 +37,29 @@ class CountedServer:
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         measured_server.wait_ready(self.port, str(program), self.process, READY_TIMEOUT_S)
         self.clients = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(connections)]
+        self.binary_client = socket.create_connection(("127.0.0.1", self.port))
 
     def control(self, *flags):
         done = subprocess.run(["callgrind_control", *flags, str(self.process.pid)], capture_output=True, text=True, check=False)
         if done.returncode != 0 or "error" in (done.stdout + done.stderr).lower():
             sys.exit(f"callgrind_control {' '.join(flags)}: {done.stdout}{done.stderr}")
 
-    def exchange(self, requests, reply_bytes, depth=None):
-        """Sends all, each reply as long as is told: from one connection that reads meanwhile, or from all, `depth` each."""
+    def exchange(self, requests, reply_bytes, depth=None, binary=False):
+        """Sends all, each reply as long as is told: from one connection that reads meanwhile, or from all, `depth` each. By the
+        binary protocol from one of its own."""
+        streaming = self.binary_client if binary else self.clients[0]
         if depth is None:
-            self.stream(requests, reply_bytes)
+            self.stream(streaming, requests, reply_bytes)
         else:
             self.take_turns(requests, reply_bytes, depth)
-        for client in self.clients if depth else self.clients[:1]:
-            client.sendall(b"mn\r\n")
-            if (last := client.recv(64)) != b"MN\r\n":
-                sys.exit(f"the replies are not what they should be: {last!r} where MN belongs")
+        noop, done = (b"\x80\x0a" + bytes(22), b"\x81\x0a" + bytes(22)) if binary else (b"mn\r\n", b"MN\r\n")
+        for client in self.clients if depth else [streaming]:
+            client.sendall(noop)
+            if (last := client.recv(64)) != done:
+                sys.exit(f"the replies are not what they should be: {last!r} where {done!r} belongs")
 
-    def stream(self, requests, reply_bytes):
-        client = self.clients[0]
+    @staticmethod
+    def stream(client, requests, reply_bytes):
         sender = threading.Thread(target=client.sendall, args=(b"".join(requests),))
         sender.start()
         left = len(requests) * reply_bytes
@@ -85,13 +89,13 @@ class CountedServer:
                     elif left[client] == 0:
                         selector.unregister(client)
 
-    def measure(self, requests, reply_bytes, depth=None):
+    def measure(self, requests, reply_bytes, depth=None, binary=False):
         """(requests counted, their instructions, callgrind's file) of the thread that has most of them: the worker."""
         warm = len(requests) // 10
-        self.exchange(requests[:warm], reply_bytes, depth)
+        self.exchange(requests[:warm], reply_bytes, depth, binary)
         self.control("--instr=on")
         self.control("--zero")
-        self.exchange(requests[warm:], reply_bytes, depth)
+        self.exchange(requests[warm:], reply_bytes, depth, binary)
         before = set(self.folder.iterdir())
         self.control("--dump")  # before it is off: then there is nothing
         files = sorted(set(self.folder.iterdir()) - before)
@@ -103,7 +107,7 @@ class CountedServer:
         return len(requests) - warm, *max(counted)
 
     def stop(self):
-        for client in self.clients:
+        for client in (*self.clients, self.binary_client):
             client.close()
         measured_server.stop(self.process, 60)
 

@@ -180,12 +180,12 @@ class Outcome:
                         yield {"figure": row.name, "series": name, "x": x, "y": value, "unit": FIGURES[figure][0],
                                "parameters": {"rounds": len(self.values(name, row))}, "machine": machine, "commit": commit}
 
-    def draw(self, folder, commit):
+    def draw(self, folder, commit, trial=False):
         """Writes what the page is drawn from, and the page."""
         description, points = folder / "page.json", folder / "points.jsonl"
         description.write_text(json.dumps(self.description(), indent=1) + "\n")
         points.write_text("".join(json.dumps(point) + "\n" for point in self.points(commit)))
-        if problem := drawing.draw("figures", [description, points], folder / "index.html"):
+        if problem := drawing.draw("figures", [description, points], folder / "index.html", trial=trial):
             sys.exit(problem)
 
 

@@ -19,7 +19,7 @@ RANKS = [("base",), ("topology",), ("memory", "epoch"), ("task", "resource"), ("
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 
 # The same for the folders of server/; the two lowest know nothing of each other.
-SERVER_RANKS = [("reply", "journal"), ("store",), ("durability",), ("net", "stats"), ("daemon",)]
+SERVER_RANKS = [("reply", "journal"), ("store",), ("durability",), ("cluster",), ("net", "stats"), ("admin",), ("daemon",)]
 SERVER_RANK = {part: rank for rank, parts in enumerate(SERVER_RANKS) for part in parts}
 
 # Folder -> prefixes of what it may include besides itself.
@@ -33,14 +33,20 @@ MAY_SEE = {
     "tests": ("runtime/", "index/", "protocol/", "config/", "server/", "bench/"),
 }
 
+# Folders that are targets of their own, with doors of their own.
+TARGETS = ("server/admin", "server/daemon")
+
 # Library -> how its includes start, and the folders that may use it (tests may use all).
 LIBRARIES = {
     "hwloc": (("hwloc.h", "hwloc/"), ("runtime",)),
     "numa": (("numa.h", "numaif.h"), ("runtime",)),
     "yaml-cpp": (("yaml-cpp/",), ("config",)),
     "boost/asio": (("boost/asio",), ("server", "bench")),
+    "boost/beast": (("boost/beast",), ("server",)),
     "spdlog": (("spdlog/",), ("server",)),
-    "xxhash": (("xxhash.h",), ("server",)),
+    "xxhash": (("xxhash.h",), ("server", "protocol")),
+    "libedit": (("histedit.h",), ("protocol",)),
+    "openssl": (("openssl/",), ("server", "bench", "protocol")),
 }
 
 
@@ -68,11 +74,17 @@ def server_violation(name: str, target: str) -> str:
     return f"a higher part of server/ ({target})" if other > own or own == 0 else ""
 
 
+def protocol_violation(name: str, target: str) -> str:
+    """The protocol is pure: it knows none of those who speak it."""
+    clients = "protocol/clients/"
+    return f"a client ({target})" if target.startswith(clients) and not name.startswith(clients) else ""
+
+
 def violation(name: str, target: str) -> str:
     """What is wrong with `name` including `target`, both relative to the root; empty: nothing."""
     folder, other = name.split("/")[0], target.split("/")[0]
     if folder == other:
-        rule = {"runtime": runtime_violation, "server": server_violation}.get(folder)
+        rule = {"runtime": runtime_violation, "server": server_violation, "protocol": protocol_violation}.get(folder)
         return rule(name, target) if rule else ""
     if other not in MAY_SEE:
         return f"\"{target}\", which is not a path from the root of the repository"
@@ -108,7 +120,8 @@ def check(root: Path) -> list[str]:
                 continue
             library = library_of(target)
             if library and folder != "tests":
-                doors[(folder, library)].add(name.rsplit(".", 1)[0])
+                door = next((target for target in TARGETS if name.startswith(target + "/")), folder)
+                doors[(door, library)].add(name.rsplit(".", 1)[0])
                 if folder not in LIBRARIES[library][1]:
                     found.append(f"{place}: includes {library}, which {folder}/ must not know")
     for (folder, library), files in sorted(doors.items()):

@@ -79,30 +79,29 @@ def installed(name: str, manifest: str, install) -> Path:
     return folder
 
 
-def python_module(name: str):
-    """A module of the packages that python/requirements.txt names, for this interpreter, from PyPI."""
-    requirements = HERE / "python" / "requirements.txt"
+def python_module(name: str, requirements: Path = HERE / "python" / "requirements.txt"):
+    """A module of the packages that a list names, for this interpreter, from PyPI."""
 
     def install(folder: Path) -> None:
         run_installer("PyPI", sys.executable, "-m", "pip", "install", "--quiet", "--retries", "1", "--timeout", "60",
                       "--disable-pip-version-check", "--no-warn-script-location", "--target", folder, "-r", requirements)
 
-    folder = installed("python", sys.version + requirements.read_text(encoding="utf-8"), install)
+    kind = "python" if requirements.parent.name == "python" else requirements.stem
+    folder = installed(kind, sys.version + requirements.read_text(encoding="utf-8"), install)
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     return importlib.import_module(name)
 
 
-def javascript_folder() -> Path:
-    """A folder with the packages that javascript/package.json names, from the npm registry."""
-    manifest = HERE / "javascript" / "package.json"
+def javascript_folder(manifest: Path = HERE / "javascript" / "package.json", name: str = "javascript") -> Path:
+    """A folder with the packages that a package.json names, from the npm registry."""
 
     def install(folder: Path) -> None:
         shutil.copy(manifest, folder)
         run_installer("the npm registry", "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts",
                       "--fetch-retries=1", "--fetch-timeout=60000", cwd=folder)
 
-    return installed("javascript", manifest.read_text(encoding="utf-8"), install)
+    return installed(name, manifest.read_text(encoding="utf-8"), install)
 
 
 def java_folder() -> Path:
@@ -114,6 +113,18 @@ def java_folder() -> Path:
                       f"org.apache.maven.plugins:maven-dependency-plugin:{_MAVEN_DEPENDENCY_PLUGIN}:copy-dependencies")
 
     return installed("java", project.read_text(encoding="utf-8"), install)
+
+
+def rust_folder() -> Path:
+    """A folder with the project of rust/ and the crates that it names, from crates.io, in cargo's own cache."""
+    project = HERE / "rust"
+    sources = [path for path in sorted(project.rglob("*")) if path.suffix in (".toml", ".rs")]
+
+    def install(folder: Path) -> None:
+        shutil.copytree(project, folder, dirs_exist_ok=True)
+        run_installer("crates.io", "cargo", "fetch", "--quiet", cwd=folder)
+
+    return installed("rust", "".join(path.read_text(encoding="utf-8") for path in sources), install)
 
 
 def go_environment(**more: str) -> dict:

@@ -1,4 +1,4 @@
-"""dogpile.cache's memcached backends that speak text: regions, and the lock that lets one of many create a value."""
+"""dogpile.cache's memcached backends, by text and by the binary protocol: regions, and the lock that lets one of many create a value."""
 
 import threading
 import time
@@ -99,6 +99,12 @@ class MemcachedTest(DogpileCase):
 @machine.needs(machine.long_only())
 class PymemcacheTest(DogpileCase):
     backend, arguments = "pymemcache", {}
+
+
+@machine.needs(machine.long_only())
+class BmemcachedTest(DogpileCase):
+    backend, arguments = "bmemcached", {}
+    test_a_lifetime_that_the_server_keeps = None  # this backend passes none on
 
 
 del DogpileCase  # it is no test of its own

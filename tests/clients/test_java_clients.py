@@ -35,6 +35,12 @@ class JavaClientsTest(ServerCase):
     def test_xmemcached(self):
         self.run_class("XmemcachedTest")
 
+    def test_spymemcached_by_the_binary_protocol(self):
+        self.run_class("SpymemcachedBinaryTest")
+
+    def test_xmemcached_by_the_binary_protocol(self):
+        self.run_class("XmemcachedBinaryTest")
+
 
 if __name__ == "__main__":
     machine.main()

@@ -25,6 +25,11 @@ class CapableTest(ToolCase):
         results = re.findall(r"^(ascii [a-z ]+?) +\[(\w+)\]$", done.stdout, re.MULTILINE)
         self.assertEqual((len(results), {result for _, result in results}), (27, {"pass"}), done.stdout)
 
+    def test_all_of_its_tests_of_the_binary_protocol_pass(self):
+        done = machine.run("memccapable", "-h", "127.0.0.1", "-p", self.server.port, "-b", "-v", timeout=300)
+        results = re.findall(r"^(binary [a-z ]+?) +\[(\w+)\]$", done.stdout, re.MULTILINE)
+        self.assertEqual((len(results), {result for _, result in results}), (27, {"pass"}), done.stdout)
+
 
 @machine.needs(machine.long_only(), machine.missing(*_TOOLS))
 class LoadTest(ToolCase):

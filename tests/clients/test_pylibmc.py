@@ -1,11 +1,20 @@
-"""pylibmc, the Python client on top of libmemcached, in text mode."""
+"""pylibmc, the Python client on top of libmemcached, by text and by the binary protocol, which can log in."""
 
-from common import LARGE, ServerCase, machine, wait_for
+import os
+from pathlib import Path
+
+from common import DaemonCase, LARGE, ServerCase, machine, wait_for
 import registries
+
+_MECHANISMS = next(Path("/usr/lib").glob("*/sasl2"), None)
+if _MECHANISMS:
+    os.environ["SASL_PATH"] = str(_MECHANISMS)  # pylibmc's own build of Cyrus SASL looks where another distribution has them
 
 
 @machine.needs(machine.long_only())
 class PylibmcTest(ServerCase):
+    binary = False
+
     @classmethod
     def setUpClass(cls):
         cls.pylibmc = registries.python_module("pylibmc")
@@ -16,10 +25,13 @@ class PylibmcTest(ServerCase):
         self.client.flush_all()
 
     def make(self, **behaviors):
-        client = self.pylibmc.Client([f"127.0.0.1:{self.server.port}"], binary=False,
+        client = self.pylibmc.Client([f"127.0.0.1:{self.server.port}"], binary=self.binary,
                                      behaviors={"cas": True, "tcp_nodelay": True} | behaviors)
         self.addCleanup(client.disconnect_all)
         return client
+
+    def refuse_replace(self, key, value) -> None:
+        self.assertFalse(self.client.replace(key, value))
 
     def test_storage_verbs(self):
         client = self.client
@@ -28,7 +40,7 @@ class PylibmcTest(ServerCase):
         self.assertFalse(client.add("k", "w"))
         self.assertTrue(client.add("new", "n"))
         self.assertTrue(client.replace("k", "w"))
-        self.assertFalse(client.replace("absent", "w"))
+        self.refuse_replace("absent", "w")
         self.assertTrue(client.delete("k"))
         self.assertFalse(client.delete("k"))
         self.assertIsNone(client.get("k"))
@@ -107,7 +119,7 @@ class PylibmcTest(ServerCase):
     def test_two_servers_of_one_ring(self):
         """Both are the same server: each key is asked for where it was stored."""
         where = [f"127.0.0.1:{self.server.port}", f"localhost:{self.server.port}"]
-        client = self.pylibmc.Client(where, binary=False, behaviors={"ketama": True})
+        client = self.pylibmc.Client(where, binary=self.binary, behaviors={"ketama": True})
         self.addCleanup(client.disconnect_all)
         values = {f"ring{number}": number for number in range(100)}
         client.set_multi(values)
@@ -116,6 +128,42 @@ class PylibmcTest(ServerCase):
     def test_statistics(self):
         (_, stats), = self.client.get_stats()
         self.assertIn(b"curr_items", {name if isinstance(name, bytes) else name.encode() for name in stats})
+
+
+@machine.needs(machine.long_only())
+class PylibmcBinaryTest(PylibmcTest):
+    binary = True
+
+    def refuse_replace(self, key, value) -> None:
+        with self.assertRaises(self.pylibmc.NotFound):
+            self.client.replace(key, value)
+
+    def test_requests_without_replies(self):
+        """Quiet ones. With buffer_requests, too, it raises what it has buffered, with memcached as with us."""
+        client = self.make(no_block=True, _noreply=True)
+        for number in range(1000):
+            client.set(f"quiet{number % 10}", number)
+        self.assertEqual([client.get(f"quiet{number}") for number in range(10)], list(range(990, 1000)))
+
+
+@machine.needs(machine.long_only(), "" if _MECHANISMS else "not installed: libsasl2-modules")
+class PylibmcLoginTest(DaemonCase):
+    def test_a_user_comes_in_and_others_do_not(self):
+        pylibmc = registries.python_module("pylibmc")
+        if not pylibmc.support_sasl:
+            self.skipTest("this pylibmc was built without SASL")
+        (self.directory / "users").write_text("ann:secret\n")
+        self.start("--set", "server.auth_file=users")
+        where = [f"127.0.0.1:{self.ports()[0]}"]
+        client = pylibmc.Client(where, binary=True, username="ann", password="secret")
+        self.addCleanup(client.disconnect_all)
+        self.assertTrue(client.set("k", "v"))
+        self.assertEqual(client.get("k"), "v")
+        stranger = pylibmc.Client(where, binary=True, username="ann", password="wrong")
+        self.addCleanup(stranger.disconnect_all)
+        with self.assertRaises(pylibmc.Error):
+            stranger.set("k", "w")
+        self.assertEqual(client.get("k"), "v")
 
 
 if __name__ == "__main__":

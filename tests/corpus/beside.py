@@ -22,6 +22,7 @@ _MASKS = (
     (re.compile(rb"\bts=[0-9]+\.[0-9]+ gid=[0-9]+ "), b""),            # of a watcher's line
     (re.compile(rb"(?<![0-9])2[12][0-9]{8}(?![0-9])"), b"far"),        # seconds to a moment of the wall clock, which goes on
     (re.compile(rb"(?<= )(l|la=)[0-9]+(?=[ \r])"), rb"\1#"),           # since the last access: told from a unique where there was none
+    (re.compile(rb"\bcfd=[0-9]+"), b"cfd=#"),
     (re.compile(rb"(status=not_(?:found|stored)) .*"), rb"\1"),       # of an expired item that is still met, or is not
 )
 

@@ -7,6 +7,7 @@
 #include "config/load.hpp"
 #include "config/reader.hpp"
 #include "config/resolve.hpp"
+#include "config/users.hpp"
 #include "config/yaml.hpp"
 #include "runtime/topology/build.hpp"
 #include "tests/fuzz/inputs.hpp"
@@ -77,6 +78,25 @@ std::string judge(const Loaded& loaded, bool of_file) {
   return loaded.findings.empty() ? judge_options(loaded.options) : judge_findings(loaded.findings, of_file);
 }
 
+// As a file of users: some who may come, or why not, and no password is told.
+std::string check_users(const std::string& text) {
+  Findings findings;
+  const config::UsersFile file = config::parse_users(text, kFile, findings);
+  if (file.users.empty() && findings.empty()) {
+    return "neither users nor findings";
+  }
+  for (const config::UserOptions& user : file.users) {
+    if (user.name.empty() || user.name.find(' ') != std::string::npos ||
+        (!user.hashed && user.name.size() + user.password.size() + 1 > config::kMostLoginBytes)) {
+      return "a user who cannot log in";
+    }
+    if (user.role == config::user_role::administrator && !user.prefixes.empty()) {
+      return "an administrator with prefixes";
+    }
+  }
+  return findings.empty() ? "" : judge_findings(findings, false);
+}
+
 }  // namespace
 
 std::string check_config_input(std::string_view input) {
@@ -86,7 +106,7 @@ std::string check_config_input(std::string_view input) {
     const std::array<std::string, 1> sets{text.substr(0, text.find('\n'))};
     wrong = judge(config::read_options(std::nullopt, sets, {}), false);
   }
-  return wrong;
+  return wrong.empty() ? check_users(text) : wrong;
 }
 
 }  // namespace mxkv::fuzz

@@ -22,7 +22,7 @@ namespace mxkv::fuzz {
 [[nodiscard]] std::string check_base64_input(std::string_view input);
 
 /// The text of a configuration; its first line is an assignment of the command line, too. Either gives
-/// options that are printed as a file which gives the same, or findings that say where and what. Returns what
+/// options that are printed as a file which gives the same, or findings that say where and what; and so it is as a file of users. Returns what
 /// is wrong.
 [[nodiscard]] std::string check_config_input(std::string_view input);
 
@@ -31,8 +31,19 @@ namespace mxkv::fuzz {
 /// memory must come back. Returns what is wrong.
 [[nodiscard]] std::string check_connection_input(std::string_view input);
 
+/// The same of a client of the binary protocol. Behind these two bytes is what describes its requests, or, if the
+/// second says so, the requests themselves.
+[[nodiscard]] std::string check_binary_input(std::string_view input);
+
 /// The first byte says what the rest is taken for: records, payloads of a group, a segment's file, or changes to
 /// a journal that was whole. It is read or refused, and never more than its length is kept. Returns what is wrong.
 [[nodiscard]] std::string check_journal_input(std::string_view input);
+
+/// Messages of a shard's log, as bytes and as a log that the bytes describe. Returns what is wrong.
+[[nodiscard]] std::string check_message_input(std::string_view input);
+
+/// A file for an import: its items, or a failure that says where; the items come out the same of what is written for
+/// them, in both forms. Returns what is wrong.
+[[nodiscard]] std::string check_import_input(std::string_view input);
 
 }  // namespace mxkv::fuzz

@@ -109,12 +109,36 @@ TEST(Replay, ChangedConnectionsAreAnsweredRequestByRequest) {
   mutate("connection", check_connection_input, 10);
 }
 
+TEST(Replay, SeedBinaryConnectionsAreAnsweredRequestByRequest) {
+  replay("binary", check_binary_input);
+}
+
+TEST(Replay, ChangedBinaryConnectionsAreAnsweredRequestByRequest) {
+  mutate("binary", check_binary_input, 30);
+}
+
 TEST(Replay, SeedJournalsAreReadOrRefused) {
   replay("journal", check_journal_input);
 }
 
 TEST(Replay, ChangedJournalsAreReadOrRefused) {
   mutate("journal", check_journal_input, MXKV_MUTATIONS);
+}
+
+TEST(Replay, SeedImportsAreReadOrRefused) {
+  replay("import", check_import_input);
+}
+
+TEST(Replay, ChangedImportsAreReadOrRefused) {
+  mutate("import", check_import_input, MXKV_MUTATIONS);
+}
+
+TEST(Replay, SeedMessagesAreReadOrRefused) {
+  replay("message", check_message_input);
+}
+
+TEST(Replay, ChangedMessagesAreReadOrRefused) {
+  mutate("message", check_message_input, MXKV_MUTATIONS);
 }
 
 }  // namespace

@@ -39,6 +39,18 @@ struct Served {
   std::string wrong;                 ///< what must never happen; empty if nothing did
 };
 
+/// Knows user:pass, and holds nobody up, however often a stream is wrong.
+class FuzzedUsers final : public server::Credentials {
+ public:
+  FuzzedUsers() : Credentials({.free = kAny, .free_of_client = kAny, .most = kAny}) {
+    config::Findings none;
+    replace(config::parse_users("user:pass\n", "users", none).users);
+  }
+
+ private:
+  static constexpr std::uint32_t kAny = ~std::uint32_t{0};
+};
+
 /// Sends `stream` from every client, until all is answered and the clients have left. `credentials`: null, or
 /// what they must know first.
 [[nodiscard]] Served serve(std::string_view stream, const ServerPlan& plan, server::Credentials* credentials);

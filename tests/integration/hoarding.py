@@ -117,9 +117,10 @@ class Regular(threading.Thread):
 
 
 def resident_bytes(pid: int) -> int:
+    """Its own memory, without the pages of the program's and its libraries' files."""
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         for line in status:
-            if line.startswith("VmRSS:"):
+            if line.startswith("RssAnon:"):
                 return int(line.split()[1]) << 10
     raise ValueError(f"process {pid} has no resident memory")
 

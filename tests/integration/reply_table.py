@@ -66,7 +66,6 @@ LINES = [
     _row("quit", b"get a\r\nquit\r\n", A + END, closes=True),
     _row("version", b"version\r\n", b"VERSION\r\n"),
     _row("version with words", b"version foo noreply\r\n", b"VERSION\r\n"),
-    _row("binary magic", b"\x80\x0a\x00\x00\r\n", b"", closes=True),
 ]
 
 RETRIEVAL = [

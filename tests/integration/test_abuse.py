@@ -29,12 +29,6 @@ class GarbageTest(ServerCase):
     def test_binary_protocol_gets_no_text_and_is_closed_at_the_end(self):
         self.assertEqual(converse(self.server.port, [b"\x80\x0a" + b"\0" * 10]), b"")
 
-    @mxkv_only("memcached speaks the binary protocol")
-    def test_binary_protocol_is_closed(self):
-        client = self.connect()
-        client.send(b"\x80\x0a" + b"\0" * 22)
-        self.assertEqual(client.rest(), b"")
-
     def test_http_is_closed_without_a_word(self):
         for request in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"POST /set HTTP/1.1\r\nContent-Length: 9\r\n\r\nflush_all"):
             client = self.connect()

@@ -42,9 +42,9 @@ class AuthTest(DaemonCase):
 
     def test_wrong_credentials_stay_outside_and_may_try_again(self):
         self.serve()
-        client = self.client()
         for text in (b"ann secre", b"ann secrets", b"ann ", b"an nsecret", b"bob secret", b"carl secret", b"ann Secret",
                      b" ", b"ann secret\0"):
+            client = self.client()
             self.assertEqual(self.log_in(client, text), _FAILURE, text)
             self.assertEqual(client.ask(b"version"), _UNAUTHENTICATED)
         self.assertEqual(self.log_in(client, b"annsecret"), b"CLIENT_ERROR bad authentication token format")
@@ -91,38 +91,70 @@ class AuthTest(DaemonCase):
             self.assertEqual(self.log_in(client, b"ann secret"), b"STORED")
             self.assertRegex(client.ask(b"version"), b"^VERSION ")
 
+    def test_a_listener_without_login_serves_beside_one_that_asks(self):
+        path = str(self.directory / "open.sock")
+        users = self.directory / "users"
+        users.write_text("ann:secret\n")
+        self.write_config("listeners:\n  - 127.0.0.1:0\n  - {address: 127.0.0.1, port: 0, auth: none}\n"
+                          f"  - {{path: {path}, auth: none}}\n  - {{address: '::1', port: 0, auth: required}}\n"
+                          f"server: {{auth_file: {users}}}\n")
+        self.start(listen=(), wait="listening on [::1]")
+        asks, open_port = self.ports()[0], self.ports()[1]
+        for _ in range(8):  # of all workers
+            for where in (open_port, path):
+                self.assertEqual(self.client(where).set(b"k", b"v"), b"STORED")
+            for where in (asks, ("::1", self.ports()[2])):
+                client = self.client(where)
+                self.assertEqual(client.ask(b"get k"), _UNAUTHENTICATED)
+                self.assertEqual(self.log_in(client, b"ann secret"), b"STORED")
+                self.assertEqual(client.get(b"k"), b"v")
+        self.assertEqual(self.client(open_port).stats()["auth_errors"], "0")
+        self.end()
+
+    def test_a_listener_that_asks_where_there_are_no_users_starts_nothing(self):
+        self.write_config("listeners:\n  - {port: 0, auth: required}\n")
+        code, errors = self.run_to_end(listen=())
+        self.assertEqual(code, 2, errors)
+        self.assertIn(f"{self.config}:4:21: listeners[0].auth: is required, but there are no users", errors)
+
     def test_a_reload_changes_who_may_come(self):
         self.serve()
         inside = self.client()
         self.assertEqual(self.log_in(inside, b"ann secret"), b"STORED")
         self.users.write_text("eve:new\n")
         self.process.send_signal(signal.SIGHUP)
-        self.wait_log("1 users may authenticate")
-        self.assertRegex(inside.ask(b"version"), b"^VERSION ", "who is in stays in")
+        self.wait_log("1 user may authenticate; closed 1 connection of users who are gone or may something else now")
+        self.assertRaises(ConnectionError, inside.ask, b"version")
+        self.assertNotIn("nothing changed", self.log())
         client = self.client()
         self.assertEqual(self.log_in(client, b"ann secret"), _FAILURE)
         self.assertEqual(self.log_in(client, b"eve new"), b"STORED")
         self.users.write_text("eve\n")
         self.process.send_signal(signal.SIGHUP)
-        self.wait_log(f"reload refused: server.auth_file: {self.users}:1: is not user:password")
+        self.wait_log(f"reload refused: {self.users}:1:1: is not user:password")
         self.assertEqual(self.log_in(self.client(), b"eve new"), b"STORED", "the users that were known stay")
         self.assertNotIn("secret", self.log())
         self.end()
 
     def test_a_wrong_file_starts_nothing(self):
         users = self.directory / "users"
-        for text, expected in (("", "holds no user"), ("ann\n", ":1: is not user:password"),
-                               ("ann:x\n\n", ":2: is not user:password"), (":x\n", ":1: is not user:password"),
-                               ("a n:x\n", ":1: the user holds a space"), ("a:" + "x" * 254 + "\n", ":1: is longer than 255"),
-                               ("".join(f"u{i}:x\n" for i in range(9)), ":9: is one user too many"), (None, "cannot be read")):
+        for text, expected in (("", ": holds no user"), ("ann\n", ":1:1: is not user:password"),
+                               ("ann:x\n\n", ":2:1: is not user:password"), (":x\n", ":1:1: is not user:password"),
+                               ("a n:x\n", ":1:2: the user holds a space"), ("a:" + "x" * 254 + "\n", ":1:256: is longer than 255"),
+                               (None, ": cannot be read")):
             users.unlink(missing_ok=True)
             if text is not None:
                 users.write_text(text)
             code, errors = self.run_to_end("--set", f"server.auth_file={users}")
             self.assertEqual(code, 2, errors)
-            self.assertIn(f"mxkvd: --set server.auth_file: {users}", errors)
-            self.assertIn(expected, errors)
+            self.assertIn(f"{users}{expected}", errors)
             self.assertNotIn("listening", errors)
+
+    def test_ten_thousand_users_may_come(self):
+        self.serve("".join(f"u{i}:pw{i}\n" for i in range(10_000)))
+        self.assertEqual(self.log_in(self.client(), b"u9999 pw9999"), b"STORED")
+        self.assertIn("clients authenticate: 10000 users of", self.log())
+        self.assertIn("10000 passwords are in clear text", self.log())
 
     @unittest.skipIf(Client is None, "pymemcache is not installed")
     def test_a_client_library_logs_in_by_its_set(self):

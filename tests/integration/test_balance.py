@@ -77,10 +77,12 @@ class BalanceTest(BalanceCase):
 
     def test_where_all_have_as_much_to_do_nothing_moves_for_long(self):
         clients = [self.connect() for _ in range(8)]
-        self.load_for(clients, 2)
-        before = self.moved()
-        self.load_for(clients, 2)
-        self.assertLessEqual(self.moved() - before, 4, "the machine may be busy with others")
+        moves = []
+        while not moves or moves[-1] > 4:  # the machine may be busy with others
+            before = self.moved()
+            self.load_for(clients, 2)
+            moves.append(self.moved() - before)
+            self.assertLess(len(moves), 10, moves)
 
 
 @mxkv_only("workers that balance their connections")

@@ -152,6 +152,12 @@ class ServerToolsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^idle: [0-9.]+ ms of CPU")
 
+    def test_a_scrape_is_measured_beside_gets(self) -> None:
+        done = tool("scrape", "--quick", "--server-cpu", CPUS[0], "--client-cpu", CPUS[-1])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for case in ("alone", "/metrics", "/status.json"):
+            self.assertRegex(done.stdout, rf"(?m)^{case} +[\d,]+ ")
+
     def test_parser_and_writers_do_in_every_case_what_is_measured(self) -> None:
         program = pathlib.Path(BUILD) / "bench" / "protocol_bench"
         done = subprocess.run([program, "--benchmark_min_time=0.001", "--benchmark_format=json"], capture_output=True,

@@ -63,17 +63,21 @@ class BucketsCase(MetaCase):
         self.fail(f"no connection came to worker {worker}")
 
     def asked(self, request: bytes, times: int) -> tuple:
-        """What each worker ran while worker 0 was asked so often, and how many operations were held elsewhere."""
+        """What each worker ran while worker 0 was asked so often, and how many operations were held elsewhere: by one map."""
         def counted():
-            stats = self.client.stats(b"runtime")
-            return [int(stats[f"worker:{worker}:tasks"]) for worker in range(2)], int(self.locks()["operations_away_from_home"])
-        (tasks, away) = counted()
-        for _ in range(times):
-            self.away.send(request + b"mn\r\n")
-            while self.away.line() != b"MN":
-                pass
-        (tasks_then, away_then) = counted()
-        return [then - before for then, before in zip(tasks_then, tasks)], away_then - away
+            stats, locks = self.client.stats(b"runtime"), self.locks()
+            return ([int(stats[f"worker:{worker}:tasks"]) for worker in range(2)], int(locks["operations_away_from_home"]),
+                    int(locks["slot_maps"]))
+        for _ in range(5):
+            (tasks, away, maps) = counted()
+            for _ in range(times):
+                self.away.send(request + b"mn\r\n")
+                while self.away.line() != b"MN":
+                    pass
+            (tasks_then, away_then, maps_then) = counted()
+            if maps_then == maps:
+                return [then - before for then, before in zip(tasks_then, tasks)], away_then - away
+        self.fail("maps are drawn all the time")
 
 
 @mxkv_only("mt")

@@ -1,10 +1,14 @@
 """What exporters and people look at: every name of the Prometheus exporter, latencies, slow requests, hot keys, connections."""
 
 import re
+import subprocess
+import unittest
+from pathlib import Path
 
-from harness import DaemonCase, Options, ServerCase, mxkv_only, scaled, wait_for
+from harness import DaemonCase, Options, ServerCase, mxkv_only, patience, scaled, wait_for
 from harness.connection import block
 
+MEMCACHED_TOOL = Path("/usr/share/memcached/scripts/memcached-tool")
 # What memcached_exporter reads of `stats`, but for those of extstore and proxy, which it reads only where they are.
 _GENERAL = """version uptime time get_hits get_misses delete_hits delete_misses incr_hits incr_misses decr_hits decr_misses
 cas_hits cas_misses touch_hits touch_misses cas_badval cmd_flush cmd_set rusage_user rusage_system bytes limit_maxbytes
@@ -86,6 +90,36 @@ class ExporterTest(ServerCase):
         self.assertEqual(self.client.ask(b"stats detail off"), b"OK")
         self.assertEqual(self.client.ask(b"stats detail dump"), b"END")
         self.assertEqual(self.client.ask(b"stats detail x"), b"CLIENT_ERROR usage: stats detail on|off|dump")
+
+
+class ItemClassesTest(ServerCase):
+    def setUp(self):
+        self.client = self.connect()
+
+    def test_items_and_slabs_tell_of_the_same_classes(self):
+        for i in range(200):
+            self.client.set(b"s%03d" % i, b"x" * 100)
+            self.client.set(b"l%03d" % i, b"x" * 1500)
+        items, slabs = self.client.stats(b"items"), self.client.stats(b"slabs")
+        numbers = {name.split(":")[1]: int(value) for name, value in items.items() if name.endswith(":number")}
+        self.assertEqual(sum(numbers.values()), int(self.client.stats()["curr_items"]))
+        many = {slabs[f"{number}:chunk_size"]: count for number, count in numbers.items() if count >= 150}
+        self.assertEqual(len(many), 2, numbers)
+        small, large = sorted(int(size) for size in many)
+        self.assertTrue(100 < small < 400 and 1500 < large < 2200, many)
+
+    @unittest.skipUnless(MEMCACHED_TOOL.exists(), "memcached's tool is not installed")
+    def test_memcacheds_tool_displays_them(self):
+        for i in range(300):
+            self.client.set(b"s%03d" % i, b"x" * 100)
+        host, port = self.client.socket.getpeername()[:2]
+        done = subprocess.run([MEMCACHED_TOOL, f"{host}:{port}", "display"], capture_output=True, text=True, check=False,
+                              timeout=patience(60))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [line.split() for line in done.stdout.splitlines()[1:]]
+        sizes = {row[1]: int(row[4]) for row in rows}
+        self.assertGreaterEqual(max(sizes.values()), 290)
+        self.assertTrue(all(int(row[3]) > 0 for row in rows), done.stdout)
 
 
 class ConnectionsTest(ServerCase):

@@ -242,6 +242,20 @@ class ActivationTest(DaemonCase):
         self.end()
         self.assertTrue(path.exists(), "it is not ours to remove")
 
+    def test_one_with_the_address_of_a_listener_has_its_settings(self):
+        path = self.directory / "open.sock"
+        sockets = [self.listener(), self.listener(), self.listener(socket.AF_UNIX, str(path))]
+        ports = [made.getsockname()[1] for made in sockets[:2]]
+        users = self.directory / "users"
+        users.write_text("ann:secret\n")
+        self.write_config(f"listeners: [{{address: 127.0.0.1, port: {ports[1]}, auth: none}}, {{path: {path}, auth: none}}]\n"
+                          f"server: {{auth_file: {users}}}\n")
+        self.pass_in(sockets, listen=(), wait=f"listening on unix:{path} (passed in)")
+        self.assertEqual(self.client(ports[0]).ask(b"version"), b"CLIENT_ERROR unauthenticated")
+        for where in (ports[1], path):
+            self.assertRegex(self.client(where).ask(b"version"), b"^VERSION ")
+        self.end()
+
     def test_who_connects_while_no_daemon_runs_is_served_by_the_next(self):
         listener = self.listener()
         port = listener.getsockname()[1]

@@ -65,9 +65,25 @@ class WatchTest(WatchCase):
         self.client.set(b"c", b"123")
         for command in (b"delete none", b"delete a", b"md none", b"md b/c", b"mx c p", b"mx c p"):
             self.client.ask(command)
-        self.assertEqual(self.fields(watcher), (b"deleted", b"a", {b"cmd": b"delete", b"clsid": b"1", b"size": b"1"}))
-        self.assertEqual(self.fields(watcher), (b"deleted", b"b%2Fc", {b"cmd": b"md", b"clsid": b"1", b"size": b"2"}))
-        self.assertEqual(self.fields(watcher), (b"deleted", b"c", {b"cmd": b"mx", b"clsid": b"1", b"size": b"3"}))
+        for expected in ((b"a", b"delete", b"1"), (b"b%2Fc", b"md", b"2"), (b"c", b"mx", b"3")):
+            kind, key, rest = self.fields(watcher)
+            self.assertEqual((kind, key, rest[b"cmd"], rest[b"size"], rest[b"clsid"]), (b"deleted", *expected, b"1"))
+            self.assertGreater(int(rest[b"cfd"]), 0)
+
+    def test_a_range_that_is_touched_is_told_item_by_item(self):
+        for number in range(300):
+            self.client.set(b"touched/%03d" % number, b"x" * (number % 7))
+        watcher = self.watch(b" mutations")
+        self.assertEqual(self.client.ask(b"mt touched/ p T1000"), b"HD A300")
+        for number in range(300):
+            kind, key, rest = self.fields(watcher)
+            self.assertEqual((kind, key), (b"item_store", b"touched%%2F%03d" % number))
+            self.assertEqual((rest[b"cmd"], rest[b"status"], rest[b"size"]), (b"mt", b"stored", b"%d" % (number % 7)))
+            self.assertIn(int(rest[b"ttl"]), range(900, 1001))
+            self.assertGreater(int(rest[b"cfd"]), 0)
+        self.assertEqual(self.client.ask(b"mt touched/ p T1 A10"), b"CLIENT_ERROR too many keys in the range")
+        self.client.set(b"last", b"1")
+        self.assertEqual(self.fields(watcher)[1], b"last", "what was refused touched nothing")
 
     def test_kinds_may_be_stacked_and_numbers_grow(self):
         watcher = self.watch(b" mutations deletions fetchers")

@@ -15,6 +15,7 @@ from pathlib import Path
 import machine
 
 BASE = "docker.io/library/debian:bookworm-slim"
+COMMIT = "0123456789ab"
 COMPOSE = machine.REPOSITORY / "docker" / "compose.yaml"
 
 
@@ -30,7 +31,7 @@ def ulimits() -> list:
 
 
 @machine.needs(machine.long_only(), machine.root_only(),
-               machine.missing("buildah", "podman", "podman-compose", "runc", "debootstrap"))
+               machine.missing("buildah", "podman", "podman-compose", "runc", "iptables", "debootstrap"))
 class ContainerTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -50,6 +51,7 @@ class ContainerTest(unittest.TestCase):
         cache = Path(os.environ.get("CCACHE_DIR", Path.home() / ".cache" / "ccache"))
         cache.mkdir(parents=True, exist_ok=True)
         cls.engine("buildah", "bud", "--format", "docker", "--network", "host", "--pull-never", "-t", "mxkv",
+                   "--build-arg", f"MXKV_COMMIT={COMMIT}",
                    "--volume", f"{cache}:/root/.cache/ccache", "-f", "docker/Dockerfile", ".",
                    cwd=machine.REPOSITORY, timeout=3000)
 
@@ -131,17 +133,21 @@ class ContainerTest(unittest.TestCase):
 
     def test_another_command_runs_in_place_of_the_server(self):
         version = machine.run(machine.MXKVD, "--version").stdout.split()[1]
-        self.assertIn(version, self.engine("podman", "run", "--rm", "--network", "host", "mxkv", "mxkvd", "--version").stdout)
+        told = self.engine("podman", "run", "--rm", "--network", "host", "mxkv", "mxkvd", "--version").stdout
+        self.assertIn(version, told)
+        self.assertIn(COMMIT, told)
 
     def test_compose_starts_the_server_and_loads_it(self):
         def compose(*arguments, **options):
             return machine.run("podman-compose", "-p", "mxkv-test", "-f", COMPOSE, *arguments, cwd=machine.REPOSITORY,
-                               env=self.environment | {"MXKV_PORT": str(self.port), "RECORDS": "1000"}, **options)
+                               env=self.environment | {"MXKV_PORT": str(self.port), "RECORDS": "1000",
+                                                       "MXKV_ADMIN_PORT": str(machine.free_port())}, **options)
         self.addCleanup(compose, "down", check=False)
         compose("up", "--detach", "--no-build", "mxkvd")
         name, = self.engine("podman", "ps", "--all", "--quiet").stdout.split()
         self.wait(name)
         self.engine("podman", "healthcheck", "run", name)
+        self.assertEqual(json.loads(self.inspect(name, "json .State.Health.Log"))[-1]["Output"].strip(), "ready", "what /readyz says")
         loaded = compose("run", "--rm", "--no-deps", "load")
         self.assertIn("[INSERT], Operations, 1000", loaded.stdout)
         self.assertIn(b"STAT curr_items 1000\r\n", machine.ask(self.port, b"stats\r\n"))

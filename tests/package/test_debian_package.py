@@ -1,23 +1,28 @@
 """The Debian package: built, looked at, and installed into a minimal Debian where its daemon serves."""
 
+import json
 import os
 import re
 import shutil
-import signal
-import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
+import debian_tree
 import machine
 
 EXPECTED = {
-    "./usr/bin/mxkvd": "-rwxr-xr-x", "./usr/bin/mxkv-ycsb": "-rwxr-xr-x", "./etc/mxkv/mxkv.yaml": "-rw-r--r--",
+    "./usr/bin/mxkvd": "-rwxr-xr-x", "./usr/bin/mxkv-ycsb": "-rwxr-xr-x",
+    "./usr/bin/mxkv-cli": "-rwxr-xr-x", "./etc/mxkv/mxkv.yaml": "-rw-r--r--",
     "./lib/systemd/system/mxkvd.service": "-rw-r--r--", "./lib/systemd/system/mxkvd.socket": "-rw-r--r--",
     "./usr/share/doc/mxkv/copyright": "-rw-r--r--", "./usr/share/doc/mxkv/changelog.Debian.gz": "-rw-r--r--",
+    "./usr/share/doc/mxkv/mxkv.cdx.json": "-rw-r--r--",
 }
 MAN_PAGES = {"server/mxkvd.1": "./usr/share/man/man1/mxkvd.1.gz",
-             "bench/mxkv-ycsb.1": "./usr/share/man/man1/mxkv-ycsb.1.gz"}
+             "bench/mxkv-ycsb.1": "./usr/share/man/man1/mxkv-ycsb.1.gz",
+             "protocol/clients/cli/mxkv-cli.1": "./usr/share/man/man1/mxkv-cli.1.gz"}
+WRITTEN_PAGES = ("./usr/share/man/man7/mxkv-protocol.7.gz", "./usr/share/man/man7/mxkv-stats.7.gz",
+                 "./usr/share/man/man5/mxkv.yaml.5.gz")
 
 
 @machine.needs(machine.missing("dpkg-deb", "dpkg-shlibdeps", machine.CPACK))
@@ -67,6 +72,8 @@ class DebianPackageTest(unittest.TestCase):
             self.assertIn(mode, ("drwxr-xr-x", "-rwxr-xr-x", "-rw-r--r--"), line)
             found[name] = mode
         pages = {place: "-rw-r--r--" for page, place in MAN_PAGES.items() if (machine.REPOSITORY / page).exists()}
+        if not machine.missing("lowdown"):
+            pages |= {place: "-rw-r--r--" for place in WRITTEN_PAGES}
         for name, mode in (EXPECTED | pages).items():
             self.assertEqual(found.get(name), mode, name)
 
@@ -78,6 +85,38 @@ class DebianPackageTest(unittest.TestCase):
             self.assertEqual((control / name).stat().st_mode & 0o777, 0o755)
             machine.run("sh", "-n", control / name)
 
+    @machine.needs(machine.missing("ninja", "readelf"))
+    def test_what_it_is_made_of_is_told_of_each_program_in_it(self):
+        packaged = Path(self.folder.name, "told")
+        machine.run("dpkg-deb", "-x", self.package, packaged)
+        sbom = json.loads((packaged / "usr/share/doc/mxkv/mxkv.cdx.json").read_text(encoding="utf-8"))
+        told = {one["name"] for one in sbom["metadata"]["component"]["properties"]}
+        self.assertEqual(told, {f"mxkv:build-id:{program.name}" for program in (packaged / "usr/bin").iterdir()})
+
+    @machine.needs(machine.missing("readelf", "nm", "addr2line"))
+    def test_the_symbols_beside_it_name_the_places_of_the_packaged_daemon(self):
+        symbols, = Path(self.folder.name).glob("*.ddeb")
+        self.assertTrue(symbols.name.startswith("mxkv-dbgsym_"), symbols.name)
+        packaged, beside = Path(self.folder.name, "packaged"), Path(self.folder.name, "beside")
+        machine.run("dpkg-deb", "-x", self.package, packaged)
+        machine.run("dpkg-deb", "-x", symbols, beside)
+        for program in ("mxkvd", "mxkv-ycsb", "mxkv-cli"):
+            stripped = packaged / "usr/bin" / program
+            build_id = re.search(r"Build ID: ([0-9a-f]{40})", machine.run("readelf", "-n", stripped).stdout).group(1)
+            file = beside / "usr/lib/debug/.build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+            self.assertTrue(file.exists(), f"{program}: {build_id}")
+            self.assertIn(build_id, machine.run("readelf", "-n", file).stdout)
+            self.assertEqual(self.place_of_code(file), self.place_of_code(stripped))
+            self.assertEqual(machine.run("nm", stripped).stdout, "", "it is stripped")
+            place, = re.findall(r"(?m)^([0-9a-f]+) T main$", machine.run("nm", file).stdout)
+            self.assertRegex(machine.run("addr2line", "-fe", file, place).stdout, r"^main\n\S+\.(cpp|cxx):\d+")
+
+    @staticmethod
+    def place_of_code(file: Path) -> str:
+        """Address and size."""
+        found = re.search(r" \.text +\S+ +(\S+) +\S+ +(\S+)", machine.run("readelf", "-WS", file).stdout)
+        return found.group(1, 2)
+
     @machine.needs(machine.missing("lintian"))
     def test_lintian_finds_no_error(self):
         found = machine.run("lintian", "--allow-root", "--fail-on", "error", self.package, check=False)
@@ -86,78 +125,38 @@ class DebianPackageTest(unittest.TestCase):
 
     @machine.needs(machine.long_only(), machine.root_only(), machine.missing("debootstrap", "unshare", "chroot"))
     def test_installed_into_a_minimal_debian_it_serves(self):
-        root = Path(self.folder.name, "root")
-        root.mkdir()
+        root = debian_tree.unpack(Path(self.folder.name, "root"))
         self.addCleanup(shutil.rmtree, root)
-        machine.run("tar", "-C", root, "-xpf", machine.debian_base())
-        for name in ("etc/resolv.conf", "etc/hosts"):
-            shutil.copy(Path("/", name), root / name)
         shutil.copy(self.package, root / "mxkv.deb")
-        self.inside(root, "apt-get -qq update && DEBIAN_FRONTEND=noninteractive "
-                          "apt-get -qq install -y --no-install-recommends /mxkv.deb", timeout=900)
+        debian_tree.install(root, "/mxkv.deb")
         self.check_installed(root)
-        self.serve(root, 0)
-        self.inside(root, "dpkg -i /mxkv.deb")
-        self.serve(root, 1002)  # those of the load client, and two
+        debian_tree.serve(self, root, 0)
+        debian_tree.inside(root, "dpkg -i /mxkv.deb")
+        debian_tree.serve(self, root, 1002)  # those of the load client, and two
         self.upgrade_and_purge(root)
 
-    def inside(self, root: Path, command: str, **options) -> str:
-        return machine.run(*self.entry(root, command), **options).stdout
-
-    @staticmethod
-    def entry(root: Path, command: str) -> list:
-        """A shell command in the tree, with /proc and /sys in a mount namespace that ends with it."""
-        mounts = 'mount --rbind /proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev"'
-        return ["unshare", "--mount", "sh", "-c", f'{mounts} && exec chroot "$0" sh -c "$1"', str(root), command]
-
     def check_installed(self, root: Path) -> None:
-        user = self.inside(root, "getent passwd mxkv").strip().split(":")
+        user = debian_tree.inside(root, "getent passwd mxkv").strip().split(":")
         self.assertLess(int(user[2]), 1000, "a system user")
         self.assertEqual((user[5], user[6]), ("/nonexistent", "/usr/sbin/nologin"))
         self.assertTrue((root / "etc/systemd/system/multi-user.target.wants/mxkvd.service").is_symlink())
         self.assertEqual((root / "etc/mxkv/mxkv.yaml").read_text(encoding="utf-8"), machine.packaged_configuration())
 
-    def serve(self, root: Path, items: int) -> None:
-        """The unit's command line as the unit's user, but for the port; and the load client beside it. So many items are
-        there from before."""
-        unit = (root / "lib/systemd/system/mxkvd.service").read_text(encoding="utf-8")
-        command = re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE).group(1)
-        port = machine.free_port()
-        log = Path(self.folder.name, "log")
-        with log.open("w") as output:
-            daemon = subprocess.Popen(
-                self.entry(root, f"exec setpriv --reuid mxkv --regid mxkv --clear-groups --no-new-privs "
-                                 f"{command} --listen 127.0.0.1:{port} --memory 256MiB"),
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-        try:
-            machine.wait_for_version(port, lambda: daemon.poll() is None)
-            self.assertIn(b"STAT curr_items %d\r\n" % items, machine.ask(port, b"stats\r\n"))
-            machine.exercise(self, port)
-            report = self.inside(root, f"mxkv-ycsb load --server 127.0.0.1:{port} --recordcount 1000")
-            self.assertRegex(report, r"\[INSERT\], Return=OK, 1000|\[INSERT\], Operations, 1000")
-            status = Path(f"/proc/{daemon.pid}/status").read_text(encoding="utf-8")
-            self.assertNotIn("Uid:\t0", status)
-            daemon.send_signal(signal.SIGTERM)
-            self.assertEqual(daemon.wait(60), 0, log.read_text())
-        finally:
-            daemon.kill()
-            daemon.wait()
-
     def upgrade_and_purge(self, root: Path) -> None:
         """What the operator wrote survives an upgrade and a removal, and goes with a purge; the user stays."""
         file = root / "etc/mxkv/mxkv.yaml"
         file.write_text("workers: 1\n", encoding="utf-8")
-        self.inside(root, "dpkg -i /mxkv.deb")
+        debian_tree.inside(root, "dpkg -i /mxkv.deb")
         self.assertEqual(file.read_text(encoding="utf-8"), "workers: 1\n")
-        self.inside(root, "dpkg -r mxkv")
+        debian_tree.inside(root, "dpkg -r mxkv")
         self.assertTrue(file.exists())
         self.assertTrue((root / "var/lib/mxkv/MANIFEST").exists())
         self.assertFalse((root / "usr/bin/mxkvd").exists())
-        self.inside(root, "dpkg -P mxkv")
+        debian_tree.inside(root, "dpkg -P mxkv")
         self.assertFalse(file.exists())
         self.assertFalse((root / "var/lib/mxkv").exists())
         self.assertFalse((root / "etc/systemd/system/multi-user.target.wants/mxkvd.service").is_symlink())
-        self.inside(root, "getent passwd mxkv")
+        debian_tree.inside(root, "getent passwd mxkv")
 
 
 if __name__ == "__main__":

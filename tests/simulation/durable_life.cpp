@@ -111,7 +111,7 @@ void DurableLife::make_journal() {
   gate_ = std::make_unique<server::JournalGate>(*journal_, machine_.clock, workers(), std::uint64_t{1} << 30U,
                                                 [this](std::size_t worker) { bells_.ring(worker); });
   keeper_ = std::make_unique<server::CheckpointKeeper>(*journal_, machine_.clock, config::DurabilityOptions{},
-                                                       0, greatest_order, [](const std::string&) {});
+                                                       0, greatest_order, server::KeeperLines{});
   checkpointer_ = std::make_unique<server::Checkpointer>(
       disk_, *manifest_, store_, *keeper_,
       server::CheckpointOptions{.rate_bytes = 0, .compress = random_.below(4) == 0, .parts = options_.parts});

@@ -161,7 +161,7 @@ bool StoreClient::start(StoreRequest& request) {
       store_.batch(worker_, receive_batch(parsed, rest), address(claim));
       return true;
     case verb::flush_all:
-      store_.flush_all(worker_, parsed.exptime, address(claim));
+      store_.flush_all(worker_, parsed.exptime, address(claim), {});
       return true;
     default:
       break;

@@ -111,10 +111,13 @@ void each_outcome(const CommandLine& line, const KeyState& before, const Judge& 
   }
   KeyState key = before;
   if (line.compare && line.what != act::add) {
-    if (key.unique == 0 || key.unique != *line.compare) {
+    const bool known = key.unique != 0 || line.expects;
+    const bool differs =
+        key.unique != 0 ? key.unique != *line.compare : line.expects && *line.expects != key.number;
+    if (!known || differs) {
       f(Outcome{key, told::exists});
     }
-    if (key.unique != 0 && key.unique != *line.compare) {
+    if (known && differs) {
       return;
     }
     key.unique = *line.compare;

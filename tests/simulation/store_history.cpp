@@ -68,13 +68,21 @@ class Search {
             (before_[n] & ~configuration.applied) != 0) {
           continue;
         }
+        const Operation& op = operations_[open_[n]];
+        const std::uint32_t unmet = is_optional(op) ? keys_of(op) : 0;
+        if (configuration.unmet != 0 && is_blind(op) && (configuration.unmet & ~keys_of(op)) == 0) {
+          continue;  // it explains no more than without what nothing has met
+        }
         after.clear();
-        collect_effects(configuration.states, operations_[open_[n]], evicts_, after);
-        if (operations_[open_[n]].partial) {
+        collect_effects(configuration.states, op, evicts_, after);
+        if (op.partial) {
           after.push_back(configuration.states);  // it left them out
         }
         for (const KeyStates& states : after) {
-          const Configuration changed = with_reads({states, configuration.applied | candidate});
+          if (unmet != 0 && states == configuration.states) {
+            continue;
+          }
+          const Configuration changed = with_reads({states, configuration.applied | candidate, unmet});
           if (visited.insert(changed).second) {
             work.push_back(changed);
           }
@@ -116,14 +124,30 @@ class Search {
            (op.end == ending::done && (only_reads(op) || was_told_no));
   }
 
+  /// May as well never take effect: nobody was told, and nothing has to follow it.
+  [[nodiscard]] static bool is_optional(const Operation& op) {
+    return op.responded == Operation::kNever && op.session == 0;
+  }
+  /// Goes the same way whatever it meets.
+  [[nodiscard]] static bool is_blind(const Operation& op) {
+    if (op.what != operation::line || op.lines.size() != 1) {
+      return false;
+    }
+    const CommandLine& line = op.lines.front();
+    return (line.what == act::set && !line.compare) ||
+           (line.what == act::remove && !line.compare && line.reply == told::unknown);
+  }
+
   struct Configuration {
     KeyStates states;
     std::uint64_t applied = 0;  ///< open operations that took effect
+    std::uint32_t unmet =
+        0;  ///< keys, as bits, of the last of them, if it need not have and nothing has met it
     friend bool operator==(const Configuration&, const Configuration&) = default;
   };
   struct Hash {
     std::size_t operator()(const Configuration& configuration) const noexcept {
-      std::uint64_t hash = configuration.applied;
+      std::uint64_t hash = configuration.applied ^ std::uint64_t{configuration.unmet} << 32U;
       for (const KeyState& key : configuration.states) {
         for (const std::uint64_t word : {key.number, key.unique, std::uint64_t{key.expiry} * 2 + key.there}) {
           hash = (hash ^ word) * 0x9E37'79B9'7F4A'7C15U;
@@ -175,6 +199,7 @@ class Search {
       collect_effects(configuration.states, operations_[open_[n]], evicts_, after);
       if (after.size() == 1 && after.front() == configuration.states) {
         configuration.applied |= candidate;
+        configuration.unmet = 0;
       }
     }
     return configuration;

@@ -160,6 +160,37 @@ TEST(StoreHistory, WhoHasGoneMayHaveDoneItOrNot) {
   EXPECT_FALSE(explained({cut_off(both, 1), during(page(11, 21), 2, 3), during(page(10, 20), 4, 5)}));
 }
 
+TEST(StoreHistory, ManyOfWhomNobodyKnowsWhatBecameTakeNoLongerThanFew) {
+  std::vector<Operation> operations;
+  for (std::uint64_t n = 0; n < 30; ++n) {
+    CommandLine written = set_line(0, 100 + n);
+    written.reply = told::unknown;
+    operations.push_back(cut_off(line(written), 1));
+    CommandLine swapped = set_line(0, 200 + n);
+    swapped.reply = told::unknown;
+    swapped.compare = 1'000 + n;
+    swapped.expects = 100 + n;
+    operations.push_back(cut_off(line(swapped), 1));
+  }
+  operations.push_back(during(get(0, 129), 2, 3));
+  operations.push_back(during(get(0, 101), 4, 5));
+  operations.push_back(during(get(0, 201), 6, 7));
+  EXPECT_TRUE(explained(operations));
+  operations.push_back(during(get(0, 202), 8, 9));  // what 102 was swapped for
+  EXPECT_TRUE(explained(operations));
+  operations.push_back(during(get(0, 102), 10, 11));
+  EXPECT_FALSE(explained(operations));
+}
+
+TEST(StoreHistory, OfWhatNobodyWasToldSeveralKeysMayShow) {
+  CommandLine one = set_line(0, 11);
+  CommandLine other = set_line(1, 21);
+  one.reply = other.reply = told::unknown;
+  EXPECT_TRUE(explained({cut_off(line(one), 1), cut_off(line(other), 2), during(page(11, 21), 3, 4)}));
+  EXPECT_FALSE(explained({cut_off(line(one), 1), cut_off(line(other), 2), during(page(11, 21), 3, 4),
+                          during(page(10, 21), 5, 6)}));
+}
+
 TEST(StoreHistory, ARangeGoesAtOnceOrKeyByKey) {
   EXPECT_TRUE(explained({during(erase(2), 1, 2), during(miss(0), 3, 4)}));
   EXPECT_FALSE(explained({during(erase(1), 1, 2)}));

@@ -37,6 +37,7 @@ struct CommandLine {
   std::uint64_t operand = 0;
   std::uint32_t expiry = 0;
   std::optional<std::uint64_t> compare{};  ///< with the unique
+  std::optional<std::uint64_t> expects{};  ///< what it stood for, where no number is written twice
   told reply = told::unknown;
   std::optional<std::uint64_t> number{};  ///< that was told
   std::uint64_t unique = 0;               ///< that was told; 0: none was

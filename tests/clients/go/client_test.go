@@ -1,11 +1,18 @@
-// Package clients tests a server, at MXKV_ADDRESS, through gomemcache.
+// Package clients tests a server, at MXKV_PORT, through gomemcache; and one that lets in `ann` by TLS at MXKV_TLS_PORT and, who shows a
+// certificate, at MXKV_MUTUAL_TLS_PORT. MXKV_CERTIFICATES is a folder: ca.pem signed all, ann.pem and ann.key are hers.
 package clients
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -14,13 +21,23 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 )
 
+func setting(t *testing.T, name string) string {
+	t.Helper()
+	found := os.Getenv(name)
+	if found == "" {
+		t.Fatal(name + " is not set")
+	}
+	return found
+}
+
+func address(t *testing.T, port string) string {
+	t.Helper()
+	return "127.0.0.1:" + setting(t, port)
+}
+
 func connect(t *testing.T) *memcache.Client {
 	t.Helper()
-	address := os.Getenv("MXKV_ADDRESS")
-	if address == "" {
-		t.Fatal("MXKV_ADDRESS names no server")
-	}
-	client := memcache.New(address)
+	client := memcache.New(address(t, "MXKV_PORT"))
 	client.Timeout = 20 * time.Second
 	client.MaxIdleConns = 16
 	if err := client.FlushAll(); err != nil {
@@ -208,4 +225,49 @@ func TestLargeValues(t *testing.T) {
 	}
 	_, err := client.Get("large")
 	mustBe(t, err, memcache.ErrCacheMiss)
+}
+
+// secured logs in by TLS: gomemcache leaves that to a function that dials.
+func secured(t *testing.T, port string, shown ...tls.Certificate) *memcache.Client {
+	t.Helper()
+	authority, err := os.ReadFile(filepath.Join(setting(t, "MXKV_CERTIFICATES"), "ca.pem"))
+	must(t, err)
+	config := &tls.Config{RootCAs: x509.NewCertPool(), Certificates: shown}
+	config.RootCAs.AppendCertsFromPEM(authority)
+	client := memcache.New(address(t, port))
+	client.Timeout = 20 * time.Second
+	client.DialContext = func(ctx context.Context, network, place string) (net.Conn, error) {
+		connection, err := (&tls.Dialer{Config: config}).DialContext(ctx, network, place)
+		if err != nil {
+			return nil, err
+		}
+		reply := make([]byte, len("STORED\r\n"))
+		if _, err = connection.Write([]byte("set auth 0 0 15\r\nann secret word\r\n")); err == nil {
+			_, err = io.ReadFull(connection, reply)
+		}
+		if err != nil || string(reply) != "STORED\r\n" {
+			_ = connection.Close()
+			return nil, fmt.Errorf("no login: %q, %w", reply, err)
+		}
+		return connection, nil
+	}
+	return client
+}
+
+func TestTLS(t *testing.T) {
+	folder := setting(t, "MXKV_CERTIFICATES")
+	ann, err := tls.LoadX509KeyPair(filepath.Join(folder, "ann.pem"), filepath.Join(folder, "ann.key"))
+	must(t, err)
+	large := bytes.Repeat([]byte("large"), 200_000)
+	for _, client := range []*memcache.Client{secured(t, "MXKV_TLS_PORT"), secured(t, "MXKV_MUTUAL_TLS_PORT", ann)} {
+		must(t, client.Set(&memcache.Item{Key: "large", Value: large}))
+		found, err := client.GetMulti([]string{"large", "absent"})
+		must(t, err)
+		if len(found) != 1 || !bytes.Equal(found["large"].Value, large) {
+			t.Fatalf("got %d items", len(found))
+		}
+	}
+	if err := secured(t, "MXKV_MUTUAL_TLS_PORT").Ping(); err == nil {
+		t.Fatal("who shows no certificate came in")
+	}
 }

@@ -12,6 +12,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import net.spy.memcached.CASResponse;
 import net.spy.memcached.CASValue;
+import net.spy.memcached.ConnectionFactory;
+import net.spy.memcached.DefaultConnectionFactory;
 import net.spy.memcached.MemcachedClient;
 import net.spy.memcached.transcoders.SerializingTranscoder;
 import org.junit.jupiter.api.AfterEach;
@@ -22,9 +24,14 @@ import org.junit.jupiter.api.Test;
 class SpymemcachedTest {
   private MemcachedClient client;
 
+  /** Which protocol it speaks. */
+  ConnectionFactory factory() {
+    return new DefaultConnectionFactory();
+  }
+
   @BeforeEach
   void connect() throws Exception {
-    client = new MemcachedClient(Place.address());
+    client = new MemcachedClient(factory(), List.of(Place.address()));
     assertTrue(client.flush().get(20, TimeUnit.SECONDS));
   }
 

@@ -13,7 +13,9 @@ import java.util.stream.IntStream;
 import net.rubyeye.xmemcached.CASOperation;
 import net.rubyeye.xmemcached.GetsResponse;
 import net.rubyeye.xmemcached.MemcachedClient;
-import net.rubyeye.xmemcached.XMemcachedClient;
+import net.rubyeye.xmemcached.CommandFactory;
+import net.rubyeye.xmemcached.XMemcachedClientBuilder;
+import net.rubyeye.xmemcached.command.TextCommandFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,9 +24,16 @@ import org.junit.jupiter.api.Test;
 class XmemcachedTest {
   private MemcachedClient client;
 
+  /** Which protocol it speaks. */
+  CommandFactory commands() {
+    return new TextCommandFactory();
+  }
+
   @BeforeEach
   void connect() throws Exception {
-    client = new XMemcachedClient(Place.address());
+    XMemcachedClientBuilder builder = new XMemcachedClientBuilder(List.of(Place.address()));
+    builder.setCommandFactory(commands());
+    client = builder.build();
     client.setOpTimeout(20_000);
     client.flushAll();
   }

@@ -15,8 +15,8 @@ class Closed(ConnectionError):
 
 
 class Connection:
-    def __init__(self, where, timeout: float = 20, receive_buffer: int = 0):
-        """`where` is a port of 127.0.0.1, an (address, port) pair, or the path of a unix socket."""
+    def __init__(self, where, timeout: float = 20, receive_buffer: int = 0, tls=None):
+        """`where` is a port of 127.0.0.1, an (address, port) pair, or the path of a unix socket; `tls`: an ssl.SSLContext."""
         if isinstance(where, int):
             where = ("127.0.0.1", where)
         self._local = not isinstance(where, tuple)
@@ -27,6 +27,8 @@ class Connection:
         self.socket.settimeout(patience(timeout))
         try:
             self.socket.connect(str(where) if self._local else where)
+            if tls is not None:
+                self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
         except OSError:
             self.socket.close()
             raise

@@ -2,6 +2,7 @@
 
 MXKVD                  path of the daemon under test
 MXKV_YCSB              path of the load client
+MXKV_CLI               path of the shell and one-shot client
 MXKV_TEST_TARGET       "mxkvd" (default), or "memcached": then the shared part of the protocol runs against
                        memcached 1.6.18, which shows that the tests themselves are right
 MXKV_TEST_SCALE        factor on the amount of work, 1 by default (sanitizer builds: less)
@@ -17,6 +18,7 @@ import shutil
 TARGET = os.environ.get("MXKV_TEST_TARGET", "mxkvd")
 IS_MEMCACHED = TARGET == "memcached"
 MXKV_YCSB = os.environ.get("MXKV_YCSB", "mxkv-ycsb")
+MXKV_CLI = os.environ.get("MXKV_CLI", "mxkv-cli")
 MXKVD = os.environ.get("MXKVD", "mxkvd")
 MEMCACHED = shutil.which("memcached")
 REDIS = shutil.which("redis-server")

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -111,6 +112,31 @@ TEST(LiveFacts, ThisMachineHasMemory) {
   ASSERT_TRUE(facts.ok());
   EXPECT_GT(facts.value().memory_bytes, 0U);
   EXPECT_GE(facts.value().memory_bytes, facts.value().cgroup_limit_bytes);
+}
+
+runtime::Topology nodes_of(std::size_t one, std::size_t other) {
+  runtime::Topology topology;
+  topology.nodes = {{.node = runtime::NumaNodeId{0}, .os_index = 0, .memory_bytes = one, .pus = {}},
+                    {.node = runtime::NumaNodeId{1}, .os_index = 1, .memory_bytes = other, .pus = {}}};
+  return topology;
+}
+
+TEST(ShareOutMemory, WhatNoNodeTellsOfIsDividedBySize) {
+  runtime::Topology topology = nodes_of(6 * kGiB, 2 * kGiB);
+  share_out_memory(topology, {.memory_bytes = 12 * kGiB, .cgroup_limit_bytes = 0, .cgroup_cpus = 0});
+  EXPECT_EQ(topology.nodes[0].memory_bytes, 9 * kGiB);
+  EXPECT_EQ(topology.nodes[1].memory_bytes, 3 * kGiB);
+}
+
+TEST(ShareOutMemory, NothingChangesWhereNodesHaveAllOrOneTellsNothing) {
+  for (const auto& [one, other, all] : {std::array{6 * kGiB, 2 * kGiB, 8 * kGiB},
+                                        {6 * kGiB, 2 * kGiB, 7 * kGiB},
+                                        {6 * kGiB, 0 * kGiB, 8 * kGiB}}) {
+    runtime::Topology topology = nodes_of(one, other);
+    share_out_memory(topology, {.memory_bytes = all, .cgroup_limit_bytes = 0, .cgroup_cpus = 0});
+    EXPECT_EQ(topology.nodes[0].memory_bytes, one);
+    EXPECT_EQ(topology.nodes[1].memory_bytes, other);
+  }
 }
 
 }  // namespace

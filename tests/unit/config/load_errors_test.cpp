@@ -60,11 +60,11 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"unknown top-level key", "workers: 2\nwrokers: 3\n",
        "2:1: wrokers: an unknown key, did you mean workers? (allowed: {top})"},
       {"unknown key of a section", "memory:\n  limit: 1GiB\n  huge: off\n",
-       "3:3: memory.huge: an unknown key (allowed: limit, when_full, huge_pages, numa_placement, "
+       "3:3: memory.huge: an unknown key (allowed: limit, when_full, huge_pages, numa_placement, in_core, "
        "evacuation)"},
       {"unknown key of a list item", "listeners:\n  - {address: 127.0.0.1, prot: 1}\n",
        "2:26: listeners[0].prot: an unknown key, did you mean port? (allowed: address, port, path, mode, "
-       "node)"},
+       "node, auth, tls)"},
       {"repeated key", "limits:\n  pipeline: 1\n  scan_items: 2\n  pipeline: 3\n",
        "4:3: limits.pipeline: a repeated key (allowed: once; first in line 2)"},
       {"repeated section", "log: {level: info}\nlog: {level: off}\n",
@@ -108,7 +108,8 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"list item without a value", "listeners: [null]\n",
        "1:13: listeners[0]: has no value (allowed: an item)"},
       {"malformed listener", "listeners:\n  - localhost:1\n",
-       "2:5: listeners[0]: \"localhost:1\" is not an address and a port (allowed: an address in numbers and "
+       "2:5: listeners[0]: \"localhost:1\" names a host, and names are not looked up (allowed: an address in "
+       "numbers and "
        "a port, "
        "such as 127.0.0.1:11211 or [::1]:11211, or unix:PATH)"},
       {"malformed address", "listeners: [{address: nowhere, port: 1}]\n",
@@ -122,6 +123,20 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
        "0)"},
       {"listener on a node without a number", "listeners: [{port: 1, node: near}]\n",
        "1:29: listeners[0].node: \"near\" is not a number (allowed: decimal digits)"},
+      {"listener that may or may not ask for a login", "listeners: [{port: 1, auth: maybe}]\n",
+       "1:29: listeners[0].auth: \"maybe\" is unknown (allowed: auto, none, required)"},
+      {"TLS without a certificate", "listeners: [{port: 1, tls: {key: k.pem}}]\n",
+       "1:13: listeners[0]: lacks its key tls.certificate (allowed: a file in PEM)"},
+      {"TLS without a key", "listeners: [{port: 1, tls: {certificate: c.pem}}]\n",
+       "1:13: listeners[0]: lacks its key tls.key (allowed: a file in PEM)"},
+      {"TLS of an old version", "listeners: [{port: 1, tls: {certificate: c, key: k, minimum: 1.1}}]\n",
+       "1:62: listeners[0].tls.minimum: \"1.1\" is unknown (allowed: 1.2, 1.3)"},
+      {"unknown key of TLS", "listeners: [{port: 1, tls: {cert: c, key: k}}]\n",
+       "1:29: listeners[0].tls.cert: an unknown key (allowed: certificate, key, client_ca, minimum)"},
+      {"TLS that is a word", "listeners: [{port: 1, tls: on}]\n",
+       "1:28: listeners[0].tls: is not a mapping (allowed: key: value)"},
+      {"an empty name of a file", "listeners: [{port: 1, tls: {certificate: \"\", key: k}}]\n",
+       "1:42: listeners[0].tls.certificate: is empty (allowed: a file's name)"},
       {"path and port", "listeners: [{path: /a, port: 1}]\n",
        "1:13: listeners[0]: has both a path and an address or port (allowed: one of them)"},
       {"mode without a path", "listeners: [{port: 1, mode: 0660}]\n",
@@ -224,10 +239,12 @@ TEST(LoadErrors, OfSetNameTheArgument) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"limits.pipeline=0", "--set limits.pipeline: \"0\" is out of range (allowed: 1 to 65536)"},
       {"limits.pipelin=1",
-       "--set limits.pipelin: an unknown key, did you mean pipeline? (allowed: connections, value_bytes, "
+       "--set limits.pipelin: an unknown key, did you mean pipeline? (allowed: connections, "
+       "connections_per_client, requests_per_client, bytes_per_client, value_bytes, "
        "get_line_bytes, "
        "output_high_water, "
-       "output_stall, idle_timeout, keepalive, requests_per_turn, pipeline, locked_items, scan_items, "
+       "output_stall, idle_timeout, handshake, keepalive, requests_per_turn, pipeline, locked_items, "
+       "scan_items, "
        "scan_bytes, "
        "scan_time, batch_lines, batch_bytes)"},
       {"experimental.prefetch={window: 0}",

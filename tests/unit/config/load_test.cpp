@@ -85,6 +85,13 @@ listeners:
   - "[::]:7"
   - {address: 0.0.0.0, port: 8}
   - {port: 9}
+  - {port: 10, auth: none}
+  - {path: /run/in.sock, auth: required}
+  - {port: 11, tls: {certificate: a.pem, key: b.pem, client_ca: c.pem, minimum: "1.3"}}
+  - port: 12
+    tls:
+      certificate: d.pem
+      key: e.pem
 limits:
   connections: 10
   value_bytes: 1GiB
@@ -93,6 +100,7 @@ limits:
   output_stall: 1s
   idle_timeout: 2min
   keepalive: 3min
+  handshake: 4s
   requests_per_turn: 11
   pipeline: 12
   scan_items: 13
@@ -138,8 +146,13 @@ experimental:
   EXPECT_TRUE(options.toggle.hosts);
   EXPECT_FALSE(options.toggle.inner);
   EXPECT_FALSE(options.toggle.stealing);
-  EXPECT_THAT(options.listeners, ElementsAre(ListenAddress{"::", 7}, ListenAddress{"0.0.0.0", 8},
-                                             ListenAddress{"127.0.0.1", 9}));
+  const TlsOptions both{"a.pem", "b.pem", "c.pem", tls_version::v1_3};
+  const TlsOptions server{.certificate = "d.pem", .key = "e.pem"};
+  EXPECT_THAT(options.listeners,
+              ElementsAre(ListenAddress{"::", 7}, ListenAddress{"0.0.0.0", 8}, ListenAddress{"127.0.0.1", 9},
+                          ListenAddress{.port = 10, .auth = listener_auth::none},
+                          ListenAddress{.path = "/run/in.sock", .auth = listener_auth::required},
+                          ListenAddress{.port = 11, .tls = both}, ListenAddress{.port = 12, .tls = server}));
   EXPECT_EQ(options.limits.connections, 10U);
   EXPECT_EQ(options.limits.value_bytes, 1U << 30U);
   EXPECT_EQ(options.limits.get_line_bytes, 4096U);
@@ -147,6 +160,7 @@ experimental:
   EXPECT_EQ(options.limits.output_stall_ms, 1000U);
   EXPECT_EQ(options.limits.idle_timeout_ms, 120'000U);
   EXPECT_EQ(options.limits.keepalive_ms, 180'000U);
+  EXPECT_EQ(options.limits.handshake_ms, 4000U);
   EXPECT_EQ(options.limits.requests_per_turn, 11U);
   EXPECT_EQ(options.limits.pipeline, 12U);
   EXPECT_EQ(options.limits.scan_items, 13U);
@@ -253,7 +267,9 @@ TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
       "                       experimental: {pools: 3, prefetch: {mode: off, window: 9}}},\n"
       "                      {node: 0, workers: 2, memory: 1GiB, experimental: {prefetch: {mode: auto}}}]}\n",
       {"listeners=[\"[::1]:7\", {path: /run/a.sock, mode: \"0600\", node: 1}, \"unix:/run/b.sock\", "
-       "{address: \"::1\", port: 9, node: 0}]",
+       "{address: \"::1\", port: 9, node: 0, auth: none}, {path: /run/c.sock, auth: required}, "
+       "{port: 10, tls: {certificate: \"a # b\", key: b, client_ca: \"c: d\", minimum: \"1.3\"}}, "
+       "{port: 11, tls: {certificate: a, key: b}}]",
        "memory.limit=auto"});
   const std::string text = print_yaml(options);
   EXPECT_EQ(describe(load_text(text)), describe(options)) << text;

@@ -12,6 +12,7 @@ namespace {
 using runtime::PuId;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(ParseSize, TakesBytesAndBinaryUnits) {
   EXPECT_EQ(parse_size("0").value(), 0U);
@@ -28,7 +29,18 @@ TEST(ParseSize, RefusesWhatCouldMeanTwoThings) {
                            "0x10", "1e3", "99999999999999999999", "16777216TiB"}) {
     const auto size = parse_size(text);
     ASSERT_FALSE(size.ok()) << text;
-    EXPECT_THAT(size.error().message, HasSubstr("\"" + std::string{text} + "\" is not a size (allowed: "));
+    EXPECT_THAT(size.error().message, HasSubstr("\"" + std::string{text} + "\" is not a size"));
+    EXPECT_THAT(size.error().message, HasSubstr(" (allowed: "));
+  }
+}
+
+TEST(ParseSize, TellsWhatIsMeant) {
+  for (const char* text : {"2G", "2GB", "2Gi", "2g", "2gib", "2 GiB", "2 gb"}) {
+    EXPECT_THAT(parse_size(text).error().message,
+                HasSubstr("\"" + std::string{text} + "\" is not a size, did you mean 2GiB? (allowed: "));
+  }
+  for (const char* text : {"", "G", "2Gs", "2ms", "5%", "2PB", "1.5GiB", "16777216TiB", "-2G"}) {
+    EXPECT_THAT(parse_size(text).error().message, Not(HasSubstr("did you mean"))) << text;
   }
 }
 

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "config/describe.hpp"
 #include "config/load.hpp"
 #include "config/resolve.hpp"
@@ -51,16 +53,20 @@ TEST(TopologyText, TheTableTellsOfControlGroups) {
 
 TEST(TopologyText, JsonHasTheSameInBytesAndNumbers) {
   const runtime::Topology topology = machine("Package:2 [NUMANode(memory=1GiB)] Core:1 PU:1");
-  EXPECT_EQ(topology_json(topology, {.memory_bytes = 2ULL << 30U, .cgroup_limit_bytes = 0, .cgroup_cpus = 3}),
-            "{\n  \"memory_bytes\": 2147483648,\n"
-            "  \"cgroup_memory_bytes\": null,\n"
-            "  \"cgroup_cpus\": 3,\n"
-            "  \"nodes\": [{\"node\": 0, \"memory_bytes\": 1073741824, \"cpus\": [0]}, "
-            "{\"node\": 1, \"memory_bytes\": 1073741824, \"cpus\": [1]}],\n"
-            "  \"core_groups\": [{\"node\": 0, \"cpus\": [0]}, {\"node\": 1, \"cpus\": [1]}],\n"
-            "  \"cpus\": [{\"cpu\": 0, \"core\": 0, \"core_group\": 0, \"node\": 0}, "
-            "{\"cpu\": 1, \"core\": 1, \"core_group\": 1, \"node\": 1}],\n"
-            "  \"distances\": [[10, 20], [20, 10]]\n}\n");
+  const std::string told =
+      topology_json(topology, {.memory_bytes = 2ULL << 30U, .cgroup_limit_bytes = 0, .cgroup_cpus = 3});
+  EXPECT_TRUE(told.ends_with("}\n"));
+  EXPECT_EQ(nlohmann::ordered_json::parse(told),
+            nlohmann::ordered_json::parse(
+                "{\n  \"memory_bytes\": 2147483648,\n"
+                "  \"cgroup_memory_bytes\": null,\n"
+                "  \"cgroup_cpus\": 3,\n"
+                "  \"nodes\": [{\"node\": 0, \"memory_bytes\": 1073741824, \"cpus\": [0]}, "
+                "{\"node\": 1, \"memory_bytes\": 1073741824, \"cpus\": [1]}],\n"
+                "  \"core_groups\": [{\"node\": 0, \"cpus\": [0]}, {\"node\": 1, \"cpus\": [1]}],\n"
+                "  \"cpus\": [{\"cpu\": 0, \"core\": 0, \"core_group\": 0, \"node\": 0}, "
+                "{\"cpu\": 1, \"core\": 1, \"core_group\": 1, \"node\": 1}],\n"
+                "  \"distances\": [[10, 20], [20, 10]]\n}\n"));
 }
 
 TEST(TopologyText, TheFileFitsItsMachineAndPlacesAsAnEmptyOneDoes) {
@@ -80,6 +86,21 @@ TEST(TopologyText, TheFileFitsItsMachineAndPlacesAsAnEmptyOneDoes) {
     }
     EXPECT_LE(resolved.value().runtime.memory.limit_bytes, plain.runtime.memory.limit_bytes);
     EXPECT_GE(resolved.value().runtime.memory.limit_bytes, plain.runtime.memory.limit_bytes / 100 * 99);
+  }
+}
+
+TEST(TopologyText, TheFileTakesWhatAnEmptyOneDoesWhereNodesTellLessThanTheMachine) {
+  for (const char* description :
+       {"Package:1 [NUMANode(memory=16GiB)] Core:2 PU:1", "Package:2 [NUMANode(memory=8GiB)] Core:2 PU:1"}) {
+    runtime::Topology topology = machine(description);
+    MachineFacts facts = facts_of(topology);
+    facts.memory_bytes = 24ULL << 30U;
+    share_out_memory(topology, facts);
+    const TemporaryFile file{topology_yaml(topology, facts)};
+    const runtime::Result<Resolved> resolved = resolve(load(file.path(), {}).value(), topology, facts);
+    ASSERT_TRUE(resolved.ok()) << resolved.error().message;
+    EXPECT_LE(resolved.value().runtime.memory.limit_bytes, 18ULL << 30U);
+    EXPECT_GE(resolved.value().runtime.memory.limit_bytes, (18ULL << 30U) / 100 * 99);
   }
 }
 

@@ -13,7 +13,7 @@ struct WrongConfiguration {
       errors;  ///< without the file's name; {top} and {limits} stand for the keys that are allowed there
 };
 
-inline constexpr std::array<WrongConfiguration, 108> kWrongConfigurations{{
+inline constexpr std::array<WrongConfiguration, 112> kWrongConfigurations{{
     {"a key mistyped", "limts: {pipeline: 1}\n",
      "1:1: limts: an unknown key, did you mean limits? (allowed: {top})"},
     {"letters swapped", "memroy: {limit: 1GiB}\n",
@@ -42,6 +42,18 @@ inline constexpr std::array<WrongConfiguration, 108> kWrongConfigurations{{
      "4:5: listeners[2]: 0.0.0.0:7 is taken already (by listeners[0], 127.0.0.1:7)"},
     {"one socket file twice", "listeners: [\"unix:/run/s\", {path: /run/s}]\n",
      "1:28: listeners[1]: unix:/run/s is taken already (by listeners[0], unix:/run/s)"},
+    {"a listener that asks for a login where there are no users",
+     "listeners:\n  - 127.0.0.1:7\n  - {port: 8, auth: none}\n  - {port: 9, auth: required}\n",
+     "4:21: listeners[2].auth: is required, but there are no users (allowed: required together with "
+     "server.auth_file)"},
+    {"administration that asks for a login where there are no users",
+     "admin: {listeners: [{port: 7, auth: none}, {port: 8, auth: required}]}\n",
+     "1:60: admin.listeners[1].auth: is required, but there are no users (allowed: required together with "
+     "server.auth_file)"},
+    {"TLS of administration without a key", "admin: {listeners: [{port: 7, tls: {certificate: c}}]}\n",
+     "1:21: admin.listeners[0]: lacks its key tls.key (allowed: a file in PEM)"},
+    {"administration at a node", "admin: {listeners: [{port: 7, node: 0}]}\n",
+     "1:37: admin.listeners[0].node: no worker serves administration (allowed: a listener without node)"},
     {"a listener of a node without workers", "listeners: [{port: 1, node: 1}]\nnodes: [{node: 0}]\n",
      "1:29: listeners[0].node: no worker runs on NUMA node 1 (available: 0, 1)"},
     {"a key of when mistyped", "topologies:\n  - {name: a, when: {node: 2}}\n",
@@ -99,13 +111,16 @@ inline constexpr std::array<WrongConfiguration, 108> kWrongConfigurations{{
     {"no truth", "memory: {numa_placement: yes}\n",
      "1:26: memory.numa_placement: \"yes\" is unknown (allowed: false, true)"},
     {"decimal unit", "memory: {limit: 8GB}\n",
-     "1:17: memory.limit: \"8GB\" is not an amount of memory (allowed: a size such as 512MiB or 8GiB, a part "
+     "1:17: memory.limit: \"8GB\" is not an amount of memory, did you mean 8GiB? (allowed: a size such as "
+     "512MiB or 8GiB, a part "
      "such as 75%, or auto)"},
     {"a unit in small letters", "limits: {value_bytes: 2mib}\n",
-     "1:23: limits.value_bytes: \"2mib\" is not a size (allowed: a whole number of bytes, or of KiB, MiB, "
+     "1:23: limits.value_bytes: \"2mib\" is not a size, did you mean 2MiB? (allowed: a whole number of "
+     "bytes, or of KiB, MiB, "
      "GiB, TiB, such as 512MiB)"},
     {"a blank before the unit", "memory: {limit: 8 GiB}\n",
-     "1:17: memory.limit: \"8 GiB\" is not an amount of memory (allowed: a size such as 512MiB or 8GiB, a "
+     "1:17: memory.limit: \"8 GiB\" is not an amount of memory, did you mean 8GiB? (allowed: a size such as "
+     "512MiB or 8GiB, a "
      "part such as 75%, or auto)"},
     {"a duration without a unit", "limits: {scan_time: 5}\n",
      "1:21: limits.scan_time: \"5\" is not a duration (allowed: a whole number of ms, s, min or h, such as "
@@ -234,7 +249,8 @@ inline constexpr std::array<WrongConfiguration, 108> kWrongConfigurations{{
      "(available: 0, 1)"},
     {"no listener", "listeners: []\n", "1:1: listeners: is an empty list (allowed: at least one item)"},
     {"a listener by name", "listeners: [\"localhost:11211\"]\n",
-     "1:13: listeners[0]: \"localhost:11211\" is not an address and a port (allowed: an address in numbers "
+     "1:13: listeners[0]: \"localhost:11211\" names a host, and names are not looked up (allowed: an address "
+     "in numbers "
      "and a port, such as 127.0.0.1:11211 or [::1]:11211, or unix:PATH)"},
     {"a listener without a port", "listeners: [\"127.0.0.1\"]\n",
      "1:13: listeners[0]: \"127.0.0.1\" is not an address and a port (allowed: an address in numbers and a "

@@ -175,6 +175,18 @@ TEST(PageRange, WithoutPlacementNothingIsBound) {
   EXPECT_EQ(range.unbound_arenas(), 0U);
 }
 
+TEST(PageRange, ACoreHasItsPagesOnlyWhereItIsToHaveThem) {
+  for (const bool in_core : {false, true}) {
+    PageOptions options = pages(huge_pages_mode::off);
+    options.in_core = in_core;
+    PageRange range(2 * kHugePageBytes, options);
+    const void* arena = range.take(kHugePageBytes, NumaNodeId(0));
+    ASSERT_NE(arena, nullptr);
+    const bool left_out = smaps_line(arena, "VmFlags").find(" dd") != std::string::npos;
+    EXPECT_EQ(left_out, !in_core);
+  }
+}
+
 TEST(PhysicalMemory, IsKnown) {
   EXPECT_GT(physical_memory_bytes(), kHugePageBytes);
 }

@@ -59,6 +59,21 @@ TEST(Debugtime, TakesAWordOrSeconds) {
   }
 }
 
+TEST(Config, GetsByAPatternAndSetsAllThatIsLeftOfTheLine) {
+  EXPECT_EQ(ParsedLine("config get\r\n")->op, verb::config_get);
+  EXPECT_EQ(ParsedLine("config get\r\n")->argument, "");
+  EXPECT_EQ(ParsedLine("config get limits.* \r\n")->argument, "limits.*");
+  const ParsedLine line("config set log.file  a file.log \r\n");
+  ASSERT_TRUE(line.accepted());
+  EXPECT_EQ(line->op, verb::config_set);
+  EXPECT_EQ(line->argument, "log.file");
+  EXPECT_EQ(line->setting, "a file.log");
+  for (const std::string_view text :
+       {"config", "config set", "config set a", "config get a b", "config x a b"}) {
+    expect_refused(text, "CLIENT_ERROR usage: config get [pattern], config set <option> <value>\r\n");
+  }
+}
+
 TEST(Watch, KnowsFourKindsAndBeginsWithFetchers) {
   EXPECT_EQ(ParsedLine("watch\r\n")->watched, 1U);
   EXPECT_EQ(ParsedLine("watch fetchers\r\n")->watched, 1U);

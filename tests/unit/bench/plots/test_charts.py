@@ -68,6 +68,27 @@ class ChartsTest(unittest.TestCase):
         self.assertNotEqual(first.get_linestyle(), second.get_linestyle())
         self.assertEqual(axes.get_ylim()[0], 0)
 
+    def test_a_negative_value_is_drawn_from_zero_downwards(self):
+        figure = charts.bars("t", charts.Axis("ns"), ["g", "h"], {"a": [-5, 10], "b": [2, -20]})
+        self.addCleanup(charts.pyplot.close, figure)
+        axes = figure.axes[0]
+        self.assertLess(axes.get_ylim()[0], -20)
+        self.assertGreater(axes.get_ylim()[1], 10)
+        self.assertLessEqual({"-5", "-20"}, {text.get_text() for text in axes.texts})
+        self.assertEqual(charts.overlapping_texts(figure), [])
+        axes = self.lines(charts.Axis("x"), charts.Axis("y"), [charts.Series("a", [(0, 1), (1, -3), (2, 2)])])
+        self.assertLess(axes.get_ylim()[0], -3)
+
+    def test_no_two_series_of_a_chart_look_alike(self):
+        count = 3 * len(charts.COLORS)
+        names = [f"series {i}" for i in range(count)]
+        axes = self.bars(["g"], names).axes[0]
+        self.assertEqual(len({(bar.get_facecolor(), bar.get_hatch()) for bar in axes.patches}), count)
+        self.assertEqual(charts.overlapping_texts(self.figure), [])
+        axes = self.lines(charts.Axis("x"), charts.Axis("y"),
+                          [charts.Series(name, [(x, x + i) for x in range(60)], i) for i, name in enumerate(names)])
+        self.assertEqual(len({(line.get_color(), line.get_marker()) for line in axes.get_lines()}), count)
+
     def test_numbers_are_short(self):
         self.assertEqual([charts.short_number(value) for value in (0, 0.00123, 850, 999.7, 12345, 2.5e6, 3e9)],
                          ["0", "0.00123", "850", "1k", "12.3k", "2.5M", "3G"])

@@ -1,5 +1,7 @@
 """Pages: every point is drawn and listed, facts are of the points they name, and bad input is one error."""
 
+import contextlib
+import io
 import json
 import re
 import subprocess
@@ -11,6 +13,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[4]
 PLOT = ROOT / "bench" / "plot" / "plot"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(PLOT.parent))
+
+import drawing  # noqa: E402: found by the line above
+import ycsb_page  # noqa: E402
+
 MACHINE = {"cpu": "C", "cpus": 2, "kernel": "K"}
 
 
@@ -119,7 +127,43 @@ class IndexTest(PageCase):
                 self.expect_refused(".*p.jsonl: line 2: ", "index", self.file("p.jsonl", tree_point(), bad))
 
 
+class ResultNamesTest(unittest.TestCase):
+    """Results of mxkv-ycsb are named by label, else by file."""
+
+    class Result:
+        def __init__(self, label):
+            self.json = {"clients": [{"label": label}]}
+            self.name = ""
+
+    def names(self, *labelled):
+        results = [self.Result(label) for _, label in labelled]
+        ycsb_page.name_results([file for file, _ in labelled], results)
+        return [result.name for result in results]
+
+    def test_a_label_is_used_though_another_result_has_none(self):
+        self.assertEqual(self.names(("x/a.json", "before"), ("x/b.json", ""), ("x/c.json", "after")), ["before", "b", "after"])
+
+    def test_what_would_have_one_name_has_its_path(self):
+        self.assertEqual(self.names(("x/a.json", ""), ("y/a.json", ""), ("b.json", "label")), ["x/a.json", "y/a.json", "label"])
+        self.assertEqual(self.names(("x.json", "same"), ("y.json", "same")), ["same (x.json)", "same (y.json)"])
+        self.assertEqual(self.names(("a.json", ""), ("b.json", "a")), ["a.json", "a (b.json)"])
+
+
 class ProgramTest(PageCase):
+    def test_a_note_stands_before_all_else(self):
+        page = self.page("index", "--note", "only <a> trial", self.file("p.jsonl", tree_point()))
+        self.assertIsNotNone(page)
+        before = self.text[:self.text.index("<h2>")]
+        self.assertIn('<p class="warning">only &lt;a&gt; trial</p>', before)
+
+    def test_a_trial_run_has_its_note_and_a_whole_one_none(self):
+        points = self.file("p.jsonl", tree_point())
+        for trial in (False, True):
+            page = self.folder / f"{trial}.html"
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(drawing.draw("index", [points], page, trial=trial), "")
+            self.assertEqual("trial run by --quick" in page.read_text(), trial)
+
     def test_usage_is_exit_code_2_and_a_page_that_cannot_be_written_1(self):
         done = subprocess.run([PLOT, "pie", "x", "-o", "y"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)

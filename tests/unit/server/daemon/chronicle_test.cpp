@@ -20,7 +20,7 @@ class ChronicleTest : public ::testing::Test, protected HappeningBell {
     std::vector<std::string> texts;
     for (const Chronicle::Line& line : chronicle.tell(
              now, happenings, {.connections_most = 9, .memory_used = 1U << 20U, .memory_most = 2U << 20U})) {
-      texts.push_back(line.text);
+      (line.how == Chronicle::Line::level::debug ? debug : texts).push_back(line.text);
     }
     return texts;
   }
@@ -30,6 +30,7 @@ class ChronicleTest : public ::testing::Test, protected HappeningBell {
   Happenings happenings;
   Chronicle::Time now{seconds{100}};
   int rings = 0;
+  std::vector<std::string> debug;  ///< lines of that level
 
  private:
   void ring() noexcept override { ++rings; }
@@ -56,6 +57,13 @@ TEST_F(ChronicleTest, RingsOnceAndTellsOneLineASecond) {
   EXPECT_FALSE(next());
 }
 
+TEST_F(ChronicleTest, WhatWasForbiddenIsALineASecondWithTheFirst) {
+  for (const char* const about : {"tcp:1 as \"ann\": set", "tcp:2 as \"bob\": flush_all"}) {
+    happenings.note(happening::forbidden, about);
+  }
+  EXPECT_EQ(tell(), std::vector<std::string>{"forbidden to tcp:1 as \"ann\": set (and 1 more)"});
+}
+
 TEST_F(ChronicleTest, EachKindIsALineOfItsOwn) {
   happenings.note(happening::too_many_connections);
   happenings.note(happening::foreign_protocol, "tcp:1: it speaks TLS");
@@ -76,6 +84,8 @@ TEST_F(ChronicleTest, EvictionBeginsAndEndsHoweverLongItLasts) {
     happenings.note(happening::evicted);
     EXPECT_TRUE(tell().empty());
   }
+  EXPECT_EQ(debug.size(), 31U) << "each second";
+  EXPECT_EQ(debug.back(), "evicted 2 items (1MiB of 2MiB are used)");
   EXPECT_EQ(next(), Chronicle::kEvictionRests);
   now += seconds{9};
   EXPECT_TRUE(tell().empty());

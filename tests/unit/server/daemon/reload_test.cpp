@@ -36,12 +36,14 @@ TEST(ChangesWhileRunning, AreLimitsTimeOutsWhatIsLoggedAndHowDurableItIs) {
   for (const char* path :
        {"limits.connections", "limits.value_bytes", "limits.idle_timeout", "limits.scan_time",
         "server.drain_timeout", "log.level", "log.rate", "log.rotate_bytes", "durability.sync",
-        "durability.reads", "durability.checkpoint.rate"}) {
+        "durability.reads", "durability.checkpoint.rate", "memory.limit", "memory.when_full", "log.file",
+        "log.format", "server.balance", "spin_rounds"}) {
     EXPECT_TRUE(changes_while_running(path)) << path;
   }
-  for (const char* path : {"listeners", "workers", "memory.limit", "experimental.prefetch.mode",
-                           "server.pid_file", "server.daemonize", "log.file", "log.format", "limits",
-                           "durability.directory", "durability.segment"}) {
+  for (const char* path :
+       {"listeners", "workers", "memory.huge_pages", "experimental.prefetch.mode", "server.pid_file",
+        "server.daemonize", "server.debug_time", "limits", "durability.directory", "durability.segment",
+        "cluster.name", "cluster.lease", "cluster.properties"}) {
     EXPECT_FALSE(changes_while_running(path)) << path;
   }
 }

@@ -96,6 +96,14 @@ TEST_F(StartupScreen, TellsOfControlGroupsAndFlags) {
   EXPECT_EQ(screen()[1], "workers: 1; workers set by --workers");
 }
 
+TEST_F(StartupScreen, WhereAFileSaysAutoNobodySetAnything) {
+  for (const char* key : {"workers", "cpus", "nodes", "topologies", "memory.limit"}) {
+    options.origins[key] = {.source = "mxkv.yaml", .line = 3, .column = 1};
+  }
+  EXPECT_EQ(screen()[1], "workers: 4; placement found out");
+  EXPECT_THAT(screen(), testing::Contains(StartsWith("memory: limit 12GiB (found out)")));
+}
+
 TEST_F(StartupScreen, AQuietMachineIsWarnedOfNothing) {
   EXPECT_THAT(warnings(), IsEmpty());
 }

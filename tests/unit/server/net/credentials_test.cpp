@@ -1,79 +1,198 @@
-// Files of users: what is read, what is refused and how that is said, and who is known.
+// Who is known, at once or later; whom wrong passwords hold up; and what becomes of those who are in.
 #include "server/net/credentials.hpp"
 
 #include <gtest/gtest.h>
 
-#include "protocol/reply.hpp"
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "tests/unit/server/net/known_users.hpp"
 
 namespace mxkv::server {
 namespace {
 
-std::string error_of(std::string_view text) {
-  const auto users = Users::parse(text, "f");
-  return users ? "" : users.error().message;
+using test::users_of;
+
+std::string hashed_users(const std::string& role = "reader") {
+  const std::string hash = hash_password("secret");
+  return "users:\n  - {name: ann, password: \"" + hash + "\", role: " + role + "}\n";
 }
 
-TEST(Users, AreOneALineWithOrWithoutALastEndOfLine) {
-  for (const std::string_view text : {"ann:x\nbob:y", "ann:x\nbob:y\n", "ann:x\r\nbob:y\r\n"}) {
-    const Users users = Users::parse(text, "f").value();
-    EXPECT_EQ(users.size(), 2U);
-    EXPECT_TRUE(users.know("ann", "x"));
-    EXPECT_TRUE(users.know("bob", "y"));
-    EXPECT_FALSE(users.know("ann", "y"));
+class Bell final : public LoginBell {
+ public:
+  void login_judged() noexcept override {
+    const std::scoped_lock lock{mutex_};
+    ++rung_;
+    called_.notify_all();
   }
+  void wait_for(std::size_t times) {
+    std::unique_lock lock{mutex_};
+    called_.wait(lock, [&] { return rung_ >= times; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable called_;
+  std::size_t rung_ = 0;
+};
+
+login_verdict verdict(Credentials& credentials, std::string user, std::string password) {
+  return credentials
+      .log_in({.user = std::move(user), .password = std::move(password), .client = {}}, nullptr)
+      ->verdict();
 }
 
-TEST(Users, PasswordsMayBeEmptyOrHoldColonsAndSpaces) {
-  const Users users = Users::parse("a:\nb:x:y z\n", "f").value();
-  EXPECT_TRUE(users.know("a", ""));
-  EXPECT_TRUE(users.know("b", "x:y z"));
-  EXPECT_FALSE(users.know("b:x", "y z"));
-}
-
-TEST(Users, NoPrefixNoShiftAndNoPaddingIsTakenForTheWhole) {
-  const Users users = Users::parse("ann:secret\n", "f").value();
+TEST(Credentials, NoPrefixNoShiftAndNoPaddingIsTakenForTheWhole) {
+  Credentials credentials;
+  credentials.replace(users_of("ann:secret\nb:x:y z\n"));
+  EXPECT_EQ(verdict(credentials, "ann", "secret"), login_verdict::accepted);
+  EXPECT_EQ(verdict(credentials, "b", "x:y z"), login_verdict::accepted);
   for (const auto& [user, password] :
-       std::initializer_list<std::pair<std::string_view, std::string_view>>{{"ann", "secre"},
-                                                                            {"ann", "secrets"},
-                                                                            {"an", "nsecret"},
-                                                                            {"anns", "ecret"},
-                                                                            {"", ""},
-                                                                            {"ann", ""},
-                                                                            {"", "secret"},
-                                                                            {"ann", {"secret\0", 7}},
-                                                                            {{"ann\0", 4}, "secret"},
-                                                                            {"Ann", "secret"}}) {
-    EXPECT_FALSE(users.know(user, password)) << user << " " << password;
+       std::initializer_list<std::pair<std::string, std::string>>{{"ann", "secre"},
+                                                                  {"ann", "secrets"},
+                                                                  {"an", "nsecret"},
+                                                                  {"", ""},
+                                                                  {"ann", ""},
+                                                                  {"", "secret"},
+                                                                  {"ann", {"secret\0", 7}},
+                                                                  {{"ann\0", 4}, "secret"},
+                                                                  {"Ann", "secret"},
+                                                                  {"b:x", "y z"}}) {
+    EXPECT_EQ(verdict(credentials, user, password), login_verdict::wrong) << user << " " << password;
   }
-  EXPECT_FALSE(users.know(std::string(300, 'a'), "x"));
 }
 
-TEST(Users, AWrongFileIsSaidWithItsLine) {
-  EXPECT_EQ(error_of(""), "f: holds no user (allowed: a line user:password each)");
-  EXPECT_EQ(error_of("a:b\nc\n"), "f:2: is not user:password");
-  EXPECT_EQ(error_of(":b\n"), "f:1: is not user:password");
-  EXPECT_EQ(error_of("a:b\n\nc:d\n"), "f:2: is not user:password");
-  EXPECT_EQ(error_of("a b:c\n"), "f:1: the user holds a space, or the line a NUL");
-  EXPECT_EQ(error_of({"a:\0\n", 4}), "f:1: the user holds a space, or the line a NUL");
-  EXPECT_EQ(error_of("a:" + std::string(254, 'x')), "f:1: is longer than 255 bytes");
-  EXPECT_EQ(error_of("a:" + std::string(253, 'x')), "");
-  EXPECT_EQ(error_of("1:\n2:\n3:\n4:\n5:\n6:\n7:\n8:\n9:\n"), "f:9: is one user too many (allowed: 8)");
-  const std::string folder = ::testing::TempDir();
-  EXPECT_EQ(Users::read(folder).error().message, folder + ": cannot be read: Is a directory");
+TEST(Credentials, ALineTwiceOfOneNameLetsInWithEitherPassword) {
+  Credentials credentials;
+  credentials.replace(users_of("ann:old\nann:new\n"));
+  EXPECT_EQ(verdict(credentials, "ann", "old"), login_verdict::accepted);
+  EXPECT_EQ(verdict(credentials, "ann", "new"), login_verdict::accepted);
+  EXPECT_EQ(credentials.users(), 1U);
 }
 
 TEST(Credentials, AreRequiredOnceThereAreUsersAndCountWhoTries) {
   Credentials credentials;
   EXPECT_FALSE(credentials.required());
-  credentials.replace(Users::parse("ann:x\n", "f").value());
+  credentials.replace(users_of("ann:x\n"));
   EXPECT_TRUE(credentials.required());
-  EXPECT_EQ(credentials.judge("ann x"), protocol::kStored);
-  EXPECT_EQ(credentials.judge("ann y"), protocol::kWrongLogin);
-  EXPECT_EQ(credentials.judge("annx"), protocol::kBadLogin);
+  EXPECT_EQ(verdict(credentials, "ann", "x"), login_verdict::accepted);
+  EXPECT_EQ(verdict(credentials, "ann", "y"), login_verdict::wrong);
   EXPECT_EQ(credentials.commands(), 2U);
   EXPECT_EQ(credentials.errors(), 1U);
-  credentials.replace(Users::parse("bob:x\n", "f").value());
-  EXPECT_EQ(credentials.judge("ann x"), protocol::kWrongLogin);
+  credentials.replace(users_of("bob:x\n"));
+  EXPECT_EQ(verdict(credentials, "ann", "x"), login_verdict::wrong);
+}
+
+TEST(Credentials, AHashIsVerifiedOnAThreadOfItsOwnAndKnownFromThenOn) {
+  Credentials credentials;
+  credentials.replace(users_of(hashed_users()));
+  Bell bell;
+  const auto first = credentials.log_in({.user = "ann", .password = "secret", .client = {}}, &bell);
+  const auto second = credentials.log_in({.user = "ann", .password = "wrong", .client = {}}, &bell);
+  const auto third = credentials.log_in({.user = "nobody", .password = "secret", .client = {}}, &bell);
+  bell.wait_for(3);
+  EXPECT_EQ(first->verdict(), login_verdict::accepted);
+  ASSERT_NE(first->user(), nullptr);
+  EXPECT_EQ(first->user()->options.name, "ann");
+  EXPECT_EQ(second->verdict(), login_verdict::wrong);
+  EXPECT_EQ(third->verdict(), login_verdict::wrong);
+  const auto again = credentials.log_in({.user = "ann", .password = "secret", .client = {}}, &bell);
+  EXPECT_TRUE(again->judged()) << "it was verified before";
+  EXPECT_EQ(again->verdict(), login_verdict::accepted);
+  const auto wrong = credentials.log_in({.user = "ann", .password = "wrong", .client = {}}, &bell);
+  EXPECT_FALSE(wrong->judged());
+  credentials.stop();
+}
+
+TEST(Credentials, WhoIsInStaysInWhileNothingOfItsUserChanges) {
+  Credentials credentials;
+  const std::string text = hashed_users("writer");
+  credentials.replace(users_of(text));
+  const auto user = credentials.log_in({.user = "ann", .password = "secret", .client = {}}, nullptr)->user();
+  ASSERT_NE(user, nullptr);
+  credentials.replace(users_of(text + "  - {name: bob, password: x}\n"));
+  const auto now = credentials.still(*user);
+  ASSERT_NE(now, nullptr);
+  EXPECT_EQ(now->usage, user->usage) << "what it uses goes on";
+  credentials.replace(users_of(hashed_users("writer")));
+  EXPECT_EQ(credentials.still(*user), nullptr) << "another salt: another password, for all one knows";
+  std::string reader = text;
+  reader.replace(reader.find("writer"), 6, "reader");
+  credentials.replace(users_of(reader));
+  EXPECT_EQ(credentials.still(*user), nullptr);
+  credentials.replace(users_of("bob:x\n"));
+  EXPECT_EQ(credentials.still(*user), nullptr);
+}
+
+TEST(Credentials, WrongOnesHaveToWaitAndWhoHurriesIsTurnedAway) {
+  Credentials credentials{{.free = 1, .first_ms = 60'000, .longest_ms = 60'000}};
+  credentials.replace(users_of("ann:x\n"));
+  Bell bell;
+  const Login::Claim claim{.user = "ann", .password = "x", .client = "1.2.3.4", .failures = 1};
+  const auto login = credentials.log_in(claim, &bell);
+  EXPECT_FALSE(login->judged()) << "also the right one";
+  credentials.hurry();
+  bell.wait_for(1);
+  EXPECT_EQ(login->verdict(), login_verdict::busy);
+  EXPECT_EQ(credentials.log_in(claim, &bell)->verdict(), login_verdict::busy);
+}
+
+TEST(Credentials, WhoWaitsWhenItStopsIsJudgedWithoutABell) {
+  Credentials credentials{{.free = 0, .first_ms = 60'000, .longest_ms = 60'000}};
+  credentials.replace(users_of("ann:secret\n"));
+  Bell bell;
+  const auto waiting = credentials.log_in({.user = "ann", .password = "secret", .client = {}}, &bell);
+  EXPECT_FALSE(waiting->judged());
+  credentials.stop();
+  ASSERT_TRUE(waiting->judged()) << "who asks again and again comes to an end";
+  EXPECT_EQ(waiting->verdict(), login_verdict::busy);
+}
+
+TEST(Credentials, MoreThanMayWaitAreToldThatItIsBusy) {
+  Credentials credentials{{.free = 0, .first_ms = 60'000, .longest_ms = 60'000}};
+  credentials.replace(users_of("ann:x\n"));
+  Bell bell;
+  const Login::Claim claim{.user = "ann", .password = "x", .client = {}};
+  for (std::size_t i = 0; i < Credentials::kMostWaiting; ++i) {
+    ASSERT_FALSE(credentials.log_in(claim, &bell)->judged());
+  }
+  EXPECT_EQ(credentials.log_in(claim, &bell)->verdict(), login_verdict::busy);
+  credentials.stop();
+}
+
+TEST(Credentials, UsersMayBeReplacedWhileManyLogIn) {
+  Credentials credentials;
+  const std::string text = hashed_users();
+  credentials.replace(users_of(text));
+  Bell bell;
+  std::vector<std::thread> threads;
+  std::atomic<int> accepted{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      std::vector<std::shared_ptr<const Login>> logins;
+      std::size_t later = 0;
+      for (int n = 0; n < 5; ++n) {
+        logins.push_back(credentials.log_in({.user = "ann", .password = "secret", .client = {}}, &bell));
+      }
+      for (const auto& login : logins) {
+        while (!login->judged()) {
+          std::this_thread::yield();
+        }
+        later += login->verdict() == login_verdict::accepted ? 1U : 0U;
+      }
+      accepted += static_cast<int>(later);
+    });
+  }
+  for (int i = 0; i < 20; ++i) {
+    credentials.replace(users_of(text));
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(accepted.load(), 20);
+  credentials.stop();  // the bell goes first
 }
 
 }  // namespace

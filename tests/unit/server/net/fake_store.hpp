@@ -194,7 +194,8 @@ class FakeStore final : public SessionStore {
   void count_too_large(runtime::Worker& /*worker*/) noexcept override {}
   void count_no_memory(runtime::Worker& /*worker*/) noexcept override {}
 
-  void flush_all(runtime::Worker& /*worker*/, std::int64_t /*delay*/, const ReplyAddress& address) override {
+  void flush_all(runtime::Worker& /*worker*/, std::int64_t /*delay*/, const ReplyAddress& address,
+                 protocol::BinaryForm /*form*/) override {
     add([this, address] {
       items.clear();
       directory->reply(address, protocol::kOk);

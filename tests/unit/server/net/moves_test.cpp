@@ -184,6 +184,17 @@ TEST(Moves, OneThatLoggedInNeedNotAgain) {
   EXPECT_EQ(client.ask("get k\r\n"), "END\r\n");
 }
 
+TEST(Moves, OneOfAListenerWithoutLoginIsNeverAskedForIt) {
+  TwoWorkers server{"ann:secret\n"};
+  constexpr Door kOpen{.asks_login = false};
+  WorkerClient open{server, 0, kOpen};
+  WorkerClient other{server, 0};
+  EXPECT_EQ(open.ask("set k 0 0 1\r\nv\r\n"), "STORED\r\n");
+  EXPECT_EQ(other.ask("get k\r\n"), "CLIENT_ERROR unauthenticated\r\n");
+  server.move(0, 1);
+  EXPECT_EQ(open.ask("get k\r\n"), "VALUE k 0 1\r\nv\r\nEND\r\n");
+}
+
 TEST(Moves, ConnectionsAreNeverToldOfTwiceNorMissed) {
   TwoWorkers server;
   WorkerClient one{server, 0};

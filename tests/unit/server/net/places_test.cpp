@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
+#include "server/stats/place_stats.hpp"
 #include "tests/unit/server/net/two_workers.hpp"
 
 namespace mxkv::server::test {
@@ -69,12 +71,26 @@ TEST_P(Places, WhatOneNodeStoredIsRemoteToTheOther) {
                                   of(1).remote(met_memory::item));
 }
 
+TEST_P(Places, TheSumsAreOfAllWorkers) {
+  ask(0, true);
+  ask(1, false);
+  const PlaceSums sums = place_sums(server.machine.runtime, server.store);
+  const PlaceSums::Met& items = sums.met[static_cast<std::size_t>(met_memory::item)];
+  EXPECT_EQ(items.name, "item");
+  EXPECT_EQ(items.all, of(0).all(met_memory::item) + of(1).all(met_memory::item));
+  EXPECT_GE(items.remote, kKeys / 64 - 1U);
+  EXPECT_EQ(items.remote, of(0).remote(met_memory::item) + of(1).remote(met_memory::item));
+  ASSERT_EQ(sums.of_nodes.size(), 2U);
+  EXPECT_EQ(sums.of_nodes[0], std::pair(0U, of(0).of_node(0) + of(1).of_node(0)));
+}
+
 INSTANTIATE_TEST_SUITE_P(UpperLevels, Places, testing::Bool(),
                          [](const auto& one) { return one.param ? "Interleaved" : "Local"; });
 
 TEST(PlacesOfOneNode, NothingIsCounted) {
   TwoWorkers server;
   EXPECT_EQ(server.store.context(runtime::WorkerId{0}).places, nullptr);
+  EXPECT_TRUE(place_sums(server.machine.runtime, server.store).of_nodes.empty());
 }
 
 }  // namespace

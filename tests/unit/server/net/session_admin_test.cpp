@@ -1,4 +1,5 @@
 // Sessions that must log in first, dumps that go page by page, commands that go past the store, and samples.
+#include "tests/unit/server/net/known_users.hpp"
 #include "tests/unit/server/net/session_fixture.hpp"
 
 namespace mxkv::server::test {
@@ -56,7 +57,7 @@ TEST(SessionShutdown, ClosesWithoutAnAnswer) {
 class Guarded : public Client {
  public:
   explicit Guarded(config::LimitOptions limits = {}) : Client(limits) {
-    credentials.replace(Users::parse("ann:x\n", "f").value());
+    credentials.replace(users_of("ann:x\n"));
     host.credentials = &credentials;
     session = std::make_unique<Session>(host, *this);
   }

@@ -25,6 +25,9 @@ constexpr Event kRequireLogin{"require_login", &SessionState::require_login};
 constexpr Event kBeginCredentials{"begin_credentials", &SessionState::begin_credentials};
 constexpr Event kAdmit{"admit", &SessionState::admit};
 constexpr Event kReject{"reject", &SessionState::reject};
+constexpr Event kBeginBinary{"begin_binary", &SessionState::begin_binary};
+constexpr Event kAdmitBinary{"admit_binary", &SessionState::admit_binary};
+constexpr Event kRejectBinary{"reject_binary", &SessionState::reject_binary};
 constexpr Event kBeginKeys{"begin_keys", &SessionState::begin_keys};
 constexpr Event kEndKeys{"end_keys", &SessionState::end_keys};
 constexpr Event kBeginValue{"begin_value", &SessionState::begin_value};
@@ -41,9 +44,10 @@ constexpr Event kDrain{"drain", &SessionState::drain};
 constexpr Event kRefuse{"refuse", &SessionState::refuse};
 
 constexpr std::array kEvents{
-    kRequireLogin, kBeginCredentials, kAdmit,    kReject,          kBeginKeys,     kEndKeys,
-    kBeginValue,   kFillValue,        kEndValue, kBeginSwallowing, kEndSwallowing, kBeginBatch,
-    kEndBatch,     kBeginDump,        kEndDump,  kBeginWatch,      kDrain,         kRefuse};
+    kRequireLogin, kBeginCredentials, kAdmit,       kReject,          kBeginKeys,     kEndKeys,
+    kBeginValue,   kFillValue,        kEndValue,    kBeginSwallowing, kEndSwallowing, kBeginBatch,
+    kEndBatch,     kBeginDump,        kEndDump,     kBeginWatch,      kDrain,         kRefuse,
+    kBeginBinary,  kAdmitBinary,      kRejectBinary};
 
 /// What a transition leads to.
 struct Step {
@@ -69,8 +73,20 @@ const std::vector<Row>& table() {
                                     {kBeginBatch, state::batch},
                                     {kBeginDump, state::dump},
                                     {kBeginWatch, state::watch},
+                                    {kBeginBinary, state::binary},
                                     drains,
                                     refuses};
+  const std::vector<Step> of_a_packet{{kAdmitBinary, state::binary},
+                                      {kRejectBinary, state::binary_login},
+                                      {kBeginValue, state::value},
+                                      {kBeginSwallowing, state::swallowing},
+                                      drains,
+                                      refuses};
+  const std::vector<Step> of_a_strangers_packet{{kAdmitBinary, state::binary},
+                                                {kRejectBinary, state::binary_login},
+                                                {kBeginSwallowing, state::swallowing},
+                                                drains,
+                                                refuses};
   static const std::vector<Row> rows{
       {state::line, {}, of_a_line},
       {state::keys, {kBeginKeys}, {{kEndKeys, state::line}, drains, refuses}},
@@ -104,7 +120,11 @@ const std::vector<Row>& table() {
       {state::swallowing, {kBeginBatch, kBeginSwallowing}, {{kEndSwallowing, state::batch}, drains, refuses}},
       {state::login,
        {kRequireLogin},
-       {{kBeginCredentials, state::credentials}, {kBeginSwallowing, state::swallowing}, drains, refuses}},
+       {{kBeginCredentials, state::credentials},
+        {kBeginSwallowing, state::swallowing},
+        {kBeginBinary, state::binary_login},
+        drains,
+        refuses}},
       {state::swallowing,
        {kRequireLogin, kBeginSwallowing},
        {{kEndSwallowing, state::login}, drains, refuses}},
@@ -112,6 +132,26 @@ const std::vector<Row>& table() {
        {kRequireLogin, kBeginCredentials},
        {{kAdmit, state::line}, {kReject, state::login}, drains, refuses}},
       {state::line, {kRequireLogin, kBeginCredentials, kAdmit}, of_a_line},
+      {state::binary, {kBeginBinary}, of_a_packet},
+      {state::binary, {kRequireLogin, kBeginBinary, kAdmitBinary}, of_a_packet},
+      {state::value,
+       {kBeginBinary, kBeginValue},
+       {{kFillValue, state::value_end},
+        {kEndValue, state::binary},
+        {kBeginSwallowing, state::swallowing},
+        drains,
+        refuses}},
+      {state::value_end,
+       {kBeginBinary, kBeginValue, kFillValue},
+       {{kEndValue, state::binary}, drains, refuses}},
+      {state::swallowing,
+       {kBeginBinary, kBeginSwallowing},
+       {{kEndSwallowing, state::binary}, drains, refuses}},
+      {state::binary_login, {kRequireLogin, kBeginBinary}, of_a_strangers_packet},
+      {state::binary_login, {kBeginBinary, kRejectBinary}, of_a_strangers_packet},
+      {state::swallowing,
+       {kRequireLogin, kBeginBinary, kBeginSwallowing},
+       {{kEndSwallowing, state::binary_login}, drains, refuses}},
       {state::dump, {kBeginDump}, {{kEndDump, state::line}, drains, refuses}},
       {state::watch, {kBeginWatch}, {drains, refuses}},
       {state::draining, {kDrain}, {}},
@@ -187,6 +227,15 @@ TEST(SessionState, IsBeforeLoginUntilTheClientWasAdmitted) {
   EXPECT_TRUE(after({kRequireLogin, kBeginSwallowing}).before_login());
   EXPECT_TRUE(after({kRequireLogin, kBeginCredentials, kReject}).before_login());
   EXPECT_FALSE(after({kRequireLogin, kBeginCredentials, kAdmit}).before_login());
+  EXPECT_TRUE(after({kRequireLogin, kBeginBinary}).before_login());
+  EXPECT_FALSE(after({kRequireLogin, kBeginBinary, kAdmitBinary}).before_login());
+}
+
+TEST(SessionState, SpeaksOneProtocolForGood) {
+  EXPECT_FALSE(after({}).speaks_binary());
+  EXPECT_TRUE(after({kBeginBinary}).speaks_binary());
+  EXPECT_TRUE(after({kBeginBinary, kBeginValue, kFillValue, kEndValue}).speaks_binary());
+  EXPECT_TRUE(after({kRequireLogin, kBeginBinary, kAdmitBinary}).speaks_binary());
 }
 
 TEST(Pauses, AreASetWhoseReasonsComeAndGoByThemselves) {

@@ -86,12 +86,6 @@ TEST(Session, AClientThatSendsNoMoreStillGetsItsReplies) {
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(Session, BinaryProtocolClosesWithoutAWord) {
-  Client client;
-  EXPECT_EQ(client.ask("get k\r\n\x80\x01"), "END\r\n");
-  EXPECT_TRUE(client.session->finished());
-}
-
 TEST(Session, ALostConnectionLeavesNoValueBehind) {
   Client client;
   client.send("get a\r\nset a 0 0 1\r\nx\r\nset b 0 0 1\r\ny\r\nset c 0 0 100\r\nhalf");

@@ -18,13 +18,14 @@ namespace mxkv::server::test {
 class SocketClient {
  public:
   /// `run`: rounds until nothing happens any more.
-  SocketClient(NetWorker& net, NetShared& shared, std::function<void()> run) : run_(std::move(run)) {
+  SocketClient(NetWorker& net, NetShared& shared, std::function<void()> run, const Door& door = kUsualDoor)
+      : run_(std::move(run)) {
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
     socket_ = ends[0];
     net.load().fetch_add(1);
     shared.connections.open.fetch_add(1);
-    net.adopt(ends[1]);
+    net.adopt(ends[1], door);
     run_();
   }
   SocketClient(const SocketClient&) = delete;

@@ -12,6 +12,7 @@
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"
+#include "tests/unit/server/net/known_users.hpp"
 #include "tests/unit/server/net/socket_client.hpp"
 
 namespace mxkv::server::test {
@@ -25,7 +26,7 @@ class TwoWorkers : private WarningSink, private AdminSource {
                       const StoreOptions& of_store = {})
       : machine{options}, store{machine.runtime, of_store}, shared{.log = *this, .balance = balance} {
     if (!users.empty()) {
-      credentials.replace(Users::parse(users, "users").value());
+      credentials.replace(users_of(users));
     }
     for (std::size_t i = 0; i < 2; ++i) {
       replies.push_back(std::make_unique<WorkerReplies>(machine[i], machine.runtime.budget()));
@@ -103,8 +104,8 @@ class TwoWorkers : private WarningSink, private AdminSource {
 /// A client of one of them.
 class WorkerClient final : public SocketClient {
  public:
-  WorkerClient(TwoWorkers& server, std::size_t worker)
-      : SocketClient(server.nets[worker], server.shared, [&server] { server.run(); }) {}
+  WorkerClient(TwoWorkers& server, std::size_t worker, const Door& door = kUsualDoor)
+      : SocketClient(server.nets[worker], server.shared, [&server] { server.run(); }, door) {}
 };
 
 }  // namespace mxkv::server::test

@@ -1,5 +1,5 @@
 // A worker that hangs in a task is found; parked and busy ones are not.
-#include "server/daemon/watchdog.hpp"
+#include "server/admin/watchdog.hpp"
 
 #include <gtest/gtest.h>
 

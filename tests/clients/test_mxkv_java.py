@@ -1,0 +1,26 @@
+"""Our Java client: built without a warning, and its own tests against servers."""
+
+import os
+import re
+import shutil
+
+from common import LibraryCase, machine
+import registries
+
+CLIENTS = machine.REPOSITORY / "protocol" / "clients"
+
+
+@machine.needs(machine.long_only(), machine.missing("mvn", "javac", "java"))
+class MxkvJavaTest(LibraryCase):
+    def test_all_that_java_tests(self):
+        # A copy: Maven builds beside the sources.
+        sources = shutil.copytree(CLIENTS, self.directory / "clients", ignore=shutil.ignore_patterns("target", "python", "go"))
+        said = registries.run_installer("Maven Central", "mvn", "--batch-mode", "--projects", "java", "package", cwd=sources,
+                                        env=os.environ | self.ways())
+        found = re.findall(r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0", said)
+        self.assertGreaterEqual(int(found[-1]), 16, said)
+        self.assertTrue(list((sources / "java" / "target").glob("mxkv-client-*.jar")))
+
+
+if __name__ == "__main__":
+    machine.main()

@@ -1,0 +1,136 @@
+"""mxkvd as a node of a cluster, each in a namespace of network.py, with its own configuration, log and clock."""
+
+import atexit
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from clients import Line
+from network import Place
+from setting import machine
+
+PORT = 11211
+PEER_PORT = 11311
+FAKETIME = next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
+FAKED_WAITS = os.environ.get("MXKV_FAKED_WAITS", "")
+
+# JSON is YAML.
+SETTINGS = {
+    "workers": 1,
+    "memory": {"limit": "256MiB", "when_full": "error", "huge_pages": "off"},
+    "log": {"level": "info"},
+}
+
+
+class Node:
+    def __init__(self, name: str, place: Place, folder: Path, cluster: str, brokers: str, clock: str = "") -> None:
+        """`clock`: for libfaketime, such as `+0 x1.05`; without a rate it is the date alone. Empty: the machine's."""
+        self.name = name
+        self.place = place
+        self.address = (place.address, PORT)
+        self.peer = f"{place.address}:{PEER_PORT}"
+        self.folder = folder
+        self.clock = folder / f"{name}.clock"
+        self.faked = []
+        self.log = folder / f"{name}.log"
+        self.process = None
+        atexit.register(lambda: self.alive() and self.kill())
+        self.config = folder / f"{name}.yaml"
+        self.config.write_text(json.dumps(SETTINGS | {
+            "listeners": [f"{place.address}:{PORT}"],
+            "cluster": {"name": cluster, "brokers": brokers.split(","), "node": name, "peer": self.peer}}), encoding="ascii")
+        if clock:
+            self.set_clock(clock)
+            self.faked = ["env", f"LD_PRELOAD={FAKED_WAITS} {FAKETIME}", f"FAKETIME_TIMESTAMP_FILE={self.clock}", "FAKETIME_CACHE_DURATION=1",
+                          f"FAKETIME_DONT_FAKE_MONOTONIC={0 if 'x' in clock else 1}"]
+
+    def set_clock(self, clock: str) -> None:
+        """libfaketime looks at the file once a second of its time."""
+        fresh = self.clock.with_suffix(".next")
+        fresh.write_text(clock + "\n", encoding="ascii")
+        fresh.rename(self.clock)
+
+    def start(self) -> None:
+        with open(self.log, "ab") as log:
+            log.write(b"---- started by the test\n")
+            log.flush()
+            self.process = subprocess.Popen(self.place.command(*self.faked, machine.MXKVD, "--config", self.config),
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def end(self) -> int:
+        """In order; its exit code. Killed where it does not end."""
+        if self.process is None:
+            return 0
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
+        try:
+            return self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return -1
+
+    def stats(self, seconds: float = 1.0) -> dict:
+        """Of `stats cluster`; empty where it does not answer."""
+        try:
+            line = Line(self.address, seconds)
+        except OSError:
+            return {}
+        stats = {}
+        try:
+            line.send(b"stats cluster\r\n")
+            while (text := line.line()).startswith(b"STAT "):
+                _, name, value = text.decode().split(" ", 2)
+                stats[name] = value
+        except (OSError, ValueError):
+            pass
+        line.close()
+        return stats
+
+    def serves(self) -> set:
+        """The shards that it owns now, as it says itself."""
+        roles = {match[1]: value for name, value in self.stats().items() if (match := re.search(r"shard:(\d+):role$", name))}
+        return {int(shard) for shard, role in roles.items() if role == "serves"}
+
+    def log_end(self, lines: int = 12) -> str:
+        return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+
+def evidence(nodes: list) -> str:
+    """What each node says of itself, and the end of its log."""
+    text = ""
+    for node in nodes:
+        wanted = {name: value for name, value in node.stats().items()
+                  if re.search(r"role|term$|position|owner|given_up|void_groups|last_|epoch|map_version|alive", name)}
+        state = "runs" if node.alive() else f"ended with {node.process.poll() if node.process else '-'}"
+        text += f"\n== {node.name} ({state}): {wanted}\n{node.log_end()}"
+    return text
+
+
+def wait_until_served(nodes: list, shards: int, seconds: float) -> None:
+    """Until each shard has one owner, and all know it."""
+    deadline = time.monotonic() + seconds
+    while True:
+        served = [shard for node in nodes for shard in node.serves()]
+        if sorted(served) == list(range(shards)):
+            return
+        if time.monotonic() > deadline:
+            raise AssertionError(f"after {seconds:.0f} s the shards with an owner are {sorted(served)}, of {shards}{evidence(nodes)}")
+        time.sleep(0.1)

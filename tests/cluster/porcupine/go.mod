@@ -1,0 +1,5 @@
+module mxkv.test/porcupine
+
+go 1.18
+
+require github.com/anishathalye/porcupine v1.3.1

@@ -1,0 +1,29 @@
+"""What the tests of this folder share with others: the needs of tests/package, the registries of tests/clients."""
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+ROOT = TESTS.parent
+for folder in ("package", "clients"):
+    if str(TESTS / folder) not in sys.path:
+        sys.path.insert(0, str(TESTS / folder))
+
+import machine  # noqa: E402 - the path comes first
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, what was made removed
+
+
+def wait_for(what, text: str, state=lambda: "", seconds: float = 90):
+    """Until what() is true; gives what it gave."""
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        if time.monotonic() > end:
+            raise AssertionError(f"never came: {text}{state()}")
+        time.sleep(0.02)
+    return found
+
+
+__all__ = ["ROOT", "TESTS", "machine", "wait_for"]

@@ -1,0 +1,97 @@
+"""A daemon that dies of a fault says where it was, and leaves a core that holds what it may."""
+
+import ctypes
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import Connection, Options, Server, environment, mxkv_only
+
+PATTERN = Path("/proc/sys/kernel/core_pattern").read_text(encoding="utf-8").strip()
+SYS_TGKILL = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine)
+MARK = b"stored and nobody else's business" * 20
+
+
+def threads_of(process: int) -> dict[str, int]:
+    """Name to number."""
+    return {(task / "comm").read_text(encoding="utf-8").strip(): int(task.name)
+            for task in Path(f"/proc/{process}/task").iterdir()}
+
+
+@mxkv_only("about its own reports")
+@unittest.skipIf(environment.SANITIZED, "a sanitizer reports faults itself")
+class CrashTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def start(self, *settings: tuple[str, str]) -> Server:
+        server = Server(Options(workers=2, settings=(("log.file", f"{self.folder}/log"), *settings))).start()
+        self.addCleanup(server.kill)
+        return server
+
+    def crash(self, server: Server, thread: str) -> str:
+        """The thread gets a fault's signal. What the log has then."""
+        number = threads_of(server.process.pid)[thread]
+        self.assertEqual(ctypes.CDLL(None).syscall(SYS_TGKILL, server.process.pid, number, signal.SIGSEGV), 0)
+        self.assertEqual(server.process.wait(30), -signal.SIGSEGV)
+        return (self.folder / "log").read_text(encoding="utf-8")
+
+    def test_the_report_names_signal_thread_build_and_the_places_that_a_debugger_finds(self):
+        server = self.start()
+        report = self.crash(server, "worker-1")
+        self.assertRegex(report, r"(?m)^mxkvd: died of SIGSEGV, sent by process \d+, thread worker-1$")
+        version = subprocess.run([environment.MXKVD, "--version"], capture_output=True, text=True, check=True).stdout
+        build_id = re.search(r"build id ([0-9a-f]{40})", version).group(1)
+        self.assertIn(f"build id {build_id}\n", report)
+        notes = subprocess.run(["readelf", "-n", environment.MXKVD], capture_output=True, text=True, check=True).stdout
+        self.assertIn(build_id, notes)
+        places = re.findall(r"(?m)^mxkvd:   mxkvd\+(0x[0-9a-f]+)$", report)
+        self.assertGreater(len(places), 3)
+        names = subprocess.run(["addr2line", "-Cfipe", environment.MXKVD, *places], capture_output=True, text=True,
+                               check=True).stdout
+        self.assertIn("mxkv::runtime::Worker::run", names)
+
+    def test_one_that_is_told_to_end_reports_nothing(self):
+        server = self.start()
+        server.stop()
+        self.assertNotIn("died of", (self.folder / "log").read_text(encoding="utf-8"))
+
+    @unittest.skipIf(PATTERN.startswith("|") or "/" in PATTERN, "the system takes cores elsewhere")
+    def test_a_core_holds_what_is_stored_only_where_it_is_to(self):
+        before = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (before[1], before[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_CORE, before)
+        if before[1] == 0:
+            self.skipTest("no process here may leave a core")
+        here = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, here)
+        for settings, holds in (((), False), ((("memory.in_core", "true"),), True)):
+            with self.subTest(settings):
+                server = self.start(*settings)
+                with_values = Connection(server.port)
+                for i in range(2000):
+                    self.assertEqual(with_values.set(b"key%d" % i, MARK), b"STORED")
+                with_values.close()
+                self.crash(server, "worker-0")
+                core, = self.folder.glob("core*")
+                # Of what was last received a copy may lie in the buffers of a worker; of what is stored none.
+                found = core.read_bytes().count(MARK)
+                (self.assertGreater if holds else self.assertLess)(found, 1000)
+                if shutil.which("gdb"):
+                    stack = subprocess.run(["gdb", "-batch", "-ex", "bt", environment.MXKVD, core], capture_output=True,
+                                           text=True, check=False).stdout
+                    self.assertIn("mxkv::runtime::Worker::run", stack)
+                core.unlink()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+"""The load client where the server asks for something first: TLS, a certificate, a login; and what it tells of refusals."""
+
+import json
+
+from harness import mxkv_only
+from harness.load_client import run_load_client
+from harness.tls import TlsCase
+
+
+@mxkv_only("TLS and a login")
+class DoorTest(TlsCase):
+    def run_on(self, port: int, *arguments):
+        return run_load_client("run", "--workload", "a", "--recordcount", 200, "--operationcount", 2000, "--connections", 4,
+                               "--depth", 8, "--server", f"127.0.0.1:{port}", *arguments)
+
+    def load(self, port: int, *arguments):
+        return run_load_client("load", "--recordcount", 200, "--server", f"127.0.0.1:{port}", *arguments)
+
+    def test_tls_goes_both_ways_for_all_of_its_connections(self):
+        self.serve()
+        tls = ("--tls", "--ca", self.root.file)
+        loaded = self.load(self.ports()[0], *tls)
+        self.assertEqual((loaded.code, loaded.ok("INSERT")), (0, 200), loaded.err)
+        ran = self.run_on(self.ports()[0], *tls, "--json", self.directory / "a.json")
+        self.assertEqual(ran.code, 0, ran.err)
+        self.assertEqual(ran.ok("READ") + ran.ok("UPDATE"), 2000)
+        result = json.loads((self.directory / "a.json").read_text())
+        self.assertEqual(len(result["servers"]), 1, "it asked for the counters, too")
+        large = run_load_client("load", "--recordcount", 30, "--depth", 4, "-p", "fieldcount=1", "-p", "fieldlength=300000", "--server",
+                                f"127.0.0.1:{self.ports()[0]}", *tls)
+        self.assertEqual((large.code, large.ok("INSERT")), (0, 30), large.err)
+        read = run_load_client("run", "--workload", "get", "--recordcount", 30, "--operationcount", 300, "--depth", 4, "-p",
+                               "fieldcount=1", "-p", "fieldlength=300000", "--server", f"127.0.0.1:{self.ports()[0]}", *tls)
+        self.assertEqual((read.code, read.ok("READ")), (0, 300), read.err)
+        self.end()
+
+    def test_it_says_why_tls_failed(self):
+        self.serve()
+        self.assertIn("certificate verify failed", self.run_on(self.ports()[0], "--tls").err)
+        self.assertEqual(self.load(self.ports()[0], "--tls", "--insecure").code, 0)
+        plain = self.run_on(self.ports()[0])
+        self.assertEqual(plain.code, 1)
+        self.assertIn("failed; the server said: ERROR this listener speaks TLS only", plain.err)
+        self.assertIn(f"{self.directory}/none: cannot be read", self.run_on(self.ports()[0], "--tls", "--ca", self.directory / "none").err)
+        self.assertIn("--tls: is not said", self.run_on(self.ports()[0], "--insecure").err)
+        self.end()
+
+    def test_a_certificate_of_its_own_and_a_login(self):
+        users = self.directory / "users"
+        users.write_text("ann:secret word\n")
+        password = self.directory / "password"
+        password.write_text("secret word\n")
+        self.serve(tls=f", client_ca: {self.root.file}", more=f"server: {{auth_file: {users}}}\n")
+        certificate, key = self.root.sign("loader", purpose="clientAuth")
+        tls = ("--tls", "--ca", self.root.file, "--cert", certificate, "--key", key)
+        login = ("--user", "ann", "--password-file", password)
+        loaded = self.load(self.ports()[0], *tls, *login)
+        self.assertEqual((loaded.code, loaded.ok("INSERT")), (0, 200), loaded.err)
+        refused = self.load(self.ports()[1])
+        self.assertEqual(refused.code, 1)
+        self.assertRegex(refused.err, r"200 operations failed; the server said: CLIENT_ERROR (unauthenticated|auth token too long)")
+        password.write_text("wrong\n")
+        self.assertIn("as ann: CLIENT_ERROR authentication failure", self.load(self.ports()[1], *login).err)
+        self.assertEqual(self.load(self.ports()[1], "--user", "ann").code, 2)
+        self.end()
+
+    def test_help_names_the_program_and_all_it_does(self):
+        told = run_load_client("--help").out
+        self.assertIn("Usage: mxkv-ycsb ", told)
+        for word in ("load ", "run ", "merge ", "plot "):
+            self.assertIn(f"\n  {word}", told)
+        self.assertIn("Usage: mxkv-ycsb load", run_load_client("load", "--help").out)
+        self.assertIn("Usage: mxkv-ycsb merge", run_load_client("merge", "--help").out)
+
+    def test_merging_tells_what_does_not_go_together(self):
+        self.serve()
+        port = self.ports()[1]
+        self.assertEqual(self.load(port).code, 0)
+        first, second, paced = (self.directory / name for name in ("first.json", "second.json", "paced.json"))
+        self.assertEqual(self.run_on(port, "--json", first, "-l", "morning").code, 0)
+        self.assertEqual(self.run_on(port, "--json", paced, "-target", 10000).code, 0)
+        result = json.loads(first.read_text())
+        result["start_unix_ms"] += 3_600_000
+        second.write_text(json.dumps(result))
+        apart = run_load_client("merge", first, second)
+        self.assertEqual(apart.code, 0)
+        self.assertRegex(apart.err, r"warning: they did not run at the same time: result 1 \(morning\) ended 3600 s before result 2")
+        mixed = run_load_client("merge", first, paced)
+        self.assertIn("warning: some were paced by --target and some were not: result 1 (morning) and result 2", mixed.err)
+        self.assertEqual(run_load_client("merge", first, first).err, "")
+        self.end()

@@ -1,0 +1,37 @@
+// A cluster of one shard and three nodes, one seed of it: clients ask, and everything goes wrong; then all heals.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "server/cluster/shard.hpp"
+#include "tests/simulation/complaints.hpp"
+
+namespace mxkv::simulation {
+
+/// What a world went through: that a proof took the paths that it speaks of.
+struct ClusterPaths {
+  std::uint64_t answered = 0;  ///< with a value
+  std::uint64_t refused = 0;
+  std::uint64_t voids = 0;    ///< sets that were told that they are void
+  std::uint64_t unknown = 0;  ///< never answered
+  server::ShardCounters shards;
+
+  void add(const ClusterPaths& other);
+};
+
+struct ClusterPlan {
+  std::uint64_t seed = 0;
+  std::uint64_t margin_permille = server::ShardOptions{}.margin_permille;
+  server::ShardRules rules;
+};
+
+struct ClusterVerdict {
+  Complaints complaints;
+  ClusterPaths paths;
+};
+
+/// Thread-safety: any thread.
+[[nodiscard]] ClusterVerdict run_cluster(const ClusterPlan& plan);
+
+}  // namespace mxkv::simulation

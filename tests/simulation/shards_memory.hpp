@@ -1,0 +1,87 @@
+// Memory of a simulated node: a map in the place of the store, into which logs are put late, but in order, as
+// ShardMemory does. Clients' changes come in between.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/ids.hpp"
+#include "server/cluster/applied_memory.hpp"
+#include "server/cluster/routes.hpp"
+#include "server/cluster/shard_snapshot.hpp"
+#include "tests/simulation/cluster_engine.hpp"
+
+namespace mxkv::simulation {
+
+/// An item, as its record tells it.
+struct ShardsItem {
+  std::string value;
+  std::uint64_t order = 0;
+
+  friend bool operator==(const ShardsItem&, const ShardsItem&) = default;
+};
+using ShardsItems = std::map<std::string, ShardsItem, std::less<>>;
+
+/// The greatest orders of a body's records.
+struct BodyOrders {
+  std::uint64_t all = 0;
+  std::uint64_t gone = 0;
+};
+/// Puts the records of a body into `items`: the greatest order of a key counts.
+BodyOrders apply_body(ShardsItems& items, std::string_view body);
+
+/// Thread-safety: one thread.
+class ShardsMemory final : public server::AppliedMemory {
+ public:
+  /// `soon`: does it a little later, one behind the other; `moved`: finished() did.
+  ShardsMemory(std::function<void(Timeline::Action)> soon, std::function<void()> moved)
+      : soon_(std::move(soon)), moved_(std::move(moved)) {}
+
+  void apply(std::uint32_t shard, std::string_view records) override;
+  void drop(std::uint32_t shard, std::string_view from, std::string_view to) override;
+  [[nodiscard]] std::uint64_t begun() const noexcept override { return begun_; }
+  [[nodiscard]] std::uint64_t finished() const noexcept override;
+  [[nodiscard]] bool failed() const noexcept override { return false; }
+
+  // What clients do.
+
+  [[nodiscard]] const ShardsItems& items() const noexcept { return items_; }
+  /// Above all that was seen of the shard, and above `mint_us`.
+  [[nodiscard]] std::uint64_t mint(std::uint64_t mint_us) noexcept;
+  void put(std::string_view key, const ShardsItem& item) { items_.insert_or_assign(std::string{key}, item); }
+  void remove(std::uint32_t shard, std::string_view key, std::uint64_t order);
+  /// What a read of the key depends on: of what is not there, that somebody may have removed it.
+  [[nodiscard]] std::uint64_t order_of_read(std::uint32_t shard, std::string_view key) const;
+
+ private:
+  void add(Timeline::Action action);
+
+  std::function<void(Timeline::Action)> soon_;
+  std::function<void()> moved_;
+  ShardsItems items_;
+  std::map<std::uint32_t, std::uint64_t> floors_;  ///< by shard: of what was removed
+  std::uint64_t newest_ = 0;                       ///< order
+  std::uint64_t begun_ = 0;
+  std::uint64_t finished_ = 0;
+};
+
+/// The items of [from, to), piece by piece, while they change.
+class ShardsSource final : public server::SnapshotSource {
+ public:
+  ShardsSource(const ShardsMemory& memory, Dice& dice, std::string_view from, std::string_view to)
+      : memory_(memory), dice_(dice), next_(from), to_(to) {}
+  [[nodiscard]] state next(std::string& piece, std::uint64_t& items) override;
+
+ private:
+  const ShardsMemory& memory_;
+  Dice& dice_;
+  std::string next_;
+  std::string to_;
+};
+
+}  // namespace mxkv::simulation

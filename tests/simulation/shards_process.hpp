@@ -1,0 +1,120 @@
+// A process of a simulated cluster of several shards: what a node runs above its shards' engines, as production has it,
+// over simulated workers and memory. turn() stands for ClusterNode's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/cluster/board_reader.hpp"
+#include "server/cluster/epoch_pipeline.hpp"
+#include "server/cluster/hosted_shard.hpp"
+#include "server/cluster/routes.hpp"
+#include "tests/simulation/cluster_process.hpp"
+#include "tests/simulation/shards_board.hpp"
+#include "tests/simulation/shards_memory.hpp"
+#include "tests/simulation/shards_worker.hpp"
+
+namespace mxkv::simulation {
+
+inline constexpr std::uint32_t kShards = 3;
+inline constexpr std::size_t kWorkers = 2;
+
+[[nodiscard]] inline server::MessageScope scope_of(std::uint32_t shard) {
+  return {.cluster = 0xC1, .shard = shard};
+}
+
+/// What keeps the logs of one shard.
+struct ShardsLogs {
+  explicit ShardsLogs(Timeline& timeline) : changes(timeline), snapshots(timeline) {}
+  ClusterEngine changes;
+  ClusterEngine snapshots;
+};
+
+/// What a process went through.
+struct ProcessPaths {
+  WorkerPaths workers;
+  server::HostedCounters hosted;
+  server::ShardCounters shards;
+  std::uint64_t strayed = 0;
+  std::uint64_t stranded = 0;
+  std::uint64_t opened = 0;
+  std::uint64_t left = 0;      ///< in order
+  std::uint64_t voided = 0;    ///< groups
+  std::uint64_t failures = 0;  ///< fences that were passed
+
+  void add(const ProcessPaths& other);
+};
+
+/// Thread-safety: one thread.
+class ShardsProcess {
+ public:
+  struct Place {
+    Timeline& timeline;
+    Dice& dice;
+    std::deque<ShardsLogs>& logs;
+    ShardsBoard& board;
+    const NodeLink& link;
+    const SkewedClock& clock;
+    const std::vector<std::string>& keys;
+    const std::vector<std::string>& splits;
+    ShardsRules rules;
+    server::ShardRules shard_rules;
+  };
+
+  ShardsProcess(const Place& place, std::uint64_t node, std::uint64_t margin_permille);
+
+  void start();
+  void kill();
+  /// All of it.
+  void stand_still();
+  void go_on();
+
+  void ask(ShardsRequest& request);
+  void leave(std::uint32_t shard, std::uint64_t to);
+
+  [[nodiscard]] SimThread& cluster_thread() noexcept { return cluster_; }
+  [[nodiscard]] ShardsWorker& worker(std::size_t worker) { return *workers_[worker]; }
+  [[nodiscard]] SimThread& worker_thread(std::size_t worker) { return workers_[worker]->thread; }
+  [[nodiscard]] bool lives() const noexcept { return alive_; }
+  [[nodiscard]] std::uint64_t node() const noexcept { return node_; }
+  /// A request that came now would be served.
+  [[nodiscard]] bool serves(std::uint32_t shard) const {
+    return alive_ && routes_.is_here(shard, place_.clock.monotonic_ns());
+  }
+  /// Nothing is under way in it.
+  [[nodiscard]] bool is_quiet() const;
+  [[nodiscard]] const ShardsItems& items() const noexcept { return memory_.items(); }
+  [[nodiscard]] ProcessPaths paths() const;
+
+ private:
+  void ring();
+  void turn();
+  void tick();
+  void note(const std::string& line);
+
+  Place place_;
+  std::uint64_t node_;
+  bool alive_ = true;
+  SimThread cluster_;
+  SimThread applier_;
+  std::uint64_t applied_ns_ = 0;  ///< when the last change of memory is done
+  bool rung_ = false;
+  std::uint64_t tick_ns_ = 0;
+  server::Routes routes_;
+  server::BoardReader reader_;
+  std::size_t read_ = 0;  ///< of the board
+  server::EpochPipeline pipeline_;
+  ShardsMemory memory_;
+  server::ShardSurroundings around_;
+  std::vector<std::unique_ptr<server::HostedShard>> shards_;
+  std::vector<std::unique_ptr<ShardsWorker>> workers_;
+  std::vector<std::uint32_t> strayed_;
+  ProcessPaths paths_;
+};
+
+}  // namespace mxkv::simulation

@@ -1,0 +1,155 @@
+#include "tests/simulation/shards_worker.hpp"
+
+#include <utility>
+
+namespace mxkv::simulation {
+
+using server::GoneRecord;
+using server::PutRecord;
+
+std::uint64_t number_in(const std::string& value) {
+  return std::stoull(value);
+}
+
+void ShardsWorker::soon(void (ShardsWorker::*part)(), std::uint64_t most_ns) {
+  place_.timeline.in(place_.dice.between(kMs / 100, most_ns),
+                     [this, part] { thread.run([this, part] { (this->*part)(); }); });
+}
+
+void ShardsWorker::wake() {
+  if (!std::exchange(in_round_, true)) {
+    soon(&ShardsWorker::begin_round, kMs / 2);
+  }
+}
+
+// The socket takes it in, whether the process runs or not.
+void ShardsWorker::arrive(ShardsRequest& request) {
+  arrived_.push_back(&request);
+  wake();
+}
+
+// What is broken is asked for before what is durable: see EpochPipeline::pass_fences().
+void ShardsWorker::begin_round() {
+  began_ns_ = place_.clock.monotonic_ns();
+  mint_us_ = place_.pipeline.begin_round(place_.id, place_.clock.steady_us());
+  horizon_us_ = place_.pipeline.epochs().horizon_us();
+  if (const std::uint64_t broken = place_.pipeline.failures(); std::exchange(broken_, broken) != broken) {
+    if (place_.rules.gives_up_what_waits) {
+      paths_.given_up += held_.size();
+      held_.clear();
+    }
+  }
+  const std::uint64_t durable = place_.pipeline.epochs().durable();
+  while (!held_.empty() && held_.front().epoch <= durable) {
+    answer(*held_.front().request, ShardsRequest::answer::value);
+    held_.pop_front();
+  }
+  if (const auto stall = std::exchange(before_serving_, {})) {
+    stall();
+  }
+  soon(&ShardsWorker::serve, kMs / 5);
+}
+
+void ShardsWorker::serve() {
+  while (!arrived_.empty()) {
+    take(*arrived_.front());
+    arrived_.pop_front();
+  }
+  if (!begun_.empty()) {
+    if (const auto stall = std::exchange(before_work_, {})) {
+      stall();
+    }
+  }
+  soon(&ShardsWorker::work, kMs / 10);
+}
+
+void ShardsWorker::work() {
+  const std::uint64_t now_ns = place_.timeline.now_ns();
+  std::vector<Begun> later;
+  for (const Begun& begun : std::exchange(begun_, {})) {
+    if (begun.at_ns <= now_ns) {
+      execute(*begun.request);
+    } else {
+      later.push_back(begun);
+    }
+  }
+  begun_ = std::move(later);
+  soon(&ShardsWorker::end_round, kMs / 5);
+}
+
+void ShardsWorker::take(ShardsRequest& request) {
+  const std::uint32_t shard = place_.routes.shard_of(place_.keys[request.key]);
+  const std::uint64_t now_ns = place_.rules.asks_the_clock_late ? place_.clock.monotonic_ns() : began_ns_;
+  if (!place_.routes.is_here(shard, now_ns)) {
+    answer(request, ShardsRequest::answer::refused);
+    return;
+  }
+  const bool at_once = place_.dice.permille(970);
+  begun_.push_back({&request, place_.timeline.now_ns() + (at_once ? 0 : place_.dice.below(5 * kMs))});
+}
+
+// As under a latch: memory and the record of it at once.
+void ShardsWorker::execute(ShardsRequest& request) {
+  const std::string& key = place_.keys[request.key];
+  const std::uint32_t shard = place_.routes.shard_of(key);
+  paths_.stragglers += place_.routes.route(shard).where == server::Route::to::here ? 0 : 1;
+  const auto item = place_.memory.items().find(key);
+  const bool is_there = item != place_.memory.items().end();
+  if (is_there) {
+    request.found = number_in(item->second.value);
+  }
+  if (request.asks == ShardsRequest::what::get) {
+    const bool waits = place_.memory.order_of_read(shard, key) > horizon_us_;
+    (waits ? awaiting_ : done_).push_back(&request);
+    return;
+  }
+  if (request.asks == ShardsRequest::what::set || is_there) {
+    request.node = place_.node;
+    request.order = place_.memory.mint(mint_us_);
+    server::JournalBuffer& buffer = place_.pipeline.buffer(place_.id);
+    if (request.asks == ShardsRequest::what::set) {
+      std::string value = std::to_string(request.id) + ' ';
+      value.append(place_.dice.permille(200) ? place_.dice.below(200) : 0, '.');
+      buffer.append(PutRecord{.order = request.order, .key = key, .value = value});
+      place_.memory.put(key, {std::move(value), request.order});
+    } else {
+      buffer.append(GoneRecord{.order = request.order, .key = key});
+      place_.memory.remove(shard, key, request.order);
+    }
+  }
+  awaiting_.push_back(&request);
+}
+
+// Replies leave behind what the round did, as sockets are written to at its end.
+void ShardsWorker::end_round() {
+  for (ShardsRequest* const request : std::exchange(done_, {})) {
+    answer(*request, ShardsRequest::answer::value);
+  }
+  const std::uint64_t recorded = place_.pipeline.epochs().last_recorded();
+  for (ShardsRequest* const request : std::exchange(awaiting_, {})) {
+    if (recorded > place_.pipeline.epochs().durable()) {
+      ++paths_.held;
+      held_.push_back({request, recorded});
+    } else {
+      answer(*request, ShardsRequest::answer::value);
+    }
+  }
+  place_.pipeline.end_round(place_.id);
+  const bool news = place_.pipeline.failures() != broken_ ||
+                    (!held_.empty() && held_.front().epoch <= place_.pipeline.epochs().durable());
+  if (!arrived_.empty() || !begun_.empty() || news || place_.dice.permille(100)) {
+    soon(&ShardsWorker::begin_round, kMs / 2);
+    return;
+  }
+  ++paths_.parked;
+  place_.pipeline.park(place_.id);
+  in_round_ = false;
+}
+
+void ShardsWorker::answer(ShardsRequest& request, ShardsRequest::answer told) {
+  request.told = told;
+  place_.timeline.in(place_.dice.between(kMs / 10, 3 * kMs),
+                     [&request, &timeline = place_.timeline] { request.answered_ns = timeline.now_ns(); });
+}
+
+}  // namespace mxkv::simulation

@@ -1,0 +1,30 @@
+// Completion of what needs no server.
+#include "protocol/clients/cli/shell/completion.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mxkv::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(Completion, CommandsAndOptionsByTheirBeginning) {
+  Session session(Settings{.server = "unix:/nowhere/at/all"});
+  EXPECT_EQ(complete_line(session, "sca").whole, Words{"scan"});
+  EXPECT_EQ(complete_line(session, "help mem").whole, Words{"memory"});
+  EXPECT_EQ(complete_line(session, "scan --rev").whole, Words{"--reverse"});
+  EXPECT_EQ(complete_line(session, "scan --rev").stem, "--rev");
+}
+
+TEST(Completion, AServerThatIsNotThereCompletesNothing) {
+  Session session(Settings{.server = "unix:/nowhere/at/all"});
+  EXPECT_EQ(complete_line(session, "get us").whole, Words{});
+}
+
+TEST(Completion, TheCommonBeginning) {
+  EXPECT_EQ(common_beginning({"user:1", "user:2", "use"}), "use");
+  EXPECT_EQ(common_beginning({}), "");
+}
+
+}  // namespace
+}  // namespace mxkv::cli

@@ -1,0 +1,44 @@
+// How keys, which may hold any bytes, become text, and come back as part of a URL.
+#include "server/admin/status_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace mxkv::server {
+namespace {
+
+TEST(Readable, LeavesTextAndShowsWhatIsNone) {
+  EXPECT_EQ(readable_key("user:1"), "user:1");
+  EXPECT_EQ(readable_key("\xD0\xBA\xD0\xBB"), "\xD0\xBA\xD0\xBB");
+  EXPECT_EQ(readable_key(std::string_view{"a\0\n\x7F", 4}), "a\\x00\\x0a\\x7f");
+  EXPECT_EQ(readable_key(""), "");
+}
+
+TEST(Percents, CarryAnyBytesThereAndBack) {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) {
+    all += static_cast<char>(byte);
+  }
+  const std::string carried = in_percents(all);
+  EXPECT_EQ(carried.find_first_of("&=+ \"<>"), std::string::npos);
+  EXPECT_EQ(out_of_percents(carried), all);
+}
+
+TEST(Percents, ThatAreNoneStay) {
+  EXPECT_EQ(out_of_percents("%"), "%");
+  EXPECT_EQ(out_of_percents("%4"), "%4");
+  EXPECT_EQ(out_of_percents("%zz%41"), "%zzA");
+  EXPECT_EQ(out_of_percents("a+b"), "a b");
+}
+
+TEST(QueryValue, IsThatOfTheFirstOfItsName) {
+  EXPECT_EQ(query_value("prefix=a%3A&delimiter=%2F", "prefix"), "a:");
+  EXPECT_EQ(query_value("prefix=a%3A&delimiter=%2F", "delimiter"), "/");
+  EXPECT_EQ(query_value("xprefix=a&prefix=b&prefix=c", "prefix"), "b");
+  EXPECT_EQ(query_value("prefix", "prefix"), "");
+  EXPECT_EQ(query_value("&&=&", "prefix"), "");
+}
+
+}  // namespace
+}  // namespace mxkv::server

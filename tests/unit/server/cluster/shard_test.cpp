@@ -1,0 +1,328 @@
+// Step by step what the simulation meets by chance: a log that is answered by hand.
+#include "server/cluster/shard.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mxkv::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr MessageScope kOwnScope{.cluster = 1, .shard = 2};
+constexpr std::uint64_t kMe = 10;
+constexpr std::uint64_t kOther = 20;
+constexpr std::uint64_t kSecondUs = 1'000'000;
+
+/// Keeps what is appended until the test says what became of it.
+class HandLog final : public OrderedLog {
+ public:
+  void append(std::string bytes, AppendDone done) override {
+    sent.emplace_back(std::move(bytes), std::move(done));
+  }
+  void read(LogPosition from, LogSink& sink) override {
+    reads_from = from;
+    sink_ = &sink;
+  }
+  void stop() override { sink_ = nullptr; }
+  void trim(LogPosition /*before*/) override {}
+
+  [[nodiscard]] bool is_read() const { return sink_ != nullptr; }
+  void cut() { sink_->begins_later(); }
+  void show(LogPosition position, const std::string& bytes) { sink_->message(position, bytes); }
+  void answer(std::size_t at, Appended appended) { std::exchange(sent[at].second, nullptr)(appended); }
+  [[nodiscard]] Message message(std::size_t at) const {
+    return parse_message(sent[at].first, kOwnScope).message;
+  }
+
+  std::vector<std::pair<std::string, AppendDone>> sent;
+  LogPosition reads_from = 0;
+
+ private:
+  LogSink* sink_ = nullptr;
+};
+
+class Memory final : public ShardHost {
+ public:
+  void apply(std::uint64_t epoch, std::string_view records) override {
+    applied.push_back(std::to_string(epoch) + ":" + std::string{records});
+  }
+  void owns(std::uint64_t term) override { term_owned = term; }
+  void acknowledged(std::uint64_t epoch) override { acknowledged_epochs.push_back(epoch); }
+  std::optional<ShardStart> ousted() override {
+    ++ousted_times;
+    return start;
+  }
+
+  void stranded() override { is_stranded = true; }
+
+  bool is_stranded = false;
+  std::vector<std::string> applied;
+  std::uint64_t term_owned = 0;
+  std::vector<std::uint64_t> acknowledged_epochs;
+  int ousted_times = 0;
+  std::optional<ShardStart> start;
+};
+
+struct ShardTest : ::testing::Test {
+  static ShardOptions options() {
+    ShardOptions options;
+    options.scope = kOwnScope;
+    options.node = kMe;
+    options.address = "me";
+    options.part_bytes = 4;
+    return options;
+  }
+
+  void pass_s(std::uint64_t seconds) {
+    for (std::uint64_t i = 0; i < 10 * seconds; ++i) {
+      clock.advance_us(kSecondUs / 10);
+      shard.tick();
+    }
+  }
+  static std::string of_other(message_kind kind, std::uint64_t term, std::uint64_t sequence,
+                              std::string_view body = {}) {
+    return write_message({.kind = kind,
+                          .shard = kOwnScope.shard,
+                          .cluster = kOwnScope.cluster,
+                          .term = term,
+                          .sequence = sequence,
+                          .node = kOther,
+                          .epoch = sequence,
+                          .body = body});
+  }
+  /// Claims the shard of an empty log and owns it; what was sent is forgotten. The next position is 1.
+  void own() {
+    shard.start();
+    pass_s(5);
+    ASSERT_EQ(log.sent.size(), 1U);
+    log.show(0, log.sent[0].first);
+    ASSERT_EQ(shard.now(), Shard::role::owns);
+    log.sent.clear();
+    pass_s(1);  // its first beat starts the lease
+    ASSERT_EQ(log.sent.size(), 1U);
+    log.answer(0, {append_outcome::stored, 1});
+    log.sent.clear();
+    ASSERT_TRUE(shard.serves());
+  }
+
+  runtime::ManualClock clock;
+  HandLog log;
+  Memory memory;
+  Shard shard{options(), log, memory, clock, {}};
+};
+
+TEST_F(ShardTest, AFollowerAppliesWhatCountsAndPutsPartsTogether) {
+  shard.start();
+  log.show(0, of_other(message_kind::open, 1, 0));
+  log.show(1, of_other(message_kind::group, 1, 1, "one"));
+  log.show(2, of_other(message_kind::group, 1, 3, "behind a gap"));
+  log.show(3, "somebody else's");
+  log.show(4, of_other(message_kind::group, 1, 1, "one"));
+  EXPECT_THAT(memory.applied, ElementsAre("1:one"));
+  EXPECT_EQ(shard.counters().voids, 1U);
+  EXPECT_EQ(shard.counters().discarded, 1U);
+  EXPECT_EQ(shard.counters().last_flaw, message_flaw::foreign);
+  EXPECT_EQ(shard.counters().repeats, 1U);
+  EXPECT_EQ(shard.position(), 5U);
+}
+
+TEST_F(ShardTest, ClaimsWhenItHearsNothingAndNotBefore) {
+  shard.start();
+  log.show(0, of_other(message_kind::open, 1, 0));
+  for (std::uint64_t beat = 1; beat < 20; ++beat) {
+    pass_s(1);
+    log.show(beat, of_other(message_kind::beat, 1, beat));
+  }
+  EXPECT_THAT(log.sent, IsEmpty());
+  pass_s(5);
+  ASSERT_EQ(log.sent.size(), 1U);
+  EXPECT_EQ(log.message(0).kind, message_kind::open);
+  EXPECT_EQ(log.message(0).term, 2U);
+  EXPECT_EQ(log.message(0).body, "me");
+}
+
+TEST_F(ShardTest, ServesOnlyWhenTheLeaseBeforeIsOverForCertain) {
+  shard.start();
+  log.show(0, of_other(message_kind::open, 1, 0));
+  while (log.sent.empty()) {
+    pass_s(1);
+  }
+  log.show(1, of_other(message_kind::beat, 1, 1));  // it was not silent for so long
+  log.show(2, log.sent[0].first);
+  ASSERT_EQ(shard.now(), Shard::role::owns);
+  log.sent.clear();
+  for (std::uint64_t tenths = 0; tenths < 33; ++tenths) {
+    clock.advance_us(kSecondUs / 10);
+    shard.tick();
+    EXPECT_FALSE(shard.serves()) << tenths;
+    if (!log.sent.empty()) {
+      log.answer(log.sent.size() - 1, {append_outcome::stored, shard.position()});
+      log.sent.clear();
+    }
+  }
+  pass_s(1);
+  EXPECT_TRUE(shard.serves());
+}
+
+TEST_F(ShardTest, AnswersWhatFollowsDirectlyWithoutReading) {
+  own();
+  shard.submit(7, "abc");
+  shard.submit(8, "more than a part");
+  ASSERT_EQ(log.sent.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    log.answer(i, {append_outcome::stored, 2 + i});
+  }
+  EXPECT_THAT(memory.acknowledged_epochs, ElementsAre(7, 8));
+  EXPECT_EQ(shard.counters().gaps, 0U);
+  EXPECT_EQ(shard.counters().straight, 6U);
+}
+
+TEST_F(ShardTest, ReadsAGapBeforeItAnswers) {
+  own();
+  shard.submit(7, "abc");
+  log.answer(0, {append_outcome::stored, 3});
+  EXPECT_THAT(memory.acknowledged_epochs, IsEmpty());
+  ASSERT_TRUE(log.is_read());
+  EXPECT_EQ(log.reads_from, 2U);
+  log.show(2, "somebody else's");
+  EXPECT_THAT(memory.acknowledged_epochs, IsEmpty());
+  log.show(3, log.sent[0].first);
+  EXPECT_THAT(memory.acknowledged_epochs, ElementsAre(7));
+  EXPECT_FALSE(log.is_read());
+}
+
+TEST_F(ShardTest, IsOustedByAClaimInAGapAndAnswersNothing) {
+  own();
+  memory.start = ShardStart{};
+  shard.submit(7, "abc");
+  log.answer(0, {append_outcome::stored, 3});
+  log.show(2, of_other(message_kind::open, 2, 0));
+  EXPECT_EQ(memory.ousted_times, 1);
+  EXPECT_THAT(memory.acknowledged_epochs, IsEmpty());
+  EXPECT_FALSE(shard.serves());
+  EXPECT_EQ(shard.now(), Shard::role::follows);
+  EXPECT_EQ(log.reads_from, 0U) << "memory holds what is void";
+}
+
+TEST_F(ShardTest, ItsOwnClaimOfAFormerTermIsNoneWhenItIsReadAgain) {
+  shard.start();
+  pass_s(5);
+  const std::string claim = log.sent[0].first;
+  log.show(0, claim);
+  memory.start = ShardStart{};
+  pass_s(1);
+  log.answer(1, {append_outcome::stored, 2});
+  log.show(1, of_other(message_kind::open, 2, 0));
+  ASSERT_EQ(log.reads_from, 0U);
+  log.sent.clear();
+  pass_s(5);  // claims the first term once more, for it has read nothing yet
+  ASSERT_EQ(log.message(0).term, 1U);
+  log.show(0, claim);
+  EXPECT_EQ(shard.now(), Shard::role::follows);
+}
+
+TEST_F(ShardTest, WhatIsNotAnsweredIsAppendedAgainInOrder) {
+  own();
+  shard.submit(7, "a");
+  shard.submit(8, "b");
+  log.answer(0, {append_outcome::unknown, 0});
+  shard.submit(9, "c");
+  EXPECT_EQ(log.sent.size(), 2U) << "behind what may be missing nothing counts";
+  pass_s(1);
+  EXPECT_EQ(log.sent.size(), 2U) << "a copy is under way";
+  log.answer(1, {append_outcome::refused, 0});
+  pass_s(1);
+  ASSERT_EQ(log.sent.size(), 5U);
+  EXPECT_EQ(log.sent[2].first, log.sent[0].first);
+  EXPECT_EQ(log.sent[3].first, log.sent[1].first);
+  EXPECT_EQ(shard.counters().again, 1U);
+  for (std::size_t i = 2; i < 5; ++i) {
+    log.answer(i, {append_outcome::stored, i});
+  }
+  EXPECT_THAT(memory.acknowledged_epochs, ElementsAre(7, 8, 9));
+}
+
+TEST_F(ShardTest, TheLeaseCountsFromTheFirstSending) {
+  own();
+  shard.submit(7, "a");
+  pass_s(2);
+  log.answer(0, {append_outcome::unknown, 0});
+  pass_s(2);
+  ASSERT_EQ(log.sent.size(), 2U);
+  log.answer(1, {append_outcome::stored, 2});
+  EXPECT_THAT(memory.acknowledged_epochs, ElementsAre(7));
+  EXPECT_FALSE(shard.serves()) << "sent four seconds ago";
+}
+
+TEST_F(ShardTest, LeavesWhenAllIsAcknowledgedAndServesNoMore) {
+  own();
+  shard.submit(7, "a");
+  shard.leave(kOther);
+  EXPECT_FALSE(shard.serves());
+  log.answer(0, {append_outcome::stored, 2});
+  EXPECT_EQ(shard.now(), Shard::role::leaves);
+  log.answer(1, {append_outcome::stored, 3});
+  EXPECT_EQ(shard.now(), Shard::role::follows);
+  EXPECT_EQ(shard.state().left_to(), kOther);
+  pass_s(5);
+  EXPECT_EQ(log.sent.size(), 2U) << "whom it was left to comes first";
+}
+
+TEST_F(ShardTest, ClaimsWhatIsLeftToItAndServesAtOnce) {
+  shard.start();
+  log.show(0, of_other(message_kind::open, 1, 0));
+  log.show(1, of_other(message_kind::yield, 1, 1, write_node(kMe)));
+  shard.tick();
+  clock.advance_us(1000);
+  shard.tick();
+  ASSERT_EQ(log.sent.size(), 1U);
+  log.show(2, log.sent[0].first);
+  EXPECT_TRUE(shard.serves());
+}
+
+TEST_F(ShardTest, TakesNoPartWhereItsLogWasCutOff) {
+  shard.start();
+  log.cut();
+  pass_s(20);
+  EXPECT_EQ(shard.now(), Shard::role::stranded);
+  EXPECT_TRUE(memory.is_stranded);
+  EXPECT_THAT(log.sent, IsEmpty());
+  EXPECT_FALSE(log.is_read());
+}
+
+TEST_F(ShardTest, TakesNoPartWhereItsLogHasAHole) {
+  shard.start();
+  log.show(0, of_other(message_kind::open, 1, 0));
+  log.show(2, of_other(message_kind::beat, 1, 1));
+  EXPECT_EQ(shard.now(), Shard::role::stranded);
+  pass_s(20);
+  EXPECT_THAT(log.sent, IsEmpty());
+}
+
+TEST_F(ShardTest, AnOwnerThatCannotReadAGapAnswersNothing) {
+  own();
+  shard.submit(7, "abc");
+  log.answer(0, {append_outcome::stored, 3});
+  log.cut();
+  EXPECT_TRUE(memory.is_stranded);
+  EXPECT_FALSE(shard.serves());
+  EXPECT_EQ(memory.ousted_times, 0) << "it may count: it is not said to be void";
+  EXPECT_THAT(memory.acknowledged_epochs, IsEmpty());
+}
+
+TEST_F(ShardTest, WhoStoodStillDoesNotClaimBeforeItHasRead) {
+  shard.start();
+  log.show(0, of_other(message_kind::open, 1, 0));
+  pass_s(1);
+  clock.advance_us(20 * kSecondUs);
+  shard.tick();
+  EXPECT_THAT(log.sent, IsEmpty());
+}
+
+}  // namespace
+}  // namespace mxkv::server

@@ -1,0 +1,178 @@
+// Ranges of a cluster: whoever follows the cursors finds all keys of all nodes, each once and in their order, whichever
+// node is asked; what is no page is done on one node or refused.
+#include <gmock/gmock.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/unit/server/net/routed_nodes.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+/// Keys of all three shards: "a00" to "a19", "hx00" to "hx19", which have their beginning from the first key of a
+/// shard, and "p", which is one itself.
+class ForwardedRanges : public testing::Test {
+ protected:
+  ForwardedRanges() {
+    BlockingClient client{nodes[1].port()};
+    for (const char* prefix : {"a", "g", "hx", "o", "q"}) {
+      for (int i = 0; i < 20; ++i) {
+        keys.push_back(std::string(prefix) + (i < 10 ? "0" : "") + std::to_string(i));
+      }
+    }
+    keys.insert(keys.begin() + 80, "p");
+    std::string requests;
+    for (const std::string& key : keys) {
+      requests += set(key, "value of " + key);
+    }
+    std::string stored;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      stored += "STORED\r\n";
+    }
+    EXPECT_EQ(client.ask(requests), stored);
+  }
+
+  static std::string word_behind(const std::string& page, std::string_view before) {
+    const std::size_t at = page.rfind(before);
+    const std::size_t begin = at + before.size();
+    return at == std::string::npos ? "" : page.substr(begin, page.find_first_of(" \r", begin) - begin);
+  }
+  /// The keys of a page: its lines that begin so.
+  static void take_keys(const std::string& page, std::string_view before, std::vector<std::string>& all) {
+    for (std::size_t at = 0; at < page.size(); at = page.find('\n', at) + 1) {
+      const std::string_view line = std::string_view{page}.substr(at);
+      if (const std::size_t key = line.substr(0, line.find('\r')).find(before);
+          key != std::string_view::npos) {
+        const std::size_t begin = key + before.size();
+        all.emplace_back(line.substr(begin, line.find_first_of(" \r", begin) - begin));
+      }
+    }
+  }
+  /// All pages of mr, and how many these were.
+  static std::vector<std::string> follow_mr(BlockingClient& client, const std::string& line, int& pages) {
+    std::vector<std::string> all;
+    std::string cursor;
+    for (pages = 0; pages < 200; ++pages) {
+      const std::string page = client.ask("mr " + line + (cursor.empty() ? "" : " G" + cursor) + "\r\n");
+      take_keys(page, "HD k", all);
+      EXPECT_NE(page.find("EN A"), std::string::npos) << page;
+      cursor = word_behind(page, " G");
+      if (cursor.empty()) {
+        break;
+      }
+    }
+    return all;
+  }
+  static std::vector<std::string> follow_scan(BlockingClient& client, const std::string& verb,
+                                              const std::string& start, const std::string& behind) {
+    std::vector<std::string> all;
+    std::string from = start;
+    for (int pages = 0; pages < 200 && !from.empty(); ++pages) {
+      const std::string page = client.ask(verb + " " + from + " " + behind + "\r\n");
+      EXPECT_TRUE(page.ends_with("END\r\n")) << page;
+      take_keys(page, "VALUE ", all);
+      const std::string cursor = word_behind(page, "CURSOR ");
+      from = cursor.empty() ? "" : "cursor=" + cursor;
+    }
+    return all;
+  }
+  [[nodiscard]] std::vector<std::string> some(std::size_t first, std::size_t last, bool reverse) const {
+    std::vector<std::string> wanted{keys.begin() + static_cast<std::ptrdiff_t>(first),
+                                    keys.begin() + static_cast<std::ptrdiff_t>(last)};
+    if (reverse) {
+      std::ranges::reverse(wanted);
+    }
+    return wanted;
+  }
+
+  Nodes nodes;
+  std::vector<std::string> keys;
+};
+
+TEST_F(ForwardedRanges, PagesOfMrLeadOverAllNodes) {
+  for (std::size_t node = 0; node < 3; ++node) {
+    BlockingClient client{nodes[node].port()};
+    for (const bool reverse : {false, true}) {
+      const std::string r = reverse ? " r" : "";
+      for (const char* limit : {"", " A1", " A7", " A20", " A100"}) {
+        int pages = 0;
+        EXPECT_EQ(follow_mr(client, "-" + r + limit, pages), some(0, 101, reverse)) << node << limit;
+        EXPECT_GE(pages, 2);
+        EXPECT_EQ(follow_mr(client, "-" + r + " X" + limit, pages), some(0, 101, reverse)) << node << limit;
+      }
+      int pages = 0;
+      EXPECT_EQ(follow_mr(client, (reverse ? "p Hg10 i" : "g10 Hp i") + r + " A9", pages),
+                some(30, 81, reverse));
+      EXPECT_EQ(follow_mr(client, (reverse ? "p Hg10 o" : "g10 Hp o") + r + " A9", pages),
+                reverse ? some(31, 80, true) : some(31, 80, false));
+      EXPECT_EQ(follow_mr(client, "h p" + r + " A3", pages), some(40, 60, reverse));
+      EXPECT_EQ(follow_mr(client, "q p" + r, pages), some(81, 101, reverse));
+    }
+  }
+}
+
+TEST_F(ForwardedRanges, PagesOfScanLeadOverAllNodes) {
+  for (std::size_t node = 0; node < 3; ++node) {
+    BlockingClient client{nodes[node].port()};
+    EXPECT_EQ(follow_scan(client, "scan", "a", "13 cursor"), some(0, 101, false));
+    EXPECT_EQ(follow_scan(client, "scan", "- +", "13 cursor reverse"), some(0, 101, true));
+    EXPECT_EQ(follow_scan(client, "scans", "(a05 (q05", "1000 cursor"), some(6, 86, false));
+    EXPECT_EQ(follow_scan(client, "pscan", "hx", "7 cursor"), some(40, 60, false));
+    EXPECT_EQ(follow_scan(client, "pscan", "p", "7"), some(80, 81, false));
+  }
+}
+
+// As where a ceiling ends a page: who asks for no cursor gets one where there is more and its limit was not reached.
+TEST_F(ForwardedRanges, AScanWithoutCursorsIsToldWhereItsNodeEnds) {
+  for (std::size_t node = 0; node < 3; ++node) {
+    BlockingClient client{nodes[node].port()};
+    EXPECT_EQ(follow_scan(client, "scan", "a", "1000"), some(0, 101, false));
+    const std::string page = client.ask("scan g10 10\r\n");
+    EXPECT_EQ(page.find("CURSOR"), std::string::npos);
+    EXPECT_EQ(client.ask("scan g10 11 keys\r\n").substr(0, 9), "KEY g10\r\n");
+    EXPECT_NE(client.ask("scan g10 11 keys\r\n").find("KEY g19\r\nCURSOR "), std::string::npos);
+    EXPECT_EQ(client.ask("scan q18 10 keys\r\n"), "KEY q18\r\nKEY q19\r\nEND\r\n");
+  }
+}
+
+TEST_F(ForwardedRanges, ANodeOfAllShardsAnswersAsASingleServer) {
+  for (std::uint32_t shard = 0; shard < 3; ++shard) {
+    nodes[1].own(shard);
+    nodes.give(shard, 1);
+  }
+  BlockingClient client{nodes[1].port()};
+  EXPECT_EQ(client.ask("mc - e\r\n"), "HD A40 B640\r\n");  // the keys of its own shard before
+  EXPECT_EQ(client.ask("scan a 100 keys\r\n").find("CURSOR"), std::string::npos);
+  BlockingClient other{nodes[0].port()};
+  EXPECT_EQ(other.ask("mc - e\r\n"), "HD A40 B640\r\n");
+  EXPECT_EQ(other.ask("scan a 100 keys\r\n"), client.ask("scan a 100 keys\r\n"));
+  EXPECT_EQ(other.ask("mx hx00 Hhx10 X Oz\r\n"), "HD A10 Oz\r\n");
+}
+
+TEST_F(ForwardedRanges, WhatIsNoPageLiesOnOneNode) {
+  for (std::size_t node = 0; node < 3; ++node) {
+    BlockingClient client{nodes[node].port()};
+    EXPECT_EQ(client.ask("mc a Hh e\r\n"), client.ask("mc - Hh e\r\n"));
+    EXPECT_EQ(client.ask("mc hx p e\r\n"), "HD A20 B340\r\n");
+    EXPECT_EQ(client.ask("mc a Hh00 e\r\n"), "SERVER_ERROR range spans shards 0 and 1\r\n");
+    EXPECT_EQ(client.ask("mc - e\r\n"), "SERVER_ERROR range spans shards 0 and 1\r\n");
+    EXPECT_EQ(client.ask("mx o00 Hq X\r\n"), "SERVER_ERROR range spans shards 1 and 2\r\n");
+    EXPECT_EQ(client.ask("mt o00 Hq T30\r\n"), "SERVER_ERROR range spans shards 1 and 2\r\n");
+    EXPECT_EQ(client.ask("mt q00 Hq05 T300\r\n"), "HD A5\r\n");
+    const std::string first = "q0" + std::to_string(5 + node);
+    EXPECT_EQ(client.ask("mx " + first + " H" + first + " i X\r\n"), "HD A1\r\n");
+    EXPECT_EQ(client.ask("get " + first + "\r\n"), "END\r\n");
+  }
+}
+
+TEST_F(ForwardedRanges, OtherNodesAreToldWhereARangeBegins) {
+  BlockingClient peer{nodes[0].peer_port()};
+  EXPECT_EQ(peer.ask("mr hx p\r\n"), "SERVER_ERROR moved " + nodes[1].peer_address() + "\r\n");
+  EXPECT_EQ(peer.ask("scan q 10\r\n"), "SERVER_ERROR moved " + nodes[2].peer_address() + "\r\n");
+  EXPECT_EQ(peer.ask("mx q p\r\n"), "SERVER_ERROR moved " + nodes[2].peer_address() + "\r\n");
+}
+
+}  // namespace
+}  // namespace mxkv::server::test

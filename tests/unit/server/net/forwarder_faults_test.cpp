@@ -1,0 +1,286 @@
+// Requests whose keys nobody has for a while, whose owner changes, or whose connection breaks: done once, or refused so
+// that the client knows what became of them.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/server/net/routed_nodes.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+TEST(ForwarderFaults, AShardWithoutAnOwnerIsWaitedForAndThenRefused) {
+  Nodes nodes{{.patience_ms = 50}};
+  nodes[0].forget(1);
+  BlockingClient client{nodes[0].port()};
+  EXPECT_EQ(client.ask("get key\r\n"), "SERVER_ERROR shard 1 has no owner\r\n");
+  EXPECT_EQ(client.ask(set("key", "x") + "mg key v\r\nms key 1\r\nx\r\nincr key 1\r\n"),
+            "SERVER_ERROR shard 1 has no owner\r\nSERVER_ERROR shard 1 has no owner\r\n"
+            "SERVER_ERROR shard 1 has no owner\r\nSERVER_ERROR shard 1 has no owner\r\n");
+  EXPECT_EQ(client.ask(set("abc", "x") + "get abc\r\n"), "STORED\r\nVALUE abc 0 1\r\nx\r\nEND\r\n");
+  EXPECT_GE(nodes[0].cluster().forwarded().no_owner, 5U);
+  // Half of an answer would be told from a miss by nobody.
+  EXPECT_EQ(client.ask("get key abc\r\n"), "");
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(ForwarderFaults, WhatIsHeldGoesOnWhenThereIsAnOwner) {
+  Nodes nodes{{.patience_ms = 20'000}};
+  nodes[0].forget(1);
+  nodes[0].forget(2);
+  BlockingClient client{nodes[0].port()};
+  client.send(set("key", "x") + "get key\r\n" + set("zoo", "y") + "get zoo\r\nmn\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds{60});
+  nodes[0].know(1, nodes[1]);
+  nodes.give(2, 0);  // it comes here: by its own door
+  EXPECT_EQ(client.read_to("MN\r\n"),
+            "STORED\r\nVALUE key 0 1\r\nx\r\nEND\r\nSTORED\r\nVALUE zoo 0 1\r\ny\r\nEND\r\nMN\r\n");
+  EXPECT_EQ(client.ask("get zoo\r\n"), "VALUE zoo 0 1\r\ny\r\nEND\r\n");
+  EXPECT_GE(nodes[0].cluster().forwarded().held, 2U);
+}
+
+TEST(ForwarderFaults, AnOwnerThatHasLeftSaysWhoHasIt) {
+  Nodes nodes;
+  nodes[1].know(1, nodes[2]);
+  nodes[2].own(1);
+  BlockingClient client{nodes[0].port()};  // it knows only who had it
+  EXPECT_EQ(client.ask(set("key", "x") + "get key\r\n"), "STORED\r\nVALUE key 0 1\r\nx\r\nEND\r\n");
+  EXPECT_EQ(nodes[0].routes.route(1),
+            (Route{Route::to::peer, nodes[0].routes.peer(nodes[2].peer_address())}));
+  BlockingClient peer{nodes[1].peer_port()};
+  EXPECT_EQ(peer.ask("get key\r\n"), "SERVER_ERROR moved " + nodes[2].peer_address() + "\r\n");
+  EXPECT_EQ(peer.ask("mg key v\r\n"), "SERVER_ERROR moved " + nodes[2].peer_address() + "\r\n");
+  EXPECT_EQ(peer.ask(set("key", "z")), "SERVER_ERROR moved " + nodes[2].peer_address() + "\r\n");
+  nodes[1].forget(1);
+  EXPECT_EQ(peer.ask("get key\r\n"), "SERVER_ERROR moved -\r\n");
+  EXPECT_EQ(client.ask("get key\r\n"), "VALUE key 0 1\r\nx\r\nEND\r\n");
+}
+
+TEST(ForwarderFaults, AnOwnerWhoseLeaseIsOverAnswersNothing) {
+  Nodes nodes{{.patience_ms = 50}};
+  BlockingClient client{nodes[1].port()};
+  EXPECT_EQ(client.ask(set("key", "x")), "STORED\r\n");
+  nodes[1].routes.set_lease(1, 1);
+  EXPECT_EQ(client.ask("get key\r\n"), "SERVER_ERROR shard 1 has no owner\r\n");
+  nodes[1].routes.set_lease(1, ~std::uint64_t{0});
+  EXPECT_EQ(client.ask("get key\r\n"), "VALUE key 0 1\r\nx\r\nEND\r\n");
+}
+
+TEST(ForwarderFaults, ClientsMayBeToldInsteadWhereAKeyIs) {
+  Nodes nodes{{.forwards = false}};
+  BlockingClient client{nodes[0].port()};
+  const std::string line = "SERVER_ERROR not here: " + nodes[1].peer_address() + "\r\n";
+  EXPECT_EQ(client.ask("get key\r\n"), line);
+  EXPECT_EQ(client.ask(set("key", "x")), line);
+  EXPECT_EQ(client.ask("ms key 1\r\nx\r\nmg key v\r\ndelete key\r\n"), line + line + line);
+  EXPECT_EQ(client.ask(set("abc", "x")), "STORED\r\n");
+  nodes[0].forget(1);
+  EXPECT_EQ(client.ask("get key\r\n"), "SERVER_ERROR not here: -\r\n");
+}
+
+TEST(ForwarderFaults, APeerThatComesBackIsFound) {
+  Nodes nodes{{.patience_ms = 20'000}};
+  BlockingClient client{nodes[0].port()};
+  EXPECT_EQ(client.ask(set("key", "x")), "STORED\r\n");
+  nodes.start_again(1);
+  nodes[1].own(1);
+  EXPECT_EQ(client.ask("get key\r\n" + set("key", "y") + "get key\r\n"),
+            "END\r\nSTORED\r\nVALUE key 0 1\r\ny\r\nEND\r\n");
+}
+
+/// Takes one connection, and what comes by it, and answers as the test says.
+class FalsePeer {
+ public:
+  FalsePeer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+    EXPECT_EQ(::listen(listener_, 10), 0);
+    socklen_t bytes = sizeof at;
+    EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&at), &bytes), 0);
+    port_ = ntohs(at.sin_port);
+  }
+  ~FalsePeer() {
+    hang_up();
+    ::close(listener_);
+  }
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  /// The next connection's bytes, up to this end.
+  std::string take(std::string_view end) {
+    if (socket_ < 0) {
+      socket_ = ::accept(listener_, nullptr, nullptr);
+    }
+    std::string all;
+    std::array<char, 4096> buffer{};
+    while (!all.ends_with(end)) {
+      const ssize_t got = ::recv(socket_, buffer.data(), buffer.size(), 0);
+      if (got <= 0) {
+        break;
+      }
+      all.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return all;
+  }
+  void answer(std::string_view bytes) const {
+    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  void hang_up() {
+    if (socket_ >= 0) {
+      ::close(std::exchange(socket_, -1));
+    }
+  }
+
+ private:
+  int listener_;
+  int socket_ = -1;
+  std::uint16_t port_ = 0;
+};
+
+TEST(ForwarderFaults, OfAWriteThatWasSentNobodyKnowsWhenTheConnectionBreaks) {
+  Nodes nodes{{.patience_ms = 20'000}, 1};
+  FalsePeer peer;
+  nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(peer.address())});
+  BlockingClient client{nodes[0].port()};
+  client.send(set("keys", "one") + "delete kiwi\r\n");
+  EXPECT_EQ(peer.take("delete kiwi\r\n"), "set keys 0 0 3\r\none\r\ndelete kiwi\r\n");
+  peer.hang_up();
+  const std::string lost = "SERVER_ERROR outcome unknown: connection to the owner of shard 1 was lost\r\n";
+  EXPECT_EQ(client.read_to(lost + lost), lost + lost);
+  // Reads come again.
+  client.send("get key\r\nmg lion v\r\n");
+  EXPECT_EQ(peer.take("mg lion v\r\n"), "get key\r\nmg lion v\r\n");
+  peer.hang_up();
+  EXPECT_EQ(peer.take("mg lion v\r\n"), "get key\r\nmg lion v\r\n");
+  peer.answer("VALUE key 0 1\r\n");
+  peer.answer("?\r\nEND\r\nVA 2\r\n??\r\n");
+  EXPECT_EQ(client.read_to("??\r\n"), "VALUE key 0 1\r\n?\r\nEND\r\nVA 2\r\n??\r\n");
+  EXPECT_EQ(nodes[0].cluster().forwarded().lost, 2U);
+}
+
+TEST(ForwarderFaults, APeerThatIsSilentIsGivenUp) {
+  Nodes nodes{{.patience_ms = 100, .answer_ms = 100}, 1};
+  FalsePeer peer;
+  nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(peer.address())});
+  BlockingClient client{nodes[0].port()};
+  EXPECT_EQ(client.ask("delete key\r\n"),
+            "SERVER_ERROR outcome unknown: connection to the owner of shard 1 was lost\r\n");
+  EXPECT_EQ(client.ask("get key\r\n"), "SERVER_ERROR shard 1 has no owner\r\n");
+}
+
+TEST(ForwarderFaults, WhatIsNoReplyEndsTheConnection) {
+  Nodes nodes{{.patience_ms = 20'000}, 1};
+  FalsePeer peer;
+  nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(peer.address())});
+  BlockingClient client{nodes[0].port()};
+  client.send("get key\r\n");
+  peer.take("get key\r\n");
+  peer.answer("VALUE key 0 many\r\n");
+  EXPECT_EQ(peer.take("get key\r\n"), "");
+  peer.hang_up();
+  EXPECT_EQ(peer.take("get key\r\n"), "get key\r\n");
+  peer.answer("END\r\n");
+  EXPECT_EQ(client.read_to("END\r\n"), "END\r\n");
+}
+
+TEST(ForwarderFaults, NoMoreIsOnItsWayThanMayBe) {
+  Nodes nodes{{.patience_ms = 20'000, .forward_bytes = 10'000}, 1};
+  FalsePeer peer;
+  nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(peer.address())});
+  BlockingClient client{nodes[0].port()};
+  client.send(set("key", std::string(7000, 'x')));
+  client.send(set("other", std::string(7000, 'x')) + "get abc\r\n");
+  peer.take(std::string(7000, 'x') + "\r\n");
+  BlockingClient second{nodes[0].port()};
+  EXPECT_EQ(second.ask(set("other", std::string(7000, 'x'))), "SERVER_ERROR out of memory forwarding\r\n");
+  peer.answer("STORED\r\n");
+  EXPECT_EQ(client.read_to("END\r\n"), "STORED\r\nSERVER_ERROR out of memory forwarding\r\nEND\r\n");
+}
+
+/// Counts up keys of all shards, one after the other; whether each answer was right.
+bool counts_up(std::uint16_t port, int client, int rounds, std::string& wrong) {
+  BlockingClient own{port};
+  std::map<std::string, int> counts;
+  for (int round = 0; round < rounds; ++round) {
+    std::string requests;
+    std::string expected;
+    for (const char* letter : {"a", "k", "z"}) {
+      const std::string key = std::string(letter) + std::to_string(client);
+      for (int i = 0; i < 4; ++i) {
+        const std::string value = std::to_string(++counts[key]);
+        requests += set(key, value) + "get " + key + "\r\n";
+        expected +=
+            "STORED\r\nVALUE " + key + " 0 " + std::to_string(value.size()) + "\r\n" + value + "\r\nEND\r\n";
+      }
+    }
+    const std::string reply = own.ask(requests);
+    if (reply != expected) {
+      wrong = reply;
+      return false;
+    }
+  }
+  return true;
+}
+
+// All nodes are one store here: a shard moves, and its keys do not. So each client has shards of its own node's.
+TEST(ForwarderFaults, ClientsOfAllNodesGetTheirOwnValues) {
+  Nodes nodes;
+  std::vector<std::thread> clients;
+  std::vector<std::string> wrong(6);
+  std::atomic<int> right{0};
+  for (int i = 0; i < 6; ++i) {
+    clients.emplace_back([&, i] {
+      const auto at = static_cast<std::size_t>(i);
+      right += counts_up(nodes[at % 3].port(), i, 60, wrong[at]) ? 1 : 0;
+    });
+  }
+  for (std::thread& client : clients) {
+    client.join();
+  }
+  EXPECT_EQ(right, 6) << testing::PrintToString(wrong);
+}
+
+// The way to a shard's owner changes under load, and for moments there is none; the owner itself stays.
+TEST(ForwarderFaults, RoutesThatChangeLoseNothing) {
+  Nodes nodes{{.patience_ms = 20'000}};
+  std::vector<std::thread> clients;
+  std::vector<std::string> wrong(6);
+  std::atomic<int> right{0};
+  std::atomic<int> left{6};
+  for (int i = 0; i < 6; ++i) {
+    clients.emplace_back([&, i] {
+      const auto at = static_cast<std::size_t>(i);
+      right += counts_up(nodes[at % 3].port(), i, 40, wrong[at]) ? 1 : 0;
+      --left;
+    });
+  }
+  for (unsigned step = 0; left > 0; ++step) {
+    const std::uint32_t shard = step % 3;
+    const std::size_t asks = (shard + 1 + step / 3 % 2) % 3;
+    const std::size_t third = 3 - shard - asks;
+    if (step % 5 == 0) {
+      nodes[asks].forget(shard);
+    } else {
+      nodes[asks].know(shard,
+                       nodes[step % 2 == 0 ? third : shard]);  // who tells it where it is, or who has it
+    }
+    if (step % 7 == 0) {  // for a moment it cannot answer
+      nodes[shard].routes.set_lease(shard, 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      nodes[shard].routes.set_lease(shard, ~std::uint64_t{0});
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    nodes[asks].know(shard, nodes[shard]);
+  }
+  for (std::thread& client : clients) {
+    client.join();
+  }
+  EXPECT_EQ(right, 6) << testing::PrintToString(wrong);
+}
+
+}  // namespace
+}  // namespace mxkv::server::test

@@ -1,0 +1,229 @@
+// Nodes of a cluster in one process: each has a runtime, a store and its sockets, and routes that the test sets. What
+// owns shards is not here: the test says who does.
+#pragma once
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/clock.hpp"
+#include "server/cluster/cluster_store.hpp"
+#include "server/net/network.hpp"
+#include "server/reply/worker_replies.hpp"
+#include "server/store/store.hpp"
+#include "tests/unit/scheduler/machine.hpp"
+
+namespace mxkv::server::test {
+
+class RoutedNode final : private WarningSink, private AdminSource {
+ public:
+  struct Options {
+    std::vector<std::string> splits;
+    std::size_t workers = 2;
+    ClusterStoreOptions cluster{};
+    std::uint16_t peer_port = 0;  ///< 0: any
+    RangeLimits ranges{};
+  };
+
+  explicit RoutedNode(const Options& options)
+      : routes{options.splits},
+        client_socket_{open(0)},
+        peer_socket_{open(options.peer_port)},
+        port_{client_socket_.front().address().port},
+        peer_port_{peer_socket_.front().address().port},
+        runtime_{runtime::testing::unpinned(options.workers), clock_},
+        store_{runtime_, with_ranges(options.ranges)},
+        cluster_{store_, routes, clock_, options.workers, with_address(options.cluster)} {
+    for (std::size_t i = 0; i < options.workers; ++i) {
+      replies_.push_back(std::make_unique<WorkerReplies>(
+          runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}), runtime_.budget()));
+    }
+    network_ =
+        std::make_unique<Network>(runtime_, replies_, store_, limits_, static_cast<AdminSource&>(*this),
+                                  credentials_, config::StatsOptions{}, config::BalanceOptions{},
+                                  static_cast<WarningSink&>(*this), nullptr, &cluster_);
+    network_->listen(std::move(client_socket_));
+    network_->listen_for_peers(std::move(peer_socket_));
+    EXPECT_TRUE(runtime_.start());
+  }
+  ~RoutedNode() {
+    network_->drain();
+    for (int i = 0; i < 500 && !network_->drained(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    }
+    runtime_.stop();
+    store_.discard_waiting(runtime_);
+    runtime_.drain_stopped();
+    network_.reset();
+  }
+  RoutedNode(const RoutedNode&) = delete;
+  RoutedNode& operator=(const RoutedNode&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t peer_port() const noexcept { return peer_port_; }
+  [[nodiscard]] std::string peer_address() const { return "127.0.0.1:" + std::to_string(peer_port_); }
+  [[nodiscard]] ClusterStore& cluster() noexcept { return cluster_; }
+
+  void own(std::uint32_t shard) {
+    routes.set_lease(shard, ~std::uint64_t{0});
+    routes.set(shard, {Route::to::here, 0});
+  }
+  void know(std::uint32_t shard, const RoutedNode& owner) {
+    routes.set(shard, {Route::to::peer, routes.peer(owner.peer_address())});
+  }
+  void forget(std::uint32_t shard) { routes.set(shard, {}); }
+
+  Routes routes;
+
+ private:
+  static std::vector<ListenSocket> open(std::uint16_t port) {
+    config::ListenAddress address;
+    address.port = port;
+    std::vector<ListenSocket> sockets;
+    for (int i = 0; i < 500 && sockets.empty(); ++i) {  // the one that had the port may still be closing
+      if (auto opened = ListenSocket::open(address)) {
+        sockets.push_back(std::move(opened.value()));
+      } else {
+        std::this_thread::sleep_for(std::chrono::milliseconds{2});
+      }
+    }
+    EXPECT_FALSE(sockets.empty());
+    return sockets;
+  }
+  static StoreOptions with_ranges(const RangeLimits& ranges) {
+    StoreOptions options;
+    options.ranges = ranges;
+    return options;
+  }
+  [[nodiscard]] ClusterStoreOptions with_address(ClusterStoreOptions options) const {
+    options.own_address = peer_address();
+    return options;
+  }
+  void warn(const std::string& /*text*/) override {}
+  std::string run(const protocol::Request& /*request*/) override { return "OK\r\n"; }
+
+  std::vector<ListenSocket> client_socket_;
+  std::vector<ListenSocket> peer_socket_;
+  std::uint16_t port_;
+  std::uint16_t peer_port_;
+  runtime::SystemClock clock_;
+  config::LimitOptions limits_;
+  runtime::Runtime runtime_;
+  Store store_;
+  ClusterStore cluster_;
+  Credentials credentials_;
+  std::vector<std::unique_ptr<WorkerReplies>> replies_;
+  std::unique_ptr<Network> network_;
+};
+
+/// A client that waits for its replies.
+class BlockingClient {
+ public:
+  explicit BlockingClient(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{.tv_sec = 20, .tv_usec = 0};
+    const int on = 1;
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  }
+  ~BlockingClient() { ::close(socket_); }
+  BlockingClient(const BlockingClient&) = delete;
+  BlockingClient& operator=(const BlockingClient&) = delete;
+
+  void send(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      ASSERT_GT(sent, 0);
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+  }
+  /// Until `end` has come at the end; what comes before a connection ends, where it does.
+  std::string read_to(std::string_view end) {
+    std::string all;
+    std::array<char, 16384> buffer{};
+    while (!all.ends_with(end)) {
+      const ssize_t got = ::recv(socket_, buffer.data(), buffer.size(), 0);
+      if (got <= 0) {
+        closed_ = true;
+        EXPECT_EQ(got, 0) << "nothing came behind: " << all.substr(0, 500);
+        break;
+      }
+      all.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return all;
+  }
+  /// What is answered to a request, whatever its length.
+  std::string ask(std::string_view request) {
+    constexpr std::string_view kEnd = "MN\r\n";
+    send(std::string{request} + "mn\r\n");
+    std::string reply = read_to(kEnd);
+    if (reply.ends_with(kEnd)) {
+      reply.resize(reply.size() - kEnd.size());
+    }
+    return reply;
+  }
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+
+ private:
+  int socket_;
+  bool closed_ = false;
+};
+
+/// Three nodes; shard 0 ends before "h", 1 before "p".
+class Nodes {
+ public:
+  explicit Nodes(ClusterStoreOptions options = {}, std::size_t workers = 2)
+      : options_{{"h", "p"}, workers, options} {
+    for (std::size_t i = 0; i < 3; ++i) {
+      nodes.push_back(std::make_unique<RoutedNode>(options_));
+    }
+    for (std::uint32_t shard = 0; shard < 3; ++shard) {
+      give(shard, shard);
+    }
+  }
+  /// All know it.
+  void give(std::uint32_t shard, std::size_t owner) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (i == owner) {
+        nodes[i]->own(shard);
+      } else {
+        nodes[i]->know(shard, *nodes[owner]);
+      }
+    }
+  }
+  void start_again(std::size_t node) {
+    RoutedNode::Options same = options_;
+    same.peer_port = nodes[node]->peer_port();
+    nodes[node].reset();
+    nodes[node] = std::make_unique<RoutedNode>(same);
+  }
+  RoutedNode& operator[](std::size_t i) { return *nodes[i]; }
+
+  std::vector<std::unique_ptr<RoutedNode>> nodes;
+
+ private:
+  RoutedNode::Options options_;
+};
+
+inline std::string set(const std::string& key, const std::string& value) {
+  return "set " + key + " 0 0 " + std::to_string(value.size()) + "\r\n" + value + "\r\n";
+}
+
+}  // namespace mxkv::server::test
