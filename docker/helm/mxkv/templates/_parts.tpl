@@ -1,0 +1,81 @@
+{{- define "mxkv.name" -}}
+{{- $name := .Values.nameOverride | default (ternary .Release.Name (printf "%s-mxkv" .Release.Name) (contains "mxkv" .Release.Name)) -}}
+{{- $name | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "mxkv.selector" -}}
+app.kubernetes.io/name: mxkv
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "mxkv.labels" -}}
+{{ include "mxkv.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- define "mxkv.cluster" -}}
+{{- .Values.cluster.name | default (include "mxkv.name" .) -}}
+{{- end -}}
+
+{{- /* NAME=PEER=ADDRESS of each pod, for the first map. */ -}}
+{{- define "mxkv.nodes" -}}
+{{- $nodes := list -}}
+{{- range $i := until (int .Values.replicas) -}}
+{{- $name := printf "%s-%d" (include "mxkv.name" $) $i -}}
+{{- $host := printf "%s.%s-pods.%s" $name (include "mxkv.name" $) $.Release.Namespace -}}
+{{- $nodes = append $nodes (printf "%s=%s:%d=%s:%d" $name $host (int $.Values.ports.peer) $host (int $.Values.ports.client)) -}}
+{{- end -}}
+{{- join "," $nodes -}}
+{{- end -}}
+
+{{- define "mxkv.container" -}}
+image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{- define "mxkv.usersSecret" -}}
+{{- if .Values.users.existingSecret -}}
+{{- .Values.users.existingSecret -}}
+{{- else if .Values.users.file -}}
+{{- include "mxkv.name" . }}-users
+{{- end -}}
+{{- end -}}
+
+{{- /* How a pod is asked: (list . path), the path of the admin listener's, where there is one. */ -}}
+{{- define "mxkv.question" -}}
+{{- if (index . 0).Values.admin.enabled -}}
+httpGet: {path: {{ index . 1 }}, port: admin}
+{{- else -}}
+exec: {command: [healthcheck]}
+{{- end -}}
+{{- end -}}
+
+{{- /* mxkv.yaml: what the chart says, and over it what `config` says. */ -}}
+{{- define "mxkv.config" -}}
+{{- $server := dict "drain_timeout" (printf "%ds" (int .Values.drainSeconds)) -}}
+{{- if include "mxkv.usersSecret" . -}}
+{{- $_ := set $server "auth_file" (printf "/etc/mxkv-users/%s" .Values.users.key) -}}
+{{- end -}}
+{{- $config := dict "server" $server -}}
+{{- $_ := set $config "listeners" (list (printf "%s:%d" .Values.address (int .Values.ports.client))) -}}
+{{- if .Values.admin.enabled -}}
+{{- $_ := set $config "admin" (dict "listeners" (list (printf "%s:%d" .Values.address (int .Values.ports.admin)))) -}}
+{{- end -}}
+{{- if .Values.durability.enabled -}}
+{{- $_ := set $config "durability" (dict "directory" "/var/lib/mxkv" "sync" .Values.durability.sync) -}}
+{{- $_ := set $config "memory" (dict "when_full" .Values.durability.whenFull) -}}
+{{- end -}}
+{{- with .Values.cluster -}}
+{{- if .enabled -}}
+{{- $_ := set $config "memory" (dict "when_full" "error") -}}
+{{- $_ := set $config "cluster" (dict "name" (include "mxkv.cluster" $) "brokers" .brokers "properties" .properties "lease" .lease "peer" (printf "%s:%d" $.Values.address (int $.Values.ports.peer))) -}}
+{{- end -}}
+{{- end -}}
+{{- mustMergeOverwrite $config (deepCopy .Values.config) | toYaml -}}
+{{- end -}}
