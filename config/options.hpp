@@ -25,6 +25,12 @@ enum class listener_auth : std::uint8_t {
   required,
 };
 
+/// Whose answers a listener's clients get, in a cluster.
+enum class listener_reads : std::uint8_t {
+  owner,    ///< that of a key's owner
+  replica,  ///< also this node's, where it follows the owner closely: ClusterOptions::staleness_ms
+};
+
 /// The oldest version that is spoken.
 enum class tls_version : std::uint8_t { v1_2, v1_3 };
 
@@ -45,6 +51,7 @@ struct ListenAddress {
   std::uint32_t mode = 0660;            ///< permissions of the unix socket's file
   std::optional<std::uint32_t> node{};  ///< NUMA node, by the system's number, whose workers serve; none: all
   listener_auth auth = listener_auth::automatic;
+  listener_reads reads = listener_reads::owner;
   std::optional<TlsOptions> tls{};  ///< none: what is sent goes as it is
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
@@ -242,11 +249,12 @@ struct ClusterOptions {
   std::map<std::string, std::string> properties;  ///< for the library that talks to the brokers
   std::string node;                               ///< this one's name; empty: the host's
   std::optional<ListenAddress> peer;              ///< where the other nodes come to; never a unix socket
-  std::string advertise;             ///< address:port that the other nodes use; empty: that of `peer`
-  std::string address;               ///< address:port that clients are told; empty: the first listener's
-  std::uint32_t lease_ms = 3000;     ///< an owner that is not heard of for so long may be replaced
-  bool forward = true;               ///< requests for another node's shard are passed on to it
-  std::uint32_t patience_ms = 1000;  ///< how long a request waits for a shard to have an owner
+  std::string advertise;              ///< address:port that the other nodes use; empty: that of `peer`
+  std::string address;                ///< address:port that clients are told; empty: the first listener's
+  std::uint32_t lease_ms = 3000;      ///< an owner that is not heard of for so long may be replaced
+  bool forward = true;                ///< requests for another node's shard are passed on to it
+  std::uint32_t patience_ms = 1000;   ///< how long a request waits for a shard to have an owner
+  std::uint32_t staleness_ms = 1000;  ///< how old an answer may be, of listeners with listener_reads::replica
   std::uint64_t snapshot_bytes = std::uint64_t{64}
                                  << 20U;  ///< of a shard's log, at least, between two snapshots
 };

@@ -51,6 +51,7 @@ class Resolver {
     check_listeners();
     check_addresses();
     check_logins();
+    check_reads();
     check_cluster(options_, findings_);
     result_.runtime.memory = options_.memory;
     result_.runtime.memory.limit_bytes = memory_limit(*placement);
@@ -140,6 +141,10 @@ class Resolver {
         report("admin.listeners[" + std::to_string(i) + "].node",
                "no worker serves administration (allowed: a listener without node)");
       }
+      if (admin[i].reads != listener_reads::owner) {
+        report("admin.listeners[" + std::to_string(i) + "].reads",
+               "nobody reads keys there (allowed: a listener without reads)");
+      }
     }
   }
 
@@ -155,6 +160,16 @@ class Resolver {
     };
     check(options_.listeners, "listeners");
     check(options_.admin.listeners, "admin.listeners");
+  }
+
+  // There are replicas in a cluster alone.
+  void check_reads() {
+    for (std::size_t i = 0; i < options_.listeners.size(); ++i) {
+      if (options_.listeners[i].reads == listener_reads::replica && options_.cluster.name.empty()) {
+        report("listeners[" + std::to_string(i) + "].reads",
+               "is replica, but there is no cluster (allowed: replica together with cluster.name)");
+      }
+    }
   }
 
   // A listener of a node needs workers there.

@@ -20,6 +20,7 @@ using runtime::Error;
 using runtime::Result;
 
 constexpr std::array<std::string_view, 3> kAuthWords{"auto", "none", "required"};
+constexpr std::array<std::string_view, 2> kReadsWords{"owner", "replica"};
 constexpr std::array<std::string_view, 2> kTlsVersionWords{"1.2", "1.3"};
 constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
 constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine"};
@@ -119,7 +120,8 @@ std::string format_tls(const TlsOptions& tls) {
 std::string format_listener(const ListenAddress& listen) {
   const bool has_mode = !listen.path.empty() && listen.mode != ListenAddress{}.mode;
   const bool has_auth = listen.auth != ListenAddress{}.auth;
-  if (!has_mode && !listen.node && !has_auth && !listen.tls) {
+  const bool has_reads = listen.reads != ListenAddress{}.reads;
+  if (!has_mode && !listen.node && !has_auth && !has_reads && !listen.tls) {
     return in_yaml_quotes(format_listen(listen));
   }
   std::string text = listen.path.empty()
@@ -133,6 +135,9 @@ std::string format_listener(const ListenAddress& listen) {
   }
   if (has_auth) {
     text.append(", auth: ").append(kAuthWords[static_cast<std::size_t>(listen.auth)]);
+  }
+  if (has_reads) {
+    text.append(", reads: ").append(kReadsWords[static_cast<std::size_t>(listen.reads)]);
   }
   if (listen.tls) {
     text.append(", tls: ").append(format_tls(*listen.tls));
@@ -154,6 +159,7 @@ void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target, std::
     file_mode(item, "mode", mode);
     ranged(item, "node", node, kCount, {0, kMostNodes - 1});
     choice(item, "auth", listen.auth, kAuthWords);
+    choice(item, "reads", listen.reads, kReadsWords);
     item.section("tls", [&listen](SchemaVisitor& section) {
       TlsOptions& tls = listen.tls.emplace();
       given_file(section, "certificate", tls.certificate);

@@ -172,7 +172,8 @@ void ClusterNode::tick(std::uint64_t now_ns) {
   ending_.look();
   read_news(now_ns);
   follow_map(now_ns);
-  drop_surplus(now_ns);
+  leave_surplus(now_ns);
+  drop_surplus();
   route_others(now_ns);
   take_snapshots(now_ns);
   hold_expired(now_ns);

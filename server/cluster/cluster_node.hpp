@@ -40,6 +40,8 @@ struct NodeOptions {
   std::string peer;     ///< that other nodes use
   std::string version;  ///< of the program
   std::uint64_t lease_ns = 3'000'000'000;
+  std::uint64_t fresh_ns =
+      0;  ///< between two times that followers find out how fresh they are; 0: they do not
   std::uint64_t snapshot_bytes = std::uint64_t{64} << 20U;  ///< of a shard's log, at least, between two
   std::uint64_t most_waiting = std::uint64_t{256} << 20U;   ///< bytes; above it connections are not read
 };
@@ -102,7 +104,8 @@ class ClusterNode {
   void host_shards();
   void follow_map(std::uint64_t now_ns);
   void hold_expired(std::uint64_t now_ns);
-  void drop_surplus(std::uint64_t now_ns);
+  void leave_surplus(std::uint64_t now_ns);
+  void drop_surplus();
   void route_others(std::uint64_t now_ns);
   [[nodiscard]] const Neighbour* alive(const std::string& name, std::uint64_t now_ns) const;
   [[nodiscard]] bool keeps_up(const Neighbour& neighbour, const HostedShard& shard) const;
@@ -139,7 +142,8 @@ class ClusterNode {
 
   std::map<std::uint32_t, Moves> moves_;
   std::vector<std::uint32_t> strayed_;
-  std::vector<std::uint64_t> strayed_drops_;             ///< of shards that are not held any more
+  std::map<std::uint32_t, std::uint64_t> surplus_;  ///< not held any more: dropped once this epoch has passed
+  std::vector<std::uint64_t> strayed_drops_;        ///< of shards that are not held any more
   std::map<std::uint32_t, std::uint64_t> caught_up_ns_;  ///< by shard: it was as far as its owner was then
   std::vector<std::unique_ptr<HostedShard>> retired_;    ///< answers of their logs may still come
   std::map<std::string, Neighbour> neighbours_;

@@ -38,7 +38,8 @@ void ClusterNode::take_map(const ClusterMap& map) {
 void ClusterNode::host_shards() {
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
     const ClusterMap::Shard& shard = map_.shards[id];
-    if (hosted_.contains(id) || std::ranges::find(shard.replicas, options_.name) == shard.replicas.end()) {
+    if (hosted_.contains(id) || surplus_.contains(id) ||
+        std::ranges::find(shard.replicas, options_.name) == shard.replicas.end()) {
       continue;
     }
     auto hosted = std::make_unique<HostedShard>(
@@ -50,6 +51,7 @@ void ClusterNode::host_shards() {
                      .lease_ns = options_.lease_ns,
                      .beat_ns = options_.lease_ns / 3,
                      .courtesy_ns = options_.lease_ns / 3,
+                     .fresh_ns = options_.fresh_ns,
                      .seed = process_ + id,
                      .rules = {}});
     hosted_.emplace(id, std::move(hosted));
@@ -139,7 +141,7 @@ void ClusterNode::hold_expired(std::uint64_t now_ns) {
 }
 
 // What the map gives to others is left, and then forgotten.
-void ClusterNode::drop_surplus(std::uint64_t now_ns) {
+void ClusterNode::leave_surplus(std::uint64_t now_ns) {
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
     const ClusterMap::Shard& shard = map_.shards[id];
     const auto hosted = hosted_.find(id);
@@ -160,8 +162,22 @@ void ClusterNode::drop_surplus(std::uint64_t now_ns) {
     hosted->second->retire();
     retired_.push_back(std::move(hosted->second));
     hosted_.erase(hosted);
-    routes_.set(id, {});
+    surplus_.emplace(id, pipeline_.end_epoch());
+  }
+}
+
+// A worker may be reading it for who takes stale answers, in a round that began before it was left.
+void ClusterNode::drop_surplus() {
+  const std::size_t dropped = std::erase_if(surplus_, [this](const auto& entry) {
+    const auto& [id, epoch] = entry;
+    if (pipeline_.passed() < epoch) {
+      return false;
+    }
     memory_.drop(id, routes_.begin_of(id), routes_.end_of(id));
+    return true;
+  });
+  if (dropped > 0) {
+    host_shards();  // the map may have given it back
   }
 }
 

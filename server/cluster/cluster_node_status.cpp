@@ -76,7 +76,8 @@ void ClusterNode::show(std::uint64_t now_ns) {
                              .owner = shard->open() ? options_.peer : shard->engine().owner_address(),
                              .counters = shard->engine().counters(),
                              .hosted = shard->counters(),
-                             .loading = shard->loading()});
+                             .loading = shard->loading(),
+                             .staleness_ns = shard->staleness_ns(now_ns)});
   }
   const PipelineCounts& counts = pipeline_.counts();
   status.epoch_current = pipeline_.epochs().current();

@@ -68,9 +68,11 @@ ClusterStore::Span ClusterStore::span_of(const protocol::RangeRequest& range) co
   return span;
 }
 
-std::uint32_t ClusterStore::here_to(const Span& span, bool reverse, std::uint64_t now_ns) const noexcept {
+std::uint32_t ClusterStore::readable_to(const Span& span, bool reverse, const ReplyAddress& address,
+                                        std::uint64_t now_ns) const noexcept {
   std::uint32_t at = reverse ? span.last : span.first;
-  while (at != (reverse ? span.first : span.last) && routes_.is_here(reverse ? at - 1 : at + 1, now_ns)) {
+  while (at != (reverse ? span.first : span.last) &&
+         is_readable(address, reverse ? at - 1 : at + 1, now_ns)) {
     at = reverse ? at - 1 : at + 1;
   }
   return at;
@@ -107,7 +109,10 @@ void ClusterStore::range(runtime::Worker& worker, const protocol::Request& reque
     return;
   }
   const std::uint32_t first = request.range.reverse ? span.last : span.first;
-  if (routes_.is_here(first, now_ns)) {
+  if (is_readable(address, first, now_ns)) {
+    if (!routes_.is_here(first, now_ns)) {
+      count_replica_read(worker);
+    }
     page(worker, request, span, address, now_ns);
   } else {
     range_elsewhere(worker, request, first, address);
@@ -117,7 +122,7 @@ void ClusterStore::range(runtime::Worker& worker, const protocol::Request& reque
 void ClusterStore::page(runtime::Worker& worker, const protocol::Request& request, const Span& span,
                         const ReplyAddress& address, std::uint64_t now_ns) {
   const bool reverse = request.range.reverse;
-  const std::uint32_t last = here_to(span, reverse, now_ns);
+  const std::uint32_t last = readable_to(span, reverse, address, now_ns);
   if (last == (reverse ? span.first : span.last)) {
     store_.range(worker, request, address);
     return;

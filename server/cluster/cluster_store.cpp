@@ -20,6 +20,11 @@ namespace {
   return *worker.local<WorkerContext>().replies;
 }
 
+/// Nothing of it is for the owner alone: who is to renew an item is, and whoever asks is told once.
+bool reads_only(const protocol::PointRequest& request) noexcept {
+  return request.only_reads() && (request.flags == nullptr || !request.flags->has_recache);
+}
+
 void end_operation(ConnectionTable& replies, const ReplyAddress& address, bool writes, CommitSeq seq) {
   if (writes) {
     replies.finished_write(address, seq);
@@ -32,7 +37,12 @@ void end_operation(ConnectionTable& replies, const ReplyAddress& address, bool w
 
 ClusterStore::ClusterStore(Store& store, Routes& routes, const runtime::Clock& clock, std::size_t workers,
                            ClusterStoreOptions options)
-    : store_(store), routes_(routes), clock_(clock), forwarders_(workers), options_(std::move(options)) {
+    : store_(store),
+      routes_(routes),
+      clock_(clock),
+      forwarders_(workers),
+      replica_reads_(workers),
+      options_(std::move(options)) {
   MXKV_ASSERT(routes_.end_of(0) != std::string_view("\0", 1), "each shard has a key before its end");
 }
 
@@ -62,7 +72,15 @@ ClusterStore::Forwarded ClusterStore::forwarded() const noexcept {
     add(sum.received_bytes, counters.received_bytes);
     add(sum.connects, counters.connects);
   }
+  for (const ReplicaReads& one : replica_reads_) {
+    sum.replica_reads += one.count.load(std::memory_order_relaxed);
+  }
   return sum;
+}
+
+void ClusterStore::count_replica_read(const runtime::Worker& worker) noexcept {
+  std::atomic<std::uint64_t>& count = replica_reads_[worker.id().index()].count;
+  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 std::string ClusterStore::refusal(std::uint32_t shard, const ReplyAddress& address) const {
@@ -97,6 +115,11 @@ void ClusterStore::point(runtime::Worker& worker, const protocol::PointRequest& 
 void ClusterStore::point_elsewhere(runtime::Worker& worker, const protocol::PointRequest& request,
                                    ItemBuilder* value, const ReplyAddress& address, CommitSeq seq) {
   const std::uint32_t shard = routes_.shard_of(request.key);
+  if (reads_only(request) && is_fresh_for(address, shard, clock_.monotonic_ns())) {
+    store_.point(worker, request, value, address, seq);
+    count_replica_read(worker);
+    return;
+  }
   const std::string refused = refusal(shard, address);
   if (request.is_binary() || !refused.empty()) [[unlikely]] {
     if (request.is_binary()) {
@@ -132,6 +155,10 @@ void ClusterStore::get(runtime::Worker& worker, std::span<const protocol::AskedK
   std::size_t begun = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (is_here(keys[i].view(), now_ns)) [[likely]] {
+      continue;
+    }
+    if (is_fresh_for(first, routes_.shard_of(keys[i].view()), now_ns)) {
+      count_replica_read(worker);
       continue;
     }
     if (i > begun) {

@@ -5,10 +5,14 @@
 // since the round began. What came from another node is never sent on: it is told where the shard is by
 // `SERVER_ERROR moved <address>`, and nothing was done.
 //
+// Who takes stale answers is served by the copy of a shard that this node follows, where that is fresh enough; what
+// changes anything goes to the owner all the same.
+//
 // Ranges are of one node at a time. A page ends where its node's shards end, with a cursor that begins behind that;
 // what is no page has to lie on one node. Nothing of several shards is done at one moment.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +24,7 @@
 #include "runtime/base/clock.hpp"
 #include "server/cluster/request_forwarder.hpp"
 #include "server/cluster/routes.hpp"
+#include "server/reply/connection_table.hpp"
 #include "server/store/session_store.hpp"
 
 namespace mxkv::server {
@@ -27,11 +32,12 @@ namespace mxkv::server {
 class Store;
 
 struct ClusterStoreOptions {
-  bool forwards = true;              ///< false: clients are told where a key is
-  std::uint32_t patience_ms = 1000;  ///< that a request is held while its shard has no owner
-  std::uint32_t again_ms = 10;       ///< between two times that it is tried
-  std::uint32_t answer_ms = 10'000;  ///< a peer that is silent for so long is given up
-  std::uint32_t connect_ms = 1000;   ///< the same of one that does not take a connection
+  bool forwards = true;                        ///< false: clients are told where a key is
+  std::uint32_t patience_ms = 1000;            ///< that a request is held while its shard has no owner
+  std::uint64_t staleness_ns = 1'000'000'000;  ///< of what replicas answer to those who take it
+  std::uint32_t again_ms = 10;                 ///< between two times that it is tried
+  std::uint32_t answer_ms = 10'000;            ///< a peer that is silent for so long is given up
+  std::uint32_t connect_ms = 1000;             ///< the same of one that does not take a connection
   std::size_t forward_bytes = std::size_t{64}
                               << 20U;  ///< most of a worker's requests and replies on their way
   std::string own_address{};           ///< of this node's listener for peers
@@ -59,6 +65,7 @@ class ClusterStore final : public SessionStore {
     std::uint64_t sent_bytes = 0;
     std::uint64_t received_bytes = 0;
     std::uint64_t connects = 0;
+    std::uint64_t replica_reads = 0;  ///< requests that were answered here instead
   };
   [[nodiscard]] Forwarded forwarded() const noexcept;
   [[nodiscard]] Routes& routes() noexcept { return routes_; }
@@ -94,8 +101,24 @@ class ClusterStore final : public SessionStore {
     std::uint32_t last;
   };
 
+  /// One writer: the worker. Relaxed: a count.
+  struct alignas(64) ReplicaReads {
+    std::atomic<std::uint64_t> count{0};
+  };
+
+  void count_replica_read(const runtime::Worker& worker) noexcept;
   [[nodiscard]] bool is_here(std::string_view key, std::uint64_t now_ns) const noexcept {
     return routes_.is_here(routes_.shard_of(key), now_ns);
+  }
+  /// Whether a read of it may be answered by the copy that is here.
+  [[nodiscard]] bool is_fresh_for(const ReplyAddress& address, std::uint32_t shard,
+                                  std::uint64_t now_ns) const noexcept {
+    return address.connection->takes_stale && routes_.is_fresh(shard, now_ns, options_.staleness_ns);
+  }
+  /// Whether a page of it is read here.
+  [[nodiscard]] bool is_readable(const ReplyAddress& address, std::uint32_t shard,
+                                 std::uint64_t now_ns) const noexcept {
+    return routes_.is_here(shard, now_ns) || is_fresh_for(address, shard, now_ns);
   }
   [[nodiscard]] RequestForwarder& forwarder(const runtime::Worker& worker) const noexcept;
   [[nodiscard]] std::unique_ptr<ForwardedRequest> begin(runtime::Worker& worker, std::uint32_t shard,
@@ -109,8 +132,9 @@ class ClusterStore final : public SessionStore {
 
   // Ranges: cluster_ranges.cpp.
   [[nodiscard]] Span span_of(const protocol::RangeRequest& range) const noexcept;
-  /// Of a walk whose first shard is here: the last one up to which all are.
-  [[nodiscard]] std::uint32_t here_to(const Span& span, bool reverse, std::uint64_t now_ns) const noexcept;
+  /// Of a walk whose first shard is readable: the last one up to which all are.
+  [[nodiscard]] std::uint32_t readable_to(const Span& span, bool reverse, const ReplyAddress& address,
+                                          std::uint64_t now_ns) const noexcept;
   /// The first shard of `span` that is not where its first one is; none: shards().
   [[nodiscard]] std::uint32_t other_owner(const Span& span, std::uint64_t now_ns) const noexcept;
   void page(runtime::Worker& worker, const protocol::Request& request, const Span& span,
@@ -122,6 +146,7 @@ class ClusterStore final : public SessionStore {
   Routes& routes_;
   const runtime::Clock& clock_;
   std::vector<RequestForwarder*> forwarders_;
+  std::vector<ReplicaReads> replica_reads_;  ///< by worker
   ClusterStoreOptions options_;
 };
 

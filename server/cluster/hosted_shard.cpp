@@ -14,7 +14,8 @@ HostedShard::HostedShard(const ShardSurroundings& around, std::uint32_t id, std:
       options_(options),
       log_(std::move(log)),
       snapshots_(std::move(snapshots)),
-      shard_(options, *log_, *this, around.clock, {}) {}
+      shard_(options, *log_, *this, around.clock, {}),
+      freshness_(options.fresh_ns, options.lease_ns, options.rules.freshness) {}
 
 // -- what the engine says
 
@@ -89,6 +90,8 @@ void HostedShard::retire() {
 
 void HostedShard::close() {
   around_.routes.set(id_, {});
+  freshness_.withdraw();
+  around_.routes.set_fresh_from(id_, 0);
   open_ = false;
   open_at_.reset();
   leaving_.reset();
@@ -179,12 +182,14 @@ void HostedShard::settle() {
       around_.memory.finished() >= *open_at_ && !around_.memory.failed()) {
     open_at_.reset();
     open_ = held_void_ = true;
+    freshness_.withdraw();
     open_since_ns_ = now_ns;
     around_.info(name() + ": serves");
   }
   if (taking_ != nullptr) {
     go_on_taking();
   }
+  show_freshness(now_ns);
   show_route();
 }
 
@@ -193,6 +198,26 @@ void HostedShard::tick() {
   if (!loading_ && (open_ || !around_.memory.failed())) {
     shard_.tick();
   }
+}
+
+bool HostedShard::replicates() const noexcept {
+  const Shard::role role = shard_.now();
+  return !loading_ && !clean_at_ && !open_ && !held_void_ &&
+         (role == Shard::role::follows || role == Shard::role::claims) && !around_.memory.failed();
+}
+
+// Before the route: once it says that the shard is here, memory has what is not acknowledged.
+void HostedShard::show_freshness(std::uint64_t now_ns) {
+  if (options_.fresh_ns == 0) {
+    return;
+  }
+  if (replicates()) {
+    freshness_.settle({.ns = now_ns, .heard_ns = shard_.heard_ns(), .position = shard_.position()}, *log_,
+                      around_.memory);
+  } else {
+    freshness_.withdraw();
+  }
+  around_.routes.set_fresh_from(id_, freshness_.from_ns());
 }
 
 void HostedShard::show_route() {

@@ -9,6 +9,7 @@
 // It loads the newest snapshot, if there is one, and follows the log from there. Now and then it takes one itself.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -80,6 +81,11 @@ class HostedShard final : private ShardHost {
     return !loading_ && !clean_at_ && shard_.now() == Shard::role::follows && !around_.memory.failed();
   }
   [[nodiscard]] bool loading() const noexcept { return loading_; }
+  /// All that was acknowledged so long ago is in memory; nothing: that is not known, or it is open.
+  [[nodiscard]] std::optional<std::uint64_t> staleness_ns(std::uint64_t now_ns) const noexcept {
+    const std::uint64_t from_ns = freshness_.from_ns();
+    return from_ns == 0 ? std::nullopt : std::optional{now_ns - std::min(from_ns, now_ns)};
+  }
 
  private:
   static constexpr std::uint64_t kStragglersNs = 20'000'000;  ///< requests that began before it was closed
@@ -113,6 +119,9 @@ class HostedShard final : private ShardHost {
   void go_on_taking();
   void give_up_taking(const char* why);
   void show_route();
+  void show_freshness(std::uint64_t now_ns);
+  /// Memory is what the log says, and nothing else.
+  [[nodiscard]] bool replicates() const noexcept;
   [[nodiscard]] std::string name() const { return "shard " + std::to_string(id_); }
 
   const ShardSurroundings& around_;
@@ -121,6 +130,7 @@ class HostedShard final : private ShardHost {
   std::unique_ptr<OrderedLog> log_;
   std::unique_ptr<OrderedLog> snapshots_;
   Shard shard_;
+  Freshness freshness_;
   HostedCounters counters_;
   bool open_ = false;
   std::uint64_t open_since_ns_ = 0;

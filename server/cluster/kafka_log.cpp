@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/base/assert.hpp"
+#include "server/cluster/kafka_ends.hpp"
 #include "server/cluster/kafka_handles.hpp"
 
 namespace mxkv::server {
@@ -51,11 +52,13 @@ struct KafkaClient::Parts {
     consumer = kafka::start(RD_KAFKA_CONSUMER, configuration(reading));
     queue.reset(rd_kafka_queue_new(consumer.get()));
     ring_for(*queue);
+    ends = std::make_unique<KafkaEnds>(*consumer, bell);
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
   ~Parts() {
     answers = false;
+    ends.reset();
     settle();
     unheard.reset();
     queue.reset();
@@ -133,6 +136,7 @@ struct KafkaClient::Parts {
   kafka::Client producer;
   kafka::Client consumer;
   kafka::Queue queue;
+  std::unique_ptr<KafkaEnds> ends;
   kafka::Queue unheard;                         ///< answers that nobody waits for
   std::vector<OrderedLog::AppendDone> refused;  ///< to be told by poll()
   std::map<std::pair<std::string, std::int32_t>, Log*> logs;
@@ -195,6 +199,8 @@ class KafkaClient::Log final : public OrderedLog {
       rd_kafka_consume_stop(reader_.get(), partition_);
     }
   }
+
+  void end(EndDone done) override { parts_.ends->ask(topic_, partition_, std::move(done)); }
 
   void trim(LogPosition before) override {
     const kafka::Partitions partitions{rd_kafka_topic_partition_list_new(1)};
@@ -272,6 +278,7 @@ void KafkaClient::poll(int wait_ms) {
     }
   }
   rd_kafka_poll(parts_->consumer.get(), 0);
+  parts_->ends->answer();
   while (const kafka::Event event{rd_kafka_queue_poll(parts_->unheard.get(), 0)}) {
     if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
       parts_->counters.last_error = rd_kafka_event_error_string(event.get());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct ShardStatus {
   ShardCounters counters;
   HostedCounters hosted;
   bool loading = false;
+  /// Of a follower that finds it out: all that was acknowledged so long ago is in memory.
+  std::optional<std::uint64_t> staleness_ns{};
 };
 struct NodeStatus {
   std::string cluster;

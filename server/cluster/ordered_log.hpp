@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,8 @@ class LogSink {
 class OrderedLog {
  public:
   using AppendDone = std::function<void(Appended)>;
+  /// Nothing: the engine did not say.
+  using EndDone = std::function<void(std::optional<LogPosition> end)>;
 
   virtual ~OrderedLog() = default;
 
@@ -52,6 +55,9 @@ class OrderedLog {
   /// All messages from `from` on go to `sink`, also those that come later, until stop() or another read().
   virtual void read(LogPosition from, LogSink& sink) = 0;
   virtual void stop() = 0;
+  /// Asks how far the log goes: what anybody was told is stored, before it was asked, is before the answer. `done` is
+  /// called once, and not before this returns.
+  virtual void end(EndDone done) = 0;
   /// What stands before `before` is needed no more. It goes when the engine gets to it, or not.
   virtual void trim(LogPosition before) = 0;
 };

@@ -1,7 +1,8 @@
 // Where each shard's keys are now, as seen from this node: what requests ask before they go to the store.
 //
 // The ranges are fixed when a cluster is made, so that the splits are read without any care. What changes is one word a
-// shard (who has it) and one more (until when, where that is this node); the cluster's thread writes them.
+// shard (who has it) and two more (until when, where that is this node, and how fresh a replica here is); the cluster's
+// thread writes them.
 #pragma once
 
 #include <atomic>
@@ -72,6 +73,12 @@ class Routes {
   [[nodiscard]] bool is_here(std::uint32_t shard, std::uint64_t now_ns) const noexcept {
     return route(shard).where == Route::to::here && now_ns < lease_until(shard);
   }
+  /// Whether memory has all of the shard that was acknowledged `staleness_ns` before `now_ns`. Only where it is not here.
+  [[nodiscard]] bool is_fresh(std::uint32_t shard, std::uint64_t now_ns,
+                              std::uint64_t staleness_ns) const noexcept {
+    const std::uint64_t from_ns = cells_[shard].fresh_from_ns.load(std::memory_order_acquire);
+    return from_ns != 0 && now_ns <= from_ns + staleness_ns;
+  }
   /// The number of the node whose peer listener has this address: always the same one.
   [[nodiscard]] std::uint32_t peer(std::string_view address);
   [[nodiscard]] std::string peer_address(std::uint32_t peer) const;
@@ -89,6 +96,10 @@ class Routes {
   void set_lease(std::uint32_t shard, std::uint64_t until_ns) noexcept {
     cells_[shard].lease_until_ns.store(until_ns, std::memory_order_release);
   }
+  /// As Freshness says; 0: memory is not to be read.
+  void set_fresh_from(std::uint32_t shard, std::uint64_t from_ns) noexcept {
+    cells_[shard].fresh_from_ns.store(from_ns, std::memory_order_release);
+  }
 
  private:
   /// Where splits begin as the key does: from `at` on.
@@ -98,6 +109,7 @@ class Routes {
   struct alignas(64) Cell {
     std::atomic<std::uint64_t> route{0};
     std::atomic<std::uint64_t> lease_until_ns{0};
+    std::atomic<std::uint64_t> fresh_from_ns{0};
   };
 
   [[nodiscard]] static std::uint64_t pack(const Route& route) noexcept {

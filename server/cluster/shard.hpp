@@ -30,6 +30,7 @@
 #include <string_view>
 
 #include "runtime/base/clock.hpp"
+#include "server/cluster/freshness.hpp"
 #include "server/cluster/message.hpp"
 #include "server/cluster/ordered_log.hpp"
 #include "server/cluster/shard_state.hpp"
@@ -66,6 +67,7 @@ struct ShardRules {
   bool lease_from_sending = true;
   bool snapshots_wait = true;  ///< until what they hold is durable
   bool drops_wait = true;      ///< of memory, until no worker is in a round that began before
+  FreshnessRules freshness{};
 };
 
 struct ShardOptions {
@@ -77,6 +79,8 @@ struct ShardOptions {
   std::uint64_t margin_permille = 1120;   ///< of the lease, before a new owner serves; rates of clocks differ
   std::uint64_t courtesy_ns =
       5'000'000'000;  ///< a shard that was left to somebody else is not claimed for so long
+  std::uint64_t fresh_ns =
+      0;  ///< between two times that a follower finds out how fresh it is; 0: it does not
   std::size_t part_bytes = std::size_t{900} << 10U;
   std::uint64_t seed = 1;  ///< of how long each one waits
   ShardRules rules;
@@ -138,6 +142,8 @@ class Shard final : private LogSink {
   [[nodiscard]] LogPosition position() const noexcept { return next_; }  ///< of what comes next
   /// Until when the newest message that counts, or the claim, keeps reads right; of an owner. Monotonic clock.
   [[nodiscard]] std::uint64_t lease_until_ns() const noexcept { return lease_until_ns_; }
+  /// When the owner was last heard of, or this node began to follow.
+  [[nodiscard]] std::uint64_t heard_ns() const noexcept { return heard_ns_; }
   /// Where the owner said that it is; empty: not known.
   [[nodiscard]] const std::string& owner_address() const noexcept { return owner_address_; }
   [[nodiscard]] std::size_t unanswered() const noexcept { return window_.size(); }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -41,6 +42,10 @@ NodeOptions node_options(const config::DaemonOptions& options) {
                                              : config::format_listen(options.listeners.front());
   node.version = MXKV_VERSION;
   node.snapshot_bytes = cluster.snapshot_bytes;
+  const bool has_readers = std::ranges::any_of(options.listeners, [](const config::ListenAddress& listen) {
+    return listen.reads == config::listener_reads::replica;
+  });
+  node.fresh_ns = has_readers ? std::uint64_t{cluster.staleness_ms} * 1'000'000 / 4 : 0;
   node.lease_ns = std::uint64_t{cluster.lease_ms} * 1'000'000;
   return node;
 }

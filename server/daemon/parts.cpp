@@ -52,6 +52,7 @@ ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& s
       store(of, routes, runtime.clock(), runtime.worker_count(),
             {.forwards = options.cluster.forward,
              .patience_ms = options.cluster.patience_ms,
+             .staleness_ns = std::uint64_t{options.cluster.staleness_ms} * 1'000'000,
              .answer_ms = 2 * options.cluster.lease_ms,
              .own_address = start.node.peer}) {}
 

@@ -54,6 +54,7 @@ Connection::Connection(NetWorker& net, int socket, const Door& door)
   tell_watchers({});
   first_ended_ = session_->entry().ended;
   session_->entry().by_peer = door.peer;
+  session_->entry().takes_stale = door.takes_stale;
   session_->meter(door.peer ? nullptr : client_.usage.get());
   session_->show_last(client_.last);
   client_.worker.store(net_.host().worker.id().value(), std::memory_order_relaxed);

@@ -13,7 +13,8 @@ class TlsDoor;
 struct Door {
   bool asks_login = true;               ///< where users are configured
   std::optional<std::uint32_t> node{};  ///< NUMA node, by the system's number, whose workers serve; none: all
-  bool peer = false;  ///< for other nodes of the cluster: no login, no rates, and nothing is sent on
+  bool peer = false;         ///< for other nodes of the cluster: no login, no rates, and nothing is sent on
+  bool takes_stale = false;  ///< a replica's answer will do
   const TlsDoor* tls = nullptr;  ///< null: what is sent goes as it is
 };
 

@@ -144,6 +144,7 @@ struct Network::Parts {
           door_{.asks_login = address.auth != config::listener_auth::none,
                 .node = address.node,
                 .peer = for_peers,
+                .takes_stale = address.reads == config::listener_reads::replica,
                 .tls = tls_.get()},
           workers_(parts.workers_of(address.node)) {}
     /// Null: it speaks none.

@@ -105,6 +105,7 @@ ConnectionState& ConnectionTable::open(ConnectionOwner& owner) {
   entry.owner = &owner;
   entry.stuck = false;
   entry.by_peer = false;
+  entry.takes_stale = false;
   entry.awaits_disk = false;
   return entry;
 }

@@ -88,6 +88,7 @@ struct ConnectionState {
   bool wants_resume = false;    ///< its requests wait for operations to end
   bool stuck = false;           ///< the client does not take what there is
   bool by_peer = false;         ///< another node of the cluster: what it asks is never sent on
+  bool takes_stale = false;     ///< reads may be answered by a replica, a little later than they were true
   bool awaits_disk = false;     ///< what was written since its last turn to send may tell what is not on disk
   std::uint32_t resume_at = 0;  ///< resume when so few are in flight, whatever ended
 };

@@ -30,6 +30,7 @@ void add_cluster_stats(StatText& text, const NodeStatus& status, const ClusterSt
   text.add("forwards_without_owner", forwarded.no_owner);
   text.add("forwards_lost", forwarded.lost);
   text.add("forwards_without_memory", forwarded.no_memory);
+  text.add("replica_reads", forwarded.replica_reads);
   text.add("forward_sent_bytes", forwarded.sent_bytes);
   text.add("forward_received_bytes", forwarded.received_bytes);
   text.add("forward_connections", forwarded.connects);
@@ -41,6 +42,9 @@ void add_cluster_stats(StatText& text, const NodeStatus& status, const ClusterSt
     text.add(name + "term", shard.term);
     text.add(name + "position", shard.position);
     text.add(name + "owner", one.owner.empty() ? "-" : one.owner);
+    if (one.staleness_ns) {
+      text.add(name + "staleness_ms", *one.staleness_ns / 1'000'000);
+    }
     text.add(name + "terms_owned", counters.terms);
     text.add(name + "ousted", counters.ousted);
     text.add(name + "left", counters.yielded);

@@ -128,6 +128,21 @@ class Client(threading.Thread):
         return add(self.number, key, "set", lambda: to.set(key, number), value=number)
 
 
+class Reader(Client):
+    """Gets by a connection whose answers may be as old as `staleness_s`: what it was told was so at some moment since then."""
+
+    def __init__(self, history: History, connection, number: int, keys: "Keys", staleness_s: float, pause: float = 0.1) -> None:
+        super().__init__(history, connection, number, keys, pause)
+        # Clocks are faked in some tests: a node's own second may be longer than one here.
+        self.staleness_ns = int(staleness_s * 1e9 / 0.94)
+
+    def step(self) -> dict:
+        key = self.keys.draw(self.dice)
+        entry = self.history.add(self.number, key, "get", lambda: self.connection.get(key))
+        entry["invoked"] -= self.staleness_ns
+        return entry
+
+
 class Prober(Client):
     """Sets one key after the other under one prefix, each once: when the last and the next one is acknowledged tells how
     long there was nobody who could.

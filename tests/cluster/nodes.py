@@ -14,7 +14,9 @@ from network import Place
 from setting import machine
 
 PORT = 11211
+STALE_PORT = 11212  # for reads that a replica may answer
 PEER_PORT = 11311
+STALENESS_S = 0.5
 FAKETIME = next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 FAKED_WAITS = os.environ.get("MXKV_FAKED_WAITS", "")
 
@@ -32,6 +34,7 @@ class Node:
         self.name = name
         self.place = place
         self.address = (place.address, PORT)
+        self.stale_address = (place.address, STALE_PORT)
         self.peer = f"{place.address}:{PEER_PORT}"
         self.folder = folder
         self.clock = folder / f"{name}.clock"
@@ -41,8 +44,9 @@ class Node:
         atexit.register(lambda: self.alive() and self.kill())
         self.config = folder / f"{name}.yaml"
         self.config.write_text(json.dumps(SETTINGS | {
-            "listeners": [f"{place.address}:{PORT}"],
-            "cluster": {"name": cluster, "brokers": brokers.split(","), "node": name, "peer": self.peer}}), encoding="ascii")
+            "listeners": [f"{place.address}:{PORT}", {"address": place.address, "port": STALE_PORT, "reads": "replica"}],
+            "cluster": {"name": cluster, "brokers": brokers.split(","), "node": name, "peer": self.peer,
+                        "staleness": f"{int(STALENESS_S * 1000)}ms"}}), encoding="ascii")
         if clock:
             self.set_clock(clock)
             self.faked = ["env", f"LD_PRELOAD={FAKED_WAITS} {FAKETIME}", f"FAKETIME_TIMESTAMP_FILE={self.clock}", "FAKETIME_CACHE_DURATION=1",

@@ -82,6 +82,8 @@ class DaemonsTest(unittest.TestCase):
         self.probers = [history.Prober(self.history, Memcached(addresses, first=shard, timeout=0.5, seed=shard), 100 + shard,
                                        prefixes[shard]) for shard in range(SHARDS)]
         self.clients += self.probers
+        self.clients += [history.Reader(self.history, Memcached([node.stale_address], timeout=3, seed=number), 200 + number, self.keys,
+                                        nodes.STALENESS_S) for number, node in enumerate(self.nodes)]
         self.addCleanup(lambda: [client.over.set() for client in self.clients])
         for client in self.clients:
             client.start()
@@ -167,6 +169,9 @@ class DaemonsTest(unittest.TestCase):
                 print(f"{self.name} {turn}: {said}; for {(healed_ns - begin_ns) / 1e9:.1f} s; no write was acknowledged for "
                       + " ".join(f"{seconds:.1f}" for seconds in outages) + " s, by shard", flush=True)
                 turn += 1
+        by_replicas = sum(int(node.stats().get("replica_reads", 0)) for node in self.nodes)
+        print(f"{self.name}: reads that replicas answered, since their nodes began: {by_replicas}", flush=True)
+        self.assertGreater(by_replicas, 0)
         self.judge()
         print(f"{self.name}: longest time without a write: "
               + ", ".join(f"{what} {seconds:.1f} s" for what, seconds in slowest.items()), flush=True)

@@ -83,6 +83,28 @@ void ClusterLog::stop() {
   ++reading_;
 }
 
+void ClusterLog::end(EndDone done) {
+  auto answer = std::make_shared<EndDone>(std::move(done));
+  const auto tell = [this, answer](std::optional<LogPosition> end) {
+    run_([answer, end] {
+      if (*answer) {
+        std::exchange(*answer, nullptr)(end);
+      }
+    });
+  };
+  timeline_.in(kTimeoutNs, [tell] { tell(std::nullopt); });
+  if (link_.requests_cut || engine_.down || dice_.permille(engine_.faults.request_lost)) {
+    return;
+  }
+  const bool answered = !dice_.permille(engine_.faults.answer_lost);
+  timeline_.in(delay(),
+               [tell, answered, back_ns = delay(), &link = link_, &engine = engine_, &timeline = timeline_] {
+                 if (answered && !link.answers_cut) {
+                   timeline.in(back_ns, [tell, end = engine.log().size()] { tell(end); });
+                 }
+               });
+}
+
 void ClusterLog::trim(LogPosition before) {
   if (!link_.requests_cut && !engine_.down) {
     timeline_.in(delay(), [before, &engine = engine_] { engine.trim(before); });

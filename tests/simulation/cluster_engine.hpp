@@ -104,6 +104,7 @@ class ClusterLog final : public server::OrderedLog {
   void append(std::string bytes, AppendDone done) override;
   void read(server::LogPosition from, server::LogSink& sink) override;
   void stop() override;
+  void end(EndDone done) override;
   void trim(server::LogPosition before) override;
 
  private:

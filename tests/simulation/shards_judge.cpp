@@ -70,6 +70,7 @@ ShardsTruth read_logs(const std::deque<ShardsLogs>& logs, Complaints& complaints
   return truth;
 }
 
+// What a replica answers may be as old as its bound, and was right at some moment since then.
 void judge_answers(const std::deque<ShardsRequest>& requests, const ShardsTruth& truth, std::size_t keys,
                    Complaints& complaints, ShardsPaths& paths) {
   using index::testing::verb;
@@ -95,8 +96,12 @@ void judge_answers(const std::deque<ShardsRequest>& requests, const ShardsTruth&
     const verb how = !changes                                      ? verb::find
                      : request.asks == ShardsRequest::what::remove ? verb::remove
                                                                    : verb::upsert;
-    histories[request.key].add(
-        history_entry(request, how, request.id, told, counts ? std::optional{at->second} : std::nullopt));
+    index::testing::HistoryEntry entry =
+        history_entry(request, how, request.id, told, counts ? std::optional{at->second} : std::nullopt);
+    if (request.by_replica) {
+      entry.invoked -= std::min(entry.invoked, kStalenessNs * 1000 / kLeastRatePermille);
+    }
+    histories[request.key].add(entry);
   }
   for (std::size_t key = 0; key < keys; ++key) {
     if (const auto contradiction = histories[key].contradiction()) {

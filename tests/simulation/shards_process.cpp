@@ -70,6 +70,7 @@ ShardsProcess::ShardsProcess(const Place& place, std::uint64_t node, std::uint64
     options.address = "node" + std::to_string(node_);
     options.margin_permille = margin_permille;
     options.part_bytes = 100;
+    options.fresh_ns = kStalenessNs / 4;
     options.seed = place_.dice.below(1U << 30U) + 1;
     options.rules = place_.shard_rules;
     shards_.push_back(std::make_unique<HostedShard>(around_, id, open(place_.logs[id].changes),
@@ -210,6 +211,7 @@ ProcessPaths ShardsProcess::paths() const {
     paths.workers.given_up += one.given_up;
     paths.workers.stragglers += one.stragglers;
     paths.workers.parked += one.parked;
+    paths.workers.by_replica += one.by_replica;
   }
   for (const auto& shard : shards_) {
     ProcessPaths one;
@@ -225,6 +227,7 @@ void ProcessPaths::add(const ProcessPaths& other) {
   workers.given_up += other.workers.given_up;
   workers.stragglers += other.workers.stragglers;
   workers.parked += other.workers.parked;
+  workers.by_replica += other.workers.by_replica;
   hosted.thrown_away += other.hosted.thrown_away;
   hosted.snapshots_loaded += other.hosted.snapshots_loaded;
   hosted.snapshots_taken += other.hosted.snapshots_taken;

@@ -23,6 +23,8 @@ namespace mxkv::simulation {
 
 inline constexpr std::uint32_t kShards = 3;
 inline constexpr std::size_t kWorkers = 2;
+/// Of nodes' clocks.
+inline constexpr std::uint64_t kLeastRatePermille = 950;
 
 [[nodiscard]] inline server::MessageScope scope_of(std::uint32_t shard) {
   return {.cluster = 0xC1, .shard = shard};

@@ -58,6 +58,7 @@ TEST(ShardsSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
       {"held", all.workers.held},
       {"given_up", all.workers.given_up},
       {"parked", all.workers.parked},
+      {"by_replica", all.workers.by_replica},
       {"thrown_away", all.hosted.thrown_away},
       {"void_groups", all.voided},
       {"fences_passed", all.failures},
@@ -101,6 +102,18 @@ TEST(ShardsSimulation, NoticesSnapshotsThatAreToldBeforeTheyAreDurable) {
 
 TEST(ShardsSimulation, NoticesMemoryThatIsThrownAwayUnderReads) {
   EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.drops_wait = false}}, kMostSeeds), kMostSeeds);
+}
+
+TEST(ShardsSimulation, NoticesFreshnessThatIsCountedFromTheAnswer) {
+  EXPECT_LT(
+      first_complaint({.rules = {}, .shard_rules = {.freshness = {.counts_from_asking = false}}}, kMostSeeds),
+      kMostSeeds);
+}
+
+TEST(ShardsSimulation, NoticesFreshnessOfWhatIsNotInMemory) {
+  EXPECT_LT(
+      first_complaint({.rules = {}, .shard_rules = {.freshness = {.waits_for_memory = false}}}, kMostSeeds),
+      kMostSeeds);
 }
 
 TEST(ShardsSimulation, NoticesAMarginThatIsTooSmall) {

@@ -81,6 +81,10 @@ void ShardsWorker::take(ShardsRequest& request) {
   const std::uint32_t shard = place_.routes.shard_of(place_.keys[request.key]);
   const std::uint64_t now_ns = place_.rules.asks_the_clock_late ? place_.clock.monotonic_ns() : began_ns_;
   if (!place_.routes.is_here(shard, now_ns)) {
+    request.by_replica = request.takes_stale && place_.routes.is_fresh(shard, now_ns, kStalenessNs);
+    paths_.by_replica += request.by_replica ? 1 : 0;
+  }
+  if (!request.by_replica && !place_.routes.is_here(shard, now_ns)) {
     answer(request, ShardsRequest::answer::refused);
     return;
   }
@@ -92,7 +96,8 @@ void ShardsWorker::take(ShardsRequest& request) {
 void ShardsWorker::execute(ShardsRequest& request) {
   const std::string& key = place_.keys[request.key];
   const std::uint32_t shard = place_.routes.shard_of(key);
-  paths_.stragglers += place_.routes.route(shard).where == server::Route::to::here ? 0 : 1;
+  paths_.stragglers +=
+      request.by_replica || place_.routes.route(shard).where == server::Route::to::here ? 0 : 1;
   const auto item = place_.memory.items().find(key);
   const bool is_there = item != place_.memory.items().end();
   if (is_there) {

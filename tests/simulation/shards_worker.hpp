@@ -58,6 +58,8 @@ struct ShardsRequest {
   std::uint64_t id = 0;
   std::uint32_t key = 0;
   what asks = what::get;
+  bool takes_stale = false;  ///< a replica's answer will do
+  bool by_replica = false;   ///< it was one
   std::uint64_t invoked_ns = 0;
   std::uint64_t answered_ns = 0;
   answer told = answer::none;
@@ -68,6 +70,9 @@ struct ShardsRequest {
 
 /// The number in an item's value.
 [[nodiscard]] std::uint64_t number_in(const std::string& value);
+
+/// Of replicas' answers, by the clock of their node.
+inline constexpr std::uint64_t kStalenessNs = 500 * kMs;
 
 /// What a proof breaks in the simulated process.
 struct ShardsRules {
@@ -81,6 +86,7 @@ struct WorkerPaths {
   std::uint64_t given_up = 0;
   std::uint64_t stragglers = 0;  ///< done when their shard was not here any more
   std::uint64_t parked = 0;
+  std::uint64_t by_replica = 0;
 };
 
 /// Thread-safety: one thread.

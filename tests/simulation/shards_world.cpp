@@ -43,7 +43,7 @@ class ShardsWorld {
     }
     board_.harm = harm;
     for (std::size_t i = 0; i < kNodes; ++i) {
-      nodes_.push_back(std::make_unique<ShardsNode>(timeline_, dice_.between(950, 1050)));
+      nodes_.push_back(std::make_unique<ShardsNode>(timeline_, dice_.between(kLeastRatePermille, 1050)));
       begin_life(*nodes_.back());
     }
     for (std::size_t client = 0; client < kClients; ++client) {
@@ -125,7 +125,8 @@ class ShardsWorld {
                    : asks < 85 ? ShardsRequest::what::set
                                : ShardsRequest::what::remove;
     request.invoked_ns = timeline_.now_ns();
-    ShardsNode& node = dice_.permille(250) ? any_node() : owner_of(request.key / 2);
+    request.takes_stale = request.asks == ShardsRequest::what::get && dice_.permille(400);
+    ShardsNode& node = request.takes_stale || dice_.permille(250) ? any_node() : owner_of(request.key / 2);
     ShardsProcess& process = node.process();
     timeline_.in(dice_.between(kMs / 10, 3 * kMs), [&process, &request] { process.ask(request); });
     when_answered(timeline_, request, timeline_.now_ns() + dice_.between(kSecond / 2, 4 * kSecond),

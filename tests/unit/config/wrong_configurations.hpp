@@ -50,6 +50,11 @@ inline constexpr std::array<WrongConfiguration, 112> kWrongConfigurations{{
      "admin: {listeners: [{port: 7, auth: none}, {port: 8, auth: required}]}\n",
      "1:60: admin.listeners[1].auth: is required, but there are no users (allowed: required together with "
      "server.auth_file)"},
+    {"reads at a replica where there is no cluster", "listeners:\n  - {port: 8, reads: replica}\n",
+     "2:22: listeners[0].reads: is replica, but there is no cluster (allowed: replica together with "
+     "cluster.name)"},
+    {"administration that reads at a replica", "admin: {listeners: [{port: 7, reads: replica}]}\n",
+     "1:38: admin.listeners[0].reads: nobody reads keys there (allowed: a listener without reads)"},
     {"TLS of administration without a key", "admin: {listeners: [{port: 7, tls: {certificate: c}}]}\n",
      "1:21: admin.listeners[0]: lacks its key tls.key (allowed: a file in PEM)"},
     {"administration at a node", "admin: {listeners: [{port: 7, node: 0}]}\n",

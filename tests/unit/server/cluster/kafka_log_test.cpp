@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,6 +87,36 @@ TEST_F(KafkaLogTest, StoresInOrderAndReadsFromAnyPosition) {
   ASSERT_TRUE(comes(client, [&] { return again.seen.size() == 5; }));
   EXPECT_EQ(again.seen.back(), std::pair(LogPosition{4}, std::string{"e"}));
   EXPECT_EQ(reader.seen.size(), 2U) << "another read ended that one";
+}
+
+TEST_F(KafkaLogTest, TellsHowFarALogGoes) {
+  KafkaClient client{options()};
+  const auto log = client.open(kTopic, 0);
+  const auto other = client.open(kTopic, 1);
+  const auto end_of = [&client](OrderedLog& of) {
+    std::optional<std::optional<LogPosition>> told;
+    of.end([&told](std::optional<LogPosition> end) { told = end; });
+    EXPECT_FALSE(told) << "answers come by poll()";
+    EXPECT_TRUE(comes(client, [&] { return told.has_value(); }));
+    return told.value_or(std::nullopt);
+  };
+  // The first questions may find nobody yet who knows the partition's leader.
+  EXPECT_TRUE(comes(client, [&] { return end_of(*log).has_value(); }));
+  EXPECT_EQ(end_of(*log), 0U);
+  for (LogPosition i = 1; i <= 20; ++i) {
+    bool stored = false;
+    log->append("message",
+                [&stored](Appended appended) { stored = appended.outcome == append_outcome::stored; });
+    ASSERT_TRUE(comes(client, [&] { return stored; }));
+    EXPECT_EQ(end_of(*log), i);
+  }
+  EXPECT_EQ(end_of(*other), 0U);
+  for (std::int32_t broker = 1; broker <= 3; ++broker) {
+    rd_kafka_mock_broker_set_down(brokers, broker);
+  }
+  EXPECT_EQ(end_of(*log), std::nullopt);
+  // What is not answered any more when the client goes is nobody's.
+  log->end([](std::optional<LogPosition>) { ADD_FAILURE(); });
 }
 
 TEST_F(KafkaLogTest, WhatWasFetchedForOneReadIsNeverTakenForAnother) {

@@ -33,6 +33,7 @@ class ListLog final : public OrderedLog {
     }
   }
   void stop() override { reads = false; }
+  void end(EndDone /*done*/) override {}
   void trim(LogPosition before) override { begin = before; }
 
   void answer_all(append_outcome outcome = append_outcome::stored) {

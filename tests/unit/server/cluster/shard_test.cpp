@@ -29,6 +29,7 @@ class HandLog final : public OrderedLog {
     sink_ = &sink;
   }
   void stop() override { sink_ = nullptr; }
+  void end(EndDone /*done*/) override {}
   void trim(LogPosition /*before*/) override {}
 
   [[nodiscard]] bool is_read() const { return sink_ != nullptr; }

@@ -41,8 +41,10 @@ class RoutedNode final : private WarningSink, private AdminSource {
   explicit RoutedNode(const Options& options)
       : routes{options.splits},
         client_socket_{open(0)},
+        stale_socket_{open(0, config::listener_reads::replica)},
         peer_socket_{open(options.peer_port)},
         port_{client_socket_.front().address().port},
+        stale_port_{stale_socket_.front().address().port},
         peer_port_{peer_socket_.front().address().port},
         runtime_{runtime::testing::unpinned(options.workers), clock_},
         store_{runtime_, with_ranges(options.ranges)},
@@ -55,6 +57,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
         std::make_unique<Network>(runtime_, replies_, store_, limits_, static_cast<AdminSource&>(*this),
                                   credentials_, config::StatsOptions{}, config::BalanceOptions{},
                                   static_cast<WarningSink&>(*this), nullptr, &cluster_);
+    client_socket_.push_back(std::move(stale_socket_.front()));
     network_->listen(std::move(client_socket_));
     network_->listen_for_peers(std::move(peer_socket_));
     EXPECT_TRUE(runtime_.start());
@@ -73,6 +76,8 @@ class RoutedNode final : private WarningSink, private AdminSource {
   RoutedNode& operator=(const RoutedNode&) = delete;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  /// For those who take a replica's answers.
+  [[nodiscard]] std::uint16_t stale_port() const noexcept { return stale_port_; }
   [[nodiscard]] std::uint16_t peer_port() const noexcept { return peer_port_; }
   [[nodiscard]] std::string peer_address() const { return "127.0.0.1:" + std::to_string(peer_port_); }
   [[nodiscard]] ClusterStore& cluster() noexcept { return cluster_; }
@@ -84,14 +89,20 @@ class RoutedNode final : private WarningSink, private AdminSource {
   void know(std::uint32_t shard, const RoutedNode& owner) {
     routes.set(shard, {Route::to::peer, routes.peer(owner.peer_address())});
   }
+  /// What is there of it counts as all that was written `ago` before now.
+  void follow(std::uint32_t shard, std::chrono::nanoseconds ago) {
+    routes.set_fresh_from(shard, clock_.monotonic_ns() - static_cast<std::uint64_t>(ago.count()));
+  }
   void forget(std::uint32_t shard) { routes.set(shard, {}); }
 
   Routes routes;
 
  private:
-  static std::vector<ListenSocket> open(std::uint16_t port) {
+  static std::vector<ListenSocket> open(std::uint16_t port,
+                                        config::listener_reads reads = config::listener_reads::owner) {
     config::ListenAddress address;
     address.port = port;
+    address.reads = reads;
     std::vector<ListenSocket> sockets;
     for (int i = 0; i < 500 && sockets.empty(); ++i) {  // the one that had the port may still be closing
       if (auto opened = ListenSocket::open(address)) {
@@ -116,8 +127,10 @@ class RoutedNode final : private WarningSink, private AdminSource {
   std::string run(const protocol::Request& /*request*/) override { return "OK\r\n"; }
 
   std::vector<ListenSocket> client_socket_;
+  std::vector<ListenSocket> stale_socket_;
   std::vector<ListenSocket> peer_socket_;
   std::uint16_t port_;
+  std::uint16_t stale_port_;
   std::uint16_t peer_port_;
   runtime::SystemClock clock_;
   config::LimitOptions limits_;

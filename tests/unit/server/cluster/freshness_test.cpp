@@ -1,0 +1,113 @@
+// When a follower knows how fresh it is: a log and a memory that answer by hand.
+#include "server/cluster/freshness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace mxkv::server {
+namespace {
+
+class AskedLog final : public OrderedLog {
+ public:
+  void append(std::string /*bytes*/, AppendDone /*done*/) override {}
+  void read(LogPosition /*from*/, LogSink& /*sink*/) override {}
+  void stop() override {}
+  void end(EndDone done) override { asked.push_back(std::move(done)); }
+  void trim(LogPosition /*before*/) override {}
+
+  std::vector<EndDone> asked;
+};
+
+class CountedMemory final : public AppliedMemory {
+ public:
+  void apply(std::uint32_t /*shard*/, std::string_view /*records*/) override {}
+  void drop(std::uint32_t /*shard*/, std::string_view /*from*/, std::string_view /*to*/) override {}
+  [[nodiscard]] std::uint64_t begun() const noexcept override { return begins; }
+  [[nodiscard]] std::uint64_t finished() const noexcept override { return ends; }
+  [[nodiscard]] bool failed() const noexcept override { return false; }
+
+  std::uint64_t begins = 0;
+  std::uint64_t ends = 0;
+};
+
+class FreshnessTest : public ::testing::Test {
+ protected:
+  /// At a moment at which so much was read; the owner was just heard of, unless it is said when.
+  std::uint64_t at(std::uint64_t ns, LogPosition position, std::optional<std::uint64_t> heard_ns = {}) {
+    fresh.settle({.ns = ns, .heard_ns = heard_ns.value_or(ns), .position = position}, log, memory);
+    return fresh.from_ns();
+  }
+
+  AskedLog log;
+  CountedMemory memory;
+  Freshness fresh{100, 1000, {}};
+};
+
+TEST_F(FreshnessTest, CountsFromWhenItAskedOnceAllBeforeTheAnswerIsInMemory) {
+  EXPECT_EQ(at(5000, 7), 0U);
+  ASSERT_EQ(log.asked.size(), 1U);
+  EXPECT_EQ(at(5200, 9), 0U) << "there is no answer";
+  EXPECT_EQ(log.asked.size(), 1U) << "one question at a time";
+  log.asked[0](10);
+  memory.begins = 3;
+  EXPECT_EQ(at(5300, 9), 0U) << "something is not read";
+  EXPECT_EQ(at(5400, 10), 0U) << "what was read is not in memory";
+  memory.begins = 4;  // what comes later does not matter
+  memory.ends = 2;
+  EXPECT_EQ(at(5500, 11), 0U);
+  memory.ends = 3;
+  EXPECT_EQ(at(5600, 12), 5000U);
+  ASSERT_EQ(log.asked.size(), 2U);
+  EXPECT_EQ(at(5650, 12), 5000U) << "as long as nothing newer is known";
+  log.asked[1](12);
+  memory.ends = 4;
+  EXPECT_EQ(at(5660, 12), 5600U);
+  EXPECT_EQ(log.asked.size(), 2U) << "not more often than it is told to";
+  EXPECT_EQ(at(5700, 12), 5600U);
+  EXPECT_EQ(log.asked.size(), 3U);
+}
+
+TEST_F(FreshnessTest, AsksAgainWhereTheEngineDidNotSay) {
+  at(5000, 7);
+  log.asked[0](std::nullopt);
+  EXPECT_EQ(at(5050, 7), 0U);
+  EXPECT_EQ(at(5100, 7), 0U);
+  ASSERT_EQ(log.asked.size(), 2U);
+  log.asked[1](7);
+  EXPECT_EQ(at(5110, 7), 5100U);
+}
+
+TEST_F(FreshnessTest, WhatIsWithdrawnIsNothingAndNoOldAnswerCounts) {
+  at(5000, 7);
+  log.asked[0](7);
+  EXPECT_EQ(at(5010, 7), 5000U);
+  at(5100, 7);
+  ASSERT_EQ(log.asked.size(), 2U);
+  fresh.withdraw();
+  EXPECT_EQ(fresh.from_ns(), 0U);
+  log.asked[1](7);
+  EXPECT_EQ(at(5150, 7), 0U);
+  EXPECT_EQ(at(5200, 7), 0U);
+  ASSERT_EQ(log.asked.size(), 3U);
+  log.asked[2](7);
+  EXPECT_EQ(at(5210, 7), 5200U);
+}
+
+TEST_F(FreshnessTest, NothingIsFreshWhoseOwnerIsNotHeardOf) {
+  at(5000, 7);
+  log.asked[0](7);
+  EXPECT_EQ(at(5999, 7, 5000), 5000U);
+  ASSERT_EQ(log.asked.size(), 2U);
+  log.asked[1](7);
+  EXPECT_EQ(at(6000, 7, 5000), 0U) << "the answer may be of a leader that was replaced";
+  EXPECT_EQ(at(6100, 8, 6090), 0U);
+  ASSERT_EQ(log.asked.size(), 3U);
+  log.asked[2](8);
+  EXPECT_EQ(at(6110, 8, 6090), 6100U);
+}
+
+}  // namespace
+}  // namespace mxkv::server
