@@ -14,7 +14,7 @@ void BoardReader::put_up(std::uint64_t /*position*/, std::string_view key,
   if (const std::optional<std::uint32_t> shard = shard_of_snapshot_key(key)) {
     if (const std::optional<SnapshotEntry> entry = value ? parse_snapshot_entry(*value) : std::nullopt) {
       const auto [known, first] = snapshots_.emplace(*shard, *entry);
-      if (!first && entry->start.position < known->second.start.position) {
+      if (!first && !comes_behind(*entry, known->second)) {
         outdated_.push_back(*shard);
       } else {
         known->second = *entry;

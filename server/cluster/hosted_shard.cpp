@@ -295,7 +295,10 @@ void HostedShard::go_on_taking() {
   }
   SnapshotEntry entry = taking_->writer->entry();
   const std::optional<SnapshotEntry> last = around_.newest_snapshot(id_);
-  if (last && last->start.position > entry.start.position) {
+  if (last && entry.messages == 0) {
+    entry.first = last->first;  // it needs nothing of it
+  }
+  if (last && !comes_behind(entry, *last)) {
     give_up_taking("another node took a newer one meanwhile");
     return;
   }
@@ -313,10 +316,10 @@ void HostedShard::go_on_taking() {
     ++counters_.snapshots_taken;
     around_.info(name() + ": snapshot of " + std::to_string(entry.items) + " items, " +
                  std::to_string(entry.bytes) + " bytes");
-    // Its parts may stand before those of one that was told earlier.
+    // Up to the one before: what was told at the same time may take this one's place.
     if (last) {
       log_->trim(last->start.position);
-      snapshots_->trim(std::min(last->first, entry.first));
+      snapshots_->trim(last->first);
     }
   });
 }

@@ -43,6 +43,13 @@ struct SnapshotEntry {
   }
 };
 
+/// Whether it may take another one's place: it reaches as far, and is as far behind in the log of snapshots. So neither
+/// of what is in force ever goes back, whatever order several nodes tell theirs in: what is trimmed up to one of them is
+/// before all that come into force later.
+[[nodiscard]] inline bool comes_behind(const SnapshotEntry& later, const SnapshotEntry& known) noexcept {
+  return later.start.position >= known.start.position && later.first >= known.first;
+}
+
 /// "snapshot/3". Thread-safety: any thread, and so the next ones.
 [[nodiscard]] std::string snapshot_key(std::uint32_t shard);
 /// Nothing: the key is no such one.
