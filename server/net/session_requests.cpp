@@ -107,8 +107,15 @@ bool Session::dispatch(const protocol::Request& request) {
 bool Session::dispatch_alone(const protocol::Request& request, operation_kind kind) {
   const OrderClaim claim{kind, 0};
   if (kind == operation_kind::range && !host_->has_page_room()) {
-    wait_for_page();
-    return false;
+    // Whoever asks for a peer's page has room for it, and waits: one of each peer always goes on.
+    if (!entry_->by_peer) {
+      wait_for_page();
+      return false;
+    }
+    if (entry_->order.ranges_in_flight() > 0) {
+      pauses_.add(pause::order);
+      return false;
+    }
   }
   if ((kind == operation_kind::range && entry_->order.ranges_in_flight() >= kMostRanges) ||
       !entry_->order.try_start(claim)) {

@@ -36,6 +36,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
     ClusterStoreOptions cluster{};
     std::uint16_t peer_port = 0;  ///< 0: any
     RangeLimits ranges{};
+    std::size_t memory_bytes = 0;  ///< 0: as a runtime has it that is told nothing
   };
 
   explicit RoutedNode(const Options& options)
@@ -46,7 +47,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
         port_{client_socket_.front().address().port},
         stale_port_{stale_socket_.front().address().port},
         peer_port_{peer_socket_.front().address().port},
-        runtime_{runtime::testing::unpinned(options.workers), clock_},
+        runtime_{with_memory(runtime::testing::unpinned(options.workers), options.memory_bytes), clock_},
         store_{runtime_, with_ranges(options.ranges)},
         cluster_{store_, routes, clock_, options.workers, with_address(options.cluster)} {
     for (std::size_t i = 0; i < options.workers; ++i) {
@@ -113,6 +114,10 @@ class RoutedNode final : private WarningSink, private AdminSource {
     }
     EXPECT_FALSE(sockets.empty());
     return sockets;
+  }
+  static runtime::RuntimeOptions with_memory(runtime::RuntimeOptions options, std::size_t bytes) {
+    options.memory.limit_bytes = bytes == 0 ? options.memory.limit_bytes : bytes;
+    return options;
   }
   static StoreOptions with_ranges(const RangeLimits& ranges) {
     StoreOptions options;
@@ -202,8 +207,8 @@ class BlockingClient {
 /// Three nodes; shard 0 ends before "h", 1 before "p".
 class Nodes {
  public:
-  explicit Nodes(ClusterStoreOptions options = {}, std::size_t workers = 2)
-      : options_{{"h", "p"}, workers, options} {
+  explicit Nodes(ClusterStoreOptions options = {}, std::size_t workers = 2, std::size_t memory_bytes = 0)
+      : options_{.splits = {"h", "p"}, .workers = workers, .cluster = options, .memory_bytes = memory_bytes} {
     for (std::size_t i = 0; i < 3; ++i) {
       nodes.push_back(std::make_unique<RoutedNode>(options_));
     }
