@@ -37,7 +37,8 @@ enum class binary_status : std::uint16_t {
   auth_error = 0x20,
   unknown_command = 0x81,
   no_memory = 0x82,
-  refused = 0x86,  ///< for now: nothing may be changed
+  internal_error = 0x84,  ///< nobody knows what became of it
+  refused = 0x86,         ///< for now: nothing may be changed
 };
 
 struct BinaryParsed {

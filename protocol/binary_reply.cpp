@@ -57,8 +57,10 @@ std::string_view text_of(binary_status status) noexcept {
       return "Unknown command";
     case binary_status::no_memory:
       return "Out of memory";
+    case binary_status::internal_error:
+      return "Internal error";
     case binary_status::refused:
-      return "Nothing may be changed for now: the journal cannot be written";
+      return "Temporary failure";
     case binary_status::success:
       break;
   }

@@ -177,8 +177,10 @@ void ClusterNode::tick(std::uint64_t now_ns) {
   route_others(now_ns);
   take_snapshots(now_ns);
   hold_expired(now_ns);
-  if (now_ns >= presence_ns_) {
+  // What it serves others are to know at once: who served it before may be gone, and cannot say who has it.
+  if (std::vector<std::uint32_t> open = open_now(); now_ns >= presence_ns_ || open != told_open_) {
     presence_ns_ = now_ns + kPresenceNs;
+    told_open_ = std::move(open);
     tell_presence();
   }
   show(now_ns);

@@ -111,6 +111,7 @@ class ClusterNode {
   [[nodiscard]] bool keeps_up(const Neighbour& neighbour, const HostedShard& shard) const;
   [[nodiscard]] std::string address_of(std::uint64_t process) const;
   void take_snapshots(std::uint64_t now_ns);
+  [[nodiscard]] std::vector<std::uint32_t> open_now() const;
   void tell_presence();
   void show(std::uint64_t now_ns);
 
@@ -149,6 +150,7 @@ class ClusterNode {
   std::map<std::string, Neighbour> neighbours_;
   std::uint64_t tick_ns_ = 0;
   std::uint64_t presence_ns_ = 0;
+  std::vector<std::uint32_t> told_open_;   ///< shards that others were told it serves
   std::uint64_t ends_ns_ = 0;              ///< since when; 0: it goes on
   std::atomic<bool> handing_over_{false};  // relaxed: seen at the next tick
   std::atomic<bool> stopping_{false};

@@ -43,6 +43,16 @@ ShardPresence presence_of(const HostedShard& shard) {
 
 }  // namespace
 
+std::vector<std::uint32_t> ClusterNode::open_now() const {
+  std::vector<std::uint32_t> open;
+  for (const auto& [id, shard] : hosted_) {
+    if (shard->open()) {
+      open.push_back(id);
+    }
+  }
+  return open;
+}
+
 void ClusterNode::tell_presence() {
   Presence presence{.name = options_.name,
                     .process = process_,

@@ -6,6 +6,7 @@
 #include "protocol/reply.hpp"
 #include "protocol/request_writer.hpp"
 #include "runtime/base/assert.hpp"
+#include "server/cluster/binary_forward.hpp"
 #include "server/cluster/cluster_batch.hpp"
 #include "server/cluster/refusal.hpp"
 #include "server/cluster/value_text.hpp"
@@ -121,7 +122,8 @@ void ClusterStore::point_elsewhere(runtime::Worker& worker, const protocol::Poin
     return;
   }
   const std::string refused = refusal(shard, address);
-  if (request.is_binary() || !refused.empty()) [[unlikely]] {
+  const bool sendable = !request.is_binary() || fits_a_line(request);
+  if (!refused.empty() || !sendable) [[unlikely]] {
     if (request.is_binary()) {
       if (ReplyQueue* const queue = replies_of(worker).find(address)) {
         write_binary_error(*queue, address.ticket, request.flags->binary, protocol::binary_status::refused);
@@ -141,6 +143,15 @@ void ClusterStore::point_elsewhere(runtime::Worker& worker, const protocol::Poin
   sent->writes = request.terms.ordered;
   sent->changes = !request.only_reads();
   sent->end_line = request.end_line;
+  if (request.is_binary()) [[unlikely]] {
+    sent->binary = request.flags->binary;
+    if (sent->binary.tells_key()) {
+      sent->key = request.key;
+    }
+    write_binary_request(sent->text, request, value, worker);
+    forwarder(worker).forward(std::move(sent));
+    return;
+  }
   sent->shape = request.is_meta() && request.flags->quiet ? reply_shape::until_noop : reply_shape::one;
   write_request(sent->text, request, value, worker);
   forwarder(worker).forward(std::move(sent));

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/binary_form.hpp"
 #include "server/cluster/reply_frame.hpp"
 #include "server/reply/reply_address.hpp"
 
@@ -24,6 +25,8 @@ struct ForwardedRequest {
   bool changes = false;     ///< it may have changed something once it was sent: never sent a second time then
   bool end_line = true;     ///< false: others of its line follow, so that the END of its reply is left out
   reply_shape shape = reply_shape::one;
+  protocol::BinaryForm binary{};  ///< given: the client speaks the binary protocol, and gets a packet
+  std::string key{};              ///< where that one tells it
   std::function<void(std::string_view reply)> then{};  ///< in place of a client: told the reply, once
 
   // Its way, for who forwards it.

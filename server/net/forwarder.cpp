@@ -5,6 +5,7 @@
 
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
+#include "server/cluster/binary_forward.hpp"
 #include "server/cluster/refusal.hpp"
 
 namespace mxkv::server {
@@ -284,6 +285,11 @@ void Forwarder::deliver(std::unique_ptr<ForwardedRequest> request, std::string_v
     end(std::move(request));
     return;
   }
+  if (request->binary.given()) {
+    answer_binary(*request, reply);
+    end(std::move(request));
+    return;
+  }
   if (!request->end_line) {
     if (!reply.ends_with(protocol::kEnd)) [[unlikely]] {
       refuse(std::move(request), reply);
@@ -298,9 +304,18 @@ void Forwarder::deliver(std::unique_ptr<ForwardedRequest> request, std::string_v
   end(std::move(request));
 }
 
+void Forwarder::answer_binary(const ForwardedRequest& request, std::string_view reply) {
+  if (ReplyQueue* const queue = replies_.find(request.address)) {
+    write_binary_answer(*queue, request.address.ticket, request.binary, request.key, reply);
+    queue->close(request.address.ticket);
+  }
+}
+
 void Forwarder::refuse(std::unique_ptr<ForwardedRequest> request, std::string_view text) {
   if (request->then) {
     request->then(text);
+  } else if (request->binary.given()) {
+    answer_binary(*request, text);
   } else {
     refuse_request(replies_, request->address, request->end_line, text);
   }

@@ -72,6 +72,7 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   void list(std::uint32_t shard);
   [[nodiscard]] PeerLink& link(std::uint32_t peer, bool changes);
   void deliver(std::unique_ptr<ForwardedRequest> request, std::string_view reply);
+  void answer_binary(const ForwardedRequest& request, std::string_view reply);
   void refuse(std::unique_ptr<ForwardedRequest> request, std::string_view text);
   void end(std::unique_ptr<ForwardedRequest> request);
   [[nodiscard]] std::uint64_t now_ns() const noexcept;

@@ -22,24 +22,6 @@ char* reserve(ReplyQueue& queue, std::uint32_t ticket, std::size_t value_bytes =
   return queue.reserve(ticket, kMostBeforeValue + value_bytes);
 }
 
-/// What memcached calls it when a value was sent and something else was there than was asked for.
-binary_status not_stored(opcode code) noexcept {
-  switch (code) {
-    case opcode::add:
-    case opcode::addq:
-      return binary_status::key_exists;
-    case opcode::replace:
-    case opcode::replaceq:
-      return binary_status::key_missing;
-    default:
-      return binary_status::not_stored;
-  }
-}
-
-void write_done(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::uint64_t cas) {
-  queue.commit(ticket, write_binary_header(reserve(queue, ticket), form, {.cas = cas}));
-}
-
 void write_number_reply(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form,
                         const PointOutcome& outcome) {
   char* const out = write_binary_header(reserve(queue, ticket), form,
@@ -56,14 +38,27 @@ void write_touched(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, con
 
 }  // namespace
 
+binary_status binary_not_stored(opcode code) noexcept {
+  switch (code) {
+    case opcode::add:
+    case opcode::addq:
+      return binary_status::key_exists;
+    case opcode::replace:
+    case opcode::replaceq:
+      return binary_status::key_missing;
+    default:
+      return binary_status::not_stored;
+  }
+}
+
 void write_binary_error(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, binary_status status) {
   queue.commit(ticket, protocol::write_binary_error(queue.reserve(ticket, protocol::kMostBinaryErrorBytes),
                                                     form, status));
 }
 
-void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form) {
+void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::uint64_t unique) {
   if (!form.quiet()) {
-    write_done(queue, ticket, form, 0);
+    queue.commit(ticket, write_binary_header(reserve(queue, ticket), form, {.cas = unique}));
   }
 }
 
@@ -105,7 +100,7 @@ void write_binary_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutc
   const auto fails = [&](binary_status status) { write_binary_error(queue, ticket, form, status); };
   switch (outcome.result) {
     case point_result::not_stored:
-      return fails(not_stored(form.code));
+      return fails(binary_not_stored(form.code));
     case point_result::exists:
       return fails(binary_status::key_exists);
     case point_result::non_numeric:
@@ -135,9 +130,7 @@ void write_binary_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutc
       }
       return;
     case point_result::stored:
-      if (!form.quiet()) {
-        write_done(queue, ticket, form, outcome.shown->unique());
-      }
+      write_binary_success(queue, ticket, form, outcome.shown->unique());
       return;
   }
 }

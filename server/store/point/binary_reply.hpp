@@ -22,8 +22,11 @@ void write_binary_miss(ReplyQueue& queue, std::uint32_t ticket, protocol::Binary
                        std::string_view key);
 void write_binary_error(ReplyQueue& queue, std::uint32_t ticket, protocol::BinaryForm form,
                         protocol::binary_status status);
-/// Of what succeeded without anything to tell; nothing of what is quiet.
-void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, protocol::BinaryForm form);
+/// Of what succeeded without anything to tell but a unique; nothing of what is quiet.
+void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, protocol::BinaryForm form,
+                          std::uint64_t unique = 0);
+/// What memcached calls it when a value was sent and something else was there than was asked for.
+[[nodiscard]] protocol::binary_status binary_not_stored(protocol::opcode code) noexcept;
 
 /// Writes and closes the whole reply of a request that is for no key.
 void answer_binary(ConnectionTable& replies, const ReplyAddress& address, protocol::BinaryForm form,
