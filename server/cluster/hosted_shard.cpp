@@ -72,9 +72,13 @@ void HostedShard::leave(std::uint64_t to) {
   if (!may_leave()) {
     return;
   }
+  // Before nobody is let in any more: what is held for it from then on ends when the next one has it, and not before.
+  std::vector<std::uint64_t> sent_on = around_.routes.forwards_begun();
   around_.routes.set(id_, {});
-  leaving_ = Leaving{
-      .to = to, .epoch = around_.pipeline.end_epoch(), .at_ns = around_.clock.monotonic_ns() + kStragglersNs};
+  leaving_ = Leaving{.to = to,
+                     .epoch = around_.pipeline.end_epoch(),
+                     .at_ns = around_.clock.monotonic_ns() + kStragglersNs,
+                     .sent_on = std::move(sent_on)};
 }
 
 void HostedShard::retire() {
@@ -155,6 +159,27 @@ void HostedShard::follow(const ShardStart& start) {
   shard_.begin_again(start);
 }
 
+// No request begins here any more. One that did may still wait: a connection's writes take effect in their order, and
+// another node may have the one before it.
+void HostedShard::go_on_leaving(std::uint64_t now_ns) {
+  if (!leaving_->waits.has_value()) {
+    leaving_->waits = !around_.routes.forwards_ended(leaving_->sent_on);
+  } else if (*leaving_->waits &&
+             (around_.routes.forwards_ended(leaving_->sent_on) || now_ns >= leaving_->at_ns + kSentOnNs)) {
+    // What waited for them has its turn now.
+    leaving_->waits = false;
+    leaving_->at_ns = now_ns + kStragglersNs;
+    leaving_->epoch = around_.pipeline.end_epoch();
+    return;
+  }
+  if (*leaving_->waits) {
+    return;
+  }
+  const Leaving leaving = *std::exchange(leaving_, std::nullopt);
+  open_ = false;
+  shard_.leave(leaving.to);
+}
+
 void HostedShard::settle() {
   const std::uint64_t now_ns = around_.clock.monotonic_ns();
   if (drop_at_ && around_.pipeline.passed() >= *drop_at_) {
@@ -170,9 +195,7 @@ void HostedShard::settle() {
     load(now_ns);
   }
   if (leaving_ && now_ns >= leaving_->at_ns && around_.pipeline.passed() >= leaving_->epoch) {
-    const Leaving leaving = *std::exchange(leaving_, std::nullopt);
-    open_ = false;
-    shard_.leave(leaving.to);
+    go_on_leaving(now_ns);
   }
   if (held_void_ && !open_ && shard_.now() == Shard::role::follows) {
     held_void_ = false;  // all that was submitted was acknowledged before it was left

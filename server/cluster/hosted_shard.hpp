@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/cluster/applied_memory.hpp"
 #include "server/cluster/epoch_pipeline.hpp"
@@ -89,11 +90,15 @@ class HostedShard final : private ShardHost {
 
  private:
   static constexpr std::uint64_t kStragglersNs = 20'000'000;  ///< requests that began before it was closed
+  static constexpr std::uint64_t kSentOnNs = 1'000'000'000;   ///< most that those wait for others
 
   struct Leaving {
     std::uint64_t to = 0;
     std::uint64_t epoch = 0;  ///< has to have passed
     std::uint64_t at_ns = 0;
+    /// What had been sent on to other nodes: writes that began here wait for those of their connection.
+    std::vector<std::uint64_t> sent_on;
+    std::optional<bool> waits{};  ///< for them; nothing: that was not asked yet
   };
   /// A snapshot that is being taken.
   struct Taking {
@@ -114,6 +119,7 @@ class HostedShard final : private ShardHost {
   void close();
   void reload();
   void throw_away();
+  void go_on_leaving(std::uint64_t now_ns);
   void load(std::uint64_t now_ns);
   void follow(const ShardStart& start);
   void go_on_taking();

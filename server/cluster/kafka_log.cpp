@@ -63,6 +63,7 @@ struct KafkaClient::Parts {
     unheard.reset();
     queue.reset();
     consumer.reset();
+    writes_to.clear();
     producer.reset();
     ::close(bell);
   }
@@ -89,6 +90,16 @@ struct KafkaClient::Parts {
     producer = kafka::start(RD_KAFKA_PRODUCER, std::move(conf));
     ring_for(*kafka::Queue{rd_kafka_queue_get_main(producer.get())});
     unheard.reset(rd_kafka_queue_new(producer.get()));
+    for (const auto& [place, log] : logs) {
+      look_up(place.first);
+    }
+  }
+
+  /// Finds a topic's leaders now: the first message would wait for that, up to a second.
+  void look_up(const std::string& topic) {
+    if (!writes_to.contains(topic)) {
+      writes_to.emplace(topic, rd_kafka_topic_new(producer.get(), topic.c_str(), nullptr));
+    }
   }
 
   /// By poll(), on our thread.
@@ -125,6 +136,7 @@ struct KafkaClient::Parts {
     ++counters.renewed;
     settle();
     unheard.reset();
+    writes_to.clear();
     make_producer();
   }
 
@@ -137,6 +149,7 @@ struct KafkaClient::Parts {
   kafka::Client consumer;
   kafka::Queue queue;
   std::unique_ptr<KafkaEnds> ends;
+  std::map<std::string, kafka::Topic> writes_to;
   kafka::Queue unheard;                         ///< answers that nobody waits for
   std::vector<OrderedLog::AppendDone> refused;  ///< to be told by poll()
   std::map<std::pair<std::string, std::int32_t>, Log*> logs;
@@ -151,6 +164,7 @@ class KafkaClient::Log final : public OrderedLog {
         reader_(rd_kafka_topic_new(parts.consumer.get(), topic_.c_str(), nullptr)) {
     const bool alone = parts_.logs.emplace(std::pair{topic_, partition_}, this).second;
     MXKV_ASSERT(alone, "a partition is opened once");
+    parts_.look_up(topic_);
   }
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;

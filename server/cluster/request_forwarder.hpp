@@ -32,6 +32,7 @@ struct ForwardedRequest {
   // Its way, for who forwards it.
   std::uint64_t give_up_ns = 0;  ///< by the monotonic clock; 0: it was not held yet
   std::uint32_t sent_to = 0;     ///< the peer that has it
+  std::uint64_t number = 0;      ///< of all that its forwarder was given
 };
 
 /// What a forwarder did, ever. One writer; read by any thread, relaxed.

@@ -32,6 +32,13 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
+/// How many requests a worker sent on to other nodes, ever, and of these, how many ended, and all before them. One
+/// writer: the worker. What is behind an acquired number happened.
+struct ForwardMarks {
+  std::atomic<std::uint64_t> begun{0};
+  std::atomic<std::uint64_t> ended{0};
+};
+
 /// Thread-safety: given per function.
 class Routes {
  public:
@@ -82,6 +89,12 @@ class Routes {
   /// The number of the node whose peer listener has this address: always the same one.
   [[nodiscard]] std::uint32_t peer(std::string_view address);
   [[nodiscard]] std::string peer_address(std::uint32_t peer) const;
+  /// One for each who sends requests on; it is there as long as this.
+  [[nodiscard]] ForwardMarks& add_marks();
+  /// What was sent on so far, by worker.
+  [[nodiscard]] std::vector<std::uint64_t> forwards_begun() const;
+  /// Whether all of that has ended.
+  [[nodiscard]] bool forwards_ended(const std::vector<std::uint64_t>& begun) const;
 
   // -- the cluster's thread
 
@@ -125,6 +138,7 @@ class Routes {
   std::unique_ptr<Cell[]> cells_;
   mutable std::mutex mutex_;  ///< of what follows
   std::deque<std::string> peers_;
+  std::deque<ForwardMarks> marks_;
 };
 
 }  // namespace mxkv::server

@@ -26,6 +26,7 @@ Forwarder::Forwarder(ClusterStore& cluster, runtime::Worker& worker, ConnectionT
                      asio::io_context& context)
     : cluster_(cluster),
       routes_(cluster.routes()),
+      marks_(routes_.add_marks()),
       worker_(worker),
       replies_(replies),
       limits_{.connect_ns = cluster.options().connect_ms * kNsPerMs,
@@ -59,6 +60,9 @@ void Forwarder::forward(std::unique_ptr<ForwardedRequest> request) {
   const std::size_t bytes = request->text.size() + kRequestBytes;
   bytes_ += bytes;
   ++on_way_;
+  ended_.push_back(false);
+  request->number = marks_.begun.load(std::memory_order_relaxed);
+  marks_.begun.store(request->number + 1, std::memory_order_release);
   if (bytes_ > cluster_.options().forward_bytes) [[unlikely]] {
     refused_.push_back(std::move(request));
     return;
@@ -322,6 +326,15 @@ void Forwarder::refuse(std::unique_ptr<ForwardedRequest> request, std::string_vi
   end(std::move(request));
 }
 
+void Forwarder::note_end(std::uint64_t number) {
+  std::uint64_t ended = marks_.ended.load(std::memory_order_relaxed);
+  ended_[number - ended] = true;
+  for (; !ended_.empty() && ended_.front(); ended_.pop_front()) {
+    ++ended;
+  }
+  marks_.ended.store(ended, std::memory_order_release);
+}
+
 // The connection's next requests may begin in here.
 void Forwarder::end(std::unique_ptr<ForwardedRequest> request) {
   MXKV_ASSERT(on_way_ > 0 && bytes_ >= request->text.size() + kRequestBytes, "a request ends once");
@@ -331,6 +344,7 @@ void Forwarder::end(std::unique_ptr<ForwardedRequest> request) {
   const CommitSeq seq = request->seq;
   const bool writes = request->writes;
   const bool has_client = !request->then;
+  const std::uint64_t number = request->number;
   if (free_.size() < kMostFree && request->text.capacity() <= kKeptText) {
     std::string text = std::move(request->text);
     text.clear();
@@ -343,6 +357,7 @@ void Forwarder::end(std::unique_ptr<ForwardedRequest> request) {
   } else if (has_client) {
     replies_.finished(address);
   }
+  note_end(number);
 }
 
 }  // namespace mxkv::server
