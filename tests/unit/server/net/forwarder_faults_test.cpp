@@ -43,6 +43,26 @@ TEST(ForwarderFaults, WhatIsHeldGoesOnWhenThereIsAnOwner) {
   EXPECT_GE(nodes[0].cluster().forwarded().held, 2U);
 }
 
+TEST(ForwarderFaults, WhatWasSentOnIsKnownToHaveEnded) {
+  Nodes nodes{{.patience_ms = 20'000}};
+  Routes& routes = nodes[0].routes;
+  BlockingClient client{nodes[0].port()};
+  client.ask(set("key", "x") + "get key\r\n");
+  const std::vector<std::uint64_t> before = routes.forwards_begun();
+  EXPECT_TRUE(routes.forwards_ended(before));
+  nodes[0].forget(1);
+  client.send(set("key", "y") + set("zoo", "y") + "get zoo\r\nmn\r\n");  // those for zoo end before it
+  BlockingClient other{nodes[0].port()};
+  other.ask("get zoo\r\n");
+  const std::vector<std::uint64_t> held = routes.forwards_begun();
+  EXPECT_NE(held, before);
+  EXPECT_TRUE(routes.forwards_ended(before));
+  EXPECT_FALSE(routes.forwards_ended(held));
+  nodes[0].know(1, nodes[1]);
+  client.read_to("MN\r\n");
+  EXPECT_TRUE(routes.forwards_ended(held));
+}
+
 TEST(ForwarderFaults, AnOwnerThatHasLeftSaysWhoHasIt) {
   Nodes nodes;
   nodes[1].know(1, nodes[2]);

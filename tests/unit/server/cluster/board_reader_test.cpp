@@ -1,0 +1,68 @@
+// What nodes tell of snapshots at the same time comes to the same for all, and never goes back.
+#include "server/cluster/board_reader.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <array>
+
+namespace mxkv::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+SnapshotEntry snapshot_by(std::uint64_t node, LogPosition position, LogPosition first) {
+  SnapshotEntry made{
+      .number = 1, .node = node, .first = first, .messages = 1, .items = 1, .bytes = 10, .start = {}};
+  made.start.position = position;
+  return made;
+}
+
+void tell(BoardReader& reader, const SnapshotEntry& what) {
+  reader.put_up(0, snapshot_key(3), write_snapshot_entry(what));
+}
+
+TEST(BoardReader, ASnapshotTakesThePlaceOfWhatIsBehindItInBothLogs) {
+  BoardReader reader;
+  EXPECT_EQ(reader.snapshot(3), std::nullopt);
+  tell(reader, snapshot_by(1, 100, 20));
+  tell(reader, snapshot_by(2, 100, 25));
+  EXPECT_EQ(reader.snapshot(3)->node, 2U);
+  EXPECT_THAT(reader.take_outdated(), IsEmpty());
+  tell(reader, snapshot_by(3, 100, 8));  // was written before, and may be trimmed by now
+  EXPECT_EQ(reader.snapshot(3)->node, 2U);
+  EXPECT_THAT(reader.take_outdated(), ElementsAre(3));
+  tell(reader, snapshot_by(4, 130, 24));
+  tell(reader, snapshot_by(5, 90, 40));
+  EXPECT_EQ(reader.snapshot(3)->node, 2U);
+  EXPECT_THAT(reader.take_outdated(), ElementsAre(3, 3));
+  tell(reader, snapshot_by(6, 101, 30));
+  EXPECT_EQ(reader.snapshot(3)->node, 6U);
+  EXPECT_EQ(reader.snapshot(2), std::nullopt);
+}
+
+// Whoever tells of one trims up to the one that it knew: up to what was in force before.
+TEST(BoardReader, WhatIsInForceIsNeverTrimmedWhateverTheOrder) {
+  std::array told{snapshot_by(1, 100, 20), snapshot_by(2, 100, 25), snapshot_by(3, 100, 8),
+                  snapshot_by(4, 130, 24), snapshot_by(5, 120, 60)};
+  std::ranges::sort(told, {}, &SnapshotEntry::node);
+  do {
+    BoardReader reader;
+    LogPosition trimmed = 0;
+    LogPosition log_trimmed = 0;
+    for (const SnapshotEntry& one : told) {
+      const std::optional<SnapshotEntry> known = reader.snapshot(3);
+      tell(reader, one);
+      if (known) {
+        trimmed = std::max(trimmed, known->first);
+        log_trimmed = std::max(log_trimmed, known->start.position);
+      }
+      EXPECT_GE(reader.snapshot(3)->first, trimmed);
+      EXPECT_GE(reader.snapshot(3)->start.position, log_trimmed);
+    }
+  } while (std::ranges::next_permutation(told, {}, &SnapshotEntry::node).found);
+}
+
+}  // namespace
+}  // namespace mxkv::server
