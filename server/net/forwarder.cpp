@@ -5,6 +5,7 @@
 
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/scheduler/worker.hpp"
 #include "server/cluster/binary_forward.hpp"
 #include "server/cluster/refusal.hpp"
 

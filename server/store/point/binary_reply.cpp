@@ -6,7 +6,6 @@
 namespace mxkv::server {
 
 using protocol::binary_status;
-using protocol::BinaryAnswer;
 using protocol::BinaryForm;
 using protocol::kBinaryHeaderBytes;
 using protocol::opcode;

@@ -86,7 +86,6 @@ listeners:
   - {address: 0.0.0.0, port: 8}
   - {port: 9}
   - {port: 10, auth: none}
-  - {port: 13, reads: owner}
   - {path: /run/in.sock, auth: required}
   - {port: 11, tls: {certificate: a.pem, key: b.pem, client_ca: c.pem, minimum: "1.3"}}
   - port: 12

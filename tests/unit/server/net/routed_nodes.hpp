@@ -159,6 +159,10 @@ class BlockingClient {
     const int on = 1;
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (socket_ < 0) {
+      ADD_FAILURE() << "no socket is to be had";
+      return;
+    }
     EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
   }
   ~BlockingClient() { ::close(socket_); }
@@ -208,7 +212,10 @@ class BlockingClient {
 class Nodes {
  public:
   explicit Nodes(ClusterStoreOptions options = {}, std::size_t workers = 2, std::size_t memory_bytes = 0)
-      : options_{.splits = {"h", "p"}, .workers = workers, .cluster = options, .memory_bytes = memory_bytes} {
+      : options_{.splits = {"h", "p"},
+                 .workers = workers,
+                 .cluster = std::move(options),
+                 .memory_bytes = memory_bytes} {
     for (std::size_t i = 0; i < 3; ++i) {
       nodes.push_back(std::make_unique<RoutedNode>(options_));
     }
