@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 from common import LARGE, Options, free_port, machine, patience, wait_for
-from harness import Connection, Server
+from harness import Connection, Server, pause
 from scanning import page_through
 
 CONFIGURATION = machine.REPOSITORY / "config" / "twemproxy.yaml"
@@ -128,8 +128,7 @@ class TwemproxyTest(unittest.TestCase):
         values = self.fill(60)
         kept = [self.kept(server) for server in self.servers]
         hung = self.servers[1].process
-        hung.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, hung.pid, os.WSTOPPED | os.WNOWAIT)  # all its threads have stopped
+        pause(hung)
         try:
             for keys in (kept[0], kept[2]):
                 self.assertEqual(self.client.get(keys[0]), values[keys[0]])

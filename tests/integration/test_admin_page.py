@@ -10,7 +10,7 @@ import shutil
 import unittest
 from pathlib import Path
 
-from harness.daemon import wait_for
+from harness.daemon import pause, wait_for
 from harness.environment import LONG
 from harness.http import AdminCase
 
@@ -228,7 +228,7 @@ class AdminPageTest(AdminPageCase):
 
     def test_a_server_that_is_gone_is_told_and_found_again(self):
         self.open()
-        self.process.send_signal(19)  # SIGSTOP
+        pause(self.process)
         self.addCleanup(lambda: self.process.poll() is None and self.process.send_signal(18))
         wait_for(lambda: self.text("#state-text") == "no answer", "no answer", 30)
         self.assertRegex(self.text("#notice"), r"^No answer since \d\d:\d\d:\d\d")

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 
-from harness import ServerCase, patience, scaled
+from harness import ServerCase, patience, pause, scaled
 
 try:
     from pymemcache import serde
@@ -119,8 +119,7 @@ class TimeoutTest(ServerCase):
         self.connect().set(b"k", b"v")
         client = Client(("127.0.0.1", self.server.port), timeout=0.2, default_noreply=False)
         self.addCleanup(client.close)
-        os.kill(self.server.process.pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, self.server.process.pid, os.WSTOPPED | os.WNOWAIT)  # all its threads have stopped
+        pause(self.server.process)
         try:
             with self.assertRaises(OSError):
                 client.get("k")

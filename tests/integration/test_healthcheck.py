@@ -8,7 +8,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from harness import mxkv_only, patience, wait_for
+from harness import mxkv_only, patience, pause, wait_for
 from harness.http import AdminCase
 from harness.tls import GuardedCase
 
@@ -55,7 +55,7 @@ class HealthcheckTest(GuardedCase):
     def test_one_that_hangs_or_is_gone_is_not(self):
         self.start()
         port = self.ports()[0]
-        self.process.send_signal(signal.SIGSTOP)
+        pause(self.process)
         self.assertNotEqual(self.check(port), 0)
         self.process.send_signal(signal.SIGCONT)
         self.assertEqual(self.check(port), 0)
@@ -98,7 +98,7 @@ class ReadinessTest(AdminCase):
     def test_one_that_hangs_or_is_gone_is_not(self):
         self.start_admin()
         self.assertTrue(self.check()[0])
-        self.process.send_signal(signal.SIGSTOP)
+        pause(self.process)
         self.assertFalse(self.check()[0])
         self.process.send_signal(signal.SIGCONT)
         wait_for(lambda: self.check()[0], "ready again")

@@ -10,7 +10,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from harness import DaemonCase, Options, Server, ServerCase, patience, scaled
+from harness import DaemonCase, Options, Server, ServerCase, patience, pause, scaled
 from harness.proxy import Proxy
 from harness.tls import GuardedCase
 from python_client import mxkv
@@ -83,8 +83,7 @@ class LostConnectionsTest(ServerCase):
         client = mxkv.Client(("127.0.0.1", self.server.port), timeout=0.2)
         self.addCleanup(client.close)
         client.version()
-        os.kill(self.server.process.pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, self.server.process.pid, os.WSTOPPED | os.WNOWAIT)  # all its threads have stopped
+        pause(self.server.process)
         try:
             for late in (lambda: client.get("key:00001"), lambda: list(client.scan("key:")), lambda: client.count("key:")):
                 with self.assertRaises(mxkv.RequestTimeout):

@@ -2,6 +2,7 @@
 directory of its own. Everything that it left is removed at the end of the test.
 """
 
+import os
 import re
 import signal
 import subprocess
@@ -23,6 +24,12 @@ def wait_for(what, description: str, seconds: float = 20):
             raise AssertionError(f"did not happen in time: {description}")
         time.sleep(0.01)
     return found
+
+
+def pause(process) -> None:
+    """Stops a child of ours until SIGCONT; behind this call none of its threads runs, however busy the machine is."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
 
 
 class DaemonCase(unittest.TestCase):
