@@ -69,6 +69,16 @@ template <class Where>
   await_read(item, where, address, worker.local<WorkerContext>());
 }
 
+/// Whether that would have it wait, or might: for who answers at once what is on disk. `item`: or a view of it; once
+/// all else that matters has been read of it.
+template <class ItemView, class Task>
+[[nodiscard, gnu::always_inline]] inline bool must_await(const ItemView& item, const Task& task,
+                                                         const WorkerContext& context) noexcept {
+  return context.minds_horizon() &&
+         (item.cas() > context.horizon_us || task.leaf().cas_floor() > context.horizon_us ||
+          context.flush_points->order.load(std::memory_order_relaxed) > context.horizon_us);
+}
+
 /// What may have written is to be answered: also one that changed nothing has seen something.
 [[gnu::always_inline]] inline void await_write(const ReplyAddress& address, WorkerContext& context) noexcept {
   if (context.writes_wait) [[unlikely]] {

@@ -89,7 +89,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   [[nodiscard, gnu::always_inline]] bool show_usual(const Item::PlainView& item, runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
     const std::size_t bytes = item.value().size();
-    if (bytes > kMostMiddling || context.minds_horizon() || !Liveness{worker}(item) ||
+    if (bytes > kMostMiddling || !Liveness{worker}(item) || must_await(item, *this, context) ||
         context.watch->wants(watched::kFetchers) || (kOfMeta && item.to_be_renewed())) [[unlikely]] {
       return false;
     }
