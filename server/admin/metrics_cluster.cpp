@@ -32,6 +32,22 @@ void write_cluster(Exposition& out, const ServingParts& parts) {
       "Groups of records that count for nobody: another node had the shard", status.voided);
   one(type::counter, "mxkv_cluster_given_up", "Times that replies that waited were given up",
       status.given_up);
+  const ClusterStore::Forwarded forwarded = parts.routed->forwarded();
+  one(type::counter, "mxkv_cluster_forwarded", "Requests that were brought to other nodes",
+      forwarded.requests);
+  one(type::counter, "mxkv_cluster_forwarded_again", "Those of them that were sent once more, or elsewhere",
+      forwarded.again);
+  one(type::counter, "mxkv_cluster_forwards_held", "Those that had to wait for an owner", forwarded.held);
+  one(type::counter, "mxkv_cluster_forwards_without_owner", "Those that none was found for in time",
+      forwarded.no_owner);
+  one(type::counter, "mxkv_cluster_forwards_lost", "Writes of which nobody knows what became",
+      forwarded.lost);
+  one(type::counter, "mxkv_cluster_forwards_without_memory",
+      "Those that were refused, since too much was on its way", forwarded.no_memory);
+  one(type::counter, "mxkv_cluster_forward_connections", "Connections to other nodes that were begun",
+      forwarded.connects);
+  one(type::counter, "mxkv_cluster_replica_reads",
+      "Reads that this node answered, though another one owns the shard", forwarded.replica_reads);
   const auto each = [&](type what, const char* name, const char* help, const auto& value) {
     out.family(what, name, help);
     for (const ShardStatus& shard : status.shards) {
@@ -44,6 +60,15 @@ void write_cluster(Exposition& out, const ServingParts& parts) {
        [](const ShardStatus& shard) { return std::uint64_t{shard.loading}; });
   each(type::gauge, "mxkv_shard_position", "How far the shard's log is known",
        [](const ShardStatus& shard) { return shard.presence.position; });
+  out.family(
+      type::gauge, "mxkv_shard_staleness_seconds",
+      "What was acknowledged so long ago is in memory; only where replicas are read, while it is known");
+  for (const ShardStatus& shard : status.shards) {
+    if (shard.staleness_ns) {
+      out.add_real({{"shard", std::to_string(shard.presence.id)}},
+                   static_cast<double>(*shard.staleness_ns) / 1e9);
+    }
+  }
   each(type::counter, "mxkv_shard_terms", "Times that this node became the shard's owner",
        [](const ShardStatus& shard) { return shard.counters.terms; });
   each(type::counter, "mxkv_shard_ousted", "Times that another node took the shard without being asked",

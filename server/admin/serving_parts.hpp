@@ -4,6 +4,7 @@
 
 #include "runtime/scheduler/runtime.hpp"
 #include "server/cluster/cluster_node.hpp"
+#include "server/cluster/cluster_store.hpp"
 #include "server/durability/durability.hpp"
 #include "server/net/network.hpp"
 #include "server/stats/statistics.hpp"
@@ -18,6 +19,7 @@ struct ServingParts {
   const Statistics& statistics;
   const Durability* durability;  ///< null: nothing is kept on disk
   const ClusterNode* cluster;    ///< null: there is none
+  const ClusterStore* routed;    ///< the same
 
   [[nodiscard]] std::uint64_t count(counter which) const noexcept { return store.total(which); }
   [[nodiscard]] runtime::Worker& worker(std::size_t i) const noexcept {

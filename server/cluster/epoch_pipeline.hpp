@@ -1,7 +1,7 @@
 // Brings commit epochs to the logs of the shards: closes an epoch, waits until all workers passed it, deals its records
 // to the shards whose keys they are of, and says that it is durable when each of their logs has acknowledged its part.
 //
-// Unlike a disk (server/journal/journal_writer.hpp) a log answers late and takes in much at once: several epochs are
+// Unlike a disk (server/journal/journal_writer.hpp) a log answers late and takes in much at once: more than one epoch is
 // under way. They become durable in order.
 //
 // *A shard that is lost* to another node leaves records behind that count for nobody, and memory that holds them. Until
@@ -51,7 +51,9 @@ struct PipelineCounts {
 /// Thread-safety: given per function.
 class EpochPipeline {
  public:
-  static constexpr std::size_t kMostUnderWay = 8;  ///< epochs that are not acknowledged
+  /// Epochs that are not acknowledged: the next one gathers while one is on its way, and one is being taken in. More
+  /// make smaller groups, of which brokers take fewer bytes, and librdkafka spins over more than five a broker.
+  static constexpr std::size_t kMostUnderWay = 2;
 
   EpochPipeline(std::size_t workers, const Routes& routes, const runtime::Clock& clock,
                 runtime::MemoryBudget* budget, PipelineHooks hooks);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/base/assert.hpp"
-
 namespace mxkv::server {
 
 Routes::Routes(std::vector<std::string> splits)

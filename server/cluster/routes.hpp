@@ -1,8 +1,8 @@
 // Where each shard's keys are now, as seen from this node: what requests ask before they go to the store.
 //
-// The ranges are fixed when a cluster is made, so that the splits are read without any care. What changes is one word a
-// shard (who has it) and two more (until when, where that is this node, and how fresh a replica here is); the cluster's
-// thread writes them.
+// The ranges are fixed when a cluster is made, so that the splits are read without any care. What changes is a word a
+// shard for who has it, one for until when it is here, which is all that most requests ask, and one for how fresh a
+// replica is; the cluster's thread writes them.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "index/key.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
 
@@ -72,13 +73,9 @@ class Routes {
   [[nodiscard]] Route route(std::uint32_t shard) const noexcept {
     return unpack(cells_[shard].route.load(std::memory_order_acquire));  // pairs with set()
   }
-  /// Monotonic clock (ns): reads that began earlier are right here, if the route says here.
-  [[nodiscard]] std::uint64_t lease_until(std::uint32_t shard) const noexcept {
-    return cells_[shard].lease_until_ns.load(std::memory_order_acquire);
-  }
-  /// Whether the shard is here, and its lease runs.
+  /// Whether the shard is here, and its lease runs: what is read then is right.
   [[nodiscard]] bool is_here(std::uint32_t shard, std::uint64_t now_ns) const noexcept {
-    return route(shard).where == Route::to::here && now_ns < lease_until(shard);
+    return now_ns < cells_[shard].here_until_ns.load(std::memory_order_acquire);  // pairs with tell_here()
   }
   /// Whether memory has all of the shard that was acknowledged `staleness_ns` before `now_ns`. Only where it is not here.
   [[nodiscard]] bool is_fresh(std::uint32_t shard, std::uint64_t now_ns,
@@ -100,14 +97,18 @@ class Routes {
 
   void set(std::uint32_t shard, const Route& route) noexcept {
     cells_[shard].route.store(pack(route), std::memory_order_release);
+    tell_here(cells_[shard], route);
   }
   /// A node that was asked said that another one has it: taken unless this node knows better by its log.
   void hint(std::uint32_t shard, const Route& before, const Route& route) noexcept {
+    MXKV_DCHECK(before.where != Route::to::here && route.where != Route::to::here, "its log alone says so");
     std::uint64_t expected = pack(before);
     cells_[shard].route.compare_exchange_strong(expected, pack(route), std::memory_order_acq_rel);
   }
+  /// Monotonic clock: how long it is here once its route says so.
   void set_lease(std::uint32_t shard, std::uint64_t until_ns) noexcept {
-    cells_[shard].lease_until_ns.store(until_ns, std::memory_order_release);
+    cells_[shard].lease_until_ns = until_ns;
+    tell_here(cells_[shard], route(shard));
   }
   /// As Freshness says; 0: memory is not to be read.
   void set_fresh_from(std::uint32_t shard, std::uint64_t from_ns) noexcept {
@@ -121,9 +122,15 @@ class Routes {
 
   struct alignas(64) Cell {
     std::atomic<std::uint64_t> route{0};
-    std::atomic<std::uint64_t> lease_until_ns{0};
+    std::atomic<std::uint64_t> here_until_ns{0};  ///< 0: it is not here
     std::atomic<std::uint64_t> fresh_from_ns{0};
+    std::uint64_t lease_until_ns = 0;  ///< the cluster's thread's
   };
+
+  static void tell_here(Cell& cell, const Route& route) noexcept {
+    cell.here_until_ns.store(route.where == Route::to::here ? cell.lease_until_ns : 0,
+                             std::memory_order_release);
+  }
 
   [[nodiscard]] static std::uint64_t pack(const Route& route) noexcept {
     return static_cast<std::uint64_t>(route.where) | std::uint64_t{route.peer} << 8U;

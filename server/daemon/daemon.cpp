@@ -181,7 +181,8 @@ class AdminView {
                   .network = parts.network,
                   .statistics = parts.statistics,
                   .durability = parts.durability.get(),
-                  .cluster = parts.cluster == nullptr ? nullptr : &parts.cluster->node});
+                  .cluster = parts.cluster == nullptr ? nullptr : &parts.cluster->node,
+                  .routed = parts.cluster == nullptr ? nullptr : &parts.cluster->store});
   }
   ~AdminView() { admin_.detach(); }
   AdminView(const AdminView&) = delete;

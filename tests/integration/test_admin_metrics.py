@@ -214,7 +214,7 @@ class MetricsNamedTest(MetricsCase):
 
     def exists(self, text: str, where: str) -> None:
         samples = self.metrics()
-        names = {name.partition("{")[0] for name in samples}
+        names = {name.partition("{")[0] for name in samples} | of_clusters().keys()
         for name in set(NAMED.findall(text)):
             self.assertIn(name, names, where)
         for name, labels in SELECTOR.findall(text):

@@ -76,7 +76,7 @@ TEST(Routes, AHintIsTakenWhereNothingElseWasLearnt) {
   routes.set(1, one);
   routes.hint(1, one, other);
   EXPECT_EQ(routes.route(1), other);
-  routes.hint(1, one, {Route::to::here, 0});
+  routes.hint(1, one, {Route::to::nobody, 0});
   EXPECT_EQ(routes.route(1), other);
   EXPECT_EQ(routes.route(0), Route{});
 }
