@@ -59,6 +59,10 @@ namespace {
 /// What becomes of the data when the process ends, and the machine.
 std::string durability_line(const config::DaemonOptions& options) {
   const config::DurabilityOptions& mine = options.durability;
+  if (!options.cluster.name.empty()) {
+    return "a node of the cluster " + options.cluster.name +
+           ": data is kept in memory, and what was answered in its logs";
+  }
   if (mine.directory.empty()) {
     return "data is kept in memory only: a restart loses it";
   }

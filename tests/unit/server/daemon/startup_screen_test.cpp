@@ -60,6 +60,16 @@ TEST_F(StartupScreen, SaysWhatBecomesOfTheData) {
   EXPECT_EQ(screen().back(),
             "a store: what was stored is there after a restart, from /d; a power cut loses what the "
             "system had not written yet");
+  options.durability.directory.clear();
+  options.cluster = {.name = "shop",
+                     .brokers = {"10.0.0.1:9092"},
+                     .properties = {},
+                     .node = "a",
+                     .peer = config::ListenAddress{"10.0.0.5", 11311},
+                     .advertise = {},
+                     .address = "10.0.0.5:11211"};
+  EXPECT_EQ(screen().back(),
+            "a node of the cluster shop: data is kept in memory, and what was answered in its logs");
 }
 
 TEST_F(StartupScreen, NamesTheTopologyThatFitsAndWhoSetIt) {
