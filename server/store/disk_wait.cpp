@@ -12,11 +12,7 @@ void detail::await_disk(const ReplyAddress& address, WorkerContext& context) noe
 
 std::uint64_t detail::order_of_read(const Item* item, const ItemNode& leaf,
                                     const WorkerContext& context) noexcept {
-  const std::uint64_t order = leaf.cas_floor();
-  if (item == nullptr) {
-    return order;
-  }
-  return std::max({order, item->cas(), context.flush_points->order.load(std::memory_order_relaxed)});
+  return item == nullptr ? leaf.cas_floor() : order_of_item(item->cas(), leaf, context);
 }
 
 void detail::await_read(const Item* item, const ItemNode& leaf, const ReplyAddress& address,

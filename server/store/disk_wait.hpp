@@ -27,6 +27,11 @@ namespace detail {
 void await_disk(const ReplyAddress& address, WorkerContext& context) noexcept;
 void await_read(const Item* item, const ItemNode& leaf, const ReplyAddress& address,
                 WorkerContext& context) noexcept;
+/// Of an item that was met: `cas` is its.
+[[nodiscard, gnu::always_inline]] inline std::uint64_t order_of_item(std::uint64_t cas, const ItemNode& leaf,
+                                                                     const WorkerContext& context) noexcept {
+  return std::max({cas, leaf.cas_floor(), context.flush_points->order.load(std::memory_order_relaxed)});
+}
 [[nodiscard]] std::uint64_t order_of_read(const Item* item, const ItemNode& leaf,
                                           const WorkerContext& context) noexcept;
 template <class Task>
@@ -75,8 +80,7 @@ template <class ItemView, class Task>
 [[nodiscard, gnu::always_inline]] inline bool must_await(const ItemView& item, const Task& task,
                                                          const WorkerContext& context) noexcept {
   return context.minds_horizon() &&
-         (item.cas() > context.horizon_us || task.leaf().cas_floor() > context.horizon_us ||
-          context.flush_points->order.load(std::memory_order_relaxed) > context.horizon_us);
+         detail::order_of_item(item.cas(), task.leaf(), context) > context.horizon_us;
 }
 
 /// What may have written is to be answered: also one that changed nothing has seen something.

@@ -47,10 +47,15 @@ class Brokers:
     def send(self, n: int, what: int) -> None:
         os.kill(self.pid(n), what)
 
+    def runs(self, n: int) -> bool:
+        try:
+            return bool(pathlib.Path(f"/proc/{self.pid(n)}/cmdline").read_bytes())  # empty once it has ended
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
     def kill(self, n: int) -> None:
         self.send(n, signal.SIGKILL)
-        wait_for(lambda: not pathlib.Path(f"/proc/{self.pid(n)}/cmdline").read_bytes()
-                 if pathlib.Path(f"/proc/{self.pid(n)}").exists() else True, "the end of a broker")
+        wait_for(lambda: not self.runs(n), "the end of a broker")
 
     def kill_all(self) -> None:
         for n in (1, 2, 3):

@@ -36,6 +36,7 @@ class Node:
         self.address = (place.address, PORT)
         self.stale_address = (place.address, STALE_PORT)
         self.peer = f"{place.address}:{PEER_PORT}"
+        self.entry = f"{name}={self.peer}={place.address}:{PORT}"  # of the map, as `mxkvd cluster` takes it
         self.folder = folder
         self.clock = folder / f"{name}.clock"
         self.faked = []

@@ -65,8 +65,7 @@ class DaemonsTest(unittest.TestCase):
         self.addCleanup(lambda: [node.end() for node in self.nodes])
         # The brokers are not up for some seconds: a command waits for them.
         machine.run(machine.MXKVD, "cluster", "init", "--config", self.nodes[0].config, "--replicas", 3,
-                    "--splits", ",".join(SPLITS), "--nodes",
-                    ",".join(f"{node.name}={node.peer}={node.address[0]}:{node.address[1]}" for node in self.nodes), timeout=120)
+                    "--splits", ",".join(SPLITS), "--nodes", ",".join(node.entry for node in self.nodes), timeout=120)
         for node in self.nodes:
             node.start()
         nodes.wait_until_served(self.nodes, SHARDS, RECOVERY_S)

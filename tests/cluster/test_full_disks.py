@@ -50,7 +50,7 @@ class FullDisksTest(unittest.TestCase):
         self.nodes = [Node(name, net.add(name), self.folder, CLUSTER, self.brokers.addresses) for name in "ab"]
         self.addCleanup(lambda: [node.end() for node in self.nodes])
         machine.run(machine.MXKVD, "cluster", "init", "--config", self.nodes[0].config, "--replicas", 2, "--splits", "m", "--nodes",
-                    ",".join(f"{node.name}={node.peer}={node.address[0]}:{node.address[1]}" for node in self.nodes), timeout=120)
+                    ",".join(node.entry for node in self.nodes), timeout=120)
         for node in self.nodes:
             node.start()
         nodes.wait_until_served(self.nodes, SHARDS, PATIENCE_S)
@@ -60,10 +60,6 @@ class FullDisksTest(unittest.TestCase):
     @staticmethod
     def disk(directory: Path, n: int) -> Path:
         return directory / str(n)
-
-    def runs(self, n: int) -> bool:
-        state = Path(f"/proc/{self.brokers.pid(n)}/stat")
-        return state.exists() and state.read_text(encoding="ascii").rpartition(") ")[2][0] != "Z"
 
     def write(self, number: int, seconds: float = 60) -> bool:
         """Whether it was acknowledged; what is said else is kept."""
@@ -84,7 +80,7 @@ class FullDisksTest(unittest.TestCase):
 
     def write_until_gone(self, number: int, broker: int) -> int:
         """Until the broker has ended by its full disk; the next number."""
-        while self.runs(broker):
+        while self.brokers.runs(broker):
             self.assertLess(number, MOST, f"broker {broker} goes on without a disk")
             self.write(number)
             number += 1

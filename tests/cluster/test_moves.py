@@ -46,14 +46,10 @@ class MovesTest(unittest.TestCase):
             Node(name, place, self.folder, CLUSTER, brokers.addresses) for name, place in places.items()]
         self.addCleanup(lambda: [node.end() for node in self.all])
         self.cluster("init", "--replicas", 2, "--splits", ",".join(SPLITS), "--nodes",
-                     ",".join(self.called(node) for node in self.all[:3]))
+                     ",".join(node.entry for node in self.all[:3]))
         for node in self.all[:3]:
             node.start()
         self.wait_until_settled()
-
-    @staticmethod
-    def called(node: Node) -> str:
-        return f"{node.name}={node.peer}={node.address[0]}:{node.address[1]}"
 
     def cluster(self, *words) -> str:
         return machine.run(machine.MXKVD, "cluster", words[0], "--config", self.a.config, *words[1:], timeout=120).stdout
@@ -128,7 +124,7 @@ class MovesTest(unittest.TestCase):
             with self.load_on(self.b, workload, "the third node starts anew"):
                 self.start_anew(self.a)
         with self.load_on(self.a, "a", "a fourth node joins and takes two shards"):
-            self.cluster("add", self.called(self.d))
+            self.cluster("add", self.d.entry)
             self.d.start()
             for shard in (0, 3):
                 self.cluster("move", shard, "d")
