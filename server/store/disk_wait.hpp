@@ -2,11 +2,11 @@
 // can be written there. Without a journal each costs one predictable branch.
 //
 // A change that is not on disk yet has an order above the horizon (WorkerContext). Its order is in the item, or
-// in the floor of the leaf that it changed, so those two words tell of all that a read has seen. The floor is
-// read after the read of the leaf was validated: it only grows, and what was seen had raised it before. That
-// holds for an item changed in place, too, while its leaf is latched: the floor is raised first
-// (Item::store_expiry, Item::View::expiry). That a flush is set for later is in neither word: its order counts
-// where it may have decided.
+// in the floor of the leaf that it changed, so those two words tell of all that a read has seen; the first by itself
+// where no touch can have met the item (order_of()). The floor is read after the read of the leaf was validated: it
+// only grows, and what was seen had raised it before. That holds for an item changed in place, too, while its leaf
+// is latched: the floor is raised first (Item::store_expiry, Item::View::expiry). That a flush is set for later is
+// in neither word: its order counts where it may have decided.
 //
 // Whether a marked reply waits, and for what, is decided at the end of the round (server/net).
 #pragma once
@@ -27,10 +27,12 @@ namespace detail {
 void await_disk(const ReplyAddress& address, WorkerContext& context) noexcept;
 void await_read(const Item* item, const ItemNode& leaf, const ReplyAddress& address,
                 WorkerContext& context) noexcept;
-/// Of an item that was met: `cas` is its.
-[[nodiscard, gnu::always_inline]] inline std::uint64_t order_of_item(std::uint64_t cas, const ItemNode& leaf,
+/// Of an item that was met.
+template <class ItemView>
+[[nodiscard, gnu::always_inline]] inline std::uint64_t order_of_item(const ItemView& item,
+                                                                     const ItemNode& leaf,
                                                                      const WorkerContext& context) noexcept {
-  return std::max({cas, leaf.cas_floor(), context.flush_points->order.load(std::memory_order_relaxed)});
+  return std::max(order_of(item, leaf), context.flush_points->order.load(std::memory_order_relaxed));
 }
 [[nodiscard]] std::uint64_t order_of_read(const Item* item, const ItemNode& leaf,
                                           const WorkerContext& context) noexcept;
@@ -79,8 +81,17 @@ template <class Where>
 template <class ItemView, class Task>
 [[nodiscard, gnu::always_inline]] inline bool must_await(const ItemView& item, const Task& task,
                                                          const WorkerContext& context) noexcept {
-  return context.minds_horizon() &&
-         detail::order_of_item(item.cas(), task.leaf(), context) > context.horizon_us;
+  return context.minds_horizon() && detail::order_of_item(item, task.leaf(), context) > context.horizon_us;
+}
+
+/// The same of a leaf whose floor was told already: its items up to this order need not wait; kNoHorizon: none does.
+/// Once it was read which of them a flush has taken.
+[[nodiscard]] inline std::uint64_t newest_at_once(const WorkerContext& context) noexcept {
+  if (!context.minds_horizon()) [[likely]] {
+    return WorkerContext::kNoHorizon;
+  }
+  const bool flushed_since = context.flush_points->order.load(std::memory_order_relaxed) > context.horizon_us;
+  return flushed_since ? 0 : context.horizon_us;
 }
 
 /// What may have written is to be answered: also one that changed nothing has seen something.

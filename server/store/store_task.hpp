@@ -77,13 +77,17 @@ class Liveness {
   return Liveness{worker}(Item::View{item});
 }
 
-/// The greatest order that a change of this key has had, or more. A touch leaves its order in the leaf's floor
+/// The greatest order that a change of this item has had, or more. A touch leaves its order in the leaf's floor
 /// alone, and the leaf's line is read only for items that a touch may have met: those with an exptime field.
+/// `item`: or a view of it.
+template <class ItemView>
+[[nodiscard, gnu::always_inline]] inline std::uint64_t order_of(const ItemView& item,
+                                                                const ItemNode& leaf) noexcept {
+  return item.has_expiry_field() ? std::max(item.cas(), leaf.cas_floor()) : item.cas();
+}
+/// The same of a key: `old` is null where nothing is there.
 [[nodiscard]] inline std::uint64_t order_before(const Item* old, const ItemNode& leaf) noexcept {
-  if (old == nullptr) {
-    return leaf.cas_floor();
-  }
-  return old->has_expiry_field() ? std::max(old->cas(), leaf.cas_floor()) : old->cas();
+  return old == nullptr ? leaf.cas_floor() : order_of(*old, leaf);
 }
 
 /// Mints an order above `before`, for a change under its leaf's latch, or of a key that is held.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/simulation/durable_world.hpp"
+#include "tests/simulation/paths_taken.hpp"
 #include "tests/simulation/seeds.hpp"
 
 namespace mxkv::simulation {
@@ -34,6 +35,7 @@ class DurableSimulation : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
   const Seeds seeds = Seeds::from_environment();
   DurableReport sum;
+  const runtime::paths::Counts before = runtime::paths::all();
   const std::uint64_t behind = seeds.first + seeds.count;
   for (std::uint64_t seed = seeds.first + (GetParam() + kParts - seeds.first % kParts) % kParts;
        seed < behind; seed += kParts) {
@@ -81,6 +83,11 @@ TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
   EXPECT_GT(sum.amid, worlds / 20);
   EXPECT_GT(sum.recycled, worlds / 4);
   EXPECT_GT(sum.removed, worlds);
+  if (runtime::paths::kCounted) {  // the short ways of reads mind what is not durable
+    using runtime::path;
+    EXPECT_THAT(never_taken(before, {path::get_usual, path::meta_get_usual, path::scan_plain_run}),
+                ::testing::IsEmpty());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, DurableSimulation, ::testing::Range(std::uint64_t{0}, kParts),

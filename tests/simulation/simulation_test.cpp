@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/paths.hpp"
+#include "tests/simulation/paths_taken.hpp"
 #include "tests/simulation/seeds.hpp"
 #include "tests/simulation/worlds.hpp"
 
@@ -72,17 +73,9 @@ TEST(SimulationItself, TakesTheRarePathsOfLeavesThatOverflow) {
   using runtime::path;
   const runtime::paths::Counts before = runtime::paths::all();
   const auto never = [&before] {
-    std::vector<std::string> names;
-    const runtime::paths::Counts now = runtime::paths::all();
-    for (const path which :
-         {path::overflow_share, path::overflow_three, path::overflow_lost, path::overflow_of_claimed,
-          path::unlink_of_overflowed, path::scan_skips_visited, path::split_by_blocks}) {
-      const auto i = static_cast<std::size_t>(which);
-      if (now[i] == before[i]) {
-        names.emplace_back(runtime::paths::kNames[i]);
-      }
-    }
-    return names;
+    return never_taken(
+        before, {path::overflow_share, path::overflow_three, path::overflow_lost, path::overflow_of_claimed,
+                 path::unlink_of_overflowed, path::scan_skips_visited, path::split_by_blocks});
   };
   for (std::uint64_t seed = 0; seed < kUsualSeeds && !never().empty(); ++seed) {
     static_cast<void>(run_world(seed));

@@ -191,6 +191,7 @@ class Item {
       return {item_->bytes() + kOptionalOffset, key_bytes(word_)};
     }
     [[nodiscard]] static constexpr std::uint32_t expiry() noexcept { return 0; }
+    [[nodiscard]] static constexpr bool has_expiry_field() noexcept { return false; }
     [[nodiscard]] bool to_be_renewed() const noexcept { return has(word_, kToBeRenewed); }
     [[nodiscard]] std::string_view value() const noexcept {
       return {item_->bytes() + kOptionalOffset + key_bytes(word_), inline_bytes(word_)};

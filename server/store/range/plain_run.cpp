@@ -59,6 +59,8 @@ void PlainRun::write(const RangeState& state) noexcept {
   const std::uint64_t* next = at;
   const std::uint64_t* const stop = end;
   const std::uint64_t gone = flushed;
+  const std::uint64_t shown = newest;
+  const bool dated = gone != 0 || shown != WorkerContext::kNoHorizon;
   const std::uint64_t* const ask_stop = asked_end;
   const bool bounded = state.is_bounded();
   std::uint64_t bytes = bytes_left;
@@ -75,7 +77,7 @@ void PlainRun::write(const RangeState& state) noexcept {
     }
     const std::string_view key{item.plain_begin(), form.key_bytes};
     if (form.both > bytes || static_cast<std::size_t>(limit - to) < form.need ||
-        (gone != 0 && item.item().cas() <= gone) || !protocol::all_key_bytes_to_32(key) ||
+        (dated && (item.cas() <= gone || item.cas() > shown)) || !protocol::all_key_bytes_to_32(key) ||
         (bounded && state.beyond(key))) [[unlikely]] {
       break;
     }

@@ -24,6 +24,7 @@ struct PlainRun {
   std::size_t room;                ///< at `out`
   std::uint64_t bytes_left;        ///< of keys and values
   std::uint64_t flushed;           ///< items up to this cas unique are gone
+  std::uint64_t newest;            ///< replies wait for those above; kNoHorizon: for none
 
   /// `state`: tells the far bound.
   void write(const RangeState& state) noexcept;

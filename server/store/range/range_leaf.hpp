@@ -30,12 +30,11 @@ class RangeLeaf {
         writer_(queue_, page.ticket),
         ticket_(page.ticket),
         time_is_up_(state.items > 0 && worker.runtime().clock().monotonic_ns() > state.deadline_ns),
-        minds_horizon_(worker.local<WorkerContext>().minds_horizon()),
+        newest_(newest_at_once(worker.local<WorkerContext>())),
         leaf_(leaf),
         address_(address),
         start_(start),
-        usual_(queue_ != nullptr && !time_is_up_ && !minds_horizon_ && !state.keys_only && !state.base64 &&
-               !state.with_cas) {
+        usual_(queue_ != nullptr && !time_is_up_ && !state.keys_only && !state.base64 && !state.with_cas) {
     saw(nullptr);
   }
 
@@ -50,7 +49,7 @@ class RangeLeaf {
     if (state_.beyond(key)) {
       return false;
     }
-    if (minds_horizon_) [[unlikely]] {
+    if (newest_ != WorkerContext::kNoHorizon) [[unlikely]] {
       saw(&item.item());  // whether it counts as there or not
     }
     if (skips(key) || !live_(item)) {
@@ -122,8 +121,8 @@ class RangeLeaf {
   ReplyQueue* queue_;  ///< null: the client is gone
   ReplyWriter writer_;
   std::uint32_t ticket_;
-  bool time_is_up_;  ///< for entries that are not the first
-  bool minds_horizon_;
+  bool time_is_up_;       ///< for entries that are not the first
+  std::uint64_t newest_;  ///< items above have the reply wait
   const ItemNode& leaf_;
   const ReplyAddress& address_;
   std::string_view start_;

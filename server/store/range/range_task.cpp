@@ -41,7 +41,8 @@ unsigned RangeLeaf::take_run(const index::LeafEntries& entries, unsigned from, u
                .out = writer_.reserve(kLeastRoom),
                .room = writer_.room(),
                .bytes_left = state_.byte_limit - state_.bytes,
-               .flushed = live_.flushed()};
+               .flushed = live_.flushed(),
+               .newest = newest_};
   run.write(state_);
   writer_.commit(run.out);
   const auto taken = static_cast<unsigned>(run.at - values) - from;

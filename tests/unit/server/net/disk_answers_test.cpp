@@ -21,6 +21,14 @@ std::ostream& operator<<(std::ostream& out, const Read& read) {
   return out << read.name;
 }
 
+/// Items without a field, of a form that scans write in rows, and one page of them.
+constexpr const char* kRow =
+    "set row0000000000001 0 0 1 noreply\r\n1\r\n"
+    "set row0000000000002 0 0 1 noreply\r\n1\r\n"
+    "set row0000000000003 0 0 1 noreply\r\n1\r\n"
+    "set row0000000000004 0 0 1 noreply\r\n1\r\n";
+constexpr const char* kScanOfRow = "pscan row 10\r\n";
+
 class ReadThatWaits : public ::testing::TestWithParam<Read> {};
 
 TEST_P(ReadThatWaits, UntilWhatItHasSeenIsOnDisk) {
@@ -42,33 +50,78 @@ TEST_P(ReadThatWaits, UntilWhatItHasSeenIsOnDisk) {
 
 INSTANTIATE_TEST_SUITE_P(
     Server, ReadThatWaits,
-    ::testing::Values(Read{"GetOfAnUpdate", "set k 0 0 1\r\n2\r\n", "get k\r\n"},
-                      Read{"GetsOfAnUpdate", "set k 0 0 1\r\n2\r\n", "gets k\r\n"},
-                      Read{"GetOfSeveral", "set k 0 0 1\r\n2\r\n", "get a b k\r\n"},
-                      Read{"GetOfADeletedOne", "delete k\r\n", "get k\r\n"},
-                      Read{"GetOfANewOne", "set l 0 0 1\r\n2\r\n", "get l\r\n"},
-                      Read{"GetOfATouchedOne", "touch k 200\r\n", "get k\r\n"},
-                      Read{"GetOfOneThatWasMadeToExpire", "touch k -1\r\n", "get k\r\n"},
-                      Read{"GetAfterAFlush", "flush_all\r\n", "get k\r\n"},
-                      Read{"GetAfterADelayedFlush", "flush_all 100\r\n", "get k\r\n"},
-                      Read{"GetAfterARangeDelete", "mx k p X\r\n", "get k\r\n"},
-                      Read{"GetAfterARangeTouch", "mt k p T7\r\n", "get k\r\n"},
-                      Read{"GetAfterABatch", "mb 2\r\nms k 1\r\n2\r\nmd l\r\n", "get k\r\n"},
-                      Read{"GetAfterABatchThatDeleted", "mb 2\r\nms k 1\r\n2\r\nmd l\r\n", "get l\r\n",
-                           "set l 0 0 1 noreply\r\n1\r\n"},
-                      Read{"MetaGet", "set k 0 0 1\r\n2\r\n", "mg k v\r\n"},
-                      Read{"MetaGetOfADeletedOne", "md k\r\n", "mg k v\r\n"},
-                      Read{"MetaGetOfATimeToLive", "touch k 200\r\n", "mg k t\r\n"},
-                      Read{"MetaDebug", "set k 0 0 1\r\n2\r\n", "me k\r\n"},
-                      Read{"Scan", "set l 0 0 1\r\n2\r\n", "scan k 10\r\n"},
-                      Read{"ScanOfADeletedOne", "delete k\r\n", "scan k 10\r\n"},
-                      Read{"ScanBackward", "set j 0 0 1\r\n2\r\n", "scan - + 10 reverse\r\n"},
-                      Read{"ScanOfOneThatWasMadeToExpire", "touch k -1\r\n", "pscan k 10\r\n"},
-                      Read{"MetaRange", "set kk 0 0 1\r\n2\r\n", "mr k p v\r\n"},
-                      Read{"Count", "set kk 0 0 1\r\n2\r\n", "mc k p\r\n"},
-                      Read{"CountOfADeletedOne", "delete k\r\n", "mc k p\r\n"},
-                      Read{"Gat", "set k 0 0 1\r\n2\r\n", "gat 100 k\r\n"}),
+    ::testing::Values(
+        Read{"GetOfAnUpdate", "set k 0 0 1\r\n2\r\n", "get k\r\n"},
+        Read{"GetsOfAnUpdate", "set k 0 0 1\r\n2\r\n", "gets k\r\n"},
+        Read{"GetOfSeveral", "set k 0 0 1\r\n2\r\n", "get a b k\r\n"},
+        Read{"GetOfADeletedOne", "delete k\r\n", "get k\r\n"},
+        Read{"GetOfANewOne", "set l 0 0 1\r\n2\r\n", "get l\r\n"},
+        Read{"GetOfATouchedOne", "touch k 200\r\n", "get k\r\n"},
+        Read{"GetOfOneThatWasMadeToExpire", "touch k -1\r\n", "get k\r\n"},
+        Read{"GetAfterAFlush", "flush_all\r\n", "get k\r\n"},
+        Read{"GetAfterADelayedFlush", "flush_all 100\r\n", "get k\r\n"},
+        Read{"GetAfterARangeDelete", "mx k p X\r\n", "get k\r\n"},
+        Read{"GetAfterARangeTouch", "mt k p T7\r\n", "get k\r\n"},
+        Read{"GetAfterABatch", "mb 2\r\nms k 1\r\n2\r\nmd l\r\n", "get k\r\n"},
+        Read{"GetAfterABatchThatDeleted", "mb 2\r\nms k 1\r\n2\r\nmd l\r\n", "get l\r\n",
+             "set l 0 0 1 noreply\r\n1\r\n"},
+        Read{"GetOfAPlainOne", "set row0000000000002 0 0 1\r\n2\r\n", "get row0000000000002\r\n", kRow},
+        Read{"GetOfAPlainOneThatWasDeleted", "delete row0000000000002\r\n", "get row0000000000002\r\n", kRow},
+        Read{"GetOfAPlainOneThatWasTouched", "touch row0000000000002 100\r\n", "get row0000000000002\r\n",
+             kRow},
+        Read{"GetOfAPlainOneAfterADelayedFlush", "flush_all 100\r\n", "get row0000000000002\r\n", kRow},
+        Read{"MetaGet", "set k 0 0 1\r\n2\r\n", "mg k v\r\n"},
+        Read{"MetaGetOfADeletedOne", "md k\r\n", "mg k v\r\n"},
+        Read{"MetaGetOfATimeToLive", "touch k 200\r\n", "mg k t\r\n"},
+        Read{"MetaDebug", "set k 0 0 1\r\n2\r\n", "me k\r\n"},
+        Read{"Scan", "set l 0 0 1\r\n2\r\n", "scan k 10\r\n"},
+        Read{"ScanOfADeletedOne", "delete k\r\n", "scan k 10\r\n"},
+        Read{"ScanBackward", "set j 0 0 1\r\n2\r\n", "scan - + 10 reverse\r\n"},
+        Read{"ScanOfOneThatWasMadeToExpire", "touch k -1\r\n", "pscan k 10\r\n"},
+        Read{"ScanOfARowWithAnUpdate", "set row0000000000002 0 0 1\r\n2\r\n", kScanOfRow, kRow},
+        Read{"ScanOfARowWithANewOne", "set row0000000000000 0 0 1\r\n2\r\n", kScanOfRow, kRow},
+        Read{"ScanOfARowWithADeletedOne", "delete row0000000000002\r\n", kScanOfRow, kRow},
+        Read{"ScanOfARowWithATouchedOne", "touch row0000000000002 100\r\n", kScanOfRow, kRow},
+        Read{"ScanOfARowAfterADelayedFlush", "flush_all 100\r\n", kScanOfRow, kRow},
+        Read{"MetaRange", "set kk 0 0 1\r\n2\r\n", "mr k p v\r\n"},
+        Read{"Count", "set kk 0 0 1\r\n2\r\n", "mc k p\r\n"},
+        Read{"CountOfADeletedOne", "delete k\r\n", "mc k p\r\n"},
+        Read{"Gat", "set k 0 0 1\r\n2\r\n", "gat 100 k\r\n"}),
     [](const auto& read) { return std::string{read.param.name}; });
+
+// What it tells is of another item, and none of its leaf's floor.
+TEST(ReadsOfPlainItems, DoNotWaitForWhatBecomesOfTheirNeighbours) {
+  DiskServer server;
+  Wire client{server};
+  client.send(std::string{kRow} + "set k 0 100 1 noreply\r\n1\r\n");
+  server.sync();
+  Wire writer{server};
+  writer.send(
+      "touch k 200 noreply\r\ndelete row0000000000001 noreply\r\n"
+      "set row0000000000003 0 0 1 noreply\r\n2\r\n");
+  EXPECT_EQ(client.ask("get row0000000000002\r\n"), "VALUE row0000000000002 0 1\r\n1\r\nEND\r\n");
+  EXPECT_EQ(client.ask("mg row0000000000004 v\r\n"), "VA 1\r\n1\r\n");
+  EXPECT_EQ(client.ask(kScanOfRow), "") << "a range tells of all of its leaf";
+  server.sync();
+  EXPECT_NE(client.received(), "");
+}
+
+// The horizon that the round began with knows nothing of it.
+TEST(ReadsOfPlainItems, WaitForAFlushOfTheirOwnRound) {
+  for (const std::string read : {"get row0000000000002\r\n", kScanOfRow}) {
+    DiskServer server;
+    const Wire writer{server};
+    Wire client{server};
+    client.send(kRow);
+    server.sync();
+    const std::uint64_t recorded = server.disk.recorded;
+    writer.put("flush_all 100 noreply\r\n");
+    EXPECT_EQ(client.ask(read), "") << read;
+    EXPECT_GT(server.disk.recorded, recorded);
+    server.sync();
+    EXPECT_NE(client.received(), "");
+  }
+}
 
 /// A request that may change something, and what it is told while nothing may be changed.
 struct Refused {
