@@ -43,6 +43,7 @@ class ClusterCheck {
     if (mine.address.empty()) {
       check_first_listener();
     }
+    check_tls();
     if (mine.node.empty() && !is_cluster_name(cluster_node(mine))) {
       report("cluster.node", "is auto, and the host's name, \"" + cluster_node(mine) +
                                  "\", is no name for a node (allowed: letters, digits, . _ -)");
@@ -66,6 +67,18 @@ class ClusterCheck {
              "is auto, and the first listener, " + format_listen(first) +
                  ", is no address that clients can be told (allowed: an address in numbers "
                  "and a port)");
+    }
+  }
+
+  // A node shows its certificate also where it asks, and knows others by theirs.
+  void check_tls() {
+    const TlsOptions& tls = options_.cluster.tls;
+    for (const auto& [path, file] : {std::pair{"cluster.tls.certificate", &tls.certificate},
+                                     {"cluster.tls.key", &tls.key},
+                                     {"cluster.tls.ca", &tls.client_ca}}) {
+      if (tls.given() && file->empty()) {
+        report(path, "is none (allowed: files in PEM for all of cluster.tls, or for none of it)");
+      }
     }
   }
 

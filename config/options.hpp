@@ -40,6 +40,10 @@ struct TlsOptions {
   std::string key{};          ///< of that certificate
   std::string client_ca{};  ///< clients need a certificate that leads to one of these; empty: they need none
   tls_version minimum = tls_version::v1_2;
+  std::string name{};  ///< that theirs have to be for; empty: any
+  [[nodiscard]] bool given() const noexcept {
+    return !certificate.empty() || !key.empty() || !client_ca.empty() || !name.empty();
+  }
   friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
 
@@ -249,6 +253,7 @@ struct ClusterOptions {
   std::map<std::string, std::string> properties;  ///< for the library that talks to the brokers
   std::string node;                               ///< this one's name; empty: the host's
   std::optional<ListenAddress> peer;              ///< where the other nodes come to; never a unix socket
+  TlsOptions tls{.minimum = tls_version::v1_3};   ///< between nodes; both show a certificate, of client_ca
   std::string advertise;              ///< address:port that the other nodes use; empty: that of `peer`
   std::string address;                ///< address:port that clients are told; empty: the first listener's
   std::uint32_t lease_ms = 3000;      ///< an owner that is not heard of for so long may be replaced

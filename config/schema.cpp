@@ -57,19 +57,6 @@ void address(SchemaVisitor& visitor, std::string& target) {
                                         .get = [&target] { return target; }});
 }
 
-// A file's name; `none` is the word for the empty one.
-void file_name(SchemaVisitor& visitor, std::string_view name, std::string& target, std::string_view none) {
-  visitor.scalar(
-      name, ScalarField{.set = [&target, none](std::string_view text) -> Mistake {
-                          if (text.empty()) {
-                            return Error{"is empty (allowed: a file's name, or " + std::string{none} + ")"};
-                          }
-                          target = text == none ? "" : text;
-                          return {};
-                        },
-                        .get = [&target, none] { return target.empty() ? std::string{none} : target; }});
-}
-
 // A file's name, which there has to be.
 void given_file(SchemaVisitor& visitor, std::string_view name, std::string& target) {
   visitor.scalar(name, ScalarField{.set = [&target](std::string_view text) -> Mistake {

@@ -12,6 +12,7 @@ namespace {
 using runtime::Error;
 using runtime::Result;
 
+// Also such as stand in certificates.
 void cluster_name(SchemaVisitor& visitor, std::string_view name, std::string& target, std::string_view none) {
   visitor.scalar(
       name, ScalarField{.set = [&target, none](std::string_view text) -> Mistake {
@@ -139,6 +140,12 @@ void show_cluster(SchemaVisitor& visitor, ClusterOptions& options) {
   properties(visitor, options.properties);
   cluster_name(visitor, "node", options.node, "auto");
   peer(visitor, options.peer);
+  visitor.section("tls", [&options](SchemaVisitor& section) {
+    file_name(section, "certificate", options.tls.certificate, "none");
+    file_name(section, "key", options.tls.key, "none");
+    file_name(section, "ca", options.tls.client_ca, "none");
+    cluster_name(section, "name", options.tls.name, "none");
+  });
   told_address(visitor, "advertise", options.advertise);
   told_address(visitor, "address", options.address);
   ranged(visitor, "lease", options.lease_ms, kDuration, {500, 60_s});

@@ -164,6 +164,21 @@ inline void memory_amount(SchemaVisitor& visitor, std::string_view name, std::si
                         .get = [&bytes, &percent] { return format_memory({bytes, percent}); }});
 }
 
+// A file's name; `none` is the word for the empty one.
+inline void file_name(SchemaVisitor& visitor, std::string_view name, std::string& target,
+                      std::string_view none) {
+  visitor.scalar(name,
+                 ScalarField{.set = [&target, none](std::string_view text) -> Mistake {
+                               if (text.empty()) {
+                                 return runtime::Error{"is empty (allowed: a file's name, or " +
+                                                       std::string{none} + ")"};
+                               }
+                               target = text == none ? "" : text;
+                               return {};
+                             },
+                             .get = [&target, none] { return target.empty() ? std::string{none} : target; }});
+}
+
 template <class T, class Format>
 std::vector<std::string> format_items(const std::vector<T>& items, Format format) {
   std::vector<std::string> texts;

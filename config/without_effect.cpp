@@ -141,6 +141,7 @@ class Search {
       constexpr const char* kNoCluster = "cluster.name is none, so that there is no cluster";
       without_effect(!mine.brokers.empty(), "cluster.brokers", kNoCluster);
       without_effect(mine.peer.has_value(), "cluster.peer", kNoCluster);
+      without_effect(mine.tls.given(), "cluster.tls", kNoCluster);
     }
   }
 

@@ -100,10 +100,7 @@ int run_command(const CheckCommand& command) {
   config::Findings doubts;
   if (command.topology.empty()) {
     static_cast<void>(read_start_files(loaded.options, loaded.findings));
-    static_cast<void>(
-        read_certificates(loaded.options, loaded.options.listeners, "listeners", loaded.findings, doubts));
-    static_cast<void>(read_certificates(loaded.options, loaded.options.admin.listeners, "admin.listeners",
-                                        loaded.findings, doubts));
+    static_cast<void>(read_certificates(loaded.options, loaded.findings, doubts));
   }
   if (!loaded.findings.empty()) {
     // Without a name in front: editors jump to file:line:column.

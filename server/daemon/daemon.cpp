@@ -45,9 +45,8 @@ struct Settled {
   config::MachineFacts facts;
   config::Resolved resolved;
   std::optional<config::UsersFile> users;
-  std::vector<std::shared_ptr<const TlsContext>> tls;        ///< by listener
-  std::vector<std::shared_ptr<const TlsContext>> admin_tls;  ///< by listener of administration
-  config::Findings doubts;                                   ///< of certificates
+  StartCertificates certificates;
+  config::Findings doubts;  ///< of certificates
 };
 
 void log_machine(Log& log, const config::DaemonOptions& options, const Settled& settled) {
@@ -119,6 +118,25 @@ Result<std::vector<ListenSocket>> open_sockets(const config::DaemonOptions& opti
     add(std::move(socket).value(), i, "");
   }
   return sockets;
+}
+
+/// Where the cluster's other nodes come to. `tls`: null where they speak none.
+Result<ListenSocket> open_for_nodes(const config::ClusterOptions& options,
+                                    const std::shared_ptr<const TlsContext>& tls, Log& log) {
+  config::ListenAddress address = *options.peer;
+  if (tls != nullptr) {
+    address.tls = options.tls;
+  }
+  Result<ListenSocket> socket = ListenSocket::open(address);
+  if (socket) {
+    socket.value().set_tls(tls);
+    log.info("listening on " + config::format_listen(address) + " for the cluster's nodes" +
+             text_of_tls(address, tls.get()));
+    if (const std::string open = warning_of_open_node(options); !open.empty()) {
+      log.warning(open);
+    }
+  }
+  return socket;
 }
 
 /// The journal's lines, in the daemon's log.
@@ -237,7 +255,7 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   }
   Result<std::vector<ListenSocket>> admin_sockets = open_admin_sockets(
       start.only_checkpoint ? std::vector<config::ListenAddress>{} : options.admin.listeners,
-      settled.admin_tls, log);
+      settled.certificates.admin, log);
   if (!admin_sockets) {
     return complain(kExitFailed, admin_sockets.error().message.c_str());
   }
@@ -255,20 +273,18 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   if (start.only_checkpoint) {
     return write_checkpoint(parts);
   }
-  Result<std::vector<ListenSocket>> sockets = open_sockets(options, settled.tls, start.passed, log);
+  Result<std::vector<ListenSocket>> sockets =
+      open_sockets(options, settled.certificates.listeners, start.passed, log);
   if (!sockets) {
     return complain(kExitFailed, sockets.error().message.c_str());
   }
   parts.network.listen(std::move(sockets).value());
   if (joined != nullptr) {
-    Result<ListenSocket> peers = ListenSocket::open(*options.cluster.peer);
+    Result<ListenSocket> peers = open_for_nodes(options.cluster, settled.certificates.nodes, log);
     if (!peers) {
       return complain(kExitFailed, peers.error().message.c_str());
     }
-    log.info("listening on " + config::format_listen(*options.cluster.peer) + " for the cluster's nodes");
-    std::vector<ListenSocket> doors;
-    doors.push_back(std::move(peers).value());
-    parts.network.listen_for_peers(std::move(doors));
+    parts.network.listen_for_peers(std::move(peers).value());
   }
   const AdminView view{admin, parts};
   if (const auto started = parts.start(); !started) {
@@ -324,10 +340,7 @@ int run_daemon(const config::DaemonOptions& options, Start& start) {
   config::Findings findings;
   std::optional<config::UsersFile> users = read_start_files(options, findings);
   config::Findings doubts;
-  std::vector<std::shared_ptr<const TlsContext>> tls =
-      read_certificates(options, options.listeners, "listeners", findings, doubts);
-  std::vector<std::shared_ptr<const TlsContext>> admin_tls =
-      read_certificates(options, options.admin.listeners, "admin.listeners", findings, doubts);
+  StartCertificates certificates = read_certificates(options, findings, doubts);
   if (!findings.empty()) {
     return complain(kExitWrongOptions, config::to_error(std::move(findings)).message.c_str());
   }
@@ -350,7 +363,7 @@ int run_daemon(const config::DaemonOptions& options, Start& start) {
   try {
     return serve(options,
                  {std::move(topology).value(), facts.value(), std::move(resolved).value(), std::move(users),
-                  std::move(tls), std::move(admin_tls), std::move(doubts)},
+                  std::move(certificates), std::move(doubts)},
                  std::move(held), std::move(joined), start);
   } catch (const StartRefused& error) {
     return complain(kExitWrongOptions, error.what());

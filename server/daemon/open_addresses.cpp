@@ -35,4 +35,13 @@ std::string warning_of_open(const config::ListenAddress& listen, const config::S
                                     : " (its auth is none)");
 }
 
+std::string warning_of_open_node(const config::ClusterOptions& options) {
+  if (options.tls.given() || is_of_this_machine(options.peer->address)) {
+    return {};
+  }
+  return config::format_listen(*options.peer) +
+         " is open for more than the cluster's nodes: whoever reaches it may read and change everything, and "
+         "what they say to each other goes as it is (cluster.tls)";
+}
+
 }  // namespace mxkv::server

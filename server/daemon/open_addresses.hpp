@@ -11,4 +11,7 @@ namespace mxkv::server {
 [[nodiscard]] std::string warning_of_open(const config::ListenAddress& listen,
                                           const config::ServerOptions& options);
 
+/// The same of where a node of a cluster is asked by the others, who never log in.
+[[nodiscard]] std::string warning_of_open_node(const config::ClusterOptions& options);
+
 }  // namespace mxkv::server

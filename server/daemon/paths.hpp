@@ -20,13 +20,17 @@ inline void make_absolute(config::DaemonOptions& options, const std::filesystem:
   from_here(options.server.pid_file);
   from_here(options.server.auth_file);
   from_here(options.durability.directory);
+  const auto certificates_from_here = [&from_here](config::TlsOptions& tls) {
+    from_here(tls.certificate);
+    from_here(tls.key);
+    from_here(tls.client_ca);
+  };
+  certificates_from_here(options.cluster.tls);
   for (std::vector<config::ListenAddress>* listeners : {&options.listeners, &options.admin.listeners}) {
     for (config::ListenAddress& listener : *listeners) {
       from_here(listener.path);
       if (listener.tls) {
-        from_here(listener.tls->certificate);
-        from_here(listener.tls->key);
-        from_here(listener.tls->client_ca);
+        certificates_from_here(*listener.tls);
       }
     }
   }

@@ -14,6 +14,23 @@ config::Finding at(const config::DaemonOptions& options, const std::string& path
   return {origin == nullptr ? config::Origin{} : *origin, path, std::move(what)};
 }
 
+/// `path` is where the options have `tls`, and `ca` what they call its authorities.
+std::shared_ptr<const TlsContext> read_one(const config::DaemonOptions& options,
+                                           const config::TlsOptions& tls, const std::string& path,
+                                           const char* ca, config::Findings& findings,
+                                           config::Findings& doubts) {
+  std::vector<TlsFlaw> flaws;
+  std::vector<std::string> said;
+  std::shared_ptr<const TlsContext> read = TlsContext::read(tls, flaws, said);
+  for (TlsFlaw& flaw : flaws) {
+    findings.push_back(at(options, path + (flaw.key == "client_ca" ? ca : flaw.key), std::move(flaw.what)));
+  }
+  for (std::string& doubt : said) {
+    doubts.push_back(at(options, path + "certificate", std::move(doubt)));
+  }
+  return read;
+}
+
 }  // namespace
 
 std::optional<config::UsersFile> read_start_files(const config::DaemonOptions& options,
@@ -41,22 +58,24 @@ std::vector<std::shared_ptr<const TlsContext>> read_certificates(
     const std::string& path, config::Findings& findings, config::Findings& doubts) {
   std::vector<std::shared_ptr<const TlsContext>> read(listeners.size());
   for (std::size_t i = 0; i < read.size(); ++i) {
-    const std::optional<config::TlsOptions>& tls = listeners[i].tls;
-    if (!tls) {
-      continue;
-    }
-    const std::string of_tls = path + "[" + std::to_string(i) + "].tls.";
-    std::vector<TlsFlaw> flaws;
-    std::vector<std::string> said;
-    read[i] = TlsContext::read(*tls, flaws, said);
-    for (TlsFlaw& flaw : flaws) {
-      findings.push_back(at(options, of_tls + flaw.key, std::move(flaw.what)));
-    }
-    for (std::string& doubt : said) {
-      doubts.push_back(at(options, of_tls + "certificate", std::move(doubt)));
+    if (listeners[i].tls) {
+      read[i] = read_one(options, *listeners[i].tls, path + "[" + std::to_string(i) + "].tls.", "client_ca",
+                         findings, doubts);
     }
   }
   return read;
+}
+
+StartCertificates read_certificates(const config::DaemonOptions& options, config::Findings& findings,
+                                    config::Findings& doubts) {
+  StartCertificates all{
+      .listeners = read_certificates(options, options.listeners, "listeners", findings, doubts),
+      .admin = read_certificates(options, options.admin.listeners, "admin.listeners", findings, doubts),
+      .nodes = nullptr};
+  if (!options.cluster.name.empty() && options.cluster.tls.given()) {
+    all.nodes = read_one(options, options.cluster.tls, "cluster.tls.", "ca", findings, doubts);
+  }
+  return all;
 }
 
 }  // namespace mxkv::server

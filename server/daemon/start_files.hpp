@@ -32,4 +32,13 @@ namespace mxkv::server {
     const config::DaemonOptions& options, const std::vector<config::ListenAddress>& listeners,
     const std::string& path, config::Findings& findings, config::Findings& doubts);
 
+/// All that a daemon begins with.
+struct StartCertificates {
+  std::vector<std::shared_ptr<const TlsContext>> listeners;
+  std::vector<std::shared_ptr<const TlsContext>> admin;
+  std::shared_ptr<const TlsContext> nodes;  ///< of the cluster, among each other
+};
+[[nodiscard]] StartCertificates read_certificates(const config::DaemonOptions& options,
+                                                  config::Findings& findings, config::Findings& doubts);
+
 }  // namespace mxkv::server

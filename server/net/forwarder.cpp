@@ -24,14 +24,15 @@ constexpr std::uint32_t kMovesAtOnce = 2;
 }  // namespace
 
 Forwarder::Forwarder(ClusterStore& cluster, runtime::Worker& worker, ConnectionTable& replies,
-                     asio::io_context& context)
+                     asio::io_context& context, Happenings& happenings)
     : cluster_(cluster),
       routes_(cluster.routes()),
       marks_(routes_.add_marks()),
       worker_(worker),
       replies_(replies),
-      limits_{.connect_ns = cluster.options().connect_ms * kNsPerMs,
-              .answer_ns = cluster.options().answer_ms * kNsPerMs},
+      happenings_(happenings),
+      rules_{.connect_ns = cluster.options().connect_ms * kNsPerMs,
+             .answer_ns = cluster.options().answer_ms * kNsPerMs},
       own_peer_(cluster.routes().peer(cluster.options().own_address)),
       events_wait_(context, events_.descriptor()),
       lines_(cluster.routes().shards()) {
@@ -87,7 +88,7 @@ PeerLink& Forwarder::link(std::uint32_t peer, bool changes) {
   std::unique_ptr<PeerLink>& found = links_[at];
   if (found == nullptr) {
     PeerLinkOwner& owner = *this;
-    found = std::make_unique<PeerLink>(owner, events_, counters_, limits_, routes_.peer_address(peer));
+    found = std::make_unique<PeerLink>(owner, events_, counters_, rules_, routes_.peer_address(peer));
   }
   return *found;
 }
@@ -280,6 +281,10 @@ void Forwarder::lost(std::unique_ptr<ForwardedRequest> request, bool sent) {
   if (!line.idle()) {
     list(shard);
   }
+}
+
+void Forwarder::complained(const std::string& address, const std::string& why) {
+  happenings_.note(happening::failed_handshake, "node " + address + ": " + why);
 }
 
 // --- Replies ---

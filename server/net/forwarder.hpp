@@ -12,6 +12,8 @@
 //
 // What a client sent when its keys were elsewhere, and which are here by now, goes through this node's own listener
 // for peers: one way for all.
+//
+// Where nodes speak TLS, both sides show a certificate of the same authority.
 #pragma once
 
 #include <deque>
@@ -24,6 +26,7 @@
 #include "server/net/handler_memory.hpp"
 #include "server/net/peer_link.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/happenings.hpp"
 
 namespace mxkv::server {
 
@@ -31,7 +34,9 @@ namespace mxkv::server {
 class Forwarder final : public RequestForwarder, private PeerLinkOwner {
  public:
   Forwarder(ClusterStore& cluster, runtime::Worker& worker, ConnectionTable& replies,
-            asio::io_context& context);
+            asio::io_context& context, Happenings& happenings);
+  /// How it speaks to the other nodes; not said: without TLS. Before the worker runs.
+  void set_tls(const TlsDoor* tls) noexcept { rules_.tls = tls; }
   /// Its waits end: the context is to run once more before this goes.
   void close();
 
@@ -64,6 +69,7 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
 
   void answered(std::unique_ptr<ForwardedRequest> request, std::string_view reply) override;
   void lost(std::unique_ptr<ForwardedRequest> request, bool sent) override;
+  void complained(const std::string& address, const std::string& why) override;
 
   [[nodiscard]] bool send_line(std::uint32_t shard, std::uint64_t now_ns);
   void hold(Line& line, std::uint64_t until_ns, std::uint64_t now_ns);
@@ -84,7 +90,8 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   std::deque<bool> ended_;  ///< of those that began behind what marks_ tells as ended
   runtime::Worker& worker_;
   ConnectionTable& replies_;
-  PeerLinkLimits limits_;
+  Happenings& happenings_;
+  PeerLinkRules rules_;
   std::uint32_t own_peer_;
   ForwardCounters counters_;
   SocketEvents<PeerLink> events_;

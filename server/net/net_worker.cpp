@@ -52,7 +52,8 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
     broken_ = shared.disk->broken();
   }
   if (shared.cluster != nullptr) {
-    forwarder_ = std::make_unique<Forwarder>(*shared.cluster, worker, directory, context_);
+    forwarder_ =
+        std::make_unique<Forwarder>(*shared.cluster, worker, directory, context_, store.happenings());
   }
   host_.watch_hub = &store.watch_hub();
   host_.happenings = &store.happenings();

@@ -86,6 +86,8 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   void give_all(NetWorker& taker);
   /// Takes over a listening socket, which accepts when the worker runs. Start-up only.
   void listen(int socket, SocketReceiver& receiver);
+  /// What other nodes of the cluster come by, and so by what TLS this one comes to them. Start-up only.
+  void set_peer_tls(const TlsDoor* tls) noexcept { forwarder_->set_tls(tls); }
   /// Holds for all connections from their next request on. Those over a lowered limit stay.
   void set_limits(const config::LimitOptions& limits);
   /// Users, or rates, have changed. Returns how many connections were closed, since their users are to leave.

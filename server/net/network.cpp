@@ -285,8 +285,13 @@ void Network::listen(std::vector<ListenSocket> sockets) {
   parts_->listen(std::move(sockets), false);
 }
 
-void Network::listen_for_peers(std::vector<ListenSocket> sockets) {
+void Network::listen_for_peers(ListenSocket socket) {
+  std::vector<ListenSocket> sockets;
+  sockets.push_back(std::move(socket));
   parts_->listen(std::move(sockets), true);
+  for (NetWorker& net : parts_->workers) {
+    net.set_peer_tls(parts_->servers.back().tls());
+  }
 }
 
 bool Network::change(const Settings& settings) {

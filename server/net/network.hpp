@@ -48,7 +48,8 @@ class Network {
   /// Takes over the sockets; they accept when the runtime runs. Start-up only.
   void listen(std::vector<ListenSocket> sockets);
   /// The same for other nodes of the cluster, and this one: no login is asked, and nothing that comes is sent on.
-  void listen_for_peers(std::vector<ListenSocket> sockets);
+  /// Where it has TLS, this node speaks it also to the others.
+  void listen_for_peers(ListenSocket socket);
   /// What changes while it runs.
   struct Settings {
     config::LimitOptions limits;

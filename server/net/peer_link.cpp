@@ -1,15 +1,9 @@
 #include "server/net/peer_link.hpp"
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "protocol/reply.hpp"
@@ -38,19 +32,13 @@ void give_up_room(std::string& buffer) {
 }  // namespace
 
 PeerLink::PeerLink(PeerLinkOwner& owner, SocketEvents<PeerLink>& events, ForwardCounters& counters,
-                   const PeerLinkLimits& limits, std::string address)
-    : owner_(owner), events_(events), counters_(counters), limits_(limits), address_(std::move(address)) {}
-
-PeerLink::~PeerLink() {
-  if (socket_ >= 0) {
-    ::close(socket_);
-  }
-}
+                   const PeerLinkRules& rules, std::string address)
+    : owner_(owner), events_(events), counters_(counters), rules_(rules), address_(std::move(address)) {}
 
 // --- Connecting ---
 
 void PeerLink::begin_connecting(std::uint64_t now_ns) {
-  MXKV_ASSERT(state_ == state::down && socket_ < 0, "a link connects once");
+  MXKV_ASSERT(state_ == state::down && !socket_.is_open(), "a link connects once");
   since_ns_ = now_ns;
   ForwardCounters::add(counters_.connects);
   if (lookup_.valid()) {  // of an earlier try, which was given up
@@ -76,33 +64,72 @@ void PeerLink::look_up(std::uint64_t now_ns) {
 
 void PeerLink::connect(const PeerAddress& to, std::uint64_t now_ns) {
   state_ = state::connecting;
-  socket_ = ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  const int on = 1;
-  if (socket_ < 0 || !events_.add(socket_, *this)) {
+  if (!socket_.open(to) || !events_.add(socket_.descriptor(), *this)) {
     fail(now_ns);
     return;
   }
-  static_cast<void>(::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
-  if (::connect(socket_, reinterpret_cast<const sockaddr*>(&to.storage), to.bytes) == 0) {
-    connected();
-  } else if (errno == EINPROGRESS) {
-    output_waits_ = true;
-    events_.watch_output(socket_, *this, true);
-  } else {
-    fail(now_ns);
+  switch (socket_.connect(to)) {
+    case PeerSocket::outcome::done:
+      connected(now_ns);
+      break;
+    case PeerSocket::outcome::wants_output:
+      await_output();
+      break;
+    default:
+      fail(now_ns);
+      break;
   }
 }
 
-void PeerLink::connected() {
-  state_ = state::up;
-  readable_ = true;  // whatever was told of it before
+void PeerLink::await_output() {
+  if (!std::exchange(output_waits_, true)) {
+    events_.watch_output(socket_.descriptor(), *this, true);
+  }
+}
+
+void PeerLink::connected(std::uint64_t now_ns) {
+  if (rules_.tls == nullptr) {
+    state_ = state::up;
+    readable_ = true;  // whatever was told of it before
+    return;
+  }
+  state_ = state::greeting;
+  try {
+    socket_.secure(rules_.tls->current());
+  } catch (const std::bad_alloc&) {
+    fail(now_ns);
+    return;
+  }
+  shake_hands(now_ns);
+}
+
+void PeerLink::shake_hands(std::uint64_t now_ns) {
+  switch (socket_.shake_hands(read_on_)) {
+    case PeerSocket::outcome::done:
+      state_ = state::up;
+      readable_ = true;  // something may have come with its last bytes
+      since_ns_ = now_ns;
+      break;
+    case PeerSocket::outcome::wants_input:
+      break;
+    case PeerSocket::outcome::wants_output:
+      await_output();
+      break;
+    default:
+      if (socket_.complaint().empty()) {
+        owner_.complained(address_, "it left, maybe since it speaks no TLS");
+      }
+      fail(now_ns);
+      break;
+  }
 }
 
 // What was not sent can go elsewhere, and what only reads can, too: the owner knows.
 void PeerLink::fail(std::uint64_t now_ns) {
-  if (socket_ >= 0) {
-    ::close(std::exchange(socket_, -1));
+  if (const std::string why = socket_.complaint(); !why.empty()) {
+    owner_.complained(address_, why);
   }
+  socket_.close();
   const std::uint64_t sent_to = output_begins_ + output_sent_;
   state_ = state::down;
   readable_ = read_on_ = writable_ = output_waits_ = failed_ = false;
@@ -123,7 +150,7 @@ void PeerLink::fail(std::uint64_t now_ns) {
 
 void PeerLink::send(std::unique_ptr<ForwardedRequest> request, std::uint64_t now_ns) {
   if (in_flight_.empty()) {
-    if (state_ == state::up && has_ended()) {
+    if (state_ == state::up && socket_.has_ended()) {
       fail(now_ns);
       again_ns_ = now_ns;  // it was good until its peer left
     }
@@ -136,13 +163,6 @@ void PeerLink::send(std::unique_ptr<ForwardedRequest> request, std::uint64_t now
     output_ += kNoop;
   }
   in_flight_.push_back({std::move(request), begins_at});
-}
-
-// Nothing is owed: whatever there is to be read is the end. Nobody may have asked since it came.
-bool PeerLink::has_ended() const noexcept {
-  char byte = 0;
-  const ssize_t got = ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 bool PeerLink::flush(std::uint64_t now_ns) {
@@ -158,17 +178,15 @@ bool PeerLink::flush(std::uint64_t now_ns) {
 bool PeerLink::send_some(std::uint64_t now_ns) {
   bool any = false;
   while (output_sent_ < output_.size()) {
-    const ssize_t sent = ::send(socket_, output_.data() + output_sent_, output_.size() - output_sent_,
-                                MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0) {
-      output_sent_ += static_cast<std::size_t>(sent);
-      ForwardCounters::add(counters_.sent_bytes, static_cast<std::uint64_t>(sent));
-      any = true;
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      output_waits_ = true;
-      events_.watch_output(socket_, *this, true);
+    const auto [sent, how] = socket_.write(std::string_view{output_}.substr(output_sent_));
+    output_sent_ += sent;
+    ForwardCounters::add(counters_.sent_bytes, sent);
+    any = any || sent > 0;
+    if (how == PeerSocket::outcome::wants_output) {
+      await_output();
       return any;
-    } else if (errno != EINTR) {
+    }
+    if (how != PeerSocket::outcome::done) {
       fail(now_ns);
       return true;
     }
@@ -190,40 +208,36 @@ void PeerLink::became_ready(Readiness now) noexcept {
 void PeerLink::read(std::uint64_t now_ns) {
   if (std::exchange(writable_, false) && output_waits_) {
     output_waits_ = false;
-    events_.watch_output(socket_, *this, false);
-    int error = 0;
-    socklen_t bytes = sizeof error;
+    events_.watch_output(socket_.descriptor(), *this, false);
     if (state_ == state::connecting) {
-      if (::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 || error != 0) {
+      if (!socket_.has_connected()) {
         fail(now_ns);
         return;
       }
-      connected();
       since_ns_ = now_ns;
+      connected(now_ns);
     }
-    static_cast<void>(flush(now_ns));
+  }
+  if (state_ == state::greeting) {
+    shake_hands(now_ns);
   }
   if (!readable_ || state_ != state::up) {
     return;
   }
   std::array<char, kReadAtOnce> buffer;
   while (readable_) {
-    const ssize_t got = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (got < 0 && errno == EINTR) {
-      continue;
+    const auto [bytes, how] = socket_.read(buffer, read_on_);
+    readable_ = how == PeerSocket::outcome::done;
+    if (how == PeerSocket::outcome::wants_output) {
+      await_output();
     }
-    // Nothing more is told of where a read was short, unless its end is near.
-    readable_ = read_on_ || got == static_cast<ssize_t>(buffer.size());
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      readable_ = false;
-      return;
-    }
-    if (got > 0) {
+    if (bytes > 0) {
       since_ns_ = now_ns;
       pause_ns_ = 0;
-      ForwardCounters::add(counters_.received_bytes, static_cast<std::uint64_t>(got));
+      ForwardCounters::add(counters_.received_bytes, bytes);
     }
-    if (got <= 0 || !take({buffer.data(), static_cast<std::size_t>(got)})) {
+    if ((bytes > 0 && !take({buffer.data(), bytes})) || how == PeerSocket::outcome::ended ||
+        how == PeerSocket::outcome::failed) {
       fail(now_ns);
       return;
     }
@@ -232,6 +246,10 @@ void PeerLink::read(std::uint64_t now_ns) {
 
 // False: what came is nothing that was asked for.
 bool PeerLink::take(std::string_view bytes) {
+  if (bytes.starts_with(protocol::kWantsTls)) [[unlikely]] {
+    owner_.complained(address_, "it speaks TLS only");
+    return false;
+  }
   if (input_.empty()) {
     input_ = bytes.substr(take_replies(bytes));
   } else {
@@ -266,10 +284,10 @@ void PeerLink::check(std::uint64_t now_ns) {
   if (state_ == state::resolving) {
     look_up(now_ns);
   }
-  const bool begins = state_ == state::resolving || state_ == state::connecting;
+  const bool begins = state_ == state::resolving || state_ == state::connecting || state_ == state::greeting;
   const bool owed = state_ == state::up && !in_flight_.empty();
-  if ((begins && now_ns - since_ns_ >= limits_.connect_ns) ||
-      (owed && now_ns - since_ns_ >= limits_.answer_ns)) {
+  if ((begins && now_ns - since_ns_ >= rules_.connect_ns) ||
+      (owed && now_ns - since_ns_ >= rules_.answer_ns)) {
     fail(now_ns);
   }
 }
@@ -279,9 +297,10 @@ std::uint64_t PeerLink::next_ns() const noexcept {
     case state::resolving:
       return since_ns_ + kLookUpAgainNs;
     case state::connecting:
-      return since_ns_ + limits_.connect_ns;
+    case state::greeting:
+      return since_ns_ + rules_.connect_ns;
     case state::up:
-      return in_flight_.empty() ? kNever : since_ns_ + limits_.answer_ns;
+      return in_flight_.empty() ? kNever : since_ns_ + rules_.answer_ns;
     case state::down:
       return kNever;
   }

@@ -16,11 +16,13 @@
 #include "server/cluster/reply_frame.hpp"
 #include "server/cluster/request_forwarder.hpp"
 #include "server/net/peer_address.hpp"
+#include "server/net/peer_socket.hpp"
 #include "server/net/socket_events.hpp"
 
 namespace mxkv::server {
 
 class PeerLink;
+class TlsDoor;
 
 /// Whose links they are. Thread-safety: owner worker only.
 class PeerLinkOwner {
@@ -33,14 +35,17 @@ class PeerLinkOwner {
   virtual void answered(std::unique_ptr<ForwardedRequest> request, std::string_view reply) = 0;
   /// A request was not, and will not be. `sent`: some of it, so that it may have been done.
   virtual void lost(std::unique_ptr<ForwardedRequest> request, bool sent) = 0;
+  /// What TLS found wrong with the node at `address`, or it with this one.
+  virtual void complained(const std::string& address, const std::string& why) = 0;
 
  protected:
   ~PeerLinkOwner() = default;
 };
 
-struct PeerLinkLimits {
-  std::uint64_t connect_ns = 1'000'000'000;
+struct PeerLinkRules {
+  std::uint64_t connect_ns = 1'000'000'000;  ///< and to shake hands
   std::uint64_t answer_ns = 10'000'000'000;  ///< without a byte, where some are owed
+  const TlsDoor* tls = nullptr;              ///< what nodes show each other; null: they speak no TLS
 };
 
 /// Thread-safety: owner worker only.
@@ -49,8 +54,8 @@ class PeerLink {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
   PeerLink(PeerLinkOwner& owner, SocketEvents<PeerLink>& events, ForwardCounters& counters,
-           const PeerLinkLimits& limits, std::string address);
-  ~PeerLink();
+           const PeerLinkRules& rules, std::string address);
+  ~PeerLink() = default;
   PeerLink(const PeerLink&) = delete;
   PeerLink& operator=(const PeerLink&) = delete;
 
@@ -79,7 +84,7 @@ class PeerLink {
   [[nodiscard]] std::size_t held_bytes() const noexcept { return input_.size(); }
 
  private:
-  enum class state : std::uint8_t { down, resolving, connecting, up };
+  enum class state : std::uint8_t { down, resolving, connecting, greeting, up };
   struct InFlight {
     std::unique_ptr<ForwardedRequest> request;
     std::uint64_t begins_at;  ///< in all bytes that were ever sent
@@ -88,8 +93,9 @@ class PeerLink {
   void begin_connecting(std::uint64_t now_ns);
   void look_up(std::uint64_t now_ns);
   void connect(const PeerAddress& to, std::uint64_t now_ns);
-  void connected();
-  [[nodiscard]] bool has_ended() const noexcept;
+  void connected(std::uint64_t now_ns);
+  void shake_hands(std::uint64_t now_ns);
+  void await_output();
   bool send_some(std::uint64_t now_ns);
   [[nodiscard]] bool take(std::string_view bytes);
   [[nodiscard]] std::size_t take_replies(std::string_view bytes);
@@ -98,7 +104,7 @@ class PeerLink {
   PeerLinkOwner& owner_;
   SocketEvents<PeerLink>& events_;
   ForwardCounters& counters_;
-  const PeerLinkLimits& limits_;
+  const PeerLinkRules& rules_;
   std::string address_;
   state state_ = state::down;
   bool readable_ = false;
@@ -106,7 +112,7 @@ class PeerLink {
   bool writable_ = false;
   bool output_waits_ = false;
   bool failed_ = false;  ///< what came was no reply
-  int socket_ = -1;
+  PeerSocket socket_;
   std::future<std::optional<PeerAddress>> lookup_;
   std::uint64_t since_ns_ = 0;  ///< it connects, or nothing came that is owed
   std::uint64_t again_ns_ = 0;

@@ -96,7 +96,7 @@ bool kernel_has_tls() noexcept {
 
 TlsContext::TlsContext()
     : by_kernel_(kernel_has_tls()),
-      context_(SSL_CTX_new(TLS_server_method())),
+      context_(SSL_CTX_new(TLS_method())),
       socket_method_(make_socket_method(by_kernel_)) {
   if (context_ == nullptr || socket_method_ == nullptr) {
     ERR_clear_error();
@@ -154,7 +154,8 @@ void TlsContext::use_certificate(const config::TlsOptions& options, std::vector<
   }
 }
 
-void TlsContext::use_client_ca(const std::string& file, std::vector<TlsFlaw>& flaws) {
+void TlsContext::use_authority(const config::TlsOptions& options, std::vector<TlsFlaw>& flaws) {
+  const std::string& file = options.client_ca;
   std::string flaw = lack_of(file);
   STACK_OF(X509_NAME)* const names = flaw.empty() ? SSL_load_client_CA_file(file.c_str()) : nullptr;
   if (flaw.empty() && (names == nullptr || SSL_CTX_load_verify_file(context_, file.c_str()) != 1)) {
@@ -166,6 +167,11 @@ void TlsContext::use_client_ca(const std::string& file, std::vector<TlsFlaw>& fl
     return;
   }
   SSL_CTX_set_client_CA_list(context_, names);
+  if (!options.name.empty()) {
+    X509_VERIFY_PARAM* const rules = SSL_CTX_get0_param(context_);
+    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    X509_VERIFY_PARAM_set1_host(rules, options.name.c_str(), options.name.size());
+  }
   SSL_CTX_set_verify(context_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
 }
 
@@ -196,7 +202,7 @@ std::shared_ptr<const TlsContext> TlsContext::read(const config::TlsOptions& opt
   made->set_rules(options);
   made->use_certificate(options, flaws);
   if (!options.client_ca.empty()) {
-    made->use_client_ca(options.client_ca, flaws);
+    made->use_authority(options, flaws);
   }
   if (flaws.size() != before) {
     return nullptr;

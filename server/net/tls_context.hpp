@@ -1,5 +1,5 @@
 // The certificate, key and rules that a listener speaks TLS by, and the door's copy of them that a reload
-// replaces.
+// replaces. Who connects to other nodes of a cluster speaks it by those of the listener that they come to.
 //
 // A context is made of files, whole or not at all. Connections share the one that they began with, until the
 // last of them ends. Tickets let a client resume a session; their keys are the context's, so that none
@@ -51,7 +51,7 @@ class TlsContext {
   TlsContext();
   void set_rules(const config::TlsOptions& options) noexcept;
   void use_certificate(const config::TlsOptions& options, std::vector<TlsFlaw>& flaws);
-  void use_client_ca(const std::string& file, std::vector<TlsFlaw>& flaws);
+  void use_authority(const config::TlsOptions& options, std::vector<TlsFlaw>& flaws);
   void look_at_certificate(const std::string& file, std::vector<std::string>& doubts);
 
   const bool by_kernel_;

@@ -77,7 +77,7 @@ bio_method_st* make_socket_method(bool by_kernel) noexcept {
   return method;
 }
 
-TlsStream::TlsStream(std::shared_ptr<const TlsContext> context, int socket)
+TlsStream::TlsStream(std::shared_ptr<const TlsContext> context, int socket, tls_side side)
     : context_(std::move(context)), ssl_(SSL_new(context_->get())), socket_(socket) {
   BIO* const bio = ssl_ == nullptr ? nullptr : BIO_new(context_->socket_method());
   if (bio == nullptr) {
@@ -88,7 +88,11 @@ TlsStream::TlsStream(std::shared_ptr<const TlsContext> context, int socket)
   BIO_set_fd(bio, socket, BIO_NOCLOSE);
   BIO_set_app_data(bio, this);
   SSL_set_bio(ssl_, bio, bio);
-  SSL_set_accept_state(ssl_);
+  if (side == tls_side::accepts) {
+    SSL_set_accept_state(ssl_);
+  } else {
+    SSL_set_connect_state(ssl_);
+  }
 }
 
 TlsStream::~TlsStream() {
@@ -112,9 +116,6 @@ TlsStream::outcome TlsStream::stopped(int result) {
   reason_ = take_openssl_error();
   if (refused && verdict != X509_V_OK) {
     reason_.append(": ").append(X509_verify_cert_error_string(verdict));
-  }
-  if (reason_.empty()) {
-    reason_ = "the client left";
   }
   return outcome::failed;
 }

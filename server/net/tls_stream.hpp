@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +30,9 @@ struct TlsFacts {
   bool by_kernel = false;
 };
 
+/// Which side of a connection this one is.
+enum class tls_side : std::uint8_t { accepts, connects };
+
 /// Thread-safety: owner worker only.
 class TlsStream {
  public:
@@ -47,7 +51,7 @@ class TlsStream {
     done,          ///< as far as was asked
     wants_input,   ///< the socket has nothing more
     wants_output,  ///< the socket takes nothing more
-    ended,         ///< the client will send nothing more
+    ended,         ///< the other side will send nothing more
     failed,        ///< no more calls: see reason()
   };
   struct Moved {
@@ -56,7 +60,7 @@ class TlsStream {
   };
 
   /// `socket` is non-blocking, and stays the caller's. Throws std::bad_alloc.
-  TlsStream(std::shared_ptr<const TlsContext> context, int socket);
+  TlsStream(std::shared_ptr<const TlsContext> context, int socket, tls_side side = tls_side::accepts);
   ~TlsStream();
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
@@ -76,7 +80,7 @@ class TlsStream {
   [[nodiscard]] std::size_t held_bytes() const noexcept;
   /// After the handshake.
   [[nodiscard]] TlsFacts facts() const;
-  /// Why it failed.
+  /// Why it failed; empty: the other side left.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
  private:

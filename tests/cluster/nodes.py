@@ -11,7 +11,7 @@ from pathlib import Path
 
 from clients import Line
 from network import Place
-from setting import machine
+from setting import Authority, machine
 
 PORT = 11211
 STALE_PORT = 11212  # for reads that a replica may answer
@@ -29,8 +29,9 @@ SETTINGS = {
 
 
 class Node:
-    def __init__(self, name: str, place: Place, folder: Path, cluster: str, brokers: str, clock: str = "") -> None:
-        """`clock`: for libfaketime, such as `+0 x1.05`; without a rate it is the date alone. Empty: the machine's."""
+    def __init__(self, name: str, place: Place, folder: Path, cluster: str, brokers: str, clock: str = "", authority: Authority = None) -> None:
+        """`clock`: for libfaketime, such as `+0 x1.05`; without a rate it is the date alone. Empty: the machine's.
+        `authority`: nodes speak TLS among each other, by certificates that it signs for `localhost`."""
         self.name = name
         self.place = place
         self.address = (place.address, PORT)
@@ -47,11 +48,17 @@ class Node:
         self.config.write_text(json.dumps(SETTINGS | {
             "listeners": [f"{place.address}:{PORT}", {"address": place.address, "port": STALE_PORT, "reads": "replica"}],
             "cluster": {"name": cluster, "brokers": brokers.split(","), "node": name, "peer": self.peer,
-                        "staleness": f"{int(STALENESS_S * 1000)}ms"}}), encoding="ascii")
+                        "staleness": f"{int(STALENESS_S * 1000)}ms"} | self.certificate(authority)}), encoding="ascii")
         if clock:
             self.set_clock(clock)
             self.faked = ["env", f"LD_PRELOAD={FAKED_WAITS} {FAKETIME}", f"FAKETIME_TIMESTAMP_FILE={self.clock}", "FAKETIME_CACHE_DURATION=1",
                           f"FAKETIME_DONT_FAKE_MONOTONIC={0 if 'x' in clock else 1}"]
+
+    def certificate(self, authority: Authority) -> dict:
+        if authority is None:
+            return {}
+        certificate, key = authority.sign(self.name, purpose="serverAuth,clientAuth")
+        return {"tls": {"certificate": str(certificate), "key": str(key), "ca": str(authority.file), "name": "localhost"}}
 
     def set_clock(self, clock: str) -> None:
         """libfaketime looks at the file once a second of its time."""

@@ -1,4 +1,4 @@
-"""What the tests of this folder share with others: the needs of tests/package, the registries of tests/clients."""
+"""What the tests of this folder share with others: the needs of tests/package, the registries of tests/clients, certificates."""
 
 import signal
 import sys
@@ -7,11 +7,12 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 ROOT = TESTS.parent
-for folder in ("package", "clients"):
+for folder in ("integration/harness", "package", "clients"):
     if str(TESTS / folder) not in sys.path:
         sys.path.insert(0, str(TESTS / folder))
 
 import machine  # noqa: E402 - the path comes first
+from certificates import Authority  # noqa: E402
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, what was made removed
 
@@ -26,4 +27,4 @@ def wait_for(what, text: str, state=lambda: "", seconds: float = 90):
     return found
 
 
-__all__ = ["ROOT", "TESTS", "machine", "wait_for"]
+__all__ = ["Authority", "ROOT", "TESTS", "machine", "wait_for"]

@@ -1,4 +1,5 @@
-"""A cluster of three mxkvd, and a fourth that joins, whose shards move while mxkv-ycsb runs workloads A and E.
+"""A cluster of three mxkvd, and a fourth that joins, whose shards move while mxkv-ycsb runs workloads A and E. The nodes speak
+TLS to each other.
 
 Shards are moved by `mxkvd cluster move`, nodes are started anew one after the other, a fourth one is added and takes shards,
 and one is drained. No request may fail that comes to a node which stays. The 99th percentile of all that was asked meanwhile
@@ -19,7 +20,7 @@ import network
 import nodes
 from brokers import Brokers
 from nodes import Node
-from setting import machine, wait_for
+from setting import Authority, machine, wait_for
 
 YCSB = os.environ.get("MXKV_YCSB", "")
 RECORDS = 20_000
@@ -42,8 +43,9 @@ class MovesTest(unittest.TestCase):
         places = {name: net.add(name) for name in "abcd"}
         brokers = Brokers(Path(os.environ.get("MXKV_BROKERS", kept.name)), broker_places)
         self.addCleanup(brokers.stop)
+        authority = Authority(self.folder)
         self.a, self.b, self.c, self.d = self.all = [
-            Node(name, place, self.folder, CLUSTER, brokers.addresses) for name, place in places.items()]
+            Node(name, place, self.folder, CLUSTER, brokers.addresses, authority=authority) for name, place in places.items()]
         self.addCleanup(lambda: [node.end() for node in self.all])
         self.cluster("init", "--replicas", 2, "--splits", ",".join(SPLITS), "--nodes",
                      ",".join(node.entry for node in self.all[:3]))

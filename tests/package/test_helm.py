@@ -8,8 +8,10 @@ from pathlib import Path
 
 import machine
 
-sys.path.insert(0, str(machine.REPOSITORY / "tests" / "clients"))
+for _folder in ("clients", "integration/harness"):
+    sys.path.insert(0, str(machine.REPOSITORY / "tests" / _folder))
 import registries  # noqa: E402 - the path comes first
+from certificates import Authority  # noqa: E402
 
 CHART = machine.REPOSITORY / "docker" / "helm" / "mxkv"
 # The newest that builds with Debian 12's Go.
@@ -42,7 +44,8 @@ NO_ADMINISTRATION = {"admin": {"enabled": False}, "ports": {"client": 11311}, "n
 CLUSTER = {"replicas": 3, "durability": {"enabled": False}, "networkPolicy": {"enabled": True},
            "cluster": {"enabled": True, "brokers": ["kafka-0.kafka:9092", "kafka-1.kafka:9092"],
                        "properties": {"security.protocol": "ssl"}, "shards": 6, "lease": "5s"}}
-CASES = {"cluster": CLUSTER, "defaults": {}, "cache": CACHE_ONLY, "everything": EVERYTHING, "no administration": NO_ADMINISTRATION,
+NODES_BY_TLS = CLUSTER | {"cluster": CLUSTER["cluster"] | {"tls": {"existingSecret": "nodes", "name": "node.shop"}}}
+CASES = {"cluster": CLUSTER, "nodes by TLS": NODES_BY_TLS, "defaults": {}, "cache": CACHE_ONLY, "everything": EVERYTHING, "no administration": NO_ADMINISTRATION,
          "a secret that is there": {"users": {"existingSecret": "people", "key": "file"}, "preStopSeconds": 0,
                                     "podDisruptionBudget": {"enabled": False}}}
 
@@ -109,12 +112,16 @@ class HelmTest(unittest.TestCase):
             self.validate(wrong, KUBERNETES[0], strict=True)
 
     def test_the_daemon_takes_each_configuration(self):
+        authority = Authority(self.folder)
+        nodes = dict(zip(("tls.crt", "tls.key"), authority.sign("node"))) | {"ca.crt": authority.file}
         for name in CASES:
             with self.subTest(name):
                 file = self.folder / "mxkv.yaml"
                 text = self.one(name, "ConfigMap")["data"]["mxkv.yaml"]
                 # What lies elsewhere in a pod.
                 text = text.replace("/var/lib/mxkv", f"{self.folder}/data").replace("/etc/mxkv-users", str(self.folder))
+                for inside, outside in nodes.items():
+                    text = text.replace(f"/etc/mxkv-nodes/{inside}", str(outside))
                 # What a pod tells by its environment.
                 text = text.replace("  peer: ", "  advertise: 10.0.0.1:11311\n  address: 10.0.0.1:11211\n  peer: ")
                 for users in ("users", "file"):
@@ -123,6 +130,7 @@ class HelmTest(unittest.TestCase):
                 file.write_text(text, encoding="utf-8")
                 done = machine.run(machine.MXKVD, "check", file, check=False)
                 self.assertEqual(done.returncode, 0, f"{text}\n{done.stderr}")
+        self.assertEqual(self.config("nodes by TLS")["cluster"]["tls"]["name"], "node.shop")
         self.assertEqual(self.config("everything")["limits"], {"connections": 1000000, "value_bytes": "2MiB"})
         self.assertEqual(self.config("everything")["log"], {"format": "json"})
 

@@ -15,6 +15,7 @@
 namespace mxkv::config {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -163,6 +164,23 @@ TEST(Cluster, IsPrintedAsItIsReadButForSecrets) {
   }
 }
 
+TEST(Cluster, NodesShowEachOtherCertificatesOrDoNot) {
+  EXPECT_FALSE(loaded(kGood).options.cluster.tls.given());
+  const std::string all = in_cluster("tls: {certificate: c.pem, key: k.pem, ca: ca.pem, name: node.shop}");
+  EXPECT_EQ(wrong(all), "");
+  const TlsOptions tls = loaded(all).options.cluster.tls;
+  EXPECT_EQ(tls, (TlsOptions{"c.pem", "k.pem", "ca.pem", tls_version::v1_3, "node.shop"}));
+  EXPECT_EQ(wrong(in_cluster("tls: {certificate: c.pem, key: k.pem}")),
+            "4:9: cluster.tls.ca: is none (allowed: files in PEM for all of cluster.tls, or for none of it)");
+  EXPECT_THAT(wrong(in_cluster("tls: {name: node.shop}")),
+              AllOf(HasSubstr("cluster.tls.certificate: is none"), HasSubstr("cluster.tls.key: is none"),
+                    HasSubstr("cluster.tls.ca: is none")));
+  EXPECT_THAT(wrong(in_cluster("tls: {name: \"a b\"}")),
+              HasSubstr("cluster.tls.name: \"a b\" is not a name"));
+  EXPECT_THAT(wrong(in_cluster("tls: {ca: \"\"}")),
+              HasSubstr("cluster.tls.ca: is empty (allowed: a file's name, or none)"));
+}
+
 TEST(Cluster, WhatChangesNothingIsTold) {
   const auto idle = [](const std::string& text) {
     std::string all;
@@ -174,6 +192,8 @@ TEST(Cluster, WhatChangesNothingIsTold) {
   EXPECT_EQ(idle("cluster: {brokers: [\"a:1\"], peer: 127.0.0.1:1}\n"),
             "cluster.brokers has no effect: cluster.name is none, so that there is no cluster\n"
             "cluster.peer has no effect: cluster.name is none, so that there is no cluster\n");
+  EXPECT_EQ(idle("cluster: {tls: {certificate: c, key: k, ca: a}}\n"),
+            "cluster.tls has no effect: cluster.name is none, so that there is no cluster\n");
   EXPECT_EQ(idle(in_cluster("patience: 2s")), "");
 }
 

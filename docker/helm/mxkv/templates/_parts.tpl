@@ -75,6 +75,9 @@ exec: {command: [healthcheck]}
 {{- if .enabled -}}
 {{- $_ := set $config "memory" (dict "when_full" "error") -}}
 {{- $_ := set $config "cluster" (dict "name" (include "mxkv.cluster" $) "brokers" .brokers "properties" .properties "lease" .lease "peer" (printf "%s:%d" $.Values.address (int $.Values.ports.peer))) -}}
+{{- if .tls.existingSecret -}}
+{{- $_ := set $config.cluster "tls" (dict "certificate" "/etc/mxkv-nodes/tls.crt" "key" "/etc/mxkv-nodes/tls.key" "ca" "/etc/mxkv-nodes/ca.crt" "name" (.tls.name | default "none")) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- mustMergeOverwrite $config (deepCopy .Values.config) | toYaml -}}

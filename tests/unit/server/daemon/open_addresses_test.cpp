@@ -36,6 +36,20 @@ TEST(OpenAddresses, AreNotThoseWhereClientsShowACertificate) {
   EXPECT_EQ(warning(listen, false), "");
 }
 
+TEST(OpenAddresses, AreThoseWhereAClustersNodesComeWithoutACertificate) {
+  config::ClusterOptions options;
+  options.peer = config::ListenAddress{.address = "10.0.0.5", .port = 11311};
+  EXPECT_EQ(
+      warning_of_open_node(options),
+      "10.0.0.5:11311 is open for more than the cluster's nodes: whoever reaches it may read and change "
+      "everything, and what they say to each other goes as it is (cluster.tls)");
+  options.tls.certificate = "c";
+  EXPECT_EQ(warning_of_open_node(options), "");
+  options.tls = {};
+  options.peer->address = "127.0.0.1";
+  EXPECT_EQ(warning_of_open_node(options), "");
+}
+
 TEST(OpenAddresses, AreNamedWithWhatMayBeDoneThere) {
   EXPECT_EQ(warning({.address = "0.0.0.0", .port = 7}, false),
             "0.0.0.0:7 is open: whoever reaches it may read and change everything, flush it, change the "

@@ -13,6 +13,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,6 +26,7 @@
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"
+#include "tests/unit/server/net/tls_peer.hpp"
 
 namespace mxkv::server::test {
 
@@ -36,14 +38,15 @@ class RoutedNode final : private WarningSink, private AdminSource {
     ClusterStoreOptions cluster{};
     std::uint16_t peer_port = 0;  ///< 0: any
     RangeLimits ranges{};
-    std::size_t memory_bytes = 0;  ///< 0: as a runtime has it that is told nothing
+    std::size_t memory_bytes = 0;             ///< 0: as a runtime has it that is told nothing
+    std::optional<config::TlsOptions> tls{};  ///< of nodes among each other
   };
 
   explicit RoutedNode(const Options& options)
       : routes{options.splits},
         client_socket_{open(0)},
         stale_socket_{open(0, config::listener_reads::replica)},
-        peer_socket_{open(options.peer_port)},
+        peer_socket_{open(options.peer_port, config::listener_reads::owner, options.tls)},
         port_{client_socket_.front().address().port},
         stale_port_{stale_socket_.front().address().port},
         peer_port_{peer_socket_.front().address().port},
@@ -60,7 +63,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
                                   static_cast<WarningSink&>(*this), nullptr, &cluster_);
     client_socket_.push_back(std::move(stale_socket_.front()));
     network_->listen(std::move(client_socket_));
-    network_->listen_for_peers(std::move(peer_socket_));
+    network_->listen_for_peers(std::move(peer_socket_.front()));
     EXPECT_TRUE(runtime_.start());
   }
   ~RoutedNode() {
@@ -82,6 +85,11 @@ class RoutedNode final : private WarningSink, private AdminSource {
   [[nodiscard]] std::uint16_t peer_port() const noexcept { return peer_port_; }
   [[nodiscard]] std::string peer_address() const { return "127.0.0.1:" + std::to_string(peer_port_); }
   [[nodiscard]] ClusterStore& cluster() noexcept { return cluster_; }
+  [[nodiscard]] NetStats sockets() const noexcept { return network_->stats(); }
+  /// What went wrong first when hands were shaken; empty: nothing did.
+  [[nodiscard]] std::string failed_handshake() {
+    return store_.happenings().take()[static_cast<std::size_t>(happening::failed_handshake)].about;
+  }
 
   void own(std::uint32_t shard) {
     routes.set_lease(shard, ~std::uint64_t{0});
@@ -100,13 +108,16 @@ class RoutedNode final : private WarningSink, private AdminSource {
 
  private:
   static std::vector<ListenSocket> open(std::uint16_t port,
-                                        config::listener_reads reads = config::listener_reads::owner) {
+                                        config::listener_reads reads = config::listener_reads::owner,
+                                        std::optional<config::TlsOptions> tls = {}) {
     config::ListenAddress address;
     address.port = port;
     address.reads = reads;
+    address.tls = std::move(tls);
     std::vector<ListenSocket> sockets;
     for (int i = 0; i < 500 && sockets.empty(); ++i) {  // the one that had the port may still be closing
       if (auto opened = ListenSocket::open(address)) {
+        opened.value().set_tls(address.tls ? context_of(*address.tls) : nullptr);
         sockets.push_back(std::move(opened.value()));
       } else {
         std::this_thread::sleep_for(std::chrono::milliseconds{2});
@@ -211,13 +222,20 @@ class BlockingClient {
 /// Three nodes; shard 0 ends before "h", 1 before "p".
 class Nodes {
  public:
+  /// What each is told; where fewer are named, the others are as the last.
+  struct Kinds {
+    std::vector<RoutedNode::Options> of;
+  };
+
   explicit Nodes(ClusterStoreOptions options = {}, std::size_t workers = 2, std::size_t memory_bytes = 0)
-      : options_{.splits = {"h", "p"},
-                 .workers = workers,
-                 .cluster = std::move(options),
-                 .memory_bytes = memory_bytes} {
-    for (std::size_t i = 0; i < 3; ++i) {
-      nodes.push_back(std::make_unique<RoutedNode>(options_));
+      : Nodes{Kinds{{{.splits = {"h", "p"},
+                      .workers = workers,
+                      .cluster = std::move(options),
+                      .memory_bytes = memory_bytes}}}} {}
+  explicit Nodes(Kinds kinds) : options_{std::move(kinds.of)} {
+    options_.resize(3, RoutedNode::Options{options_.back()});
+    for (const RoutedNode::Options& options : options_) {
+      nodes.push_back(std::make_unique<RoutedNode>(options));
     }
     for (std::uint32_t shard = 0; shard < 3; ++shard) {
       give(shard, shard);
@@ -234,7 +252,7 @@ class Nodes {
     }
   }
   void start_again(std::size_t node) {
-    RoutedNode::Options same = options_;
+    RoutedNode::Options same = options_[node];
     same.peer_port = nodes[node]->peer_port();
     nodes[node].reset();
     nodes[node] = std::make_unique<RoutedNode>(same);
@@ -244,7 +262,7 @@ class Nodes {
   std::vector<std::unique_ptr<RoutedNode>> nodes;
 
  private:
-  RoutedNode::Options options_;
+  std::vector<RoutedNode::Options> options_;
 };
 
 inline std::string set(const std::string& key, const std::string& value) {

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,10 +21,22 @@
 
 namespace mxkv::server::test {
 
+inline std::shared_ptr<const TlsContext> context_of(const config::TlsOptions& options) {
+  std::vector<TlsFlaw> flaws;
+  std::vector<std::string> doubts;
+  auto made = TlsContext::read(options, flaws, doubts);
+  EXPECT_NE(made, nullptr);
+  EXPECT_TRUE(flaws.empty() && doubts.empty());
+  return made;
+}
+
 /// A certificate of its own, and its key, as files.
 class Files {
  public:
-  Files() : folder_(std::filesystem::temp_directory_path() / ("mxkv-tls-" + std::to_string(::getpid()))) {
+  /// `called`: what it is for.
+  explicit Files(const std::string& called = "unit")
+      : folder_(std::filesystem::temp_directory_path() /
+                ("mxkv-tls-" + std::to_string(::getpid()) + called)) {
     std::filesystem::create_directories(folder_);
     EVP_PKEY* const key = EVP_EC_gen("P-256");
     X509* const certificate = X509_new();
@@ -31,9 +44,14 @@ class Files {
     X509_gmtime_adj(X509_getm_notAfter(certificate), 100L * 24 * 3600);
     X509_set_pubkey(certificate, key);
     X509_NAME* const name = X509_get_subject_name(certificate);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("unit"), -1,
-                               -1, 0);
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                               reinterpret_cast<const unsigned char*>(called.c_str()), -1, -1, 0);
     X509_set_issuer_name(certificate, name);
+    X509_set_version(certificate, X509_VERSION_3);
+    X509_EXTENSION* const names =
+        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, ("DNS:" + called).c_str());
+    X509_add_ext(certificate, names, -1);
+    X509_EXTENSION_free(names);
     X509_sign(certificate, key, EVP_sha256());
     write("certificate", [&](BIO* file) { PEM_write_bio_X509(file, certificate); });
     write("key",
@@ -48,14 +66,15 @@ class Files {
   [[nodiscard]] config::TlsOptions options() const {
     return {.certificate = folder_ / "certificate", .key = folder_ / "key"};
   }
-  [[nodiscard]] std::shared_ptr<const TlsContext> context() const {
-    std::vector<TlsFlaw> flaws;
-    std::vector<std::string> doubts;
-    auto made = TlsContext::read(options(), flaws, doubts);
-    EXPECT_NE(made, nullptr);
-    EXPECT_TRUE(flaws.empty() && doubts.empty());
-    return made;
+  /// The same for who believes only in such as its own.
+  [[nodiscard]] config::TlsOptions options_of_node(const std::string& name = {}) const {
+    config::TlsOptions of_node = options();
+    of_node.client_ca = of_node.certificate;
+    of_node.name = name;
+    of_node.minimum = config::tls_version::v1_3;
+    return of_node;
   }
+  [[nodiscard]] std::shared_ptr<const TlsContext> context() const { return context_of(options()); }
 
  private:
   template <class F>
