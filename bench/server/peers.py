@@ -67,6 +67,15 @@ class Server:
         measured_server.stop(self.process, 10)
 
 
+def make_certificate(folder):
+    certificate, key = folder / "server.pem", folder / "server.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
+                    "-out", certificate, "-days", "2", "-subj", "/CN=localhost"], check=True, capture_output=True)
+    key.chmod(0o644)  # memcached reads it as nobody
+    folder.chmod(0o755)
+    return certificate, key
+
+
 def start_mxkv(programs, *flags):
     return Server("mxkv", [programs.mxkvd, "--listen", "127.0.0.1:{port}", "--workers", "1", "--cpus",
                            programs.server_cpu, "--memory", f"{programs.memory_mib}MiB", *flags], {programs.server_cpu},
