@@ -126,11 +126,14 @@ std::string& EpochPipeline::body_of(std::uint32_t shard, std::uint64_t epoch) {
   return body;
 }
 
-void EpochPipeline::deal_range(std::string_view from, std::string_view to, bool no_end,
-                               const std::function<void(std::uint32_t shard)>& add) {
-  const std::uint32_t last = no_end ? routes_.shards() - 1 : routes_.shard_of(to);
-  for (std::uint32_t shard = routes_.shard_of(from); shard <= last; ++shard) {
-    add(shard);
+// A shard that begins where the range ends has nothing of it, and may be another node's.
+void EpochPipeline::deal_range(const RecordBounds& bounds, const DealPart& add) {
+  const std::uint32_t last = bounds.has_no_end ? routes_.shards() - 1 : routes_.shard_of(bounds.to);
+  for (std::uint32_t shard = routes_.shard_of(bounds.from); shard <= last; ++shard) {
+    const RecordBounds part = kept_within(bounds, routes_.begin_of(shard), routes_.end_of(shard));
+    if (!holds_nothing(part)) {
+      add(shard, part);
+    }
   }
 }
 
@@ -159,18 +162,16 @@ void EpochPipeline::deal(const JournalBlock& block) {
               RecordBody::add(body, raw);
             }
           } else if constexpr (requires { typed.bounds; }) {
-            deal_range(typed.bounds.from, typed.bounds.to, typed.bounds.has_no_end, [&](std::uint32_t shard) {
+            deal_range(typed.bounds, [&](std::uint32_t shard, const RecordBounds& bounds) {
               R part = typed;
-              part.bounds = kept_within(typed.bounds, routes_.begin_of(shard), routes_.end_of(shard));
+              part.bounds = bounds;
               RecordBody::add_record(body_of(shard, block.epoch), part);
             });
           } else if constexpr (std::is_same_v<R, FlushRecord>) {
-            deal_range({}, {}, true, [&](std::uint32_t shard) {
-              const RecordBounds all{.from = {}, .to = {}, .has_no_end = true};
+            const RecordBounds all{.from = {}, .to = {}, .has_no_end = true};
+            deal_range(all, [&](std::uint32_t shard, const RecordBounds& bounds) {
               RecordBody::add_record(body_of(shard, block.epoch),
-                                     RangeGoneRecord{.order = typed.order,
-                                                     .bounds = kept_within(all, routes_.begin_of(shard),
-                                                                           routes_.end_of(shard))});
+                                     RangeGoneRecord{.order = typed.order, .bounds = bounds});
             });
           } else {
             static_assert(std::is_same_v<R, FlushAtRecord>);

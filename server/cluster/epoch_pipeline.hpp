@@ -26,6 +26,7 @@
 #include "server/cluster/routes.hpp"
 #include "server/journal/commit_epochs.hpp"
 #include "server/journal/journal_desk.hpp"
+#include "server/journal/record.hpp"
 
 namespace mxkv::server {
 
@@ -125,8 +126,8 @@ class EpochPipeline {
   [[nodiscard]] bool due() const noexcept;
   void collect();
   void deal(const JournalBlock& block);
-  void deal_range(std::string_view from, std::string_view to, bool no_end,
-                  const std::function<void(std::uint32_t shard)>& add);
+  using DealPart = std::function<void(std::uint32_t shard, const RecordBounds& bounds)>;
+  void deal_range(const RecordBounds& bounds, const DealPart& add);
   std::string& body_of(std::uint32_t shard, std::uint64_t epoch);
   void submit();
   void pass_fences();

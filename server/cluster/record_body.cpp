@@ -85,4 +85,16 @@ RecordBounds kept_within(RecordBounds bounds, std::string_view from, std::string
   return bounds;
 }
 
+bool holds_nothing(const RecordBounds& bounds) noexcept {
+  if (bounds.has_no_end) {
+    return false;
+  }
+  if (bounds.to <= bounds.from) {
+    return bounds.to < bounds.from || bounds.from_is_open || bounds.to_is_open;
+  }
+  // Between a key and the one with a zero byte more there is none.
+  return bounds.from_is_open && bounds.to_is_open && bounds.to.size() == bounds.from.size() + 1 &&
+         bounds.to.starts_with(bounds.from) && bounds.to.back() == '\0';
+}
+
 }  // namespace mxkv::server

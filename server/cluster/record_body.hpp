@@ -42,6 +42,8 @@ class RecordBody {
 /// What of the bounds lies in [from, to); `to` empty: to the end. Thread-safety: any thread.
 [[nodiscard]] RecordBounds kept_within(RecordBounds bounds, std::string_view from,
                                        std::string_view to) noexcept;
+/// Whether no key lies in them. Thread-safety: any thread.
+[[nodiscard]] bool holds_nothing(const RecordBounds& bounds) noexcept;
 
 /// An entry that was read. Refers to the body.
 struct BodyEntry {

@@ -111,6 +111,22 @@ TEST_F(EpochPipelineTest, ARangeGoesToEachShardAsFarAsItIsThere) {
   EXPECT_EQ(seen[2], "[p..] ");
 }
 
+TEST_F(EpochPipelineTest, ARangeThatEndsWhereAShardBeginsIsNoneOfThatShard) {
+  foreign[0] = true;
+  foreign[2] = true;
+  static_cast<void>(pipeline.begin_round(id(0), clock.unix_us()));
+  pipeline.buffer(id(0)).append(
+      RangeGoneRecord{.order = 77, .bounds = {.from = "h", .to = "p", .to_is_open = true}, .items = 3});
+  pipeline.buffer(id(0)).append(RangeTouchRecord{
+      .order = 78, .bounds = {.from = "i", .to = "p", .to_is_open = true}, .items = 3, .expiry = 9});
+  pipeline.end_round(id(0));
+  turn();
+  EXPECT_EQ(submitted.size(), 1U);
+  EXPECT_EQ(seen[1], "[h..p] ");
+  EXPECT_TRUE(strayed.empty()) << "nothing of it was recorded, and another node has it";
+  EXPECT_EQ(pipeline.counts().voided.load(), 0U);
+}
+
 TEST_F(EpochPipelineTest, AnEpochIsDurableWhenAllItsLogsHaveIt) {
   const std::uint64_t first = round(0, {"a", "z"});
   turn();

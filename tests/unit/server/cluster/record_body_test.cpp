@@ -169,5 +169,21 @@ TEST(RecordBody, AnyBytesAreReadToAnEndOrAreWrong) {
   EXPECT_GT(bad, 100U);
 }
 
+TEST(RecordBody, BoundsThatHoldNoKeyAreTold) {
+  const auto nothing = [](std::string_view from, bool from_is_open, std::string_view to, bool to_is_open) {
+    return holds_nothing({.from = from, .to = to, .from_is_open = from_is_open, .to_is_open = to_is_open});
+  };
+  EXPECT_FALSE(nothing("b", false, "b", false));
+  EXPECT_TRUE(nothing("b", false, "b", true));
+  EXPECT_TRUE(nothing("b", true, "b", false));
+  EXPECT_TRUE(nothing("c", false, "b", false));
+  EXPECT_FALSE(nothing("b", true, "c", true));
+  using std::string_view_literals::operator""sv;
+  EXPECT_TRUE(nothing("b", true, "b\0"sv, true));
+  EXPECT_FALSE(nothing("b", true, "b\0"sv, false));
+  EXPECT_FALSE(nothing("b", false, "b\0"sv, true));
+  EXPECT_FALSE(holds_nothing({.from = "b", .has_no_end = true}));
+}
+
 }  // namespace
 }  // namespace mxkv::server
