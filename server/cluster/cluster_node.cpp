@@ -147,7 +147,7 @@ void ClusterNode::turn() {
     }
   }
   std::erase_if(strayed_drops_, [this](std::uint64_t drop) {
-    const bool done = memory_.finished() >= drop;
+    const bool done = memory_.finished() >= drop || memory_.failed();  // then it is never read any more
     if (done) {
       pipeline_.found_clean();
     }

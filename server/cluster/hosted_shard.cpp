@@ -187,7 +187,8 @@ void HostedShard::settle() {
     around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
     clean_at_ = around_.memory.begun();
   }
-  if (clean_at_ && around_.memory.finished() >= *clean_at_) {
+  // Memory that takes no more keeps it. But nobody is let in to read it any more, and it is never opened again.
+  if (clean_at_ && (around_.memory.finished() >= *clean_at_ || around_.memory.failed())) {
     clean_at_.reset();
     around_.pipeline.found_clean();
   }

@@ -1,0 +1,189 @@
+// Shards of a node by hand: logs that store what the test lets them, and a memory that it lets fail.
+#include "server/cluster/hosted_shard.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/clock.hpp"
+
+namespace mxkv::server {
+namespace {
+
+constexpr std::uint64_t kMe = 10;
+constexpr std::uint64_t kOther = 20;
+
+/// What it stored, for as long as somebody lets it.
+struct Stored {
+  std::vector<std::string> messages;
+  LogSink* sink = nullptr;
+  LogPosition next = 0;  ///< that the sink gets
+};
+
+class StoringLog final : public OrderedLog {
+ public:
+  explicit StoringLog(Stored& stored) : stored_(stored) {}
+  void append(std::string bytes, AppendDone done) override {
+    stored_.messages.push_back(std::move(bytes));
+    answers.emplace_back(std::move(done), stored_.messages.size() - 1);
+  }
+  void read(LogPosition from, LogSink& sink) override {
+    stored_.sink = &sink;
+    stored_.next = from;
+  }
+  void stop() override { stored_.sink = nullptr; }
+  void end(EndDone /*done*/) override {}
+  void trim(LogPosition /*before*/) override {}
+
+  void poll() {
+    for (const auto& [done, position] : std::exchange(answers, {})) {
+      done({append_outcome::stored, position});
+    }
+    while (stored_.sink != nullptr && stored_.next < stored_.messages.size()) {
+      const LogPosition position = stored_.next++;
+      stored_.sink->message(position, stored_.messages[position]);
+    }
+  }
+
+ private:
+  Stored& stored_;
+  std::vector<std::pair<AppendDone, LogPosition>> answers;
+};
+
+class FailingMemory final : public AppliedMemory {
+ public:
+  void apply(std::uint32_t /*shard*/, std::string_view /*records*/) override { add(); }
+  void drop(std::uint32_t /*shard*/, std::string_view /*from*/, std::string_view /*to*/) override { add(); }
+  [[nodiscard]] std::uint64_t begun() const noexcept override { return begun_; }
+  [[nodiscard]] std::uint64_t finished() const noexcept override { return finished_; }
+  [[nodiscard]] bool failed() const noexcept override { return fails; }
+
+  bool fails = false;
+
+ private:
+  void add() {
+    ++begun_;
+    finished_ = fails ? finished_ : begun_;
+  }
+  std::uint64_t begun_ = 0;
+  std::uint64_t finished_ = 0;
+};
+
+class HostedShardTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kShards = 2;
+  static constexpr runtime::WorkerId kWorker{0};
+
+  HostedShardTest() {
+    for (std::uint32_t id = 0; id < kShards; ++id) {
+      auto log = std::make_unique<StoringLog>(stored[id]);
+      logs[id] = log.get();
+      shards[id] = std::make_unique<HostedShard>(
+          around, id, std::move(log), std::make_unique<StoringLog>(snapshots[id]),
+          ShardOptions{.scope = {.cluster = 1, .shard = id}, .node = kMe, .address = "me", .rules = {}});
+    }
+  }
+  ~HostedShardTest() override { pipeline.park(kWorker); }
+
+  PipelineHooks hooks() {
+    return {.wake = [] {},
+            .submit = [this](std::uint32_t shard, std::uint64_t epoch,
+                             const std::string& body) { return shards[shard]->submit(epoch, body); },
+            .strayed = [this](std::uint32_t shard) { shards[shard]->strayed(); },
+            .changed = [] {}};
+  }
+  /// A round of the worker, maybe with a change of a key, and a turn of the cluster's thread.
+  void turn(const std::string& key = {}) {
+    clock.advance_us(100'000);
+    orders = std::max(orders, pipeline.begin_round(kWorker, clock.unix_us()));
+    if (!key.empty()) {
+      pipeline.buffer(kWorker).append(GoneRecord{.order = ++orders, .key = key});
+    }
+    pipeline.end_round(kWorker);
+    for (StoringLog* const log : logs) {
+      log->poll();
+    }
+    while (pipeline.step()) {
+    }
+    for (const auto& shard : shards) {
+      shard->tick();
+      shard->settle();
+    }
+  }
+  void pass_s(std::uint64_t seconds) {
+    for (std::uint64_t i = 0; i < 10 * seconds; ++i) {
+      turn();
+    }
+  }
+  [[nodiscard]] bool is_here(std::uint32_t shard) const {
+    return routes.is_here(shard, clock.monotonic_ns());
+  }
+  [[nodiscard]] bool all_is_durable() const {
+    return pipeline.epochs().last_recorded() <= pipeline.epochs().durable();
+  }
+  void another_node_claims(std::uint32_t shard) {
+    stored[shard].messages.push_back(write_message({.kind = message_kind::open,
+                                                    .shard = shard,
+                                                    .cluster = 1,
+                                                    .term = shards[shard]->engine().state().term() + 1,
+                                                    .node = kOther,
+                                                    .body = "other"}));
+  }
+
+  runtime::ManualClock clock;
+  Routes routes{{"m"}};
+  FailingMemory memory;
+  std::uint64_t orders = 1;
+  std::array<std::unique_ptr<HostedShard>, kShards> shards;
+  EpochPipeline pipeline{1, routes, clock, nullptr, hooks()};
+  ShardSurroundings around{.routes = routes,
+                           .pipeline = pipeline,
+                           .memory = memory,
+                           .clock = clock,
+                           .address_of = [](std::uint64_t) { return std::string{}; },
+                           .newest_snapshot = [](std::uint32_t) { return std::optional<SnapshotEntry>{}; },
+                           .items_of = {},
+                           .tell_snapshot = {},
+                           .info = [](const std::string&) {},
+                           .warn = [](const std::string&) {}};
+  std::array<Stored, kShards> stored;
+  std::array<Stored, kShards> snapshots;
+  std::array<StoringLog*, kShards> logs{};
+};
+
+TEST_F(HostedShardTest, WhereMemoryTakesNoMoreWhatIsOwnedGoesOn) {
+  pass_s(6);
+  ASSERT_TRUE(is_here(0) && is_here(1));
+  memory.fails = true;
+  pass_s(10);
+  turn("z");
+  pass_s(1);
+  EXPECT_TRUE(is_here(0) && is_here(1));
+  EXPECT_TRUE(all_is_durable());
+}
+
+TEST_F(HostedShardTest, AShardThatIsLostWhereMemoryTakesNoMoreHoldsUpNoOther) {
+  pass_s(6);
+  ASSERT_TRUE(is_here(0) && is_here(1));
+  memory.fails = true;
+  const std::uint64_t given_up = pipeline.failures();
+  another_node_claims(0);
+  turn("a");
+  pass_s(2);
+  ASSERT_FALSE(is_here(0));
+  EXPECT_EQ(pipeline.failures(), given_up + 1) << "what was read of it goes to nobody";
+  turn("z");
+  pass_s(1);
+  EXPECT_TRUE(is_here(1));
+  EXPECT_TRUE(all_is_durable());
+  pass_s(20);
+  EXPECT_EQ(shards[0]->engine().state().owner(), kOther) << "what it still holds is void: it is not claimed";
+  EXPECT_TRUE(is_here(1));
+}
+
+}  // namespace
+}  // namespace mxkv::server
