@@ -67,6 +67,10 @@ class ShardMemory final : public AppliedMemory {
   [[nodiscard]] std::uint64_t waiting_bytes() const noexcept {
     return waiting_bytes_.load(std::memory_order_relaxed);
   }
+  /// More waits than that: what comes is to be held back. Never where nothing is applied any more.
+  [[nodiscard]] bool is_behind(std::uint64_t bytes) const noexcept {
+    return waiting_bytes() > bytes && !failed();
+  }
   /// Something could not be applied. Nothing is from then on, and finished() stays before it.
   [[nodiscard]] bool failed() const noexcept override { return failed_.load(std::memory_order_acquire); }
   [[nodiscard]] std::string failure() const;

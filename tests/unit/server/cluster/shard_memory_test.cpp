@@ -285,8 +285,10 @@ TEST(ShardMemory, WithoutMemoryItSaysSoAndAppliesNothingFurther) {
   std::uint64_t order = 0;
   const ShardMemory& memory = told.follower.memory;
   while (memory.finished() == memory.begun() && order < 4000) {
+    EXPECT_FALSE(memory.is_behind(0));
     ++order;
     told.put(order, "k" + std::to_string(order), value);
+    EXPECT_TRUE(memory.is_behind(value.size()));
     // It waits for memory a while.
     for (int i = 0; memory.finished() < memory.begun() && i < 400; ++i) {
       told.follower.store.step(static_cast<std::size_t>(i % 2));
@@ -295,6 +297,8 @@ TEST(ShardMemory, WithoutMemoryItSaysSoAndAppliesNothingFurther) {
   }
   ASSERT_TRUE(memory.failed());
   EXPECT_EQ(memory.failure(), "out of memory for what the log says");
+  EXPECT_GT(memory.waiting_bytes(), value.size());
+  EXPECT_FALSE(memory.is_behind(0)) << "whoever waits for it would wait for ever";
   EXPECT_EQ(memory.finished(), order - 1) << "all before are there";
   EXPECT_EQ(memory.greatest_order(), order - 1);
   EXPECT_EQ(told.follower.item_count(), order - 1);
