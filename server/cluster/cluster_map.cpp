@@ -187,6 +187,12 @@ std::string mistake_of(const ClusterMap& map) {
   return wrong.empty() ? mistake_of_shards(map) : wrong;
 }
 
+bool same_shards(const ClusterMap& a, const ClusterMap& b) {
+  return std::ranges::equal(a.shards, b.shards, [](const MapShard& one, const MapShard& other) {
+    return one.from == other.from && one.partition == other.partition;
+  });
+}
+
 Result<ClusterMap> first_map(std::uint64_t cluster, std::uint32_t replicas, std::vector<MapNode> nodes,
                              const std::vector<std::string>& splits) {
   std::ranges::sort(nodes, {}, &MapNode::name);

@@ -47,6 +47,8 @@ struct ClusterMap {
 
 /// What makes it none, with its place, such as "shards[3].replicas: names node d, which is not in nodes"; empty: nothing.
 [[nodiscard]] std::string mistake_of(const ClusterMap& map);
+/// Whether both have the same shards, in the same logs: what edits never change.
+[[nodiscard]] bool same_shards(const ClusterMap& a, const ClusterMap& b);
 
 /// The first version: shards and their replicas spread evenly over `nodes`. Errors: more replicas than nodes, and
 /// whatever mistake_of() finds.

@@ -38,17 +38,27 @@ std::string_view node_of_key(std::string_view key) {
   return key.starts_with(kNodePrefix) ? key.substr(kNodePrefix.size()) : std::string_view{};
 }
 
+std::string MapHistory::mistake_behind(const ClusterMap& map, std::uint64_t version) const {
+  if (map.version != version) {
+    return "version: is not that of the key";
+  }
+  if (current_ && map.cluster != current_->cluster) {
+    return "cluster: is another one";
+  }
+  if (current_ && !same_shards(map, *current_)) {
+    return "shards: begin elsewhere than before, or are in other logs";
+  }
+  return {};
+}
+
 bool MapHistory::take(std::string_view key, std::optional<std::string_view> value) {
   const std::uint64_t version = version_of_map_key(key);
   if (version == 0 || !value || (current_ && version <= current_->version)) {
     return false;
   }
   runtime::Result<ClusterMap> map = map_of_json(*value);
-  if (!map || map.value().version != version || (current_ && map.value().cluster != current_->cluster)) {
-    complaint_ = std::string{key} + ": " +
-                 (!map                             ? map.error().message
-                  : map.value().version != version ? "version: is not that of the key"
-                                                   : "cluster: is another one");
+  if (std::string wrong = map ? mistake_behind(map.value(), version) : map.error().message; !wrong.empty()) {
+    complaint_ = std::string{key} + ": " + wrong;
     return false;
   }
   current_ = std::move(map).value();

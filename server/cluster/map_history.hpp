@@ -3,6 +3,8 @@
 // Whoever reads that topic comes to the same one. A version that two wrote at once is the first one's, and the other one
 // sees that and edits the new map instead. Keys differ by writer, so that compaction keeps both and the order with them.
 //
+// Where shards begin, and in which partitions their logs are, is fixed for good: nodes that run rely on it.
+//
 // Thread-safety: one thread.
 #pragma once
 
@@ -37,6 +39,9 @@ class MapHistory {
   [[nodiscard]] const std::string& complaint() const noexcept { return complaint_; }
 
  private:
+  /// Why it is not to follow the one in force, as the one of the version; empty: it may.
+  [[nodiscard]] std::string mistake_behind(const ClusterMap& map, std::uint64_t version) const;
+
   std::optional<ClusterMap> current_;
   std::string key_;
   std::string complaint_;

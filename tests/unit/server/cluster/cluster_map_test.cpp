@@ -331,6 +331,25 @@ TEST(MapHistoryTest, WhatIsNoMapIsLeftOutAndSaid) {
   EXPECT_EQ(*history.current(), first);
 }
 
+TEST(MapHistoryTest, ShardsStayWhereTheyAre) {
+  const ClusterMap first = map_of(3, 2, "abc");
+  const auto refused = [&first](const std::function<void(ClusterMap&)>& change) {
+    MapHistory history;
+    EXPECT_TRUE(history.take(map_key(1, 1), to_json(first)));
+    ClusterMap next = moved(first, 0, "b").value();
+    change(next);
+    EXPECT_EQ(mistake_of(next), "");
+    EXPECT_FALSE(history.take(map_key(2, 2), to_json(next)));
+    EXPECT_EQ(*history.current(), first);
+    EXPECT_TRUE(history.take(map_key(2, 3), to_json(moved(first, 0, "b").value())));
+    return history.complaint();
+  };
+  const std::string why = "map/2/2: shards: begin elsewhere than before, or are in other logs";
+  EXPECT_EQ(refused([](ClusterMap& map) { map.shards[1].from += "x"; }), why);
+  EXPECT_EQ(refused([](ClusterMap& map) { map.shards[1].partition = 7; }), why);
+  EXPECT_EQ(refused([](ClusterMap& map) { map.shards.pop_back(); }), why);
+}
+
 TEST(MapHistoryTest, KeysTellNodesFromMaps) {
   EXPECT_EQ(presence_key("a"), "node/a");
   EXPECT_EQ(node_of_key("node/a.b"), "a.b");
