@@ -6,6 +6,15 @@ namespace mxkv::server {
 
 using Json = nlohmann::json;
 
+namespace {
+
+/// Throws as Json does where it is no whole number from 0 on: of others, some cannot be converted.
+std::uint64_t whole_number(const Json& object, const char* name) {
+  return object.at(name).get_ref<const Json::number_unsigned_t&>();
+}
+
+}  // namespace
+
 std::string write_presence(const Presence& presence) {
   Json shards = Json::array();
   for (const ShardPresence& shard : presence.shards) {
@@ -26,18 +35,21 @@ std::optional<Presence> parse_presence(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   try {
     Presence presence{.name = json.at("name").get<std::string>(),
-                      .process = json.at("process").get<std::uint64_t>(),
+                      .process = whole_number(json, "process"),
                       .address = json.at("address").get<std::string>(),
                       .peer = json.at("peer").get<std::string>(),
                       .version = json.at("version").get<std::string>(),
-                      .map_version = json.at("map_version").get<std::uint64_t>(),
+                      .map_version = whole_number(json, "map_version"),
                       .shards = {}};
     for (const Json& shard : json.at("shards")) {
-      presence.shards.push_back({.id = shard.at("id").get<std::uint32_t>(),
+      presence.shards.push_back({.id = static_cast<std::uint32_t>(whole_number(shard, "id")),
                                  .role = shard.at("role").get<std::string>(),
-                                 .term = shard.at("term").get<std::uint64_t>(),
-                                 .position = shard.at("position").get<std::uint64_t>(),
+                                 .term = whole_number(shard, "term"),
+                                 .position = whole_number(shard, "position"),
                                  .serves = shard.at("serves").get<bool>()});
+    }
+    if (presence.process == 0) {
+      return std::nullopt;
     }
     return presence;
   } catch (const Json::exception&) {

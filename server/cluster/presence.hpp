@@ -23,7 +23,7 @@ struct ShardPresence {
 
 struct Presence {
   std::string name;           ///< of the node
-  std::uint64_t process = 0;  ///< another one behind each start
+  std::uint64_t process = 0;  ///< another one behind each start, never 0
   std::string address;        ///< that clients are told
   std::string peer;           ///< that other nodes use
   std::string version;        ///< of the program

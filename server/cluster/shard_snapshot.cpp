@@ -42,7 +42,10 @@ std::string write_snapshot_entry(const SnapshotEntry& entry) {
 std::optional<SnapshotEntry> parse_snapshot_entry(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   try {
-    const auto number = [&json](const char* name) { return json.at(name).get<std::uint64_t>(); };
+    // Throws where it is no whole number from 0 on.
+    const auto number = [&json](const char* name) {
+      return json.at(name).get_ref<const Json::number_unsigned_t&>();
+    };
     return SnapshotEntry{.number = number("number"),
                          .node = number("node"),
                          .first = number("first"),

@@ -221,6 +221,12 @@ TEST(ShardSnapshot, TheBoardTellsAllOfIt) {
   EXPECT_EQ(parse_snapshot_entry(write_snapshot_entry(entry)), entry);
   EXPECT_EQ(parse_snapshot_entry("{}"), std::nullopt);
   EXPECT_EQ(parse_snapshot_entry("no"), std::nullopt);
+  for (const char* value : {"-1", "1e300", "0.5"}) {
+    std::string other = write_snapshot_entry(entry);
+    const std::size_t at = other.find("\"first\":") + 8;
+    other.replace(at, other.find_first_of(",}", at) - at, value);
+    EXPECT_EQ(parse_snapshot_entry(other), std::nullopt) << other;
+  }
   EXPECT_EQ(shard_of_snapshot_key(snapshot_key(17)), 17U);
   EXPECT_EQ(shard_of_snapshot_key("snapshot/x"), std::nullopt);
   EXPECT_EQ(shard_of_snapshot_key("node/17"), std::nullopt);
