@@ -3,11 +3,19 @@
 namespace mxkv::server {
 
 void Freshness::withdraw() noexcept {
-  from_ns_ = 0;
+  from_ns_ = counted_ns_ = lived_ns_ = 0;
   ++life_;
   asks_ = false;
   end_.reset();
   applied_.reset();
+  told_.reset();
+}
+
+void Freshness::take_end(LogPosition end) {
+  end_ = end;
+  if (!told_ || told_->end == end) {
+    told_ = Told{.asked_ns = asked_ns_, .end = end};
+  }
 }
 
 void Freshness::settle(const Now& now, OrderedLog& log, const AppliedMemory& memory) {
@@ -18,14 +26,19 @@ void Freshness::settle(const Now& now, OrderedLog& log, const AppliedMemory& mem
   if (end_ && !rules_.counts_from_asking) {
     asked_ns_ = now.ns;
   }
+  if (told_ && now.position > told_->end) {
+    lived_ns_ = told_->asked_ns;
+    told_.reset();
+  }
   if (end_ && now.position >= *end_) {
     end_.reset();
     applied_ = memory.begun();
   }
   if (applied_ && (memory.finished() >= *applied_ || !rules_.waits_for_memory)) {
     applied_.reset();
-    from_ns_ = asked_ns_;
+    counted_ns_ = asked_ns_;
   }
+  from_ns_ = lived_ns_ != 0 && now.ns < lived_ns_ + lease_ns_ ? counted_ns_ : 0;
   if (asks_ || end_ || applied_ || now.ns < asked_ns_ + period_ns_) {
     return;
   }
@@ -34,7 +47,9 @@ void Freshness::settle(const Now& now, OrderedLog& log, const AppliedMemory& mem
   log.end([this, life = life_](std::optional<LogPosition> end) {
     if (life == life_) {
       asks_ = false;
-      end_ = end;
+      if (end) {
+        take_end(*end);
+      }
     }
   });
 }

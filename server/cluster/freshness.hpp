@@ -5,7 +5,9 @@
 // at which it ASKED. That moment is of its own monotonic clock, so that no two clocks are compared.
 //
 // An engine may be split, and a leader that was replaced may not know it: it goes on answering, with the end of a log
-// that has no other. Nobody's beats arrive in that one. So a moment counts only while the owner is heard of.
+// that has no other. Nobody's beats arrive in that one. So a moment counts only while the owner is heard of. What stood
+// in the log before is no sign of life, however late it is read: that is only what is read from behind an end that was
+// told before.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +49,14 @@ class Freshness {
   [[nodiscard]] std::uint64_t from_ns() const noexcept { return from_ns_; }
 
  private:
+  /// An end that was told, and when it was asked for.
+  struct Told {
+    std::uint64_t asked_ns = 0;
+    LogPosition end = 0;
+  };
+
+  void take_end(LogPosition end);
+
   std::uint64_t period_ns_;
   std::uint64_t lease_ns_;
   FreshnessRules rules_;
@@ -56,6 +66,9 @@ class Freshness {
   std::uint64_t life_ = 0;      ///< answers of a former one are nobody's
   std::optional<LogPosition> end_;
   std::optional<std::uint64_t> applied_;  ///< read up to the end: once memory has come so far
+  std::uint64_t counted_ns_ = 0;          ///< as from_ns(), if the log lives
+  std::uint64_t lived_ns_ = 0;            ///< it did, or later; 0: nothing is known
+  std::optional<Told> told_;              ///< it lives once something is read from behind that
 };
 
 }  // namespace mxkv::server

@@ -77,36 +77,66 @@ TEST_F(FreshnessTest, AsksAgainWhereTheEngineDidNotSay) {
   EXPECT_EQ(at(5100, 7), 0U);
   ASSERT_EQ(log.asked.size(), 2U);
   log.asked[1](7);
-  EXPECT_EQ(at(5110, 7), 5100U);
+  EXPECT_EQ(at(5110, 8), 5100U);
 }
 
 TEST_F(FreshnessTest, WhatIsWithdrawnIsNothingAndNoOldAnswerCounts) {
   at(5000, 7);
   log.asked[0](7);
-  EXPECT_EQ(at(5010, 7), 5000U);
-  at(5100, 7);
+  EXPECT_EQ(at(5010, 8), 5000U);
+  at(5100, 8);
   ASSERT_EQ(log.asked.size(), 2U);
   fresh.withdraw();
   EXPECT_EQ(fresh.from_ns(), 0U);
-  log.asked[1](7);
-  EXPECT_EQ(at(5150, 7), 0U);
-  EXPECT_EQ(at(5200, 7), 0U);
+  log.asked[1](8);
+  EXPECT_EQ(at(5150, 9), 0U);
+  EXPECT_EQ(at(5200, 9), 0U);
   ASSERT_EQ(log.asked.size(), 3U);
-  log.asked[2](7);
-  EXPECT_EQ(at(5210, 7), 5200U);
+  log.asked[2](9);
+  EXPECT_EQ(at(5210, 10), 5200U);
 }
 
 TEST_F(FreshnessTest, NothingIsFreshWhoseOwnerIsNotHeardOf) {
   at(5000, 7);
   log.asked[0](7);
-  EXPECT_EQ(at(5999, 7, 5000), 5000U);
+  EXPECT_EQ(at(5001, 8), 5000U);
+  EXPECT_EQ(at(5999, 8, 5001), 5000U);
+  ASSERT_EQ(log.asked.size(), 2U);
+  log.asked[1](8);
+  EXPECT_EQ(at(6001, 8, 5001), 0U) << "the answer may be of a leader that was replaced";
+  EXPECT_EQ(at(6100, 9, 6090), 0U);
+  ASSERT_EQ(log.asked.size(), 3U);
+  log.asked[2](9);
+  EXPECT_EQ(at(6110, 10, 6105), 6100U);
+}
+
+TEST_F(FreshnessTest, WhatStoodInTheLogBeforeIsNoSignOfLife) {
+  EXPECT_EQ(at(5000, 3), 0U);
+  log.asked[0](7);
+  EXPECT_EQ(at(5010, 5), 0U);
+  EXPECT_EQ(at(5020, 7), 0U) << "all that a leader has that was replaced long ago";
+  EXPECT_EQ(at(5120, 7), 0U);
   ASSERT_EQ(log.asked.size(), 2U);
   log.asked[1](7);
-  EXPECT_EQ(at(6000, 7, 5000), 0U) << "the answer may be of a leader that was replaced";
-  EXPECT_EQ(at(6100, 8, 6090), 0U);
+  EXPECT_EQ(at(5130, 7), 0U);
+  EXPECT_EQ(at(5140, 8), 5120U);
+}
+
+TEST_F(FreshnessTest, WhatIsReadLateIsNoSignOfLifeLater) {
+  at(5000, 7);
+  log.asked[0](7);
+  EXPECT_EQ(at(5010, 8), 5000U);
+  EXPECT_EQ(at(5100, 8), 5000U);
+  log.asked[1](20);
+  // What the leader had then is read for longer than a lease; nothing comes behind it.
+  for (LogPosition position = 9; position < 20; ++position) {
+    at(5000 + 100 * position, position);
+  }
+  EXPECT_EQ(at(7100, 20), 0U);
   ASSERT_EQ(log.asked.size(), 3U);
-  log.asked[2](8);
-  EXPECT_EQ(at(6110, 8, 6090), 6100U);
+  log.asked[2](20);
+  EXPECT_EQ(at(7210, 20), 0U);
+  EXPECT_EQ(at(7220, 21), 7100U);
 }
 
 }  // namespace
