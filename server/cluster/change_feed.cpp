@@ -36,6 +36,12 @@ void add_bounds(FeedJson& json, const RecordBounds& bounds) {
 
 }  // namespace
 
+// Only who owns a term writes in it, but for claims. What was seen first may be of an owner that was ousted before.
+bool ChangeFeed::proves_another_term(const Message& message) const noexcept {
+  return message.kind != message_kind::open && message.kind != message_kind::snapshot &&
+         (message.term > state_.term() || (message.term == state_.term() && message.node != state_.owner()));
+}
+
 void ChangeFeed::message(LogPosition position, std::string_view bytes) {
   ++messages_;
   const ParsedMessage parsed = parse_message(bytes, scope_);
@@ -44,10 +50,11 @@ void ChangeFeed::message(LogPosition position, std::string_view bytes) {
     return;
   }
   const Message& message = parsed.message;
-  if (state_.term() == 0 && message.kind != message_kind::open && message.kind != message_kind::snapshot) {
+  if (proves_another_term(message)) {
     if (message.part != 0) {
       return;  // of a group whose begin was before
     }
+    parts_.clear();
     state_ = ShardState::restored(message.term, message.node, message.sequence, 0);
   }
   switch (state_.take(message)) {

@@ -40,6 +40,8 @@ class ChangeFeed final : public LogSink {
   [[nodiscard]] std::uint64_t discarded() const noexcept { return discarded_; }
 
  private:
+  /// Whether its term is another one than is known: it began before what was seen first.
+  [[nodiscard]] bool proves_another_term(const Message& message) const noexcept;
   void hand_out(LogPosition position, std::uint64_t term, std::string_view body);
 
   MessageScope scope_;

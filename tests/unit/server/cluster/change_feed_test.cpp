@@ -79,6 +79,19 @@ TEST_F(Fed, BeginsInTheMiddleOfATerm) {
   EXPECT_NE(told[0].find(R"("key":"y")"), std::string::npos);
 }
 
+TEST_F(Fed, BeginsAmongWhatAnOustedOwnerStillWrote) {
+  read(group(3, 7, 9, put("v", "void", 5)));  // the claim of term 4 was before: nobody can tell yet
+  read(open(4, 6));                           // came too late
+  read(group(4, 9, 1, put("x", "1", 6), 1, 2));
+  read(group(4, 9, 2, put("y", "1", 7)));
+  read(open(5, 8));
+  read(group(4, 9, 3, put("w", "void", 8)));
+  read(group(5, 8, 1, put("z", "1", 9)));
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_NE(told[1].find(R"("key":"y")"), std::string::npos);
+  EXPECT_NE(told[2].find(R"("key":"z")"), std::string::npos);
+}
+
 TEST_F(Fed, AllKindsHaveWords) {
   std::string body;
   RecordBody::add_record(body, GoneRecord{.order = 1, .key = "g"});
