@@ -125,11 +125,10 @@ void ClusterNode::run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
     const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
     const int wait_ms = now_ns >= tick_ns_ ? 0 : static_cast<int>((tick_ns_ - now_ns) / kNsPerMs + 1);
-    if (memory_.is_behind(kMostApplying)) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    } else {
-      engine_.poll(wait_ms);
-    }
+    // Answers come all the same: what is owned here waits for them, its leases too.
+    reads_ = !memory_.is_behind(kMostApplying);
+    engine_.hold_reads(!reads_);
+    engine_.poll(wait_ms);
     news_.exchange(false, std::memory_order_acq_rel);
     turn();
   }
@@ -157,7 +156,7 @@ void ClusterNode::turn() {
   const bool ticks = now_ns >= tick_ns_;
   for (auto& [id, shard] : hosted_) {
     if (ticks) {
-      shard->tick();
+      shard->tick(reads_);
     }
     shard->settle();
   }

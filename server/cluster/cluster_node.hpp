@@ -149,6 +149,7 @@ class ClusterNode {
   std::vector<std::unique_ptr<HostedShard>> retired_;    ///< answers of their logs may still come
   std::map<std::string, Neighbour> neighbours_;
   std::uint64_t tick_ns_ = 0;
+  bool reads_ = true;  ///< the logs; else memory is to come after first
   std::uint64_t presence_ns_ = 0;
   std::vector<std::uint32_t> told_open_;   ///< shards that others were told it serves
   std::uint64_t ends_ns_ = 0;              ///< since when; 0: it goes on

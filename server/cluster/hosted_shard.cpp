@@ -218,9 +218,9 @@ void HostedShard::settle() {
 }
 
 // Memory that takes no more is good for what is owned, which it has, and for nothing that is followed.
-void HostedShard::tick() {
+void HostedShard::tick(bool reads) {
   if (!loading_ && (open_ || !around_.memory.failed())) {
-    shard_.tick();
+    shard_.tick(reads);
   }
 }
 

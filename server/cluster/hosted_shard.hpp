@@ -54,8 +54,8 @@ class HostedShard final : private ShardHost {
 
   /// What time, memory, the logs or the pipeline bring about. To be called whenever one of them may have moved.
   void settle();
-  /// A few times a beat.
-  void tick();
+  /// A few times a beat; `reads`: see Shard.
+  void tick(bool reads = true);
   /// Its logs are another one's from now on; answers that are under way go nowhere. Only while it is not open.
   void retire();
 

@@ -145,6 +145,7 @@ struct KafkaClient::Parts {
   int bell = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   bool answers = true;
   bool failed = false;  ///< the producer, for good
+  bool holds_reads = false;
   kafka::Client producer;
   kafka::Client consumer;
   kafka::Queue queue;
@@ -275,7 +276,7 @@ void KafkaClient::poll(int wait_ms) {
   }
   rd_kafka_poll(parts_->producer.get(), 0);
   // One by one: what the library hands out is not of a read that ended meanwhile, and a batch might be.
-  for (std::size_t i = 0; i < kAtOnce; ++i) {
+  for (std::size_t i = 0; i < kAtOnce && !parts_->holds_reads; ++i) {
     const kafka::Message message{rd_kafka_consume_queue(parts_->queue.get(), 0)};
     if (message == nullptr) {
       break;
@@ -300,6 +301,13 @@ void KafkaClient::poll(int wait_ms) {
   }
   if (parts_->failed) {
     parts_->renew();
+  }
+}
+
+// What came meanwhile has rung before.
+void KafkaClient::hold_reads(bool holds) {
+  if (std::exchange(parts_->holds_reads, holds) && !holds) {
+    wake();
   }
 }
 

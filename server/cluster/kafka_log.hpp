@@ -43,6 +43,7 @@ class KafkaClient final : public LogEngine {
 
   [[nodiscard]] std::unique_ptr<OrderedLog> open(const std::string& topic, std::int32_t partition) override;
   void poll(int wait_ms) override;
+  void hold_reads(bool holds) override;
   void wake() noexcept override;
   [[nodiscard]] std::string last_error() const override { return counters().last_error; }
 

@@ -72,6 +72,8 @@ class LogEngine {
                                                          std::int32_t partition) = 0;
   /// Waits up to `wait_ms` for something to come.
   virtual void poll(int wait_ms) = 0;
+  /// Whether nothing of what is read comes for now. Answers do.
+  virtual void hold_reads(bool holds) = 0;
   /// poll() waits no longer. Thread-safety: any thread.
   virtual void wake() noexcept = 0;
   /// The engine's last error, in words; empty: there was none.

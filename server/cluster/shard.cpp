@@ -32,9 +32,9 @@ bool Shard::serves() const noexcept {
   return role_ == role::owns && now_ns >= serve_from_ns_ && now_ns < lease_until_ns_;
 }
 
-void Shard::tick() {
+void Shard::tick(bool reads) {
   const std::uint64_t now_ns = clock_.monotonic_ns();
-  const bool stood_still = now_ns > ticked_ns_ + options_.beat_ns;
+  const bool stood_still = !reads || now_ns > ticked_ns_ + options_.beat_ns;
   ticked_ns_ = now_ns;
   if (role_ == role::follows || role_ == role::claims) {
     if (stood_still) {

@@ -120,8 +120,9 @@ class Shard final : private LogSink {
 
   /// Once: begins to read.
   void start();
-  /// What time alone brings about: beats, claims. To be called a few times a beat.
-  void tick();
+  /// What time alone brings about: beats, claims. To be called a few times a beat. `reads`: whether what is in the log
+  /// is read at present; else silence means nothing.
+  void tick(bool reads = true);
 
   /// Whether what memory holds is what the shard holds, now. Reads that were begun while it was true may be answered
   /// when all that they saw is acknowledged.

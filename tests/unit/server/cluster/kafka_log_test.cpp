@@ -150,6 +150,28 @@ TEST_F(KafkaLogTest, WhatWasFetchedForOneReadIsNeverTakenForAnother) {
   EXPECT_EQ(restless.restarts, 10U);
 }
 
+TEST_F(KafkaLogTest, AnswersComeWhileReadsAreHeld) {
+  KafkaClient client{options()};
+  const auto log = client.open(kTopic, 0);
+  Reader reader;
+  log->read(0, reader);
+  std::size_t stored = 0;
+  const auto append = [&] { log->append("message", [&stored](Appended) { ++stored; }); };
+  append();
+  ASSERT_TRUE(comes(client, [&] { return reader.seen.size() == 1; })) << client.counters().last_error;
+  client.hold_reads(true);
+  for (int i = 0; i < 20; ++i) {
+    append();
+  }
+  ASSERT_TRUE(comes(client, [&] { return stored == 21; }));
+  for (int i = 0; i < 20; ++i) {
+    client.poll(10);
+  }
+  EXPECT_EQ(reader.seen.size(), 1U);
+  client.hold_reads(false);
+  EXPECT_TRUE(comes(client, [&] { return reader.seen.size() == 21; }));
+}
+
 TEST_F(KafkaLogTest, PartitionsAreLogsOfTheirOwn) {
   KafkaClient client{options()};
   const auto zero = client.open(kTopic, 0);

@@ -325,5 +325,19 @@ TEST_F(ShardTest, WhoStoodStillDoesNotClaimBeforeItHasRead) {
   EXPECT_THAT(log.sent, IsEmpty());
 }
 
+TEST_F(ShardTest, WhoDoesNotReadDoesNotTakeThatForSilence) {
+  shard.start();
+  log.show(0, of_other(message_kind::open, 1, 0));
+  for (int tenths = 0; tenths < 200; ++tenths) {
+    clock.advance_us(kSecondUs / 10);
+    shard.tick(tenths % 5 == 4);  // now and then something of another shard is read
+  }
+  EXPECT_THAT(log.sent, IsEmpty());
+  pass_s(2);
+  EXPECT_THAT(log.sent, IsEmpty()) << "what came meanwhile is not read yet";
+  pass_s(4);
+  EXPECT_EQ(log.sent.size(), 1U);
+}
+
 }  // namespace
 }  // namespace mxkv::server
