@@ -24,12 +24,12 @@ class EndingScans {
   void look() {
     std::erase_if(scans_, [](const std::unique_ptr<RangeSnapshot>& scan) { return scan->stop(); });
   }
-  /// No worker runs any more.
+  /// No worker runs any more. What workers have begun is in the hands of their tasks, and goes with this: behind these.
   void drop(runtime::Worker& worker) noexcept {
     for (const std::unique_ptr<RangeSnapshot>& scan : scans_) {
       scan->drop(worker);
     }
-    scans_.clear();
+    look();
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/cluster/store_items.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/unit/server/cluster/fed_store.hpp"
 #include "tests/unit/server/cluster/some_change.hpp"
@@ -124,6 +125,30 @@ TEST(RangeSnapshot, MayBeStoppedAtAnyTime) {
     while (!other.stop()) {
       owner.store.run_until_idle();
     }
+  }
+}
+
+TEST(StoreItems, ThoseWhoseScanNoWorkerEndsAnyMoreGoWhenItsTasksHaveGone) {
+  for (int polls = 0; polls < 3; ++polls) {
+    EndingScans ending;
+    FedStore owner{2};
+    for (int i = 0; i < 20; ++i) {
+      owner.store.ask("set k" + std::to_string(100 + i) + " 0 0 500000\r\n" + std::string(500'000, 'v') +
+                      "\r\n");
+    }
+    {
+      StoreItems under_way{owner.store.store, "", "", ending};
+      StoreItems filled{owner.store.store, "", "", ending};
+      std::string piece;
+      std::uint64_t items = 0;
+      for (int i = 0; i < polls; ++i) {
+        owner.store.run_until_idle();
+        EXPECT_EQ(under_way.next(piece, items), SnapshotSource::state::piece);
+      }
+    }
+    ending.drop(owner.store.machine[0]);
+    owner.store.store.discard_waiting(owner.store.machine.runtime);
+    owner.store.machine.runtime.drain_stopped();
   }
 }
 
