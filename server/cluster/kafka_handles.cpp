@@ -5,6 +5,13 @@
 #include <stdexcept>
 
 namespace mxkv::server::kafka {
+namespace {
+
+/// A broker that is gone without a word is known to be so when a request to it has waited for so long; until then
+/// nothing is read of what it led. About as long as brokers take to replace one another.
+constexpr const char* kSilenceMs = "10000";
+
+}  // namespace
 
 void set_property(rd_kafka_conf_t& conf, const std::string& name, const std::string& value) {
   std::array<char, kErrorBytes> error{};
@@ -17,6 +24,7 @@ Conf configuration(const KafkaOptions& options) {
   Conf conf{rd_kafka_conf_new()};
   rd_kafka_conf_set_log_cb(conf.get(), [](const rd_kafka_t*, int, const char*, const char*) {});
   set_property(*conf, "bootstrap.servers", options.brokers);
+  set_property(*conf, "socket.timeout.ms", kSilenceMs);
   for (const auto& [name, value] : options.properties) {
     set_property(*conf, name, value);
   }

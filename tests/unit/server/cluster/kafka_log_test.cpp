@@ -243,6 +243,39 @@ TEST_F(KafkaLogTest, ALeaderThatMovesLosesNothing) {
   }
 }
 
+// As a machine that goes without a word: nobody says that its connections are gone.
+TEST_F(KafkaLogTest, AReaderLeavesALeaderThatSaysNothingMore) {
+  constexpr int kForEverMs = 600'000;
+  KafkaClient client{options()};
+  const auto log = client.open(kTopic, 0);
+  rd_kafka_mock_partition_set_leader(brokers, kTopic, 0, 1);
+  rd_kafka_mock_partition_set_follower(brokers, kTopic, 0, -1);
+  Reader reader;
+  log->read(0, reader);
+  int under_way = 0;
+  int stored = 0;
+  const auto append = [&] {
+    ++under_way;
+    log->append("message", [&](Appended appended) {
+      --under_way;
+      stored += appended.outcome == append_outcome::stored ? 1 : 0;
+    });
+  };
+  append();
+  ASSERT_TRUE(comes(client, [&] { return stored == 1 && reader.seen.size() == 1; }))
+      << client.counters().last_error;
+  rd_kafka_mock_broker_set_rtt(brokers, 1, kForEverMs);
+  rd_kafka_mock_partition_set_leader(brokers, kTopic, 0, 2);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+  while (reader.seen.size() < 2 && std::chrono::steady_clock::now() < end) {
+    if (stored < 2 && under_way == 0) {
+      append();
+    }
+    client.poll(20);
+  }
+  EXPECT_GE(reader.seen.size(), 2U) << stored << " stored: " << client.counters().last_error;
+}
+
 TEST_F(KafkaLogTest, AReaderBehindTheBeginningIsTold) {
   KafkaClient client{options()};
   const auto log = client.open(kTopic, 0);
