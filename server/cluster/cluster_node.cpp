@@ -173,7 +173,8 @@ void ClusterNode::tick(std::uint64_t now_ns) {
   follow_map(now_ns);
   leave_surplus(now_ns);
   drop_surplus();
-  route_others(now_ns);
+  // While nobody is heard, not even this node itself, it is the board that is away.
+  route_others(board_ns_);
   take_snapshots(now_ns);
   hold_expired(now_ns);
   // What it serves others are to know at once: who served it before may be gone, and cannot say who has it.
@@ -194,8 +195,11 @@ void ClusterNode::read_news(std::uint64_t now_ns) {
     }
   }
   for (auto& [name, text] : reader_.take_presences()) {
-    if (std::optional<Presence> presence = parse_presence(text); presence && name != options_.name) {
-      neighbours_[name] = {.presence = *std::move(presence), .heard_ns = now_ns};
+    if (std::optional<Presence> presence = parse_presence(text)) {
+      board_ns_ = now_ns;
+      if (name != options_.name) {
+        neighbours_[name] = {.presence = *std::move(presence), .heard_ns = now_ns};
+      }
     }
   }
   if (const ClusterMap* const map = reader_.map(); map != nullptr && map->version != map_.version) {
