@@ -47,7 +47,9 @@ std::optional<ShardStart> HostedShard::ousted() {
 }
 
 void HostedShard::stranded() {
-  around_.warn(name() + ": its log is not there any more from where memory stands; it is loaded again");
+  around_.warn(name() +
+               ": its log is not there any more from where memory stands, or has a hole, as compaction and "
+               "others' transactions make them; it is loaded again");
   reload();
   load_ns_ = around_.clock.monotonic_ns() + options_.lease_ns / 3;
 }

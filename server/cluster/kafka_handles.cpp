@@ -10,6 +10,8 @@ namespace {
 /// A broker that is gone without a word is known to be so when a request to it has waited for so long; until then
 /// nothing is read of what it led. About as long as brokers take to replace one another.
 constexpr const char* kSilenceMs = "10000";
+/// Brokers that are back are found so soon.
+constexpr const char* kLongestPauseMs = "1000";
 
 }  // namespace
 
@@ -25,6 +27,7 @@ Conf configuration(const KafkaOptions& options) {
   rd_kafka_conf_set_log_cb(conf.get(), [](const rd_kafka_t*, int, const char*, const char*) {});
   set_property(*conf, "bootstrap.servers", options.brokers);
   set_property(*conf, "socket.timeout.ms", kSilenceMs);
+  set_property(*conf, "reconnect.backoff.max.ms", kLongestPauseMs);
   for (const auto& [name, value] : options.properties) {
     set_property(*conf, name, value);
   }

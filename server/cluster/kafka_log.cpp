@@ -28,9 +28,13 @@ Properties producer_rules(const KafkaOptions& options) {
           {"message.timeout.ms", std::to_string(options.append_timeout_ms)}};
 }
 Properties consumer_rules() {
-  return {{"auto.offset.reset", "error"},  {"allow.auto.create.topics", "false"},
-          {"enable.auto.commit", "false"}, {"check.crcs", "true"},
-          {"fetch.wait.max.ms", "20"},     {"fetch.error.backoff.ms", "50"}};
+  return {{"auto.offset.reset", "error"},
+          {"allow.auto.create.topics", "false"},
+          {"enable.auto.commit", "false"},
+          {"check.crcs", "true"},
+          {"fetch.wait.max.ms", "20"},
+          {"fetch.error.backoff.ms", "50"},
+          {"isolation.level", "read_uncommitted"}};  // what others have not ended holds nobody up
 }
 
 }  // namespace

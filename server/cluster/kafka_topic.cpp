@@ -48,7 +48,9 @@ std::vector<Rule> rules_of(const TopicPlan& plan) {
       {"retention.ms", "-1", "the log is the data"},
       {"retention.bytes", "-1", "the log is the data"},
       {"unclean.leader.election.enable", "false", "a replica that is behind would become the log"},
-      {"min.insync.replicas", std::to_string(plan.least_in_sync), "so many must have what is acknowledged"},
+      {"min.insync.replicas", std::to_string(plan.least_in_sync), "so many must have what is acknowledged",
+       true},
+      {"max.message.bytes", "1000000", "messages are as large", true},
   };
 }
 
