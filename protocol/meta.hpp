@@ -72,6 +72,13 @@ inline constexpr MetaFlags kValueAlone = [] {
   return flags;
 }();
 
+/// Of md with b alone.
+inline constexpr MetaFlags kBinaryKeyAlone = [] {
+  MetaFlags flags;
+  flags.binary_key = true;
+  return flags;
+}();
+
 /// First word of a meta reply.
 enum class meta_code : std::uint8_t {
   value,       ///< VA: a data block follows

@@ -92,8 +92,7 @@ std::size_t Session::take_binary(std::string_view data) {
 void Session::refuse_binary(const protocol::BinaryParsed& parsed, const protocol::Request& request) {
   const BinaryForm form = request.meta.binary;
   if (parsed.delete_key && (!limited_ || may_change(*user(), request.key))) {
-    constexpr protocol::verb kRemove = protocol::verb::remove;
-    start_any({.key = request.key, .terms = protocol::point_word(kRemove).terms, .op = kRemove}, true);
+    start_any(protocol::usual_delete(request.key, request.meta.binary_key), true);
   }
   if (parsed.error == binary_status::too_large) {
     host_->store.count_too_large(host_->worker);

@@ -94,8 +94,9 @@ void Session::note(happening what, const std::string& text) const {
 // A line that is no request is told, with the block behind it.
 std::size_t Session::take_error(const protocol::Parsed& parsed) {
   if (parsed.delete_key && (!limited_ || may_change(*user(), host_->request.key))) {
-    constexpr protocol::verb kRemove = protocol::verb::remove;
-    start_any({.key = host_->request.key, .terms = protocol::point_word(kRemove).terms, .op = kRemove}, true);
+    const protocol::Request& request = host_->request;
+    const bool binary_key = request.op == protocol::verb::meta_set && request.meta.binary_key;
+    start_any(protocol::usual_delete(request.key, binary_key), true);
   }
   if (parsed.error == protocol::kTooLarge) {
     host_->store.count_too_large(host_->worker);

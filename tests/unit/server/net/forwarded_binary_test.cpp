@@ -163,6 +163,20 @@ TEST(ForwardedBinary, KeysOfManyNodesAreAnsweredInTheirOrder) {
   EXPECT_EQ(without_uniques(ask(client, gets)), all);
 }
 
+TEST(ForwardedBinary, AValueThatIsTooLargeTakesAwayWhatWasThere) {
+  Nodes nodes;
+  const BlockingClient client{nodes[0].port()};
+  const std::string large(1'048'577, 'x');
+  ask(client, in(opcode::setq, "kept", "x", set_extras()));
+  for (const std::string key : {"key", "key\r\ndelete kept"}) {
+    ask(client, in(opcode::setq, key, "x", set_extras()));
+    EXPECT_EQ(ask(client, in(opcode::set, key, large, set_extras()) + in(opcode::get, key)),
+              (Answers{"1 3 opaq: Too large.", "0 1 opaq: Not found"}));
+  }
+  EXPECT_THAT(ask(client, in(opcode::get, "kept")), ElementsAre(HasSubstr(": x")));
+  EXPECT_EQ(nodes[0].cluster().forwarded().lost, 0U);
+}
+
 TEST(ForwardedBinary, WhatCannotBeDoneIsAnError) {
   Nodes nodes{{.patience_ms = 50}};
   nodes[0].forget(1);

@@ -171,6 +171,26 @@ TEST(Forwarder, LargeValuesGoBothWays) {
   }
 }
 
+// Whatever bytes the key has: what is sent on is one request.
+TEST(Forwarder, AValueThatIsTooLargeTakesAwayWhatWasThere) {
+  Nodes nodes;
+  BlockingClient owner{nodes[1].port()};
+  BlockingClient other{nodes[0].port()};
+  const std::string large = " 1048577";
+  const std::string block = "\r\n" + std::string(1'048'577, 'x') + "\r\n";
+  const std::string refused = "SERVER_ERROR object too large for cache\r\n";
+  EXPECT_EQ(other.ask(set("key", "x") + "ms keys 1\r\nx\r\n" + set("kept", "x")),
+            "STORED\r\nHD\r\nSTORED\r\n");
+  EXPECT_EQ(other.ask("set key 0 0" + large + block + "ms keys" + large + block + "get key keys\r\n"),
+            refused + refused + "END\r\n");
+  const std::string key = "a2V5DQpkZWxldGUga2VwdA==";  // "key\r\ndelete kept"
+  EXPECT_EQ(other.ask("ms " + key + " 1 b\r\nx\r\nmg " + key + " b v\r\n"), "HD\r\nVA 1\r\nx\r\n");
+  EXPECT_EQ(other.ask("ms " + key + large + " b" + block + "mg " + key + " b v\r\n"), refused + "EN\r\n");
+  EXPECT_EQ(owner.ask("mg " + key + " b v\r\n"), "EN\r\n");
+  EXPECT_EQ(other.ask("get kept\r\n"), "VALUE kept 0 1\r\nx\r\nEND\r\n");
+  EXPECT_EQ(nodes[0].cluster().forwarded().lost, 0U);
+}
+
 TEST(Forwarder, ClientsThatLeaveDisturbNobody) {
   Nodes nodes;
   for (int i = 0; i < 50; ++i) {
