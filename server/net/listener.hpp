@@ -24,6 +24,8 @@ class SocketReceiver {
 
   /// Whether one may be taken: its address has not too many.
   [[nodiscard]] virtual bool admits(int socket) = 0;
+  /// Whether what comes may be too many: else it is let in whatever the limit of all connections.
+  [[nodiscard]] virtual bool is_limited() const noexcept = 0;
   virtual void accepted(int socket) = 0;
   /// One was refused: there are as many connections as may be, or as many of its address.
   virtual void refused(int socket, bool by_address) = 0;
@@ -60,7 +62,9 @@ class Listener {
  private:
   [[nodiscard]] static bool is_unix(int socket) noexcept;
   /// Connections that may be open when one comes here.
-  [[nodiscard]] std::uint64_t most() const noexcept { return limits_.connections + reserve_; }
+  [[nodiscard]] std::uint64_t most() const noexcept {
+    return receiver_.is_limited() ? std::uint64_t{limits_.connections} + reserve_ : ~std::uint64_t{0};
+  }
   void wait_later(std::chrono::milliseconds time);
   void take(int socket);
   void refuse(int socket);

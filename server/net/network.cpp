@@ -153,6 +153,8 @@ struct Network::Parts {
       const std::vector<NetWorker*>* const near = door_.node ? nullptr : parts_.workers_near(socket);
       parts_.hand_over(near == nullptr ? workers_ : *near, socket, door_);
     }
+    /// Clients must not keep the other nodes out, of which there are few.
+    [[nodiscard]] bool is_limited() const noexcept override { return !door_.peer; }
     [[nodiscard]] bool admits(int socket) override {
       NetWorker& acceptor = parts_.workers.front();
       config::LimitOptions limits = acceptor.limits();

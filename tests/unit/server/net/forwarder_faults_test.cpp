@@ -221,6 +221,25 @@ TEST(ForwarderFaults, NoMoreIsOnItsWayThanMayBe) {
   EXPECT_EQ(client.read_to("END\r\n"), "STORED\r\nSERVER_ERROR out of memory forwarding\r\nEND\r\n");
 }
 
+// Clients cannot keep the other nodes out.
+TEST(ForwarderFaults, ANodeThatIsFullOfClientsIsThereForItsPeers) {
+  RoutedNode::Options options{.splits = {"h"}};
+  options.limits.connections = 4;
+  RoutedNode owner{options};
+  RoutedNode asked{options};
+  owner.own(0);
+  asked.know(0, owner);
+  std::vector<std::unique_ptr<BlockingClient>> crowd;
+  for (int i = 0; i < 4; ++i) {
+    crowd.push_back(std::make_unique<BlockingClient>(owner.port()));
+    EXPECT_EQ(crowd.back()->ask("get abc\r\n"), "END\r\n");
+  }
+  BlockingClient client{asked.port()};
+  EXPECT_EQ(client.ask("get abc\r\n" + set("abc", "x") + "get abc\r\n"),
+            "END\r\nSTORED\r\nVALUE abc 0 1\r\nx\r\nEND\r\n");
+  EXPECT_EQ(BlockingClient{owner.port()}.read_to("\n"), "ERROR Too many open connections\r\n");
+}
+
 /// Counts up keys of all shards, one after the other; whether each answer was right.
 bool counts_up(std::uint16_t port, int client, int rounds, std::string& wrong) {
   BlockingClient own{port};

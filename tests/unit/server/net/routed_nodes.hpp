@@ -40,6 +40,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
     RangeLimits ranges{};
     std::size_t memory_bytes = 0;             ///< 0: as a runtime has it that is told nothing
     std::optional<config::TlsOptions> tls{};  ///< of nodes among each other
+    config::LimitOptions limits{};
   };
 
   explicit RoutedNode(const Options& options)
@@ -50,6 +51,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
         port_{client_socket_.front().address().port},
         stale_port_{stale_socket_.front().address().port},
         peer_port_{peer_socket_.front().address().port},
+        limits_{options.limits},
         runtime_{with_memory(runtime::testing::unpinned(options.workers), options.memory_bytes), clock_},
         store_{runtime_, with_ranges(options.ranges)},
         cluster_{store_, routes, clock_, options.workers, with_address(options.cluster)} {
