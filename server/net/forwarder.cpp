@@ -60,12 +60,14 @@ std::unique_ptr<ForwardedRequest> Forwarder::take() {
 void Forwarder::forward(std::unique_ptr<ForwardedRequest> request) {
   ForwardCounters::add(counters_.requests);
   const std::size_t bytes = request->text.size() + kRequestBytes;
+  const std::size_t most = cluster_.options().forward_bytes;
+  const bool too_much = bytes_ + std::min(bytes, most / 2) > most;  // the largest values have to have a way
   bytes_ += bytes;
   ++on_way_;
   ended_.push_back(false);
   request->number = marks_.begun.load(std::memory_order_relaxed);
   marks_.begun.store(request->number + 1, std::memory_order_release);
-  if (bytes_ > cluster_.options().forward_bytes) [[unlikely]] {
+  if (too_much) [[unlikely]] {
     refused_.push_back(std::move(request));
     return;
   }

@@ -240,6 +240,13 @@ TEST(ForwarderFaults, ANodeThatIsFullOfClientsIsThereForItsPeers) {
   EXPECT_EQ(BlockingClient{owner.port()}.read_to("\n"), "ERROR Too many open connections\r\n");
 }
 
+TEST(ForwarderFaults, AValueThatIsLargerThanAllMayBeHasItsWay) {
+  Nodes nodes{{.forward_bytes = 10'000}, 1};
+  BlockingClient client{nodes[0].port()};
+  EXPECT_EQ(client.ask(set("key", std::string(20'000, 'x'))), "STORED\r\n");
+  EXPECT_EQ(client.ask("mg key s\r\n"), "HD s20000\r\n");
+}
+
 /// Counts up keys of all shards, one after the other; whether each answer was right.
 bool counts_up(std::uint16_t port, int client, int rounds, std::string& wrong) {
   BlockingClient own{port};
