@@ -21,7 +21,8 @@ namespace {
   return *worker.local<WorkerContext>().replies;
 }
 
-/// Nothing of it is for the owner alone: who is to renew an item is, and whoever asks is told once.
+/// Nothing of it is for the owner alone: who is to renew an item is, and whoever asks is told once. That an item is
+/// stale is seen where it is found: see take_read().
 bool reads_only(const protocol::PointRequest& request) noexcept {
   return request.only_reads() && (request.flags == nullptr || !request.flags->has_recache);
 }
@@ -44,6 +45,9 @@ ClusterStore::ClusterStore(Store& store, Routes& routes, const runtime::Clock& c
       forwarders_(workers),
       replica_reads_(workers),
       options_(std::move(options)) {
+  for (std::size_t i = 0; i < workers; ++i) {
+    store_.context(runtime::WorkerId{static_cast<std::uint16_t>(i)}).owner_reads = this;
+  }
   MXKV_ASSERT(routes_.end_of(0) != std::string_view("\0", 1), "each shard has a key before its end");
 }
 
@@ -121,6 +125,22 @@ void ClusterStore::point_elsewhere(runtime::Worker& worker, const protocol::Poin
     count_replica_read(worker);
     return;
   }
+  ask_owner(worker, shard, request, value, address, seq);
+}
+
+bool ClusterStore::take_read(runtime::Worker& worker, const protocol::PointRequest& request,
+                             const ReplyAddress& address) {
+  const std::uint32_t shard = routes_.shard_of(request.key);
+  if (!address.connection->takes_stale || routes_.is_here(shard, clock_.monotonic_ns())) {
+    return false;
+  }
+  ask_owner(worker, shard, request, nullptr, address, 0);
+  return true;
+}
+
+void ClusterStore::ask_owner(runtime::Worker& worker, std::uint32_t shard,
+                             const protocol::PointRequest& request, ItemBuilder* value,
+                             const ReplyAddress& address, CommitSeq seq) {
   const std::string refused = refusal(shard, address);
   const bool sendable = !request.is_binary() || fits_a_line(request);
   if (!refused.empty() || !sendable) [[unlikely]] {

@@ -25,6 +25,7 @@
 #include "server/cluster/request_forwarder.hpp"
 #include "server/cluster/routes.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/point/owner_reads.hpp"
 #include "server/store/session_store.hpp"
 
 namespace mxkv::server {
@@ -44,7 +45,7 @@ struct ClusterStoreOptions {
 };
 
 /// Thread-safety: as SessionStore, but for what startup calls.
-class ClusterStore final : public SessionStore {
+class ClusterStore final : public SessionStore, private OwnerReads {
  public:
   /// All outlive this. `workers`: as many as the runtime has.
   ClusterStore(Store& store, Routes& routes, const runtime::Clock& clock, std::size_t workers,
@@ -125,6 +126,10 @@ class ClusterStore final : public SessionStore {
                                                         const ReplyAddress& address) const;
   void point_elsewhere(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
                        const ReplyAddress& address, CommitSeq seq);
+  void ask_owner(runtime::Worker& worker, std::uint32_t shard, const protocol::PointRequest& request,
+                 ItemBuilder* value, const ReplyAddress& address, CommitSeq seq);
+  [[nodiscard]] bool take_read(runtime::Worker& worker, const protocol::PointRequest& request,
+                               const ReplyAddress& address) override;
   void set_elsewhere(runtime::Worker& worker, const protocol::SentValue& value, const ReplyAddress& address,
                      CommitSeq seq);
   /// What is answered in place of sending a request on; empty: it is sent.

@@ -20,6 +20,7 @@ namespace mxkv::server {
 struct RangeLocks;
 class ConnectionTable;
 class ExpirySweep;
+class OwnerReads;
 class StoreState;
 class Upkeep;
 class WatchHub;
@@ -125,6 +126,7 @@ struct WorkerContext {
   Happenings* happenings = nullptr;  ///< the store's; null: nobody is told
   Upkeep* upkeep = nullptr;          ///< the store's
   ExpirySweep* sweep = nullptr;
+  OwnerReads* owner_reads = nullptr;  ///< null: no item here is a copy
   StoreCounters counters;
   std::atomic<std::uint64_t> greatest_cas{0};  ///< minted here so far; one writer
   /// Orders are minted above this, and above the round's time. Set once a round by what never lets it go back;

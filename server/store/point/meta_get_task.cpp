@@ -1,6 +1,7 @@
 #include "server/store/point/meta_get_task.hpp"
 
 #include "server/store/disk_wait.hpp"
+#include "server/store/point/owner_reads.hpp"
 #include "server/store/point/point_decisions.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/watch/watch_hub.hpp"
@@ -25,11 +26,18 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
     static_cast<void>(restart(false));
     return step::later;
   }
+  const bool renews = !inspects() && grants_recache(item, flags_, Moment{worker});
+  // Who is to renew an item is told by its owner alone.
+  if (renews && context.owner_reads != nullptr &&
+      context.owner_reads->take_read(worker, request_, address_)) [[unlikely]] {
+    worker.unpin(*this);
+    return step::done;
+  }
   MetaFindings findings = findings_of(item);
   if (!flags_.no_bump && !inspects()) {
     item.note_access(worker.now_us());  // at once: who reads the item next sees it
   }
-  if (!inspects() && grants_recache(item, flags_, Moment{worker})) {
+  if (renews) {
     if (ReplyQueue* queue = context.replies->find(address_);
         queue != nullptr && !queue->is_oldest(address_.ticket)) {
       // Of several in one pipeline the first wins.

@@ -74,6 +74,20 @@ TEST_F(ReplicaReads, WhatChangesSomethingIsTheOwners) {
   EXPECT_EQ(answered_here(), 0U);
 }
 
+// Whoever is told so is the only one, whichever node was asked.
+TEST_F(ReplicaReads, WhoIsToRenewAStaleItemIsToldByTheOwner) {
+  nodes.give(1, 0);
+  BlockingClient{nodes[0].port()}.ask("md key I T300\r\n");
+  nodes.give(1, 1);
+  BlockingClient{nodes[1].port()}.ask("md key I T300\r\n");
+  nodes[0].follow(1, 1s);
+  EXPECT_EQ(BlockingClient{nodes[1].port()}.ask("mg key v\r\n"), "VA 3 X W\r\nnew\r\n");
+  BlockingClient takes{nodes[0].stale_port()};
+  EXPECT_EQ(takes.ask("mg key v\r\n"), "VA 3 Z X\r\nnew\r\n");
+  EXPECT_EQ(takes.ask("mg key v k q\r\nmg key s\r\nget key\r\n"),
+            "VA 3 kkey Z X\r\nnew\r\nHD s3 Z X\r\n" + value("key", "old") + "END\r\n");
+}
+
 TEST_F(ReplicaReads, WhatAPeerAsksIsNeverAReplicas) {
   nodes[0].follow(1, 1s);
   BlockingClient peer{nodes[0].peer_port()};
