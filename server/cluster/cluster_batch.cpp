@@ -47,11 +47,27 @@ void ClusterBatch::add(runtime::Worker& worker, const protocol::PointRequest& re
     shards_.push_back(shard);
   }
   ++come_;
-  if (elsewhere_) {
-    write_request(text_, request, value, worker);
-  } else {
+  if (!elsewhere_) {
     own_->add(worker, request, value);
+  } else if (value == nullptr) {
+    protocol::write_point_line(text_, request);
+  } else {
+    Item* const item = value->take();
+    write_storing_line(text_, request, *item);
+    values_.push_back({text_.size(), item});
   }
+}
+
+std::string ClusterBatch::take_text(runtime::Worker& worker) {
+  std::string text;
+  std::size_t taken = 0;
+  for (const Value& value : values_) {
+    text.append(text_, taken, value.behind - taken);
+    taken = value.behind;
+    write_value(text, value.item, worker);
+  }
+  values_.clear();
+  return text.append(text_, taken);
 }
 
 void ClusterBatch::fail(runtime::Worker& worker, std::string_view text) {
@@ -66,6 +82,10 @@ void ClusterBatch::fail(runtime::Worker& worker, std::string_view text) {
 
 void ClusterBatch::abandon(runtime::Worker& worker) noexcept {
   own_->abandon(worker);
+  for (const Value& value : values_) {
+    Item::destroy(worker, value.item);
+  }
+  values_.clear();
   text_ = {};
 }
 

@@ -30,16 +30,22 @@ class ClusterBatch final : public ReceivedBatch {
 
   // --- Once it is whole, and has not failed ---
 
-  /// Its keys are another node's: text() is to be sent there.
+  /// Its keys are another node's: take_text() is to be sent there.
   [[nodiscard]] bool is_elsewhere() const noexcept { return elsewhere_; }
-  /// As it came, with its first line.
-  [[nodiscard]] std::string& text() noexcept { return text_; }
+  /// As it came, with its first line. The values' memory is given back.
+  [[nodiscard]] std::string take_text(runtime::Worker& worker);
   /// Those of its keys, in the order in which they came.
   [[nodiscard]] const std::vector<std::uint32_t>& shards() const noexcept { return shards_; }
   /// Of keys that are here: the store's.
   [[nodiscard]] std::unique_ptr<ReceivedBatch> take_own() noexcept { return std::move(own_); }
 
  private:
+  /// A value for another node. It counts as the store's memory until it is sent.
+  struct Value {
+    std::size_t behind;  ///< so many bytes of text_
+    Item* item;
+  };
+
   [[nodiscard]] bool fits(std::uint32_t shard) const noexcept;
 
   const Routes& routes_;
@@ -49,7 +55,8 @@ class ClusterBatch final : public ReceivedBatch {
   std::uint32_t come_ = 0;
   bool elsewhere_ = false;
   std::vector<std::uint32_t> shards_;
-  std::string text_;
+  std::string text_;  ///< the lines alone
+  std::vector<Value> values_;
   std::string failure_;  ///< where the store's does not have it
 };
 

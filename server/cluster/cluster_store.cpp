@@ -311,7 +311,7 @@ void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch>
   std::unique_ptr<ForwardedRequest> sent = begin(worker, shard, address);
   sent->changes = true;
   sent->shape = reply_shape::until_noop;
-  sent->text = std::move(batch->text());
+  sent->text = batch->take_text(worker);
   batch->abandon(worker);
   forwarder(worker).forward(std::move(sent));
 }

@@ -8,16 +8,14 @@
 
 namespace mxkv::server {
 
-/// Appends a request for one key. `value`: of one that stores; it is taken, and its memory given back.
-inline void write_request(std::string& out, const protocol::PointRequest& request, ItemBuilder* value,
-                          runtime::Worker& worker) {
-  if (value == nullptr) {
-    protocol::write_point_line(out, request);
-    return;
-  }
-  Item* const item = value->take();
+/// Appends the line of a request that stores, and is to be followed by the item's value.
+inline void write_storing_line(std::string& out, const protocol::PointRequest& request, const Item& item) {
   protocol::write_point_line(
-      out, request, {.flags = item->flags(), .exptime = request.exptime, .bytes = item->value_bytes()});
+      out, request, {.flags = item.flags(), .exptime = request.exptime, .bytes = item.value_bytes()});
+}
+
+/// Appends a value and its CR LF; the item's memory is given back.
+inline void write_value(std::string& out, Item* item, runtime::Worker& worker) {
   if (item->large()) {
     for (const Chunk* const chunk : item->list()->pieces()) {
       out.append(chunk->data(), chunk->bytes);
@@ -27,6 +25,18 @@ inline void write_request(std::string& out, const protocol::PointRequest& reques
   }
   out += protocol::kCrLf;
   Item::destroy(worker, item);
+}
+
+/// Appends a request for one key. `value`: of one that stores; it is taken, and its memory given back.
+inline void write_request(std::string& out, const protocol::PointRequest& request, ItemBuilder* value,
+                          runtime::Worker& worker) {
+  if (value == nullptr) {
+    protocol::write_point_line(out, request);
+    return;
+  }
+  Item* const item = value->take();
+  write_storing_line(out, request, *item);
+  write_value(out, item, worker);
 }
 
 }  // namespace mxkv::server

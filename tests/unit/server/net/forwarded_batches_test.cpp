@@ -53,6 +53,32 @@ TEST(ForwardedBatches, OtherNodesAreToldWhereItsKeysAre) {
             "SERVER_ERROR moved " + nodes[1].peer_address() + "\r\n");
 }
 
+// What came of batches counts as memory, wherever their keys are.
+TEST(ForwardedBatches, UnfinishedOnesTakeNoMoreMemoryThanThereIs) {
+  const std::string value(1'000'000, 'x');
+  std::string lines = "mb 4\r\n";
+  for (const char* const key : {"key", "kiwi", "lion"}) {
+    lines += std::string("ms ") + key + " 1000000\r\n" + value + "\r\n";
+  }
+  for (const std::size_t node : {std::size_t{1}, std::size_t{0}}) {
+    Nodes nodes{{}, 1, std::size_t{24} << 20U};
+    std::vector<std::unique_ptr<BlockingClient>> clients;
+    for (int i = 0; i < 16; ++i) {
+      clients.push_back(std::make_unique<BlockingClient>(nodes[node].port()));
+      clients.back()->send(lines);
+    }
+    int refused = 0;
+    for (const auto& client : clients) {
+      const std::string reply = client->ask("mg kept\r\n");
+      refused += reply.find("SERVER_ERROR out of memory storing object") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GE(refused, 5) << node;
+    clients.clear();
+    BlockingClient one{nodes[node].port()};
+    EXPECT_EQ(one.ask(lines + "mg kept\r\n"), "HD\r\nHD\r\nHD\r\nEN\r\nHD\r\n") << node;
+  }
+}
+
 TEST(ForwardedBatches, AFlushReachesAllNodes) {
   Nodes nodes;
   BlockingClient client{nodes[0].port()};
