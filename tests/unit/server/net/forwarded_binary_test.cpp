@@ -1,6 +1,7 @@
 // Clients of the binary protocol at a node that does not have their keys: they get the packets that the owner gives.
 #include <gmock/gmock.h>
 
+#include <random>
 #include <regex>
 #include <string>
 #include <vector>
@@ -130,6 +131,83 @@ TEST(ForwardedBinary, EveryRequestIsAnsweredAsByTheOwner) {
     EXPECT_EQ(one_by_one, all);
     EXPECT_EQ(without_uniques(ask(other, pipeline)), all);
     EXPECT_GE(nodes[0].cluster().forwarded().requests, 2 * conversation(key).size());
+  }
+}
+
+/// Any request, maybe one that is none.
+std::string some_packet(std::mt19937& dice) {
+  const auto below = [&dice](std::size_t n) { return static_cast<std::size_t>(dice() % n); };
+  const std::vector<std::string> keys{"key", "kiwi", "lion", "abc", "zoo", std::string(250, 'm'),
+                                      "a b\r\nc", std::string(185, '\n') + "!", std::string("\0", 1), "\xff\xff"};
+  const std::vector<std::string> values{"", "1", "18446744073709551615", "17 ", "MN\r\n", "VA 2 f1\r\n",
+                                        std::string(9000, 'v'), "abc"};
+  const std::vector<std::uint32_t> times{0, 0, 0, 1000, 2592000, 0x7fffffffU, 0xffffffffU, 2592001};
+  const std::string& key = keys[below(keys.size())];
+  const std::string& value = values[below(values.size())];
+  const std::uint64_t cas = below(6) == 0 ? 77 : 0;
+  const auto time = [&] { return times[below(times.size())]; };
+  const auto code = static_cast<opcode>(below(0x26));
+  switch (code) {
+    case opcode::set:
+    case opcode::setq:
+    case opcode::add:
+    case opcode::addq:
+    case opcode::replace:
+    case opcode::replaceq:
+      return in(code, key, value, set_extras(static_cast<std::uint32_t>(below(3)) * 0x7fffffffU, time()), cas);
+    case opcode::append:
+    case opcode::appendq:
+    case opcode::prepend:
+    case opcode::prependq:
+      return in(code, key, value, {}, cas);
+    case opcode::increment:
+    case opcode::incrementq:
+    case opcode::decrement:
+    case opcode::decrementq:
+      return in(code, key, {}, count_extras(below(3), below(100), time()), cas);
+    case opcode::touch:
+    case opcode::gat:
+    case opcode::gatq:
+    case opcode::gatk:
+    case opcode::gatkq:
+      return in(code, key, {}, big(time(), 4), cas);
+    case opcode::get:
+    case opcode::getq:
+    case opcode::getk:
+    case opcode::getkq:
+    case opcode::remove:
+    case opcode::removeq:
+      return in(code, key, {}, {}, cas);
+    case opcode::flush:
+    case opcode::flushq:
+      return below(4) == 0 ? in(code, {}) : in(opcode::get, key);
+    case opcode::version:
+    case opcode::noop:
+      return in(code, {});
+    default:
+      return in(static_cast<opcode>(0x30 + below(8)), key, value);
+  }
+}
+
+TEST(ForwardedBinary, RandomRequestsAreAnsweredAsByOneNode) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    Nodes nodes;
+    Nodes single;
+    for (std::uint32_t shard = 0; shard < 3; ++shard) {
+      single.give(shard, 0);
+      nodes.give(shard, seed % 2 == 0 ? 1 : shard);
+    }
+    const BlockingClient alone{single[0].port()};
+    const BlockingClient other{nodes[2].port()};
+    std::mt19937 dice{seed};
+    for (int round = 0; round < 30; ++round) {
+      std::string pipeline;
+      for (std::size_t packets = 1 + dice() % 30; packets > 0; --packets) {
+        pipeline += some_packet(dice);
+      }
+      ASSERT_EQ(without_uniques(ask(other, pipeline)), without_uniques(ask(alone, pipeline)))
+          << seed << " " << round;
+    }
   }
 }
 
