@@ -6,6 +6,7 @@
 #include "runtime/base/assert.hpp"
 #include "server/cluster/refusal.hpp"
 #include "server/cluster/value_text.hpp"
+#include "server/store/batch/batch.hpp"
 
 namespace mxkv::server {
 
@@ -49,13 +50,25 @@ void ClusterBatch::add(runtime::Worker& worker, const protocol::PointRequest& re
   ++come_;
   if (!elsewhere_) {
     own_->add(worker, request, value);
-  } else if (value == nullptr) {
-    protocol::write_point_line(text_, request);
   } else {
-    Item* const item = value->take();
-    write_storing_line(text_, request, *item);
-    values_.push_back({text_.size(), item});
+    add_text(request, value == nullptr ? nullptr : value->take());
   }
+}
+
+void ClusterBatch::add_text(const protocol::PointRequest& request, Item* item) {
+  if (item == nullptr) {
+    protocol::write_point_line(text_, request);
+    return;
+  }
+  write_storing_line(text_, request, *item);
+  values_.push_back({text_.size(), item});
+}
+
+void ClusterBatch::leave(runtime::Worker& worker) {
+  MXKV_ASSERT(!elsewhere_ && !failed(), "what was here leaves");
+  static_cast<Batch&>(*own_).give_lines(
+      worker, [this](const protocol::PointRequest& request, Item* item) { add_text(request, item); });
+  elsewhere_ = true;
 }
 
 std::string ClusterBatch::take_text(runtime::Worker& worker) {

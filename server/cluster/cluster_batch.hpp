@@ -36,6 +36,8 @@ class ClusterBatch final : public ReceivedBatch {
   [[nodiscard]] std::string take_text(runtime::Worker& worker);
   /// Those of its keys, in the order in which they came.
   [[nodiscard]] const std::vector<std::uint32_t>& shards() const noexcept { return shards_; }
+  /// Its keys were here when its lines came, and are another node's now.
+  void leave(runtime::Worker& worker);
   /// Of keys that are here: the store's.
   [[nodiscard]] std::unique_ptr<ReceivedBatch> take_own() noexcept { return std::move(own_); }
 
@@ -47,6 +49,8 @@ class ClusterBatch final : public ReceivedBatch {
   };
 
   [[nodiscard]] bool fits(std::uint32_t shard) const noexcept;
+  /// `item`: of what the line brings, or null.
+  void add_text(const protocol::PointRequest& request, Item* item);
 
   const Routes& routes_;
   const runtime::Clock& clock_;

@@ -286,7 +286,8 @@ std::unique_ptr<ReceivedBatch> ClusterStore::begin_batch(std::uint32_t lines) {
   return std::make_unique<ClusterBatch>(routes_, clock_, store_.begin_batch(lines), lines);
 }
 
-// A shard may have left since its lines came: nothing was done yet.
+// A shard may have left since its lines came: nothing was done yet. Of several shards, where they are now is not
+// looked for.
 void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> received,
                          const ReplyAddress& address) {
   const std::unique_ptr<ClusterBatch> batch{static_cast<ClusterBatch*>(received.release())};
@@ -300,7 +301,11 @@ void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch>
   const std::uint32_t shard = batch->is_elsewhere() ? batch->shards().front() : *gone;
   std::string refused = refusal(shard, address);
   if (refused.empty() && !batch->is_elsewhere()) {
-    refused = no_owner_line(shard);
+    if (batch->shards().size() == 1) {
+      batch->leave(worker);
+    } else {
+      refused = no_owner_line(shard);
+    }
   }
   if (!refused.empty()) {
     batch->abandon(worker);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "protocol/reply.hpp"
@@ -51,6 +52,9 @@ class BatchLine final : public WriteOperation {
   [[nodiscard]] bool may_make_item() const noexcept;
   /// Memory of its reply, once it is decided: about, and not less.
   [[nodiscard]] std::size_t reply_bytes() const noexcept;
+  [[nodiscard]] const protocol::PointRequest& request() const noexcept { return request_; }
+  /// The item of what it brings, from now on the caller's; null: it brings nothing. Not of one that was decided.
+  [[nodiscard]] Item* take_sent() noexcept { return std::exchange(item_, nullptr); }
   /// The item that it has made current.
   [[nodiscard]] Item* take() noexcept { return take_put(); }
   void forget(runtime::Worker& worker) noexcept { drop_built(worker); }
@@ -80,6 +84,16 @@ class Batch final : public ReceivedBatch {
   void abandon(runtime::Worker& worker) noexcept override;
   /// Counts, tells those who watch, and writes the replies if there is a queue.
   void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) override;
+
+  /// Of one that the store has not taken, and that has not failed: each line goes to `take(request, item)`, as it came;
+  /// the item is what it brings, or null, and the taker's. None is left.
+  template <class Take>
+  void give_lines(runtime::Worker& worker, const Take& take) {
+    for (BatchLine* const line : std::exchange(lines_, {})) {
+      take(line->request(), line->take_sent());
+      BatchLine::destroy(worker, line);
+    }
+  }
 
   // --- For BatchTask ---
 

@@ -53,6 +53,20 @@ TEST(ForwardedBatches, OtherNodesAreToldWhereItsKeysAre) {
             "SERVER_ERROR moved " + nodes[1].peer_address() + "\r\n");
 }
 
+TEST(ForwardedBatches, AShardThatLeavesAmongItsLinesTakesTheBatchWithIt) {
+  Nodes nodes;
+  BlockingClient client{nodes[1].port()};
+  BlockingClient owner{nodes[2].port()};
+  const std::string large(100'000, 'x');
+  client.send("mb 4\r\nms key 2 c Oa F7\r\n10\r\nms kiwi 100000 T90\r\n" + large + "\r\nma key v\r\n");
+  EXPECT_EQ(BlockingClient{nodes[1].port()}.ask("get key\r\n"), "END\r\n");
+  nodes.give(1, 2);
+  client.send("mg kiwi s f q\r\nmn\r\n");
+  EXPECT_THAT(client.read_to("MN\r\n"),
+              testing::HasSubstr("\r\nHD\r\nVA 2\r\n11\r\nHD s100000 f0\r\nHD\r\nMN\r\n"));
+  EXPECT_EQ(owner.ask("mg key v f\r\nmg kiwi s\r\n"), "VA 2 f7\r\n11\r\nHD s100000\r\n");
+}
+
 // What came of batches counts as memory, wherever their keys are.
 TEST(ForwardedBatches, UnfinishedOnesTakeNoMoreMemoryThanThereIs) {
   const std::string value(1'000'000, 'x');
