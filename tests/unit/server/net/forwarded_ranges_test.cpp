@@ -2,8 +2,11 @@
 // node is asked; what is no page is done on one node or refused.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <chrono>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "tests/unit/server/net/routed_nodes.hpp"
@@ -87,7 +90,7 @@ class ForwardedRanges : public testing::Test {
     return wanted;
   }
 
-  Nodes nodes;
+  Nodes nodes{{.patience_ms = 20'000}};
   std::vector<std::string> keys;
 };
 
@@ -164,6 +167,47 @@ TEST_F(ForwardedRanges, WhatIsNoPageLiesOnOneNode) {
     const std::string first = "q0" + std::to_string(5 + node);
     EXPECT_EQ(client.ask("mx " + first + " H" + first + " i X\r\n"), "HD A1\r\n");
     EXPECT_EQ(client.ask("get " + first + "\r\n"), "END\r\n");
+  }
+}
+
+// The way to a shard changes all the time, and for moments its owner cannot answer.
+TEST_F(ForwardedRanges, WaysThatChangeLoseNoKey) {
+  std::atomic<int> left{3};
+  std::vector<std::thread> clients;
+  for (std::size_t node = 0; node < 3; ++node) {
+    clients.emplace_back([&, node] {
+      BlockingClient client{nodes[node].port()};
+      for (int round = 0; round < 30; ++round) {
+        int pages = 0;
+        const bool reverse = round % 2 == 1;
+        EXPECT_EQ(follow_mr(client, reverse ? "- r A9" : "- A9", pages), some(0, 101, reverse));
+        EXPECT_EQ(follow_scan(client, "scan", "- +", reverse ? "13 cursor reverse" : "13 cursor"),
+                  some(0, 101, reverse));
+        EXPECT_EQ(client.ask("mc hx p e\r\nmc q p e\r\nmc a p e\r\n"),
+                  "HD A20 B340\r\nHD A20 B300\r\nHD A20 B300\r\n");
+        EXPECT_EQ(client.ask("mt hx p T0\r\nmx hy p\r\nmt q p T0 q\r\n"), "HD A20\r\nHD A0\r\n");
+      }
+      --left;
+    });
+  }
+  for (unsigned step = 0; left > 0; ++step) {
+    const std::uint32_t shard = step % 3;
+    const std::size_t asks = (shard + 1 + step / 3 % 2) % 3;
+    if (step % 5 == 0) {
+      nodes[asks].forget(shard);
+    } else {
+      nodes[asks].know(shard, nodes[step % 2 == 0 ? 3 - shard - asks : shard]);
+    }
+    if (step % 4 == 0) {
+      nodes[shard].routes.set_lease(shard, 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      nodes[shard].routes.set_lease(shard, ~std::uint64_t{0});
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    nodes[asks].know(shard, nodes[shard]);
+  }
+  for (std::thread& client : clients) {
+    client.join();
   }
 }
 

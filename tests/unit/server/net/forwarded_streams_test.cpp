@@ -436,5 +436,48 @@ TEST(ForwardedStreams, ManyClientsAreAnsweredAsByOneNode) {
   }
 }
 
+// The way to a shard changes all the time, and for moments its owner cannot answer: nothing is lost, done twice, or
+// answered to another.
+TEST(ForwardedStreams, WaysThatChangeChangeNoAnswer) {
+  for (unsigned seed = 301; seed <= 300 + seeds(); ++seed) {
+    RoutedNode alone{alone_options()};
+    for (std::uint32_t shard = 0; shard < 3; ++shard) {
+      alone.own(shard);
+    }
+    Nodes nodes{{.patience_ms = 20'000}};
+    std::atomic<int> right{0};
+    std::atomic<int> left{6};
+    std::vector<std::thread> clients;
+    for (unsigned id = 0; id < 6; ++id) {
+      clients.emplace_back([&, id] {
+        const std::string prefix{static_cast<char>("akz"[id % 3]), static_cast<char>('0' + id)};
+        const RequestStream::Kinds kinds{.ranges = false, .batches = true, .flushes = false};
+        right += run_stream(seed * 10 + id, prefix, kinds, alone.port(), nodes[id / 2].port()) ? 1 : 0;
+        --left;
+      });
+    }
+    for (unsigned step = 0; left > 0; ++step) {
+      const std::uint32_t shard = step % 3;
+      const std::size_t asks = (shard + 1 + step / 3 % 2) % 3;
+      if (step % 5 == 0) {
+        nodes[asks].forget(shard);
+      } else {
+        nodes[asks].know(shard, nodes[step % 2 == 0 ? 3 - shard - asks : shard]);
+      }
+      if (step % 4 == 0) {
+        nodes[shard].routes.set_lease(shard, 1);
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        nodes[shard].routes.set_lease(shard, ~std::uint64_t{0});
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      nodes[asks].know(shard, nodes[shard]);
+    }
+    for (std::thread& client : clients) {
+      client.join();
+    }
+    ASSERT_EQ(right, 6);
+  }
+}
+
 }  // namespace
 }  // namespace mxkv::server::test
