@@ -40,6 +40,8 @@ PeerLink::PeerLink(PeerLinkOwner& owner, SocketEvents<PeerLink>& events, Forward
 void PeerLink::begin_connecting(std::uint64_t now_ns) {
   MXKV_ASSERT(state_ == state::down && !socket_.is_open(), "a link connects once");
   since_ns_ = now_ns;
+  look_again_ns_ = now_ns + kLookUpAgainNs;
+  fresh_ = true;
   ForwardCounters::add(counters_.connects);
   if (lookup_.valid()) {  // of an earlier try, which was given up
     state_ = state::resolving;
@@ -125,7 +127,7 @@ void PeerLink::shake_hands(std::uint64_t now_ns) {
 }
 
 // What was not sent can go elsewhere, and what only reads can, too: the owner knows.
-void PeerLink::fail(std::uint64_t now_ns) {
+void PeerLink::fail(std::uint64_t now_ns, bool refused) {
   if (const std::string why = socket_.complaint(); !why.empty()) {
     owner_.complained(address_, why);
   }
@@ -142,7 +144,7 @@ void PeerLink::fail(std::uint64_t now_ns) {
   std::deque<InFlight> lost;
   lost.swap(in_flight_);
   for (InFlight& one : lost) {
-    owner_.lost(std::move(one.request), one.begins_at < sent_to);
+    owner_.lost(std::move(one.request), !refused && one.begins_at < sent_to);
   }
 }
 
@@ -236,7 +238,12 @@ void PeerLink::read(std::uint64_t now_ns) {
       pause_ns_ = 0;
       ForwardCounters::add(counters_.received_bytes, bytes);
     }
-    if ((bytes > 0 && !take({buffer.data(), bytes})) || how == PeerSocket::outcome::ended ||
+    const std::string_view come{buffer.data(), bytes};
+    if (bytes > 0 && std::exchange(fresh_, false) && refuses(come)) [[unlikely]] {
+      fail(now_ns, true);
+      return;
+    }
+    if ((bytes > 0 && !take(come)) || how == PeerSocket::outcome::ended ||
         how == PeerSocket::outcome::failed) {
       fail(now_ns);
       return;
@@ -244,12 +251,17 @@ void PeerLink::read(std::uint64_t now_ns) {
   }
 }
 
+// What a listener says of itself that lets nobody in, and has read nothing.
+bool PeerLink::refuses(std::string_view bytes) {
+  if (bytes == protocol::kWantsTls) {
+    owner_.complained(address_, "it speaks TLS only");
+    return true;
+  }
+  return bytes == protocol::kTooManyConnections;
+}
+
 // False: what came is nothing that was asked for.
 bool PeerLink::take(std::string_view bytes) {
-  if (bytes.starts_with(protocol::kWantsTls)) [[unlikely]] {
-    owner_.complained(address_, "it speaks TLS only");
-    return false;
-  }
   if (input_.empty()) {
     input_ = bytes.substr(take_replies(bytes));
   } else {
@@ -281,7 +293,8 @@ std::size_t PeerLink::take_replies(std::string_view bytes) {
 // --- Times ---
 
 void PeerLink::check(std::uint64_t now_ns) {
-  if (state_ == state::resolving) {
+  if (state_ == state::resolving && now_ns >= look_again_ns_) {
+    look_again_ns_ = now_ns + kLookUpAgainNs;
     look_up(now_ns);
   }
   const bool begins = state_ == state::resolving || state_ == state::connecting || state_ == state::greeting;
@@ -295,7 +308,7 @@ void PeerLink::check(std::uint64_t now_ns) {
 std::uint64_t PeerLink::next_ns() const noexcept {
   switch (state_) {
     case state::resolving:
-      return since_ns_ + kLookUpAgainNs;
+      return look_again_ns_;
     case state::connecting:
     case state::greeting:
       return since_ns_ + rules_.connect_ns;

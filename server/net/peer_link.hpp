@@ -96,10 +96,12 @@ class PeerLink {
   void connected(std::uint64_t now_ns);
   void shake_hands(std::uint64_t now_ns);
   void await_output();
+  [[nodiscard]] bool refuses(std::string_view bytes);
   bool send_some(std::uint64_t now_ns);
   [[nodiscard]] bool take(std::string_view bytes);
   [[nodiscard]] std::size_t take_replies(std::string_view bytes);
-  void fail(std::uint64_t now_ns);
+  /// `refused`: by a server that reads nothing.
+  void fail(std::uint64_t now_ns, bool refused = false);
 
   PeerLinkOwner& owner_;
   SocketEvents<PeerLink>& events_;
@@ -112,9 +114,11 @@ class PeerLink {
   bool writable_ = false;
   bool output_waits_ = false;
   bool failed_ = false;  ///< what came was no reply
+  bool fresh_ = false;   ///< nothing came yet
   PeerSocket socket_;
   std::future<std::optional<PeerAddress>> lookup_;
-  std::uint64_t since_ns_ = 0;  ///< it connects, or nothing came that is owed
+  std::uint64_t look_again_ns_ = 0;  ///< whether its name was found
+  std::uint64_t since_ns_ = 0;       ///< it connects, or nothing came that is owed
   std::uint64_t again_ns_ = 0;
   std::uint64_t pause_ns_ = 0;
   std::deque<InFlight> in_flight_;

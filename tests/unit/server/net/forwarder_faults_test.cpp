@@ -207,6 +207,23 @@ TEST(ForwarderFaults, WhatIsNoReplyEndsTheConnection) {
   EXPECT_EQ(client.read_to("END\r\n"), "END\r\n");
 }
 
+// It has read nothing, and done nothing: its line is the reply of nothing that was sent.
+TEST(ForwarderFaults, APeerThatRefusesAConnectionIsAskedAgain) {
+  Nodes nodes{{.patience_ms = 20'000}, 1};
+  FalsePeer peer;
+  nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(peer.address())});
+  BlockingClient client{nodes[0].port()};
+  client.send(set("key", "x") + "delete kiwi\r\n");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(peer.take("delete kiwi\r\n"), "set key 0 0 1\r\nx\r\ndelete kiwi\r\n");
+    peer.answer("ERROR Too many open connections\r\n");
+    peer.hang_up();
+  }
+  EXPECT_EQ(peer.take("delete kiwi\r\n"), "set key 0 0 1\r\nx\r\ndelete kiwi\r\n");
+  peer.answer("STORED\r\nERROR\r\n");
+  EXPECT_EQ(client.read_to("ERROR\r\n"), "STORED\r\nERROR\r\n");
+}
+
 TEST(ForwarderFaults, NoMoreIsOnItsWayThanMayBe) {
   Nodes nodes{{.patience_ms = 20'000, .forward_bytes = 10'000}, 1};
   FalsePeer peer;
