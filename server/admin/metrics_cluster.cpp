@@ -32,6 +32,8 @@ void write_cluster(Exposition& out, const ServingParts& parts) {
       "Groups of records that count for nobody: another node had the shard", status.voided);
   one(type::counter, "mxkv_cluster_given_up", "Times that replies that waited were given up",
       status.given_up);
+  one(type::counter, "mxkv_cluster_board_left_out",
+      "What was put on the cluster's board that is nothing for it, or no map to follow", status.left_out);
   const ClusterStore::Forwarded forwarded = parts.routed->forwarded();
   one(type::counter, "mxkv_cluster_forwarded", "Requests that were brought to other nodes",
       forwarded.requests);

@@ -1,5 +1,7 @@
 #include "server/cluster/board_reader.hpp"
 
+#include <utility>
+
 namespace mxkv::server {
 
 void BoardReader::put_up(std::uint64_t /*position*/, std::string_view key,
@@ -12,17 +14,42 @@ void BoardReader::put_up(std::uint64_t /*position*/, std::string_view key,
     return;
   }
   if (const std::optional<std::uint32_t> shard = shard_of_snapshot_key(key)) {
-    if (const std::optional<SnapshotEntry> entry = value ? parse_snapshot_entry(*value) : std::nullopt) {
-      const auto [known, first] = snapshots_.emplace(*shard, *entry);
-      if (!first && !comes_behind(*entry, known->second)) {
-        outdated_.push_back(*shard);
-      } else {
-        known->second = *entry;
-      }
+    take_snapshot(*shard, key, value);
+    return;
+  }
+  if (version_of_map_key(key) == 0) {
+    leave_out(std::string{key} + ": is nothing of a board's");
+    return;
+  }
+  const std::uint64_t before = maps_.left_out();
+  static_cast<void>(maps_.take(key, value));
+  if (maps_.left_out() != before) {
+    leave_out(maps_.complaint());
+  }
+}
+
+// What is newest stays: whoever begins anew finds only what was put up last.
+void BoardReader::take_snapshot(std::uint32_t shard, std::string_view key,
+                                std::optional<std::string_view> value) {
+  const std::optional<SnapshotEntry> entry = value ? parse_snapshot_entry(*value) : std::nullopt;
+  if (!entry) {
+    leave_out(std::string{key} + ": is no snapshot");
+    if (snapshots_.contains(shard)) {
+      outdated_.push_back(shard);
     }
     return;
   }
-  static_cast<void>(maps_.take(key, value));
+  const auto [known, first] = snapshots_.emplace(shard, *entry);
+  if (!first && !comes_behind(*entry, known->second)) {
+    outdated_.push_back(shard);
+  } else {
+    known->second = *entry;
+  }
+}
+
+void BoardReader::leave_out(std::string why) {
+  ++left_out_;
+  complaint_ = std::move(why);
 }
 
 std::optional<SnapshotEntry> BoardReader::snapshot(std::uint32_t shard) const {

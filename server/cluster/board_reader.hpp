@@ -24,10 +24,13 @@ class BoardReader final : public BoardSink {
   [[nodiscard]] bool is_caught_up() const noexcept { return caught_up_; }
   /// Null: there is none yet.
   [[nodiscard]] const ClusterMap* map() const noexcept { return maps_.current(); }
-  /// Of a map that was left out; empty: none was.
-  [[nodiscard]] const std::string& complaint() const noexcept { return maps_.complaint(); }
+  /// Of what was put up last that is nothing for a board, or no map to follow; empty: nothing was.
+  [[nodiscard]] const std::string& complaint() const noexcept { return complaint_; }
+  /// How much of that there was.
+  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
+  void leave_out(std::string why);
   [[nodiscard]] std::optional<SnapshotEntry> snapshot(std::uint32_t shard) const;
-  /// Shards of which something older was put up since the last call than what is known: it may be trimmed.
+  /// Shards of which something older was put up since the last call than what is known, or nothing: it may be trimmed.
   [[nodiscard]] std::vector<std::uint32_t> take_outdated() { return std::exchange(outdated_, {}); }
   /// Nodes and what they said, since the last call.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> take_presences() {
@@ -35,10 +38,14 @@ class BoardReader final : public BoardSink {
   }
 
  private:
+  void take_snapshot(std::uint32_t shard, std::string_view key, std::optional<std::string_view> value);
+
   MapHistory maps_;
   std::map<std::uint32_t, SnapshotEntry> snapshots_;
   std::vector<std::uint32_t> outdated_;
   std::vector<std::pair<std::string, std::string>> presences_;
+  std::string complaint_;
+  std::uint64_t left_out_ = 0;
   bool caught_up_ = false;
 };
 

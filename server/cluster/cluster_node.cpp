@@ -200,7 +200,14 @@ void ClusterNode::read_news(std::uint64_t now_ns) {
       if (name != options_.name) {
         neighbours_[name] = {.presence = *std::move(presence), .heard_ns = now_ns};
       }
+    } else {
+      reader_.leave_out(presence_key(name) + ": is no node's word");
     }
+  }
+  if (const std::uint64_t more = reader_.left_out() - std::exchange(told_left_out_, reader_.left_out());
+      more != 0) {
+    lines_.warn("cluster " + options_.cluster + ": left out of what somebody put on its board: " +
+                reader_.complaint() + (more == 1 ? "" : ", and " + std::to_string(more - 1) + " more"));
   }
   if (const ClusterMap* const map = reader_.map(); map != nullptr && map->version != map_.version) {
     take_map(*map);

@@ -148,7 +148,8 @@ class ClusterNode {
   std::map<std::uint32_t, std::uint64_t> caught_up_ns_;  ///< by shard: it was as far as its owner was then
   std::vector<std::unique_ptr<HostedShard>> retired_;    ///< answers of their logs may still come
   std::map<std::string, Neighbour> neighbours_;
-  std::uint64_t board_ns_ = 0;  ///< when anybody was heard last, this node too
+  std::uint64_t told_left_out_ = 0;  ///< of what the reader has left out
+  std::uint64_t board_ns_ = 0;       ///< when anybody was heard last, this node too
   std::uint64_t tick_ns_ = 0;
   bool reads_ = true;  ///< the logs; else memory is to come after first
   std::uint64_t presence_ns_ = 0;

@@ -99,6 +99,7 @@ void ClusterNode::show(std::uint64_t now_ns) {
   status.bytes = counts.bytes.load(std::memory_order_relaxed);
   status.voided = counts.voided.load(std::memory_order_relaxed);
   status.given_up = pipeline_.failures();
+  status.left_out = reader_.left_out();
   status.last_error = memory_.failed() ? memory_.failure() : engine_.last_error();
   const std::scoped_lock lock{mutex_};
   shown_ = std::move(status);

@@ -6,6 +6,11 @@
 #include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
+namespace {
+
+constexpr std::uint64_t kLongestPauseNs = 60'000'000'000;
+
+}  // namespace
 
 HostedShard::HostedShard(const ShardSurroundings& around, std::uint32_t id, std::unique_ptr<OrderedLog> log,
                          std::unique_ptr<OrderedLog> snapshots, const ShardOptions& options)
@@ -48,10 +53,13 @@ std::optional<ShardStart> HostedShard::ousted() {
 
 void HostedShard::stranded() {
   around_.warn(name() +
-               ": its log is not there any more from where memory stands, or has a hole, as compaction and "
-               "others' transactions make them; it is loaded again");
+               ": its log is not there any more from where memory stands, or has a hole, as compaction "
+               "and others' transactions make them; it is loaded again");
+  // Each time all replies of this node are held, and those that waited given up: rarely, where nothing has changed.
+  const bool same = std::exchange(stranded_at_, shard_.position()) == shard_.position();
+  load_pause_ns_ = same ? std::min(2 * load_pause_ns_, kLongestPauseNs) : options_.lease_ns / 3;
   reload();
-  load_ns_ = around_.clock.monotonic_ns() + options_.lease_ns / 3;
+  load_ns_ = around_.clock.monotonic_ns() + load_pause_ns_;
 }
 
 // -- what the node says
@@ -139,9 +147,16 @@ void HostedShard::load(std::uint64_t now_ns) {
     loader_ =
         std::make_unique<SnapshotLoader>(*snapshots_, options_.scope, *entry,
                                          [this](std::string_view body) { around_.memory.apply(id_, body); });
+    loader_moved_ns_ = now_ns;
   }
-  if (loader_->now() == SnapshotLoader::state::failed) {
-    around_.warn(name() + ": its snapshot went while it was read; the next one is taken");
+  if (std::exchange(loader_taken_, loader_->taken()) != loader_->taken()) {
+    loader_moved_ns_ = now_ns;
+  }
+  const bool silent =
+      loader_->now() == SnapshotLoader::state::reading && now_ns >= loader_moved_ns_ + kLongestPauseNs;
+  if (loader_->now() == SnapshotLoader::state::failed || silent) {
+    around_.warn(name() + (silent ? ": its snapshot has no end; it is read again, or the next one"
+                                  : ": its snapshot went while it was read; the next one is taken"));
     around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
     loader_.reset();
     load_ns_ = now_ns + options_.lease_ns / 3;

@@ -147,8 +147,12 @@ class HostedShard final : private ShardHost {
   std::optional<Leaving> leaving_;
   bool loading_ = true;
   std::uint64_t load_ns_ = 0;  ///< not before then
+  std::uint64_t load_pause_ns_ = 0;
+  LogPosition stranded_at_ = ~LogPosition{0};  ///< where its log had a hole last, or began too late
   std::unique_ptr<SnapshotLoader> loader_;
-  std::uint64_t log_bytes_ = 0;  ///< since the last snapshot
+  std::uint64_t loader_taken_ = 0;     ///< messages, when they were looked at last
+  std::uint64_t loader_moved_ns_ = 0;  ///< when one of them came
+  std::uint64_t log_bytes_ = 0;        ///< since the last snapshot
   std::unique_ptr<Taking> taking_;
 };
 

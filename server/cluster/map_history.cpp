@@ -59,6 +59,7 @@ bool MapHistory::take(std::string_view key, std::optional<std::string_view> valu
   runtime::Result<ClusterMap> map = map_of_json(*value);
   if (std::string wrong = map ? mistake_behind(map.value(), version) : map.error().message; !wrong.empty()) {
     complaint_ = std::string{key} + ": " + wrong;
+    ++left_out_;
     return false;
   }
   current_ = std::move(map).value();

@@ -37,6 +37,8 @@ class MapHistory {
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
   /// Of the last map that was left out though its version was next; empty: none was.
   [[nodiscard]] const std::string& complaint() const noexcept { return complaint_; }
+  /// How many such there were.
+  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
 
  private:
   /// Why it is not to follow the one in force, as the one of the version; empty: it may.
@@ -45,6 +47,7 @@ class MapHistory {
   std::optional<ClusterMap> current_;
   std::string key_;
   std::string complaint_;
+  std::uint64_t left_out_ = 0;
 };
 
 }  // namespace mxkv::server

@@ -46,6 +46,7 @@ struct NodeStatus {
   std::uint64_t bytes = 0;
   std::uint64_t voided = 0;
   std::uint64_t given_up = 0;  ///< times that replies that waited were
+  std::uint64_t left_out = 0;  ///< of what was put on the board: nothing of this cluster's
   std::string last_error;      ///< of the engine, or of memory; empty: there was none
 };
 

@@ -113,6 +113,8 @@ class SnapshotLoader final : private LogSink {
 
   enum class state : std::uint8_t { reading, loaded, failed };
   /// Failed: it is not there any more.
+  /// Messages, of as many as its entry says.
+  [[nodiscard]] std::uint64_t taken() const noexcept { return next_ - 1; }
   [[nodiscard]] state now() const noexcept { return state_; }
   [[nodiscard]] const SnapshotEntry& entry() const noexcept { return entry_; }
 

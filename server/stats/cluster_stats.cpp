@@ -24,6 +24,7 @@ void add_cluster_stats(StatText& text, const NodeStatus& status, const ClusterSt
   text.add("log_bytes", status.bytes);
   text.add("void_groups", status.voided);
   text.add("given_up", status.given_up);
+  text.add("board_left_out", status.left_out);
   text.add("forwarded", forwarded.requests);
   text.add("forwarded_again", forwarded.again);
   text.add("forwards_held", forwarded.held);

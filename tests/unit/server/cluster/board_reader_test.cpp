@@ -64,5 +64,29 @@ TEST(BoardReader, WhatIsInForceIsNeverTrimmedWhateverTheOrder) {
   } while (std::ranges::next_permutation(told, {}, &SnapshotEntry::node).found);
 }
 
+TEST(BoardReader, WhatIsNothingOfABoardsIsCountedAndTold) {
+  BoardReader reader;
+  tell(reader, snapshot_by(1, 100, 20));
+  EXPECT_EQ(reader.left_out(), 0U);
+  reader.put_up(1, snapshot_key(3), "{}");
+  EXPECT_EQ(reader.complaint(), "snapshot/3: is no snapshot");
+  EXPECT_THAT(reader.take_outdated(), ElementsAre(3)) << "who begins anew is to find the one that is";
+  EXPECT_EQ(reader.snapshot(3)->node, 1U);
+  reader.put_up(2, snapshot_key(3), std::nullopt);
+  EXPECT_THAT(reader.take_outdated(), ElementsAre(3));
+  reader.put_up(3, snapshot_key(4), "");
+  EXPECT_THAT(reader.take_outdated(), IsEmpty()) << "of which there is none";
+  reader.put_up(4, "map/7/a", "{");
+  EXPECT_THAT(reader.complaint(), testing::StartsWith("map/7/a: "));
+  for (const char* const key :
+       {"", "x", "map/", "map/0/1", "map/x/1", "map/99999999999999999999/1", "node/"}) {
+    reader.put_up(5, key, "x");
+    EXPECT_EQ(reader.complaint(), std::string{key} + ": is nothing of a board's");
+  }
+  EXPECT_EQ(reader.left_out(), 11U);
+  reader.put_up(6, "node/a", "whoever hears it looks at it");
+  EXPECT_EQ(reader.left_out(), 11U);
+}
+
 }  // namespace
 }  // namespace mxkv::server

@@ -137,10 +137,18 @@ TEST(ForwardedBinary, EveryRequestIsAnsweredAsByTheOwner) {
 /// Any request, maybe one that is none.
 std::string some_packet(std::mt19937& dice) {
   const auto below = [&dice](std::size_t n) { return static_cast<std::size_t>(dice() % n); };
-  const std::vector<std::string> keys{"key", "kiwi", "lion", "abc", "zoo", std::string(250, 'm'),
-                                      "a b\r\nc", std::string(185, '\n') + "!", std::string("\0", 1), "\xff\xff"};
-  const std::vector<std::string> values{"", "1", "18446744073709551615", "17 ", "MN\r\n", "VA 2 f1\r\n",
-                                        std::string(9000, 'v'), "abc"};
+  const std::vector<std::string> keys{"key",
+                                      "kiwi",
+                                      "lion",
+                                      "abc",
+                                      "zoo",
+                                      std::string(250, 'm'),
+                                      "a b\r\nc",
+                                      std::string(185, '\n') + "!",
+                                      std::string("\0", 1),
+                                      "\xff\xff"};
+  const std::vector<std::string> values{"",       "1",           "18446744073709551615", "17 ",
+                                        "MN\r\n", "VA 2 f1\r\n", std::string(9000, 'v'), "abc"};
   const std::vector<std::uint32_t> times{0, 0, 0, 1000, 2592000, 0x7fffffffU, 0xffffffffU, 2592001};
   const std::string& key = keys[below(keys.size())];
   const std::string& value = values[below(values.size())];
@@ -154,7 +162,8 @@ std::string some_packet(std::mt19937& dice) {
     case opcode::addq:
     case opcode::replace:
     case opcode::replaceq:
-      return in(code, key, value, set_extras(static_cast<std::uint32_t>(below(3)) * 0x7fffffffU, time()), cas);
+      return in(code, key, value, set_extras(static_cast<std::uint32_t>(below(3)) * 0x7fffffffU, time()),
+                cas);
     case opcode::append:
     case opcode::appendq:
     case opcode::prepend:
