@@ -232,10 +232,8 @@ inline constexpr std::array<PointWord, kVerbs> kPointWordOf = [] {
 /// delete, or md of a key that may be no text.
 [[nodiscard]] inline PointRequest usual_delete(std::string_view key, bool binary_key) noexcept {
   const verb op = binary_key ? verb::meta_delete : verb::remove;
-  return {.key = key,
-          .terms = point_word(op).terms,
-          .op = op,
-          .flags = binary_key ? &kBinaryKeyAlone : nullptr};
+  return {
+      .key = key, .terms = point_word(op).terms, .op = op, .flags = binary_key ? &kBinaryKeyAlone : nullptr};
 }
 
 }  // namespace mxkv::protocol

@@ -9,6 +9,7 @@
 #include "protocol/binary.hpp"
 #include "tests/fuzz/inputs.hpp"
 #include "tests/fuzz/stepped_server.hpp"
+#include "tests/unit/protocol/binary_packet.hpp"
 
 namespace mxkv::fuzz {
 namespace binary {
@@ -63,33 +64,7 @@ class Description {
 
 /// As many as its command wants, as a rule.
 std::string extras_of(unsigned code, Description& from) {
-  unsigned bytes = 0;
-  switch (static_cast<opcode>(code)) {
-    case opcode::set:
-    case opcode::setq:
-    case opcode::add:
-    case opcode::addq:
-    case opcode::replace:
-    case opcode::replaceq:
-      bytes = 8;
-      break;
-    case opcode::increment:
-    case opcode::incrementq:
-    case opcode::decrement:
-    case opcode::decrementq:
-      bytes = 20;
-      break;
-    case opcode::touch:
-    case opcode::gat:
-    case opcode::gatq:
-    case opcode::gatk:
-    case opcode::gatkq:
-    case opcode::verbosity:
-      bytes = 4;
-      break;
-    default:
-      break;
-  }
+  const std::size_t bytes = protocol::usual_extras(static_cast<opcode>(code));
   std::string extras(bytes, '\0');
   if (bytes > 0) {
     extras.back() = static_cast<char>(from.byte());

@@ -28,8 +28,8 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   }
   const bool renews = !inspects() && grants_recache(item, flags_, Moment{worker});
   // Who is to renew an item is told by its owner alone.
-  if (renews && context.owner_reads != nullptr &&
-      context.owner_reads->take_read(worker, request_, address_)) [[unlikely]] {
+  if (renews && context.owner_reads != nullptr && context.owner_reads->take_read(worker, request_, address_))
+      [[unlikely]] {
     worker.unpin(*this);
     return step::done;
   }

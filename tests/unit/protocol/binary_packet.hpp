@@ -36,6 +36,33 @@ struct Packet {
   }
 };
 
+/// Bytes of extras that a request has, as a rule.
+inline std::size_t usual_extras(opcode code) {
+  switch (code) {
+    case opcode::set:
+    case opcode::setq:
+    case opcode::add:
+    case opcode::addq:
+    case opcode::replace:
+    case opcode::replaceq:
+      return 8;
+    case opcode::increment:
+    case opcode::incrementq:
+    case opcode::decrement:
+    case opcode::decrementq:
+      return 20;
+    case opcode::touch:
+    case opcode::gat:
+    case opcode::gatq:
+    case opcode::gatk:
+    case opcode::gatkq:
+    case opcode::verbosity:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
 inline std::string set_extras(std::uint32_t flags = 0, std::uint32_t exptime = 0) {
   return big(flags, 4) + big(exptime, 4);
 }

@@ -155,31 +155,23 @@ std::string some_packet(std::mt19937& dice) {
   const std::uint64_t cas = below(6) == 0 ? 77 : 0;
   const auto time = [&] { return times[below(times.size())]; };
   const auto code = static_cast<opcode>(below(0x26));
-  switch (code) {
-    case opcode::set:
-    case opcode::setq:
-    case opcode::add:
-    case opcode::addq:
-    case opcode::replace:
-    case opcode::replaceq:
+  switch (protocol::usual_extras(code)) {
+    case 8:
       return in(code, key, value, set_extras(static_cast<std::uint32_t>(below(3)) * 0x7fffffffU, time()),
                 cas);
+    case 20:
+      return in(code, key, {}, count_extras(below(3), below(100), time()), cas);
+    case 4:
+      return code == opcode::verbosity ? in(code, {}, {}, big(0, 4)) : in(code, key, {}, big(time(), 4), cas);
+    default:
+      break;
+  }
+  switch (code) {
     case opcode::append:
     case opcode::appendq:
     case opcode::prepend:
     case opcode::prependq:
       return in(code, key, value, {}, cas);
-    case opcode::increment:
-    case opcode::incrementq:
-    case opcode::decrement:
-    case opcode::decrementq:
-      return in(code, key, {}, count_extras(below(3), below(100), time()), cas);
-    case opcode::touch:
-    case opcode::gat:
-    case opcode::gatq:
-    case opcode::gatk:
-    case opcode::gatkq:
-      return in(code, key, {}, big(time(), 4), cas);
     case opcode::get:
     case opcode::getq:
     case opcode::getk:

@@ -170,7 +170,6 @@ TEST_F(ForwardedRanges, WhatIsNoPageLiesOnOneNode) {
   }
 }
 
-// The way to a shard changes all the time, and for moments its owner cannot answer.
 TEST_F(ForwardedRanges, WaysThatChangeLoseNoKey) {
   std::atomic<int> left{3};
   std::vector<std::thread> clients;
@@ -190,22 +189,7 @@ TEST_F(ForwardedRanges, WaysThatChangeLoseNoKey) {
       --left;
     });
   }
-  for (unsigned step = 0; left > 0; ++step) {
-    const std::uint32_t shard = step % 3;
-    const std::size_t asks = (shard + 1 + step / 3 % 2) % 3;
-    if (step % 5 == 0) {
-      nodes[asks].forget(shard);
-    } else {
-      nodes[asks].know(shard, nodes[step % 2 == 0 ? 3 - shard - asks : shard]);
-    }
-    if (step % 4 == 0) {
-      nodes[shard].routes.set_lease(shard, 1);
-      std::this_thread::sleep_for(std::chrono::milliseconds{1});
-      nodes[shard].routes.set_lease(shard, ~std::uint64_t{0});
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    nodes[asks].know(shard, nodes[shard]);
-  }
+  nodes.change_ways_while(left);
   for (std::thread& client : clients) {
     client.join();
   }

@@ -321,24 +321,7 @@ TEST(ForwarderFaults, RoutesThatChangeLoseNothing) {
       --left;
     });
   }
-  for (unsigned step = 0; left > 0; ++step) {
-    const std::uint32_t shard = step % 3;
-    const std::size_t asks = (shard + 1 + step / 3 % 2) % 3;
-    const std::size_t third = 3 - shard - asks;
-    if (step % 5 == 0) {
-      nodes[asks].forget(shard);
-    } else {
-      nodes[asks].know(shard,
-                       nodes[step % 2 == 0 ? third : shard]);  // who tells it where it is, or who has it
-    }
-    if (step % 7 == 0) {  // for a moment it cannot answer
-      nodes[shard].routes.set_lease(shard, 1);
-      std::this_thread::sleep_for(std::chrono::milliseconds{1});
-      nodes[shard].routes.set_lease(shard, ~std::uint64_t{0});
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    nodes[asks].know(shard, nodes[shard]);
-  }
+  nodes.change_ways_while(left);
   for (std::thread& client : clients) {
     client.join();
   }

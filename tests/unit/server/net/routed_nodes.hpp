@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -258,6 +259,26 @@ class Nodes {
     same.peer_port = nodes[node]->peer_port();
     nodes[node].reset();
     nodes[node] = std::make_unique<RoutedNode>(same);
+  }
+  /// While anybody is left the way to a shard changes all the time, and for moments its owner cannot answer.
+  void change_ways_while(const std::atomic<int>& left) {
+    for (unsigned step = 0; left > 0; ++step) {
+      const std::uint32_t shard = step % 3;
+      const std::size_t asks = (shard + 1 + step / 3 % 2) % 3;
+      if (step % 5 == 0) {
+        nodes[asks]->forget(shard);
+      } else {
+        nodes[asks]->know(shard,
+                          *nodes[step % 2 == 0 ? 3 - shard - asks : shard]);  // who knows it, or has it
+      }
+      if (step % 4 == 0) {
+        nodes[shard]->routes.set_lease(shard, 1);
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        nodes[shard]->routes.set_lease(shard, ~std::uint64_t{0});
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      nodes[asks]->know(shard, *nodes[shard]);
+    }
   }
   RoutedNode& operator[](std::size_t i) { return *nodes[i]; }
 
