@@ -211,6 +211,7 @@ void PeerLink::read(std::uint64_t now_ns) {
   if (std::exchange(writable_, false) && output_waits_) {
     output_waits_ = false;
     events_.watch_output(socket_.descriptor(), *this, false);
+    readable_ = readable_ || rules_.tls != nullptr;  // a read of TLS may have waited for it
     if (state_ == state::connecting) {
       if (!socket_.has_connected()) {
         fail(now_ns);
