@@ -44,8 +44,9 @@ std::optional<BodyEntry> RecordBodyReader::next() noexcept {
   if (left.size() < kBodyEntryHeaderBytes) {
     return fail("an entry is cut off");
   }
-  const std::size_t record_bytes = load_number<std::uint32_t>(left.data());
-  const std::size_t apart_bytes = load_number<std::uint32_t>(left.data() + sizeof(std::uint32_t));
+  const char* const header = left.data();  // NOLINT: its length was looked at
+  const std::size_t record_bytes = load_number<std::uint32_t>(header);
+  const std::size_t apart_bytes = load_number<std::uint32_t>(header + sizeof(std::uint32_t));
   if (left.size() - kBodyEntryHeaderBytes < record_bytes + apart_bytes) {
     return fail("an entry is cut off");
   }
