@@ -50,6 +50,7 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
 
  public:
   static constexpr bool kEndsAtEntry = true;
+  static constexpr bool kOwnLoops = true;
   using typename Base::NodeT;
   using typename Base::SearchT;
 

@@ -36,13 +36,17 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
     using Compare = CompareT;
     static constexpr bool kAsks = kAsksT;
   };
+  /// Whether there are so many tasks of Derived at once that a loop compiled for each way pays. Each such class costs
+  /// seconds of compile time, so maintenance and operations on many keys say no.
+  static constexpr bool kOwnLoops = false;
   template <class F>
+    requires Derived::kOwnLoops
   [[gnu::always_inline]] static auto in_best_way(const F& f) {
     return line_compare::in_best_way([&](auto compare) { return f(Way<decltype(compare), true>{}); });
   }
 
   /// False: at something that plain cases do not cover, where guarded execution goes on.
-  [[nodiscard]] bool run_fast(runtime::Worker& worker, runtime::step& next) {
+  [[nodiscard, gnu::noinline]] bool run_fast(runtime::Worker& worker, runtime::step& next) {
     return run_fast<Way<line_compare::AsFound, false>>(worker, next) != runtime::went::astray;
   }
   template <class W>

@@ -83,6 +83,10 @@ went take_turn(MxTask& task, Worker& worker, step& next) {
     if (how != went::astray) [[likely]] {
       return how;
     }
+  } else if constexpr (HasFastPath<T> && !std::derived_from<T, DependentTask>) {
+    if (static_cast<T&>(task).run_fast(worker, next)) [[likely]] {
+      return went::told;
+    }
   }
   next = run_guarded<T>(task, worker);
   return went::told;
@@ -124,7 +128,7 @@ constexpr auto forwarded_of() noexcept -> void (*)(MxTask&, Worker&) {
 
 /// A type may be a DiscardedTask, a DescribedTask, a ForwardedTask, and have a fast path; see the concepts above.
 template <class T>
-inline constexpr TaskClass kTaskClassOf{
+inline constinit const TaskClass kTaskClassOf{
     detail::task_name<T>(),
     [](MxTask& task, Worker& worker) { return detail::run_guarded<T>(task, worker); },
     [](MxTask& task, Worker& worker) {
@@ -142,3 +146,11 @@ inline constexpr TaskClass kTaskClassOf{
     detail::forwarded_of<T>()};
 
 }  // namespace mxkv::runtime
+
+/// Compiles a task's loops and guarded execution in one source alone. A task class costs a second or more of compile
+/// time in each source that creates such a task, unless its header says that it is compiled elsewhere.
+///   the header   MXKV_TASK_CLASS(extern, SomeTask);
+///   one .cpp     MXKV_TASK_CLASS(, SomeTask);
+/// Both at global scope, behind the class.
+#define MXKV_TASK_CLASS(keyword, ...) \
+  keyword template const ::mxkv::runtime::TaskClass mxkv::runtime::kTaskClassOf<__VA_ARGS__>

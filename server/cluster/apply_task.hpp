@@ -22,6 +22,7 @@ class ApplyTask final : public index::UpdateTask<ApplyTask, ItemTraits> {
 
  public:
   static constexpr const char* kName = "apply record";
+  static constexpr bool kOwnLoops = false;
 
   /// `item`: of a put, the task's; `expiry`: of a touch, in steady seconds. What `key` refers to outlives it.
   ApplyTask(const runtime::TaskClass* task_class, ItemTree& tree, ApplyLane& lane, record_type what,

@@ -15,13 +15,10 @@
 #include "server/reply/reply_address.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/item/item.hpp"
+#include "server/store/item_tree.hpp"
 #include "server/store/worker_context.hpp"
 
 namespace mxkv::server {
-
-using ItemTraits = index::ByteTraits<ItemRecord>;
-using ItemTree = index::Tree<ItemTraits>;
-using ItemNode = ItemTree::NodeT;
 
 /// A key that its task holds itself, for tasks whose key changes on the way.
 class HeldKey {

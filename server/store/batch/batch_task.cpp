@@ -236,3 +236,5 @@ void BatchTask::discard(runtime::Worker& worker) {
 }
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(, mxkv::server::BatchTask);

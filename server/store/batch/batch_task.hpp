@@ -104,3 +104,5 @@ class BatchTask final : public runtime::MxTask {
 };
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::BatchTask);

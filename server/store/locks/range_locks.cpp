@@ -81,3 +81,5 @@ void RangeLock::discard(runtime::Worker& worker) {
 }
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(, mxkv::server::RangeLock);

@@ -147,3 +147,5 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
 };
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::RangeLock);

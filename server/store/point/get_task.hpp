@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "protocol/get_lines.hpp"
 #include "server/reply/connection_table.hpp"
 #include "server/store/disk_wait.hpp"
 #include "server/store/item/value_reply.hpp"
@@ -222,3 +223,5 @@ inline constexpr std::array<runtime::task_block, 256> GetTask::kBlocks = [] {
 }();
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::GetTask);

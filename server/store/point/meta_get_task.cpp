@@ -113,3 +113,5 @@ step MetaGetTask::ended(runtime::Worker& worker) {
 }
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(, mxkv::server::MetaGetTask);

@@ -47,3 +47,5 @@ class MetaGetTask final : public index::LookupTask<MetaGetTask, ItemTraits> {
 };
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::MetaGetTask);

@@ -13,6 +13,7 @@ class WhereTask final : public index::LookupTask<WhereTask, ItemTraits> {
 
  public:
   static constexpr const char* kName = "look where it is";
+  static constexpr bool kOwnLoops = false;  // one in many requests
 
   WhereTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key, PlaceCounters& places,
             runtime::NumaNodeId here) noexcept
@@ -48,3 +49,5 @@ class WhereTask final : public index::LookupTask<WhereTask, ItemTraits> {
 };
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::WhereTask);

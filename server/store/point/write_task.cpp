@@ -266,3 +266,5 @@ void WriteTask::discard(runtime::Worker& worker) {
 }
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(, mxkv::server::WriteTask);

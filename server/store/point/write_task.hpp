@@ -174,3 +174,5 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
 }
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::WriteTask);

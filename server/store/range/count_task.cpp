@@ -320,3 +320,5 @@ runtime::step CountTask::answer(runtime::Worker& worker) {
 }
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(, mxkv::server::CountTask);

@@ -125,3 +125,5 @@ inline CountTask::Leaf CountTask::leaf_visitor(runtime::Worker& worker) noexcept
 }
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::CountTask);

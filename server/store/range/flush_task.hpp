@@ -83,3 +83,5 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
 };
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::FlushTask);

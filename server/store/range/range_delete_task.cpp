@@ -233,3 +233,5 @@ void RangeDeleteTask::write_reply(ReplyQueue& queue) {
 }
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(, mxkv::server::RangeDeleteTask);

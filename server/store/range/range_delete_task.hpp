@@ -80,3 +80,5 @@ class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits
 static_assert(sizeof(RangeDeleteTask) <= runtime::kLargestTaskBytes);
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::RangeDeleteTask);

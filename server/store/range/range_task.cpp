@@ -208,3 +208,5 @@ void RangeTask::discard(runtime::Worker& worker) {
 }
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(, mxkv::server::RangeTask);

@@ -18,6 +18,7 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
 
  public:
   static constexpr const char* kName = "range";
+  static constexpr bool kOwnLoops = true;
 
   RangeTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::RangeRequest& request,
             const RangeLimits& limits, RangeState& state, const ReplyAddress& address,
@@ -58,3 +59,5 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
 static_assert(sizeof(RangeTask) <= runtime::kLargestTaskBytes);
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::RangeTask);

@@ -229,3 +229,5 @@ step RangeTouchTask::answer(runtime::Worker& worker) {
 }
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(, mxkv::server::RangeTouchTask);

@@ -81,3 +81,5 @@ class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, 
 static_assert(sizeof(RangeTouchTask) <= runtime::kLargestTaskBytes);
 
 }  // namespace mxkv::server
+
+MXKV_TASK_CLASS(extern, mxkv::server::RangeTouchTask);

@@ -1,0 +1,3 @@
+#include "server/store/point/where_task.hpp"
+
+MXKV_TASK_CLASS(, mxkv::server::WhereTask);

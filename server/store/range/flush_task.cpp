@@ -1,0 +1,3 @@
+#include "server/store/range/flush_task.hpp"
+
+MXKV_TASK_CLASS(, mxkv::server::FlushTask);
