@@ -16,20 +16,20 @@
 #include "index/tree.hpp"
 #include "index/unlink_task.hpp"
 
-#define MXKV_INSTANTIATE_TREE(keyword, Traits)                                                                   \
-  keyword template class ::mxkv::index::Node<Traits::Shape>;                                                     \
-  keyword template class ::mxkv::index::Tree<Traits>;                                                            \
-  keyword template struct ::mxkv::index::Search<Traits>;                                                         \
-  keyword template class ::mxkv::index::InsertPlan<Traits>;                                                      \
-  keyword template class ::mxkv::index::OverflowPlan<Traits>;                                                    \
-  keyword template struct ::mxkv::index::Absorb<Traits>;                                                         \
-  keyword template void ::mxkv::index::detail::tear_down<Traits>(::mxkv::runtime::Worker&, void*);               \
-  keyword template void ::mxkv::index::detail::post_separator<Traits>(                                           \
-      ::mxkv::index::Tree<Traits>&, std::uint64_t, ::mxkv::index::Node<Traits::Shape>&, unsigned,                \
-      const ::mxkv::runtime::MxTask&, ::mxkv::runtime::Worker&);                                                 \
-  keyword template void ::mxkv::index::detail::start_unlink<Traits>(                                             \
-      ::mxkv::index::Tree<Traits>&, ::mxkv::index::Node<Traits::Shape>&, const ::mxkv::runtime::MxTask&,         \
-      ::mxkv::runtime::Worker&);                                                                                 \
-  keyword template void ::mxkv::index::spawn_separator<Traits>(                                                  \
-      ::mxkv::index::Tree<Traits>&, ::mxkv::index::InsertPlan<Traits>&, unsigned, const ::mxkv::runtime::MxTask&, \
-      ::mxkv::runtime::Worker&)
+#define MXKV_INSTANTIATE_TREE(keyword, Traits)                                                           \
+  keyword template class ::mxkv::index::Node<Traits::Shape>;                                             \
+  keyword template class ::mxkv::index::Tree<Traits>;                                                    \
+  keyword template struct ::mxkv::index::Search<Traits>;                                                 \
+  keyword template class ::mxkv::index::InsertPlan<Traits>;                                              \
+  keyword template class ::mxkv::index::OverflowPlan<Traits>;                                            \
+  keyword template struct ::mxkv::index::Absorb<Traits>;                                                 \
+  keyword template void ::mxkv::index::detail::tear_down<Traits>(::mxkv::runtime::Worker&, void*);       \
+  keyword template void ::mxkv::index::detail::post_separator<Traits>(                                   \
+      ::mxkv::index::Tree<Traits>&, std::uint64_t, ::mxkv::index::Node<Traits::Shape>&, unsigned,        \
+      const ::mxkv::runtime::MxTask&, ::mxkv::runtime::Worker&);                                         \
+  keyword template void ::mxkv::index::detail::start_unlink<Traits>(                                     \
+      ::mxkv::index::Tree<Traits>&, ::mxkv::index::Node<Traits::Shape>&, const ::mxkv::runtime::MxTask&, \
+      ::mxkv::runtime::Worker&);                                                                         \
+  keyword template void ::mxkv::index::spawn_separator<Traits>(                                          \
+      ::mxkv::index::Tree<Traits>&, ::mxkv::index::InsertPlan<Traits>&, unsigned,                        \
+      const ::mxkv::runtime::MxTask&, ::mxkv::runtime::Worker&)

@@ -91,6 +91,27 @@ class QuickstartTest(unittest.TestCase):
         if self.pid_file.exists():
             self.assertFalse(Path("/proc", self.pid_file.read_text()).exists(), "the server was left behind")
 
+    def stub_cmake(self, build: str) -> None:
+        """Configuring succeeds; `build` is what the build does."""
+        path = Path(self.folder.name) / "tools" / "cmake"
+        path.write_text(f"#!/bin/bash\n[[ \"$1\" == --preset ]] && exit 0\n{build}\n", encoding="utf-8")
+
+    def test_the_build_tells_how_many_steps_are_left(self):
+        self.stub_cmake("for i in 1 2 3 4; do echo \"@$i 4 $((i * 10)).5 Building CXX object a$i.o\"; done")
+        code, output = self.run_it("--once")
+        self.assertEqual(code, 0, output)
+        self.assertIn("3 of 4 steps left\n", output)
+        self.assertIn("1 of 4 steps left, about 10 s\n", output)
+        self.assertNotIn("Building CXX object", output)
+
+    def test_a_build_that_fails_shows_its_first_error_and_the_log(self):
+        self.stub_cmake("echo 'FAILED: a.o'; echo 'a.cpp:7:1: error: no such thing'; seq 100; exit 1")
+        code, output = self.run_it("--once")
+        self.assertEqual(code, 1)
+        self.assertIn("FAILED: a.o\na.cpp:7:1: error: no such thing\n", output)
+        self.assertRegex(output, r"quickstart: the build failed; all it said is in \S+quickstart-build.log\n$")
+        self.assertNotIn("\n100\n", output)
+
     def test_once_loads_runs_a_c_e_and_leaves_nothing(self):
         code, printed = self.run_it("--once", "--records", "50", "--operations", "100")
         self.assertEqual(code, 0, printed)

@@ -23,7 +23,7 @@ JOBS = int(os.environ.get("MXKV_PACKAGE_JOBS", os.cpu_count()))
 # What each page needs that a program reserves, Debian 12's own emulator keeps: gigabytes.
 EMULATOR, EMULATORS_SUITE = "qemu-aarch64", "bookworm-backports"
 # Clocks, locks and atomics, words of keys, signs of characters, and text from outside.
-UNIT_TESTS = ("test_base", "test_scheduler", "unit_index", "unit_protocol", "test_config")
+UNIT_TESTS = ("unit_runtime", "unit_index", "unit_protocol")
 # Each form of request, ranges and batches, and what a daemon that ended finds on its disk.
 DAEMON_TESTS = ("test_replies", "test_values", "test_scan", "test_dump", "test_meta", "test_meta_ranges", "test_binary",
                 "test_batches", "test_locked_ranges", "test_concurrency", "test_durable_start")

@@ -42,7 +42,7 @@ TEST(ClusterSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
   }
   RecordProperty("answered", static_cast<int>(paths.answered));
   RecordProperty("terms", static_cast<int>(paths.shards.terms));
-  if (seeds.count < kUsualSeeds) {
+  if (seeds.count < kFewestToJudge) {
     return;
   }
   const std::uint64_t some = seeds.count / 2;
@@ -62,20 +62,20 @@ TEST(ClusterSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
   EXPECT_GT(paths.shards.discarded, some / 10);
 }
 
-constexpr std::uint64_t kMostSeeds = 2000;
+constexpr std::uint64_t kSeedsToNotice = 2000;
 
 TEST(ClusterSimulation, NoticesAnswersWithoutALookIntoGaps) {
-  EXPECT_LT(first_complaint({.rules = {.reads_gaps = false}}, kMostSeeds), kMostSeeds);
+  EXPECT_LT(first_complaint({.rules = {.reads_gaps = false}}, kSeedsToNotice), kSeedsToNotice);
 }
 
 TEST(ClusterSimulation, NoticesLeasesFromWhenTheAnswerCame) {
-  EXPECT_LT(first_complaint({.rules = {.lease_from_sending = false}}, kMostSeeds), kMostSeeds);
+  EXPECT_LT(first_complaint({.rules = {.lease_from_sending = false}}, kSeedsToNotice), kSeedsToNotice);
 }
 
 // Clocks run at 0.95 to 1.05: what one takes for a lease and a twentieth is less than the other's lease.
 TEST(ClusterSimulation, NoticesAMarginThatIsTooSmall) {
-  EXPECT_LT(first_complaint({.margin_permille = 1000, .rules = {}}, kMostSeeds), kMostSeeds);
-  EXPECT_LT(first_complaint({.margin_permille = 1050, .rules = {}}, kMostSeeds), kMostSeeds);
+  EXPECT_LT(first_complaint({.margin_permille = 1000, .rules = {}}, kSeedsToNotice), kSeedsToNotice);
+  EXPECT_LT(first_complaint({.margin_permille = 1050, .rules = {}}, kSeedsToNotice), kSeedsToNotice);
 }
 
 }  // namespace

@@ -54,35 +54,39 @@ TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
   if (seeds.go_on) {
     print(sum);
   }
-  if (seeds.count < 2000 || HasFailure()) {
+  if (seeds.count < kFewestToJudge || HasFailure()) {
     return;
   }
   // What is rare must have happened: in fewer worlds that says nothing.
   const std::uint64_t worlds = seeds.count / kParts;
-  EXPECT_GT(sum.starts, worlds * 2);
-  EXPECT_GT(sum.operations, worlds * 20);
+  const bool all = seeds.count >= kMostSeeds;
+  const std::uint64_t least = all ? worlds : worlds / 3;  // in few worlds rare things scatter
+  EXPECT_GT(sum.starts, least * 2);
+  EXPECT_GT(sum.operations, least * 20);
   EXPECT_LT(sum.given_up, worlds / 2);
-  EXPECT_GT(sum.released, worlds / 2);
-  EXPECT_GT(sum.lost_changes, worlds / 2);
-  EXPECT_GT(sum.groups, worlds);
-  EXPECT_GT(sum.cuts, worlds);
-  EXPECT_GT(sum.kills, worlds / 2);
-  EXPECT_GT(sum.clean_ends, worlds / 20);
-  EXPECT_GT(sum.cut_starts, worlds / 4);
-  EXPECT_GT(sum.cut_checkpoints, worlds / 2);
-  EXPECT_GT(sum.cut_renames, worlds / 50);
-  EXPECT_GT(sum.torn, 0U);
-  EXPECT_GT(sum.gaps, worlds / 200);
-  EXPECT_GT(sum.failures, worlds / 50);
-  EXPECT_GT(sum.rebased, worlds / 50);
-  EXPECT_GT(sum.no_space, worlds / 20);
-  EXPECT_GT(sum.refusals, worlds / 100);
-  EXPECT_GT(sum.checkpoints, worlds);
-  EXPECT_GT(sum.failed_checkpoints, worlds / 50);
-  EXPECT_GT(sum.from_checkpoint, worlds / 2);
-  EXPECT_GT(sum.amid, worlds / 20);
-  EXPECT_GT(sum.recycled, worlds / 4);
-  EXPECT_GT(sum.removed, worlds);
+  EXPECT_GT(sum.released, least / 2);
+  EXPECT_GT(sum.lost_changes, least / 2);
+  EXPECT_GT(sum.groups, least);
+  EXPECT_GT(sum.cuts, least);
+  EXPECT_GT(sum.kills, least / 2);
+  EXPECT_GT(sum.clean_ends, least / 20);
+  EXPECT_GT(sum.cut_starts, least / 4);
+  EXPECT_GT(sum.cut_checkpoints, least / 2);
+  EXPECT_GT(sum.cut_renames, least / 50);
+  if (all) {
+    EXPECT_GT(sum.torn, 0U);
+  }
+  EXPECT_GT(sum.gaps, least / 200);
+  EXPECT_GT(sum.failures, least / 50);
+  EXPECT_GT(sum.rebased, least / 50);
+  EXPECT_GT(sum.no_space, least / 20);
+  EXPECT_GT(sum.refusals, least / 100);
+  EXPECT_GT(sum.checkpoints, least);
+  EXPECT_GT(sum.failed_checkpoints, least / 50);
+  EXPECT_GT(sum.from_checkpoint, least / 2);
+  EXPECT_GT(sum.amid, least / 20);
+  EXPECT_GT(sum.recycled, least / 4);
+  EXPECT_GT(sum.removed, least);
   if (runtime::paths::kCounted) {  // the short ways of reads mind what is not durable
     using runtime::path;
     EXPECT_THAT(never_taken(before, {path::get_usual, path::meta_get_usual, path::scan_plain_run}),

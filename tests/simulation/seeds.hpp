@@ -1,5 +1,5 @@
 // Which seeds a run goes through, from the environment:
-//   MXKV_SIMULATION_SEEDS       how many (2000; with a sanitizer 40)
+//   MXKV_SIMULATION_SEEDS       how many (300, with MXKV_TEST_LONG=1 2000; with a sanitizer 40)
 //   MXKV_SIMULATION_FIRST_SEED  the first one (0)
 //   MXKV_SIMULATION_GO_ON       behind a seed that failed: each one is told by a line (0)
 // A seed that failed is printed as these two, which show it alone.
@@ -8,16 +8,28 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "tests/sanitized.hpp"
 
 namespace mxkv::simulation {
 
-inline constexpr std::uint64_t kUsualSeeds = kSanitized ? 40 : 2000;
+/// How many worlds a path may take to be met at all.
+inline constexpr std::uint64_t kMostSeeds = 2000;
+/// In fewer worlds it says nothing how often a rare thing happened.
+inline constexpr std::uint64_t kFewestToJudge = 300;
+
+/// How many worlds a run goes through, where nobody says another number.
+[[nodiscard]] inline std::uint64_t usual_seeds() {
+  const char* const long_run = std::getenv("MXKV_TEST_LONG");
+  return kSanitized
+             ? 40
+             : (long_run != nullptr && std::string_view{long_run} == "1" ? kMostSeeds : kFewestToJudge);
+}
 
 struct Seeds {
   std::uint64_t first = 0;
-  std::uint64_t count = kUsualSeeds;
+  std::uint64_t count = usual_seeds();
   bool go_on = false;
 
   [[nodiscard]] static Seeds from_environment() {
@@ -25,7 +37,7 @@ struct Seeds {
       const char* text = std::getenv(variable);
       return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
     };
-    return {number("MXKV_SIMULATION_FIRST_SEED", 0), number("MXKV_SIMULATION_SEEDS", kUsualSeeds),
+    return {number("MXKV_SIMULATION_FIRST_SEED", 0), number("MXKV_SIMULATION_SEEDS", usual_seeds()),
             number("MXKV_SIMULATION_GO_ON", 0) != 0};
   }
   [[nodiscard]] static std::string alone(std::uint64_t seed) {

@@ -30,14 +30,14 @@ std::uint64_t first_complaint(ShardsPlan plan, std::uint64_t seeds) {
 }
 
 /// A world of these takes longer than others.
-Seeds usual_seeds() {
+Seeds shards_seeds() {
   Seeds seeds = Seeds::from_environment();
-  seeds.count = std::getenv("MXKV_SIMULATION_SEEDS") == nullptr ? kUsualSeeds / 10 : seeds.count;
+  seeds.count = std::getenv("MXKV_SIMULATION_SEEDS") == nullptr ? usual_seeds() / 10 : seeds.count;
   return seeds;
 }
 
 TEST(ShardsSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
-  const Seeds seeds = usual_seeds();
+  const Seeds seeds = shards_seeds();
   ShardsPaths paths;
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
     const ShardsVerdict verdict = run_shards({.seed = seed, .rules = {}, .shard_rules = {}});
@@ -78,47 +78,51 @@ TEST(ShardsSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
   };
   for (const auto& [name, count] : taken) {
     ::testing::Test::RecordProperty(name, static_cast<int>(count));
-    if (!kSanitized && seeds.count >= kUsualSeeds / 10) {
+    if (!kSanitized && seeds.count >= kFewestToJudge / 10) {
       EXPECT_GT(count, 0) << name;
     }
   }
 }
 
-constexpr std::uint64_t kMostSeeds = 500;
+constexpr std::uint64_t kShardsSeedsToNotice = 500;
 
 TEST(ShardsSimulation, NoticesALeaseThatIsAskedForBeforeTheRequestCame) {
-  EXPECT_LT(first_complaint({.rules = {.asks_the_clock_late = false}, .shard_rules = {}}, kMostSeeds),
-            kMostSeeds);
+  EXPECT_LT(
+      first_complaint({.rules = {.asks_the_clock_late = false}, .shard_rules = {}}, kShardsSeedsToNotice),
+      kShardsSeedsToNotice);
 }
 
 TEST(ShardsSimulation, NoticesRepliesThatAreNotGivenUp) {
-  EXPECT_LT(first_complaint({.rules = {.gives_up_what_waits = false}, .shard_rules = {}}, kMostSeeds),
-            kMostSeeds);
+  EXPECT_LT(
+      first_complaint({.rules = {.gives_up_what_waits = false}, .shard_rules = {}}, kShardsSeedsToNotice),
+      kShardsSeedsToNotice);
 }
 
 TEST(ShardsSimulation, NoticesSnapshotsThatAreToldBeforeTheyAreDurable) {
-  EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.snapshots_wait = false}}, kMostSeeds), kMostSeeds);
+  EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.snapshots_wait = false}}, kShardsSeedsToNotice),
+            kShardsSeedsToNotice);
 }
 
 TEST(ShardsSimulation, NoticesMemoryThatIsThrownAwayUnderReads) {
-  EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.drops_wait = false}}, kMostSeeds), kMostSeeds);
+  EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.drops_wait = false}}, kShardsSeedsToNotice),
+            kShardsSeedsToNotice);
 }
 
 TEST(ShardsSimulation, NoticesFreshnessThatIsCountedFromTheAnswer) {
-  EXPECT_LT(
-      first_complaint({.rules = {}, .shard_rules = {.freshness = {.counts_from_asking = false}}}, kMostSeeds),
-      kMostSeeds);
+  EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.freshness = {.counts_from_asking = false}}},
+                            kShardsSeedsToNotice),
+            kShardsSeedsToNotice);
 }
 
 TEST(ShardsSimulation, NoticesFreshnessOfWhatIsNotInMemory) {
-  EXPECT_LT(
-      first_complaint({.rules = {}, .shard_rules = {.freshness = {.waits_for_memory = false}}}, kMostSeeds),
-      kMostSeeds);
+  EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.freshness = {.waits_for_memory = false}}},
+                            kShardsSeedsToNotice),
+            kShardsSeedsToNotice);
 }
 
 TEST(ShardsSimulation, NoticesAMarginThatIsTooSmall) {
-  EXPECT_LT(first_complaint({.margin_permille = 1000, .rules = {}, .shard_rules = {}}, kMostSeeds),
-            kMostSeeds);
+  EXPECT_LT(first_complaint({.margin_permille = 1000, .rules = {}, .shard_rules = {}}, kShardsSeedsToNotice),
+            kShardsSeedsToNotice);
 }
 
 }  // namespace

@@ -29,45 +29,51 @@ TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
     EXPECT_THAT(report.complaints, ::testing::IsEmpty());
     sum.add(report);
   }
-  if (seeds.count < 2000 || HasFailure()) {
+  if (seeds.count < kFewestToJudge || HasFailure()) {
     return;
   }
   // What is rare must have happened, and often: in fewer worlds that says nothing.
   const std::uint64_t worlds = seeds.count / kKinds;
-  EXPECT_GT(sum.interruptions, worlds);
-  EXPECT_GT(sum.parks, worlds);
-  EXPECT_GT(sum.worker_wakes, worlds);
-  EXPECT_GT(sum.pools_stolen, worlds);
-  EXPECT_GT(sum.immediate_of_others, worlds / 4);
-  EXPECT_GT(sum.deferred, worlds);
-  EXPECT_GT(sum.deferred_far, worlds / 4);
-  EXPECT_GT(sum.pools_moved, worlds);
-  EXPECT_GT(sum.objects_moved, 0U);
-  EXPECT_GT(sum.forwarded, worlds);
-  EXPECT_GT(sum.retries, worlds);
-  EXPECT_GT(sum.reclaimed, worlds);
-  EXPECT_GT(sum.misplaced, worlds);
-  EXPECT_GT(sum.stage_conflicts, worlds / 4);
-  EXPECT_GT(sum.out_of_memory, worlds / 4);
-  EXPECT_GT(sum.deep_trees, worlds / 10);
-  EXPECT_GT(sum.unlinked, worlds);
-  EXPECT_GT(sum.folded, worlds / 100);
+  const bool all = seeds.count >= kMostSeeds;
+  const std::uint64_t least = all ? worlds : worlds / 3;  // in few worlds rare things scatter
+  EXPECT_GT(sum.interruptions, least);
+  EXPECT_GT(sum.parks, least);
+  EXPECT_GT(sum.worker_wakes, least);
+  EXPECT_GT(sum.pools_stolen, least);
+  EXPECT_GT(sum.immediate_of_others, least / 4);
+  EXPECT_GT(sum.deferred, least);
+  EXPECT_GT(sum.deferred_far, least / 4);
+  EXPECT_GT(sum.pools_moved, least);
+  if (all) {
+    EXPECT_GT(sum.objects_moved, 0U);
+  }
+  EXPECT_GT(sum.forwarded, least);
+  EXPECT_GT(sum.retries, least);
+  EXPECT_GT(sum.reclaimed, least);
+  EXPECT_GT(sum.misplaced, least);
+  EXPECT_GT(sum.stage_conflicts, least / 4);
+  EXPECT_GT(sum.out_of_memory, least / 4);
+  EXPECT_GT(sum.deep_trees, least / 10);
+  EXPECT_GT(sum.unlinked, least);
+  if (all) {
+    EXPECT_GT(sum.folded, least / 100);
+  }
   EXPECT_TRUE(sum.fold_undone > 0 || GetParam() > 1) << "nodes of the later kinds are too large for it";
-  EXPECT_GT(sum.unlink_waits, worlds);
-  EXPECT_GT(sum.turned, worlds / 4);
+  EXPECT_GT(sum.unlink_waits, least);
+  EXPECT_GT(sum.turned, least / 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Trees, Simulation, ::testing::Range(std::uint64_t{0}, std::uint64_t{kKinds}),
                          [](const auto& kind) { return "Kind" + std::to_string(kind.param); });
 
 TEST(SimulationItself, ASeedGivesTheSameWorldEachTime) {
-  for (std::uint64_t seed = 0; seed < kUsualSeeds / 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < usual_seeds() / 10; ++seed) {
     EXPECT_EQ(run_world(seed).fingerprint, run_world(seed).fingerprint) << Seeds::alone(seed);
   }
 }
 
 TEST(SimulationItself, TakesTheRarePathsOfLeavesThatOverflow) {
-  if (!runtime::paths::kCounted || kUsualSeeds < 2000) {
+  if (!runtime::paths::kCounted || kSanitized) {
     GTEST_SKIP() << "paths are not counted, or in too few worlds";
   }
   using runtime::path;
@@ -77,7 +83,7 @@ TEST(SimulationItself, TakesTheRarePathsOfLeavesThatOverflow) {
         before, {path::overflow_share, path::overflow_three, path::overflow_lost, path::overflow_of_claimed,
                  path::unlink_of_overflowed, path::scan_skips_visited, path::split_by_blocks});
   };
-  for (std::uint64_t seed = 0; seed < kUsualSeeds && !never().empty(); ++seed) {
+  for (std::uint64_t seed = 0; seed < kMostSeeds && !never().empty(); ++seed) {
     static_cast<void>(run_world(seed));
   }
   EXPECT_THAT(never(), ::testing::IsEmpty());

@@ -36,50 +36,52 @@ TEST_P(StoreSimulation, EverySeedIsLinearizableAndHoldsNothing) {
     }
     sum.add(report);
   }
-  if (seeds.count < 2000 || HasFailure()) {
+  if (seeds.count < kFewestToJudge || HasFailure()) {
     return;
   }
   // What is rare must have happened, and often: in fewer worlds that says nothing.
   const std::uint64_t worlds = seeds.count / kParts;
-  EXPECT_GT(sum.recorded, worlds * 20);
+  const bool all = seeds.count >= kMostSeeds;
+  const std::uint64_t least = all ? worlds : worlds / 3;  // in few worlds rare things scatter
+  EXPECT_GT(sum.recorded, least * 20);
   EXPECT_LT(sum.given_up, worlds / 50);
-  EXPECT_GT(sum.batches, worlds * 2);
-  EXPECT_GT(sum.failed_batches, worlds);
-  EXPECT_GT(sum.refused_lines, worlds / 10);
-  EXPECT_GT(sum.refused_batches, worlds / 10);
-  EXPECT_GT(sum.refused_midway, worlds / 100);
-  EXPECT_GT(sum.refused_touches, worlds / 100);
-  EXPECT_GT(sum.pages, worlds);
-  EXPECT_GT(sum.counts, worlds / 4);
-  EXPECT_GT(sum.erased, worlds / 4);
-  EXPECT_GT(sum.touched, worlds / 4);
-  EXPECT_GT(sum.cut_off, worlds / 10);
-  EXPECT_GT(sum.parked_writes, worlds);
-  EXPECT_GT(sum.of_many_buckets, worlds);
-  EXPECT_GT(sum.in_inner_mode, worlds);
-  EXPECT_GT(sum.followed, worlds / 10);
-  EXPECT_GT(sum.shared, worlds / 10);
-  EXPECT_GT(sum.maps, worlds / 4);
-  EXPECT_GT(sum.slots, worlds * 2);
-  EXPECT_GT(sum.deep_trees, worlds / 10);
-  EXPECT_GT(sum.moved, worlds);
-  EXPECT_GT(sum.evicted, worlds);
+  EXPECT_GT(sum.batches, least * 2);
+  EXPECT_GT(sum.failed_batches, least);
+  EXPECT_GT(sum.refused_lines, least / 10);
+  EXPECT_GT(sum.refused_batches, least / 10);
+  EXPECT_GT(sum.refused_midway, least / 100);
+  EXPECT_GT(sum.refused_touches, least / 100);
+  EXPECT_GT(sum.pages, least);
+  EXPECT_GT(sum.counts, least / 4);
+  EXPECT_GT(sum.erased, least / 4);
+  EXPECT_GT(sum.touched, least / 4);
+  EXPECT_GT(sum.cut_off, least / 10);
+  EXPECT_GT(sum.parked_writes, least);
+  EXPECT_GT(sum.of_many_buckets, least);
+  EXPECT_GT(sum.in_inner_mode, least);
+  EXPECT_GT(sum.followed, least / 10);
+  EXPECT_GT(sum.shared, least / 10);
+  EXPECT_GT(sum.maps, least / 4);
+  EXPECT_GT(sum.slots, least * 2);
+  EXPECT_GT(sum.deep_trees, least / 10);
+  EXPECT_GT(sum.moved, least);
+  EXPECT_GT(sum.evicted, least);
   EXPECT_GT(sum.reclaimed, 0U);
   EXPECT_GT(sum.swept, 0U);
-  EXPECT_GT(sum.preempted, worlds);
+  EXPECT_GT(sum.preempted, least);
   for (const index::change what :
        {index::change::put, index::change::gone, index::change::touched, index::change::range_gone,
         index::change::range_touched, index::change::flushed, index::change::part, index::change::unseen}) {
-    EXPECT_GT(sum.changes[what], worlds / 100) << static_cast<unsigned>(what);
+    EXPECT_GT(sum.changes[what], least / 100) << static_cast<unsigned>(what);
   }
-  EXPECT_GT(sum.interruptions, worlds / 10);
+  EXPECT_GT(sum.interruptions, least / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, StoreSimulation, ::testing::Range(std::uint64_t{0}, kParts),
                          [](const auto& part) { return "Part" + std::to_string(part.param); });
 
 TEST(StoreSimulationItself, ASeedGivesTheSameWorldEachTime) {
-  for (std::uint64_t seed = 0; seed < kUsualSeeds / 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < usual_seeds() / 20; ++seed) {
     const StoreReport report = run_store_world(seed);
     if (!report.by_address) {
       EXPECT_EQ(run_store_world(seed).fingerprint, report.fingerprint) << Seeds::alone(seed);
@@ -116,12 +118,12 @@ struct Paths {
 };
 
 TEST(StoreSimulationItself, TakesEveryPathWithinTheUsualSeeds) {
-  if (!runtime::paths::kCounted || kUsualSeeds < 2000) {
+  if (!runtime::paths::kCounted || kSanitized) {
     GTEST_SKIP() << "paths are not counted, or in too few worlds";
   }
   const runtime::paths::Counts before = runtime::paths::all();
   const bool all = Seeds::from_environment().go_on;
-  for (std::uint64_t seed = 0; seed < kUsualSeeds && (all || !Paths{before}.never.empty()); ++seed) {
+  for (std::uint64_t seed = 0; seed < kMostSeeds && (all || !Paths{before}.never.empty()); ++seed) {
     static_cast<void>(run_store_world(seed));
   }
   const Paths paths{before};

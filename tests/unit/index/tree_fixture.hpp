@@ -10,7 +10,7 @@
 #include "index/checker.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 #include "tests/unit/index/tree_driver.hpp"
-#include "tests/unit/index/tree_tasks.hpp"
+#include "tests/unit/index/tree_instances.hpp"
 
 namespace mxkv::index::testing {
 
