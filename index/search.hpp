@@ -159,7 +159,9 @@ struct Search {
 
   /// inside() of byte keys.
   [[gnu::noinline]] static route slow_inside(const NodeT& node, NodeMeta meta, Key key, std::uint64_t head,
-                                             bool strict, const Read& read) noexcept {
+                                             bool strict, const Read& read) noexcept
+    requires(!kExact)
+  {
     if (!meta.loose_prefix() && !Prefix<Traits>::shares(node, meta, key)) {
       const std::uint64_t low = node.low();
       if (!read.valid()) {

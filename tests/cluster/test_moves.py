@@ -19,6 +19,7 @@ from pathlib import Path
 import network
 import nodes
 from brokers import Brokers
+from clients import Line
 from nodes import Node
 from setting import Authority, machine, wait_for
 
@@ -26,7 +27,8 @@ YCSB = os.environ.get("MXKV_YCSB", "")
 RECORDS = 20_000
 SPLITS = ["user2", "user4", "user6", "user8"]
 SHARDS = len(SPLITS) + 1
-PATIENCE_S = 90
+PATIENCE_S = 180
+LOAD_BYTES = 60_000  # requests of 150 bytes at most, that the load sends before and after the event under test
 CLUSTER = "moves"
 
 
@@ -71,6 +73,30 @@ class MovesTest(unittest.TestCase):
         return [str(word) for word in (YCSB, command, "--server", f"{via.address[0]}:{via.address[1]}", "--recordcount", RECORDS,
                                        "--fieldcount", 1, "--status-interval", 0, *words)]
 
+    @staticmethod
+    def bytes_read(node: Node) -> int:
+        """Bytes of requests that the node has received; 0 if it does not answer."""
+        try:
+            line = Line(node.address, 5)
+        except OSError:
+            return 0
+        read = 0
+        try:
+            line.send(b"stats\r\n")
+            while (text := line.line()).startswith(b"STAT "):
+                if text.startswith(b"STAT bytes_read "):
+                    read = int(text.split(b" ")[2])
+        except (OSError, ValueError):
+            pass
+        line.close()
+        return read
+
+    def await_load(self, via: Node, started: subprocess.Popen, what: str) -> None:
+        """Waits until the load has sent LOAD_BYTES more."""
+        before = wait_for(lambda: self.bytes_read(via), f"an answer of {via.name}", seconds=PATIENCE_S)
+        wait_for(lambda: started.poll() is not None or self.bytes_read(via) >= before + LOAD_BYTES, f"{what}: load",
+                 lambda: nodes.evidence(self.running()), PATIENCE_S)
+
     @contextlib.contextmanager
     def load_on(self, via: Node, workload: str, what: str):
         """What the block does happens under load, of which nothing may fail."""
@@ -82,14 +108,14 @@ class MovesTest(unittest.TestCase):
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(started.communicate)
         self.addCleanup(started.kill)
-        time.sleep(2)
+        self.await_load(via, started, what)
         begin = time.monotonic()
         yield
         seconds = time.monotonic() - begin
-        time.sleep(2)
+        self.await_load(via, started, what)
         self.assertIsNone(started.poll(), f"{what}: the load ended by itself")
         started.send_signal(signal.SIGINT)
-        said = started.communicate(timeout=60)[0]
+        said = started.communicate(timeout=PATIENCE_S)[0]
         told = json.loads(result.read_text(encoding="utf-8"))
         done = told["operations"]
         print(f"{what}, workload {workload}: {seconds:.1f} s, {done} operations, "
@@ -100,7 +126,8 @@ class MovesTest(unittest.TestCase):
         self.assertEqual(started.returncode, 128 + signal.SIGINT, said)
 
     def owner_of(self, shard: int) -> Node:
-        return wait_for(lambda: next((node for node in self.running() if shard in node.serves()), None), f"an owner of shard {shard}")
+        return wait_for(lambda: next((node for node in self.running() if shard in node.serves()), None), f"an owner of shard {shard}",
+                        seconds=PATIENCE_S)
 
     def move_all(self) -> None:
         """Each shard to the next node."""

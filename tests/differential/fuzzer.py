@@ -105,7 +105,7 @@ class Session:
 
     def run(self, seconds: float, rounds: int = 1 << 60) -> None:
         end = time.monotonic() + seconds
-        while time.monotonic() < end and self.rounds < rounds:
+        while self.rounds == 0 or time.monotonic() < end and self.rounds < rounds:
             self.round()
         self.audit()
 

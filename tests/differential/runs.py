@@ -92,7 +92,7 @@ def _rounds(session, seconds, outcome, cleanup) -> None:
     cleanup.callback(session.close)
     end = time.monotonic() + seconds
     try:
-        while time.monotonic() < end:
+        while session.requests == 0 or time.monotonic() < end:
             session.round()
     finally:
         outcome.requests = session.requests

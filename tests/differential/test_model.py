@@ -10,13 +10,13 @@ import meta
 import model
 import ranges
 from client import Client, Failure
-from common import Server
+from common import LONG, Server
 from fuzzer import PLANS, Session
 from model import Limits, Store
 from shared import Group, Request
 
 _PLAN = PLANS[0]
-_MOST_ROUNDS = 150
+_MOST_ROUNDS = 150 if LONG else 75
 
 
 def _remove_but_some(store, key):
@@ -61,7 +61,7 @@ class MistakesTest(unittest.TestCase):
         session = Session(_PLAN, seed, self.server)
         try:
             session.ask(b"flush_all")
-            session.run(60, _MOST_ROUNDS)
+            session.run(3600, _MOST_ROUNDS)
             return False
         except Failure as failure:
             self.failure = failure

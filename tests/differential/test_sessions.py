@@ -1,7 +1,7 @@
 """Every answer of the daemon is that of a sequential model, in random pipelines of several clients; with too little memory but
 for what is missing; and what memcached knows, it answers alike.
 
-About 20 seconds, with MXKV_TEST_LONG=1 twenty minutes; MXKV_TEST_FUZZ_SECONDS says otherwise. The seed is 1 or MXKV_TEST_SEED.
+About 10 seconds, with MXKV_TEST_LONG=1 twenty minutes; MXKV_TEST_FUZZ_SECONDS says otherwise. The seed is 1 or MXKV_TEST_SEED.
 """
 
 import os
@@ -12,7 +12,7 @@ from common import LONG, environment
 from differences import NAMES as KNOWN_DIFFERENCES
 from runs import BESIDE, NAMES, run
 
-_SECONDS = float(os.environ.get("MXKV_TEST_FUZZ_SECONDS", 1200 if LONG else 16))
+_SECONDS = float(os.environ.get("MXKV_TEST_FUZZ_SECONDS", 1200 if LONG else 8))
 _SEED = int(os.environ.get("MXKV_TEST_SEED", 1))
 _SESSION_AT_MOST = 20         # seconds; a new one has a new seed, and a daemon without a past
 

@@ -9,9 +9,6 @@ import time
 
 from harness.connection import Connection, block
 
-_MIB = 1 << 20
-_LARGE = 1_000_000
-
 
 def raise_descriptor_limit(wanted: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -58,11 +55,18 @@ class Hoarders:
             self.sockets.append(one)
             self._left[one] = memoryview(requests_of(kind, number))
 
-    def send(self, seconds: float) -> None:
-        """Sends until all is sent, or for so long."""
-        deadline = time.monotonic() + seconds
-        while self._left and time.monotonic() < deadline:
-            _, ready, _ = select.select([], list(self._left)[:1000], [], 0.2)
+    def send(self, quiet_s: float = 1.5, most_s: float = 10) -> None:
+        """Sends until the server has closed each connection or taken all of its requests, or takes nothing for `quiet_s`.
+
+        `quiet_s` exceeds the second after which the server closes a client that makes no progress, so that the room of closed
+        clients goes to others first. Under load the hoarders may end early: then they hoard less, and no assertion fails.
+        """
+        begin = last = time.monotonic()
+        while self._left and last - begin < most_s:
+            _, ready, _ = select.select([], list(self._left)[:1000], [], quiet_s)
+            if not ready:
+                return
+            last = time.monotonic()
             for one in ready:
                 try:
                     self._left[one] = self._left[one][one.send(self._left[one]):]
@@ -87,9 +91,8 @@ class Regular(threading.Thread):
         super().__init__(daemon=True)
         self.errors = []
         self.requests = 0
-        self.longest_s = 0.0
         self._keys = keys
-        self._client = client or Connection(port, timeout=60)
+        self._client = client or Connection(port, timeout=120)
         self._stopping = threading.Event()
 
     def run(self) -> None:
@@ -97,7 +100,6 @@ class Regular(threading.Thread):
         try:
             while not self._stopping.is_set():
                 number += 1
-                begin = time.monotonic()
                 key = b"k%06d" % (number * 7919 % self._keys)
                 self._client.send(b"get %s\r\n" % key + block(b"set", b"own%d" % (number % 50), b"v" * 100))
                 self._client.records()
@@ -105,14 +107,13 @@ class Regular(threading.Thread):
                 if stored != b"STORED":
                     self.errors.append(stored)
                 self.requests += 2
-                self.longest_s = max(self.longest_s, time.monotonic() - begin)
                 time.sleep(0.002)
         except Exception as error:  # whatever it is belongs into the test's report
             self.errors.append(error)
 
     def stop(self) -> None:
         self._stopping.set()
-        self.join(60)
+        self.join()
         self._client.close()
 
 

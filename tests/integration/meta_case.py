@@ -2,7 +2,9 @@
 
 import re
 
-from harness import ServerCase
+from harness import IS_MEMCACHED, Options, ServerCase
+
+STEERED = ("server.debug_time", "true")  # the clock of items stands still, so that a busy machine changes no time to live
 
 
 def _rounded(reply: bytes) -> bytes:
@@ -11,9 +13,13 @@ def _rounded(reply: bytes) -> bytes:
 
 
 class MetaCase(ServerCase):
+    options = Options(settings=(STEERED,))
+
     def setUp(self):
         self.one, self.two = self.connect(), self.connect()
         self.assertEqual(self.one.ask(b"flush_all"), b"OK")
+        if STEERED in self.options.settings and not IS_MEMCACHED:
+            self.assertEqual(self.one.ask(b"debugtime p"), b"OK")
 
     def store(self, line: bytes, value: bytes) -> bytes:
         return self.one.ask(line + b"\r\n" + value)

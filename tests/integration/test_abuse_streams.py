@@ -6,7 +6,7 @@ import resource
 import unittest
 
 import reply_table
-from harness import Options, ServerCase, Threads, mxkv_only, scaled
+from harness import LONG, Options, ServerCase, Threads, mxkv_only, scaled
 from harness.connection import block, converse
 
 _MIB = 1 << 20
@@ -26,7 +26,7 @@ class ErrorPipelineTest(ServerCase):
     """Every row of the table of replies, and of meta errors, thousands of them in one stream."""
 
     def setUp(self):
-        self.other = self.connect()
+        self.other = self.connect(timeout=120)
         # What an error of meta commands says is tested elsewhere: here, that it is said where it belongs.
         self.rows = [(row.stream, row.reply) for table in (reply_table.LINES, reply_table.RETRIEVAL, reply_table.STORAGE, reply_table.REST)
                      for row in table if not row.closes and len(row.stream) < 10000]
@@ -54,8 +54,8 @@ class ErrorPipelineTest(ServerCase):
         self.assertEqual(received.replace(version, b"VERSION\r\n"), expected)
 
     def test_every_error_in_one_deep_pipeline(self):
-        for seed in range(scaled(10, 2)):
-            self.run_pipeline(self.connect(), seed, scaled(3000, 500))
+        for seed in range(scaled(10 if LONG else 4, 2)):
+            self.run_pipeline(self.connect(timeout=120), seed, scaled(3000, 500))
             self.assertEqual(self.other.set(b"other", b"%d" % seed), b"STORED")
 
     def test_a_pipeline_of_errors_cut_into_single_bytes(self):
@@ -75,14 +75,14 @@ class MillionKeysTest(ServerCase):
 
     def test_a_million_keys_in_one_get(self):
         count = scaled(1_000_000, 50_000)
-        writer, client, other = self.connect(), self.connect(timeout=120), self.connect()
+        writer, client, other = (self.connect(timeout=120) for _ in range(3))
         present = range(0, count, count // 1000)
         writer.send(b"".join(block(b"set", b"key%d" % i, b"%d" % i) for i in present))
         self.assertEqual({writer.line() for _ in present}, {b"STORED"})
         line = b"get " + b" ".join(b"key%d" % i for i in range(count)) + b"\r\n"
         sender = Threads(self.server.port)
         sender.start(lambda _unused, _number: client.send(line + b"version\r\n"), 1)
-        for i in range(scaled(500, 50)):
+        for i in range(scaled(500 if LONG else 100, 50)):
             self.assertEqual(other.set(b"other", b"%d" % i), b"STORED")
             self.assertEqual(other.get(b"other"), b"%d" % i)
         self.assertEqual(client.records(), [(b"key%d" % i, b"%d" % i, [0]) for i in present])
@@ -91,7 +91,7 @@ class MillionKeysTest(ServerCase):
         self.assert_rss_below(256)
 
     def test_a_hit_for_each_of_many_keys(self):
-        count = scaled(300_000, 20_000)
+        count = scaled(300_000 if LONG else 100_000, 20_000)
         client = self.connect(timeout=120)
         self.assertEqual(client.set(b"hit", b"v" * 100), b"STORED")
         sender = Threads(self.server.port)
@@ -118,7 +118,7 @@ class TenThousandTest(ServerCase):
         super().setUpClass()
 
     def test_all_send_slowly_and_all_are_answered(self):
-        other = self.connect()
+        other = self.connect(timeout=120)
         before = self.server.rss_bytes() / _MIB
         slow = [self.connect(timeout=120) for _ in range(self.count)]
         request = b"set slow%05d 0 0 1\r\nx\r\n"

@@ -7,6 +7,7 @@ import struct
 import time
 import unittest
 
+from harness.beside import load_tests  # noqa: F401
 from harness.daemon import wait_for
 from harness.environment import patience, scaled
 from harness.http import AdminCase, read_all

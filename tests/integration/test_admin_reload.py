@@ -7,6 +7,7 @@ import threading
 import time
 
 from harness import mxkv_only, patience, wait_for
+from harness.beside import load_tests  # noqa: F401
 from harness.http import ask
 from harness.server import free_port
 from test_admin_tls import AdminTlsCase

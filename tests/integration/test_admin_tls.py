@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from harness import mxkv_only, patience, scaled, wait_for
+from harness.beside import load_tests  # noqa: F401
 from harness.certificates import Authority
 from harness.http import AdminCase, ask, read_all
 from harness.tls import Records, TlsCase

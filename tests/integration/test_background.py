@@ -6,7 +6,10 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from harness import DaemonCase, mxkv_only, wait_for
+from harness import LONG, DaemonCase, mxkv_only, wait_for
+
+
+_PATIENCE_S = 120
 
 
 def fields_of(process: int) -> list:
@@ -44,7 +47,7 @@ class BackgroundTest(DaemonCase):
         self.assert_no_report()
 
     def test_it_serves_when_the_command_returned(self):
-        for _ in range(5):
+        for _ in range(5 if LONG else 3):
             self.log_file.unlink(missing_ok=True)
             self.assertEqual(self.daemonize(), (0, ""))
             client = self.client()  # no waiting
@@ -150,7 +153,7 @@ class PidFileTest(DaemonCase):
 
     def test_one_whose_process_has_ended_but_is_not_waited_for_is_stale(self):
         with subprocess.Popen(["true"]) as ended:
-            wait_for(lambda: ") Z" in Path(f"/proc/{ended.pid}/stat").read_text(), "it ended")
+            wait_for(lambda: ") Z" in Path(f"/proc/{ended.pid}/stat").read_text(), "it ended", _PATIENCE_S)
             self.pid_file.write_text(f"{ended.pid}\n")
             process = self.start("--pid-file", "mxkvd.pid")
             self.assertEqual(self.pid_file.read_text(), f"{process.pid}\n")
@@ -169,7 +172,7 @@ class PidFileTest(DaemonCase):
         client.socket.recv(1)
         self.process.send_signal(signal.SIGTERM)
         self.wait_log("SIGTERM: ending")
-        wait_for(lambda: not (self.directory / "mxkv.sock").exists(), "the socket's file goes when the drain begins")
+        wait_for(lambda: not (self.directory / "mxkv.sock").exists(), "the socket's file goes when the drain begins", _PATIENCE_S)
         self.assertTrue(self.pid_file.exists())
         self.assertIsNone(self.process.poll())
         self.end(signal.SIGTERM, code=1)

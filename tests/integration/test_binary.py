@@ -4,7 +4,7 @@ import random
 import struct
 
 from binary_case import BinaryCase
-from harness import Options, mxkv_only, scaled, wait_for
+from harness import LONG, Options, mxkv_only, patience, scaled, wait_for
 from harness import binary
 from harness.binary import (ADD, ADDQ, APPEND, APPENDQ, DECR, DECRQ, DELETE, DELETEQ, EXISTS, FLUSH, FLUSHQ, GAT, GATK, GATKQ, GATQ, GET, GETK,
                             GETKQ, GETQ, INCR, INCRQ, INVALID, MISSING, NOOP, NOT_A_NUMBER, NOT_STORED, OK, PREPEND, PREPENDQ, QUIT, QUITQ,
@@ -94,7 +94,7 @@ class OpcodesTest(BinaryCase):
 
     def test_a_counter_that_is_made_may_expire(self):
         self.client.ask(count(INCR, b"n", 1, initial=1, exptime=1))
-        wait_for(lambda: self.client.ask(request(GET, b"n")).status == MISSING, "the counter expires")
+        wait_for(lambda: self.client.ask(request(GET, b"n")).status == MISSING, "the counter expires", 120)
 
     def test_quiet_ones_say_nothing_where_all_goes_well(self):
         packets = (store(SETQ, b"k", b"5"), store(REPLACEQ, b"k", b"6"), store(ADDQ, b"a", b"1"), request(APPENDQ, b"k", b"7"),
@@ -128,7 +128,7 @@ class OpcodesTest(BinaryCase):
         self.assertEqual(self.client.ask(touch(GATK, b"none", 9)), binary.Reply(GATK, MISSING, 0, 0, b"", b"none", b""))
         self.assertEqual(self.client.until_noop(touch(GATQ, b"none", 9) + touch(GATKQ, b"none", 9)), [])
         self.client.ask(touch(GAT, b"k", 1))
-        wait_for(lambda: self.client.ask(request(GET, b"k")).status == MISSING, "the item expires")
+        wait_for(lambda: self.client.ask(request(GET, b"k")).status == MISSING, "the item expires", 120)
 
     @mxkv_only("memcached 1.6.18 tells no flags and no unique of an item that has none")
     def test_an_item_without_flags_can_be_touched(self):
@@ -173,9 +173,14 @@ class OpcodesTest(BinaryCase):
         for group in (b"runtime", b"index", b"locks", b"memory", b"latency"):
             before, told, behind = (list(client.stats(group)) for client in (self.connect(), self.client, self.connect()))
             self.assertTrue(told, group)
-            # Of latencies there are more once another command was sampled.
-            self.assertLessEqual(set(before), set(told), group)
-            self.assertEqual([name for name in behind if name in set(told)], told, group)
+            # Latencies come when another command was sampled. Verdicts and class sizes come and go with the state of memory.
+            lasting = [name for name in told if name in set(before) and name in set(behind)]
+            self.assertTrue(lasting, group)
+            for names in (before, told, behind):
+                self.assertEqual([name for name in names if name in set(lasting)], lasting, group)
+            passing = {name for names in (before, told, behind) for name in names} - set(lasting)
+            self.assertEqual([name for name in passing if not name.startswith(("verdict:", "class:")) and group != b"latency"],
+                             [], group)
 
     @mxkv_only("memcached does not know it, though its specification does")
     def test_verbosity_is_taken(self):
@@ -328,7 +333,7 @@ class StreamsTest(BinaryCase):
         client = self.dial(receive_buffer=4096)
         value = bytes(50_000)
         self.client.ask(store(SET, b"k", value))
-        how_many = scaled(2000)
+        how_many = scaled(2000 if LONG else 500)
         packets = b"".join(request(GET, b"k", opaque=i) for i in range(how_many))
         client.socket.setblocking(False)
         sent = 0
@@ -337,7 +342,7 @@ class StreamsTest(BinaryCase):
                 sent += client.socket.send(packets[sent:sent + 10000])
         except BlockingIOError:
             pass
-        client.socket.settimeout(60)
+        client.socket.settimeout(patience(120))
         self.assert_done(self.client.ask(request(NOOP)))
         whole, rest = divmod(sent, len(packets) // how_many)
         for i in range(whole):

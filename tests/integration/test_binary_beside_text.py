@@ -23,9 +23,9 @@ class BesideTextTest(BinaryCase):
     def test_times_are_the_same(self):
         text = self.connect()
         self.client.ask(store(SET, b"k", b"v", exptime=1000))
-        self.assertRegex(text.ask(b"mg k t"), rb"^HD t(1000|999)$")
+        self.assertRegex(text.ask(b"mg k t"), rb"^HD t(1000|[89]\d\d)$")
         self.client.ask(touch(TOUCH, b"k", 500))
-        self.assertRegex(text.ask(b"mg k t"), rb"^HD t(500|499)$")
+        self.assertRegex(text.ask(b"mg k t"), rb"^HD t(500|[34]\d\d)$")
         self.client.ask(touch(GAT, b"k", 0))
         self.assertEqual(text.ask(b"mg k t"), b"HD t-1")
 

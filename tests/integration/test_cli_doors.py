@@ -8,6 +8,7 @@ import threading
 
 from cli_case import CliCase
 from harness import DaemonCase
+from harness.beside import load_tests  # noqa: F401
 
 
 class GuardedCase(DaemonCase, CliCase):

@@ -8,8 +8,9 @@ import time
 
 from cli_case import CliCase
 from harness import OwnServerCase, environment
+from harness.beside import load_tests  # noqa: F401
 from harness.daemon import wait_for
-from harness.environment import scaled
+from harness.environment import campaign
 from harness.server import Server
 
 _FORMS = ("jsonl", "binary")
@@ -39,7 +40,7 @@ class TransferCase(CliCase):
 
 class CliTransferTest(TransferCase):
     def test_what_goes_out_comes_in_again_equal(self):
-        self.fill(scaled(20_000))
+        self.fill(campaign(20_000))
         self.cli("--escaped", "set", "\\x00\\xff bin", "\\x00\\xfe\\r\\n", "--flags", "4294967295")
         self.cli("set", "empty", "")
         self.cli("set", "large", "-", stdin=random.Random(1).randbytes(1_000_000))
@@ -97,7 +98,7 @@ class CliTransferTest(TransferCase):
             whole = self.file.read_bytes()
             self.assertIn(b"the file is whole: 3 items", self.cli("import", str(self.file), "--dry-run").stderr)
             broken = self.folder / "broken"
-            for at in range(0, len(whole), max(1, len(whole) // 40)):
+            for at in range(0, len(whole), max(1, len(whole) // campaign(40, 10))):
                 for bad in (whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:], whole[:at] if at else b"{"):
                     broken.write_bytes(bad)
                     done = self.cli("import", str(broken), "--mode", "set", code=6)

@@ -1,13 +1,17 @@
-"""Limits of one client, by address or by user: connections at once, requests and bytes a second. Rates are judged by
-counting what was answered between two moments, within wide bounds.
+"""Limits of one client, by address or by user: connections at once, requests and bytes a second.
+
+A rate bounds from below how long a number of replies takes. A busy machine makes it longer, so only that bound is asserted.
+Where no limit holds, the server counts no pause.
 """
 
 import signal
 import threading
 import time
 
-from harness import DaemonCase, mxkv_only, patience, wait_for
+from harness import LONG, DaemonCase, mxkv_only, patience, wait_for
 from harness.connection import Closed, Connection, block
+
+_PATIENCE_S = 120
 
 
 class LimitsCase(DaemonCase):
@@ -16,7 +20,7 @@ class LimitsCase(DaemonCase):
         import socket  # pylint: disable=import-outside-toplevel
         client = Connection.__new__(Connection)
         client._local = False
-        client.socket = socket.create_connection(("127.0.0.1", where or self.ports()[0]), timeout=patience(60),
+        client.socket = socket.create_connection(("127.0.0.1", where or self.ports()[0]), timeout=patience(_PATIENCE_S),
                                                  source_address=(address, 0))
         client._buffer = bytearray()
         self.addCleanup(client.close)
@@ -47,8 +51,8 @@ class ConnectionsOfOneClientTest(LimitsCase):
         self.assertEqual((len(held), refused), (5, 25))
         other = self.client()
         self.assertRegex(other.ask(b"version"), b"^VERSION ", "there is room for others")
-        self.assertEqual(other.stats()["rejected_per_client"], "25")
-        self.assertEqual(other.stats()["rejected_connections"], "25")
+        wait_for(lambda: [other.stats()[name] for name in ("rejected_per_client", "rejected_connections")] == ["25"] * 2,
+                 "all refusals are counted", _PATIENCE_S)
         self.wait_log("connection refused from 127.0.0.2 (limits.connections_per_client is 5)")
         held.pop().close()
 
@@ -57,7 +61,7 @@ class ConnectionsOfOneClientTest(LimitsCase):
                 return self.client_from("127.0.0.2").ask(b"version").startswith(b"VERSION ")
             except ConnectionError:
                 return False
-        wait_for(served, "one is free again")
+        wait_for(served, "one is free again", _PATIENCE_S)
 
     def test_it_can_be_set_while_the_server_runs(self):
         self.write_config()
@@ -89,93 +93,94 @@ class ConnectionsOfOneClientTest(LimitsCase):
 
 @mxkv_only("limits of one client")
 class RatesTest(LimitsCase):
-    WINDOW_S = 1.5
+    # A client takes a second's worth of replies at once, and then so many seconds' worth at the limited rate.
+    SECONDS = 1.5 if LONG else 0.5
 
-    def replies_in_a_window(self, client, request: bytes, per_round: int) -> tuple:
-        """(replies, seconds) of a client that sends as fast as it is answered."""
+    def take(self, client, request: bytes, per_round: int, count: int) -> float:
+        """How long so many replies take a client that sends as fast as it is answered."""
         begun = time.monotonic()
-        count = 0
-        while time.monotonic() - begun < self.WINDOW_S:
+        for _ in range(0, count, per_round):
             client.send(request * per_round)
             for _ in range(per_round):
                 client.line()
-            count += per_round
-        return count, time.monotonic() - begun
+        return time.monotonic() - begun
 
-    def assert_rate(self, count: int, seconds: float, rate: float, burst: float, granule: float) -> None:
-        """No more than the rate and what may be drawn at once allow; and, as the server is idle, not much less."""
-        self.assertLessEqual(count, rate * seconds + burst + granule)
-        self.assertGreater(count, 0.3 * rate * seconds)
+    def assert_limited(self, seconds: float, count: float, rate: float, granule: float) -> None:
+        """A second's worth and the granule may come at once. All other replies come at the rate at most."""
+        print(f"{self._testMethodName}: {count} in {seconds:.2f} s, {rate} a second are allowed", flush=True)
+        self.assertGreaterEqual(seconds, (count - rate - granule) / rate)
+
+    def runs_free(self, client, other) -> bool:
+        """Whether the server makes the client never wait for a rate while 3000 replies come."""
+        before = int(other.stats()["rate_pauses"])
+        self.take(client, b"mn\r\n", 50, 3000)
+        return int(other.stats()["rate_pauses"]) == before
 
     def test_requests_of_an_address_are_slowed_and_those_of_another_are_not(self):
         self.write_config("limits: {requests_per_client: 1000}\n")
         self.start()
         slow, fast = self.client_from("127.0.0.2"), self.client_from("127.0.0.3")
-        count, seconds = self.replies_in_a_window(slow, b"mn\r\n", 50)
-        self.assert_rate(count, seconds, 1000, 1000, 50)
+        count = int(1000 * (1 + self.SECONDS))
+        self.assert_limited(self.take(slow, b"mn\r\n", 50, count), count, 1000, 50)
         self.assertRegex(fast.ask(b"version"), b"^VERSION ")
         self.assertGreater(int(fast.stats()["rate_pauses"]), 0)
         self.reload("")
         self.wait_log("reload: limits.requests_per_client is now off, was 1000")
-        count, seconds = self.replies_in_a_window(slow, b"mn\r\n", 50)
-        self.assertGreater(count, 3000, "it runs free again")
+        # A worker learns of the new limit a moment later.
+        wait_for(lambda: self.runs_free(slow, fast), "it runs free again", _PATIENCE_S)
 
     def test_connections_of_one_address_share_its_rate(self):
         self.write_config("limits: {requests_per_client: 2000}\n")
         self.start()
-        found = []
-
-        def run() -> None:
-            found.append(self.replies_in_a_window(self.client_from("127.0.0.2"), b"get k\r\n", 20))
-        threads = [threading.Thread(target=run) for _ in range(4)]
+        each = int(2000 * (1 + self.SECONDS)) // 4 + 256
+        clients = [self.client_from("127.0.0.2") for _ in range(4)]
+        threads = [threading.Thread(target=self.take, args=(client, b"get k\r\n", 20, each)) for client in clients]
+        begun = time.monotonic()
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual(len(found), 4)
-        self.assert_rate(sum(count for count, _ in found), max(seconds for _, seconds in found), 2000, 2000, 4 * 256)
+        self.assert_limited(time.monotonic() - begun, 4 * each, 2000, 4 * 256)
 
     def test_bytes_count_both_ways_and_large_values_too(self):
         self.write_config("limits: {bytes_per_client: 1MiB}\n")
         self.start()
         client = self.client_from("127.0.0.2")
         value = b"v" * 200_000
+        times = int((1 + self.SECONDS) * (1 << 20) / len(value)) + 2
         begun = time.monotonic()
-        sent = 0
-        while time.monotonic() - begun < self.WINDOW_S:
+        for _ in range(times):
             self.assertEqual(client.set(b"k", value), b"STORED")
-            sent += len(value)
-        self.assertLessEqual(sent, (time.monotonic() - begun + 1) * (1 << 20) + 2 * len(value))
+        self.assert_limited(time.monotonic() - begun, times * len(value), 1 << 20, 2 * len(value))
         begun = time.monotonic()
-        came = 0
-        while time.monotonic() - begun < self.WINDOW_S:
+        for _ in range(times):
             self.assertEqual(client.get(b"k"), value)
-            came += len(value)
-        self.assertLessEqual(came, (time.monotonic() - begun + 1) * (1 << 20) + 2 * len(value))
-        self.assertGreater(came, 0)
+        self.assert_limited(time.monotonic() - begun, times * len(value), 1 << 20, 2 * len(value))
 
     def test_a_user_has_a_rate_on_all_its_connections_and_a_reload_changes_it(self):
         users = self.directory / "users.yaml"
 
-        def write(rate: int) -> None:
-            users.write_text(f"users:\n  - {{name: slow, password: x, requests: {rate}}}\n  - {{name: free, password: x}}\n")
+        def write(rate: str) -> None:
+            users.write_text(f"users:\n  - {{name: slow, password: x{rate}}}\n  - {{name: free, password: x}}\n")
             users.chmod(0o600)
-        write(1000)
+        write(", requests: 1000")
         self.write_config(f"server: {{auth_file: {users}}}\n")
         self.start()
-        slow, free = self.client(), self.client()
+        slow, free = self.client(timeout=_PATIENCE_S), self.client(timeout=_PATIENCE_S)
         for client, name in ((slow, b"slow"), (free, b"free")):
             self.assertEqual(client.store(b"set", b"a", name + b" x"), b"STORED")
-        count, seconds = self.replies_in_a_window(slow, b"get k\r\n", 50)
-        self.assert_rate(count, seconds, 1000, 1000, 50)
-        self.assertGreater(self.replies_in_a_window(free, b"get k\r\n", 50)[0], 3000)
-        write(5000)
+        count = int(1000 * (1 + self.SECONDS))
+        self.assert_limited(self.take(slow, b"mn\r\n", 50, count), count, 1000, 50)
+        self.assertGreater(int(free.stats()["rate_pauses"]), 0)
+        self.assertTrue(self.runs_free(free, free), "the other user does not wait")
+        write(", requests: 1000000")
         self.process.send_signal(signal.SIGHUP)
         self.wait_log("2 users may authenticate")
-        self.assertGreater(self.replies_in_a_window(slow, b"get k\r\n", 50)[0], 2000, "the same connection goes on")
+        # The same connection goes on.
+        wait_for(lambda: self.runs_free(slow, free), "the new rate lets through what the old one held back", _PATIENCE_S)
 
     def test_a_client_that_pauses_may_leave_and_the_server_may_end(self):
-        self.write_config("limits: {requests_per_client: 1}\n")
+        self.write_config("limits: {requests_per_client: 10}\nserver: {drain_timeout: 500ms}\n")
         self.start()
         for _ in range(10):
             client = self.client_from("127.0.0.2")

@@ -6,6 +6,7 @@ import time
 import unittest
 
 from harness import DaemonCase, mxkv_only, patience, scaled, wait_for
+from harness.beside import load_tests  # noqa: F401
 
 
 class ConfigCase(DaemonCase):

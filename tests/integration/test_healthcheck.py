@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 
 from harness import mxkv_only, patience, pause, wait_for
+from harness.beside import load_tests  # noqa: F401
 from harness.http import AdminCase
 from harness.tls import GuardedCase
 
@@ -31,17 +32,21 @@ class HealthcheckTest(GuardedCase):
     def check(self, port: int) -> int:
         return ask(MXKV_HEALTH_PORT=port).returncode
 
+    def assert_well(self, port: int) -> None:
+        """The script has a timeout of its own, which a busy machine may exceed: then it is asked again."""
+        wait_for(lambda: self.check(port) == 0, f"the server at port {port} is well")
+
     def test_a_server_that_answers_is_well(self):
         self.start()
-        self.assertEqual(self.check(self.ports()[0]), 0)
+        self.assert_well(self.ports()[0])
 
     def test_one_that_listens_by_ipv6_alone_is_well(self):
         self.start(listen=("[::1]:0",))
-        self.assertEqual(self.check(self.ports()[0]), 0)
+        self.assert_well(self.ports()[0])
 
     def test_one_that_asks_for_a_login_or_for_tls_is_well(self):
         for port in self.guard().values():
-            self.assertEqual(self.check(port), 0)
+            self.assert_well(port)
         self.assertNotIn("wrong user", self.log())
 
     def test_one_that_has_all_its_connections_is_well(self):
@@ -50,7 +55,7 @@ class HealthcheckTest(GuardedCase):
         for client in full:
             client.ask(b"version")
         for _ in range(10):
-            self.assertEqual(self.check(self.ports()[0]), 0)
+            self.assert_well(self.ports()[0])
 
     def test_one_that_hangs_or_is_gone_is_not(self):
         self.start()
@@ -58,7 +63,7 @@ class HealthcheckTest(GuardedCase):
         pause(self.process)
         self.assertNotEqual(self.check(port), 0)
         self.process.send_signal(signal.SIGCONT)
-        self.assertEqual(self.check(port), 0)
+        self.assert_well(port)
         self.end()
         self.assertNotEqual(self.check(port), 0)
 
@@ -86,7 +91,7 @@ class ReadinessTest(AdminCase):
 
     def test_one_that_is_ready_is_well_and_one_that_is_overloaded_is_not(self):
         self.start_admin("--set", "limits.connections=2")
-        self.assertEqual(self.check(), (True, "ready\n"))
+        wait_for(lambda: self.check() == (True, "ready\n"), "ready")
         clients = [self.client() for _ in range(2)]
         for client in clients:
             client.ask(b"version")
@@ -97,7 +102,7 @@ class ReadinessTest(AdminCase):
 
     def test_one_that_hangs_or_is_gone_is_not(self):
         self.start_admin()
-        self.assertTrue(self.check()[0])
+        wait_for(lambda: self.check()[0], "ready")
         pause(self.process)
         self.assertFalse(self.check()[0])
         self.process.send_signal(signal.SIGCONT)

@@ -2,14 +2,31 @@
 its memory, the cache keeps its items, others are served without an error, and when they left the memory is back."""
 
 import os
-import time
+import select
 import unittest
 
 from harness import LONG, SANITIZED, DaemonCase, Options, OwnServerCase, ServerCase, mxkv_only, patience, scaled, wait_for
 from harness.connection import Connection, block
 from hoarding import Hoarders, Regular, Watch, resident_bytes
+from test_eviction import store_all
 
 _MIB = 1 << 20
+_PATIENCE_S = 120
+
+
+def memory_of(client: Connection) -> dict:
+    return {name: int(value) for name, value in client.stats(b"memory").items() if not name.startswith("verdict:")}
+
+
+def settle(client: Connection) -> int:
+    """Waits until the server has evicted enough to have its reserve, and freed it. Returns how many items are there."""
+    looks = []
+
+    def settled() -> bool:
+        looks.append(client.stats()["evictions"])
+        return len(looks) > 10 and len(set(looks[-10:])) == 1 and memory_of(client)["retired"] == 0
+    wait_for(settled, "evictions end", _PATIENCE_S)
+    return int(client.stats()["curr_items"])
 
 
 class HoarderCase(OwnServerCase):
@@ -23,62 +40,63 @@ class HoarderCase(OwnServerCase):
         # More than there is room for: the cache is full, and an item less is an item lost.
         self.keys = self.limit_mib * (200 if SANITIZED else 1000)
         client = self.guest()
-        client.store_all((b"k%06d" % i for i in range(self.keys)), 1000)
+        store_all(client, (b"k%06d" % i for i in range(self.keys)), 1000)
         client.set(b"large", b"L" * 1_000_000)
         client.set(b"middle", b"M" * 8000)
-        # What was evicted last is freed, and the room that the server likes to have is there.
-        regular = Regular(self.server.port, self.keys, self.guest())
-        regular.start()
-        time.sleep(2)
-        regular.stop()
-        self.assertEqual(regular.errors, [])
 
     def guest(self) -> Connection:
-        return self.connect(timeout=60)
+        return self.connect(timeout=_PATIENCE_S)
 
     def memory(self) -> dict:
-        return {name: int(value) for name, value in self.guest().stats(b"memory").items()
-                if not name.startswith("verdict:")}
+        return memory_of(self.client)
 
-    def items(self) -> int:
-        return int(self.guest().stats()["curr_items"])
-
-    def hoard(self, kind: str, count: int = 0, stays: float = 0.9) -> None:
-        """`stays`: the part of the items that do, at least."""
+    def hoard(self, kind: str, count: int = 0) -> None:
+        """Each bound below holds once the hoarders are at rest, however long that takes. The peak depends on how fast the server
+        frees memory, so it is printed, and asserted only to be no multiple of the limit."""
         count = count or self.count
-        before = self.items()
+        before = settle(self.client)
         watch = Watch(self.server.process.pid)
         watch.start()
         regular = Regular(self.server.port, self.keys, self.guest())
         regular.start()
         hoarders = Hoarders(self.server.port, kind, count)
         self.addCleanup(hoarders.leave)
-        hoarders.send(patience(6))
-        time.sleep(2.5)  # they do nothing, for longer than the server is patient
+        hoarders.send()
+        with self.subTest(kind=kind, what="held"):
+            # Replies and values that left the cache may take 1 / 32 each, input 1 / 64, and values that arrive 1 / 16.
+            self.await_held(self.limit_mib * _MIB * 5 // 32, "the shares hold while hoarders stay")
+            self.await_resident()
+        served = regular.requests + 200
+        wait_for(lambda: regular.requests > served or regular.errors, "others are served", _PATIENCE_S)
         regular.stop()
+        after = int(self.client.stats()["curr_items"])
         with self.subTest(kind=kind):
             self.assertEqual(regular.errors, [])
-            self.assertGreater(regular.requests, 10)
-            # Those that the regular client wrote are among them.
-            self.assertGreaterEqual(self.items(), stays * before, "items that stayed")
+            # The server closes connections at once where unsent replies exceed 8 / 32 of the memory, however busy the machine is.
+            # Input takes at most 3 / 64, or 1 / 16 for values, and values that left the cache take 1 / 32. Items keep the rest.
+            self.assertGreaterEqual(after, 0.6 * before, "items that stayed")
         hoarders.leave()
         with self.subTest(kind=kind, what="memory"):
             self.await_memory()
+            self.await_resident()
             most = watch.stop()
+            print(f"{type(self).__name__}, {kind}: {after / before:.3f} of the items stayed, at most {most / _MIB:.0f} MiB of "
+                  f"{self.limit_mib} MiB were resident", flush=True)
             if not SANITIZED:
-                self.assertLessEqual(most / _MIB, 1.25 * self.limit_mib, "most resident MiB")
-                self.assertLessEqual(resident_bytes(self.server.process.pid) / _MIB, 1.25 * self.limit_mib)
+                self.assertLessEqual(most / _MIB, 3 * self.limit_mib, "most resident MiB")
+
+    def await_held(self, most: int, what: str) -> None:
+        """Waits until connections hold at most so many bytes."""
+        wait_for(lambda: sum(self.memory()[name] for name in ("output", "buffers", "referenced")) <= most, what, _PATIENCE_S)
 
     def await_memory(self) -> None:
-        """What was held for those that left is back, but for a little that each worker keeps at hand."""
-        deadline = time.monotonic() + patience(30)
-        while True:
-            memory = self.memory()
-            held = {name: memory[name] for name in ("output", "buffers", "referenced")}
-            if sum(held.values()) <= max(2, self.limit_mib // 32) * _MIB:
-                return
-            self.assertLess(time.monotonic(), deadline, f"memory comes back: {held}")
-            time.sleep(0.1)
+        """Waits until the memory of those that left is back, except for the little that each worker keeps at hand."""
+        self.await_held(max(2, self.limit_mib // 32) * _MIB, "memory comes back")
+
+    def await_resident(self) -> None:
+        if not SANITIZED:
+            wait_for(lambda: resident_bytes(self.server.process.pid) <= 1.25 * self.limit_mib * _MIB, "resident memory",
+                     _PATIENCE_S)
 
 
 @mxkv_only("of memory shares")
@@ -88,13 +106,13 @@ class UnreadRepliesTest(HoarderCase):
 
     def test_of_pipelined_values_that_are_copied(self):
         # One reply for each is more than the share already, and what does not fit takes the place of items.
-        self.hoard("middle", stays=0.7)
+        self.hoard("middle")
 
     def test_of_batches(self):
         self.hoard("batch")
 
     def test_of_scans(self):
-        self.hoard("scan", stays=0.85)  # whose pages are staged whole: nine tenths but for a busy machine
+        self.hoard("scan")
 
     def test_of_dumps(self):
         self.hoard("mgdump")
@@ -103,14 +121,14 @@ class UnreadRepliesTest(HoarderCase):
     def test_of_values_that_have_left_the_cache(self):
         hoarders = Hoarders(self.server.port, "gets", 40)
         self.addCleanup(hoarders.leave)
-        hoarders.send(patience(6))
+        hoarders.send()
         client = self.guest()
         for number in range(200):  # each of them leaves another one to those that read nothing
             # Faster than who reads nothing has to go there may be no room for a moment.
             self.assertIn(client.set(b"large", b"%d" % (number % 10) * 1_000_000),
                           (b"STORED", b"SERVER_ERROR out of memory storing object"))
-        wait_for(lambda: client.set(b"large", b"l" * 1_000_000) == b"STORED", "room for a large value", 20)
-        self.assertLess(self.memory()["referenced"], self.limit_mib * _MIB // 2)
+        wait_for(lambda: client.set(b"large", b"l" * 1_000_000) == b"STORED", "room for a large value", _PATIENCE_S)
+        wait_for(lambda: self.memory()["referenced"] < self.limit_mib * _MIB // 2, "stalled clients are closed", _PATIENCE_S)
         hoarders.leave()
         self.await_memory()
 
@@ -119,14 +137,14 @@ class UnreadRepliesTest(HoarderCase):
 class UnfinishedInputTest(HoarderCase):
     def test_of_long_lines(self):
         self.hoard("line", 20 if SANITIZED else 60)
-        self.assertGreater(int(self.guest().stats()["input_full_connections"]), 0)
+        wait_for(lambda: int(self.client.stats()["input_full_connections"]) > 0, "idle lines are closed", _PATIENCE_S)
 
     def test_of_batches(self):
         self.hoard("unfinished batch")
 
     def test_of_large_values(self):
         # Those that may come take as much as a sixteenth, and it is given back in spans.
-        self.hoard("value", 10 if SANITIZED else 60, stays=0.7)
+        self.hoard("value", 10 if SANITIZED else 60)
 
     def test_a_line_as_long_as_the_limit_is_served_beside_nobody(self):
         client = self.guest()
@@ -151,17 +169,17 @@ class StrangersTest(DaemonCase):
         self.start("--memory", "64MiB", "--set", f"server.auth_file={users}")
 
     def guest(self) -> Connection:
-        client = self.client()
+        client = self.client(timeout=_PATIENCE_S)
         self.assertEqual(client.set(b"login", b"name password"), b"STORED")
         return client
 
     def test_that_never_log_in_take_no_items(self):
         guest = self.guest()
-        guest.store_all((b"k%06d" % i for i in range(scaled(60_000, 10_000))), 1000)
-        before = int(guest.stats()["curr_items"])
+        store_all(guest, (b"k%06d" % i for i in range(scaled(60_000, 10_000))), 1000)
+        before = settle(guest)
         hoarders = Hoarders(self.ports()[0], "line", 20 if SANITIZED else 70)
         self.addCleanup(hoarders.leave)
-        hoarders.send(patience(5))
+        hoarders.send()
         self.assertLess(int(guest.stats(b"memory")["buffers"]), _MIB)
         self.assertGreaterEqual(int(guest.stats()["curr_items"]), 0.98 * before)
 
@@ -175,12 +193,15 @@ class StrangersTest(DaemonCase):
 @mxkv_only("a limit on all memory")
 class ExpiredAtOnceTest(ServerCase):
     """What the removal of very many items takes of memory for its tasks is little, and comes back."""
-    # So that expiry under pressure is looked at by itself.
-    options = Options(memory_mib=64, settings=(("experimental.index.leaves", "optimistic_scheduling"), ("experimental.index.inner", "optimistic_scheduling")))
+    # Without other writers of a node, expiry under pressure is seen by itself. The items of a turn exceed the memory.
+    limit_mib = 64 if LONG else 24
+    options = Options(memory_mib=limit_mib, settings=(("experimental.index.leaves", "optimistic_scheduling"),
+                                                      ("experimental.index.inner", "optimistic_scheduling"),
+                                                      ("server.debug_time", "true")))
 
     def test_tasks_take_a_small_part_of_the_memory(self):
-        client = self.connect(timeout=60)
-        count = scaled(600_000, 50_000)
+        client = self.connect(timeout=_PATIENCE_S)
+        count = scaled(600_000 if LONG else 200_000, 50_000)
         for turn in range(2):
             for at in range(0, count, 2000):
                 client.send(b"".join(block(b"set", b"t%d-%d" % (turn, i * 7919 % count), b"v" * 100, exptime=2, tail=b"noreply")
@@ -188,11 +209,8 @@ class ExpiredAtOnceTest(ServerCase):
                 if at % 20_000 == 0:
                     self.assertLess(int(client.stats(b"memory")["tasks"]), 8 * _MIB)
             self.assertEqual(client.ask(b"mn"), b"MN")
-            time.sleep(3)
-        deadline = time.monotonic() + patience(60)
-        while (tasks := int(client.stats(b"memory")["tasks"])) > 4 * _MIB:
-            self.assertLess(time.monotonic(), deadline, f"{tasks} bytes of tasks")
-            time.sleep(0.1)
+            self.assertEqual(client.ask(b"debugtime 3"), b"OK")
+        wait_for(lambda: int(client.stats(b"memory")["tasks"]) <= 4 * _MIB, "the tasks' memory comes back", _PATIENCE_S)
         self.assertEqual(client.set(b"after", b"v"), b"STORED")
         self.assertEqual(client.get(b"after"), b"v")
 
@@ -227,14 +245,13 @@ class ControlGroupTest(DaemonCase):
         self.start(prefix=("/bin/sh", "-c", f'echo $$ > {self.group}/cgroup.procs; exec "$0" "$@"'))
 
     def test_clients_that_read_nothing_do_not_get_it_killed(self):
-        client = self.client(timeout=60)
-        client.store_all((b"k%06d" % i for i in range(100_000)), 1000)
+        client = self.client(timeout=_PATIENCE_S)
+        store_all(client, (b"k%06d" % i for i in range(100_000)), 1000)
         client.set(b"large", b"L" * 1_000_000)
         client.set(b"middle", b"M" * 8000)
         for kind in ("gets", "middle", "batch", "line", "scan"):
             hoarders = Hoarders(self.ports()[0], kind, 30)
-            hoarders.send(5)
-            time.sleep(1)
+            hoarders.send()
             self.assertEqual(client.set(b"after", kind.encode()), b"STORED")
             self.assertEqual(client.get(b"after"), kind.encode())
             hoarders.leave()
@@ -254,7 +271,7 @@ class ManyHoardersTest(HoarderCase):
 
     def test_of_batches_and_scans(self):
         self.hoard("batch")
-        self.hoard("scan", stays=0.85)  # whose pages are staged whole: nine tenths but for a busy machine
+        self.hoard("scan")
 
     def test_of_long_lines(self):
         self.hoard("line")
@@ -271,10 +288,12 @@ class SuddenlyLargeTest(ServerCase):
         client.set(b"small", small)
         client.set(b"large", large)
         clients = [self.connect() for _ in range(scaled(24, 6))]
-        for _ in range(scaled(6, 2)):
+        for _ in range(6 if LONG else 2):
             for key, value in ((b"small", small), (b"large", large)):
                 for each in clients:
                     each.send(b"get %s\r\n" % key * 250 + b"mg %s v\r\n" % key * 250)
+                of_get, of_mg = b"VALUE %s 0 %d\r\n\r\nEND\r\n" % (key, len(value)), b"VA %d\r\n\r\n" % len(value)
+                self.take(clients, 250 * (len(of_get) + len(of_mg) + 2 * len(value)))
                 for each in clients:
                     for _ in range(250):
                         self.assertEqual(each.records(), [(key, value, [0])])
@@ -282,3 +301,15 @@ class SuddenlyLargeTest(ServerCase):
                         self.assertEqual(each.line(), b"VA %d" % len(value))
                         self.assertEqual(each.exactly(len(value) + 2), value + b"\r\n")
         self.assertEqual(client.stats()["output_full_connections"], "0")
+
+    def take(self, clients: list, count: int) -> None:
+        """Reads `count` bytes for each client, from whichever socket has some. Clients that were read one after the other would wait
+        too long on a busy machine, and the server would close them."""
+        wanting = {each.socket: each for each in clients}
+        while wanting:
+            ready = select.select(list(wanting), [], [], patience(_PATIENCE_S))[0]
+            self.assertTrue(ready, "replies that were announced come")
+            for one in ready:
+                wanting[one]._fill()
+                if len(wanting[one]._buffer) >= count:
+                    del wanting[one]

@@ -8,8 +8,17 @@ import tempfile
 import time
 import unittest
 
-from harness import Connection, LONG, Options, Server, environment, free_port, mxkv_only, patience
+from harness import Connection, LONG, Options, Server, environment, mxkv_only, patience, wait_for
+from harness.beside import load_tests  # noqa: F401
 from harness.connection import block
+
+
+def is_refused(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 class SignalsTest(unittest.TestCase):
@@ -22,8 +31,8 @@ class SignalsTest(unittest.TestCase):
         for how in (signal.SIGTERM, signal.SIGINT):
             server = self.start()
             server.stop(how)
-            with self.assertRaises(ConnectionRefusedError):
-                socket.create_connection(("127.0.0.1", server.port), timeout=5)
+            # Another test's server may have taken the free port meanwhile: it ends by and by.
+            wait_for(lambda: is_refused(server.port), "the listener is closed")
 
     def test_open_idle_connections_do_not_hold_up_the_end(self):
         server = self.start()
@@ -43,10 +52,9 @@ class SignalsTest(unittest.TestCase):
             self.assertEqual(client.set(b"drained", value), b"STORED")
             client.send(b"get drained\r\n" * 3)
             client.socket.recv(1, socket.MSG_PEEK)
-            # More than the sockets hold: the server stands in the middle of the first reply.
-            time.sleep(0.3)
+            # The reply is larger than the sockets hold, so the server is in the middle of it.
             server.process.send_signal(signal.SIGTERM)
-            time.sleep(0.1)
+            wait_for(lambda: ": ending" in server.log(), "the drain begins")
             received = client.rest()
             one = b"VALUE drained 0 %d\r\n%s\r\nEND\r\n" % (len(value), value)
             self.assertGreater(len(received), 0)
@@ -76,7 +84,7 @@ class SignalsTest(unittest.TestCase):
 
     @mxkv_only("memcached does not drain")
     def test_a_client_that_never_reads_does_not_hold_up_the_end_for_ever(self):
-        server = self.start()
+        server = self.start(settings=(("server.drain_timeout", "500ms"),))
         client = Connection(server.port, receive_buffer=4096)
         client.set(b"large", b"x" * 1000000)
         client.send(b"get large\r\n" * 100)
@@ -102,13 +110,10 @@ class SignalsTest(unittest.TestCase):
 
 @mxkv_only("flags and file")
 class WrongStartTest(unittest.TestCase):
-    def run_wrong(self, *arguments, port=None):
-        """Runs to its end; returns (exit code, stderr)."""
-        port = port or free_port()
-        command = [environment.MXKVD, "--listen", f"127.0.0.1:{port}", *arguments]
+    def run_wrong(self, *arguments):
+        """Runs to its end; returns (exit code, stderr). A daemon that served would run into the timeout."""
+        command = [environment.MXKVD, "--listen", "127.0.0.1:0", *arguments]
         done = subprocess.run(command, capture_output=True, timeout=patience(30), check=False, stdin=subprocess.DEVNULL)
-        with self.assertRaises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", port), timeout=5)
         return done.returncode, done.stderr.decode()
 
     def expect_one_line(self, error: str, *words: str) -> None:
@@ -185,6 +190,15 @@ class WrongStartTest(unittest.TestCase):
             server.stop()
 
 
+def is_parked(process: int) -> bool:
+    """No thread of the process runs or wants to."""
+    states = []
+    for thread in os.listdir(f"/proc/{process}/task"):
+        with open(f"/proc/{process}/task/{thread}/stat", encoding="ascii") as stat:
+            states.append(stat.read().rpartition(") ")[2][0])
+    return set(states) == {"S"}
+
+
 class IdleTest(unittest.TestCase):
     @mxkv_only("memcached's clock ticks")
     def test_idle_uses_no_cpu_and_answers_at_once_afterwards(self):
@@ -194,12 +208,18 @@ class IdleTest(unittest.TestCase):
         for client in idle:
             client.ask(b"version")
         self.assertEqual(idle[0].set(b"k", b"v" * 100000), b"STORED")
-        time.sleep(1)
-        seconds = 30 if LONG else 4
-        before = server.cpu_ticks()
-        time.sleep(seconds)
-        used = server.cpu_ticks() - before
-        self.assertLessEqual(used, 1 if not environment.SANITIZED else 5 * seconds, f"ticks of 10 ms in {seconds} s")
+        seconds = 30 if LONG else 3
+        most = 1 if not environment.SANITIZED else 5 * seconds
+
+        def is_idle() -> bool:
+            before = server.cpu_ticks()
+            time.sleep(seconds)
+            used = server.cpu_ticks() - before
+            if used > most:
+                print(f"{used} ticks of 10 ms in {seconds} s of idleness: measured again")
+            return used <= most
+        # On a busy machine the work of the start may end late. An idle server that works on uses ticks in every window.
+        wait_for(is_idle, f"at most {most} ticks of 10 ms in {seconds} s")
         self.assertEqual(len(idle[7].get(b"k")), 100000)
         for client in idle:
             client.close()
@@ -208,6 +228,6 @@ class IdleTest(unittest.TestCase):
     def test_stop_wakes_an_idle_server(self):
         server = Server().start()
         self.addCleanup(server.kill)
-        time.sleep(0.5)
+        wait_for(lambda: is_parked(server.process.pid), "all threads wait in the kernel")
         os.kill(server.process.pid, signal.SIGTERM)
         server.wait_exit()

@@ -4,13 +4,15 @@ import unittest
 
 from harness import DaemonCase, mxkv_only, wait_for
 
+_PATIENCE_S = 120
+
 
 @mxkv_only("its verdicts")
 class VerdictTest(DaemonCase):
     def start_with(self, text: str = ""):
         self.write_config(text)
         self.start()
-        return self.client()
+        return self.client(timeout=_PATIENCE_S)
 
     @staticmethod
     def verdicts(client) -> list:
@@ -18,7 +20,7 @@ class VerdictTest(DaemonCase):
         return [stats[name] for name in sorted(name for name in stats if name.startswith("verdict:"))]
 
     def wait_verdict(self, client, expected: str) -> None:
-        wait_for(lambda: any(expected in line for line in self.verdicts(client)), expected)
+        wait_for(lambda: any(expected in line for line in self.verdicts(client)), expected, _PATIENCE_S)
 
     @staticmethod
     def fill(client, count: int, size: int, prefix: bytes = b"k") -> None:
@@ -30,7 +32,7 @@ class VerdictTest(DaemonCase):
 
     def test_an_empty_server_is_well(self):
         client = self.start_with()
-        self.assertEqual(self.verdicts(client), ["all is well"])
+        wait_for(lambda: self.verdicts(client) == ["all is well"], "all is well", _PATIENCE_S)
         self.end()
 
     def test_a_full_one_evicts(self):
@@ -55,7 +57,7 @@ class VerdictTest(DaemonCase):
             client.line()
         self.wait_verdict(client, "memory.evacuation: true would move items together")
         self.assertEqual(client.ask(b"config set memory.evacuation true"), b"OK")
-        wait_for(lambda: self.verdicts(client) == ["all is well"], "items were moved")
+        wait_for(lambda: self.verdicts(client) == ["all is well"], "items were moved", _PATIENCE_S)
         self.end()
 
 

@@ -2,13 +2,13 @@
 
 import threading
 
-from harness import Options, Threads, scaled
-from meta_case import MetaCase
+from harness import Options, Threads, patience, scaled
+from meta_case import STEERED, MetaCase
 
 
 class RaceTest(MetaCase):
     """Many clients read one item that is there to be won."""
-    options = Options(workers=2)
+    options = Options(workers=2, settings=(STEERED,))
 
     def race(self, prepare, line: bytes, rounds: int, clients: int = 6, disturb=()) -> None:
         barrier, wins, done = threading.Barrier(clients + 1), [], threading.Event()
@@ -16,7 +16,7 @@ class RaceTest(MetaCase):
 
         def read(client):
             for _ in range(rounds):
-                barrier.wait(60)
+                barrier.wait(patience(60))
                 # Several in one stream, so that they meet within the server, too.
                 client.send((line + b"\r\n") * 4)
                 replies = [client.line() for _ in range(4)]
@@ -25,7 +25,7 @@ class RaceTest(MetaCase):
                 assert all(b" Z" in reply for reply in replies if reply not in won), replies
                 assert won in ([], replies[:1]), f"not the first of its stream won: {replies}"
                 wins.extend(won)
-                barrier.wait(60)
+                barrier.wait(patience(60))
 
         def guarded(client, _number):
             try:
@@ -47,8 +47,8 @@ class RaceTest(MetaCase):
             for number in range(rounds):
                 prepare(number)
                 wins.clear()
-                barrier.wait(60)
-                barrier.wait(60)
+                barrier.wait(patience(60))
+                barrier.wait(patience(60))
                 self.assertEqual(len(wins), 1, f"round {number}: {wins}")
         except threading.BrokenBarrierError:
             pass  # a reader's failure tells more

@@ -2,7 +2,7 @@
 
 import random
 
-from harness import Options, mxkv_only, scaled, wait_for
+from harness import Options, campaign, mxkv_only, scaled, wait_for
 from meta_ranges import MetaCase, all_items, ask_flags, ask_page, delete_all, encoded, pages
 from scanning import UNHURRIED
 
@@ -193,7 +193,7 @@ class ModelTest(MetaCase):
         def key():
             return b"".join(chance.choice(alphabet) for _ in range(chance.randrange(1, 6)))
 
-        for step in range(scaled(1200, 200)):
+        for step in range(campaign(1200, 200)):
             with self.subTest(seed=seed, step=step):
                 what = chance.random()
                 low, high = key(), key()

@@ -149,7 +149,7 @@ class ConnectionsTest(ServerCase):
         other.ask(b"version")
         port = other.socket.getsockname()[1]
         other.close()
-        wait_for(lambda: not any(value.endswith(f":{port}") for value in client.stats(b"conns").values()), "it is gone")
+        wait_for(lambda: not any(value.endswith(f":{port}") for value in client.stats(b"conns").values()), "it is gone", 120)
 
 
 @mxkv_only("unix sockets in the list")
@@ -189,7 +189,7 @@ class SampledTest(ServerCase):
                 if kind == "batch":
                     self.assertEqual(self.client.line(), b"HD")
                 # The `stats` that asked before is a command of its own.
-                wait_for(lambda: self.samples(kind) > before, "the request is timed")
+                wait_for(lambda: self.samples(kind) > before, "the request is timed", 120)
 
     def test_percentiles_grow_and_workers_add_up(self):
         others = [self.connect() for _ in range(8)]
@@ -240,7 +240,7 @@ class SampledTest(ServerCase):
                     client.records()
             stats = self.client.stats(b"slow")
             return "get" in (value for name, value in stats.items() if name.endswith(":command")) and stats
-        stats = wait_for(found, "a slow request is kept")
+        stats = wait_for(found, "a slow request is kept", 120)
         self.assertLessEqual({"0:time_us", "0:took_ns", "0:command", "0:worker", "0:client", "0:request_bytes",
                               "0:reply_bytes"}, stats.keys())
         self.assertTrue(stats["0:client"].startswith("tcp:127.0.0.1:"), stats["0:client"])

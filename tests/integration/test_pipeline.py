@@ -3,7 +3,7 @@
 import random
 import threading
 
-from harness import Connection, Options, ServerCase, Threads, mxkv_only, scaled
+from harness import Connection, Options, ServerCase, Threads, campaign, mxkv_only
 from harness.connection import block
 from scanning import UNHURRIED
 
@@ -108,18 +108,18 @@ class PipelineProperties:
     def run_many_at_once(self, make_model):
         threads = Threads(self.server.port)
         threads.start(lambda client, number: expect_in_order(client, make_model(b"t%d." % number, number),
-                                                             scaled(2000, 200)), 8)
+                                                             campaign(2000, 200, part=2)), 8)
         threads.join()
 
-    def test_ten_thousand_mixed_requests_in_one_go(self):
-        self.run_models(Model, b"p", scaled(10000, 1000))
+    def test_thousands_of_mixed_requests_in_one_go(self):
+        self.run_models(Model, b"p", campaign(10000, 1000, part=2))
 
     def test_many_connections_at_once(self):
         self.run_many_at_once(Model)
 
     def test_the_same_key_over_and_over(self):
         client = self.connect()
-        rounds = scaled(3000, 300)
+        rounds = campaign(3000, 300, part=2)
         client.send(b"set n 0 0 1\r\n0\r\n" + b"incr n 1\r\nget n\r\n" * rounds)
         self.assertEqual(client.line(), b"STORED")
         for number in range(1, rounds + 1):
@@ -128,7 +128,7 @@ class PipelineProperties:
 
     def test_noreply_set_is_seen_by_the_get_behind_it(self):
         client = self.connect()
-        rounds = scaled(2000, 200)
+        rounds = campaign(2000, 200, part=2)
         client.send(b"".join(block(b"set", b"k", b"%d" % i, tail=b"noreply") + b"get k other\r\n" for i in range(rounds)))
         for i in range(rounds):
             self.assertEqual(client.records(), [(b"k", b"%d" % i, [0])])
@@ -144,7 +144,7 @@ class PipelineProperties:
 
     @mxkv_only("scans")
     def test_scans_see_the_writes_before_them(self):
-        self.run_models(ScanningModel, b"s", scaled(5000, 500))
+        self.run_models(ScanningModel, b"s", campaign(5000, 500, part=2))
 
     @mxkv_only("scans")
     def test_scans_on_many_connections_at_once(self):

@@ -3,7 +3,7 @@
 The disk is a library between the daemon and its files (faults/faulty_disk.cpp): after a cut what was not synced is old, new
 or garbage.
 
-    MXKV_CUTS=300 python3 -B -m unittest test_power_cuts.PowerCutTest     so many cuts; some ten without
+    MXKV_CUTS=300 python3 -B -m unittest test_power_cuts.PowerCutTest     so many cuts; six without
 """
 
 import os
@@ -15,9 +15,11 @@ import unittest
 from durable_case import DurableCase
 from durable_ledger import Clients
 from harness import LONG, SANITIZED, patience, wait_for
+from harness.beside import load_tests  # noqa: F401
 
 _LIBRARY = os.environ.get("MXKV_FAULTY_DISK", "")
-_CUTS = int(os.environ.get("MXKV_CUTS", "0")) or (60 if LONG else 10)
+_CUTS = int(os.environ.get("MXKV_CUTS", "0")) or (60 if LONG else 6)
+_MOST_ANSWERS = 1500  # before a cut: about half a second of load
 _CUT_CODE = 99
 
 
@@ -43,6 +45,13 @@ class FaultyDiskCase(DurableCase):
         self.control.write_text(command + "\n")
         if not command.startswith("cut"):
             wait_for(lambda: obeyed.exists() and obeyed.stat().st_size > before, "the disk obeys")
+
+    @staticmethod
+    def load(clients, port: int, answers: int) -> None:
+        """Starts the clients and returns when they have had so many answers more."""
+        wanted = clients.answers + answers
+        clients.start(port)
+        wait_for(lambda: clients.answers >= wanted, f"{answers} answers")
 
     def cut(self, seed: int) -> float:
         """Cuts the power; returns when that was."""
@@ -70,8 +79,7 @@ class PowerCutTest(FaultyDiskCase):
         clients.fill(port)
         without_answer = 0
         for round_number in range(_CUTS):
-            clients.start(port)
-            time.sleep(chance.uniform(0.02, 0.5))
+            self.load(clients, port, chance.randrange(50, _MOST_ANSWERS))
             crashed = self.cut(chance.randrange(1 << 32))
             clients.join()
             while chance.random() < 0.3:  # also while it comes back
@@ -98,8 +106,7 @@ class FailedDiskTest(FaultyDiskCase):
         port = self.begin()
         clients = Clients(seed=5)
         clients.fill(port)
-        clients.start(port)
-        time.sleep(0.3)
+        self.load(clients, port, 900)
         self.tell("fail sync 1")
         self.wait_log("what waited for it is not answered")
         clients.join()
@@ -112,8 +119,7 @@ class FailedDiskTest(FaultyDiskCase):
         port = self.begin()
         clients = Clients(seed=6)
         clients.fill(port)
-        clients.start(port)
-        time.sleep(0.2)
+        self.load(clients, port, 600)
         self.tell("fail write 1")
         self.wait_log("what waited for it is not answered")
         clients.join()
@@ -125,8 +131,7 @@ class FailedDiskTest(FaultyDiskCase):
         """What is in memory now, after the failure, is what the next process has."""
         port = self.ports()[0]
         clients.reconcile(port)
-        clients.start(port)
-        time.sleep(0.3)
+        self.load(clients, port, 900)
         crashed = self.cut(11)
         clients.join()
         clients.reconcile(self.begin(), crashed)

@@ -4,7 +4,7 @@ import asyncio
 import ssl
 import unittest
 
-from harness import ServerCase, patience, scaled
+from harness import ServerCase, campaign, patience
 from harness.proxy import Proxy
 from harness.tls import GuardedCase
 from python_client import mxkv
@@ -97,15 +97,17 @@ class AsyncTasksTest(AsyncCase):
         client = await self.client(proxy.port, max_connections=5)
         await client.set_many({f"account:{number}": 1000 for number in range(10)})
 
+        steps = campaign(40, 8)
+
         async def work(seed: int) -> None:
-            for step in range(scaled(40, 8)):
+            for step in range(steps):
                 key = f"task:{seed}:{step}"
                 await client.set(key, key * 50)
                 self.assertEqual(await client.get(key), key.encode() * 50)
                 async with client.batch() as batch:
                     batch.decr(f"account:{(seed + step) % 10}", 1)
                     batch.incr(f"account:{(seed * 3 + step * 7 + 1) % 10}", 1)
-            self.assertEqual(len([key async for key in client.scan(f"task:{seed}:", page_items=9, values=False)]), scaled(40, 8))
+            self.assertEqual(len([key async for key in client.scan(f"task:{seed}:", page_items=9, values=False)]), steps)
             self.assertEqual(sum([int(value) async for _, value in client.scan("account:", snapshot=True)]), 10000)
 
         await asyncio.gather(*(work(seed) for seed in range(64)))

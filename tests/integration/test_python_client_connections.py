@@ -10,7 +10,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from harness import DaemonCase, Options, Server, ServerCase, patience, pause, scaled
+from harness import DaemonCase, Options, Server, ServerCase, patience, pause, scaled, wait_for
 from harness.proxy import Proxy
 from harness.tls import GuardedCase
 from python_client import mxkv
@@ -82,7 +82,13 @@ class LostConnectionsTest(ServerCase):
     def test_a_late_reply_is_never_taken_for_another_ones(self):
         client = mxkv.Client(("127.0.0.1", self.server.port), timeout=0.2)
         self.addCleanup(client.close)
-        client.version()
+
+        def connects() -> bool:
+            try:
+                return bool(client.version())
+            except mxkv.RequestTimeout:
+                return False
+        wait_for(connects, "an answer within the short timeout, on a connection that stays")
         pause(self.server.process)
         try:
             for late in (lambda: client.get("key:00001"), lambda: list(client.scan("key:")), lambda: client.count("key:")):

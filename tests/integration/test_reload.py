@@ -3,10 +3,10 @@
 import os
 import signal
 import threading
-import time
 import unittest
 
 from harness import Closed, DaemonCase, mxkv_only, patience, scaled, wait_for
+from harness.beside import load_tests  # noqa: F401
 
 
 class ReloadCase(DaemonCase):
@@ -89,9 +89,17 @@ class ReloadTest(ReloadCase):
         self.start_with()
         self.write_config("server: {drain_timeout: 0ms}\nlog: {level: warning}\n")
         self.process.send_signal(signal.SIGHUP)
-        time.sleep(0.1)  # two of one signal may be taken for one
-        self.reload("bogus: 1\n", "bogus: an unknown key")
         client = self.client(receive_buffer=4096)
+
+        def level() -> bytes:
+            client.send(b"config get log.level\r\nmn\r\n")
+            lines = []
+            while (line := client.line()) != b"MN":
+                lines.append(line)
+            return b" ".join(lines)
+        # Two pending signals may become one, so the first reload must end before the second begins.
+        wait_for(lambda: b"warning" in level(), "the first reload")
+        self.reload("bogus: 1\n", "bogus: an unknown key")
         client.set(b"large", b"x" * 1000000)
         client.send(b"get large\r\n" * 100)
         client.socket.recv(1)

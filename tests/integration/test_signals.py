@@ -10,6 +10,7 @@ import termios
 import unittest
 
 from harness import Connection, DaemonCase, mxkv_only, patience, wait_for
+from harness.beside import load_tests  # noqa: F401
 from harness.connection import block
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
@@ -155,6 +156,7 @@ class DrainingTest(StagesBase):
 @mxkv_only("its signals")
 class TerminalTest(DaemonCase):
     """A daemon in the foreground of a terminal that goes away."""
+    ALONE = True  # preexec_fn
 
     def start_on_terminal(self, prepare=lambda: None):
         master, terminal = pty.openpty()

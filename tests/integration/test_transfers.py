@@ -2,7 +2,7 @@
 
 import random
 
-from harness import Options, Threads, mxkv_only, scaled
+from harness import Options, Threads, campaign, mxkv_only
 from meta_ranges import MetaCase, ask_page, flags_of
 from scanning import UNHURRIED
 
@@ -131,7 +131,7 @@ class TransferTest(MetaCase):
         self.threads.join()
 
     def test_the_sum_stays(self):
-        each = scaled(250, 60)
+        each = campaign(250, 60)
         self.run_all((self.transfer, 3, each), (self.fail, 1, each), (self.look, 3, each), (self.fill, 2, each),
                      (self.count, PAIRS, each))
         self.assertEqual(self.sum(self.client), SUM)
@@ -170,7 +170,7 @@ class TransferTest(MetaCase):
             assert len(group) in (0, len(names)), page.keys
             assert len({item[1] for item in group}) <= 1, group
 
-        each = scaled(150, 40)
+        each = campaign(150, 40)
         self.run_all((make, 2, each), (unmake, 2, each), (expire, 1, each // 2), (see, 3, each), (self.fill, 2, each),
                      (self.look, 1, each), (self.count, 3, each))
         self.assertEqual(self.sum(self.client), SUM)
@@ -178,7 +178,7 @@ class TransferTest(MetaCase):
     def test_those_who_go_away_leave_nothing_half_done(self):
         def go_away(client, number):
             chance = random.Random(number)
-            for _ in range(scaled(40, 10)):
+            for _ in range(campaign(40, 10)):
                 other = self.connect()
                 one, two = chance.sample(range(ACCOUNTS), 2)
                 whole = batch(b"ma %s MD D5" % account(one), b"ms x%d 3\r\nabc" % number, b"ma %s D5" % account(two))
@@ -186,7 +186,7 @@ class TransferTest(MetaCase):
                 other.close()
 
         self.threads.start(go_away, 3)
-        self.run_all((self.transfer, 2, scaled(150, 30)), (self.look, 2, scaled(100, 30)))
+        self.run_all((self.transfer, 2, campaign(150, 30)), (self.look, 2, campaign(100, 30)))
         self.assertEqual(self.sum(self.client), SUM)
 
 

@@ -7,14 +7,14 @@ import unittest
 
 from harness import environment
 from harness.case import ServerCase, mxkv_only
-from harness.environment import scaled
+from harness.environment import campaign
 from harness.load_client import Run, run_load_client
 from harness.redis import Redis
 from harness.server import Options
 
 WORKLOADS = pathlib.Path(__file__).resolve().parent.parent / "unit" / "bench" / "workloads"
 RECORDS = 1000  # what the workload files say
-OPERATIONS = scaled(2000, 500)
+OPERATIONS = campaign(2000, 500)
 KINDS = {"a": ("READ", "UPDATE"), "b": ("READ", "UPDATE"), "c": ("READ",), "d": ("READ", "INSERT"),
          "e": ("SCAN", "INSERT"), "f": ("READ", "READ-MODIFY-WRITE")}
 

@@ -3,6 +3,7 @@
 import json
 
 from harness import mxkv_only
+from harness.beside import load_tests  # noqa: F401
 from harness.load_client import run_load_client
 from harness.tls import TlsCase
 

@@ -13,10 +13,19 @@ import xml.etree.ElementTree
 
 from harness import environment
 from harness.case import ServerCase, mxkv_only
-from harness.environment import patience
+from harness.environment import LONG, patience
 
 RECORDS = 500
 PLOT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "plot" / "plot"
+
+
+def ycsb_page():
+    """The module of the program that draws."""
+    sys.path.insert(0, str(PLOT.parent))
+    try:
+        return importlib.import_module("ycsb_page")
+    finally:
+        del sys.path[0]
 
 
 @mxkv_only("the load client's statistics are those of mxkvd here")
@@ -172,9 +181,7 @@ class ReportTest(ServerCase):
 
     def test_percentiles_of_the_plot_are_those_of_the_report(self) -> None:
         self.client("run", "--workload", "a", "--operationcount", "3000", "--json", "p.json")
-        sys.path.insert(0, str(PLOT.parent))
-        ycsb_page = importlib.import_module("ycsb_page")
-        drawn, told = ycsb_page.Result(self.path("p.json")), self.result("p.json")["results"]
+        drawn, told = ycsb_page().Result(self.path("p.json")), self.result("p.json")["results"]
         for kind in ("READ", "UPDATE"):
             histogram = drawn.histogram([kind])
             self.assertEqual(histogram.count, told[kind]["latency"]["count"])
@@ -189,11 +196,16 @@ class ReportTest(ServerCase):
             file.write("{}")
         with open(self.path("empty.json"), "w", encoding="ascii"):
             pass
+        page = ycsb_page()
         for name, told in (("bad.json", "no result of mxkv-ycsb"), ("empty.json", "is empty: no result of mxkv-ycsb"),
                            ("none.json", "cannot be read: No such file or directory"), (".", "cannot be read: Is a directory")):
             done = self.ycsb("merge", name, "--json", "never.json", code=1)
             self.assertEqual(done.stderr, f"mxkv-ycsb: {name}: {told}\n")
-            self.assertEqual(self.plot(name, code=1).stderr, f"plot: {name}: {told}\n")
+            with self.assertRaises(page.BadInput) as raised:
+                page.draw([self.path(name)])
+            self.assertEqual(str(raised.exception), f"{self.path(name)}: {told}")
+            if LONG or name == "bad.json":  # each process takes a second to load matplotlib
+                self.assertEqual(self.plot(name, code=1).stderr, f"plot: {name}: {told}\n")
         self.assertFalse(os.path.exists(self.path("never.json")))
         self.assertIn("bench/plot/plot", self.ycsb("plot", "bad.json", code=2).stderr)
 

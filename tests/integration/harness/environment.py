@@ -6,9 +6,9 @@ MXKV_CLI               path of the shell and one-shot client
 MXKV_TEST_TARGET       "mxkvd" (default), or "memcached": then the shared part of the protocol runs against
                        memcached 1.6.18, which shows that the tests themselves are right
 MXKV_TEST_SCALE        factor on the amount of work, 1 by default (sanitizer builds: less)
-MXKV_TEST_PATIENCE     factor on every time-out, 1 by default (sanitizer builds: more)
+MXKV_TEST_PATIENCE     factor on every timeout, 1 by default (sanitizer builds: more)
 MXKV_TEST_SANITIZED    "1": resident memory means nothing, so that its bounds are not asserted
-MXKV_TEST_LONG         "1": also what takes minutes
+MXKV_TEST_LONG         "1": the campaigns run in full, which takes minutes
 MXKV_SOAK_S            how long each soak lasts, in seconds; then each part of it says what it found
 """
 
@@ -25,6 +25,7 @@ REDIS = shutil.which("redis-server")
 LONG = os.environ.get("MXKV_TEST_LONG", "") == "1"
 SOAK_S = float(os.environ.get("MXKV_SOAK_S", "0"))
 SANITIZED = os.environ.get("MXKV_TEST_SANITIZED", "") == "1"
+LEAST_DEADLINE_S = 120
 _SCALE = float(os.environ.get("MXKV_TEST_SCALE", "1"))
 _PATIENCE = float(os.environ.get("MXKV_TEST_PATIENCE", "1"))
 
@@ -34,6 +35,19 @@ def scaled(count: int, least: int = 1) -> int:
     return max(least, int(count * _SCALE))
 
 
+def campaign(count: int, least: int = 1, part: int = 4) -> int:
+    """The amount of work of a campaign: all of it with MXKV_TEST_LONG, otherwise one `part`th. `least` as in scaled().
+
+    Sanitizer builds shrink the work by MXKV_TEST_SCALE already, so `part` does not apply there.
+    """
+    return scaled(count if LONG or SANITIZED else count // part, least)
+
+
 def patience(seconds: float) -> float:
-    """A time-out, made longer on slow builds. Only ever an upper bound on waiting."""
-    return seconds * _PATIENCE
+    """A timeout, made longer on slow builds. Only ever an upper bound on waiting.
+
+    A deadline of 10 s or more is raised to LEAST_DEADLINE_S, because a busy machine can stop any process for that long.
+    Shorter values are the length of a pause or of a load, so they are only scaled.
+    """
+    scaled_s = seconds * _PATIENCE
+    return scaled_s if seconds < 10 else max(scaled_s, LEAST_DEADLINE_S)
