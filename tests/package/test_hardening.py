@@ -32,7 +32,7 @@ class HardeningTest(unittest.TestCase):
         self.assertRegex(self.read("-d"), r"\(FLAGS_1\) +Flags:.*\bNOW\b")
 
     def test_no_stack_can_be_executed(self):
-        self.assertRegex(self.read("-l"), r"(?m)^ +GNU_STACK .* RW +0x")
+        self.assertRegex(self.read("-l"), r"(?m)^ +GNU_STACK .* RW +(0x)?[0-9a-f]+$")
 
     def test_stacks_are_guarded_and_copies_bounded(self):
         called = set(re.findall(r" UND ([a-z_0-9]+)", self.read("--dyn-syms")))
