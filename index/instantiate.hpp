@@ -16,6 +16,8 @@
 #include "index/tree.hpp"
 #include "index/unlink_task.hpp"
 
+// The keyword and the type cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define MXKV_INSTANTIATE_TREE(keyword, Traits)                                                           \
   keyword template class ::mxkv::index::Node<Traits::Shape>;                                             \
   keyword template class ::mxkv::index::Tree<Traits>;                                                    \
@@ -33,3 +35,4 @@
   keyword template void ::mxkv::index::spawn_separator<Traits>(                                          \
       ::mxkv::index::Tree<Traits>&, ::mxkv::index::InsertPlan<Traits>&, unsigned,                        \
       const ::mxkv::runtime::MxTask&, ::mxkv::runtime::Worker&)
+// NOLINTEND(bugprone-macro-parentheses)
