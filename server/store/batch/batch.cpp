@@ -7,7 +7,6 @@
 #include "server/store/item/derived_items.hpp"
 #include "server/store/locks/key_partition.hpp"
 #include "server/store/point/text_reply.hpp"
-#include "server/store/point/write_counts.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {

@@ -8,7 +8,6 @@
 #include "server/store/item/expiry.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/text_reply.hpp"
-#include "server/store/point/write_counts.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 #include "server/store/watch/watch_hub.hpp"

@@ -1,32 +1,32 @@
-// What a WriteOperation counts when it is done. Inline: a set calls it, and knows its own case.
-#pragma once
-
+// What a WriteOperation counts when it is done.
 #include "server/store/point/write_operation.hpp"
 
 namespace mxkv::server {
 
-inline void WriteOperation::count(runtime::Worker& worker, bool found) {
+using protocol::point_action;
+
+void WriteOperation::count(runtime::Worker& worker, bool found) {
   auto& counters = worker.local<WorkerContext>().counters;
   switch (request_.terms.action) {
-    case protocol::point_action::remove:
+    case point_action::remove:
       counters.count(decision_.result == point_result::deleted ? counter::delete_hits
                                                                : counter::delete_misses);
       return;
-    case protocol::point_action::count:
+    case point_action::count:
       counters.count(request_.terms.down ? (found ? counter::decr_hits : counter::decr_misses)
                                          : (found ? counter::incr_hits : counter::incr_misses));
       return;
-    case protocol::point_action::store:
+    case point_action::store:
       count_store(worker, found);
       return;
-    case protocol::point_action::read:
-    case protocol::point_action::inspect:
+    case point_action::read:
+    case point_action::inspect:
       count_read(worker, found);
   }
 }
 
 // gat is both a get and a touch; mg T is a touch alone.
-inline void WriteOperation::count_read(runtime::Worker& worker, bool found) const {
+void WriteOperation::count_read(runtime::Worker& worker, bool found) const {
   auto& counters = worker.local<WorkerContext>().counters;
   if (request_.terms.touches) {
     counters.count(counter::cmd_touch);
@@ -37,7 +37,7 @@ inline void WriteOperation::count_read(runtime::Worker& worker, bool found) cons
   }
 }
 
-inline void WriteOperation::count_store(runtime::Worker& worker, bool found) const {
+void WriteOperation::count_store(runtime::Worker& worker, bool found) const {
   auto& context = worker.local<WorkerContext>();
   StoreCounters& counters = context.counters;
   if (request_.terms.compares) {
