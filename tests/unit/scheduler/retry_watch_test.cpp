@@ -87,10 +87,11 @@ TEST(RetryWatch, ManyTasksThatWaitShortlyAreNothing) {
 
 TEST(RetryWatch, OfMoreTasksThanAreCountedSomeAreTold) {
   Door door;
-  for (int i = 0; i < 1000; ++i) {
+  constexpr std::uint64_t kTasks = 150;  // more than twice as many as are counted at a time
+  for (std::uint64_t i = 0; i < kTasks; ++i) {
     door.machine[0].spawn(door.machine[0].create<Waiting>(door.open));
   }
-  door.run_until_put_back(std::uint64_t{1000} * RetryWatch::kMany + 1000);
+  door.run_until_put_back(kTasks * RetryWatch::kMany + kTasks);
   EXPECT_GT(door.told.lines.size(), 0U);
   EXPECT_EQ(door.told.lines.size(), door.machine[0].counters().stuck.load());
   door.open = true;
