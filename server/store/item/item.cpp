@@ -54,6 +54,10 @@ void Item::destroy(runtime::Worker& worker, Item* item) noexcept {
   worker.items().release(item);
 }
 
+std::size_t Item::rarer_memory_bytes() const noexcept {
+  return block_bytes() + (large() && list() != nullptr ? list()->memory_bytes() : 0);
+}
+
 void ItemRecord::release(runtime::Worker& worker, std::uint64_t word) noexcept {
   Item* gone = item(word);
   auto& counters = worker.local<WorkerContext>().counters;

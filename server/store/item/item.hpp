@@ -247,10 +247,13 @@ class Item {
     if (View{*this}.plain()) [[likely]] {
       return plain_bytes();
     }
-    return block_bytes() + (large() && list() != nullptr ? list()->memory_bytes() : 0);
+    return rarer_memory_bytes();
   }
 
  private:
+  /// Of an item with optional parts, or a large one.
+  [[nodiscard]] std::size_t rarer_memory_bytes() const noexcept;
+
   /// Lengths and state, as loaded.
   using Word = std::uint32_t;
   static constexpr unsigned kValueShift = 8;
