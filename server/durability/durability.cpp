@@ -47,9 +47,10 @@ Durability::Durability(HeldDirectory held, const config::DurabilityOptions& opti
                        DurabilityLog& log)
     : runtime_(runtime), store_(store), log_(log), held_(std::move(held)), options_(options) {
   const std::uint64_t begin_ns = runtime.clock().monotonic_ns();
-  const runtime::Result<Recovered> found = recover(
-      *held_.disk, held_.data.manifest, store,
-      {.evict = settings.evict, .recover_prefix = settings.recover_prefix, .progress = settings.progress});
+  const runtime::Result<Recovered> found = recover(*held_.disk, held_.data.manifest, store,
+                                                   {.left_out = settings.evict ? &left_out_ : nullptr,
+                                                    .recover_prefix = settings.recover_prefix,
+                                                    .progress = settings.progress});
   if (!found) {
     throw StartRefused{found.error().message};
   }
@@ -77,9 +78,11 @@ void Durability::tell(const Recovered& found, double seconds) {
     log_.warn("journal: the clock is behind the last group, of " + utc_text(found.last_unix_us) +
               "; uniques go on above those that were given out");
   }
-  if (found.left_out != 0) {
-    log_.warn(fmt::format("journal: {} items do not fit into the memory and were left out, the oldest",
-                          found.left_out));
+  if (left_out_.size() != 0) {
+    log_.warn(
+        fmt::format("journal: {} items do not fit into the memory limit; the oldest are evicted, and the "
+                    "journal records it",
+                    left_out_.size()));
   }
   log_.info(fmt::format(
       "journal: {} items in {:.1f} s (checkpoint {:.1f} s, {} records {:.1f} s), up to epoch {}{}",
@@ -147,12 +150,15 @@ void Durability::begin_journal(const Recovered& found) {
   store_.tree().commits().listen(feed_.get());
 }
 
-// The first group, with what must never be given out again, is on disk before anybody is served.
+// The first group, with what must never be given out again, is on disk before anybody is served. So are the keys
+// that the start left out: clients are told that they are absent, and no later start may bring them back.
 void Durability::start(std::function<void(std::size_t)> wake) {
   wake_ = std::move(wake);
   if (const std::string wrong = journal_->open(); !wrong.empty()) {
     throw StartRefused{wrong};
   }
+  record_left_out(left_out_, store_.tree().commits().claim(0), *journal_);
+  left_out_.clear();
   const std::uint64_t first = journal_->epochs().current();
   journal_->need(first, true);
   while (journal_->writer().synced() < first && journal_->writer().state() == journal_state::running) {

@@ -95,9 +95,9 @@ Item* make_item(runtime::Worker& worker, const PutRecord& put, std::string_view 
   return make_item_of(worker, put, OnePiece{apart}, wall_ahead_s);
 }
 
-bool ItemLoader::refused() noexcept {
-  if (limits_.leaves_out) {
-    ++left_out_;
+bool ItemLoader::refused(const StoredItem& stored) {
+  if (left_out_ != nullptr) {
+    left_out_->add(stored.put.key);
     return true;
   }
   out_of_memory_ = true;
@@ -108,13 +108,12 @@ bool ItemLoader::item(const StoredItem& stored) {
   greatest_order_ = std::max(greatest_order_, stored.put.order);
   if (limits_.newest_from_us != 0 &&
       Item::last_access_us_of(stored.put.order, stored.put.access) < limits_.newest_from_us) {
-    ++left_out_;
-    return true;
+    return refused(stored);
   }
   runtime::Worker& worker = run_.worker();
   Item* const item = make_item(worker, stored, wall_ahead_s_);
   if (item == nullptr) {
-    return refused();
+    return refused(stored);
   }
   index::Due due;
   if (const std::uint32_t expiry = item->expiry(); expiry != 0) {
@@ -123,7 +122,7 @@ bool ItemLoader::item(const StoredItem& stored) {
   }
   if (!run_.append(item->key(), ItemRecord::word(item), due)) {
     Item::destroy(worker, item);
-    return refused();
+    return refused(stored);
   }
   ++items_;
   bytes_ += item->memory_bytes();

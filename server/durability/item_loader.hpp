@@ -5,6 +5,7 @@
 
 #include "index/bulk_load.hpp"
 #include "runtime/base/clock.hpp"
+#include "server/durability/left_out_keys.hpp"
 #include "server/durability/replay.hpp"
 #include "server/store/store_task.hpp"
 
@@ -21,16 +22,18 @@ namespace mxkv::server {
 /// What recovery does with items that live.
 struct LoadLimits {
   std::uint64_t newest_from_us = 0;  ///< items that were last read, or made, before are left out
-  bool leaves_out = false;           ///< so are those for which there is no memory; else it ends there
 };
 
 /// Makes items of a key range, and appends them to a run of leaves. Thread-safety: one thread, which acts for
 /// the run's worker.
 class ItemLoader final : public ReplaySink {
  public:
-  ItemLoader(index::LeafRun<ItemTraits>& run, const LoadLimits& limits, const runtime::Clock& clock)
+  /// `left_out` takes the keys of items that do not fit. Null: the load ends at the first one.
+  ItemLoader(index::LeafRun<ItemTraits>& run, const LoadLimits& limits, LeftOutKeys* left_out,
+             const runtime::Clock& clock)
       : run_(run),
         limits_(limits),
+        left_out_(left_out),
         now_s_(clock.steady_us() / kUsPerSecond),
         wall_ahead_s_(clock.wall_ahead_s()) {}
 
@@ -41,22 +44,21 @@ class ItemLoader final : public ReplaySink {
   [[nodiscard]] std::uint64_t items() const noexcept { return items_; }
   /// Memory of them.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// How many were left out, by either limit.
-  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
   [[nodiscard]] std::uint64_t greatest_order() const noexcept { return greatest_order_; }
   /// When the first one expires (unix s); the greatest number if none does.
   [[nodiscard]] std::uint32_t first_expiry() const noexcept { return first_expiry_; }
 
  private:
-  bool refused() noexcept;
+  /// Leaves the item out, or ends the load.
+  bool refused(const StoredItem& stored);
 
   index::LeafRun<ItemTraits>& run_;
   const LoadLimits& limits_;
+  LeftOutKeys* left_out_;
   std::uint64_t now_s_;
   std::int64_t wall_ahead_s_;
   std::uint64_t items_ = 0;
   std::uint64_t bytes_ = 0;
-  std::uint64_t left_out_ = 0;
   std::uint64_t greatest_order_ = 0;
   std::uint32_t first_expiry_ = std::numeric_limits<std::uint32_t>::max();
   bool out_of_memory_ = false;

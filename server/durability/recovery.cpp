@@ -47,7 +47,7 @@ class Recovery {
     }
     result_.journal_seconds = seconds();
     gather_operations();
-    if (options_.evict) {
+    if (options_.left_out != nullptr) {
       choose_newest();
     }
     wrong = load();
@@ -63,6 +63,7 @@ class Recovery {
   /// What a thread made.
   struct Share {
     std::uint64_t first_expiry = std::numeric_limits<std::uint32_t>::max();
+    LeftOutKeys left_out;
     std::string error;
   };
 
@@ -171,7 +172,6 @@ class Recovery {
 
   std::string load() {
     const double begin = seconds();
-    limits_.leaves_out = options_.evict;
     runs_.resize(range_count_);
     Turns turns{range_count_};
     std::vector<Share> shares(workers());
@@ -185,11 +185,14 @@ class Recovery {
           }
         },
         [this] { tell(); });
-    for (const Share& share : shares) {
+    for (Share& share : shares) {
       if (!share.error.empty()) {
         return share.error;
       }
       first_expiry_ = std::min(first_expiry_, share.first_expiry);
+      if (options_.left_out != nullptr) {
+        options_.left_out->take(std::move(share.left_out));
+      }
     }
     std::vector<Run*> runs;
     for (const auto& run : runs_) {
@@ -202,7 +205,8 @@ class Recovery {
 
   bool load_range(std::size_t range, runtime::Worker& worker, Share& share) {
     runs_[range] = std::make_unique<Run>(store_.tree(), worker);
-    ItemLoader loader{*runs_[range], limits_, runtime().clock()};
+    ItemLoader loader{*runs_[range], limits_, options_.left_out != nullptr ? &share.left_out : nullptr,
+                      runtime().clock()};
     ReplayCounts counts;
     const bool done = merge(range, false, loader, counts, share.error);
     auto& counters = store_.context(worker.id()).counters;
@@ -211,7 +215,6 @@ class Recovery {
     share.first_expiry = std::min<std::uint64_t>(share.first_expiry, loader.first_expiry());
     items_.fetch_add(loader.items(), std::memory_order_relaxed);
     bytes_.fetch_add(loader.bytes(), std::memory_order_relaxed);
-    left_out_.fetch_add(loader.left_out(), std::memory_order_relaxed);
     expired_.fetch_add(counts.expired, std::memory_order_relaxed);
     std::uint64_t greatest = greatest_.load(std::memory_order_relaxed);
     while (greatest < loader.greatest_order() &&
@@ -241,7 +244,6 @@ class Recovery {
     result_.items = items_.load();
     result_.item_bytes = bytes_.load();
     result_.expired = expired_.load();
-    result_.left_out = left_out_.load();
     result_.last_unix_us = verdict.newest_unix_us;
     result_.clock_behind = now_us_ < verdict.newest_unix_us;
     result_.flushes = operations_.flushes();
@@ -312,7 +314,6 @@ class Recovery {
   std::atomic<std::uint64_t> ranges_done_{0};
   std::atomic<std::uint64_t> items_{0};
   std::atomic<std::uint64_t> bytes_{0};
-  std::atomic<std::uint64_t> left_out_{0};
   std::atomic<std::uint64_t> expired_{0};
   std::atomic<std::uint64_t> greatest_{0};
 };

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/base/result.hpp"
+#include "server/durability/left_out_keys.hpp"
 #include "server/durability/manifest.hpp"
 #include "server/journal/disk.hpp"
 #include "server/journal/segment_store.hpp"
@@ -30,8 +31,9 @@ struct RecoveryProgress {
 };
 
 struct RecoveryOptions {
-  /// Keep the newest of what does not fit into memory; else it is refused.
-  bool evict = false;
+  /// Takes the keys of the items that do not fit into memory: the newest are kept. Null: the start is refused.
+  /// The caller must record these keys before it serves (record_left_out).
+  LeftOutKeys* left_out = nullptr;
   /// Go on with what stands before damage of the journal (--recover=prefix).
   bool recover_prefix = false;
   /// Called about five times a second, on the calling thread.
@@ -51,7 +53,6 @@ struct Recovered {
   std::uint64_t items = 0;         ///< in the store
   std::uint64_t item_bytes = 0;    ///< memory of them
   std::uint64_t expired = 0;       ///< not loaded: their time had come
-  std::uint64_t left_out = 0;      ///< not loaded: there was no room
   std::uint64_t base_items = 0;    ///< of the checkpoint
   std::uint64_t records = 0;       ///< of the journal
   std::uint64_t last_unix_us = 0;  ///< when the last group was written, by its clock; 0: there is none

@@ -49,6 +49,25 @@ class Journal {
   void start();
   /// One turn of the writer. False: it waits for workers, for a record or for time to pass.
   bool step() { return writer_.step(); }
+  /// Appends records while no worker runs, before start() or behind the last round: calls `append` with a buffer until it
+  /// returns false. They are written on the way, so that they take little memory, but not flushed. Ends the thread.
+  template <class Append>
+  void record_alone(Append&& append) {
+    constexpr runtime::WorkerId kFirst{0};
+    constexpr unsigned kRecordsATurn = 65536;
+    stop();
+    for (bool more = true; more;) {
+      static_cast<void>(begin_round(kFirst, clock_.steady_us()));
+      for (unsigned n = 0; more && n < kRecordsATurn; ++n) {
+        more = append(buffer(kFirst));
+      }
+      end_round(kFirst);
+      park(kFirst);
+      need(epochs_.last_recorded());
+      while (waiting_bytes() > 0 && step()) {
+      }
+    }
+  }
   /// A clean end, once no worker runs: everything that was recorded is on disk when it returns true, whatever
   /// the mode. Ends the thread. False: last_error() of the writer says why.
   [[nodiscard]] bool flush_all_now();

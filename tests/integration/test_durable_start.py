@@ -169,7 +169,7 @@ class MemoryTest(DurableCase):
         # The newest are there; which of those in between the sample decides.
         self.assertGreater(len(there.intersection(self.keys[-1000:])), 900)
         self.assertEqual(there.intersection(self.keys[:1000]), set())
-        self.assertIn("were left out", self.log())
+        self.assertIn("do not fit into the memory limit", self.log())
         self.end(signal.SIGTERM)
 
     @unittest.skipIf(SANITIZED, "too much for too slow a build")
@@ -185,6 +185,21 @@ class MemoryTest(DurableCase):
         self.assertGreater(int(client.stats()["curr_items"]), 10_000)
         self.assertEqual(client.present(gone), set())
         self.end(signal.SIGTERM)
+
+    def test_what_a_start_left_out_does_not_come_back_where_there_is_room_again(self):
+        self.config.write_text(self.config.read_text().replace("when_full: error", "when_full: evict"))
+        client = self.client(self.begin())
+        client.store_all(self.keys, 1000)
+        self.end(signal.SIGTERM)
+        client = self.client(self.begin("--set", "memory.limit=16MiB"))
+        absent = sorted(set(self.keys) - client.present(self.keys))
+        self.assertGreater(len(absent), 10_000)
+        self.assertEqual(client.ask(b"delete " + absent[0]), b"NOT_FOUND")
+        self.end(signal.SIGTERM)
+        for end in (signal.SIGTERM, signal.SIGKILL):
+            client = self.client(self.begin())
+            self.assertFalse(client.present(absent))
+            self.end(end) if end == signal.SIGTERM else self.crash()
 
 
 @unittest.skipIf(IS_MEMCACHED, "of mxkvd")

@@ -17,15 +17,18 @@ namespace mxkv::server::testing {
 class RecordedStore {
  public:
   /// Recovers what the directory holds; see recovered(). `now_us`: of its clock. `hasty`: a checkpoint counts
-  /// before what it holds is on disk, which is wrong.
+  /// before what it holds is on disk, which is wrong. `cache_bytes`: the memory limit of a cache, which leaves out
+  /// what does not fit; 0: of a store, which has enough.
   RecordedStore(Disk& disk, std::uint64_t now_us, std::size_t workers = 2,
-                const CheckpointOptions& checkpoints = {.rate_bytes = 0, .parts = 2}, bool hasty = false)
-      : store(workers), hasty_(hasty) {
+                const CheckpointOptions& checkpoints = {.rate_bytes = 0, .parts = 2}, bool hasty = false,
+                std::size_t cache_bytes = 0)
+      : store(workers, cache_bytes == 0 ? std::size_t{256} << 20U : cache_bytes), hasty_(hasty) {
     store.machine.clock.advance_us(now_us - store.machine.clock.steady_us());
     auto opened = open_data_directory(disk);
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     directory_ = std::move(opened).value();
-    auto found = recover(disk, directory_.manifest, store.store, {});
+    auto found =
+        recover(disk, directory_.manifest, store.store, {.left_out = cache_bytes == 0 ? nullptr : &left_out});
     EXPECT_TRUE(found.ok()) << found.error().message;
     recovered = std::move(found).value();
     EXPECT_EQ(begin_service(disk, directory_, now_us), std::nullopt);
@@ -62,6 +65,7 @@ class RecordedStore {
   }
 
   TextStore store;
+  LeftOutKeys left_out;
   Recovered recovered;
   std::unique_ptr<ManifestFile> manifest;
   std::unique_ptr<Journal> journal;
@@ -94,6 +98,7 @@ class RecordedStore {
     hooks.greatest_order = [this] { return store.store.greatest_cas(store.machine.clock.steady_us()); };
     journal = std::make_unique<Journal>(disk, store.machine.clock, std::move(options), std::move(hooks));
     EXPECT_EQ(journal->open(), "");
+    record_left_out(left_out, store.store.tree().commits().claim(0), *journal);
     std::vector<JournalBuffer*> buffers;
     for (std::size_t i = 0; i < workers; ++i) {
       buffers.push_back(&journal->buffer(worker(i)));
