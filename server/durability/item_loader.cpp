@@ -96,8 +96,12 @@ Item* make_item(runtime::Worker& worker, const PutRecord& put, std::string_view 
 }
 
 bool ItemLoader::refused(const StoredItem& stored) {
-  if (left_out_ != nullptr) {
-    left_out_->add(stored.put.key);
+  if (trial_ != nullptr) {
+    trial_->is_short->store(true, std::memory_order_relaxed);
+    return true;
+  }
+  if (limits_.left_out != nullptr) {
+    limits_.left_out->add(stored.put.key);
     return true;
   }
   out_of_memory_ = true;
@@ -106,6 +110,12 @@ bool ItemLoader::refused(const StoredItem& stored) {
 
 bool ItemLoader::item(const StoredItem& stored) {
   greatest_order_ = std::max(greatest_order_, stored.put.order);
+  if (trial_ != nullptr) {
+    trial_->sample.note(facts_of(stored));
+    if (trial_->is_short->load(std::memory_order_relaxed)) {
+      return true;
+    }
+  }
   if (limits_.newest_from_us != 0 &&
       Item::last_access_us_of(stored.put.order, stored.put.access) < limits_.newest_from_us) {
     return refused(stored);
@@ -123,6 +133,9 @@ bool ItemLoader::item(const StoredItem& stored) {
   if (!run_.append(item->key(), ItemRecord::word(item), due)) {
     Item::destroy(worker, item);
     return refused(stored);
+  }
+  if (trial_ != nullptr) {
+    trial_->sample.fitted(facts_of(stored));
   }
   ++items_;
   bytes_ += item->memory_bytes();

@@ -78,6 +78,43 @@ TEST(Recovery, WithLessMemoryThanDataKeepsTheNewestOfACache) {
   EXPECT_EQ(read, 2000U) << "those that were read are newer";
 }
 
+TEST(Recovery, AFullCacheComesBackWholeAtTheSameLimit) {
+  constexpr std::size_t kLimit = std::size_t{24} << 20U;
+  for (const bool checkpoint : {false, true}) {
+    SCOPED_TRACE(checkpoint);
+    KeptDisk disk;
+    std::size_t items = 0;
+    {
+      RecordedStore recorded{disk, kNow, 1, {.rate_bytes = 0, .parts = 2}, false, kLimit};
+      const std::string value(4000, 'v');
+      const auto set = [&](std::size_t i) {
+        return recorded.store.ask("set key:" + std::to_string(100'000 + i * 7919 % 50'000) + " 0 0 4000\r\n" +
+                                  value + "\r\n");
+      };
+      while (set(items) == "STORED\r\n") {
+        ++items;
+        recorded.store.machine.clock.advance_us(1'000);
+        static_cast<void>(recorded.journal->step());
+      }
+      ASSERT_GT(items, 2000U);
+      // Eviction keeps the 32nd part of the memory free.
+      for (std::size_t i = 0; i < items; i += 32) {
+        recorded.store.ask("delete key:" + std::to_string(100'000 + i * 7919 % 50'000) + "\r\n");
+      }
+      items = recorded.store.items().size();
+      if (checkpoint) {
+        recorded.checkpointer->begin();
+        recorded.finish_checkpoint();
+      }
+    }
+    for (int start = 0; start < 2; ++start) {
+      RecordedStore recorded{disk, kNow + 3'600'000'000, 1, {.rate_bytes = 0, .parts = 2}, false, kLimit};
+      EXPECT_EQ(recorded.left_out.size(), 0U);
+      EXPECT_EQ(recorded.store.items().size(), items);
+    }
+  }
+}
+
 TEST(Recovery, TellsHowFarItIsAndWhatItFound) {
   KeptDisk disk;
   fill(disk, 500, false, false);
