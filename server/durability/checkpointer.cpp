@@ -166,6 +166,7 @@ bool Checkpointer::step_settle() {
   }
   entry_ = {};
   entry_.begun = ended_epoch_ + 1;
+  scans_from_us_ = store_.tree().runtime().clock().steady_us();
   entry_.made_us = store_.tree().runtime().clock().unix_us();
   entry_.flushes = {store_.flush_points().next.load(std::memory_order_relaxed),
                     store_.flush_points().before.load(std::memory_order_relaxed)};
@@ -370,6 +371,7 @@ bool Checkpointer::step_name() {
   {
     const std::scoped_lock lock{mutex_};
     status_.last = entry_;
+    status_.ages_from_us = scans_from_us_;
     ++status_.completed;
     status_.last_seconds =
         static_cast<double>(store_.tree().runtime().clock().monotonic_ns() - begun_ns_) / kNsPerSecond;

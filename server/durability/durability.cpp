@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/durability/access_notes.hpp"
 #include "server/durability/record_text.hpp"
 
 namespace mxkv::server {
@@ -154,6 +155,7 @@ void Durability::begin_journal(const Recovered& found) {
 // that the start left out: clients are told that they are absent, and no later start may bring them back.
 void Durability::start(std::function<void(std::size_t)> wake) {
   wake_ = std::move(wake);
+  served_from_us_ = runtime_.clock().steady_us();
   if (const std::string wrong = journal_->open(); !wrong.empty()) {
     throw StartRefused{wrong};
   }
@@ -232,6 +234,8 @@ void Durability::finish() {
   keeper_->stop();
   checkpointer_->stop();
   checkpointer_->release(runtime_.worker(runtime::WorkerId{0}));
+  record_accesses(store_, std::max(served_from_us_, checkpointer_->status().ages_from_us),
+                  runtime_.clock().steady_us(), *journal_);
   if (!journal_->flush_all_now()) {
     log_.warn("journal: the end is not on disk: " + journal_->writer().last_error());
     return;

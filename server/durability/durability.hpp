@@ -120,7 +120,8 @@ class Durability {
   mutable std::mutex mutex_;
   std::uint64_t recovered_items_ = 0;
   std::uint64_t recovery_ms_ = 0;
-  LeftOutKeys left_out_;  ///< that start() records
+  LeftOutKeys left_out_;              ///< that start() records
+  std::uint64_t served_from_us_ = 0;  ///< steady: what was read before is on disk with its access age
   std::function<void(std::size_t)> wake_;
   std::unique_ptr<ManifestFile> manifest_;
   std::unique_ptr<Journal> journal_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/durability/access_notes.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 
 namespace mxkv::simulation {
@@ -290,6 +291,7 @@ void DurableLife::interfere() {
 
 std::string DurableLife::end_in_order() {
   end();
+  server::record_accesses(store_, 0, now_us(), *journal_);
   if (!journal_->flush_all_now()) {
     return journal_->writer().last_error();
   }

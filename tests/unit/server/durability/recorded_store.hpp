@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/durability/access_notes.hpp"
 #include "server/durability/data_directory.hpp"
 #include "server/durability/journal_checkpoints.hpp"
 #include "server/durability/recovery.hpp"
@@ -34,6 +35,7 @@ class RecordedStore {
     EXPECT_EQ(begin_service(disk, directory_, now_us), std::nullopt);
     manifest = std::make_unique<ManifestFile>(disk, directory_.manifest);
     begin_journal(disk, workers);
+    served_from_us_ = store.machine.clock.steady_us();
     checkpointer = std::make_unique<Checkpointer>(disk, *manifest, store.store, *view_, checkpoints);
   }
   RecordedStore(const RecordedStore&) = delete;
@@ -44,6 +46,9 @@ class RecordedStore {
     for (std::size_t i = 0; i < store.machine.runtime.worker_count(); ++i) {
       journal->park(worker(i));
     }
+    const std::uint64_t now_us = store.machine.clock.steady_us();
+    record_accesses(store.store, std::max(served_from_us_, checkpointer->status().ages_from_us), now_us,
+                    *journal);
     EXPECT_TRUE(journal->flush_all_now());
     store.run_until_idle();  // gives back what the journal held of values
     store.store.tree().commits().listen(nullptr);
@@ -119,6 +124,7 @@ class RecordedStore {
   }
 
   bool hasty_;
+  std::uint64_t served_from_us_ = 0;
   DataDirectory directory_;
   std::unique_ptr<StoreJournal> listener_;
   std::unique_ptr<JournalCheckpoints> view_;
