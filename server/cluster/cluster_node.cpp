@@ -91,7 +91,7 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
     pipeline_.buffer(id).set_context(&runtime.worker(id));
     buffers.push_back(&pipeline_.buffer(id));
   }
-  journal_ = std::make_unique<StoreJournal>(std::move(buffers));
+  journal_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::wall);
   feed_ = std::make_unique<ShardFeed>(*journal_);
   store_.tree().commits().listen(feed_.get());
   host_shards();

@@ -18,6 +18,7 @@
 #include "config/parse.hpp"
 #include "config/resolve.hpp"
 #include "runtime/base/clock.hpp"
+#include "runtime/base/resumed_clock.hpp"
 #include "runtime/topology/build.hpp"
 #include "server/admin/admin_service.hpp"
 #include "server/daemon/about.hpp"
@@ -234,8 +235,8 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   }
   Log log{options.log};
   report_crashes_also_to(options.log.file);
-  const runtime::SystemClock system;
-  runtime::SteeredClock steered;
+  runtime::ResumedClock<runtime::SystemClock> system;
+  runtime::ResumedClock<runtime::SteeredClock> steered;
   const bool steers = options.server.debug_time;
   const runtime::Clock& clock = steers ? static_cast<const runtime::Clock&>(steered) : system;
   log_machine(log, options, settled);
@@ -266,10 +267,12 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   JournalLines lines{log};
   std::optional<DurableStart> durable;
   if (held) {
-    durable.emplace(DurableStart{*std::move(held), lines, RecoveryLines{log, signals, admin}});
+    const auto resume_time = [&](std::uint64_t us) { steers ? steered.resume_at(us) : system.resume_at(us); };
+    durable.emplace(DurableStart{*std::move(held), lines, RecoveryLines{log, signals, admin}, resume_time});
   }
-  Parts parts{options,     std::move(settled.resolved.runtime), clock,       steers ? &steered : nullptr, log,
-              credentials, durable ? &*durable : nullptr,       joined.get()};
+  Parts parts{
+      options,     std::move(settled.resolved.runtime), clock,       steers ? &steered.from() : nullptr, log,
+      credentials, durable ? &*durable : nullptr,       joined.get()};
   if (start.only_checkpoint) {
     return write_checkpoint(parts);
   }

@@ -74,6 +74,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                            std::move(durable->held), options.durability,
                            RecoverySettings{.evict = options.when_full == config::when_full::evict,
                                             .recover_prefix = options.durability.recover_prefix,
+                                            .resume_time = durable->resume_time,
                                             .progress = durable->progress},
                            runtime, store, durable->log)),
       cluster(joined == nullptr ? nullptr

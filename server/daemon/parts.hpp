@@ -26,6 +26,7 @@ struct DurableStart {
   HeldDirectory held;
   DurabilityLog& log;
   std::function<void(const RecoveryProgress&)> progress;
+  std::function<void(std::uint64_t)> resume_time;  ///< sets the steady time of the runtime's clock
 };
 
 /// A node of a cluster: what brings its requests and its logs together. The store outlives it.

@@ -195,7 +195,8 @@ bool Checkpointer::step_cut() {
   cut_.reset();
   const std::size_t parts = std::min<std::size_t>(ranges.size(), std::max(options_.parts, 1U));
   for (std::size_t i = 0; i < parts; ++i) {
-    scans_.emplace_back(store_, bell_, ranges.from(i), i + 1 == parts ? std::string_view{} : ranges.to(i));
+    scans_.emplace_back(store_, bell_, ranges.from(i), i + 1 == parts ? std::string_view{} : ranges.to(i),
+                        record_times::steady);
   }
   entry_.parts = static_cast<std::uint32_t>(parts);
   for (std::size_t i = 0; i < parts; ++i) {

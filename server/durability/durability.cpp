@@ -51,6 +51,7 @@ Durability::Durability(HeldDirectory held, const config::DurabilityOptions& opti
   const runtime::Result<Recovered> found = recover(*held_.disk, held_.data.manifest, store,
                                                    {.left_out = settings.evict ? &left_out_ : nullptr,
                                                     .recover_prefix = settings.recover_prefix,
+                                                    .resume_time = settings.resume_time,
                                                     .progress = settings.progress});
   if (!found) {
     throw StartRefused{found.error().message};
@@ -76,8 +77,8 @@ void Durability::tell(const Recovered& found, double seconds) {
     log_.warn("journal: what stands behind damage is left out: " + found.left_off);
   }
   if (found.clock_behind) {
-    log_.warn("journal: the clock is behind the last group, of " + utc_text(found.last_unix_us) +
-              "; uniques go on above those that were given out");
+    log_.warn("journal: the wall clock is behind the last group, of " + utc_text(found.last_unix_us) +
+              "; times to live and uniques go on from there, without the time in which no server ran");
   }
   if (left_out_.size() != 0) {
     log_.warn(
@@ -138,7 +139,7 @@ void Durability::begin_journal(const Recovered& found) {
     journal_->buffer(id).set_context(&runtime_.worker(id));
     buffers.push_back(&journal_->buffer(id));
   }
-  feed_ = std::make_unique<StoreJournal>(std::move(buffers));
+  feed_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::steady);
   gate_ = std::make_unique<JournalGate>(*journal_, clock, runtime_.worker_count(), options_.buffer_bytes,
                                         [this](std::size_t worker) { wake_(worker); });
   keeper_ =

@@ -79,6 +79,7 @@ struct DurabilityStatus {
 struct RecoverySettings {
   bool evict = false;           ///< of what does not fit the newest is kept; else the start is refused
   bool recover_prefix = false;  ///< --recover=prefix
+  std::function<void(std::uint64_t)> resume_time = [](std::uint64_t) {};  ///< see RecoveryOptions
   std::function<void(const RecoveryProgress&)> progress = [](const RecoveryProgress&) {};
 };
 

@@ -121,7 +121,7 @@ bool ItemLoader::item(const StoredItem& stored) {
     return refused(stored);
   }
   runtime::Worker& worker = run_.worker();
-  Item* const item = make_item(worker, stored, wall_ahead_s_);
+  Item* const item = make_item(worker, stored, 0);
   if (item == nullptr) {
     return refused(stored);
   }

@@ -31,7 +31,8 @@ struct LoadLimits {
 /// A thread's part of a load that measures how much fits: all items are loaded in the order of their keys until
 /// memory runs out for some thread, and only noted from then on.
 struct LoadTrial {
-  std::atomic<bool>* is_short;  ///< of all threads. Relaxed: a thread that sees it late tries once more
+  std::atomic<bool>* is_short =
+      nullptr;  ///< of all threads. Relaxed: a thread that sees it late tries once more
   AgeSample sample;
 };
 
@@ -42,11 +43,7 @@ class ItemLoader final : public ReplaySink {
   /// `trial`: null, if this load counts.
   ItemLoader(index::LeafRun<ItemTraits>& run, const LoadLimits& limits, const runtime::Clock& clock,
              LoadTrial* trial)
-      : run_(run),
-        limits_(limits),
-        trial_(trial),
-        now_s_(clock.steady_us() / kUsPerSecond),
-        wall_ahead_s_(clock.wall_ahead_s()) {}
+      : run_(run), limits_(limits), trial_(trial), now_s_(clock.steady_us() / kUsPerSecond) {}
 
   bool item(const StoredItem& stored) override;
 
@@ -67,7 +64,6 @@ class ItemLoader final : public ReplaySink {
   const LoadLimits& limits_;
   LoadTrial* trial_;
   std::uint64_t now_s_;
-  std::int64_t wall_ahead_s_;
   std::uint64_t items_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t greatest_order_ = 0;

@@ -9,6 +9,7 @@
 
 #include "server/durability/item_loader.hpp"
 #include "server/durability/recovery_input.hpp"
+#include "server/durability/resumed_time.hpp"
 #include "server/durability/side_by_side.hpp"
 
 namespace mxkv::server {
@@ -35,6 +36,7 @@ class Recovery {
     if (!wrong.empty()) {
       return wrong;
     }
+    begin_time();
     result_.journal_seconds = seconds();
     gather_operations();
     wrong = options_.left_out != nullptr ? load_what_fits(tick) : load(nullptr);
@@ -82,6 +84,15 @@ class Recovery {
     progress.seconds_left =
         progress.fraction > 0 ? progress.seconds / progress.fraction - progress.seconds : 0;
     options_.progress(progress);
+  }
+
+  /// Items live by the time that goes on from the last process.
+  void begin_time() {
+    const std::uint64_t wall_us = runtime().clock().unix_us();
+    const ResumedTime time = resumed_time(input_.scans(), input_.verdict(), wall_us);
+    now_us_ = time.steady_us;
+    result_.clock_behind = time.clock_behind;
+    options_.resume_time(now_us_);
   }
 
   void gather_operations() {
@@ -233,7 +244,6 @@ class Recovery {
     const JournalVerdict& verdict = input_.verdict();
     result_.epoch = verdict.last_epoch;
     result_.last_unix_us = verdict.newest_unix_us;
-    result_.clock_behind = now_us_ < verdict.newest_unix_us;
     result_.flushes = operations_.flushes();
     result_.torn = verdict.torn;
     result_.gap = verdict.gap;
@@ -290,7 +300,7 @@ class Recovery {
   const RecoveryOptions& options_;
   RecoveryInput input_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::uint64_t now_us_ = store_.tree().runtime().clock().unix_us();
+  std::uint64_t now_us_ = 0;  ///< steady
   RangeOperations operations_;
   std::uint64_t newest_from_us_ = 0;  ///< items that were last read, or made, before are left out
   std::size_t range_count_ = 0;

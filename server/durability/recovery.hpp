@@ -36,6 +36,8 @@ struct RecoveryOptions {
   LeftOutKeys* left_out = nullptr;
   /// Go on with what stands before damage of the journal (--recover=prefix).
   bool recover_prefix = false;
+  /// Called before items are judged: the steady time of the store's clock is to be this (resumed_time.hpp).
+  std::function<void(std::uint64_t)> resume_time = [](std::uint64_t) {};
   /// Called about five times a second, on the calling thread.
   std::function<void(const RecoveryProgress&)> progress = [](const RecoveryProgress&) {};
 };
@@ -56,7 +58,7 @@ struct Recovered {
   std::uint64_t base_items = 0;    ///< of the checkpoint
   std::uint64_t records = 0;       ///< of the journal
   std::uint64_t last_unix_us = 0;  ///< when the last group was written, by its clock; 0: there is none
-  bool clock_behind = false;       ///< the clock shows less than that
+  bool clock_behind = false;       ///< the clock shows less than it should by then
   FlushState flushes;              ///< in force, as the store has it
 
   double checkpoint_seconds = 0;  ///< of merging and loading

@@ -259,6 +259,7 @@ DiskOutcome JournalWriter::write_group(bool flush) {
     mark.ceiling += kCeilingSlackUs;  // clients see uniques of records that never get to the disk
   }
   mark.unix_us = unix_us;
+  mark.wall_ahead_s = static_cast<std::int32_t>(clock_.wall_ahead_s());
   const std::uint64_t chain = group_.seal(store_.offset(), store_.seed(), store_.chain(), mark);
   outcome = store_.write(group_.pieces());
   if (outcome.ok() && flush) {

@@ -23,7 +23,7 @@ DurableLife::DurableLife(test::SimDisk& disk, runtime::Random& random, const Dur
       machine_(options.store.world.runtime),
       store_(machine_.runtime, options.store.store),
       replies_(keys) {
-  machine_.clock.advance_us(now_us - machine_.clock.steady_us());
+  machine_.clock.set_wall_us(now_us);
   bells_.rung.resize(workers());
 }
 
@@ -49,7 +49,11 @@ std::string DurableLife::recover() {
     return opened.error().message;
   }
   directory_ = std::move(opened).value();
-  auto found = server::recover(disk_, directory_.manifest, store_, {});
+  // A wall clock that was wrong is right from then on: clients send absolute times of expiry.
+  auto found = server::recover(disk_, directory_.manifest, store_, {.resume_time = [this](std::uint64_t us) {
+                                 machine_.clock.advance_us(us - machine_.clock.steady_us());
+                                 machine_.clock.set_wall_us(us);
+                               }});
   if (!found) {
     return found.error().message;
   }
@@ -108,7 +112,7 @@ void DurableLife::make_journal() {
     buffers.push_back(&journal_->buffer(id(i)));
     buffers.back()->set_context(&machine_[i]);
   }
-  feed_ = std::make_unique<server::StoreJournal>(std::move(buffers));
+  feed_ = std::make_unique<server::StoreJournal>(std::move(buffers), server::record_times::steady);
   gate_ = std::make_unique<server::JournalGate>(*journal_, machine_.clock, workers(), std::uint64_t{1} << 30U,
                                                 [this](std::size_t worker) { bells_.ring(worker); });
   keeper_ = std::make_unique<server::CheckpointKeeper>(*journal_, machine_.clock, config::DurabilityOptions{},

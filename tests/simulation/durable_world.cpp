@@ -52,6 +52,7 @@ class DurableWorld {
 
  private:
   static constexpr unsigned kMostStarts = 4;
+  static constexpr std::uint64_t kDayUs = 86'400'000'000;
   static constexpr std::size_t kPatience = 4'000;  ///< what takes longer is mostly told by the ledger, too
 
   /// A process that recovered and may serve; null: something is wrong. On the way there, others may have ended.
@@ -172,9 +173,9 @@ class DurableWorld {
       complaints_.add(wrong);
     }
     cap_ = ~std::uint64_t{0};
-    now_us_ = life.now_us();
+    now_us_ = life.wall_us();
     if (options_.clock_back && one_in(random_, 2)) {
-      now_us_ -= random_.below(5'000'000);
+      now_us_ -= std::min(random_.below(one_in(random_, 4) ? kDayUs : 5'000'000), now_us_ - kBeginUs);
     } else {
       now_us_ += random_.below(3'000'000);
     }
@@ -253,8 +254,8 @@ class DurableWorld {
   StoreKeys keys_;
   Complaints complaints_;
   DurableReport report_;
-  std::uint64_t now_us_ = kBeginUs;
-  DurableState state_;  ///< that the next process goes on from
+  std::uint64_t now_us_ = kBeginUs;  ///< of the wall clock
+  DurableState state_;               ///< that the next process goes on from
   std::unique_ptr<DurableLedger> ledger_;
   std::unique_ptr<StoreHistory> history_;
   std::uint64_t must_ = 0;                 ///< least epoch that the next start has to get to

@@ -17,19 +17,25 @@ namespace mxkv::server::testing {
 
 class RecordedStore {
  public:
-  /// Recovers what the directory holds; see recovered(). `now_us`: of its clock. `hasty`: a checkpoint counts
+  /// Recovers what the directory holds; see recovered(). `now_us`: of its wall clock, not before that of a
+  /// ManualClock at its start. `hasty`: a checkpoint counts
   /// before what it holds is on disk, which is wrong. `cache_bytes`: the memory limit of a cache, which leaves out
   /// what does not fit; 0: of a store, which has enough.
   RecordedStore(Disk& disk, std::uint64_t now_us, std::size_t workers = 2,
                 const CheckpointOptions& checkpoints = {.rate_bytes = 0, .parts = 2}, bool hasty = false,
                 std::size_t cache_bytes = 0)
       : store(workers, cache_bytes == 0 ? std::size_t{256} << 20U : cache_bytes), hasty_(hasty) {
-    store.machine.clock.advance_us(now_us - store.machine.clock.steady_us());
+    runtime::ManualClock& clock = store.machine.clock;
+    clock.set_wall_us(now_us);
     auto opened = open_data_directory(disk);
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     directory_ = std::move(opened).value();
     auto found =
-        recover(disk, directory_.manifest, store.store, {.left_out = cache_bytes == 0 ? nullptr : &left_out});
+        recover(disk, directory_.manifest, store.store,
+                {.left_out = cache_bytes == 0 ? nullptr : &left_out, .resume_time = [&](std::uint64_t us) {
+                   clock.advance_us(us - clock.steady_us());
+                   clock.set_wall_us(now_us);
+                 }});
     EXPECT_TRUE(found.ok()) << found.error().message;
     recovered = std::move(found).value();
     EXPECT_EQ(begin_service(disk, directory_, now_us), std::nullopt);
@@ -109,7 +115,7 @@ class RecordedStore {
       buffers.push_back(&journal->buffer(worker(i)));
       buffers.back()->set_context(&store.machine[i]);
     }
-    listener_ = std::make_unique<StoreJournal>(std::move(buffers));
+    listener_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::steady);
     store.store.tree().commits().listen(listener_.get());
     store.begins_round = [this](std::size_t i) {
       static_cast<void>(journal->begin_round(worker(i), store.machine.clock.steady_us()));
