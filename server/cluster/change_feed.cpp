@@ -55,7 +55,7 @@ void ChangeFeed::message(LogPosition position, std::string_view bytes) {
       return;  // of a group whose begin was before
     }
     parts_.clear();
-    state_ = ShardState::restored(message.term, message.node, message.sequence, 0);
+    state_ = ShardState::restored(message.term, message.node, message.sequence, 0, 0, 0);
   }
   switch (state_.take(message)) {
     case message_effect::opens:

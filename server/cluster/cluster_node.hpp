@@ -39,7 +39,6 @@ struct NodeOptions {
   std::string address;  ///< that clients are told
   std::string peer;     ///< that other nodes use
   std::string version;  ///< of the program
-  std::uint64_t lease_ns = 3'000'000'000;
   std::uint64_t fresh_ns =
       0;  ///< between two times that followers find out how fresh they are; 0: they do not
   std::uint64_t snapshot_bytes = std::uint64_t{64} << 20U;  ///< of a shard's log, at least, between two
@@ -102,6 +101,7 @@ class ClusterNode {
   void read_news(std::uint64_t now_ns);
   void take_map(const ClusterMap& map);
   void host_shards();
+  [[nodiscard]] std::uint64_t lease_ns() const noexcept { return std::uint64_t{map_.lease_ms} * 1'000'000; }
   void follow_map(std::uint64_t now_ns);
   void hold_expired(std::uint64_t now_ns);
   void leave_surplus(std::uint64_t now_ns);

@@ -25,7 +25,14 @@ void ClusterNode::take_map(const ClusterMap& map) {
     return;
   }
   lines_.info("cluster: map " + std::to_string(map.version));
+  if (map.lease_ms != map_.lease_ms) {
+    lines_.info("cluster: the lease is " + std::to_string(map.lease_ms) + " ms, was " +
+                std::to_string(map_.lease_ms) + " ms");
+  }
   map_ = map;
+  for (const auto& [id, shard] : hosted_) {
+    shard->set_lease(lease_ns());
+  }
   const std::size_t before = hosted_.size();
   host_shards();
   if (hosted_.size() != before) {
@@ -48,9 +55,7 @@ void ClusterNode::host_shards() {
         ShardOptions{.scope = {.cluster = map_.cluster, .shard = id},
                      .node = process_,
                      .address = options_.peer,
-                     .lease_ns = options_.lease_ns,
-                     .beat_ns = options_.lease_ns / 3,
-                     .courtesy_ns = options_.lease_ns / 3,
+                     .lease_ns = lease_ns(),
                      .fresh_ns = options_.fresh_ns,
                      .seed = process_ + id,
                      .rules = {}});

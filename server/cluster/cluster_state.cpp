@@ -169,7 +169,7 @@ std::string state_table(const std::string& cluster, const ClusterState& state) {
   const ClusterMap& map = state.map;
   std::string text = "cluster " + cluster + ", map " + std::to_string(map.version) + ": " +
                      count_text(map.shards.size(), "shard") + ", " + count_text(map.replicas, "replica") +
-                     " each, " + count_text(map.nodes.size(), "node") + "\n\n";
+                     " each, " + count_text(map.nodes.size(), "node") + ", lease " + std::to_string(map.lease_ms) + " ms\n\n";
   std::vector<std::vector<std::string>> rows{
       {"node", "state", "peer", "address", "map", "owns", "keeps", "version"}};
   for (const std::string& name : names_of_nodes(state)) {
@@ -231,9 +231,23 @@ std::string state_json(const std::string& cluster, const ClusterState& state) {
   const json document{{"cluster", cluster},
                       {"map", map.version},
                       {"replicas", map.replicas},
+                      {"lease_ms", map.lease_ms},
                       {"nodes", std::move(nodes)},
                       {"shards", std::move(shards)}};
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string follows_another_map(const ClusterState& state) {
+  for (const ClusterMap::Node& node : state.map.nodes) {
+    const auto heard = state.nodes.find(node.name);
+    if (heard == state.nodes.end() || !heard->second.alive) {
+      return "node " + node.name + " is silent";
+    }
+    if (heard->second.said.map_version < state.map.version) {
+      return "node " + node.name + " still follows map " + std::to_string(heard->second.said.map_version);
+    }
+  }
+  return {};
 }
 
 std::string still_missing(const ClusterState& state) {
@@ -263,6 +277,10 @@ std::string still_missing(const ClusterState& state) {
 
 std::vector<std::string> changes_of(const ClusterMap& before, const ClusterMap& after) {
   std::vector<std::string> lines;
+  if (after.lease_ms != before.lease_ms) {
+    lines.push_back("lease: " + std::to_string(before.lease_ms) + " ms -> " + std::to_string(after.lease_ms) +
+                    " ms");
+  }
   for (const ClusterMap::Node& node : after.nodes) {
     const ClusterMap::Node* const old = before.find_node(node.name);
     if (old == nullptr || *old != node) {

@@ -37,6 +37,9 @@ struct ClusterState {
 /// messages behind"; empty: each is owned by whom the map prefers, and all that stay have it.
 [[nodiscard]] std::string still_missing(const ClusterState& state);
 
+/// The first node that is not known to follow the map in force, such as "node d still follows map 6"; empty: all do.
+[[nodiscard]] std::string follows_another_map(const ClusterState& state);
+
 /// What the next map changes, a line each, such as "shard 3: a -> b, kept by b, c, and by a until they have it".
 [[nodiscard]] std::vector<std::string> changes_of(const ClusterMap& before, const ClusterMap& after);
 

@@ -91,6 +91,12 @@ void HostedShard::leave(std::uint64_t to) {
                      .sent_on = std::move(sent_on)};
 }
 
+void HostedShard::set_lease(std::uint64_t lease_ns) noexcept {
+  options_.lease_ns = lease_ns;
+  shard_.set_lease(lease_ns);
+  freshness_.set_lease(lease_ns);
+}
+
 void HostedShard::retire() {
   MXKV_ASSERT(!open_, "who is asked for a shard keeps it");
   close();

@@ -56,6 +56,8 @@ class HostedShard final : private ShardHost {
   void settle();
   /// A few times a beat; `reads`: see Shard.
   void tick(bool reads = true);
+  /// The cluster's lease, as the map says now.
+  void set_lease(std::uint64_t lease_ns) noexcept;
   /// Its logs are another one's from now on; answers that are under way go nowhere. Only while it is not open.
   void retire();
 

@@ -49,6 +49,9 @@ class ClusterCommandLine {
     remove->add_option("NODE", asked_.node, "Its name")->required();
     CLI::App* const settle = add(ClusterCommand::what::settle, "settle",
                                  "What a move or drain left with too many, once the others have it");
+    CLI::App* const lease = add(ClusterCommand::what::lease, "lease", "Another lease for all shards");
+    lease->add_option("TIME", lease_, "500ms to 60s: an owner that is not heard of for so long is replaced")
+        ->required();
     CLI::App* const changes =
         add(ClusterCommand::what::changes, "changes", "What changes, a line of JSON each, as it comes");
     changes->add_option("--shard", asked_.only_shard, "Of one shard alone")->type_name("N");
@@ -56,7 +59,7 @@ class ClusterCommandLine {
         ->type_name("N");
     changes->add_option("--idle", asked_.idle_s, "End when nothing changed for so many seconds; 0: never (0)")
         ->type_name("N");
-    for (CLI::App* const waits : {move, drain, settle}) {
+    for (CLI::App* const waits : {move, drain, settle, lease}) {
       waits->add_option("--wait", asked_.wait_s, "Seconds for the nodes to do it; 0: not at all (60)")
           ->type_name("N");
     }
@@ -78,6 +81,11 @@ class ClusterCommandLine {
     }
     if (!brokers_.empty()) {
       flags.push_back({.name = "--brokers", .key = "cluster.brokers", .texts = brokers_, .list = true});
+    }
+    if (!lease_.empty()) {
+      flags.push_back({.name = command.asked == ClusterCommand::what::init ? "--lease" : "TIME",
+                       .key = "cluster.lease",
+                       .texts = {lease_}});
     }
     const auto file = config_.empty() ? std::nullopt : std::optional{directory / config_};
     config::Loaded loaded = config::read_options(file, sets_, flags);
@@ -121,6 +129,8 @@ class ClusterCommandLine {
     init->add_option("--replicas", asked_.replicas, "Nodes that keep each shard (2)")
         ->type_name("N")
         ->check(CLI::Range(1, 16));
+    init->add_option("--lease", lease_, "An owner that is not heard of for so long is replaced (3s)")
+        ->type_name("TIME");
     init->add_option("--copies", asked_.copies, "Brokers that keep each log (3)")
         ->type_name("N")
         ->check(CLI::Range(3, 9));
@@ -147,6 +157,7 @@ class ClusterCommandLine {
   std::string name_;
   std::vector<std::string> brokers_;
   std::vector<std::string> sets_;
+  std::string lease_;
   ClusterCommand asked_;
 };
 

@@ -138,7 +138,7 @@ void need_topic(const KafkaOptions& options, const TopicPlan& plan) {
 
 int make_cluster(const ClusterCommand& command) {
   const config::ClusterOptions& cluster = command.cluster;
-  Result<ClusterMap> map = first_map(drawn(), command.replicas, nodes_of(command), splits_of(command));
+  Result<ClusterMap> map = first_map(drawn(), command.replicas, cluster.lease_ms, nodes_of(command), splits_of(command));
   if (!map) {
     throw Refusal{kExitWrongOptions, map.error().message};
   }
@@ -205,6 +205,8 @@ Result<ClusterMap> edited(const ClusterCommand& command, const ClusterMap& map) 
     }
     case what::settle:
       return settled(map);
+    case what::lease:
+      return with_lease(map, command.cluster.lease_ms);
     case what::init:
     case what::changes:
     case what::status:
@@ -227,14 +229,15 @@ MapWritten change(OpenBoard& open, const ClusterCommand& command) {
   return std::move(written).value();
 }
 
-/// Until the nodes have done what the map wants, or for as long as was asked. Returns what is missing; empty: nothing.
-std::string wait_for_nodes(OpenBoard& open, std::uint32_t wait_s) {
+/// Until nothing is missing, or for as long as was asked. Returns what is; empty: nothing.
+std::string wait_for_nodes(OpenBoard& open, std::uint32_t wait_s,
+                           std::string (*missing_in)(const ClusterState&) = &still_missing) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{wait_s};
   open.view.forget_who_is_alive();
   std::string missing;
   do {
     open.board.poll(100);
-    missing = still_missing(open.view.state());
+    missing = missing_in(open.view.state());
   } while (!missing.empty() && std::chrono::steady_clock::now() < end);
   return missing;
 }
@@ -250,6 +253,14 @@ int change_map(const ClusterCommand& command) {
     }
   }
   change(open, command);
+  if (command.asked == what::lease && command.wait_s != 0) {
+    if (const std::string missing = wait_for_nodes(open, command.wait_s, &follows_another_map); !missing.empty()) {
+      throw Refusal{kExitFailed, missing + ", after " + std::to_string(command.wait_s) +
+                                     " s; it takes the lease up as soon as it reads the map"};
+    }
+    say("done\n");
+    return kExitOk;
+  }
   if (!moves || command.wait_s == 0) {
     return kExitOk;
   }

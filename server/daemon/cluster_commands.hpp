@@ -12,11 +12,11 @@
 
 namespace mxkv::server {
 
-/// `mxkvd cluster init|status|move|drain|add|remove|settle|changes`.
+/// `mxkvd cluster init|status|move|drain|add|remove|settle|lease|changes`.
 struct ClusterCommand {
-  enum class what : std::uint8_t { init, status, move, drain, add, remove, settle, changes };
+  enum class what : std::uint8_t { init, status, move, drain, add, remove, settle, lease, changes };
   what asked = what::status;
-  config::ClusterOptions cluster;  ///< its name, brokers and properties
+  config::ClusterOptions cluster;  ///< its name, brokers and properties; of init and lease: its lease
   // init
   std::uint32_t shards = 24;
   std::uint32_t replicas = 2;

@@ -46,7 +46,6 @@ NodeOptions node_options(const config::DaemonOptions& options) {
     return listen.reads == config::listener_reads::replica;
   });
   node.fresh_ns = has_readers ? std::uint64_t{cluster.staleness_ms} * 1'000'000 / 4 : 0;
-  node.lease_ns = std::uint64_t{cluster.lease_ms} * 1'000'000;
   return node;
 }
 

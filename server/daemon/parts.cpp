@@ -53,8 +53,16 @@ ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& s
             {.forwards = options.cluster.forward,
              .patience_ms = options.cluster.patience_ms,
              .staleness_ns = std::uint64_t{options.cluster.staleness_ms} * 1'000'000,
-             .answer_ms = 2 * options.cluster.lease_ms,
-             .own_address = start.node.peer}) {}
+             .answer_ms = 2 * start.map.lease_ms,
+             .own_address = start.node.peer}) {
+  // Nodes that go by leases of their own would read what another one has overwritten.
+  if (options.cluster.lease_ms != start.map.lease_ms &&
+      config::find_origin(options.origins, "cluster.lease") != nullptr) {
+    log.warning("cluster.lease is " + config::format_duration_ms(options.cluster.lease_ms) +
+                ", and is not followed: the cluster's map says " +
+                config::format_duration_ms(start.map.lease_ms) + " (mxkvd cluster lease changes it)");
+  }
+}
 
 Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved,
              const runtime::Clock& clock, runtime::SteeredClock* steered, Log& log, Credentials& known,

@@ -77,7 +77,7 @@ class ClusterNodeTest : public ::testing::Test {
   ~ClusterNodeTest() override { node.finish(); }
 
   static ClusterMap two_nodes() {
-    return first_map(99, 1,
+    return first_map(99, 1, 3000,
                      {{.name = "a", .peer = "10.0.0.1:11311", .address = ""},
                       {.name = "b", .peer = "10.0.0.2:11311", .address = ""}},
                      {"m"})

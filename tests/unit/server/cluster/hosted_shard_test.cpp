@@ -128,12 +128,13 @@ class HostedShardTest : public testing::Test {
     return pipeline.epochs().last_recorded() <= pipeline.epochs().durable();
   }
   void another_node_claims(std::uint32_t shard) {
+    const std::string body = write_claim({.lease_ns = 3'000'000'000, .address = "other"});
     stored[shard].messages.push_back(write_message({.kind = message_kind::open,
                                                     .shard = shard,
                                                     .cluster = 1,
                                                     .term = shards[shard]->engine().state().term() + 1,
                                                     .node = kOther,
-                                                    .body = "other"}));
+                                                    .body = body}));
   }
 
   runtime::ManualClock clock;

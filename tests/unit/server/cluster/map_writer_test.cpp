@@ -84,7 +84,7 @@ struct MapWriterTest : testing::Test {
     return write([=](const ClusterMap* current) { return moved(*current, shard, node); });
   }
 
-  Result<ClusterMap> first = first_map(5, 2, three_nodes(), {"g", "p"});
+  Result<ClusterMap> first = first_map(5, 2, 3000, three_nodes(), {"g", "p"});
   BoardView view;
   MemoryBoard board{view};
 };
