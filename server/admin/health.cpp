@@ -71,6 +71,7 @@ std::vector<std::string> Overloads::look(const ServingParts& parts, Time now) {
       found.push_back("writes are refused: " + std::move(refusal));
     }
   }
+  look_at_cluster(parts, found);
   const std::uint64_t refused = parts.count(counter::store_no_memory);
   if (refused != std::exchange(refused_, refused)) {
     refused_at_ = now;
@@ -93,6 +94,28 @@ std::vector<std::string> Overloads::look(const ServingParts& parts, Time now) {
     found.push_back(hanging_);
   }
   return found;
+}
+
+// From effect: a shard is served while its lease runs, whoever owns it.
+void Overloads::look_at_cluster(const ServingParts& parts, std::vector<std::string>& found) {
+  if (parts.cluster == nullptr) {
+    return;
+  }
+  const NodeStatus status = parts.cluster->status();
+  const std::string error = status.last_error.empty() ? std::string{} : " (" + status.last_error + ")";
+  if (status.lapsed != 0) {
+    found.push_back("cluster: " + std::to_string(status.lapsed) +
+                    " of this node's shards are not served: the brokers do not acknowledge" + error);
+  }
+  if (status.board_silent) {
+    found.push_back("cluster: the brokers are silent" + error);
+  }
+  if (!status.memory_failure.empty()) {
+    found.push_back("cluster: this node is no replica any more: " + status.memory_failure);
+  } else if (!status.complete) {
+    found.push_back("cluster: " + std::to_string(status.incomplete) + " of " +
+                    std::to_string(status.shards.size()) + " shards are not loaded yet");
+  }
 }
 
 void Overloads::look_at_workers(const ServingParts& parts, Time now) {

@@ -2,7 +2,8 @@
 //
 // Alive is a server whose thread for administration answers, unless a worker has hung for long: nothing but a new start
 // helps then. Ready is one that serves and has room. It is not while it starts, recovers or ends, and not while
-// something has come to its end that clients would run into: see Overloads.
+// something has come to its end that clients would run into: see Overloads. A node of a cluster is not ready before it
+// has its shards' items, so that nodes are restarted one after the other.
 #pragma once
 
 #include <chrono>
@@ -67,6 +68,7 @@ class Overloads {
   [[nodiscard]] std::string hangs_for_good(Time now) const;
 
  private:
+  static void look_at_cluster(const ServingParts& parts, std::vector<std::string>& found);
   void look_at_workers(const ServingParts& parts, Time now);
 
   std::uint64_t refused_ = 0;  ///< writes, for lack of memory

@@ -110,6 +110,7 @@ ClusterNode::~ClusterNode() {
 
 void ClusterNode::start(std::function<void(std::size_t)> wake) {
   wake_ = std::move(wake);
+  started_ns_ = runtime_.clock().monotonic_ns();
   thread_ = std::thread([this] { run(); });
 }
 
@@ -178,11 +179,13 @@ void ClusterNode::tick(std::uint64_t now_ns) {
   take_snapshots(now_ns);
   hold_expired(now_ns);
   // What it serves others are to know at once: who served it before may be gone, and cannot say who has it.
-  if (std::vector<std::uint32_t> open = open_now(); now_ns >= presence_ns_ || open != told_open_) {
+  if (std::vector<std::uint32_t> served = served_now(); now_ns >= presence_ns_ || served != told_served_) {
     presence_ns_ = now_ns + kPresenceNs;
-    told_open_ = std::move(open);
+    told_served_ = std::move(served);
     tell_presence();
   }
+  tell_outages(now_ns);
+  note_completeness(now_ns);
   show(now_ns);
 }
 
@@ -219,6 +222,13 @@ void ClusterNode::hand_over(int patience_ms) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{patience_ms};
   while (open_shards_.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  }
+  if (const std::uint32_t left = open_shards_.load(std::memory_order_relaxed); left != 0) {
+    const std::string why = status().not_left;
+    lines_.warn("cluster: " + std::to_string(left) + (left == 1 ? " shard was" : " shards were") +
+                " not left to another node in " + std::to_string(patience_ms) + " ms" +
+                (why.empty() ? std::string{} : ": " + why) +
+                "; nobody serves them until another node has waited for the lease");
   }
 }
 

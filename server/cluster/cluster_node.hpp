@@ -80,7 +80,8 @@ class ClusterNode {
   [[nodiscard]] DiskGate& gate() noexcept { return gate_; }
   /// `wake` ends a worker's sleep. Start-up only.
   void start(std::function<void(std::size_t)> wake);
-  /// Leaves what it owns to others that are there, and waits until they have it, or for `patience_ms`. Any thread.
+  /// Leaves what it owns to others that are there, and waits until they have it, or for `patience_ms`; a warning tells
+  /// what was not left, and why. Any thread.
   void hand_over(int patience_ms);
   /// No worker runs any more; ends the thread.
   void finish();
@@ -88,6 +89,9 @@ class ClusterNode {
   [[nodiscard]] NodeStatus status() const;
 
  private:
+  /// Messages that a replica may be behind where it counts as one that has the data.
+  static constexpr std::uint64_t kNearMessages = 1000;
+
   /// Another node, as it said.
   struct Neighbour {
     Presence presence;
@@ -108,10 +112,14 @@ class ClusterNode {
   void drop_surplus();
   void route_others(std::uint64_t now_ns);
   [[nodiscard]] const Neighbour* alive(const std::string& name, std::uint64_t now_ns) const;
-  [[nodiscard]] bool keeps_up(const Neighbour& neighbour, const HostedShard& shard) const;
+  /// Why the node may not be left a shard of this one; empty: it may.
+  [[nodiscard]] std::string obstacle(const std::string& name, const HostedShard& shard,
+                                     std::uint64_t now_ns) const;
   [[nodiscard]] std::string address_of(std::uint64_t process) const;
   void take_snapshots(std::uint64_t now_ns);
-  [[nodiscard]] std::vector<std::uint32_t> open_now() const;
+  [[nodiscard]] std::vector<std::uint32_t> served_now() const;
+  void tell_outages(std::uint64_t now_ns);
+  void note_completeness(std::uint64_t now_ns);
   void tell_presence();
   void show(std::uint64_t now_ns);
 
@@ -153,7 +161,14 @@ class ClusterNode {
   std::uint64_t tick_ns_ = 0;
   bool reads_ = true;  ///< the logs; else memory is to come after first
   std::uint64_t presence_ns_ = 0;
-  std::vector<std::uint32_t> told_open_;   ///< shards that others were told it serves
+  std::vector<std::uint32_t> told_served_;  ///< shards that others were told it serves
+  std::uint64_t started_ns_ = 0;
+  std::size_t lapsed_ = 0;  ///< shards that are open and not served; this and the next: as was told last
+  bool board_silent_ = false;
+  bool memory_failed_ = false;
+  bool complete_ = false;
+  std::size_t incomplete_ = 0;
+  std::string not_left_;
   std::uint64_t ends_ns_ = 0;              ///< since when; 0: it goes on
   std::atomic<bool> handing_over_{false};  // relaxed: seen at the next tick
   std::atomic<bool> stopping_{false};

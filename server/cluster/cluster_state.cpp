@@ -96,7 +96,13 @@ NodeFacts facts_of_node(const ClusterState& state, const std::string& name) {
   return facts;
 }
 
-/// "b 12 behind, c silent"; empty: all have it.
+/// Whether it goes on with its log, and has what it says that it has. One that loads, or that takes no more, may be as
+/// far in the log as others all the same.
+bool has_data(const ShardPresence& replica) {
+  return replica.role != "loads" && replica.role != "stranded";
+}
+
+/// "b 12 behind, c silent, d stranded"; empty: all have it.
 std::string lags_of(const ClusterState& state, std::uint32_t shard) {
   std::vector<std::string> lags;
   for (const std::string& name : state.map.shards[shard].replicas) {
@@ -104,6 +110,8 @@ std::string lags_of(const ClusterState& state, std::uint32_t shard) {
     if (replica == nullptr) {
       const auto heard = state.nodes.find(name);
       lags.push_back(name + (heard != state.nodes.end() && heard->second.alive ? " lacks it" : " silent"));
+    } else if (!has_data(*replica)) {
+      lags.push_back(name + " " + replica->role);
     } else if (const std::uint64_t behind = state.behind(*replica); behind != 0) {
       lags.push_back(name + " " + std::to_string(behind) + " behind");
     }
@@ -237,6 +245,23 @@ std::string state_json(const std::string& cluster, const ClusterState& state) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+std::string without_owner(const ClusterState& state) {
+  constexpr std::size_t kMostNamed = 10;
+  std::vector<std::string> missing;
+  for (std::uint32_t i = 0; i < state.map.shards.size(); ++i) {
+    if (state.owner(i).empty()) {
+      missing.push_back(std::to_string(i));
+    }
+  }
+  if (missing.empty()) {
+    return {};
+  }
+  const std::size_t count = missing.size();
+  missing.resize(std::min(count, kMostNamed));
+  return count_text(count, "shard") + " of " + std::to_string(state.map.shards.size()) +
+         (count == 1 ? " has" : " have") + " no owner: " + joined(missing) + (count > kMostNamed ? ", ..." : "");
+}
+
 std::string follows_another_map(const ClusterState& state) {
   for (const ClusterMap::Node& node : state.map.nodes) {
     const auto heard = state.nodes.find(node.name);
@@ -262,6 +287,10 @@ std::string still_missing(const ClusterState& state) {
       const ShardPresence* const replica = state.replica(name, i);
       if (replica == nullptr) {
         return start + "node " + name + " has nothing of it yet";
+      }
+      if (!has_data(*replica)) {
+        return start + "node " + name +
+               (replica->role == "loads" ? " loads it" : " takes no more of its log (stranded)");
       }
       if (const std::uint64_t behind = state.behind(*replica); behind > kNearlyThere) {
         return start + "node " + name + " is " + count_text(behind, "message") + " behind";

@@ -37,6 +37,8 @@ struct ClusterState {
 /// messages behind"; empty: each is owned by whom the map prefers, and all that stay have it.
 [[nodiscard]] std::string still_missing(const ClusterState& state);
 
+/// The shards that no node serves, such as "2 shards of 24 have no owner: 3, 5"; empty: there is none.
+[[nodiscard]] std::string without_owner(const ClusterState& state);
 /// The first node that is not known to follow the map in force, such as "node d still follows map 6"; empty: all do.
 [[nodiscard]] std::string follows_another_map(const ClusterState& state);
 

@@ -73,15 +73,19 @@ class HostedShard final : private ShardHost {
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
   [[nodiscard]] const Shard& engine() const noexcept { return shard_; }
   [[nodiscard]] const HostedCounters& counters() const noexcept { return counters_; }
-  /// Requests for its keys are answered here.
+  /// This node owns it, and is the one to answer requests for its keys: while serves().
   [[nodiscard]] bool open() const noexcept { return open_; }
+  /// Requests for its keys are answered here, now: it is open, and its lease runs.
+  [[nodiscard]] bool serves() const noexcept { return open_ && shard_.serves(); }
   /// Since when; monotonic clock.
   [[nodiscard]] std::uint64_t open_since_ns() const noexcept { return open_since_ns_; }
   /// It is open and not about to be left.
   [[nodiscard]] bool may_leave() const noexcept { return open_ && !leaving_; }
   /// It follows its log, with nothing to be cleaned or loaded.
-  [[nodiscard]] bool follows() const noexcept {
-    return !loading_ && !clean_at_ && shard_.now() == Shard::role::follows && !around_.memory.failed();
+  [[nodiscard]] bool follows() const noexcept { return shard_.now() == Shard::role::follows && is_sound(); }
+  /// What is here of it, may be relied on: it is loaded, not about to be thrown away, and memory took in all of it.
+  [[nodiscard]] bool is_sound() const noexcept {
+    return !loading_ && !clean_at_ && (open_ || !around_.memory.failed());
   }
   [[nodiscard]] bool loading() const noexcept { return loading_; }
   /// All that was acknowledged so long ago is in memory; nothing: that is not known, or it is open.

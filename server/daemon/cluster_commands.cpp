@@ -185,6 +185,9 @@ int show_state(const ClusterCommand& command) {
   listen_to_nodes(open);
   const ClusterState state = open.view.state();
   say(command.json ? state_json(command.cluster.name, state) : state_table(command.cluster.name, state));
+  if (const std::string missing = without_owner(state); !missing.empty()) {
+    throw Refusal{kExitFailed, "cluster " + command.cluster.name + ": " + missing};
+  }
   return kExitOk;
 }
 

@@ -63,8 +63,9 @@ KafkaOptions kafka_options(const config::ClusterOptions& cluster) {
 Result<std::unique_ptr<ClusterStart>> join_cluster(const config::DaemonOptions& options) {
   const config::ClusterOptions& cluster = options.cluster;
   const std::string prefix = "cluster " + cluster.name + ": ";
-  const KafkaOptions kafka = kafka_options(cluster);
+  KafkaOptions kafka = kafka_options(cluster);
   auto start = std::make_unique<ClusterStart>();
+  kafka.lines = start->lines;
   start->node = node_options(options);
   start->reader = std::make_unique<BoardReader>();
   try {

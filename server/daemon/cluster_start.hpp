@@ -14,6 +14,7 @@ namespace mxkv::server {
 
 /// What a node begins with. The engine outlives the node. Thread-safety: one thread at a time.
 struct ClusterStart {
+  std::shared_ptr<EngineLines> lines = std::make_shared<EngineLines>();  ///< of engine and board
   NodeOptions node;
   ClusterMap map;
   std::unique_ptr<LogEngine> engine;

@@ -45,7 +45,8 @@ std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runti
 
 ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& start,
                            runtime::Runtime& runtime, Store& of, Log& log)
-    : routes(start.map.splits()),
+    : lines(start.lines),
+      routes(start.map.splits()),
       node(start.node, start.map, *start.engine, *start.board, *start.reader, runtime, of, routes,
            {.info = [&log](const std::string& line) { log.info(line); },
             .warn = [&log](const std::string& line) { log.warning(line); }}),
@@ -55,6 +56,8 @@ ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& s
              .staleness_ns = std::uint64_t{options.cluster.staleness_ms} * 1'000'000,
              .answer_ms = 2 * start.map.lease_ms,
              .own_address = start.node.peer}) {
+  lines->write_to(
+      [&log](bool grave, const std::string& line) { grave ? log.warning(line) : log.info(line); });
   // Nodes that go by leases of their own would read what another one has overwritten.
   if (options.cluster.lease_ms != start.map.lease_ms &&
       config::find_origin(options.origins, "cluster.lease") != nullptr) {
@@ -62,6 +65,10 @@ ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& s
                 ", and is not followed: the cluster's map says " +
                 config::format_duration_ms(start.map.lease_ms) + " (mxkvd cluster lease changes it)");
   }
+}
+
+ClusterParts::~ClusterParts() {
+  lines->write_to({});
 }
 
 Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved,

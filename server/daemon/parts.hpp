@@ -32,7 +32,11 @@ struct DurableStart {
 struct ClusterParts {
   ClusterParts(const config::DaemonOptions& options, ClusterStart& start, runtime::Runtime& runtime,
                Store& store, Log& log);
+  ~ClusterParts();
+  ClusterParts(const ClusterParts&) = delete;
+  ClusterParts& operator=(const ClusterParts&) = delete;
 
+  std::shared_ptr<EngineLines> lines;  ///< of the engine, which is there for longer than the log
   Routes routes;
   ClusterNode node;
   ClusterStore store;
