@@ -65,7 +65,7 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
                  .strayed = [this](std::uint32_t shard) { strayed_.push_back(shard); },
                  .changed = [this] { gate_.changed(); }}),
       gate_(
-          pipeline_, runtime.worker_count(), options_.most_waiting,
+          pipeline_, runtime.worker_count(), options_.most_waiting, options_.deadline_ns,
           [this](std::size_t worker) { wake_(worker); }, [this] { ring(); }),
       memory_(
           runtime, store, [this] { ring(); }, &routes),

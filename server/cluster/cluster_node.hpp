@@ -42,6 +42,7 @@ struct NodeOptions {
   std::uint64_t fresh_ns =
       0;  ///< between two times that followers find out how fresh they are; 0: they do not
   std::uint64_t snapshot_bytes = std::uint64_t{64} << 20U;  ///< of a shard's log, at least, between two
+  std::uint64_t deadline_ns = 10'000'000'000;  ///< a reply that waits for the logs so long is given up
   std::uint64_t most_waiting = std::uint64_t{256} << 20U;   ///< bytes; above it connections are not read
 };
 

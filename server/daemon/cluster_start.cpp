@@ -41,6 +41,7 @@ NodeOptions node_options(const config::DaemonOptions& options) {
                  : options.listeners.empty() ? std::string{}
                                              : config::format_listen(options.listeners.front());
   node.version = MXKV_VERSION;
+  node.deadline_ns = std::uint64_t{cluster.deadline_ms} * 1'000'000;
   node.snapshot_bytes = cluster.snapshot_bytes;
   const bool has_readers = std::ranges::any_of(options.listeners, [](const config::ListenAddress& listen) {
     return listen.reads == config::listener_reads::replica;

@@ -261,7 +261,9 @@ ending Supervisor::drain() {
   const Time deadline = steady_clock::now() + std::chrono::milliseconds{running_.server.drain_timeout_ms};
   while (!parts_.network.drained()) {
     if (steady_clock::now() >= deadline) {
-      log_.warning("connections that did not take their replies in " +
+      log_.warning((parts_.network.stats().held != 0
+                        ? "connections whose replies the disk, or the cluster's log, did not let go in "
+                        : "connections that did not take their replies in ") +
                    config::format_duration_ms(running_.server.drain_timeout_ms) + " are dropped");
       return ending::timed_out;
     }

@@ -65,6 +65,8 @@ class Connection final : public ConnectionOwner {
   void logged_in(const std::string& user) override;
   /// All up to `durable` is on disk: sends at the end of this round what waited for it.
   void reached_disk(std::uint64_t durable);
+  /// Nobody waits any more for what is held, or to be read: the client is told so, as far as it can be, and closed.
+  void give_up_waiting();
   /// The journal has room again: goes on reading.
   void journal_has_room();
   /// There may be room for what the session waits for.
@@ -129,6 +131,7 @@ class Connection final : public ConnectionOwner {
   void await_output();
   void end_output_wait();
   void mark_output();
+  void say_last(std::string_view line);
   void note_sent(std::size_t bytes);
   void flush();
   void stay();
@@ -173,6 +176,10 @@ class Connection final : public ConnectionOwner {
   WorkNote noted_;            ///< as of note_work()
   OutputGate gate_;           ///< output that waits for the disk
   std::size_t judged_ = 0;    ///< of output up to here it is known whether it waits
+  bool judged_whole_ = true;  ///< no reply was half written there
+  bool held_whole_ = false;   ///< the same of where output is held
+  std::uint64_t held_since_ns_ = 0;       ///< or when some of it left last
+  std::uint64_t not_read_since_ns_ = 0;   ///< for the journal
   std::size_t tls_held_ = 0;  ///< bytes of a handshake, or of a record that has not come whole
   std::size_t tls_own_ = 0;   ///< bytes that TLS takes besides
   std::shared_ptr<const TlsFacts>

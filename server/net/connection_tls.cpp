@@ -230,6 +230,16 @@ std::size_t Connection::send_record(std::size_t most) {
   return sent.bytes;
 }
 
+// Beside the output, whose held bytes are never sent.
+void Connection::say_last(std::string_view line) {
+  if (tls_ != nullptr) {
+    keep_buffers(false);
+    static_cast<void>(tls_->write(line));
+  } else {
+    static_cast<void>(::send(socket_, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  }
+}
+
 void Connection::end_tls(bool said_all) {
   if (said_all && tls_ != nullptr) {
     tls_->end();

@@ -215,6 +215,9 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (forwarder_ != nullptr) [[unlikely]] {
     timeout_ns = std::min(timeout_ns, forwarder_->most_sleep_ns());
   }
+  if (told_waits_ && disk()->most_wait_ns() != 0) [[unlikely]] {
+    timeout_ns = std::min(timeout_ns, kLateLookNs);
+  }
   arm_sweep_timer();
   if (worker.task_heap().wants_trim()) {
     timeout_ns = std::min(timeout_ns, kTrimEveryNs);
