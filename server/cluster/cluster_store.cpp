@@ -286,26 +286,18 @@ std::unique_ptr<ReceivedBatch> ClusterStore::begin_batch(std::uint32_t lines) {
   return std::make_unique<ClusterBatch>(routes_, clock_, store_.begin_batch(lines), lines);
 }
 
-// A shard may have left since its lines came: nothing was done yet. Of several shards, where they are now is not
-// looked for.
+// Its shard may have left since its lines came: nothing was done yet.
 void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> received,
                          const ReplyAddress& address) {
   const std::unique_ptr<ClusterBatch> batch{static_cast<ClusterBatch*>(received.release())};
-  const std::uint64_t now_ns = clock_.monotonic_ns();
-  const auto gone = std::ranges::find_if(
-      batch->shards(), [&](std::uint32_t shard) { return !routes_.is_here(shard, now_ns); });
-  if (!batch->is_elsewhere() && gone == batch->shards().end()) {
+  const std::uint32_t shard = batch->shard();
+  if (!batch->is_elsewhere() && routes_.is_here(shard, clock_.monotonic_ns())) {
     store_.batch(worker, batch->take_own(), address);
     return;
   }
-  const std::uint32_t shard = batch->is_elsewhere() ? batch->shards().front() : *gone;
-  std::string refused = refusal(shard, address);
+  const std::string refused = refusal(shard, address);
   if (refused.empty() && !batch->is_elsewhere()) {
-    if (batch->shards().size() == 1) {
-      batch->leave(worker);
-    } else {
-      refused = no_owner_line(shard);
-    }
+    batch->leave(worker);
   }
   if (!refused.empty()) {
     batch->abandon(worker);

@@ -130,6 +130,7 @@ class HostedShard final : private ShardHost {
   void follow(const ShardStart& start);
   void go_on_taking();
   void give_up_taking(const char* why);
+  void look_for_end(OrderedLog& log, LogPosition needed, const char* what);
   void show_route();
   void show_freshness(std::uint64_t now_ns);
   /// Memory is what the log says, and nothing else.
@@ -154,6 +155,7 @@ class HostedShard final : private ShardHost {
   bool loading_ = true;
   std::uint64_t load_ns_ = 0;  ///< not before then
   std::uint64_t load_pause_ns_ = 0;
+  std::uint64_t failed_snapshot_ = 0;          ///< the number of the one that could not be read last
   LogPosition stranded_at_ = ~LogPosition{0};  ///< where its log had a hole last, or began too late
   std::unique_ptr<SnapshotLoader> loader_;
   std::uint64_t loader_taken_ = 0;     ///< messages, when they were looked at last
