@@ -31,7 +31,8 @@ class ClusterCommandLine {
     cluster_->add_option("--name", name_, "The cluster's name, in place of the file's")->type_name("NAME");
     cluster_->add_option("--brokers", brokers_, "Brokers, in place of the file's: host:port,...")
         ->type_name("LIST")
-        ->delimiter(',');
+        ->delimiter(',')
+        ->allow_extra_args(false);
     cluster_->add_option("--set", sets_, "One option as in the file, such as cluster.properties.client.id=x")
         ->type_name("PATH=VALUE")
         ->allow_extra_args(false);
@@ -138,6 +139,7 @@ class ClusterCommandLine {
                      "NAME=PEER or NAME=PEER=ADDRESS of each node, with commas between")
         ->type_name("LIST")
         ->delimiter(',')
+        ->allow_extra_args(false)
         ->required();
     init->add_flag("--if-missing", asked_.if_missing, "That there is one already is no error");
     CLI::Option* const sample =
