@@ -13,7 +13,7 @@ constexpr std::uint64_t kSilentNs = 4 * kNsPerSecond;   ///< who says nothing fo
 constexpr std::uint64_t kAtLeastNs = 3 * kNsPerSecond;  ///< that a shard stays where it is, if nothing ends
 constexpr std::uint64_t kNoticeNs =
     kNsPerSecond / 10 * 3;              ///< between the news that this node ends and its doing so
-constexpr unsigned kMostDoublings = 6;  ///< of that
+constexpr unsigned kMostRestDoublings = 6;  ///< of that
 constexpr std::uint64_t kForgottenNs = 600 * kNsPerSecond;  ///< a move to the node that the map prefers
 
 }  // namespace
@@ -105,7 +105,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
                                        hosted->second->engine().now() == Shard::role::leaves);
     // A node that lives and cannot claim is asked less and less often.
     Moves& moves = moves_[id];
-    const std::uint64_t rest_ns = kAtLeastNs << std::min(moves.tries, kMostDoublings);
+    const std::uint64_t rest_ns = kAtLeastNs << std::min(moves.tries, kMostRestDoublings);
     if (!hosted->second->may_leave() ||
         (ends ? now_ns < ends_ns_ + kNoticeNs : now_ns < hosted->second->open_since_ns() + rest_ns)) {
       continue;

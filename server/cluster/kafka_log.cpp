@@ -32,7 +32,7 @@ Properties consumer_rules() {
           {"allow.auto.create.topics", "false"},
           {"enable.auto.commit", "false"},
           {"check.crcs", "true"},
-          {"fetch.wait.max.ms", "20"},
+          {"fetch.wait.max.ms", "100"},  // what comes ends a wait; idle brokers are asked ten times a second
           {"fetch.error.backoff.ms", "50"},
           {"isolation.level", "read_uncommitted"}};  // what others have not ended holds nobody up
 }

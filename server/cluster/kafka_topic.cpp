@@ -106,10 +106,11 @@ std::vector<std::string> check_shape(rd_kafka_t& client, const TopicPlan& plan, 
   return dangers;
 }
 
-/// What it is better with: each node says something a second, and who starts reads all that was not compacted yet.
+/// What it is better with. A board: each node says something a second, and who starts reads all that was not compacted
+/// yet. A log: brokers delete whole segments, and never the one that is written to.
 std::vector<std::pair<const char*, const char*>> wishes_of(const TopicPlan& plan) {
   if (!plan.board) {
-    return {};
+    return {{"segment.bytes", "67108864"}, {"segment.ms", "3600000"}};
   }
   return {{"segment.bytes", "1048576"}, {"min.cleanable.dirty.ratio", "0.1"}};
 }

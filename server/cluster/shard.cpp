@@ -6,6 +6,12 @@
 #include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
+namespace {
+
+constexpr unsigned kMostDoublings = 2;     ///< of the time before a claim
+constexpr std::uint64_t kRestLeases = 40;  ///< without a false alarm: then the shard is quiet
+
+}  // namespace
 
 Shard::Shard(ShardOptions options, OrderedLog& log, ShardHost& host, const runtime::Clock& clock,
              ShardStart start)
@@ -27,7 +33,19 @@ void Shard::start() {
 // By the owner's lease: it says something three times in that time.
 std::uint64_t Shard::patience() {
   const std::uint64_t lease_ns = state_.term() == 0 ? wanted_lease_ns_ : state_.lease_ns();
-  return lease_ns + std::uniform_int_distribution<std::uint64_t>{0, lease_ns / 2}(random_);
+  if (clock_.monotonic_ns() > false_alarm_ns_ + kRestLeases * lease_ns) {
+    false_alarms_ = 0;
+  }
+  return (lease_ns << false_alarms_) + std::uniform_int_distribution<std::uint64_t>{0, lease_ns / 2}(random_);
+}
+
+void Shard::note_void(const Message& message) noexcept {
+  if (replaced_term_ != 0 && message.term == replaced_term_ && message.kind != message_kind::open) {
+    replaced_term_ = 0;  // once each
+    false_alarms_ = std::min(false_alarms_ + 1, kMostDoublings);
+    false_alarm_ns_ = clock_.monotonic_ns();
+    claim_at_ns_ = std::max(claim_at_ns_, heard_ns_ + patience());
+  }
 }
 
 bool Shard::serves() const noexcept {
@@ -129,6 +147,7 @@ void Shard::take(const Message& message) {
   const ShardState before = state_;
   switch (state_.take(message)) {
     case message_effect::opens:
+      replaced_term_ = before.left_to() != 0 ? 0 : before.term();
       take_claim(message, before);
       return;
     case message_effect::counts:
@@ -150,6 +169,7 @@ void Shard::take(const Message& message) {
       return;
     case message_effect::none:
       ++counters_.voids;
+      note_void(message);
       return;
   }
 }

@@ -22,7 +22,9 @@
 // whoever believes these has read that. A shorter one counts from when the owner makes that message.
 //
 // *Claims* are always safe, and only rude when early: the log decides. So how long one waits before is a matter of
-// behaviour, and is no part of what is decided.
+// behaviour, and is no part of what is decided. But a claim that takes a shard from an owner which lives throws memory away
+// there; where machines are too busy for their leases, that makes them busier. That the owner lived its void messages
+// tell. All wait twice as long then, and four times after another one, until the shard has been quiet for a while.
 #pragma once
 
 #include <cstddef>
@@ -71,8 +73,8 @@ struct ShardRules {
   bool lease_from_sending = true;
   bool waits_by_the_owners_lease = true;  ///< else by its own
   bool lease_shrinks_at_once = true;      ///< else once that is acknowledged
-  bool snapshots_wait = true;  ///< until what they hold is durable
-  bool drops_wait = true;      ///< of memory, until no worker is in a round that began before
+  bool snapshots_wait = true;             ///< until what they hold is durable
+  bool drops_wait = true;                 ///< of memory, until no worker is in a round that began before
   FreshnessRules freshness{};
 };
 
@@ -190,6 +192,7 @@ class Shard final : private LogSink {
 
   /// How long to hear nothing before a claim.
   [[nodiscard]] std::uint64_t patience();
+  void note_void(const Message& message) noexcept;
   [[nodiscard]] std::uint64_t courtesy_ns() const noexcept { return wanted_lease_ns_ / 3; }
 
   const ShardOptions options_;
@@ -206,8 +209,12 @@ class Shard final : private LogSink {
   ShardCounters counters_;
 
   // Follower.
-  std::uint64_t heard_ns_ = 0;      ///< when the last message that counts was received
-  std::uint64_t claim_at_ns_ = 0;   ///< unless something is heard
+  std::uint64_t heard_ns_ = 0;        ///< when the last message that counts was received
+  std::uint64_t claim_at_ns_ = 0;     ///< unless something is heard
+  unsigned false_alarms_ = 0;         ///< owners that were replaced and lived, one soon after the other
+  std::uint64_t false_alarm_ns_ = 0;  ///< when that was last
+  std::uint64_t replaced_term_ =
+      0;  ///< the last one that another node ended; 0: or its owner is known to have lived
   std::uint64_t claimed_term_ = 0;  ///< by this node, and not yet decided; or the one that it owns
   std::uint64_t past_claims_ = 0;   ///< so many were made before it followed
   std::string parts_;               ///< of a group that is not yet whole

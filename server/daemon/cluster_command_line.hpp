@@ -148,7 +148,6 @@ class ClusterCommandLine {
     init->add_option("--splits", asked_.splits,
                      "The first keys of all shards but the first, with commas between")
         ->type_name("LIST")
-        ->delimiter(',')
         ->excludes(sample)
         ->excludes(shards);
   }

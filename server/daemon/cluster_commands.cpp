@@ -15,6 +15,7 @@
 #include "server/cluster/kafka_board.hpp"
 #include "server/cluster/kafka_topic.hpp"
 #include "server/cluster/map_writer.hpp"
+#include "server/cluster/routes.hpp"
 #include "server/cluster/shard_splits.hpp"
 #include "server/daemon/cluster_start.hpp"
 #include "server/daemon/daemon.hpp"
@@ -95,9 +96,43 @@ std::vector<ClusterMap::Node> nodes_of(const ClusterCommand& command) {
   return nodes;
 }
 
+/// None is left out: an empty one would be a shard less than was meant.
+std::vector<std::string> listed_splits(const std::string& text) {
+  std::vector<std::string> splits;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) {
+      throw Refusal{kExitWrongOptions, "--splits: key " + std::to_string(splits.size() + 1) + " of \"" + text +
+                                           "\" is empty (allowed: keys with one comma between them)"};
+    }
+    splits.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return splits;
+}
+
+/// What is right, and maybe not what is wanted.
+void warn_of_shards(const ClusterCommand& command, const ClusterMap& map) {
+  const std::size_t shards = map.shards.size();
+  if (shards > kTestedShards) {
+    complain(kExitOk, ("warning: " + std::to_string(shards) + " shards are more than were tested (" +
+                       std::to_string(kTestedShards) + "): each costs nodes and brokers work while nothing is asked")
+                          .c_str());
+  }
+  if (shards > 1 && !command.splits && command.sample.empty()) {
+    const Routes routes{map.splits()};
+    const auto place = [&routes](const char* key) { return std::to_string(routes.shard_of(key)); };
+    complain(kExitOk, ("warning: keys are cut by their first two bytes, as if all were as likely, and never anew: all of "
+                       "user:* lies in shard " + place("user:1") + ", all of session:* in shard " + place("session:1") +
+                       ", numbers in shards " + place("0") + " to " + place("9999") +
+                       "; --from-keys cuts by a sample of keys, --splits as you say")
+                          .c_str());
+  }
+}
+
 std::vector<std::string> splits_of(const ClusterCommand& command) {
-  if (!command.splits.empty()) {
-    return command.splits;
+  if (command.splits) {
+    return listed_splits(*command.splits);
   }
   if (command.sample.empty()) {
     return even_splits(command.shards);
@@ -142,6 +177,7 @@ int make_cluster(const ClusterCommand& command) {
   if (!map) {
     throw Refusal{kExitWrongOptions, map.error().message};
   }
+  warn_of_shards(command, map.value());
   TopicPlan plan{.name = cluster.name + ".map",
                  .partitions = 1,
                  .replicas = static_cast<std::int32_t>(command.copies),

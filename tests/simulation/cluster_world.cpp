@@ -104,7 +104,7 @@ class World {
 
   /// Most are alike: a lease that is too long for all hides what a short one does.
   std::uint64_t any_lease_ns() {
-    return dice_.permille(500) ? 3 * kSecond : dice_.between(kSecond, 6 * kSecond);
+    return dice_.permille(500) ? 3 * kSecond : dice_.between(kSecond, 4 * kSecond);
   }
 
   // Clients.
@@ -196,8 +196,9 @@ class World {
     for (const auto& node : nodes_) {
       if (dice_.permille(800)) {
         ClusterProcess& process = node->process();
-        timeline_.in(dice_.below(2 * kSecond),
-                     [&process, lease_ns] { process.run([&process, lease_ns] { process.set_lease(lease_ns); }); });
+        timeline_.in(dice_.below(2 * kSecond), [&process, lease_ns] {
+          process.run([&process, lease_ns] { process.set_lease(lease_ns); });
+        });
       }
     }
   }

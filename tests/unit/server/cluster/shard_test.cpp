@@ -328,6 +328,33 @@ TEST_F(ShardTest, AClaimTellsTheLeaseThatItsOwnerGoesBy) {
   EXPECT_EQ(parse_lease(log.message(1).body), 20 * kSecondUs * 1000);
 }
 
+TEST_F(ShardTest, WaitsLongerWhereOwnersThatWereReplacedLived) {
+  shard.start();
+  log.show(0, other_claims(1));
+  log.show(1, other_claims(2));
+  log.show(2, of_other(message_kind::beat, 1, 1));  // the first owner lives
+  pass_s(6);
+  EXPECT_THAT(log.sent, IsEmpty()) << "two leases at least";
+  pass_s(4);
+  EXPECT_EQ(log.sent.size(), 1U);
+  log.show(3, other_claims(3));
+  log.sent.clear();
+  pass_s(5);
+  EXPECT_THAT(log.sent, IsEmpty()) << "the second one said nothing more, but the first is not forgotten";
+  clock.advance_us(200 * kSecondUs);
+  shard.tick();
+  pass_s(5);
+  EXPECT_EQ(log.sent.size(), 1U) << "it was quiet";
+}
+
+TEST_F(ShardTest, DoesNotWaitLongerForOneThatDied) {
+  shard.start();
+  log.show(0, other_claims(1));
+  log.show(1, other_claims(2));
+  pass_s(5);
+  EXPECT_EQ(log.sent.size(), 1U);
+}
+
 TEST_F(ShardTest, LeavesWhenAllIsAcknowledgedAndServesNoMore) {
   own();
   shard.submit(7, "a");
