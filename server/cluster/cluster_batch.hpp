@@ -59,7 +59,7 @@ class ClusterBatch final : public ReceivedBatch {
   std::uint32_t come_ = 0;
   bool elsewhere_ = false;
   std::optional<std::uint32_t> shard_;  ///< none: no line has come
-  std::string text_;  ///< the lines alone
+  std::string text_;                    ///< the lines alone
   std::vector<Value> values_;
   std::string failure_;  ///< where the store's does not have it
 };

@@ -134,12 +134,8 @@ std::string to_json(const ClusterMap& map) {
   for (const ClusterMap::Node& node : map.nodes) {
     nodes.push_back({{"name", node.name}, {"peer", node.peer}, {"address", node.address}});
   }
-  const json document{{"version", map.version},
-                      {"cluster", map.cluster},
-                      {"replicas", map.replicas},
-                      {"lease_ms", map.lease_ms},
-                      {"shards", std::move(shards)},
-                      {"nodes", std::move(nodes)}};
+  const json document{{"version", map.version},   {"cluster", map.cluster},      {"replicas", map.replicas},
+                      {"lease_ms", map.lease_ms}, {"shards", std::move(shards)}, {"nodes", std::move(nodes)}};
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -247,8 +247,14 @@ Result<ClusterMap> without_node(const ClusterMap& map, std::string_view name) {
   const auto kept =
       std::ranges::count_if(map.shards, [name](const MapShard& shard) { return keeps(shard, name); });
   if (kept != 0) {
-    return Error{"node " + std::string{name} + " keeps " + std::to_string(kept) +
-                 (kept == 1 ? " shard" : " shards") + ": drain it first"};
+    const bool goes = std::ranges::none_of(map.shards, [&](const MapShard& shard) {
+      const auto place = std::ranges::find(shard.replicas, name) - shard.replicas.begin();
+      return shard.prefers == name ||
+             static_cast<std::uint64_t>(place) < std::min<std::uint64_t>(map.replicas, shard.replicas.size());
+    });
+    return Error{
+        "node " + std::string{name} + " keeps " + std::to_string(kept) + (kept == 1 ? " shard" : " shards") +
+        (goes ? " until the others have it: mxkvd cluster settle, once they do" : ": drain it first")};
   }
   ClusterMap changed = map;
   if (std::erase_if(changed.nodes, [name](const MapNode& node) { return node.name == name; }) == 0) {

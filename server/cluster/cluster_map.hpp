@@ -38,8 +38,8 @@ struct ClusterMap {
   std::uint32_t replicas = 1;  ///< of each shard, when nothing moves
   /// An owner that is not heard of for so long is replaced. In effect from when an owner tells it in its shard's log.
   std::uint32_t lease_ms = 3000;
-  std::vector<Shard> shards;   ///< by `from`; a shard's number is its place
-  std::vector<Node> nodes;     ///< by name
+  std::vector<Shard> shards;  ///< by `from`; a shard's number is its place
+  std::vector<Node> nodes;    ///< by name
 
   [[nodiscard]] const Node* find_node(std::string_view name) const;
   /// The first keys of all shards but the first: what Routes wants.

@@ -202,6 +202,10 @@ void ClusterNode::read_news(std::uint64_t now_ns) {
       board_ns_ = now_ns;
       if (name != options_.name) {
         neighbours_[name] = {.presence = *std::move(presence), .heard_ns = now_ns};
+      } else if (presence->process != process_ &&
+                 std::exchange(told_twin_, presence->process) != presence->process) {
+        lines_.warn("cluster: another process is node " + name + ", too, at " + presence->peer +
+                    ": each takes the other's shards; one of them needs another cluster.node");
       }
     } else {
       reader_.leave_out(presence_key(name) + ": is no node's word");

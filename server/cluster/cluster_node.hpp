@@ -43,7 +43,9 @@ struct NodeOptions {
       0;  ///< between two times that followers find out how fresh they are; 0: they do not
   std::uint64_t snapshot_bytes = std::uint64_t{64} << 20U;  ///< of a shard's log, at least, between two
   std::uint64_t deadline_ns = 10'000'000'000;  ///< a reply that waits for the logs so long is given up
-  std::uint64_t most_waiting = std::uint64_t{256} << 20U;   ///< bytes; above it connections are not read
+  /// What about the topics would lose acknowledged writes, as found last; null: nobody looks.
+  std::shared_ptr<const std::atomic<std::uint64_t>> topic_dangers{};
+  std::uint64_t most_waiting = std::uint64_t{256} << 20U;  ///< bytes; above it connections are not read
 };
 
 /// Where its lines go. Thread-safety: any thread.
@@ -157,6 +159,7 @@ class ClusterNode {
   std::map<std::uint32_t, std::uint64_t> caught_up_ns_;  ///< by shard: it was as far as its owner was then
   std::vector<std::unique_ptr<HostedShard>> retired_;    ///< answers of their logs may still come
   std::map<std::string, Neighbour> neighbours_;
+  std::uint64_t told_twin_ = 0;      ///< the process that says it is this node, and was told of last
   std::uint64_t told_left_out_ = 0;  ///< of what the reader has left out
   std::uint64_t board_ns_ = 0;       ///< when anybody was heard last, this node too
   std::uint64_t tick_ns_ = 0;

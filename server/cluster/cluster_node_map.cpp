@@ -12,7 +12,7 @@ constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kSilentNs = 4 * kNsPerSecond;   ///< who says nothing for so long is not there
 constexpr std::uint64_t kAtLeastNs = 3 * kNsPerSecond;  ///< that a shard stays where it is, if nothing ends
 constexpr std::uint64_t kNoticeNs =
-    kNsPerSecond / 10 * 3;              ///< between the news that this node ends and its doing so
+    kNsPerSecond / 10 * 3;                  ///< between the news that this node ends and its doing so
 constexpr unsigned kMostRestDoublings = 6;  ///< of that
 constexpr std::uint64_t kForgottenNs = 600 * kNsPerSecond;  ///< a move to the node that the map prefers
 

@@ -147,6 +147,8 @@ void ClusterNode::show(std::uint64_t now_ns) {
   status.left_out = reader_.left_out();
   status.last_error = memory_.failed() ? memory_.failure() : engine_.last_error();
   status.lapsed = lapsed_;
+  status.topic_dangers =
+      options_.topic_dangers == nullptr ? 0 : options_.topic_dangers->load(std::memory_order_relaxed);
   status.board_silent = board_silent_;
   status.memory_failure = memory_.failed() ? memory_.failure() : std::string{};
   status.complete = complete_;

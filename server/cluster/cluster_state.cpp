@@ -177,7 +177,8 @@ std::string state_table(const std::string& cluster, const ClusterState& state) {
   const ClusterMap& map = state.map;
   std::string text = "cluster " + cluster + ", map " + std::to_string(map.version) + ": " +
                      count_text(map.shards.size(), "shard") + ", " + count_text(map.replicas, "replica") +
-                     " each, " + count_text(map.nodes.size(), "node") + ", lease " + std::to_string(map.lease_ms) + " ms\n\n";
+                     " each, " + count_text(map.nodes.size(), "node") + ", lease " +
+                     std::to_string(map.lease_ms) + " ms\n\n";
   std::vector<std::vector<std::string>> rows{
       {"node", "state", "peer", "address", "map", "owns", "keeps", "version"}};
   for (const std::string& name : names_of_nodes(state)) {
@@ -236,12 +237,8 @@ std::string state_json(const std::string& cluster, const ClusterState& state) {
                       {"prefers", shard.prefers},
                       {"replicas", std::move(replicas)}});
   }
-  const json document{{"cluster", cluster},
-                      {"map", map.version},
-                      {"replicas", map.replicas},
-                      {"lease_ms", map.lease_ms},
-                      {"nodes", std::move(nodes)},
-                      {"shards", std::move(shards)}};
+  const json document{{"cluster", cluster},       {"map", map.version},        {"replicas", map.replicas},
+                      {"lease_ms", map.lease_ms}, {"nodes", std::move(nodes)}, {"shards", std::move(shards)}};
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -259,7 +256,8 @@ std::string without_owner(const ClusterState& state) {
   const std::size_t count = missing.size();
   missing.resize(std::min(count, kMostNamed));
   return count_text(count, "shard") + " of " + std::to_string(state.map.shards.size()) +
-         (count == 1 ? " has" : " have") + " no owner: " + joined(missing) + (count > kMostNamed ? ", ..." : "");
+         (count == 1 ? " has" : " have") + " no owner: " + joined(missing) +
+         (count > kMostNamed ? ", ..." : "");
 }
 
 std::string follows_another_map(const ClusterState& state) {
@@ -275,8 +273,11 @@ std::string follows_another_map(const ClusterState& state) {
   return {};
 }
 
-std::string still_missing(const ClusterState& state) {
+std::string still_missing(const ClusterState& state, std::optional<std::uint32_t> only) {
   for (std::uint32_t i = 0; i < state.map.shards.size(); ++i) {
+    if (only.value_or(i) != i) {
+      continue;
+    }
     const ClusterMap::Shard& shard = state.map.shards[i];
     const std::string start = "shard " + std::to_string(i) + ": ";
     for (std::size_t place = 0; place < shard.replicas.size(); ++place) {

@@ -147,9 +147,11 @@ void end_delete(const Sweep& sweep, std::string_view last) {
     std::array<char, protocol::kMaxCursorBytes> cursor;
     protocol::RangeBound far = sweep.far;
     far.key = sweep.high;
-    const char* const end = protocol::write_cursor(
-        cursor.data(),
-        {.last_key = last, .far = far, .prefix = sweep.prefix, .by_prefix = sweep.by_prefix, .reverse = false});
+    const char* const end = protocol::write_cursor(cursor.data(), {.last_key = last,
+                                                                   .far = far,
+                                                                   .prefix = sweep.prefix,
+                                                                   .by_prefix = sweep.by_prefix,
+                                                                   .reverse = false});
     text.append(" G").append(cursor.data(), static_cast<std::size_t>(end - cursor.data()));
   } else if (sweep.quiet) {
     text.clear();
@@ -225,18 +227,18 @@ void ClusterStore::sweep(runtime::Worker& worker, const protocol::Request& reque
   const bool deletes = request.op == protocol::verb::meta_range_delete;
   const protocol::RangeRequest& range = request.range;
   const auto made = std::make_shared<Sweep>(Sweep{.forwarder = forwarder(worker),
-                                                   .replies = *worker.local<WorkerContext>().replies,
-                                                   .routes = routes_,
-                                                   .address = address,
-                                                   .opaque = {},
-                                                   .quiet = request.meta.quiet,
-                                                   .numeric = range.numeric,
-                                                   .first = span.first,
-                                                   .prefix = std::string{range.prefix},
-                                                   .by_prefix = range.by_prefix,
-                                                   .high = std::string{range.high.key},
-                                                   .far = range.high,
-                                                   .limit = deletes ? range.limit : kNoLimit});
+                                                  .replies = *worker.local<WorkerContext>().replies,
+                                                  .routes = routes_,
+                                                  .address = address,
+                                                  .opaque = {},
+                                                  .quiet = request.meta.quiet,
+                                                  .numeric = range.numeric,
+                                                  .first = span.first,
+                                                  .prefix = std::string{range.prefix},
+                                                  .by_prefix = range.by_prefix,
+                                                  .high = std::string{range.high.key},
+                                                  .far = range.high,
+                                                  .limit = deletes ? range.limit : kNoLimit});
   if (request.meta.wants().find('O') != std::string_view::npos) {
     made->opaque = std::string{" O"}.append(request.meta.opaque());
   }

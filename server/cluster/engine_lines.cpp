@@ -18,7 +18,8 @@ void EngineLines::say(bool grave, std::string line, std::uint64_t now_ns) {
   if (write_) {
     write_(grave, line);
   } else {
-    kept_.emplace_back(grave, std::move(line));  // few: nobody says more than that in a while before a log is there
+    kept_.emplace_back(grave,
+                       std::move(line));  // few: nobody says more than that in a while before a log is there
     if (kept_.size() > kMostLines) {
       kept_.erase(kept_.begin());
     }

@@ -146,7 +146,8 @@ void HostedShard::look_for_end(OrderedLog& log, LogPosition needed, const char* 
   log.end([this, needed, what](std::optional<LogPosition> end) {
     if (end && *end < needed) {
       around_.warn(name() + ": " + what + " ends at " + std::to_string(*end) + ", and is to be read from " +
-                   std::to_string(needed) + " as the map's topic says: these topics are copies with other offsets, or lost " +
+                   std::to_string(needed) +
+                   " as the map's topic says: these topics are copies with other offsets, or lost " +
                    "their end; they cannot be loaded");
     }
   });

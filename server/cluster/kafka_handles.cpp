@@ -18,7 +18,8 @@ constexpr const char* kLongestPauseMs = "1000";
 void say(const rd_kafka_t* client, int level, const char* facility, const char* text) {
   constexpr int kWarning = 4;
   constexpr int kInfo = 6;
-  const auto* const caller = client == nullptr ? nullptr : static_cast<const Caller*>(rd_kafka_opaque(client));
+  const auto* const caller =
+      client == nullptr ? nullptr : static_cast<const Caller*>(rd_kafka_opaque(client));
   if (caller != nullptr && caller->lines != nullptr && level <= kInfo) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     caller->lines->say(level <= kWarning, std::string{"cluster: librdkafka: "} + facility + ": " + text,

@@ -59,15 +59,17 @@ using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
 
 /// The part of a range that lies in a shard, by its bounds, walking up. What it refers to stays as long as `range`,
 /// `routes` and `room` do.
-[[nodiscard]] inline protocol::RangeRequest part_in_shard(const protocol::RangeRequest& range, const Routes& routes,
-                                                          std::uint32_t shard, KeyRoom& room) noexcept {
+[[nodiscard]] inline protocol::RangeRequest part_in_shard(const protocol::RangeRequest& range,
+                                                          const Routes& routes, std::uint32_t shard,
+                                                          KeyRoom& room) noexcept {
   protocol::RangeRequest part = range;
   if (part.by_prefix) {
     part.by_prefix = false;
     if (part.low.unbounded && !part.prefix.empty()) {
       part.low = {.key = part.prefix, .unbounded = false, .inclusive = true};
     }
-    if (const std::string_view end = behind_prefix(part.prefix, room.data()); part.high.unbounded && !end.empty()) {
+    if (const std::string_view end = behind_prefix(part.prefix, room.data());
+        part.high.unbounded && !end.empty()) {
       part.high = {.key = end, .unbounded = false, .inclusive = false};
     }
     part.prefix = {};

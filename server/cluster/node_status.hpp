@@ -53,7 +53,8 @@ struct NodeStatus {
   bool complete = false;       ///< since the start all shards have been as far as the others were
   std::size_t incomplete = 0;  ///< shards that were not, until then
   std::string not_left;        ///< while the node ends: why others do not take its shards; empty: they do
-  std::string last_error;      ///< of the engine, or of memory; empty: there was none
+  std::uint64_t topic_dangers = 0;  ///< settings of topics that would lose acknowledged writes
+  std::string last_error;           ///< of the engine, or of memory; empty: there was none
 };
 
 }  // namespace mxkv::server

@@ -4,8 +4,9 @@
 
 namespace mxkv::server {
 
-PipelineGate::PipelineGate(EpochPipeline& pipeline, std::size_t workers, std::uint64_t most_waiting, std::uint64_t most_wait_ns,
-                           std::function<void(std::size_t)> wake, std::function<void()> news)
+PipelineGate::PipelineGate(EpochPipeline& pipeline, std::size_t workers, std::uint64_t most_waiting,
+                           std::uint64_t most_wait_ns, std::function<void(std::size_t)> wake,
+                           std::function<void()> news)
     : pipeline_(pipeline),
       workers_(workers),
       most_waiting_(most_waiting),

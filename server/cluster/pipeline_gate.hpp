@@ -19,8 +19,8 @@ class PipelineGate final : public DiskGate {
  public:
   /// `wake`: ends a worker's sleep; `news`: has the cluster's thread look. Above `most_waiting` bytes that are not
   /// acknowledged, connections are not read. What waits for `most_wait_ns` is given up.
-  PipelineGate(EpochPipeline& pipeline, std::size_t workers, std::uint64_t most_waiting, std::uint64_t most_wait_ns,
-               std::function<void(std::size_t)> wake, std::function<void()> news);
+  PipelineGate(EpochPipeline& pipeline, std::size_t workers, std::uint64_t most_waiting,
+               std::uint64_t most_wait_ns, std::function<void(std::size_t)> wake, std::function<void()> news);
 
   [[nodiscard]] Round begin_round(std::size_t worker, std::uint64_t now_us) noexcept override {
     const std::uint64_t mint_us = pipeline_.begin_round(id(worker), now_us);

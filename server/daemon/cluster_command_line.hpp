@@ -97,6 +97,9 @@ class ClusterCommandLine {
     if (command.cluster.name.empty()) {
       return runtime::Error{"no cluster is named (allowed: --name, or --config with cluster.name)"};
     }
+    if (command.from && !command.only_shard) {
+      return runtime::Error{"--from: is a position in the log of one shard (allowed: together with --shard)"};
+    }
     if (command.cluster.brokers.empty()) {
       return runtime::Error{"no broker is named (allowed: --brokers, or --config with cluster.brokers)"};
     }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <random>
 #include <set>
@@ -102,8 +103,8 @@ std::vector<std::string> listed_splits(const std::string& text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     if (end == begin) {
-      throw Refusal{kExitWrongOptions, "--splits: key " + std::to_string(splits.size() + 1) + " of \"" + text +
-                                           "\" is empty (allowed: keys with one comma between them)"};
+      throw Refusal{kExitWrongOptions, "--splits: key " + std::to_string(splits.size() + 1) + " of \"" +
+                                           text + "\" is empty (allowed: keys with one comma between them)"};
     }
     splits.push_back(text.substr(begin, end - begin));
     begin = end + 1;
@@ -115,18 +116,21 @@ std::vector<std::string> listed_splits(const std::string& text) {
 void warn_of_shards(const ClusterCommand& command, const ClusterMap& map) {
   const std::size_t shards = map.shards.size();
   if (shards > kTestedShards) {
-    complain(kExitOk, ("warning: " + std::to_string(shards) + " shards are more than were tested (" +
-                       std::to_string(kTestedShards) + "): each costs nodes and brokers work while nothing is asked")
-                          .c_str());
+    complain(kExitOk,
+             ("warning: " + std::to_string(shards) + " shards are more than were tested (" +
+              std::to_string(kTestedShards) + "): each costs nodes and brokers work while nothing is asked")
+                 .c_str());
   }
   if (shards > 1 && !command.splits && command.sample.empty()) {
     const Routes routes{map.splits()};
     const auto place = [&routes](const char* key) { return std::to_string(routes.shard_of(key)); };
-    complain(kExitOk, ("warning: keys are cut by their first two bytes, as if all were as likely, and never anew: all of "
-                       "user:* lies in shard " + place("user:1") + ", all of session:* in shard " + place("session:1") +
-                       ", numbers in shards " + place("0") + " to " + place("9999") +
-                       "; --from-keys cuts by a sample of keys, --splits as you say")
-                          .c_str());
+    complain(
+        kExitOk,
+        ("warning: keys are cut by their first two bytes, as if all were as likely, and never anew: all of "
+         "user:* lies in shard " +
+         place("user:1") + ", all of session:* in shard " + place("session:1") + ", numbers in shards " +
+         place("0") + " to " + place("9999") + "; --from-keys cuts by a sample of keys, --splits as you say")
+            .c_str());
   }
 }
 
@@ -173,7 +177,8 @@ void need_topic(const KafkaOptions& options, const TopicPlan& plan) {
 
 int make_cluster(const ClusterCommand& command) {
   const config::ClusterOptions& cluster = command.cluster;
-  Result<ClusterMap> map = first_map(drawn(), command.replicas, cluster.lease_ms, nodes_of(command), splits_of(command));
+  Result<ClusterMap> map =
+      first_map(drawn(), command.replicas, cluster.lease_ms, nodes_of(command), splits_of(command));
   if (!map) {
     throw Refusal{kExitWrongOptions, map.error().message};
   }
@@ -270,7 +275,7 @@ MapWritten change(OpenBoard& open, const ClusterCommand& command) {
 
 /// Until nothing is missing, or for as long as was asked. Returns what is; empty: nothing.
 std::string wait_for_nodes(OpenBoard& open, std::uint32_t wait_s,
-                           std::string (*missing_in)(const ClusterState&) = &still_missing) {
+                           const std::function<std::string(const ClusterState&)>& missing_in) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{wait_s};
   open.view.forget_who_is_alive();
   std::string missing;
@@ -287,13 +292,21 @@ int change_map(const ClusterCommand& command) {
   using what = ClusterCommand::what;
   const bool moves = command.asked == what::move || command.asked == what::drain;
   if (command.asked == what::settle) {
-    if (const std::string missing = wait_for_nodes(open, command.wait_s); !missing.empty()) {
+    const auto any_missing = [](const ClusterState& state) { return still_missing(state); };
+    if (const std::string missing = wait_for_nodes(open, command.wait_s, any_missing); !missing.empty()) {
       throw Refusal{kExitFailed, missing + ": nothing was changed"};
     }
   }
-  change(open, command);
+  const ClusterMap& map = *open.view.history().current();
+  if (command.asked == what::move && command.shard < map.shards.size() &&
+      map.shards[command.shard].prefers == command.node) {
+    say("shard " + std::to_string(command.shard) + " is to be owned by node " + command.node + " already\n");
+  } else {
+    change(open, command);
+  }
   if (command.asked == what::lease && command.wait_s != 0) {
-    if (const std::string missing = wait_for_nodes(open, command.wait_s, &follows_another_map); !missing.empty()) {
+    if (const std::string missing = wait_for_nodes(open, command.wait_s, &follows_another_map);
+        !missing.empty()) {
       throw Refusal{kExitFailed, missing + ", after " + std::to_string(command.wait_s) +
                                      " s; it takes the lease up as soon as it reads the map"};
     }
@@ -303,7 +316,10 @@ int change_map(const ClusterCommand& command) {
   if (!moves || command.wait_s == 0) {
     return kExitOk;
   }
-  if (const std::string missing = wait_for_nodes(open, command.wait_s); !missing.empty()) {
+  // A move is done when its shard is there, whatever becomes of others meanwhile.
+  const auto only = command.asked == what::move ? std::optional{command.shard} : std::nullopt;
+  const auto missing_of_it = [only](const ClusterState& state) { return still_missing(state, only); };
+  if (const std::string missing = wait_for_nodes(open, command.wait_s, missing_of_it); !missing.empty()) {
     throw Refusal{kExitFailed, missing + ", after " + std::to_string(command.wait_s) +
                                    " s; the map says what is to be: mxkvd cluster settle goes on"};
   }

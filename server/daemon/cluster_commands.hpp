@@ -20,11 +20,11 @@ struct ClusterCommand {
   // init
   std::uint32_t shards = 24;
   std::uint32_t replicas = 2;
-  std::uint32_t copies = 3;         ///< that the brokers keep of each log
-  std::vector<std::string> nodes;   ///< NAME=PEER[=ADDRESS]; of add: one
-  std::filesystem::path sample;     ///< keys, a line each; empty: none
+  std::uint32_t copies = 3;           ///< that the brokers keep of each log
+  std::vector<std::string> nodes;     ///< NAME=PEER[=ADDRESS]; of add: one
+  std::filesystem::path sample;       ///< keys, a line each; empty: none
   std::optional<std::string> splits;  ///< in place of shards and sample: keys, with commas between
-  bool if_missing = false;          ///< one that has a map is left as it is, and is no error
+  bool if_missing = false;            ///< one that has a map is left as it is, and is no error
   // move, drain, remove
   std::uint32_t shard = 0;
   std::string node;

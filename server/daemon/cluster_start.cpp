@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "server/cluster/kafka_board.hpp"
 #include "server/cluster/kafka_log.hpp"
 #include "server/cluster/kafka_topic.hpp"
+#include "server/cluster/topic_watch.hpp"
 #endif
 
 namespace mxkv::server {
@@ -82,9 +84,10 @@ Result<std::unique_ptr<ClusterStart>> join_cluster(const config::DaemonOptions& 
   }
   std::string dangers;
   const auto shards = static_cast<std::int32_t>(map->shards.size());
-  for (const TopicPlan& plan : {TopicPlan{.name = board_topic(cluster.name), .board = true},
-                                TopicPlan{.name = shards_topic(cluster.name), .partitions = shards},
-                                TopicPlan{.name = snapshots_topic(cluster.name), .partitions = shards}}) {
+  const std::vector<TopicPlan> plans{{.name = board_topic(cluster.name), .board = true},
+                                     {.name = shards_topic(cluster.name), .partitions = shards},
+                                     {.name = snapshots_topic(cluster.name), .partitions = shards}};
+  for (const TopicPlan& plan : plans) {
     for (const std::string& danger : topic_dangers(kafka, plan, kPatienceMs)) {
       dangers.append(dangers.empty() ? "" : "\n").append(prefix).append(danger);
     }
@@ -97,6 +100,9 @@ Result<std::unique_ptr<ClusterStart>> join_cluster(const config::DaemonOptions& 
                  start->node.name + "=" + start->node.peer + " adds it"};
   }
   start->map = *std::move(map);
+  const auto dangers_now = std::make_shared<std::atomic<std::uint64_t>>(0);
+  start->node.topic_dangers = dangers_now;
+  start->topics = std::make_shared<TopicWatch>(kafka, plans, dangers_now);
   return start;
 }
 

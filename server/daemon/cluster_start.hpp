@@ -12,6 +12,8 @@
 
 namespace mxkv::server {
 
+class TopicWatch;
+
 /// What a node begins with. The engine outlives the node. Thread-safety: one thread at a time.
 struct ClusterStart {
   std::shared_ptr<EngineLines> lines = std::make_shared<EngineLines>();  ///< of engine and board
@@ -20,6 +22,7 @@ struct ClusterStart {
   std::unique_ptr<LogEngine> engine;
   std::unique_ptr<BoardReader> reader;
   std::unique_ptr<Board> board;
+  std::shared_ptr<TopicWatch> topics;
 };
 
 /// Where the brokers are, and what is said of them. Thread-safety: any thread.

@@ -178,10 +178,10 @@ class Connection final : public ConnectionOwner {
   std::size_t judged_ = 0;    ///< of output up to here it is known whether it waits
   bool judged_whole_ = true;  ///< no reply was half written there
   bool held_whole_ = false;   ///< the same of where output is held
-  std::uint64_t held_since_ns_ = 0;       ///< or when some of it left last
-  std::uint64_t not_read_since_ns_ = 0;   ///< for the journal
-  std::size_t tls_held_ = 0;  ///< bytes of a handshake, or of a record that has not come whole
-  std::size_t tls_own_ = 0;   ///< bytes that TLS takes besides
+  std::uint64_t held_since_ns_ = 0;      ///< or when some of it left last
+  std::uint64_t not_read_since_ns_ = 0;  ///< for the journal
+  std::size_t tls_held_ = 0;             ///< bytes of a handshake, or of a record that has not come whole
+  std::size_t tls_own_ = 0;              ///< bytes that TLS takes besides
   std::shared_ptr<const TlsFacts>
       tls_facts_;  ///< null: no TLS, or not yet; set under the worker's lock of its list
   Connection* next_ready_ = nullptr;

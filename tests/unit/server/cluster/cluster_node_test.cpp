@@ -111,8 +111,9 @@ TEST_F(ClusterNodeTest, AnOwnerWhoseLeaseRanOutSaysThatItServesNothing) {
   EXPECT_EQ(node.status().shards[0].presence.role, "owns");
   EXPECT_FALSE(node.status().shards[0].presence.serves);
   EXPECT_EQ(node.status().lapsed, 1U);
-  EXPECT_THAT(warnings.all(), ElementsAre("cluster: 1 shard that this node owns is not served: the brokers have not "
-                                          "acknowledged anything for a lease: nobody there"));
+  EXPECT_THAT(warnings.all(),
+              ElementsAre("cluster: 1 shard that this node owns is not served: the brokers have not "
+                          "acknowledged anything for a lease: nobody there"));
   engine.down = false;
   pass_ms(3000);
   EXPECT_TRUE(node.status().shards[0].presence.serves);
@@ -131,6 +132,24 @@ TEST_F(ClusterNodeTest, ALeaseOfTheMapIsTakenUpWithoutARestart) {
   EXPECT_TRUE(node.status().shards[0].presence.serves);
   pass_ms(6000);
   EXPECT_FALSE(node.status().shards[0].presence.serves);
+}
+
+TEST_F(ClusterNodeTest, AnotherProcessOfItsNameIsTold) {
+  pass_ms(1000);
+  EXPECT_THAT(warnings.all(), IsEmpty());
+  for (int i = 0; i < 3; ++i) {
+    board.put(presence_key("a"),
+              write_presence({.name = "a",
+                              .process = 77,
+                              .address = "",
+                              .peer = "10.0.0.9:11311",
+                              .version = "1",
+                              .map_version = 1,
+                              .shards = {}}),
+              {});
+    pass_ms(1000);
+  }
+  EXPECT_THAT(warnings.all(), ElementsAre(HasSubstr("another process is node a, too, at 10.0.0.9:11311")));
 }
 
 class TwoReplicasTest : public ClusterNodeTest {
@@ -153,7 +172,8 @@ TEST_F(TwoReplicasTest, WhoseShardsNobodyTakesSaysWhy) {
   ASSERT_TRUE(node.status().shards[0].presence.serves);
   other_says({{.id = 0, .role = "stranded", .term = 1, .position = 100, .serves = false}});
   end(300);
-  EXPECT_THAT(warnings.all(), Contains(HasSubstr("not left to another node in 300 ms: shard 0: b says \"stranded\"")));
+  EXPECT_THAT(warnings.all(),
+              Contains(HasSubstr("not left to another node in 300 ms: shard 0: b says \"stranded\"")));
 }
 
 }  // namespace

@@ -190,6 +190,7 @@ TEST_F(MapWriterTest, AClusterIsShownWithWhoIsThereAndWhatIsMissing) {
   view.put_up(5, "node/c", presence("c", {of_shard(1, "follows", 5), of_shard(2, "owns", 5000)}));
   EXPECT_EQ(still_missing(view.state()), "shard 2: node a is 4993 messages behind");
   EXPECT_EQ(without_owner(view.state()), "");
+  EXPECT_EQ(still_missing(view.state(), 0), "") << "of that shard alone";
   view.forget_who_is_alive();
   EXPECT_EQ(without_owner(view.state()), "3 shards of 3 have no owner: 0, 1, 2");
   EXPECT_THAT(state_table("shop", view.state()), HasSubstr("a     silent"));

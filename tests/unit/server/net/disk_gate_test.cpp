@@ -251,9 +251,10 @@ TEST(DiskGate, WhoseRepliesLeaveOneAfterTheOtherIsNotGivenUp) {
 TEST(DiskGate, PacketsAreNotMixedWithALineOfText) {
   ImpatientServer server;
   Wire client{server};
-  const std::string set{"\x80\x01\x00\x01\x08\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
-                        "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00kv",
-                        34};
+  const std::string set{
+      "\x80\x01\x00\x01\x08\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+      "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00kv",
+      34};
   client.send(set);
   server.pass_s(11);
   EXPECT_EQ(client.received(), "");

@@ -160,8 +160,10 @@ TEST_F(ForwardedRanges, CountsGoOverAllShards) {
     EXPECT_EQ(client.ask("mc a Hh00 e Ocount\r\n"), "HD A40 B600 Ocount\r\n");
     EXPECT_EQ(client.ask("mc - e\r\n"), "HD A101 B1551\r\n");
     EXPECT_EQ(client.ask("mc hx10 Hp i e\r\n"), "HD A31 B481\r\n");
-    EXPECT_EQ(client.ask(set("b1", "18446744073709551615") + set("i1", "5") + set("r1", "7") + "mc - Msnx\r\n"),
-              "STORED\r\nSTORED\r\nSTORED\r\nHD A104 B1579 N3 Ms18446744073709551627 Mn5 Mx18446744073709551615\r\n");
+    EXPECT_EQ(
+        client.ask(set("b1", "18446744073709551615") + set("i1", "5") + set("r1", "7") + "mc - Msnx\r\n"),
+        "STORED\r\nSTORED\r\nSTORED\r\nHD A104 B1579 N3 Ms18446744073709551627 Mn5 "
+        "Mx18446744073709551615\r\n");
     EXPECT_EQ(client.ask("md b1\r\nmd i1\r\nmd r1\r\n"), "HD\r\nHD\r\nHD\r\n");
   }
 }
@@ -171,7 +173,8 @@ TEST_F(ForwardedRanges, DeletesGoOverAllShardsPageByPage) {
   std::string cursor;
   int removed = 0;
   for (int pages = 0; pages < 200; ++pages) {
-    const std::string page = client.ask("mx a10 Hq10 A7 Opage" + (cursor.empty() ? "" : " G" + cursor) + "\r\n");
+    const std::string page =
+        client.ask("mx a10 Hq10 A7 Opage" + (cursor.empty() ? "" : " G" + cursor) + "\r\n");
     ASSERT_TRUE(page.starts_with("HD A")) << page;
     EXPECT_TRUE(page.ends_with(" Opage\r\n")) << page;
     removed += std::stoi(page.substr(4));
