@@ -252,8 +252,19 @@ void HostedShard::settle() {
   if (taking_ != nullptr) {
     go_on_taking();
   }
+  assert_state();
   show_freshness(now_ns);
   show_route();
+}
+
+void HostedShard::assert_state() const noexcept {
+  MXKV_ASSERT(!open_ || shard_.now() == Shard::role::owns, "requests are let in by the owner alone");
+  MXKV_ASSERT(!open_ || (held_void_ && !loading_ && !drop_at_ && !clean_at_ && !open_at_),
+              "what is open is loaded, clean, and may hold what is void");
+  MXKV_ASSERT(!leaving_ || open_, "what is being left is open until it is");
+  MXKV_ASSERT(loader_ == nullptr || (loading_ && !drop_at_),
+              "a snapshot is loaded into memory that is empty");
+  MXKV_ASSERT(!drop_at_ || (loading_ && !held_void_), "what is thrown away is loaded again");
 }
 
 // Memory that takes no more is good for what is owned, which it has, and for nothing that is followed.

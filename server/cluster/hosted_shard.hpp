@@ -122,6 +122,8 @@ class HostedShard final : private ShardHost {
   std::optional<ShardStart> ousted() override;
   void stranded() override;
 
+  /// What holds between two events, whatever they were.
+  void assert_state() const noexcept;
   void close();
   void reload();
   void throw_away();
