@@ -61,6 +61,7 @@ class Connection final : public ConnectionOwner {
   /// Operations ended that the session waited for.
   void resume() override;
   [[nodiscard]] std::string client_name() const override { return client_.peer; }
+  [[nodiscard]] bool has_left(std::size_t end) const override;
   [[nodiscard]] bool take_name(std::string_view name) override;
   void logged_in(const std::string& user) override;
   /// All up to `durable` is on disk: sends at the end of this round what waited for it.

@@ -30,6 +30,12 @@ void Connection::reached_disk(std::uint64_t durable) {
   }
 }
 
+bool Connection::has_left(std::size_t end) const {
+  const std::size_t sent = session_->entry().replies.output().sent_bytes();
+  const bool is_sent = static_cast<std::ptrdiff_t>(end - sent) <= 0;
+  return is_sent || (output_waits_ && gate_.lets(end));
+}
+
 void Connection::journal_has_room() {
   MXKV_ASSERT(!closed(), "a closed connection waits in no list");
   session_->journal_has_room();

@@ -173,6 +173,7 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     static_cast<Connection*>(entry->owner)->flush_and_arm();
     any = true;
   }
+  host_.sampler.end_round();
   if (!host_.starved.empty() && host_.has_page_room()) [[unlikely]] {
     give_page_room();
     any = true;
@@ -188,7 +189,6 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     next_trim_ns_ = now_ns() + kTrimEveryNs;
     worker.task_heap().trim();
   }
-  host_.sampler.end_round();
   if (!leaving_.empty()) [[unlikely]] {
     any = let_leave() || any;
   }

@@ -98,6 +98,7 @@ void RequestSampler::configure(const config::StatsOptions& options, const runtim
   slow_ = &slow;
   happenings_ = happenings;
   latencies_ = std::make_unique<LatencyHistogram[]>(kCommandKinds);
+  samples_ = std::make_unique_for_overwrite<Sample[]>(kMostPending);
   change(options);
 }
 
@@ -135,7 +136,6 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
     untimed_.store(untimed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return;
   }
-  MXKV_ASSERT(pending_ < kMostPending, "samples have places");
   Sample& sample = samples_[pending_++];
   // Of several keys each has a reply, and so has the END behind those of gat.
   const bool many = protocol::is_retrieval(request.op) && request.key_count > 1;
@@ -151,6 +151,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
                 : kind < command_kind::range         ? 1
                                                      : 0;
   sample.kind = kind;
+  sample.answered = false;
   const std::string_view key = kind == command_kind::range  ? name_of_range(request.range)
                                : kind < command_kind::range ? request.key
                                                             : std::string_view{};
@@ -166,12 +167,26 @@ void RequestSampler::cancel(const ConnectionState& entry) noexcept {
   }
 }
 
-void RequestSampler::time_answered() {
+// Where the reply ends is known only when it is written. What else its connection wrote in the same round counts to it:
+// a gate holds or lets go the output of a round together.
+bool RequestSampler::has_left(Sample& sample) {
+  ReplyQueue& replies = sample.entry->replies;
+  if (!sample.answered) {
+    if (!replies.is_past(sample.ticket)) {
+      return false;
+    }
+    sample.answered = true;
+    sample.reply_end = replies.output().end();
+  }
+  return sample.entry->owner->has_left(sample.reply_end);
+}
+
+void RequestSampler::time_replies() {
   const std::uint64_t now_ns = clock_->monotonic_ns();
   for (std::size_t i = 0; i < pending_;) {
-    const Sample& sample = samples_[i];
+    Sample& sample = samples_[i];
     const bool gone = sample.entry->generation != sample.generation || sample.entry->owner == nullptr;
-    if (!gone && !sample.entry->replies.is_past(sample.ticket)) {
+    if (!gone && !has_left(sample)) {
       ++i;
       continue;
     }
@@ -196,7 +211,7 @@ void RequestSampler::end(const Sample& sample, std::uint64_t now_ns) {
                      .keys = sample.keys,
                      .client = sample.entry->owner->client_name(),
                      .request_bytes = sample.request_bytes,
-                     .reply_bytes = sample.entry->replies.written_bytes() - sample.written_before};
+                     .reply_bytes = sample.reply_end - sample.written_before};
     if (happenings_ != nullptr) {
       const std::string subject = key_in_one_word(slow.key);
       happenings_->note(happening::slow, std::string{name_of(slow.kind)} +

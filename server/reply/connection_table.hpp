@@ -43,6 +43,9 @@ class ConnectionOwner {
   virtual void resume() = 0;
   /// Who it is, for what people read; empty: not known.
   [[nodiscard]] virtual std::string client_name() const { return {}; }
+  /// Whether its output before `end`, a count of bytes ever written, has left: the server holds none of it back. What
+  /// the client does not take has left, too.
+  [[nodiscard]] virtual bool has_left(std::size_t /*end*/) const { return true; }
   /// It calls itself so. False: that is no name.
   [[nodiscard]] virtual bool take_name(std::string_view /*name*/) { return true; }
   /// It has said who it is.
