@@ -94,6 +94,7 @@ void RequestSampler::configure(const config::StatsOptions& options, const runtim
                                SlowLog& slow, std::uint16_t worker, Happenings* happenings) {
   MXKV_ASSERT(clock_ == nullptr, "a sampler is configured once");
   worker_ = worker;
+  gap_ = runtime::RandomGap{worker};
   clock_ = &clock;
   slow_ = &slow;
   happenings_ = happenings;
@@ -104,7 +105,11 @@ void RequestSampler::configure(const config::StatsOptions& options, const runtim
 
 void RequestSampler::change(const config::StatsOptions& options) noexcept {
   one_in_.store(options.sample, std::memory_order_relaxed);
-  left_ = options.sample;
+  left_ = 0;
+  if (options.sample != 0) {
+    gap_.set_mean(options.sample);
+    left_ = gap_.next();
+  }
   slow_ns_ = std::uint64_t{options.slow_ms} * 1'000'000;
 }
 
@@ -125,7 +130,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   if (one_in() == 0) {
     return;
   }
-  left_ = one_in();
+  left_ = gap_.next();
   const command_kind kind = kind_of(request.op);
   const std::uint64_t now_ns = clock_->monotonic_ns();
   count_keys(request, kind, now_ns);

@@ -1,6 +1,7 @@
 // Times a sample of a worker's requests, by kind of command, and counts their keys and ranges.
 //
-// One of every `one_in` requests is timed. Its time begins when its line is taken, and ends when nothing of ours keeps
+// One of `one_in` requests is timed, chosen at random, so that no rhythm of a client's requests hides some of them from
+// the sample (runtime/base/random_gap.hpp). Its time begins when its line is taken, and ends when nothing of ours keeps
 // its reply any more: at the end of the round in which the last byte of it, and of all replies before it, went to the
 // socket, or waits there for a client that does not read. So whatever holds a reply back is part of its time: other
 // requests, a journal that is not on disk, the logs of a cluster. This is the one place where times are taken.
@@ -21,6 +22,7 @@
 #include "config/options.hpp"
 #include "protocol/request.hpp"
 #include "runtime/base/clock.hpp"
+#include "runtime/base/random_gap.hpp"
 #include "server/net/hot_keys.hpp"
 #include "server/net/latency_histogram.hpp"
 #include "server/reply/connection_table.hpp"
@@ -142,7 +144,8 @@ class RequestSampler {
   [[nodiscard]] static bool has_left(Sample& sample);
   void end(const Sample& sample, std::uint64_t now_ns);
 
-  std::uint64_t left_ = 0;  ///< 0: goes round once in an age of the world
+  std::uint64_t left_ = 0;     ///< 0: goes round once in an age of the world
+  runtime::RandomGap gap_{0};  ///< between two of the sample
   std::size_t pending_ = 0;
   std::atomic<std::uint32_t> one_in_{0};  // relaxed, one writer
   std::uint16_t worker_ = 0;

@@ -63,7 +63,8 @@ void show_latency(Session& session, const Stats& stats) {
     }
   }
   session.print(table_text(rows));
-  session.print_line("one of every " + std::string(stats.text("sampled_one_in")) + " requests is timed");
+  session.print_line("one request in " + std::string(stats.text("sampled_one_in")) +
+                     " is timed, chosen at random");
 }
 
 /// Lines `STAT <group>:<name> <value>`, by group.

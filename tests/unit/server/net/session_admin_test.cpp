@@ -135,7 +135,7 @@ TEST(SessionSample, TimesRequestsWhoseRepliesWentOutAndCountsTheirKeys) {
   runtime::ManualClock clock;
   SlowLog slow;
   Client client;
-  client.host.sampler.configure({.sample = 2, .slow_ms = 5}, clock, slow, 3);
+  client.host.sampler.configure({.sample = 1, .slow_ms = 5}, clock, slow, 3);
   const auto samples = [&client](command_kind kind) {
     LatencyHistogram::Counts counts{};
     client.host.sampler.latencies(kind)->add_to(counts);
@@ -151,14 +151,35 @@ TEST(SessionSample, TimesRequestsWhoseRepliesWentOutAndCountsTheirKeys) {
   clock.advance_us(5000);
   client.settle();
   client.host.sampler.end_round();
-  EXPECT_EQ(samples(command_kind::get), 2U);
+  EXPECT_EQ(samples(command_kind::get), 4U);
   EXPECT_EQ(samples(command_kind::set), 0U) << "nobody waits for them";
-  EXPECT_EQ(client.host.sampler.hot_keys().counts(0).size(), 3U) << "b, d, f";
-  EXPECT_EQ(client.store.sample.size(), 3U);
-  ASSERT_EQ(slow.latest().size(), 2U);
+  EXPECT_EQ(client.host.sampler.hot_keys().counts(0).size(), 6U);
+  EXPECT_EQ(client.store.sample.size(), 6U);
+  ASSERT_EQ(slow.latest().size(), 4U);
   EXPECT_EQ(slow.latest()[0].nanoseconds, 5'000'000U);
   EXPECT_EQ(slow.latest()[0].worker, 3U);
   EXPECT_EQ(slow.latest()[0].client, "test:1");
+}
+
+// One request in 64 is of the sample, and 64 is a multiple of most rhythms of clients.
+TEST(SessionSample, OfAClientsRhythmEachBeatIsMetAlike) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 64}, clock, slow, 0);
+  constexpr int kLoops = 8000;
+  std::string loops;
+  for (int i = 0; i < kLoops / 100; ++i) {
+    loops += "get a\r\nget b\r\nincr c 1\r\nset d 0 0 1\r\n1\r\n";
+  }
+  for (int i = 0; i < 100; ++i) {
+    client.ask(loops);
+  }
+  const std::vector<HotKeys::Count> found = client.host.sampler.hot_keys().counts(clock.monotonic_ns());
+  ASSERT_EQ(found.size(), 4U);
+  for (const HotKeys::Count& count : found) {
+    EXPECT_NEAR(static_cast<double>(count.samples), kLoops / 64.0, kLoops / 64.0 / 2) << count.key;
+  }
 }
 
 TEST(SessionSample, OfAClientThatIsGoneIsDropped) {
