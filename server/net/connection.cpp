@@ -74,6 +74,8 @@ void Connection::became_ready(Readiness now) {
     read_on_ = read_on_ || now.read_on;
     if (session_->wants_input()) {
       net_.make_ready(*this);
+    } else {
+      note_unread();
     }
   }
   if (now.output && output_waits_) [[unlikely]] {
@@ -110,6 +112,7 @@ void Connection::take_turn() {
 
 void Connection::read() {
   MXKV_ASSERT(session_->wants_input(), "bytes are read for a session that takes them");
+  session_->entry().asked_ns = input_since_ns_ == 0 ? net_.now_ns() : std::exchange(input_since_ns_, 0);
   if (tls_ != nullptr) [[unlikely]] {
     read_tls();
     return;

@@ -130,6 +130,7 @@ class Connection final : public ConnectionOwner {
   void await_output();
   void end_output_wait();
   void mark_output();
+  void note_unread() noexcept;
   void note_sent(std::size_t bytes);
   void flush();
   void stay();
@@ -164,11 +165,12 @@ class Connection final : public ConnectionOwner {
   bool read_on_ = false;                   ///< also behind a read that is short
   std::atomic<bool> output_waits_{false};  ///< for the client to take some; other threads only read it
   std::uint32_t drain_reads_left_ = 0;
-  std::uint64_t sent_ns_ = 0;     ///< when the socket last took bytes, or was found full
-  std::uint64_t unread_ns_ = 0;   ///< when the session was last seen not to want any
-  NetWorker* taker_ = nullptr;    ///< where it is to go to, if anywhere
-  std::uint64_t leaves_ns_ = 0;   ///< since when
-  std::uint64_t settled_ns_ = 0;  ///< until when it stays
+  std::uint64_t sent_ns_ = 0;         ///< when the socket last took bytes, or was found full
+  std::uint64_t unread_ns_ = 0;       ///< when the session was last seen not to want any
+  std::uint64_t input_since_ns_ = 0;  ///< since when input waits for the journal to have room; 0: none does
+  NetWorker* taker_ = nullptr;        ///< where it is to go to, if anywhere
+  std::uint64_t leaves_ns_ = 0;       ///< since when
+  std::uint64_t settled_ns_ = 0;      ///< until when it stays
   std::uint32_t first_ended_ =
       0;                      ///< operations that its entry had ended before, less those of its own elsewhere
   WorkNote noted_;            ///< as of note_work()

@@ -36,6 +36,13 @@ bool Connection::has_left(std::size_t end) const {
   return is_sent || (output_waits_ && gate_.lets(end));
 }
 
+// What its client sent waits in the kernel: for its requests that is time, as any other.
+void Connection::note_unread() noexcept {
+  if (session_->paused_for(pause::journal) && input_since_ns_ == 0) {
+    input_since_ns_ = net_.now_ns();
+  }
+}
+
 void Connection::journal_has_room() {
   MXKV_ASSERT(!closed(), "a closed connection waits in no list");
   session_->journal_has_room();

@@ -40,6 +40,7 @@ Connection::Connection(NetWorker& net, MovedConnection& moved)
   }
   session_->entry().descriptor.store(socket_, std::memory_order_relaxed);
   first_ended_ = session_->entry().ended - client_.requests.load(std::memory_order_relaxed);
+  session_->entry().asked_ns = moved.read_ns;  // of what it holds
   session_->entry().by_peer = door_->peer;
   session_->entry().takes_stale = door_->takes_stale;
   session_->meter(door_->peer ? nullptr : client_.usage.get());

@@ -78,6 +78,9 @@ void NetWorker::holds_output(Connection& connection) {
 void NetWorker::wait_for_journal(Connection& connection) {
   NetCounters::add(counters_.journal_pauses);
   journal_waiters_.push_back(&connection);
+  if (connection.readable_) {
+    connection.note_unread();
+  }
   note_waits();
 }
 

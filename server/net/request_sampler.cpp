@@ -148,7 +148,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   sample.entry = &entry;
   sample.generation = entry.generation;
   sample.ticket = entry.replies.next_ticket() + (many ? more : 0);
-  sample.begun_ns = now_ns;
+  sample.begun_ns = entry.asked_ns == 0 ? now_ns : entry.asked_ns;
   sample.request_bytes = protocol::takes_value(request.op) ? request.value_bytes : 0;
   sample.written_before = entry.replies.written_bytes();
   sample.keys = kind == command_kind::batch          ? request.batch_lines
@@ -165,25 +165,15 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   MXKV_PROBE2(request_begin, name_of(kind).data(), worker_);
 }
 
-void RequestSampler::cancel(const ConnectionState& entry) noexcept {
-  if (pending_ > 0 && samples_[pending_ - 1].entry == &entry &&
-      samples_[pending_ - 1].ticket == entry.replies.next_ticket()) {
-    --pending_;
-  }
-}
-
 // Where the reply ends is known only when it is written. What else its connection wrote in the same round counts to it:
 // a gate holds or lets go the output of a round together.
-bool RequestSampler::has_left(Sample& sample) {
+bool RequestSampler::is_answered(Sample& sample) {
   ReplyQueue& replies = sample.entry->replies;
-  if (!sample.answered) {
-    if (!replies.is_past(sample.ticket)) {
-      return false;
-    }
+  if (!sample.answered && replies.is_past(sample.ticket)) {
     sample.answered = true;
     sample.reply_end = replies.output().end();
   }
-  return sample.entry->owner->has_left(sample.reply_end);
+  return sample.answered;
 }
 
 void RequestSampler::time_replies() {
@@ -191,11 +181,27 @@ void RequestSampler::time_replies() {
   for (std::size_t i = 0; i < pending_;) {
     Sample& sample = samples_[i];
     const bool gone = sample.entry->generation != sample.generation || sample.entry->owner == nullptr;
-    if (!gone && !has_left(sample)) {
+    if (!gone && !(is_answered(sample) && sample.entry->owner->has_left(sample.reply_end))) {
       ++i;
       continue;
     }
     if (!gone) {
+      end(sample, now_ns);
+    }
+    samples_[i] = samples_[--pending_];
+  }
+}
+
+void RequestSampler::time_last_replies(const ConnectionState& entry) {
+  const std::uint64_t now_ns = clock_->monotonic_ns();
+  const bool all_sent = entry.phase == connection_phase::open && entry.replies.unsent_bytes() == 0;
+  for (std::size_t i = 0; i < pending_;) {
+    Sample& sample = samples_[i];
+    if (sample.entry != &entry || sample.generation != entry.generation) {
+      ++i;
+      continue;
+    }
+    if (all_sent && is_answered(sample)) {
       end(sample, now_ns);
     }
     samples_[i] = samples_[--pending_];

@@ -1,7 +1,7 @@
 // Times a sample of a worker's requests, by kind of command, and counts their keys and ranges.
 //
 // One of `one_in` requests is timed, chosen at random, so that no rhythm of a client's requests hides some of them from
-// the sample (runtime/base/random_gap.hpp). Its time begins when its line is taken, and ends when nothing of ours keeps
+// the sample (runtime/base/random_gap.hpp). Its time begins when its line was read, and ends when nothing of ours keeps
 // its reply any more: at the end of the round in which the last byte of it, and of all replies before it, went to the
 // socket, or waits there for a client that does not read. So whatever holds a reply back is part of its time: other
 // requests, a journal that is not on disk, the logs of a cluster. This is the one place where times are taken.
@@ -104,12 +104,17 @@ class RequestSampler {
   void pass(std::uint64_t requests) noexcept { left_ -= requests; }
   /// It is about to be started.
   void begin(ConnectionState& entry, const protocol::Request& request);
-  /// It was not started after all.
-  void cancel(const ConnectionState& entry) noexcept;
   /// All connections sent what they may: takes the time of replies that have left.
   void end_round() {
     if (pending_ != 0) [[unlikely]] {
       time_replies();
+    }
+  }
+
+  /// The connection closes: of its replies, those that were sent are timed.
+  void end_connection(const ConnectionState& entry) {
+    if (pending_ != 0) [[unlikely]] {
+      time_last_replies(entry);
     }
   }
 
@@ -141,7 +146,8 @@ class RequestSampler {
 
   void count_keys(const protocol::Request& request, command_kind kind, std::uint64_t now_ns);
   void time_replies();
-  [[nodiscard]] static bool has_left(Sample& sample);
+  void time_last_replies(const ConnectionState& entry);
+  [[nodiscard]] static bool is_answered(Sample& sample);
   void end(const Sample& sample, std::uint64_t now_ns);
 
   std::uint64_t left_ = 0;     ///< 0: goes round once in an age of the world

@@ -55,6 +55,7 @@ Session::~Session() {
   if (pauses_.has(pause::rate)) {
     std::erase(host_->rate_waiters, entry_);
   }
+  host_->sampler.end_connection(*entry_);
   host_->directory.close(*entry_);
 }
 

@@ -233,6 +233,8 @@ class Session {
   void answer_binary_text(protocol::BinaryForm form, std::string_view text);
   /// The request may be one of the sample.
   void sample(const protocol::Request& request);
+  /// It has to wait, and is taken again: it counts once, and its time goes on.
+  void take_again() noexcept { again_ = entry_->replies.next_ticket(); }
 
   // Blocks.
   [[nodiscard]] bool begin_value(const protocol::Request& request);
@@ -347,6 +349,8 @@ class Session {
   bool usual_sets_ = true;  ///< the same
   bool metered_ = false;    ///< there are rates
   std::uint32_t wrong_logins_ = 0;
+  std::uint32_t again_ =
+      ReplyAddress::kNoTicket;  ///< the ticket that a request is to have which is taken again
   UserSeat seat_;
   std::shared_ptr<const Login> login_;  ///< that is being judged
   Usage* client_ = nullptr;             ///< of its address

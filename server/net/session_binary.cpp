@@ -76,14 +76,14 @@ std::size_t Session::take_binary(std::string_view data) {
   if (protocol::takes_value(request.op)) {
     std::size_t used = 0;
     if (!take_binary_value(request, behind, used)) {
-      host_->sampler.cancel(*entry_);
+      take_again();
       return 0;
     }
     return parsed.consumed + used;
   }
   if (!dispatch_binary(request)) {
     MXKV_ASSERT(!pauses_.empty(), "a request waits for a reason");
-    host_->sampler.cancel(*entry_);
+    take_again();
     return 0;
   }
   return parsed.consumed;

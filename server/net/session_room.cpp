@@ -23,6 +23,9 @@ std::uint32_t Session::renew_allowance() noexcept {
   }
   const Pauses found =
       allowance_.renew(host_->limits, entry_->replies, load(), host_->directory.share(), pauses_, most);
+  if (pauses_.has(pause::output) && !found.has(pause::output)) [[unlikely]] {
+    entry_->asked_ns = host_->worker.now_ns();  // until now they waited for their client to read
+  }
   pauses_.remove(kOfAllowance);
   pauses_.add(found);
   return found.empty() ? allowance_.left(host_->turn) : 0;

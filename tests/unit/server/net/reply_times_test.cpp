@@ -152,6 +152,74 @@ TEST(ReplyTimes, WhatIsHeldCountsAlsoBehindWhatAClientDoesNotRead) {
   EXPECT_GE(server.longest_ns(command_kind::set), 70 * kMs);
 }
 
+// It stops the server from taking requests, so its next ones came when it made room for them.
+TEST(ReplyTimes, WhatWaitsUntilAClientReadsIsItsOwnTimeToo) {
+  TimingServer server;
+  config::LimitOptions limits = server.limits;
+  limits.output_high_water = 150'000;
+  server.net.set_limits(limits);
+  DeafClient client{server};
+  client.wire.send("get large\r\nget large\r\nget k\r\n");
+  server.pass_ms(500);
+  EXPECT_LT(server.timed(command_kind::get), 7U) << "some are not taken";
+  while (!client.wire.received().empty()) {
+    server.run();
+  }
+  EXPECT_EQ(server.timed(command_kind::get), 7U);
+  EXPECT_TRUE(server.slow().empty());
+}
+
+TEST(ReplyTimes, WhatIsNotReadWhileTheJournalIsFullTakesFromWhenItCame) {
+  TimingServer server;
+  Wire client{server};
+  Wire later{server};
+  server.disk.full = true;
+  server.run();
+  client.send("get k\r\n");
+  server.pass_ms(20);
+  client.send("get l\r\n");
+  later.send("get m\r\n");
+  server.pass_ms(20);
+  server.disk.full = false;
+  server.run();
+  EXPECT_EQ(client.received(), "END\r\nEND\r\n");
+  std::map<std::string, std::uint64_t> took;
+  for (const SlowRequest& one : server.slow()) {
+    took[one.key] = one.nanoseconds;
+  }
+  EXPECT_EQ(took["k"], 40 * kMs);
+  EXPECT_EQ(took["m"], 20 * kMs);
+  server.pass_ms(500);
+  client.send("get k\r\n");
+  EXPECT_EQ(server.slow().size(), 3U) << "what comes later did not wait";
+}
+
+TEST(ReplyTimes, TheLastRepliesOfAClientThatLeavesAreTimed) {
+  TimingServer server;
+  Wire client{server};
+  client.send("get a\r\nquit\r\n");
+  EXPECT_EQ(client.received(), "END\r\n");
+  EXPECT_TRUE(client.closed());
+  EXPECT_EQ(server.timed(command_kind::get), 1U);
+  Wire writer{server};
+  writer.send("set k 0 0 1\r\n1\r\nquit\r\n");
+  server.pass_ms(20);
+  server.sync();
+  EXPECT_TRUE(writer.closed());
+  EXPECT_GE(server.longest_ns(command_kind::set), 20 * kMs);
+}
+
+TEST(ReplyTimes, RepliesThatNeverLeaveAreNotTimed) {
+  TimingServer server;
+  Wire client{server};
+  client.send("set k 0 0 1\r\n1\r\n");
+  server.pass_ms(20);
+  server.disk.break_down();
+  server.run();
+  EXPECT_TRUE(client.closed());
+  EXPECT_EQ(server.timed(command_kind::set), 0U);
+}
+
 TEST(ReplyTimes, OfTlsTooAWriteTakesUntilItIsOnDisk) {
   TimingServer server;
   const Files files;

@@ -215,6 +215,47 @@ TEST(SessionSample, CountsAllKeysOfARequestAndRangesByTheirPrefix) {
                        {"a", 1}, {"b", 1}, {"hot", 2}, {"range user:", 1}, {"range k1", 1}}));
 }
 
+TEST(SessionSample, ARequestThatHasToWaitIsOneAndItsTimeGoesOn) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 1, .slow_ms = 1}, clock, slow, 0);
+  client.send("get a\r\nmx user: p\r\n");
+  EXPECT_TRUE(client.session->paused_for(pause::order));
+  for (int again = 0; again < 3; ++again) {
+    clock.advance_us(5000);
+    client.session->resume();
+  }
+  client.settle();
+  client.host.sampler.end_round();
+  std::map<command_kind, std::uint64_t> took;
+  for (const SlowRequest& one : slow.latest()) {
+    took[one.kind] = one.nanoseconds;
+  }
+  EXPECT_EQ(took, (std::map<command_kind, std::uint64_t>{{command_kind::get, 15'000'000},
+                                                         {command_kind::range, 15'000'000}}));
+  for (const HotKeys::Count& count : client.host.sampler.hot_keys().counts(clock.monotonic_ns())) {
+    EXPECT_EQ(count.samples, 1U) << count.key;
+  }
+}
+
+TEST(SessionSample, ABatchTellsHowManyLinesItHas) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 1, .slow_ms = 1}, clock, slow, 0);
+  client.send("mb 3\r\nmd a\r\nmd b\r\n");
+  clock.advance_us(9000);
+  client.send("md c\r\n");
+  clock.advance_us(5000);
+  client.settle();
+  client.host.sampler.end_round();
+  ASSERT_EQ(slow.latest().size(), 1U) << "the line of the batch is no request of its own";
+  EXPECT_EQ(slow.latest()[0].kind, command_kind::batch);
+  EXPECT_EQ(slow.latest()[0].keys, 3U);
+  EXPECT_EQ(slow.latest()[0].nanoseconds, 5'000'000U) << "until all of it came the time is the client's";
+}
+
 TEST(SessionSample, SlowRequestsTellTheirRangeAndSizes) {
   runtime::ManualClock clock;
   SlowLog slow;
