@@ -122,8 +122,9 @@ json hot_of(const ServingParts& parts) {
     }
     hot.push_back({{"kind", one.kind == HotKeys::what::range ? "range" : "key"},
                    {"name", readable_key(one.name)},
-                   {"samples", one.sure},
-                   {"error", one.error}});
+                   {"requests", one.requests.about},
+                   {"least", one.requests.least},
+                   {"most", one.requests.most}});
   }
   return hot;
 }

@@ -104,6 +104,9 @@ void RequestSampler::configure(const config::StatsOptions& options, const runtim
 }
 
 void RequestSampler::change(const config::StatsOptions& options) noexcept {
+  if (options.sample != one_in()) {
+    hot_keys_.clear();  // what the other sample met is to be multiplied by another number
+  }
   one_in_.store(options.sample, std::memory_order_relaxed);
   left_ = 0;
   if (options.sample != 0) {

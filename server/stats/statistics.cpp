@@ -140,7 +140,7 @@ std::string Statistics::text(std::string_view group) {
   } else if (group == "conns") {
     add_connection_stats(text, *network_);
   } else if (group == "latency") {
-    add_latency_stats(text, *network_);
+    add_latency_stats(text, *network_, latencies_before_reset());
   } else if (group == "slow") {
     add_slow_stats(text, *network_);
   } else if (group == "hot") {
@@ -211,8 +211,15 @@ Statistics::Counters Statistics::since_reset() {
 
 void Statistics::reset() {
   const Counters now = counters();
+  LatencyLook latencies = look_at_latencies(*network_);
   const std::scoped_lock lock{mutex_};
   baseline_ = now;
+  latencies_before_ = std::move(latencies);
+}
+
+LatencyLook Statistics::latencies_before_reset() {
+  const std::scoped_lock lock{mutex_};
+  return latencies_before_;
 }
 
 // Differences, not since the reset: items that are there do not go away by it. The parts are read one after

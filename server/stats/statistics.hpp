@@ -16,6 +16,7 @@
 #include "runtime/scheduler/runtime.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/network.hpp"
+#include "server/stats/observed_stats.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
@@ -72,6 +73,7 @@ class Statistics {
  private:
   [[nodiscard]] Counters since_reset();
   void reset();
+  [[nodiscard]] LatencyLook latencies_before_reset();
   [[nodiscard]] static std::string detail(std::string_view group);
   void general(StatText& text);
   void settings(StatText& text) const;
@@ -89,8 +91,9 @@ class Statistics {
   std::atomic<bool> shutdown_command_;  // relaxed: only shown
   std::uint64_t started_ns_;
   std::atomic<std::uint64_t> verbosity_{0};  // relaxed: only shown
-  std::mutex mutex_;                         ///< guards baseline_; `stats` is rare
+  std::mutex mutex_;                         ///< guards what follows; `stats` is rare
   Counters baseline_;
+  LatencyLook latencies_before_;  ///< the last reset
 };
 
 }  // namespace mxkv::server

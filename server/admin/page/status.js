@@ -309,8 +309,9 @@ function showHot(now) {
       row.dataset.shown = shown;
       row.cells[0].replaceChildren(...(one.kind === "range" ? [element("span", "tag", "range")] : []), element("span", "name", one.name), element("i", "weight"));
     }
-    row.cells[0].lastChild.style.width = 100 * one.samples / now.hot[0].samples + "%";
-    cell(row.cells[1], count(one.samples * now.sampled_one_in), "number");
+    row.cells[0].lastChild.style.width = 100 * Math.min(1, one.requests / now.hot[0].requests) + "%";
+    cell(row.cells[1], count(one.requests), "number");
+    row.cells[1].title = `${count(one.least)} to ${count(one.most)} in the last 30 to 60 s`;
   });
 }
 
