@@ -202,6 +202,15 @@ class SampledTest(ServerCase):
         self.assertGreater(values[0], 0)
         self.assertEqual(int(stats["get:samples"]), sum(int(stats[f"worker:{worker}:get:samples"]) for worker in (0, 1)))
 
+    def test_latencies_begin_anew_with_a_reset(self):
+        self.assertIsNone(self.client.get(b"none"))
+        wait_for(lambda: self.samples("get") == 1, "the request is timed", 120)
+        self.assertEqual(self.client.ask(b"stats reset"), b"RESET")
+        self.assertEqual(self.samples("get"), 0)
+        self.assertFalse([name for name in self.client.stats(b"latency") if name.endswith(":get:samples")])
+        self.assertIsNone(self.client.get(b"none"))
+        wait_for(lambda: self.samples("get") == 1, "the request is timed", 120)
+
     def test_hot_keys_are_found(self):
         for number in range(200):
             self.client.get(b"cold%d" % number)
@@ -210,10 +219,11 @@ class SampledTest(ServerCase):
         self.client.line()
         stats = self.client.stats(b"hot")
         self.assertEqual(next(iter(stats)), "key:hot")
-        sure, error = map(int, stats["key:hot"].split())
-        self.assertGreater(sure, error)
-        self.assertLessEqual(sure, 200)
-        self.assertGreaterEqual(sure + error, 200)
+        about, least, most = map(int, stats["key:hot"].split())
+        self.assertLessEqual(least, 200)
+        self.assertGreaterEqual(most, 200)
+        self.assertLessEqual(least, about)
+        self.assertLessEqual(about, most)
         self.assertFalse([name for name in stats if name.startswith("key:cold")], "what came once is not hot")
         self.assertEqual(self.client.ask(b"stats reset"), b"RESET")
         self.assertEqual(self.client.stats(b"hot"), {})
@@ -249,6 +259,28 @@ class SampledTest(ServerCase):
         self.assertEqual({stats[prefix + "key"] for prefix in gets}, {"large"})
         self.assertTrue(all(int(value) >= 1_000_000 for name, value in stats.items() if name.endswith("took_ns")))
         self.assertEqual(self.client.ask(b"stats reset"), b"RESET")
+
+
+@mxkv_only("sampled requests")
+class RhythmTest(ServerCase):
+    options = Options(workers=1)
+
+    def test_of_a_client_that_repeats_itself_each_request_is_met(self):
+        client = self.connect()
+        rounds = 100
+        for _ in range(rounds):
+            client.send(b"get a\r\nget b\r\nincr c 1\r\nget d\r\n" * 64)
+            for _ in range(4 * 64):
+                client.line()
+        hot = {name: list(map(int, value.split())) for name, value in client.stats(b"hot").items()}
+        self.assertEqual(set(hot), {"key:a", "key:b", "key:c", "key:d"})
+        for name, (about, least, most) in hot.items():
+            # A hundred samples of each: half or twice as many are five deviations away.
+            self.assertTrue(rounds * 64 // 2 < about < rounds * 64 * 2, (name, about))
+            self.assertTrue(least < about < most, (name, least, most))
+        timed = client.stats(b"latency")
+        self.assertGreater(int(timed["arithmetic:samples"]), rounds // 2)
+        self.assertGreater(int(timed["get:samples"]), 3 * rounds // 2)
 
 
 @mxkv_only("sampled requests")
