@@ -162,7 +162,9 @@ class CliServerTest(CliCase):
         self.assertIn("every request is counted", self.out("hot"))
         self.cli("slow")
         self.documents("slow")
-        self.assertEqual(len(self.documents("latency", "--live", "--interval", "0.05", "--rounds", "2")), 2)
+        live = self.documents("latency", "--live", "--interval", "0.05", "--rounds", "2")
+        self.assertEqual(len(live), 2)
+        self.assertFalse([one for one in live if "get" in one.get("commands", {})], "there was no get in either interval")
 
     def test_top_tells_rates(self):
         stop = threading.Event()
@@ -182,6 +184,9 @@ class CliServerTest(CliCase):
         self.assertRegex(text, r"get +\d")
         self.assertRegex(text, r"worker +busy +connections")
         self.assertGreater(document["per_second"]["get"], 0)
+        self.assertIsNotNone(document["hit_ratio"])
+        self.assertIsNone(self.documents("top", "--rounds", "1", "--interval", "0.1")[0]["hit_ratio"], "there was no get")
+        self.assertIn("no gets", self.out("top", "--once", "--interval", "0.1"))
         self.assertEqual(len(document["workers_busy"]), 2)
 
     def test_memory_has_a_verdict(self):

@@ -162,6 +162,7 @@ Outcome run_latency(Session& session, const LatencyArguments& arguments) {
     show_latency(session, read_stats(session.connection(), "latency"));
     return Outcome::done;
   }
+  static_cast<void>(read_stats(session.connection(), "reset"));
   return run_live(session, arguments.options, [](Session& live) {
     const Stats stats = read_stats(live.connection(), "latency");
     show_latency(live, stats);
