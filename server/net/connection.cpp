@@ -374,7 +374,7 @@ void Connection::check_times(std::uint64_t now_ns) {
   } else if (limits.idle_timeout_ms != 0 && !door_->peer && !session_->watches() &&
              !session_->pauses().has(pause::login | pause::rate) &&
              session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !gate_.holds() &&
-             now_ns - client_.read_ns.load(std::memory_order_relaxed) >= limits.idle_timeout_ms * kNsPerMs) {
+             now_ns - silent_since_ns() >= limits.idle_timeout_ms * kNsPerMs) {
     NetCounters::add(net_.counters().idle_closed);
     net_.host().happenings->note(happening::closed_idle, client_name());
     close();
@@ -386,8 +386,7 @@ bool Connection::takes_nothing(std::uint64_t now_ns) const noexcept {
 }
 
 bool Connection::sends_nothing(std::uint64_t now_ns) const noexcept {
-  const std::uint64_t since = std::max(client_.read_ns.load(std::memory_order_relaxed), unread_ns_);
-  return session_->wants_input() && now_ns - since >= kIdleWhereShortNs;
+  return session_->wants_input() && now_ns - silent_since_ns() >= kIdleWhereShortNs;
 }
 
 void Connection::close_for_output() {

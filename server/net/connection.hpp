@@ -5,6 +5,7 @@
 // only where the kernel would not take everything.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -123,6 +124,10 @@ class Connection final : public ConnectionOwner {
   [[nodiscard]] bool takes_nothing(std::uint64_t now_ns) const noexcept;
   [[nodiscard]] bool sends_nothing(std::uint64_t now_ns) const noexcept;
 
+  /// Since when its client could have sent something, and did not.
+  [[nodiscard]] std::uint64_t silent_since_ns() const noexcept {
+    return std::max(client_.read_ns.load(std::memory_order_relaxed), unread_ns_);
+  }
   void read();
   void take_bytes(std::size_t bytes, std::size_t direct);
   void arm();
@@ -166,7 +171,7 @@ class Connection final : public ConnectionOwner {
   std::atomic<bool> output_waits_{false};  ///< for the client to take some; other threads only read it
   std::uint32_t drain_reads_left_ = 0;
   std::uint64_t sent_ns_ = 0;         ///< when the socket last took bytes, or was found full
-  std::uint64_t unread_ns_ = 0;       ///< when the session was last seen not to want any
+  std::uint64_t unread_ns_ = 0;       ///< when the session was last seen not to want any, or a reply was held
   std::uint64_t input_since_ns_ = 0;  ///< since when input waits for the journal to have room; 0: none does
   NetWorker* taker_ = nullptr;        ///< where it is to go to, if anywhere
   std::uint64_t leaves_ns_ = 0;       ///< since when

@@ -25,7 +25,7 @@ void Connection::mark_output() {
 void Connection::reached_disk(std::uint64_t durable) {
   MXKV_ASSERT(!closed() && gate_.holds(), "what waits for the disk is open");
   if (gate_.open(durable)) {
-    client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);  // until now the client may have waited
+    unread_ns_ = net_.now_ns();  // until now the client may have waited
     net_.directory().mark_dirty(session_->entry());
   }
 }

@@ -32,6 +32,7 @@ Connection::Connection(NetWorker& net, MovedConnection& moved)
       stage_(connection_stage::serving),
       readable_(true),
       read_on_(moved.read_on),
+      unread_ns_(net.now_ns()),
       settled_ns_(moved.settled_ns),
       judged_(session_->output().end()),
       tls_facts_(std::move(moved.tls_facts)) {

@@ -202,6 +202,9 @@ TEST(DiskGate, NoClientIsIdleWhileItsReplyIsHeld) {
   server.sync();
   EXPECT_EQ(client.received(), "STORED\r\n");
   EXPECT_FALSE(client.closed());
+  const std::uint64_t now_ns = server.machine.clock.monotonic_ns();
+  ASSERT_EQ(server.net.connection_facts(now_ns).size(), 1U);
+  EXPECT_EQ(server.net.connection_facts(now_ns)[0].idle_seconds, 60U) << "since its last request";
 }
 
 TEST(DiskGate, AWorkerParksBehindTheEndOfItsRoundAndNotOverWhatHasCome) {
