@@ -190,6 +190,11 @@ Statistics::Counters Statistics::since_reset() {
   now.net.read_bytes -= baseline_.net.read_bytes;
   now.net.written_bytes -= baseline_.net.written_bytes;
   now.net.yields -= baseline_.net.yields;
+  now.net.stalled -= baseline_.net.stalled;
+  now.net.idle_closed -= baseline_.net.idle_closed;
+  now.net.output_full -= baseline_.net.output_full;
+  now.net.input_full -= baseline_.net.input_full;
+  now.net.journal_pauses -= baseline_.net.journal_pauses;
   now.net.moved_connections -= baseline_.net.moved_connections;
   now.net.handshakes -= baseline_.net.handshakes;
   now.net.handshake_errors -= baseline_.net.handshake_errors;

@@ -162,6 +162,24 @@ class LocalConnectionsTest(DaemonCase):
         self.end()
 
 
+@mxkv_only("its own counters")
+class ResetTest(DaemonCase):
+    def test_connections_that_were_closed_count_from_the_reset(self):
+        self.start("--set", "limits.idle_timeout=200ms")
+        idle = self.client()
+        idle.ask(b"version")
+        self.assertEqual(idle.rest(), b"", "it is closed")
+        wait_for(lambda: int(self.client().stats()["idle_kicks"]) > 0, "it is counted", 120)
+
+        def begins_anew():
+            client = self.client()
+            client.send(b"stats reset\r\nstats\r\n")
+            self.assertEqual(client.line(), b"RESET")
+            return b"STAT idle_kicks 0" in list(iter(client.line, b"END"))
+        wait_for(begins_anew, "it is counted from the reset", 120)
+        self.end()
+
+
 @mxkv_only("sampled requests")
 class SampledTest(ServerCase):
     options = Options(workers=2, settings=(("stats.sample", "1"), ("stats.slow", "1ms")))
