@@ -142,8 +142,7 @@ void ClusterStore::ask_owner(runtime::Worker& worker, std::uint32_t shard,
                              const protocol::PointRequest& request, ItemBuilder* value,
                              const ReplyAddress& address, CommitSeq seq) {
   const std::string refused = refusal(shard, address);
-  const bool sendable = !request.is_binary() || fits_a_line(request);
-  if (!refused.empty() || !sendable) [[unlikely]] {
+  if (!refused.empty()) [[unlikely]] {
     if (request.is_binary()) {
       if (ReplyQueue* const queue = replies_of(worker).find(address)) {
         write_binary_error(*queue, address.ticket, request.flags->binary, protocol::binary_status::refused);

@@ -42,6 +42,7 @@ class CliTransferTest(TransferCase):
     def test_what_goes_out_comes_in_again_equal(self):
         self.fill(campaign(20_000))
         self.cli("--escaped", "set", "\\x00\\xff bin", "\\x00\\xfe\\r\\n", "--flags", "4294967295")
+        self.cli("--escaped", "set", "\\x00" * 250, "the longest key that no text can carry")
         self.cli("set", "empty", "")
         self.cli("set", "large", "-", stdin=random.Random(1).randbytes(1_000_000))
         before = self.items()

@@ -72,7 +72,7 @@ class MxkvClientTest {
 
   @Test
   void singleKeys() {
-    for (Key key : new Key[] {Key.of("k"), BINARY}) {
+    for (Key key : new Key[] {Key.of("k"), BINARY, Key.of(new byte[250])}) {
       assertTrue(client.get(key).isEmpty());
       assertFalse(client.replace(key, bytes("x"), StoreOptions.NONE));
       assertFalse(client.append(key, bytes("x")));
