@@ -93,7 +93,7 @@ class FlagReader {
         flags_.has_compare = take(rest, flags_.compare, kBadToken);
         return true;
       case 'E':
-        flags_.has_unique = take(rest, flags_.unique, kBadToken);
+        (void)take(rest, flags_.unique, kBadToken);
         return true;
       case 'J':
         (void)take(rest, flags_.initial, kBadInitial);
@@ -131,11 +131,11 @@ class FlagReader {
 /// The key's word of a line and what has to be known of the flags before they are read.
 class LineKey {
  public:
-  /// `flags`: the words behind the key, and behind the length of ms.
-  LineKey(const Token& word, Tokens flags, Request& request) noexcept {
+  /// `behind`: the words behind the key, and behind the length of ms.
+  LineKey(const Token& word, Tokens behind, Request& request) noexcept {
     bool binary = false;
-    for (; !flags.done(); ++flags_) {
-      binary |= flags.next().text.front() == 'b';
+    for (; !behind.done(); ++flags_) {
+      binary |= behind.next().text.front() == 'b';
     }
     KeyReader keys(binary, request.scratch.data());
     request.key = keys.read(word.text, word.clean);

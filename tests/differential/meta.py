@@ -99,7 +99,7 @@ def _after(store, flags: Flags, before: int, made: bool) -> int:
 
 def _chosen(flags: Flags):
     number = flags.number(b"E")
-    return None if number is None else Version(number)
+    return Version(number) if number else None
 
 
 def _differs(item, flags: Flags) -> bool:

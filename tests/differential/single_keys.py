@@ -73,7 +73,7 @@ class SingleKeyRequests:
             pairs.append((b"C", b"%d" % self.unique_of(key)))
         if self.flip(0.15):
             self.counter += 1
-            pairs.append((b"E", b"%d" % self.counter))
+            pairs.append((b"E", b"%d" % (self.counter if self.flip(0.9) else 0)))
         if self.flip(0.2 if verb != b"mg" else 0.1):
             pairs.append((b"T", b"%d" % self.time()))
         value = None
