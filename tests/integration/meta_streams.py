@@ -14,6 +14,7 @@ DIFFERENCES = {
     "binary vivify": "what mg makes of a key in base64 is known to be binary; 1.6.18 prints the key raw afterwards",
     "base64": "base64 is strict here: whole groups, padding, no bits beyond the end; 1.6.18 reads what it can",
     "long base64": "the limit of 250 bytes holds for the key here, for its base64 in 1.6.18",
+    "no letters": "a flag beyond ASCII is unknown here, a duplicate in memcached",
     "blanks": "control bytes within flags are part of them here; strtol passes over some in 1.6.18",
     "twenty words": "a line may have twenty words, as in later versions; 1.6.18 takes nineteen",
     "modes": "of an M token the first letter counts, as in later versions; 1.6.18 wants one letter",
@@ -66,6 +67,8 @@ def meta_difference(words: list):
     if any(re.search(rb"[\x01-\x1f\x7f]", word) for word in words[2:]):
         return "blanks"
     flags = words[flags_at:]
+    if any(word[0] > 126 for word in flags):
+        return "no letters"
     letters = {chr(word[0]) for word in flags}  # what stands behind the letter of such a flag means nothing
     found = "twenty words" if len(words) == 20 else None
     for word in flags:

@@ -177,10 +177,9 @@ TEST(Meta, UnknownFlagsAreRefused) {
     expect_refused(std::string("mg k ") + letter, kInvalidFlag);
     expect_refused(std::string("ms k 4 ") + letter + "1", kInvalidFlag, 6);
   }
-  // Bytes outside ASCII count as duplicates, as in memcached.
-  expect_refused("mg k \x7f", kDuplicateFlag);
-  expect_refused("mg k \x80", kDuplicateFlag);
-  expect_refused("mg k \xff", kDuplicateFlag);
+  for (const std::string_view flag : {"\x7f", "\x80", "\xff", "\xff \xff"}) {
+    expect_refused("mg k " + std::string(flag), kInvalidFlag);
+  }
 }
 
 TEST(Meta, FlagsThatLackTheirNumber) {
