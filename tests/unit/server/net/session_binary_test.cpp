@@ -163,6 +163,7 @@ TEST_F(SessionSasl, WhoIsNoUserStaysOutsideAndMayTryAgain) {
   for (const std::string& wrong :
        {login("ann", "wrong"), login("ann secret", ""), login("", ""), login("ann", "secret", "CRAM-MD5"),
         Packet{.code = opcode::sasl_auth, .key = "PLAIN", .value = "ann secret"}.wire(),
+        Packet{.code = opcode::sasl_auth, .key = "PLAIN", .value = std::string("bob\0ann\0secret", 14)}.wire(),
         Packet{.code = opcode::sasl_auth, .key = "PLAIN", .value = std::string(3000, 'x')}.wire(),
         Packet{.code = opcode::sasl_step, .key = "PLAIN", .value = std::string("\0ann\0secret", 11)}
             .wire()}) {
