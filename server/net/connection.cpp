@@ -322,7 +322,7 @@ void Connection::tell_watchers(std::string_view reason) {
 void Connection::trace_request(std::string_view bytes) {
   constexpr std::size_t kMostTold = 100;
   constexpr unsigned char kLastOfText = 0x7F;
-  if (session_->state() == session_state::line && !bytes.empty() &&
+  if (session_->expects_line() && !bytes.empty() &&
       static_cast<unsigned char>(bytes.front()) <= kLastOfText) {
     const std::string_view line = bytes.substr(0, bytes.find_first_of("\r\n"));
     net_.log().tell_trace(client_.peer + " sent " + std::to_string(bytes.size()) +

@@ -18,9 +18,7 @@ Session::Session(SessionHost& host, ConnectionOwner& owner, bool asks_login)
 // It was admitted where it began.
 Session::Session(SessionHost& host, ConnectionOwner& owner, std::string_view held, bool binary, UserSeat seat)
     : host_(&host), entry_(&host.directory.open(owner)), held_(host.input) {
-  if (binary) {
-    state_.begin_binary();
-  }
+  binary ? state_.begin_binary() : state_.begin_text();
   take_seat(std::move(seat));
   held_.append(held.data(), held.size());
   pauses_.add(pause::turn);
@@ -197,6 +195,8 @@ std::size_t Session::take(std::string_view rest) {
       return !rest.empty() && !pauses_.has(pause::login) && allowed() != 0 ? take_binary(rest) : 0;
     case session_state::binary:
       return !rest.empty() && allowed() != 0 ? take_binary(rest) : 0;
+    case session_state::opening:
+      return !rest.empty() ? take_opening(rest) : 0;
     case session_state::dump:
     case session_state::watch:
     case session_state::draining:
@@ -205,6 +205,24 @@ std::size_t Session::take(std::string_view rest) {
   }
   MXKV_ASSERT(false, "only states that read take input");
   return 0;
+}
+
+// Asked once: a byte that begins a line later means nothing.
+std::size_t Session::take_opening(std::string_view data) {
+  switch (protocol::protocol_of(data)) {
+    case protocol::wire_protocol::undecided:
+      return 0;
+    case protocol::wire_protocol::tls:
+      leave(data);
+      return data.size();
+    case protocol::wire_protocol::binary:
+      state_.begin_binary();
+      break;
+    case protocol::wire_protocol::text:
+      state_.begin_text();
+      break;
+  }
+  return take(data);
 }
 
 }  // namespace mxkv::server

@@ -151,6 +151,8 @@ class Session {
   [[nodiscard]] bool speaks_binary() const noexcept { return state_.speaks_binary(); }
   [[nodiscard]] Pauses pauses() const noexcept { return pauses_; }
   [[nodiscard]] bool paused_for(pause reason) const noexcept { return pauses_.has(reason); }
+  /// Whether the bytes that come next may be shown in a log: they begin a request, and hold no password.
+  [[nodiscard]] bool expects_line() const noexcept { return state_.expects_line(); }
   /// Whether bytes that can be read now could be used.
   [[nodiscard]] bool wants_input() const noexcept { return state_.takes_input() && pauses_.empty(); }
   /// Whether nothing comes any more: when the output was sent, the connection may be closed.
@@ -188,6 +190,7 @@ class Session {
   std::size_t process(std::string_view data);
   [[nodiscard]] bool ready_for_input();
   std::size_t take(std::string_view rest);
+  std::size_t take_opening(std::string_view data);
   std::size_t take_line(std::string_view data);
   std::size_t take_usual(std::string_view data);
   std::size_t take_gets(std::string_view data);

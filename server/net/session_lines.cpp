@@ -54,11 +54,6 @@ std::size_t Session::take_line(std::string_view data) {
     case protocol::outcome::error:
       return take_error(parsed);
     case protocol::outcome::close:
-      if (data.front() == protocol::kBinaryRequestMagic) {
-        allowance_.put_back();
-        state_.begin_binary();
-        return take_binary(data);
-      }
       leave(data);
       return data.size();
   }
