@@ -3,11 +3,16 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 namespace mxkv::server {
 
 namespace {
+/// Of a user that is not known: no password has it.
+constexpr std::array<PasswordDigest, 1> kNobodysDigests{};
+
 std::uint64_t in_ms(std::chrono::steady_clock::time_point time) noexcept {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
@@ -57,28 +62,26 @@ std::shared_ptr<const Login> Credentials::log_in(Login::Claim claim, LoginBell* 
   return login;
 }
 
-// What can be said without a hash of crypt.
+// What can be said without a hash of crypt. Only a right password is told apart here. Whatever is wrong takes the same
+// time: an unknown name, a name with a password in clear text, and one with a hash. Else the time would tell who is a
+// user. So where any user has a hash each wrong login waits for one.
 Credentials::look Credentials::compare(const Login& login, std::shared_ptr<const User>& user) const {
   std::shared_ptr<const User> found = users_.find(login.claim_.user);
-  if (found == nullptr) {
-    return users_.some_hash().empty() ? look::wrong : look::slow;  // who is not known takes as long as who is
-  }
   const PasswordDigest digest = digester_.digest(login.claim_.password);
   bool same = false;
-  if (found->options.hashed) {
+  if (found != nullptr && found->options.hashed) {
     const auto at = verified_.find(found->options.password);
-    if (at == verified_.end() || !same_digest(at->second, digest)) {
-      return look::slow;
-    }
-    same = true;
+    same = at != verified_.end() && same_digest(at->second, digest);
   }
-  for (const PasswordDigest& each : found->digests) {
+  using Digests = std::span<const PasswordDigest>;
+  for (const PasswordDigest& each : found != nullptr ? Digests{found->digests} : Digests{kNobodysDigests}) {
     same = same_digest(each, digest) || same;
   }
-  if (same) {
+  if (same && found != nullptr) {
     user = std::move(found);
+    return look::accepted;
   }
-  return same ? look::accepted : look::wrong;
+  return users_.some_hash().empty() ? look::wrong : look::slow;
 }
 
 bool Credentials::enqueue(const std::shared_ptr<Login>& login, std::uint32_t delay_ms, std::uint64_t now_ms) {
@@ -101,9 +104,10 @@ void Credentials::verify(Login& login) {
   look found = compare(login, user);
   if (found == look::slow) {
     user = users_.find(login.claim_.user);
-    const std::string hash = user == nullptr ? users_.some_hash() : user->options.password;
+    const bool hashed = user != nullptr && user->options.hashed;
+    const std::string hash = hashed ? user->options.password : users_.some_hash();
     lock.unlock();
-    const bool right = is_hash_of(hash, login.claim_.password) && user != nullptr;
+    const bool right = is_hash_of(hash, login.claim_.password) && hashed;
     lock.lock();
     if (right) {
       verified_.insert_or_assign(hash, digester_.digest(login.claim_.password));

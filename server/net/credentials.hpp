@@ -1,8 +1,9 @@
 // Who may come, asked by sessions: a user's name and password in, a verdict out, now or later.
 //
-// A password in clear text, and one that was verified before, is compared by its digest at once. Else a thread of its
-// own verifies: a hash of crypt takes milliseconds, in which a worker answers thousands. The thread also lets wait who
-// said wrong ones (login_delays.hpp). It begins with the first login that needs it.
+// A right password in clear text, and one that was verified before, is found by its digest at once. Else, where any user
+// has a hash, a thread of its own verifies: a hash of crypt takes milliseconds, in which a worker answers thousands. So
+// does each wrong login, so that its time does not tell which names are users'. The thread also lets wait who said wrong
+// ones (login_delays.hpp). It begins with the first login that needs it.
 #pragma once
 
 #include <atomic>

@@ -106,6 +106,36 @@ TEST(Credentials, AHashIsVerifiedOnAThreadOfItsOwnAndKnownFromThenOn) {
   credentials.stop();
 }
 
+TEST(Credentials, WhateverIsWrongIsLookedAtForAsLong) {
+  Credentials credentials;
+  credentials.replace(users_of(hashed_users() + "  - {name: bob, password: clear}\n"));
+  Bell bell;
+  std::vector<std::shared_ptr<const Login>> wrong;
+  for (const std::string user : {"ann", "bob", "nobody", ""}) {
+    wrong.push_back(credentials.log_in({.user = user, .password = "wrong", .client = {}}, &bell));
+    EXPECT_FALSE(wrong.back()->judged()) << user << ": a hash is made for each";
+  }
+  bell.wait_for(wrong.size());
+  for (const std::shared_ptr<const Login>& each : wrong) {
+    EXPECT_EQ(each->verdict(), login_verdict::wrong) << each->name();
+  }
+  const auto right = credentials.log_in({.user = "bob", .password = "clear", .client = {}}, &bell);
+  EXPECT_TRUE(right->judged()) << "a right password in clear text needs none";
+  EXPECT_EQ(right->verdict(), login_verdict::accepted);
+  credentials.stop();
+}
+
+TEST(Credentials, TheHashOfAUserLetsInNobodyElse) {
+  Credentials credentials;
+  credentials.replace(users_of(hashed_users() + "  - {name: bob, password: clear}\n"));
+  EXPECT_EQ(verdict(credentials, "bob", "secret"), login_verdict::wrong);
+  EXPECT_EQ(verdict(credentials, "nobody", "secret"), login_verdict::wrong);
+  EXPECT_EQ(verdict(credentials, "ann", "clear"), login_verdict::wrong);
+  EXPECT_EQ(verdict(credentials, "ann", {"secret\0", 7}), login_verdict::wrong);
+  EXPECT_EQ(verdict(credentials, "ann", {"secret\0more", 11}), login_verdict::wrong);
+  EXPECT_EQ(verdict(credentials, "ann", "secret"), login_verdict::accepted);
+}
+
 TEST(Credentials, WhoIsInStaysInWhileNothingOfItsUserChanges) {
   Credentials credentials;
   const std::string text = hashed_users("writer");
