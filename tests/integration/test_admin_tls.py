@@ -90,7 +90,7 @@ class AdminTlsTest(AdminTlsCase):
             client.shake_hands(part)
             for byte in _LIVEZ:
                 client.send(bytes([byte]), part)
-            client.send(_LIVEZ * 30 + b"GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n", part)
+            client.send(_LIVEZ * 30 + b"GET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", part)
             reply = client.read(1 << 20)
             self.assertEqual((reply.count(b"HTTP/1.1 200 OK"), reply.count(b"HTTP/1.1 404 ")), (31, 1))
 
@@ -263,7 +263,7 @@ class HostileAdminTlsTest(AdminTlsCase):
         client.wire.setblocking(False)
         try:
             for _ in range(2000):
-                client.tls.write(b"GET /metrics HTTP/1.1\r\n\r\n" * 10)
+                client.tls.write(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 10)
                 client.wire.send(client.take())
         except BlockingIOError:
             pass
@@ -274,7 +274,7 @@ class HostileAdminTlsTest(AdminTlsCase):
         self.serve_admin()
         client = self.records_of_admin()
         client.shake_hands()
-        client.send(b"GET /livez HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + b"a" * 100_000)
+        client.send(b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n" + b"a" * 100_000)
         self.assertTrue(client.read(1 << 20).startswith(b"HTTP/1.1 413 "))
         self.assert_answers()
 
