@@ -1,6 +1,7 @@
 #include "server/cluster/cluster_store.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "protocol/reply.hpp"
@@ -25,6 +26,11 @@ namespace {
 /// stale is seen where it is found: see take_read().
 bool reads_only(const protocol::PointRequest& request) noexcept {
   return request.only_reads() && (request.flags == nullptr || !request.flags->has_recache);
+}
+
+/// Writes with the same number may be to one key of one client; those with others are not.
+std::uint64_t key_of_client(const ReplyAddress& address, std::string_view key) noexcept {
+  return std::hash<std::string_view>{}(key) * 31 + std::hash<const void*>{}(address.connection);
 }
 
 void end_operation(ConnectionTable& replies, const ReplyAddress& address, bool writes, CommitSeq seq) {
@@ -111,6 +117,9 @@ std::unique_ptr<ForwardedRequest> ClusterStore::begin(runtime::Worker& worker, s
 void ClusterStore::point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
                          const ReplyAddress& address, CommitSeq seq) {
   if (is_here(request.key, clock_.monotonic_ns())) [[likely]] {
+    if (request.terms.ordered) {
+      address.connection->commits.note_here(seq);
+    }
     store_.point(worker, request, value, address, seq);
   } else {
     point_elsewhere(worker, request, value, address, seq);
@@ -160,6 +169,7 @@ void ClusterStore::ask_owner(runtime::Worker& worker, std::uint32_t shard,
   std::unique_ptr<ForwardedRequest> sent = begin(worker, shard, address);
   sent->seq = seq;
   sent->writes = request.terms.ordered;
+  sent->key_of_client = key_of_client(address, request.key);
   sent->changes = !request.only_reads();
   sent->end_line = request.end_line;
   if (request.is_binary()) [[unlikely]] {
@@ -229,6 +239,7 @@ std::size_t ClusterStore::set(runtime::Worker& worker, std::span<const protocol:
       ++done;
       continue;
     }
+    address.connection->commits.note_here(own_seq + static_cast<CommitSeq>(run - 1));
     const std::size_t taken = store_.set(worker, values.subspan(done, run), address, own_seq);
     done += taken;
     if (taken < run) [[unlikely]] {
@@ -250,6 +261,7 @@ void ClusterStore::set_elsewhere(runtime::Worker& worker, const protocol::SentVa
   sent->seq = seq;
   sent->writes = true;
   sent->changes = true;
+  sent->key_of_client = key_of_client(address, value.key());
   protocol::write_point_line(sent->text, protocol::usual_set(value.key(), value.meta),
                              {.bytes = value.data_bytes});
   sent->text += value.value();

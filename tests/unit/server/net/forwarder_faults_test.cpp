@@ -182,6 +182,69 @@ TEST(ForwarderFaults, OfAWriteThatWasSentNobodyKnowsWhenTheConnectionBreaks) {
   EXPECT_EQ(nodes[0].cluster().forwarded().lost, 2U);
 }
 
+// Until the first is done nobody knows that its owner will not refuse it, and take the second.
+TEST(ForwarderFaults, OfTwoWritesToOneKeyTheSecondIsSentWhenTheFirstHasEnded) {
+  Nodes nodes{{.patience_ms = 20'000}, 1};
+  FalsePeer peer;
+  nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(peer.address())});
+  BlockingClient client{nodes[0].port()};
+  client.send("delete key\r\nadd key 0 0 1\r\nx\r\nincr key 1 noreply\r\n" + set("kiwi", "y"));
+  EXPECT_EQ(peer.take("y\r\n"), "delete key\r\n" + set("kiwi", "y"));
+  peer.answer("SERVER_ERROR moved -\r\nSTORED\r\n");
+  EXPECT_EQ(peer.take("\r\n"), "delete key\r\n");
+  peer.answer("NOT_FOUND\r\n");
+  EXPECT_EQ(peer.take("x\r\n"), "add key 0 0 1\r\nx\r\n");
+  peer.answer("STORED\r\n");
+  EXPECT_EQ(peer.take("\r\n"), "incr key 1\r\n");
+  peer.answer("7\r\n");
+  EXPECT_EQ(client.read_to("STORED\r\nSTORED\r\n"), "NOT_FOUND\r\nSTORED\r\nSTORED\r\n");
+}
+
+TEST(ForwarderFaults, AWriteIsSentOnWhenThoseBeforeItHaveEndedHere) {
+  Nodes nodes{{.patience_ms = 20'000}, 1};
+  FalsePeer peer;
+  const Route there{Route::to::peer, nodes[0].routes.peer(peer.address())};
+  nodes[0].routes.set(1, there);
+  nodes[0].routes.set(2, there);
+  BlockingClient client{nodes[0].port()};
+  BlockingClient other{nodes[0].port()};
+  // The one worker has taken what was sent, or will before it takes anything else.
+  const auto send_whole = [&](const std::string& bytes) {
+    const std::uint64_t before = nodes[0].sockets().read_bytes;
+    client.send(bytes);
+    for (int i = 0; i < 60'000 && nodes[0].sockets().read_bytes < before + bytes.size(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    }
+  };
+  client.send("delete key\r\n");
+  EXPECT_EQ(peer.take("\r\n"), "delete key\r\n");
+  send_whole(set("abc", "x"));
+  EXPECT_EQ(other.ask("get abc\r\n"), "END\r\n") << "it is here, behind what is on its way";
+  nodes[0].routes.set(0, there);
+  send_whole("append abc 0 0 1\r\ny\r\n");
+  other.send(set("zoo", "z"));
+  EXPECT_EQ(peer.take("z\r\n"), set("zoo", "z")) << "what came before it on the other connection waits";
+  peer.answer("NOT_FOUND\r\nSTORED\r\n");
+  EXPECT_EQ(other.read_to("STORED\r\n"), "STORED\r\n");
+  EXPECT_EQ(peer.take("y\r\n"), "append abc 0 0 1\r\ny\r\n");
+  peer.answer("STORED\r\n");
+  EXPECT_EQ(client.read_to("STORED\r\nSTORED\r\n"), "NOT_FOUND\r\nSTORED\r\nSTORED\r\n");
+}
+
+TEST(ForwarderFaults, WritesBehindOneThatIsGivenUpAreGivenUpWithIt) {
+  Nodes nodes{{.patience_ms = 50}};
+  nodes[0].forget(1);
+  BlockingClient client{nodes[0].port()};
+  std::string refused;
+  std::string requests;
+  for (int i = 0; i < 20; ++i) {
+    requests += "incr key 1\r\n";
+    refused += "SERVER_ERROR shard 1 has no owner\r\n";
+  }
+  EXPECT_EQ(client.ask(requests), refused);
+  EXPECT_EQ(nodes[0].cluster().forwarded().held, 1U) << "the others did not wait anew";
+}
+
 TEST(ForwarderFaults, APeerThatIsSilentIsGivenUp) {
   Nodes nodes{{.patience_ms = 100, .answer_ms = 100}, 1};
   FalsePeer peer;
