@@ -8,6 +8,7 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_store.hpp"
+#include "server/store/item/expiry.hpp"
 #include "server/store/point/binary_reply.hpp"
 #include "server/store/store.hpp"
 
@@ -74,7 +75,7 @@ void delete_page(const std::shared_ptr<Flush>& flush, std::uint32_t shard, const
 void ClusterStore::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                              protocol::BinaryForm form) {
   ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-  if (delay_s != 0) {
+  if (flush_time_us(delay_s, Moment{worker}) != 0) {
     answer(replies, address, form, kNoDelay);
     return;
   }

@@ -279,8 +279,7 @@ void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
   }
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
   const std::uint64_t now_us = worker.now_us();
-  const std::uint64_t at = std::uint64_t{expiry_from(delay_s, Moment{worker})} * kUsPerSecond;
-  if (at > now_us) {
+  if (const std::uint64_t at = flush_time_us(delay_s, Moment{worker}); at != 0) {
     // Cas uniques follow the clock, so a point in time is a point in their order. The items go when they are
     // met, as expired ones do, or by a sweep.
     set_flush_point(worker, at);

@@ -113,7 +113,9 @@ TEST(ForwardedBatches, AFlushReachesAllNodes) {
     EXPECT_EQ(other.ask("flush_all 10\r\n"),
               "SERVER_ERROR flush_all with a delay is not possible in a cluster\r\n");
   }
-  EXPECT_EQ(client.ask("flush_all\r\n"), "OK\r\n");
+  for (const char* const now : {"flush_all", "flush_all 0", "flush_all -1", "flush_all 2592001"}) {
+    EXPECT_EQ(client.ask(set("key", "x") + now + "\r\nget key\r\n"), "STORED\r\nOK\r\nEND\r\n") << now;
+  }
   for (std::size_t node = 0; node < 3; ++node) {
     BlockingClient other{nodes[node].port()};
     EXPECT_EQ(other.ask("mc a Hh e\r\nmc h Hp e\r\nmc p e\r\n"), "HD A0 B0\r\nHD A0 B0\r\nHD A0 B0\r\n");
