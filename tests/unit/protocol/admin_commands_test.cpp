@@ -63,6 +63,8 @@ TEST(Config, GetsByAPatternAndSetsAllThatIsLeftOfTheLine) {
   EXPECT_EQ(ParsedLine("config get\r\n")->op, verb::config_get);
   EXPECT_EQ(ParsedLine("config get\r\n")->argument, "");
   EXPECT_EQ(ParsedLine("config get limits.* \r\n")->argument, "limits.*");
+  EXPECT_EQ(ParsedLine("config get cluster.*\r\n")->argument, "cluster.*");
+  expect_refused("config get cluster", kError);
   const ParsedLine line("config set log.file  a file.log \r\n");
   ASSERT_TRUE(line.accepted());
   EXPECT_EQ(line->op, verb::config_set);
