@@ -168,6 +168,11 @@ Parsed parse_config(CommandLine line) noexcept {
   return what == "set" && !line.request.setting.empty() ? accepted() : refused(kConfigUsage);
 }
 
+// As memcached, whatever stands behind it.
+Parsed parse_refresh_certs(CommandLine /*line*/) noexcept {
+  return accepted();
+}
+
 Parsed parse_lru_crawler(CommandLine line) noexcept {
   Words words;
   if (!split(line, words)) {

@@ -38,6 +38,9 @@ Parsed parse_long_name(CommandLine line, std::string_view name) noexcept {
   if (name == "lru_crawler") {
     return run(line, verb::tune, parse_lru_crawler);
   }
+  if (name == "refresh_certs") {
+    return run(line, verb::refresh_certs, parse_refresh_certs);
+  }
   if (name == "cache_memlimit") {
     return run(line, verb::cache_memlimit, parse_cache_memlimit);
   }

@@ -66,7 +66,7 @@ std::string Administration::client_command(std::string_view argument) {
 
 bool Administration::configure(const protocol::Request& request, const std::string& client,
                                const ReplyAddress& address) {
-  inbox_.put({.sets = request.op == verb::config_set,
+  inbox_.put({.asks = request.op,
               .path = std::string{request.argument},
               .value = std::string{request.setting},
               .client = client,

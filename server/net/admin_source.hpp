@@ -18,7 +18,7 @@ class AdminSource {
   /// Carries out stats, verbosity, cache_memlimit, shutdown or debugtime. Returns the whole reply; empty: the
   /// connection is closed without one.
   [[nodiscard]] virtual std::string run(const protocol::Request& request) = 0;
-  /// Carries out config get and config set, of that client. The reply comes later, by a task on the address's worker.
+  /// Carries out config get, config set and refresh_certs, of that client. The reply comes later, by a task on the address's worker.
   /// False: run() answers.
   [[nodiscard]] virtual bool configure(const protocol::Request& /*request*/, const std::string& /*client*/,
                                        const ReplyAddress& /*address*/) {

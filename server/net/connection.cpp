@@ -131,6 +131,7 @@ void Connection::read() {
     session_->end_of_input();
     net_.directory().mark_dirty(session_->entry());
   } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+    ends_for_ = "error";
     close();  // reset by the client, as a rule: no reply would reach it
   }
 }
@@ -344,6 +345,7 @@ void Connection::drain() {
     close();
   } else if (stage_ == connection_stage::serving) {
     stage_ = connection_stage::draining;
+    ends_for_ = "shutdown";
     drain_reads_left_ = kDrainReads;
     readable_ = true;
     net_.make_ready(*this);
@@ -374,6 +376,7 @@ void Connection::check_times(std::uint64_t now_ns) {
              now_ns - client_.read_ns.load(std::memory_order_relaxed) >= limits.idle_timeout_ms * kNsPerMs) {
     NetCounters::add(net_.counters().idle_closed);
     net_.host().happenings->note(happening::closed_idle, client_name());
+    ends_for_ = "idle_timeout";
     close();
   }
 }
@@ -412,7 +415,7 @@ void Connection::close() {
   if (taker_ != nullptr) {
     net_.leaves_no_more(*this);
   }
-  tell_watchers("normal");
+  tell_watchers(session_->ended_in_error() ? "error" : ends_for_);
   net_.leave_gate(*this, gate_.holds(), session_->paused_for(pause::journal));
   net_.unlist(*this);
   if (output_waits_.exchange(false)) {

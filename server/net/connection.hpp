@@ -163,6 +163,8 @@ class Connection final : public ConnectionOwner {
   bool read_on_ = false;                   ///< also behind a read that is short
   std::atomic<bool> output_waits_{false};  ///< for the client to take some; other threads only read it
   std::uint32_t drain_reads_left_ = 0;
+  std::string_view ends_for_ =
+      "normal";                   ///< what watchers are told of its end, unless its session ended in error
   std::uint64_t sent_ns_ = 0;     ///< when the socket last took bytes, or was found full
   std::uint64_t unread_ns_ = 0;   ///< when the session was last seen not to want any
   NetWorker* taker_ = nullptr;    ///< where it is to go to, if anywhere

@@ -159,6 +159,8 @@ class Session {
   [[nodiscard]] bool finished() const noexcept {
     return !state_.takes_input() && first_waiting_ == nullptr && entry_->replies.all_closed();
   }
+  /// Whether it was ended for what the client sent.
+  [[nodiscard]] bool ended_in_error() const noexcept { return in_error_; }
   /// Whether it is in the middle of taking input.
   [[nodiscard]] bool running() const noexcept { return running_; }
 
@@ -219,6 +221,11 @@ class Session {
   /// Tells the log, with who it was.
   void note(happening what, const std::string& text = {}) const;
   void drain();
+  /// Drains for what the client sent.
+  void drain_in_error() {
+    in_error_ = true;
+    drain();
+  }
   void stop_taking();
 
   // The binary protocol.
@@ -345,6 +352,7 @@ class Session {
   SessionState state_;
   Pauses pauses_;
   bool running_ = false;
+  bool in_error_ = false;
   bool limited_ = false;    ///< its user may not do everything
   bool usual_gets_ = true;  ///< usual lines may be taken without a look at their keys
   bool usual_sets_ = true;  ///< the same

@@ -63,7 +63,7 @@ std::size_t Session::take_batch_line(std::string_view data) {
     swallow(block, {});
   } else if (parsed.length_unknown) {
     refuse_batch();
-    drain();
+    drain_in_error();
   }
   return parsed.consumed;
 }

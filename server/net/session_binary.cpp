@@ -50,7 +50,7 @@ std::size_t Session::take_binary(std::string_view data) {
   }
   if (parsed.what == protocol::outcome::close) {
     note(happening::foreign_protocol, ": no request of the binary protocol begins so");
-    drain();
+    drain_in_error();
     return data.size();
   }
   const BinaryForm form = request.meta.binary;
@@ -99,7 +99,7 @@ void Session::refuse_binary(const protocol::BinaryParsed& parsed, const protocol
   }
   answer_binary(form, parsed.error);
   if (parsed.closes) {
-    drain();
+    drain_in_error();
   } else if (parsed.swallow > 0) {
     swallow(parsed.swallow, {});
   }

@@ -77,7 +77,7 @@ void Session::leave(std::string_view data) {
   } else {
     note(happening::foreign_protocol, ": it speaks " + std::string{spoken});
   }
-  drain();
+  drain_in_error();
 }
 
 void Session::note(happening what, const std::string& text) const {
@@ -102,7 +102,7 @@ std::size_t Session::take_error(const protocol::Parsed& parsed) {
     answer(parsed.error);
   }
   if (parsed.closes) {
-    drain();
+    drain_in_error();
   }
   return parsed.consumed;
 }

@@ -71,6 +71,7 @@ bool Session::dispatch(const protocol::Request& request) {
     case verb::debugtime:
     case verb::config_get:
     case verb::config_set:
+    case verb::refresh_certs:
     case verb::flush_all:
       return dispatch_alone(request, operation_kind::barrier);
     case verb::version:
@@ -142,7 +143,8 @@ bool Session::dispatch_alone(const protocol::Request& request, operation_kind ki
 
 void Session::administer(const protocol::Request& request, const ReplyAddress& address) {
   MXKV_ASSERT(host_->admin != nullptr, "a session without administration gets no such commands");
-  if (protocol::is_one_of(request.op, protocol::verb::config_get, protocol::verb::config_set) &&
+  if (protocol::is_one_of(request.op, protocol::verb::config_get, protocol::verb::config_set,
+                          protocol::verb::refresh_certs) &&
       host_->admin->configure(request, entry_->owner->client_name(), address)) {
     return;
   }

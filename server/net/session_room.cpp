@@ -92,6 +92,7 @@ void Session::drain() {
 }
 
 void Session::refuse_input() {
+  in_error_ = true;
   state_.refuse();
   stop_taking();
   held_.clear();

@@ -341,8 +341,10 @@ void Statistics::settings(StatText& text) const {
   text.add("stat_key_prefix", ":");
   text.add("detail_enabled", "no");
   text.add("binding_protocol", "auto-negotiate");
-  // There are neither LRU lists nor slabs to be moved.
-  for (const char* name : {"lru_crawler", "lru_maintainer_thread", "lru_segmented", "slab_reassign"}) {
+  // Sweeps for expired items are what memcached's crawler does, and exporters ask for its numbers only where there is
+  // one. There are neither LRU lists nor slabs to be moved.
+  text.add("lru_crawler", "yes");
+  for (const char* name : {"lru_maintainer_thread", "lru_segmented", "slab_reassign"}) {
     text.add(name, "no");
   }
   for (const char* name : {"lru_crawler_sleep", "lru_crawler_tocrawl", "hot_lru_pct", "warm_lru_pct",

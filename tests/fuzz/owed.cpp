@@ -86,6 +86,7 @@ class Ledger {
       case verb::cache_memlimit:
       case verb::config_get:
       case verb::config_set:
+      case verb::refresh_certs:
       case verb::debugtime:
       case verb::shutdown: {
         const std::string text = administer(request);

@@ -4,7 +4,7 @@ it was."""
 import re
 import signal
 
-from harness import DaemonCase, mxkv_only, wait_for
+from harness import Connection, DaemonCase, mxkv_only, wait_for
 from harness.connection import block
 
 
@@ -171,16 +171,32 @@ class WatchClientsTest(DaemonCase):
         self.assertIsNotNone(went)
         self.assertEqual(came[1], went[1])
 
+    def test_why_a_connection_went_is_told(self):
+        self.start("--set", "limits.idle_timeout=200ms", listen=("127.0.0.1:0", f"unix:{self.directory / 'socket'}"))
+        watcher = self.client()
+        self.assertEqual(watcher.ask(b"watch connevents"), b"OK")
+        for sent, reason in ((b"quit\r\n", "normal"), (b"GET / HTTP/1.1\r\n", "error"), (b"x" * 3000, "error"), (b"mb x\r\n", "error"),
+                             (b"\x80\x0a" + bytes(22) + b"get k\r\n", "error"), (b"\x16\x03\x01", "error"), (b"", "idle_timeout")):
+            other = self.client()
+            self.assertIn("type=conn_new ", event(watcher))
+            other.send(sent)
+            other.rest()
+            self.assertIn(f" reason={reason} ", event(watcher), sent)
+        local = Connection(str(self.directory / "socket"))
+        self.addCleanup(local.close)
+        self.assertRegex(event(watcher), r" type=conn_new rip=unix rport=0 transport=local cfd=\d+$")
+
     def test_lines_of_items_tell_the_client(self):
         self.start()
         watcher, other = self.client(), self.client()
         other.set(b"k", b"v")
         (cfd,) = [entry["cfd"] for entry in listed(other) if entry["addr"].endswith(f":{other.socket.getsockname()[1]}")]
         self.assertEqual(watcher.ask(b"watch fetchers mutations deletions"), b"OK")
-        for send, kind in ((b"get k\r\n", "item_get"), (b"mg k v\r\n", "item_get"), (b"get none\r\n", "item_get"),
+        for send, kind in ((b"get k\r\n", ""), (b"mg k v\r\n", ""), (b"get none\r\n", ""),
                            (b"set k 0 0 1\r\nx\r\n", "item_store"), (b"ms k 1\r\nx\r\n", "item_store"),
                            (b"delete k\r\n", "deleted")):
             other.send(send)
-            line = event(watcher)
-            self.assertIn(f"type={kind} ", line)
-            self.assertIn(f" cfd={cfd} ", line + " ")
+            for each in ("item_get", kind) if kind else ("item_get",):
+                line = event(watcher)
+                self.assertIn(f"type={each} ", line)
+                self.assertIn(f" cfd={cfd} ", line + " ")

@@ -33,8 +33,16 @@ std::string_view status_of(point_result result) noexcept {
 
 }  // namespace
 
-void WriteOperation::tell_watchers(const Item* item, runtime::Worker& worker) const {
+// As with memcached each command looks the item up first, so that fetchers see that.
+void WriteOperation::tell_watchers(const Item* before, const Item* item, runtime::Worker& worker) const {
   WatchHub& hub = *worker.local<WorkerContext>().watch;
+  if (hub.wants(watched::kFetchers)) {
+    const bool stores = request_.terms.action == point_action::store;
+    const bool found =
+        before != nullptr &&
+        (stores ? is_live(*before, worker) : decision_.result != point_result::not_found && !decision_.makes);
+    hub.fetched(worker, key(), found, found ? before->value_bytes() : 0, descriptor_of(address_));
+  }
   const std::uint64_t bytes = item == nullptr ? 0 : item->value_bytes();
   const std::string_view word = protocol::point_word(request_.op).text;
   switch (request_.terms.action) {
@@ -45,10 +53,6 @@ void WriteOperation::tell_watchers(const Item* item, runtime::Worker& worker) co
       return;
     case point_action::read:
     case point_action::inspect:
-      if (request_.shows_item()) {
-        hub.fetched(worker, key(), decision_.result != point_result::not_found, bytes,
-                    descriptor_of(address_));
-      }
       return;
     case point_action::store:
     case point_action::count:

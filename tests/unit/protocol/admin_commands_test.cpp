@@ -76,6 +76,13 @@ TEST(Config, GetsByAPatternAndSetsAllThatIsLeftOfTheLine) {
   }
 }
 
+TEST(RefreshCerts, TakesWhateverStandsBehindIt) {
+  for (const std::string_view line : {"refresh_certs\r\n", "refresh_certs now\r\n"}) {
+    EXPECT_EQ(ParsedLine(line)->op, verb::refresh_certs);
+  }
+  expect_refused("refresh_cert", kError);
+}
+
 TEST(Watch, KnowsFourKindsAndBeginsWithFetchers) {
   EXPECT_EQ(ParsedLine("watch\r\n")->watched, 1U);
   EXPECT_EQ(ParsedLine("watch fetchers\r\n")->watched, 1U);
