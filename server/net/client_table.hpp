@@ -16,6 +16,7 @@
 
 #include "config/options.hpp"
 #include "server/net/last_command.hpp"
+#include "server/net/session_state.hpp"
 #include "server/net/string_map.hpp"
 #include "server/net/usage.hpp"
 
@@ -37,6 +38,7 @@ struct Client {
   std::atomic<std::uint64_t> read_ns{0};
   std::atomic<std::uint16_t> worker{0};
   LastCommand last{};
+  std::atomic<session_state> state{session_state::opening};  ///< at the end of its last turn
 };
 
 /// Thread-safety: any thread.

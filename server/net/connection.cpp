@@ -166,6 +166,7 @@ void Connection::take_bytes(std::size_t bytes, std::size_t direct) {
 
 // What the connection waits for next, if anything but its client.
 void Connection::arm() {
+  client_.state.store(session_->state(), std::memory_order_relaxed);
   if (session_->paused_for(pause::turn)) {
     NetCounters::add(net_.counters().yields);
     net_.make_ready(*this);

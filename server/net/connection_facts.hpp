@@ -12,11 +12,19 @@ struct TlsFacts;
 
 /// A connection, or a listening socket, which has no peer.
 struct ConnectionFacts {
-  enum class doing : std::uint8_t { listens, reads, sends };
+  enum class doing : std::uint8_t {
+    listens,
+    reads,
+    takes_value,
+    swallows,  ///< a value that was refused
+    watches,
+    asks,   ///< what is told here
+    sends,  ///< it waits for the client to take replies
+  };
   int descriptor = -1;
-  std::string peer;                ///< "tcp:127.0.0.1:40000", "tcp6:[::1]:40000" or "unix:path"
-  std::string own;                 ///< the address that it came to, alike
-  doing state = doing::listens;    ///< sends: it waits for the client to take replies
+  std::string peer;  ///< "tcp:127.0.0.1:40000", "tcp6:[::1]:40000" or "unix:path"
+  std::string own;   ///< the address that it came to, alike
+  doing state = doing::listens;
   std::uint64_t idle_seconds = 0;  ///< since it last sent anything
   std::uint16_t worker = 0;
   std::shared_ptr<const TlsFacts> tls{};  ///< null: none

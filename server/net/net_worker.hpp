@@ -164,6 +164,7 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   /// few enough that their tasks, items and replies stay in the second-level cache until they are sent.
   static constexpr std::size_t kRequestsARound = 256;
 
+  [[nodiscard]] ConnectionFacts::doing doing_of(const Connection& connection) const noexcept;
   void list(Connection& connection);
   void link(Connection& connection) noexcept;
   void unlink(Connection& connection) noexcept;

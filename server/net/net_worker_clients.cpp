@@ -39,6 +39,28 @@ std::size_t NetWorker::review() {
   return closed;
 }
 
+ConnectionFacts::doing NetWorker::doing_of(const Connection& connection) const noexcept {
+  using enum ConnectionFacts::doing;
+  if (connection.socket_ == host_.asks.load(std::memory_order_relaxed)) {
+    return asks;
+  }
+  if (connection.output_waits_) {
+    return sends;
+  }
+  switch (connection.client_.state.load(std::memory_order_relaxed)) {
+    case session_state::value:
+    case session_state::value_end:
+    case session_state::credentials:
+      return takes_value;
+    case session_state::swallowing:
+      return swallows;
+    case session_state::watch:
+      return watches;
+    default:
+      return reads;
+  }
+}
+
 std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) const {
   constexpr std::uint64_t kSecondNs = 1'000'000'000;
   std::vector<ConnectionFacts> found;
@@ -52,8 +74,7 @@ std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) c
   const std::scoped_lock lock{connections_mutex_};
   for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
     add(connection->socket_, connection->client_.read_ns.load(std::memory_order_relaxed),
-        connection->output_waits_ ? ConnectionFacts::doing::sends : ConnectionFacts::doing::reads,
-        connection->tls_facts_);
+        doing_of(*connection), connection->tls_facts_);
   }
   for (const Departed& departed : departed_) {
     add(departed.socket, departed.read_ns, ConnectionFacts::doing::reads, departed.tls);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,7 @@ inline constexpr std::size_t kMostSets = 64;
 /// What the sessions of one worker share. `turn` is the worker's count of rounds.
 struct SessionHost {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  static constexpr int kNobody = -1;
 
   runtime::Worker& worker;
   SessionStore& store;
@@ -71,8 +73,9 @@ struct SessionHost {
   protocol::Request binary_request{};  ///< the same of the binary protocol
   std::array<protocol::AskedKey, kMostGets> gets{};   ///< scratch: keys that are started together
   std::array<protocol::SentValue, kMostSets> sets{};  ///< scratch, too
-  std::uint64_t admitted = 0;  ///< bytes of large values that began and are not complete
-  bool value_ended = false;    ///< so that others may begin
+  std::uint64_t admitted = 0;      ///< bytes of large values that began and are not complete
+  bool value_ended = false;        ///< so that others may begin
+  std::atomic<int> asks{kNobody};  ///< the socket whose command `admin` runs now; relaxed: others look at it
 
   /// Whether so many bytes more may be held of unfinished input, by a session that holds `own`. A session that
   /// has more goes first; where the others have little, one may go beyond the share. So may sessions that hold

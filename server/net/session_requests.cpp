@@ -148,7 +148,9 @@ void Session::administer(const protocol::Request& request, const ReplyAddress& a
       host_->admin->configure(request, entry_->owner->client_name(), address)) {
     return;
   }
+  host_->asks.store(entry_->descriptor.load(std::memory_order_relaxed), std::memory_order_relaxed);
   std::string text = host_->admin->run(request);
+  host_->asks.store(SessionHost::kNobody, std::memory_order_relaxed);
   if (text.empty()) {
     drain();  // shutdown, which closes without an answer
   } else if (request.is_binary()) {

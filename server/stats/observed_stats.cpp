@@ -134,17 +134,42 @@ void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns)
   }
 }
 
+namespace {
+
+/// In memcached's words.
+std::string_view state_of(ConnectionFacts::doing what) noexcept {
+  switch (what) {
+    case ConnectionFacts::doing::listens:
+      return "conn_listening";
+    case ConnectionFacts::doing::takes_value:
+      return "conn_nread";
+    case ConnectionFacts::doing::swallows:
+      return "conn_swallow";
+    case ConnectionFacts::doing::watches:
+      return "conn_watch";
+    case ConnectionFacts::doing::asks:
+      return "conn_parse_cmd";
+    case ConnectionFacts::doing::sends:
+      return "conn_mwrite";
+    case ConnectionFacts::doing::reads:
+      break;
+  }
+  return "conn_read";
+}
+
+}  // namespace
+
 void add_connection_stats(StatText& text, const Network& network) {
   for (const ConnectionFacts& one : network.connections()) {
     const std::string prefix = std::to_string(one.descriptor) + ":";
     if (one.state == ConnectionFacts::doing::listens) {
       text.add(prefix + "addr", one.own);
-      text.add(prefix + "state", "conn_listening");
+      text.add(prefix + "state", state_of(one.state));
       continue;
     }
     text.add(prefix + "addr", one.peer);
     text.add(prefix + "listen_addr", one.own);
-    text.add(prefix + "state", one.state == ConnectionFacts::doing::sends ? "conn_mwrite" : "conn_read");
+    text.add(prefix + "state", state_of(one.state));
     text.add(prefix + "secs_since_last_cmd", one.idle_seconds);
     text.add(prefix + "worker", one.worker);
     if (one.tls != nullptr) {

@@ -138,6 +138,21 @@ class ConnectionsTest(ServerCase):
         self.assertIn(f"tcp:127.0.0.1:{self.server.port}",
                       [value for name, value in stats.items() if name.endswith(":listen_addr")])
 
+    @mxkv_only("a watcher says so in memcached, too, and the others are there for moments only")
+    def test_what_each_connection_does_is_told(self):
+        asker, half, value, refused, watcher = clients = [self.connect() for _ in range(5)]
+        half.send(b"get k")
+        value.send(b"set k 0 0 100\r\nhalf of ")
+        refused.send(b"set k 0 0 %d\r\nhalf of " % (1 << 25))
+        self.assertEqual(watcher.ask(b"watch"), b"OK")
+        port = {client: client.socket.getsockname()[1] for client in clients}
+        def states() -> list:
+            stats = asker.stats(b"conns")
+            number = {address.rpartition(":")[2]: name.split(":")[0] for name, address in stats.items() if name.endswith(":addr")}
+            return [stats[number[str(port[client])] + ":state"] for client in clients]
+        wanted = ["conn_parse_cmd", "conn_read", "conn_nread", "conn_swallow", "conn_watch"]
+        wait_for(lambda: states() == wanted, "all was taken in", 120)
+
     def test_the_listening_socket_is_listed(self):
         stats = self.connect().stats(b"conns")
         listening = [name.split(":")[0] for name, value in stats.items() if value == "conn_listening"]
