@@ -150,6 +150,7 @@ std::string Statistics::text(std::string_view group) {
   } else if (group == "reset") {
     reset();
     network_->forget_samples();
+    store_.watch_hub().prefixes().clear();
     return std::string{protocol::kReset};
   } else {
     return std::string{protocol::kError};
@@ -157,16 +158,16 @@ std::string Statistics::text(std::string_view group) {
   return std::move(text).finish();
 }
 
-// memcached counts commands by key prefix when told to. Here nothing is counted in advance.
 std::string Statistics::detail(std::string_view group) {
-  if (group == "detail off") {
-    return std::string{protocol::kOk};
-  }
+  WatchHub& hub = store_.watch_hub();
   if (group == "detail dump") {
-    return std::string{protocol::kEnd};
+    return hub.prefixes().text();
   }
-  return group == "detail on" ? "CLIENT_ERROR prefixes are not counted: see stats hot\r\n"
-                              : "CLIENT_ERROR usage: stats detail on|off|dump\r\n";
+  if (group != "detail on" && group != "detail off") {
+    return "CLIENT_ERROR usage: stats detail on|off|dump\r\n";
+  }
+  hub.count_prefixes(group == "detail on");
+  return std::string{protocol::kOk};
 }
 
 Statistics::Counters Statistics::counters() const noexcept {
@@ -339,7 +340,7 @@ void Statistics::settings(StatText& text) const {
   text.add("batch_lines", limits.batch_lines);
   text.add("batch_bytes", limits.batch_bytes);
   text.add("stat_key_prefix", ":");
-  text.add("detail_enabled", "no");
+  text.add("detail_enabled", store_.watch_hub().counts_prefixes() ? "yes" : "no");
   text.add("binding_protocol", "auto-negotiate");
   // Sweeps for expired items are what memcached's crawler does, and exporters ask for its numbers only where there is
   // one. There are neither LRU lists nor slabs to be moved.

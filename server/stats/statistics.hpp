@@ -72,7 +72,7 @@ class Statistics {
  private:
   [[nodiscard]] Counters since_reset();
   void reset();
-  [[nodiscard]] static std::string detail(std::string_view group);
+  [[nodiscard]] std::string detail(std::string_view group);
   void general(StatText& text);
   void settings(StatText& text) const;
   void runtime_group(StatText& text) const;

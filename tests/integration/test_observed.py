@@ -89,6 +89,21 @@ class ExporterTest(ServerCase):
     def test_detail_knows_its_words(self):
         self.assertEqual(self.client.ask(b"stats detail off"), b"OK")
         self.assertEqual(self.client.ask(b"stats detail dump"), b"END")
+        self.assertEqual(self.client.ask(b"stats detail on"), b"OK")
+        self.assertEqual(self.client.stats(b"settings")["detail_enabled"], "yes")
+        self.client.set(b"a:b", b"1")
+        for command, end in ((b"get a:b", b"END"), (b"get a:c no:1", b"END"), (b"get plain", b"END"), (b"delete a:b", b"DELETED"),
+                             (b"delete a:b", b"NOT_FOUND")):
+            self.client.send(command + b"\r\n")
+            while self.client.line() != end:
+                pass
+        self.client.send(b"stats detail dump\r\n")
+        self.assertEqual([self.client.line() for _ in range(3)],
+                         [b"PREFIX a get 2 hit 1 set 1 del 2", b"PREFIX no get 1 hit 0 set 0 del 0", b"END"])
+        self.assertEqual(self.client.ask(b"stats detail off"), b"OK")
+        self.client.get(b"a:b")
+        self.assertEqual(self.client.ask(b"stats detail dump"), b"PREFIX a get 2 hit 1 set 1 del 2")
+        self.assertEqual([self.client.line() for _ in range(2)], [b"PREFIX no get 1 hit 0 set 0 del 0", b"END"])
         self.assertEqual(self.client.ask(b"stats detail x"), b"CLIENT_ERROR usage: stats detail on|off|dump")
 
 

@@ -33,6 +33,14 @@ std::string_view status_of(point_result result) noexcept {
 
 }  // namespace
 
+void WriteOperation::count_prefix(PrefixCounts& prefixes) const {
+  if (request_.terms.action == point_action::store) {
+    prefixes.count(key(), PrefixCounts::command::set);
+  } else if (request_.terms.action == point_action::remove) {
+    prefixes.count(key(), PrefixCounts::command::remove);
+  }
+}
+
 // As with memcached each command looks the item up first, so that fetchers see that.
 void WriteOperation::tell_watchers(const Item* before, const Item* item, runtime::Worker& worker) const {
   WatchHub& hub = *worker.local<WorkerContext>().watch;
@@ -41,7 +49,12 @@ void WriteOperation::tell_watchers(const Item* before, const Item* item, runtime
     const bool found =
         before != nullptr &&
         (stores ? is_live(*before, worker) : decision_.result != point_result::not_found && !decision_.makes);
-    hub.fetched(worker, key(), found, found ? before->value_bytes() : 0, descriptor_of(address_));
+    const std::uint64_t size = found ? before->value_bytes() : 0;
+    const bool reads = request_.terms.action == point_action::read && request_.shows_item();
+    (hub.*(reads ? &WatchHub::fetched : &WatchHub::met))(worker, key(), found, size, descriptor_of(address_));
+  }
+  if (hub.counts_prefixes()) {
+    count_prefix(hub.prefixes());
   }
   const std::uint64_t bytes = item == nullptr ? 0 : item->value_bytes();
   const std::string_view word = protocol::point_word(request_.op).text;

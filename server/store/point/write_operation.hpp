@@ -18,6 +18,8 @@
 
 namespace mxkv::server {
 
+class PrefixCounts;
+
 /// What a meta command has beyond that; follows its operation in the same block, before the key.
 struct MetaWrite {
   protocol::MetaFlags flags;
@@ -146,6 +148,7 @@ class WriteOperation {
   [[nodiscard]] Item* make_new(std::string_view value, std::uint32_t flags,
                                runtime::Worker& worker) const noexcept;
   void note_read(runtime::Worker& worker) const noexcept;
+  void count_prefix(PrefixCounts& prefixes) const;
   [[gnu::noinline]] void write_reply(ReplyQueue& queue, std::uint32_t ticket, runtime::Worker& worker) const;
   /// Answers of those that store or remove say nothing of what was found.
   [[nodiscard]] bool tells_findings() const noexcept {

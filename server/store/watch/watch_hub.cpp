@@ -71,6 +71,9 @@ void WatchHub::settle_wanted() noexcept {
   for (const std::shared_ptr<Watcher>& watcher : watchers_) {
     wanted |= watcher->kinds();
   }
+  if (counts_prefixes()) {
+    wanted |= watched::kFetchers | watched::kMutations | watched::kDeletions;
+  }
   wanted_.store(wanted, std::memory_order_relaxed);
 }
 
@@ -104,8 +107,21 @@ void WatchHub::tell(runtime::Worker& worker, std::uint32_t kind, const std::stri
   }
 }
 
+void WatchHub::count_prefixes(bool on) {
+  const std::scoped_lock lock{mutex_};
+  counts_prefixes_.store(on, std::memory_order_relaxed);
+  settle_wanted();
+}
+
 void WatchHub::fetched(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes,
                        int cfd) {
+  if (counts_prefixes()) {
+    prefixes_.count(key, found ? PrefixCounts::command::hit : PrefixCounts::command::miss);
+  }
+  met(worker, key, found, bytes, cfd);
+}
+
+void WatchHub::met(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes, int cfd) {
   if (wants(watched::kFetchers)) {
     tell(worker, watched::kFetchers,
          "item_get key=" + in_uri(key) + " status=" + (found ? "found" : "not_found") + " clsid=" +
