@@ -106,6 +106,12 @@ class JournalToolTest(DirectoryCase):
         (self.data / "MANIFEST").unlink()
         self.assertIn("no manifest", self.told("journal", "verify", self.data))
 
+    def test_a_segment_with_a_huge_hole_behind_it_is_read(self):
+        os.truncate(self.data / "journal" / SECOND, 1 << 40)
+        done = run("journal", "verify", self.data)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("last epoch: 5 of", done.stdout)
+
     def test_dump_is_a_line_a_record(self):
         lines = self.told("journal", "dump", self.data).splitlines()
         self.assertEqual(len(lines), 12)

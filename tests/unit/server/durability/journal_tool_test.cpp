@@ -90,6 +90,20 @@ TEST_F(JournalToolTest, AMissingSegmentIsDamage) {
   EXPECT_THAT(told.outcome.complaint, HasSubstr("0000000000000002.mxj: begins with epoch 3"));
 }
 
+TEST_F(JournalToolTest, AHugeHoleBehindTheEndIsNoMatter) {
+  const std::string path = directory.path() + "/" + TestDirectory::segment(2);
+  std::error_code wrong;
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40U, wrong);
+  if (wrong) {
+    GTEST_SKIP() << "this file system has no such files";
+  }
+  const Told told =
+      told_by([this](const LinePrinter& print) { return verify_journal(directory.path(), print); });
+  EXPECT_EQ(told.outcome.ended, how::fine) << told.outcome.complaint;
+  EXPECT_THAT(told.text, HasSubstr("last epoch: 3 of"));
+  EXPECT_THAT(told.text, HasSubstr("end: clean\n"));
+}
+
 TEST_F(JournalToolTest, ADamagedManifestIsTold) {
   directory.write(kManifestName, "format 1\n");
   const Told told = verify();
