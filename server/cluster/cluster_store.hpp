@@ -82,7 +82,7 @@ class ClusterStore final : public SessionStore, private OwnerReads {
 
   // Of several keys at once: on one node. A flush is one of each shard.
   void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) override;
-  void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
+  bool flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                  protocol::BinaryForm form) override;
   [[nodiscard]] std::unique_ptr<ReceivedBatch> begin_batch(std::uint32_t lines) override;
   void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,

@@ -124,8 +124,9 @@ bool Session::dispatch_alone(const protocol::Request& request, operation_kind ki
   }
   const ReplyAddress where = address(claim, ticket_for(request.noreply));
   if (request.op == protocol::verb::flush_all) {
-    host_->store.flush_all(host_->worker, request.exptime, where, request.meta.binary);
-    note(happening::flushed);
+    if (host_->store.flush_all(host_->worker, request.exptime, where, request.meta.binary)) {
+      note(happening::flushed);
+    }
   } else if (protocol::is_range(request.op)) {
     if (kind == operation_kind::range) {
       begin_page(host_->request);

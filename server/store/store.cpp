@@ -266,16 +266,16 @@ bool Store::refuses(const ReplyAddress& address, runtime::Worker& worker) {
   return true;
 }
 
-void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
+bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                       protocol::BinaryForm form) {
   if (form.given() && worker.local<WorkerContext>().refusal != nullptr) [[unlikely]] {
     auto& replies = *worker.local<WorkerContext>().replies;
     answer_binary(replies, address, form, protocol::binary_status::refused);
     replies.finished(address);
-    return;
+    return false;
   }
   if (refuses(address, worker)) {
-    return;
+    return false;
   }
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
   const std::uint64_t now_us = worker.now_us();
@@ -293,12 +293,13 @@ void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
       replies.reply(address, protocol::kOk);
     }
     replies.finished(address);
-    return;
+    return true;
   }
   if (state_.flush_points().next.load(std::memory_order_relaxed) > now_us) {
     set_flush_point(worker, now_us);  // takes the place of one that was to come
   }
   begin(worker.create<FlushTask>(state_, address, form), true, locks_, worker);
+  return true;
 }
 
 void Store::resume_flush(std::uint64_t next_us, std::uint64_t before_us) noexcept {

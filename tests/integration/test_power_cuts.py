@@ -168,6 +168,7 @@ class FailedDiskTest(FaultyDiskCase):
         self.assertGreater(crashed, 0)
         client = self.client(self.begin())
         self.assertEqual((client.get(b"before"), client.get(b"held")), (b"1", b"2"))
+        self.assertNotIn("flush_all from", self.log())  # it was refused
 
     def test_a_slow_disk_is_told(self):
         port = self.begin()
