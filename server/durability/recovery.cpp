@@ -29,6 +29,23 @@ class FactsSink final : public ReplaySink {
   std::vector<ItemFacts> facts;
 };
 
+/// Loads items while there is room, and measures those that find none.
+class LoadOrMeasure final : public ReplaySink {
+ public:
+  LoadOrMeasure(ItemLoader& loader, bool loads) noexcept : loader_(loader), loads_(loads) {}
+  bool item(const StoredItem& stored) override {
+    loads_ = loads_ && loader_.item(stored);
+    missing_bytes_ += loads_ ? 0 : facts_of(stored).bytes;
+    return true;
+  }
+  [[nodiscard]] std::uint64_t missing_bytes() const noexcept { return missing_bytes_; }
+
+ private:
+  ItemLoader& loader_;
+  bool loads_;
+  std::uint64_t missing_bytes_ = 0;
+};
+
 class Recovery {
  public:
   Recovery(Disk& disk, const Manifest& manifest, Store& store, const RecoveryOptions& options)
@@ -191,6 +208,9 @@ class Recovery {
       }
       first_expiry_ = std::min(first_expiry_, share.first_expiry);
     }
+    if (missing_bytes_.load() != 0) {
+      return no_memory();
+    }
     std::vector<Run*> runs;
     for (const auto& run : runs_) {
       runs.push_back(run.get());
@@ -203,8 +223,11 @@ class Recovery {
   bool load_range(std::size_t range, runtime::Worker& worker, Share& share) {
     runs_[range] = std::make_unique<Run>(store_.tree(), worker);
     ItemLoader loader{*runs_[range], limits_, runtime().clock()};
+    // Without room for one item, the others are counted: the error says what all of them need.
+    LoadOrMeasure sink{loader, missing_bytes_.load(std::memory_order_relaxed) == 0};
     ReplayCounts counts;
-    const bool done = merge(range, false, loader, counts, share.error);
+    const bool done = merge(range, false, sink, counts, share.error);
+    missing_bytes_.fetch_add(sink.missing_bytes(), std::memory_order_relaxed);
     auto& counters = store_.context(worker.id()).counters;
     counters.count(counter::items_added, loader.items());
     counters.count(counter::bytes_added, loader.bytes());
@@ -218,19 +241,16 @@ class Recovery {
            !greatest_.compare_exchange_weak(greatest, loader.greatest_order(), std::memory_order_relaxed)) {
     }
     ranges_done_.fetch_add(1, std::memory_order_relaxed);
-    if (loader.out_of_memory()) {
-      share.error = no_memory();
-    }
     return done;
   }
 
   [[nodiscard]] std::string no_memory() {
-    constexpr double kMiB = 1 << 20U;
-    const double done = std::max<double>(static_cast<double>(ranges_done_.load()), 1);
-    const auto used = static_cast<double>(runtime().budget().used_bytes());
-    return fmt::format("the memory limit of {:.0f} MiB is below the data, which needs about {:.0f} MiB",
-                       static_cast<double>(runtime().budget().limit_bytes()) / kMiB,
-                       used * static_cast<double>(range_count_) / done / kMiB);
+    constexpr std::uint64_t kMiB = 1 << 20U;
+    const std::uint64_t limit = runtime().budget().limit_bytes();
+    return fmt::format(
+        "the memory limit of {} MiB is below the data, which needs about {} MiB: raise memory.limit, or let "
+        "memory.when_full: evict keep the newest",
+        limit / kMiB, (limit + missing_bytes_.load()) / kMiB + 1);
   }
 
   /// What the store knows besides its items.
@@ -310,6 +330,7 @@ class Recovery {
   // Relaxed: sums, read when the threads have ended, or as figures.
   std::atomic<bool> failed_{false};
   std::atomic<std::uint64_t> ranges_done_{0};
+  std::atomic<std::uint64_t> missing_bytes_{0};  // of items that found no room
   std::atomic<std::uint64_t> items_{0};
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> left_out_{0};

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -56,6 +57,16 @@ TEST(Recovery, WithLessMemoryThanDataIsRefusedWithBothNumbers) {
   ASSERT_FALSE(recovered.ok());
   EXPECT_THAT(recovered.error().message, HasSubstr("memory limit of "));
   EXPECT_THAT(recovered.error().message, HasSubstr("below the data, which needs about "));
+  unsigned limit = 0;
+  unsigned needed = 0;
+  ASSERT_EQ(
+      std::sscanf(recovered.error().message.c_str(),
+                  "the memory limit of %u MiB is below the data, which needs about %u MiB", &limit, &needed),
+      2);
+  // 3,000 items of 4,000 bytes, of which two megabytes found room.
+  EXPECT_EQ(limit, budget.limit_bytes() >> 20U);
+  EXPECT_GE(needed, limit + 9);
+  EXPECT_LE(needed, limit + 14);
   budget.set_limit_bytes(std::size_t{256} << 20U);
   EXPECT_TRUE(store.items().empty());
   EXPECT_EQ(recover_into(store, disk).value().items, 3000U) << "nothing has changed";
