@@ -108,6 +108,7 @@ void Journal::set_most_bytes(std::uint64_t bytes) noexcept {
 void Journal::truncate(std::uint64_t before_epoch) noexcept {
   writer_.truncate(before_epoch);
   signal_.raise();
+    writer_.note_news();
 }
 
 void Journal::rebased(std::uint64_t checkpoint_epoch) noexcept {

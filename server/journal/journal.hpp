@@ -69,6 +69,7 @@ class Journal {
     }
   }
   /// Between rounds: nothing is recorded until the next begin_round().
+      writer_.note_news();
   void park(runtime::WorkerId worker) noexcept;
 
   // -- any thread

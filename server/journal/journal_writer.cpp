@@ -184,6 +184,9 @@ bool JournalWriter::due(std::uint64_t now_ns) {
   const bool recorded = epochs_.last_recorded() > closed_;
   if (!recorded) {
     first_ns_ = 0;
+    if (!unmade_) {
+      oldest_ns_.store(0, std::memory_order_relaxed);  // news came late, of what is durable by now
+    }
   } else if (first_ns_ == 0) {
     first_ns_ = now_ns;
     if (oldest_ns_.load(std::memory_order_relaxed) == 0) {

@@ -86,6 +86,13 @@ class JournalWriter {
 
   /// Records up to `epoch`, not above the current one, are written now, whatever the mode; with `on_disk`
   /// flushed as well.
+  /// A worker has handed over a record of an epoch that was new to it: the oldest is not younger than now. So what is
+  /// behind is seen, too, where the writer's thread waits for the system elsewhere.
+  void note_news() noexcept {
+    if (oldest_ns_.load(std::memory_order_relaxed) == 0) {
+      oldest_ns_.store(clock_.monotonic_ns(), std::memory_order_relaxed);
+    }
+  }
   void need(std::uint64_t epoch, bool on_disk) noexcept;
   /// Counts from the next group on, which says in which mode it leaves the journal: see mode().
   void set_mode(const JournalMode& mode);
