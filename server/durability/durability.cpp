@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/durability/journal_continuation.hpp"
 #include "server/durability/record_text.hpp"
 
 namespace mxkv::server {
@@ -93,20 +94,9 @@ void Durability::begin_journal(const Recovered& found) {
     throw StartRefused{error->message};
   }
   manifest_ = std::make_unique<ManifestFile>(*held_.disk, held_.data.manifest);
-  SegmentOptions segments{.folder = kJournalDirectory,
-                          .directory = held_.data.manifest.directory,
-                          .incarnation = held_.data.manifest.incarnation,
-                          .segment_bytes = round_up_to_page(options_.segment_bytes),
-                          .next_number = found.next_segment,
-                          .chain = found.chain,
-                          .closed = {},
-                          .unproven = found.unproven};
   std::uint64_t journal_bytes = 0;
   for (const KnownSegment& segment : found.segments) {
-    const bool unused = std::ranges::find(found.unused, segment.number) != found.unused.end();
-    segments.closed.push_back(
-        {.number = segment.number, .last_epoch = unused ? 0 : segment.last_epoch, .bytes = segment.bytes});
-    journal_bytes += unused ? 0 : segment.bytes;
+    journal_bytes += segment.last_epoch == 0 ? 0 : segment.bytes;
   }
   const auto greatest_order = [this] {
     return std::max(store_.greatest_cas(runtime_.clock().steady_us()), store_.tree().commits().floor());
@@ -119,7 +109,7 @@ void Durability::begin_journal(const Recovered& found) {
           .workers = runtime_.worker_count(),
           .first_epoch = found.epoch + 1,
           .horizon_us = found.ceiling,
-          .segments = std::move(segments),
+          .segments = segments_behind(found, *manifest_, options_.segment_bytes),
           .writer = {.mode = mode_of(options_),
                      .early_bytes =
                          std::min<std::uint64_t>(WriterOptions{}.early_bytes, options_.buffer_bytes / 4),
@@ -147,19 +137,12 @@ void Durability::begin_journal(const Recovered& found) {
   store_.tree().commits().listen(feed_.get());
 }
 
-// The first group, with what must never be given out again, is on disk before anybody is served.
+// Reads are served although the disk is full: then the writer refuses writes, and brings the first group to the disk as
+// soon as there is room.
 void Durability::start(std::function<void(std::size_t)> wake) {
   wake_ = std::move(wake);
-  if (const std::string wrong = journal_->open(); !wrong.empty()) {
+  if (const std::string wrong = journal_->begin(); !wrong.empty()) {
     throw StartRefused{wrong};
-  }
-  const std::uint64_t first = journal_->epochs().current();
-  journal_->need(first, true);
-  while (journal_->writer().synced() < first && journal_->writer().state() == journal_state::running) {
-    (void)journal_->step();
-  }
-  if (journal_->writer().state() != journal_state::running) {
-    throw StartRefused{journal_->writer().last_error()};
   }
   journal_->start();
   checkpointer_->start();
@@ -210,7 +193,7 @@ void Durability::apply(const config::DurabilityOptions& options) {
 std::string Durability::checkpoint_now() {
   const CheckpointStatus before = checkpointer_->status();
   (void)checkpointer_->begin();
-  for (;;) {
+  while (!journal_->writer().out_of_space()) {
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
     const CheckpointStatus now = checkpointer_->status();
     if (now.completed != before.completed) {
@@ -220,6 +203,9 @@ std::string Durability::checkpoint_now() {
       return now.last_error;
     }
   }
+  return journal_->writer().last_error() +
+         ": it needs room for itself, and for a page of journal. Make room on the file system, or copy the "
+         "directory to another one: mxkvd checkpoint DIR --to BACKUP";
 }
 
 void Durability::finish() {
@@ -230,13 +216,8 @@ void Durability::finish() {
     log_.warn("journal: the end is not on disk: " + journal_->writer().last_error());
     return;
   }
-  const std::uint64_t now_us = runtime_.clock().unix_us();
-  const std::uint64_t ceiling = keeper_->ceiling();
-  if (const auto error = manifest_->change([now_us, ceiling](Manifest& manifest) {
-        manifest.clean = true;
-        manifest.written_us = now_us;
-        manifest.ceiling = ceiling;
-      })) {
+  if (const auto error =
+          note_orderly_end(*manifest_, *journal_, runtime_.clock().unix_us(), keeper_->ceiling())) {
     log_.warn("journal: " + error->message);
   }
 }

@@ -96,7 +96,8 @@ class Durability {
   Durability& operator=(const Durability&) = delete;
 
   [[nodiscard]] DiskGate& gate() noexcept { return *gate_; }
-  /// The journal is written from now on. `wake` ends a worker's sleep. Start-up only.
+  /// The journal is written from now on, or refuses writes while the disk is full. `wake` ends a worker's sleep. Throws
+  /// StartRefused. Start-up only.
   void start(std::function<void(std::size_t)> wake);
   /// New options, of those that may change. Any thread.
   void apply(const config::DurabilityOptions& options);

@@ -282,19 +282,20 @@ class Recovery {
     const JournalVerdict& verdict = input_.verdict();
     const auto& scans = input_.scans();
     result_.chain = verdict.chain;
+    result_.next_segment =
+        manifest_.end.segment + 1;  // also where that one is lost: numbers are never used again
     for (const SegmentScan& scan : scans) {
       result_.next_segment = std::max(result_.next_segment, scan.number + 1);
+      if (scan.header_is == SegmentScan::state::good || scan.header_is == SegmentScan::state::no_header) {
+        result_.segments.push_back({.number = scan.number, .last_epoch = 0, .bytes = scan.bytes.size()});
+      }
     }
     for (const JournalVerdict::Part& part : verdict.parts) {
       const SegmentScan& scan = scans[part.segment];
-      result_.segments.push_back(
-          {scan.number, part.groups == 0 ? scan.header.first_epoch - 1 : scan.groups[part.groups - 1].epoch,
-           scan.bytes.size()});
+      const auto known = std::ranges::find(result_.segments, scan.number, &KnownSegment::number);
+      known->last_epoch = part.groups == 0 ? scan.header.first_epoch - 1 : scan.groups[part.groups - 1].epoch;
     }
     note_unproven();
-    for (const std::size_t unused : verdict.unused) {
-      result_.unused.push_back(scans[unused].number);
-    }
   }
 
   // Segments before the last one were flushed before that one began.
@@ -329,8 +330,8 @@ class Recovery {
   Recovered result_;
   // Relaxed: sums, read when the threads have ended, or as figures.
   std::atomic<bool> failed_{false};
-  std::atomic<std::uint64_t> ranges_done_{0};
   std::atomic<std::uint64_t> missing_bytes_{0};  // of items that found no room
+  std::atomic<std::uint64_t> ranges_done_{0};
   std::atomic<std::uint64_t> items_{0};
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> left_out_{0};

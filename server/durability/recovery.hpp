@@ -38,10 +38,10 @@ struct RecoveryOptions {
   std::function<void(const RecoveryProgress&)> progress = [](const RecoveryProgress&) {};
 };
 
-/// A segment that is there, and the greatest epoch that counts in it.
+/// A segment that is there.
 struct KnownSegment {
   std::uint64_t number = 0;
-  std::uint64_t last_epoch = 0;
+  std::uint64_t last_epoch = 0;  ///< the greatest that counts in it; 0: nobody needs the segment
   std::uint64_t bytes = 0;
 };
 
@@ -69,7 +69,6 @@ struct Recovered {
   // For the journal that goes on.
   std::vector<KnownSegment> segments;  ///< of all files, by number
   UnprovenTail unproven;               ///< what of it may not be on disk
-  std::vector<std::uint64_t> unused;   ///< numbers of those that nobody needs
   std::uint64_t next_segment = 1;      ///< above all numbers that were used
   std::uint64_t chain = 0;
 };

@@ -45,6 +45,10 @@ class Journal {
 
   /// Begins a segment. Empty, or what is wrong: "journal/0000000000000001.mxj: no space left on device".
   [[nodiscard]] std::string open();
+  /// Begins a segment and writes the first group, which keeps orders from being given out again. Empty, or why the
+  /// journal cannot go on. A full disk is no reason where all that is recovered is on disk for certain, or there is room
+  /// for a copy of what may not be: the writer is refusing then, and tries again each second.
+  [[nodiscard]] std::string begin();
   /// The writer gets its thread; without it, step() is called instead. Start-up only.
   void start();
   /// One turn of the writer. False: it waits for workers, for a record or for time to pass.
@@ -65,11 +69,11 @@ class Journal {
   /// What was recorded in the round is the writer's to see.
   void end_round(runtime::WorkerId worker) noexcept {
     if (desks_[worker.index()]->end_round(epochs_, worker)) [[unlikely]] {
+      writer_.note_news();
       signal_.raise();
     }
   }
   /// Between rounds: nothing is recorded until the next begin_round().
-      writer_.note_news();
   void park(runtime::WorkerId worker) noexcept;
 
   // -- any thread
@@ -97,6 +101,8 @@ class Journal {
  private:
   void run();
   void stop();
+  [[nodiscard]] std::string prepare();
+  [[nodiscard]] DiskOutcome make_first_segment();
   [[nodiscard]] std::vector<JournalBuffer*> buffers() const;
 
   Disk& disk_;

@@ -70,6 +70,10 @@ int PosixFile::allocate(std::uint64_t bytes) noexcept {
   return error == EOPNOTSUPP || error == ENOSYS ? fill_with_zeros(before, bytes) : error;
 }
 
+int PosixFile::truncate(std::uint64_t bytes) noexcept {
+  return ::ftruncate(file_, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+}
+
 int PosixFile::size(std::uint64_t& bytes) noexcept {
   struct stat facts{};
   if (::fstat(file_, &facts) != 0) {
@@ -93,10 +97,6 @@ int PosixFile::fill_with_zeros(std::uint64_t from, std::uint64_t to) noexcept {
   return 0;
 }
 
-int map_file(int directory, const std::string& path, std::unique_ptr<DiskBytes>& bytes) {
-  const int file = ::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    return errno;
 std::uint64_t bytes_before_hole(int file, std::uint64_t size) noexcept {
   constexpr std::uint64_t kMostZeros = std::uint64_t{256} << 20U;
   if (size <= kMostZeros) {
@@ -115,6 +115,10 @@ std::uint64_t bytes_before_hole(int file, std::uint64_t size) noexcept {
   }
 }
 
+int map_file(int directory, const std::string& path, std::unique_ptr<DiskBytes>& bytes) {
+  const int file = ::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    return errno;
   }
   struct stat facts{};
   int error = ::fstat(file, &facts) == 0 ? 0 : errno;

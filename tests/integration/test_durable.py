@@ -33,7 +33,7 @@ class _Kills(DurableCase):
         port = self.begin()
         clients.fill(port)
         self.on_disk(port)
-        without_answer = 0
+        without_answer = noticed = 0
         for round_number in range(self.kills):
             before = clients.answers
             clients.start(port)
@@ -45,6 +45,7 @@ class _Kills(DurableCase):
             clients.join()
             if self.behind_s:
                 crashed = kept + self.behind_s
+            noticed += self.check_without_newest(chance.randrange(3))
             while chance.random() < 0.3:  # also while it comes back
                 self.begin(wait="")
                 time.sleep(chance.uniform(0, 0.15))
@@ -55,7 +56,8 @@ class _Kills(DurableCase):
             except AssertionError as problem:
                 raise AssertionError(f"round {round_number}: {problem}\n{self.log()}") from None
         self.end(signal.SIGTERM)
-        print(f"{type(self).__name__}: {self.kills} kills, {clients.answers} answers, "
+        self.assertGreater(noticed, 0)
+        print(f"{type(self).__name__}: {self.kills} kills, {noticed} lost segments noticed, {clients.answers} answers, "
               f"{without_answer} commands without one took effect")
 
     def wait_answers(self, clients: Clients, count: int) -> None:

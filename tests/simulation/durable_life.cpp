@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/durability/journal_continuation.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 
 namespace mxkv::simulation {
@@ -61,17 +62,9 @@ std::string DurableLife::begin_journal() {
     return error->message;
   }
   make_journal();
-  if (std::string wrong = journal_->open(); !wrong.empty()) {
-    return wrong;
-  }
-  // As Durability::start().
-  const std::uint64_t first = journal_->epochs().current();
-  journal_->need(first, true);
-  while (journal_->writer().synced() < first && journal_->writer().state() == journal_state::running) {
-    static_cast<void>(journal_->step());
-  }
-  return journal_->writer().state() == journal_state::running ? std::string{}
-                                                              : journal_->writer().last_error();
+  std::string wrong = journal_->begin();
+  report_.full_starts += wrong.empty() && journal_->writer().out_of_space() ? 1 : 0;
+  return wrong;
 }
 
 void DurableLife::make_journal() {
@@ -79,18 +72,14 @@ void DurableLife::make_journal() {
   server::JournalOptions options{.workers = workers(),
                                  .first_epoch = recovered_.epoch + 1,
                                  .horizon_us = recovered_.ceiling,
-                                 .segments = {.folder = server::kJournalDirectory,
-                                              .directory = directory_.manifest.directory,
-                                              .incarnation = directory_.manifest.incarnation,
-                                              .segment_bytes = options_.segment_bytes,
-                                              .next_number = recovered_.next_segment,
-                                              .chain = recovered_.chain,
-                                              .closed = {},
-                                              .unproven = recovered_.unproven},
+                                 .segments = segments_behind(recovered_, *manifest_, options_.segment_bytes),
                                  .writer = {.mode = options_.mode}};
-  for (const server::KnownSegment& segment : recovered_.segments) {
-    const bool unused = std::ranges::find(recovered_.unused, segment.number) != recovered_.unused.end();
-    options.segments.closed.push_back({segment.number, unused ? 0 : segment.last_epoch, segment.bytes});
+  if (options_.mistake == durable_mistake::end_is_not_kept) {
+    options.segments.keep_end = {};
+  } else if (options_.mistake == durable_mistake::end_is_kept_too_early) {
+    options.segments.keep_end = [this](const server::JournalEnd& end) {
+      return manifest_->keep_end({.segment = end.segment + 1, .epoch = end.epoch});
+    };
   }
   const auto greatest_order = [this] {
     return std::max(store_.greatest_cas(now_us()), store_.tree().commits().floor());
@@ -293,12 +282,7 @@ std::string DurableLife::end_in_order() {
   if (!journal_->flush_all_now()) {
     return journal_->writer().last_error();
   }
-  const std::uint64_t ceiling = keeper_->ceiling();
-  if (const auto error = manifest_->change([&](server::Manifest& manifest) {
-        manifest.clean = true;
-        manifest.written_us = now_us();
-        manifest.ceiling = ceiling;
-      })) {
+  if (const auto error = note_orderly_end(*manifest_, *journal_, now_us(), keeper_->ceiling())) {
     return error->message;
   }
   in_order_ = journal_->writer().synced();

@@ -8,6 +8,7 @@
 
 #include "server/durability/data_directory.hpp"
 #include "server/durability/journal_checkpoints.hpp"
+#include "server/durability/journal_continuation.hpp"
 #include "server/durability/recovery.hpp"
 #include "server/durability/store_journal.hpp"
 #include "tests/unit/server/durability/text_store.hpp"
@@ -82,14 +83,7 @@ class RecordedStore {
     options.workers = workers;
     options.first_epoch = recovered.epoch + 1;
     options.horizon_us = recovered.ceiling;
-    options.segments.directory = directory_.manifest.directory;
-    options.segments.incarnation = directory_.manifest.incarnation;
-    options.segments.segment_bytes = 64U << 10U;
-    options.segments.next_number = recovered.next_segment;
-    options.segments.chain = recovered.chain;
-    for (const KnownSegment& segment : recovered.segments) {
-      options.segments.closed.push_back({segment.number, segment.last_epoch, segment.bytes});
-    }
+    options.segments = segments_behind(recovered, *manifest, 64U << 10U);
     WriterHooks hooks;
     hooks.greatest_order = [this] { return store.store.greatest_cas(store.machine.clock.steady_us()); };
     journal = std::make_unique<Journal>(disk, store.machine.clock, std::move(options), std::move(hooks));
