@@ -75,10 +75,35 @@ std::optional<std::size_t> entry_of(const config::ListenAddress& passed,
                                   : std::optional{static_cast<std::size_t>(found - addresses.begin())};
 }
 
+/// Lines about listeners, for the log once all of them serve: until then a start may still be refused.
+class ListenerLines {
+ public:
+  /// `warning`: of a listener that is open to strangers; empty: it is not.
+  void add(const config::ListenAddress& address, const std::string& how, std::string warning) {
+    lines_.push_back({"listening on " + config::format_listen(address) + how, std::move(warning)});
+  }
+  void tell(Log& log) const {
+    for (const Line& line : lines_) {
+      log.info(line.text);
+      if (!line.warning.empty()) {
+        log.warning(line.warning);
+      }
+    }
+  }
+
+ private:
+  struct Line {
+    std::string text;
+    std::string warning;
+  };
+  std::vector<Line> lines_;
+};
+
 /// The sockets that were passed in, else those of the options. `tls`: by listener.
 Result<std::vector<ListenSocket>> open_sockets(const config::DaemonOptions& options,
                                                const std::vector<std::shared_ptr<const TlsContext>>& tls,
-                                               std::vector<PassedSocket>& passed, Log& log) {
+                                               std::vector<PassedSocket>& passed, ListenerLines& lines,
+                                               Log& log) {
   const std::vector<config::ListenAddress>& addresses = options.listeners;
   std::vector<ListenSocket> sockets;
   const auto add = [&](ListenSocket socket, std::optional<std::size_t> entry, const std::string& how) {
@@ -88,10 +113,7 @@ Result<std::vector<ListenSocket>> open_sockets(const config::DaemonOptions& opti
       by = text_of_tls(addresses[*entry], tls[*entry].get()) +
            (tls[*entry]->by_kernel() ? ", encrypted by the kernel" : "");
     }
-    log.info("listening on " + config::format_listen(socket.address()) + how + by);
-    if (const std::string open = warning_of_open(socket.address(), options.server); !open.empty()) {
-      log.warning(open);
-    }
+    lines.add(socket.address(), how + by, warning_of_open(socket.address(), options.server));
     sockets.push_back(std::move(socket));
   };
   std::vector<bool> used(addresses.size());
@@ -122,7 +144,7 @@ Result<std::vector<ListenSocket>> open_sockets(const config::DaemonOptions& opti
 
 /// Where the cluster's other nodes come to. `tls`: null where they speak none.
 Result<ListenSocket> open_for_nodes(const config::ClusterOptions& options,
-                                    const std::shared_ptr<const TlsContext>& tls, Log& log) {
+                                    const std::shared_ptr<const TlsContext>& tls, ListenerLines& lines) {
   config::ListenAddress address = *options.peer;
   if (tls != nullptr) {
     address.tls = options.tls;
@@ -130,11 +152,8 @@ Result<ListenSocket> open_for_nodes(const config::ClusterOptions& options,
   Result<ListenSocket> socket = ListenSocket::open(address);
   if (socket) {
     socket.value().set_tls(tls);
-    log.info("listening on " + config::format_listen(address) + " for the cluster's nodes" +
-             text_of_tls(address, tls.get()));
-    if (const std::string open = warning_of_open_node(options); !open.empty()) {
-      log.warning(open);
-    }
+    lines.add(address, " for the cluster's nodes" + text_of_tls(address, tls.get()),
+              warning_of_open_node(options));
   }
   return socket;
 }
@@ -273,14 +292,15 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   if (start.only_checkpoint) {
     return write_checkpoint(parts);
   }
+  ListenerLines listeners;
   Result<std::vector<ListenSocket>> sockets =
-      open_sockets(options, settled.certificates.listeners, start.passed, log);
+      open_sockets(options, settled.certificates.listeners, start.passed, listeners, log);
   if (!sockets) {
     return complain(kExitFailed, sockets.error().message.c_str());
   }
   parts.network.listen(std::move(sockets).value());
   if (joined != nullptr) {
-    Result<ListenSocket> peers = open_for_nodes(options.cluster, settled.certificates.nodes, log);
+    Result<ListenSocket> peers = open_for_nodes(options.cluster, settled.certificates.nodes, listeners);
     if (!peers) {
       return complain(kExitFailed, peers.error().message.c_str());
     }
@@ -290,6 +310,7 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   if (const auto started = parts.start(); !started) {
     return complain(kExitFailed, started.error().message.c_str());
   }
+  listeners.tell(log);
   if (options.server.daemonize && options.log.file.empty()) {
     log.warning("in the background without log.file: nothing more is logged");
   }
