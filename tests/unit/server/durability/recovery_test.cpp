@@ -16,7 +16,9 @@
 namespace mxkv::server::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::uint64_t kNow = 1'700'000'000'000'000;
 
@@ -102,6 +104,40 @@ TEST(Recovery, TellsHowFarItIsAndWhatItFound) {
   EXPECT_TRUE(recovered.value().clock_behind);
   EXPECT_GT(recovered.value().item_bytes, 500'000U);
   EXPECT_EQ(recovered.value().torn, "");
+}
+
+std::vector<std::string> segments_of(Disk& disk) {
+  std::vector<std::string> names;
+  EXPECT_EQ(disk.list(kJournalDirectory, names), 0);
+  std::erase_if(names, [](const std::string& name) { return segment_number(name) == 0; });
+  return names;
+}
+
+TEST(Recovery, SegmentsThatACrashLeftBehindACheckpointGoWithTheNextOne) {
+  KeptDisk disk;
+  fill(disk, 100, false, false);
+  const std::string oldest = std::string{kJournalDirectory} + "/" + segments_of(disk).front();
+  std::unique_ptr<DiskBytes> bytes;
+  ASSERT_EQ(disk.read(oldest, bytes), 0);
+  fill(disk, 0, true, false);
+  ASSERT_EQ(segments_of(disk).size(), 1U);
+  // As if the process had ended before it removed that one.
+  std::unique_ptr<DiskFile> file;
+  ASSERT_EQ(disk.create(oldest, file), 0);
+  std::string content{bytes->bytes()};
+  const iovec piece{content.data(), content.size()};
+  ASSERT_EQ(file->write_at({&piece, 1}, 0).bytes, content.size());
+  {
+    TextStore store{2};
+    const auto recovered = recover_into(store, disk);
+    ASSERT_TRUE(recovered.ok()) << recovered.error().message;
+    ASSERT_EQ(recovered.value().segments.size(), 2U);
+    EXPECT_EQ(recovered.value().segments[0].last_epoch, 0U);
+    EXPECT_GT(recovered.value().segments[1].last_epoch, 0U);
+    EXPECT_EQ(recovered.value().items, 100U);
+  }
+  fill(disk, 0, true, false);
+  EXPECT_THAT(segments_of(disk), Not(Contains(oldest.substr(oldest.find('/') + 1))));
 }
 
 TEST(Recovery, OfADamagedCheckpointIsRefusedWithFileAndByte) {
