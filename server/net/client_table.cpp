@@ -120,6 +120,7 @@ std::size_t ClientTable::kill(const std::function<bool(const Client&)>& f) {
   std::size_t count = 0;
   for (const auto& [socket, client] : by_socket_) {
     if (f(*client)) {
+      client->killed.store(true, std::memory_order_release);
       ::shutdown(socket, SHUT_RDWR);
       ++count;
     }

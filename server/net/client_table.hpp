@@ -36,6 +36,7 @@ struct Client {
   std::atomic<std::uint64_t> written_bytes{0};
   std::atomic<std::uint64_t> read_ns{0};
   std::atomic<std::uint16_t> worker{0};
+  std::atomic<bool> killed{false};  ///< release by kill(), acquire by its worker when its socket is told of
   LastCommand last{};
 };
 
@@ -58,8 +59,7 @@ class ClientTable {
   [[nodiscard]] bool set_name(Client& client, std::string_view name);
   /// Calls f(client) for each, by id.
   void for_each(const std::function<void(const Client&)>& f) const;
-  /// Shuts the sockets down of those that `f` says, and returns how many: their workers close them as if the clients
-  /// had left.
+  /// Marks those that `f` says as killed, shuts their sockets down, and returns how many: their workers close them at once.
   std::size_t kill(const std::function<bool(const Client&)>& f);
 
  private:

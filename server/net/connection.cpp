@@ -46,7 +46,7 @@ Connection::Connection(NetWorker& net, int socket, const Door& door)
       door_(&door),
       socket_(socket),
       client_(net.client_of(socket)),
-      session_(std::in_place, net.host(), *this, door.asks_login && !door.peer),
+      session_(net.host(), *this, door.asks_login && !door.peer),
       stage_(door.tls == nullptr ? connection_stage::serving : connection_stage::greeting),
       judged_(session_->output().end()) {
   client_.read_ns.store(net.now_ns(), std::memory_order_relaxed);
@@ -55,8 +55,8 @@ Connection::Connection(NetWorker& net, int socket, const Door& door)
   first_ended_ = session_->entry().ended;
   session_->entry().by_peer = door.peer;
   session_->entry().takes_stale = door.takes_stale;
-  session_->meter(door.peer ? nullptr : client_.usage.get());
-  session_->show_last(client_.last);
+  session_.unsettled().meter(door.peer ? nullptr : client_.usage.get());
+  session_.unsettled().show_last(client_.last);
   client_.worker.store(net_.host().worker.id().value(), std::memory_order_relaxed);
   MXKV_PROBE1(connection_open, socket_);
   note_work();
@@ -79,43 +79,42 @@ void Connection::became_ready(Readiness now) {
   if (now.output && output_waits_) [[unlikely]] {
     end_output_wait();
   }
+  if (now.read_on && (now.reset || client_.killed.load(std::memory_order_acquire))) [[unlikely]] {
+    reset_ = true;
+    static_cast<void>(session_.step());
+  }
 }
 
 void Connection::take_turn() {
   MXKV_ASSERT(!closed(), "a closed connection has no turn");
+  Session& session = session_.step();
   if (stage_ == connection_stage::greeting) [[unlikely]] {
     shake_hands();
     return;
   }
-  if (session_->output().unsent_bytes() > 0 && !output_waits_) [[unlikely]] {
-    net_.directory().mark_dirty(session_->entry());  // flush() left some for this turn
-  }
   if (net_.reads_paused()) [[unlikely]] {
-    if (!session_->paused_for(pause::journal)) {
-      session_->wait_for_journal();
+    if (!session.paused_for(pause::journal)) {
+      session.wait_for_journal();
       net_.wait_for_journal(*this);
     }
     return;
   }
-  if (session_->pauses().has(pause::turn | pause::memory)) {
-    session_->resume();
+  if (session.pauses().has(pause::turn | pause::memory)) {
+    session.resume();
   }
-  if (readable_ && session_->wants_input()) {
-    read();
-  }
-  if (!closed()) {
-    arm();
+  if (readable_ && session.wants_input()) {
+    read(session);
   }
 }
 
-void Connection::read() {
-  MXKV_ASSERT(session_->wants_input(), "bytes are read for a session that takes them");
+void Connection::read(Session& session) {
+  MXKV_ASSERT(session.wants_input(), "bytes are read for a session that takes them");
   if (tls_ != nullptr) [[unlikely]] {
-    read_tls();
+    read_tls(session);
     return;
   }
   const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
-  const std::span<char> space = session_->value_space();
+  const std::span<char> space = session.value_space();
   std::array<iovec, 2> into{iovec{space.data(), space.size()}, iovec{buffer.data(), buffer.size()}};
   const std::size_t most = space.size() + buffer.size();
   const ssize_t got = space.empty() ? ::recv(socket_, buffer.data(), buffer.size(), 0)
@@ -123,60 +122,39 @@ void Connection::read() {
   if (got > 0) {
     const auto bytes = static_cast<std::size_t>(got);
     readable_ = bytes == most || read_on_;  // read on only if there may be more
-    take_bytes(bytes, std::min(bytes, space.size()));
+    take_bytes(session, bytes, std::min(bytes, space.size()));
     return;
   }
   readable_ = got < 0 && errno == EINTR;
   if (got == 0) {
-    session_->end_of_input();
-    net_.directory().mark_dirty(session_->entry());
+    session.end_of_input();
   } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
     close();  // reset by the client, as a rule: no reply would reach it
   }
 }
 
 // `direct` of the bytes are in the session's value already, the others in the read buffer.
-void Connection::take_bytes(std::size_t bytes, std::size_t direct) {
+void Connection::take_bytes(Session& session, std::size_t bytes, std::size_t direct) {
   client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);
-  session_->entry().read_bytes += bytes;
+  session.entry().read_bytes += bytes;
   NetCounters::add(client_.read_bytes, bytes);
   NetCounters::add(net_.counters().read_bytes, bytes);
   if (direct > 0) {
-    session_->received_value(direct);
+    session.received_value(direct);
   }
   if (net_.log().tells_trace() && direct == 0) [[unlikely]] {
     trace_request({net_.read_buffer().data(), bytes});
   }
   if (bytes > direct) {
-    session_->receive(net_.read_buffer().data(), bytes - direct, NetWorker::kReadHeadroom);
+    session.receive(net_.read_buffer().data(), bytes - direct, NetWorker::kReadHeadroom);
   }
-  session_->charge_input();
-  if (session_->finished()) {
-    net_.directory().mark_dirty(session_->entry());
-  }
-  if (session_->refused()) [[unlikely]] {
+  session.charge_input();
+  if (session.refused()) [[unlikely]] {
     net_.refused_input();
   }
   if (stage_ == connection_stage::draining) {
     MXKV_ASSERT(drain_reads_left_ > 0, "the last read ends the input");
     readable_ = --drain_reads_left_ != 0;
-  }
-}
-
-// What the connection waits for next, if anything but its client.
-void Connection::arm() {
-  if (session_->paused_for(pause::turn)) {
-    NetCounters::add(net_.counters().yields);
-    net_.make_ready(*this);
-  } else if (session_->paused_for(pause::memory)) {
-    net_.wait_for_memory(*this);
-  } else if (session_->wants_input()) {
-    if (readable_) {
-      net_.make_ready(*this);
-    } else if (stage_ == connection_stage::draining) {
-      session_->end_of_input();
-      net_.directory().mark_dirty(session_->entry());
-    }
   }
 }
 
@@ -194,9 +172,8 @@ void Connection::end_output_wait() {
   output_waits_ = false;
   net_.sending_waits(false);
   readable_ = readable_ || door_->tls != nullptr;  // reading may have waited for it
-  session_->entry().stuck = false;
+  session_.step().entry().stuck = false;
   net_.events().watch_output(socket_, *this, false);
-  net_.directory().mark_dirty(session_->entry());
 }
 
 void Connection::note_sent(std::size_t bytes) {
@@ -212,8 +189,7 @@ void Connection::flush() {
   std::size_t left = gate_.sendable(output.sent_bytes(), output.unsent_bytes());
   while (left > 0 && !output_waits_) {
     if (sent_now >= kMostSent) {
-      net_.make_ready(*this);  // others have their turn first
-      return;
+      return;  // others have their turn first
     }
     if (tls_ != nullptr) [[unlikely]] {
       const std::size_t sent = send_record(left);
@@ -240,67 +216,100 @@ void Connection::flush() {
   }
 }
 
-void Connection::flush_and_arm() {
+// The only place that looks for the end of a connection and for what it waits for, whatever came before in this round.
+bool Connection::settle() {
   MXKV_ASSERT(!closed(), "a closed connection has nothing to send");
-  if (session_->entry().phase == connection_phase::silenced) [[unlikely]] {
-    close_for_output();
-    return;
+  Session& session = session_.unsettled();
+  if (session.entry().phase != connection_phase::open) [[unlikely]] {
+    session.entry().phase == connection_phase::silenced ? close_for_output() : close();
+    return true;
   }
-  if (session_->entry().phase == connection_phase::cut) [[unlikely]] {
+  if (reset_ && over_without_replies()) [[unlikely]] {
     close();
-    return;
+    return true;
+  }
+  if (stage_ == connection_stage::greeting) [[unlikely]] {
+    return settle_greeting();
   }
   if (net_.disk() != nullptr) [[unlikely]] {
     mark_output();
   }
   flush();
   if (closed()) {
-    return;
+    return true;
   }
-  client_.requests.store(session_->entry().ended - first_ended_, std::memory_order_relaxed);
-  session_->end_round();
-  if (session_->paused_for(pause::output)) {
-    session_->resume();
+  client_.requests.store(session.entry().ended - first_ended_, std::memory_order_relaxed);
+  session.end_round();
+  if (session.paused_for(pause::output)) {
+    session.resume();
   }
-  if (session_->finished() && session_->output().unsent_bytes() == 0) {
+  if (session.finished() && session.output().unsent_bytes() == 0) {
     close();
-    return;
+    return true;
   }
-  arm();
+  return arm();
+}
+
+// A client that was killed is over at once. Of one that reset its connection, requests that came before are carried out as
+// long as that goes on by itself. What only others can end, or the disk, may take for ever: nothing waits for it.
+bool Connection::over_without_replies() const noexcept {
+  return client_.killed.load(std::memory_order_relaxed) || session_->pauses().has(kUntilTold) ||
+         gate_.holds() || (stage_ == connection_stage::greeting && tls_ == nullptr);
+}
+
+// What the connection waits for next, if anything but its client.
+bool Connection::arm() {
+  const std::size_t unsent = session_->unsent_bytes();
+  if (unsent > 0 && !output_waits_ && gate_.sendable(session_->output().sent_bytes(), unsent) > 0)
+      [[unlikely]] {
+    net_.make_ready(*this);  // flush() left some for the next turn
+  }
+  const Pauses pauses = session_->pauses();
+  if (pauses.has(kUntilTold)) [[unlikely]] {
+    return true;  // whoever ends that makes another step
+  }
+  if (pauses.has(pause::turn)) {
+    NetCounters::add(net_.counters().yields);
+    net_.make_ready(*this);
+  } else if (pauses.has(pause::memory)) {
+    net_.wait_for_memory(*this);
+    return false;
+  } else if (session_->wants_input()) {
+    if (readable_) {
+      net_.make_ready(*this);
+    } else if (stage_ == connection_stage::draining) {
+      session_.step().end_of_input();
+    }
+  }
+  return true;
 }
 
 void Connection::resume() {
   MXKV_ASSERT(!closed(), "a closed connection waits for no operation");
-  session_->resume();
-  net_.directory().mark_dirty(session_->entry());
+  session_.step().resume();
 }
 
 void Connection::give_room() {
   MXKV_ASSERT(!closed(), "a closed connection waits in no list");
-  session_->give_room();
-  net_.directory().mark_dirty(session_->entry());
+  session_.step().give_room();
 }
 
 bool Connection::judged() {
   if (!session_->login_judged()) {
     return false;
   }
-  session_->judged();
-  net_.directory().mark_dirty(session_->entry());
+  session_.step().judged();
   return true;
 }
 
 bool Connection::rate_has_room() {
-  if (!session_->rate_has_room()) {
-    return false;
-  }
-  net_.directory().mark_dirty(session_->entry());
-  return true;
+  return session_.step().rate_has_room();
 }
 
 bool Connection::review() {
-  session_->meter(door_->peer ? nullptr : client_.usage.get());
-  if (session_->user_stays()) {
+  Session& session = session_.step();
+  session.meter(door_->peer ? nullptr : client_.usage.get());
+  if (session.user_stays()) {
     return false;
   }
   close();
@@ -400,7 +409,7 @@ void Connection::close_for_input() {
     give_up_handshake("there is no memory to wait for the rest of it");
     return;
   }
-  session_->refuse_input();
+  session_.step().refuse_input();
   net_.refused_input();
 }
 
@@ -419,7 +428,7 @@ void Connection::close() {
     net_.sending_waits(false);
   }
   const bool said_all = session_->output().unsent_bytes() == 0;
-  session_.reset();
+  session_.end();
   if (door_->tls != nullptr) [[unlikely]] {
     end_tls(said_all);
   }

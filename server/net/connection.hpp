@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -17,8 +16,8 @@
 #include "server/net/door.hpp"
 #include "server/net/moved_connection.hpp"
 #include "server/net/second_chance.hpp"
-#include "server/net/session.hpp"
 #include "server/net/socket_events.hpp"
+#include "server/net/stepped_session.hpp"
 #include "server/reply/output_gate.hpp"
 
 namespace mxkv::server {
@@ -56,8 +55,9 @@ class Connection final : public ConnectionOwner {
     }
     return session_->entry().order.in_flight();
   }
-  /// The end of a round in which something was answered: sends, closes when all is done.
-  void flush_and_arm();
+  /// The end of a round in which it was marked: sends, closes it when all is done, says what it waits for. Returns
+  /// whether anything but waiting came of it.
+  bool settle();
   /// Operations ended that the session waited for.
   void resume() override;
   [[nodiscard]] std::string client_name() const override { return client_.peer; }
@@ -122,9 +122,11 @@ class Connection final : public ConnectionOwner {
   [[nodiscard]] bool takes_nothing(std::uint64_t now_ns) const noexcept;
   [[nodiscard]] bool sends_nothing(std::uint64_t now_ns) const noexcept;
 
-  void read();
-  void take_bytes(std::size_t bytes, std::size_t direct);
-  void arm();
+  void read(Session& session);
+  void take_bytes(Session& session, std::size_t bytes, std::size_t direct);
+  [[nodiscard]] bool settle_greeting();
+  [[nodiscard]] bool over_without_replies() const noexcept;
+  [[nodiscard]] bool arm();
   void begin_output_wait();
   void await_output();
   void end_output_wait();
@@ -141,7 +143,7 @@ class Connection final : public ConnectionOwner {
   [[nodiscard]] bool begin_tls();
   void shake_hands();
   void give_up_handshake(const std::string& why);
-  void read_tls();
+  void read_tls(Session& session);
   [[nodiscard]] std::span<const char> next_record(std::size_t most);
   [[nodiscard]] std::size_t send_record(std::size_t most);
   void end_tls(bool said_all);
@@ -155,12 +157,13 @@ class Connection final : public ConnectionOwner {
   const Door* door_;                ///< that it came by
   std::unique_ptr<TlsStream> tls_;  ///< null: it is sent as it is, or has not sent anything
   int socket_;
-  Client& client_;                  ///< as people ask for it
-  std::optional<Session> session_;  ///< none once it is closed
+  Client& client_;          ///< as people ask for it
+  SteppedSession session_;  ///< ended once it is closed
   connection_stage stage_;
   bool listed_ = false;                    ///< in the worker's list of connections whose turn comes
   bool readable_ = false;                  ///< there may be bytes in the kernel
   bool read_on_ = false;                   ///< also behind a read that is short
+  bool reset_ = false;                     ///< no reply reaches the client any more
   std::atomic<bool> output_waits_{false};  ///< for the client to take some; other threads only read it
   std::uint32_t drain_reads_left_ = 0;
   std::uint64_t sent_ns_ = 0;     ///< when the socket last took bytes, or was found full

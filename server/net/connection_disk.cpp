@@ -26,15 +26,13 @@ void Connection::reached_disk(std::uint64_t durable) {
   MXKV_ASSERT(!closed() && gate_.holds(), "what waits for the disk is open");
   if (gate_.open(durable)) {
     client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);  // until now the client may have waited
-    net_.directory().mark_dirty(session_->entry());
+    static_cast<void>(session_.step());                               // settle() sends it
   }
 }
 
 void Connection::journal_has_room() {
   MXKV_ASSERT(!closed(), "a closed connection waits in no list");
-  session_->journal_has_room();
-  net_.directory().mark_dirty(session_->entry());
-  net_.make_ready(*this);
+  session_.step().journal_has_room();
 }
 
 }  // namespace mxkv::server

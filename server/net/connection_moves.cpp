@@ -28,7 +28,7 @@ Connection::Connection(NetWorker& net, MovedConnection& moved)
       tls_(std::move(moved.tls)),
       socket_(moved.socket),
       client_(net.client_of(moved.socket)),
-      session_(std::in_place, net.host(), *this, moved.held, moved.binary, std::move(moved.seat)),
+      session_(net.host(), *this, moved.held, moved.binary, std::move(moved.seat)),
       stage_(connection_stage::serving),
       readable_(true),
       read_on_(moved.read_on),
@@ -42,8 +42,8 @@ Connection::Connection(NetWorker& net, MovedConnection& moved)
   first_ended_ = session_->entry().ended - client_.requests.load(std::memory_order_relaxed);
   session_->entry().by_peer = door_->peer;
   session_->entry().takes_stale = door_->takes_stale;
-  session_->meter(door_->peer ? nullptr : client_.usage.get());
-  session_->show_last(client_.last);
+  session_.unsettled().meter(door_->peer ? nullptr : client_.usage.get());
+  session_.unsettled().show_last(client_.last);
   client_.worker.store(net_.host().worker.id().value(), std::memory_order_relaxed);
   note_work();
 }
@@ -79,7 +79,7 @@ Connection::leaving Connection::go_on_leaving() {
     return leaving::waits;
   }
   if (!session_->paused_for(pause::move)) {
-    session_->come_to_rest();
+    session_.step().come_to_rest();
   }
   return session_->rests() && !gate_.holds() ? leaving::rests : leaving::waits;
 }
@@ -87,9 +87,7 @@ Connection::leaving Connection::go_on_leaving() {
 void Connection::stay() {
   taker_ = nullptr;
   if (session_->paused_for(pause::move)) {
-    session_->stay();
-    net_.directory().mark_dirty(session_->entry());
-    net_.make_ready(*this);
+    session_.step().stay();
   }
 }
 
@@ -113,13 +111,13 @@ std::unique_ptr<MovedConnection> Connection::leave() {
   moved->held = session_->held();
   moved->read_on = read_on_;
   moved->binary = session_->speaks_binary();
-  moved->seat = session_->give_seat();
+  moved->seat = session_.unsettled().give_seat();
   moved->read_ns = client_.read_ns.load(std::memory_order_relaxed);
   moved->keepalive_ms = net_.limits().keepalive_ms;
   taker_ = nullptr;
   stage_ = connection_stage::closed;
   net_.events().remove(socket_);
-  session_.reset();
+  session_.end();
   return moved;
 }
 

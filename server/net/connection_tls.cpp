@@ -105,7 +105,6 @@ bool Connection::begin_tls() {
   const MemoryShare& share = net_.host().input.share();
   if (share.held() > 0 &&
       share.held() + TlsStream::kHandshakeBytes > SessionHost::kSmallShares * share.bytes()) {
-    net_.wait_for_memory(*this);
     return false;
   }
   try {
@@ -133,7 +132,6 @@ void Connection::shake_hands() {
       keep_buffers(false);
       net_.shook_hands(*this);
       readable_ = true;  // requests may have come with its last bytes
-      net_.make_ready(*this);
       break;
     case TlsStream::outcome::wants_input:
       break;
@@ -145,6 +143,19 @@ void Connection::shake_hands() {
       give_up_handshake(tls_->reason().empty() ? "the client left" : tls_->reason());
       break;
   }
+}
+
+// A client whose handshake waits for room stays readable. The socket tells of all others.
+bool Connection::settle_greeting() {
+  if (!readable_) {
+    return true;
+  }
+  if (tls_ == nullptr) {
+    net_.wait_for_memory(*this);
+    return false;
+  }
+  net_.make_ready(*this);
+  return true;
 }
 
 // Reading and shaking hands may wait for it more than once.
@@ -162,9 +173,9 @@ void Connection::give_up_handshake(const std::string& why) {
 
 // As read() of a socket: once what is there, as far as there is room. What comes behind bytes that were read, the
 // next turn finds again.
-void Connection::read_tls() {
+void Connection::read_tls(Session& session) {
   const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
-  const std::span<char> space = session_->value_space();
+  const std::span<char> space = session.value_space();
   TlsStream::Moved got{0, TlsStream::outcome::done};
   keep_buffers(true);
   if (!space.empty()) {
@@ -180,7 +191,7 @@ void Connection::read_tls() {
   }
   if (got.bytes > 0) {
     readable_ = got.how != TlsStream::outcome::wants_input;
-    take_bytes(got.bytes, direct);
+    take_bytes(session, got.bytes, direct);
     return;
   }
   readable_ = false;
@@ -192,8 +203,7 @@ void Connection::read_tls() {
       await_output();
       break;
     case TlsStream::outcome::ended:
-      session_->end_of_input();
-      net_.directory().mark_dirty(session_->entry());
+      session.end_of_input();
       break;
     case TlsStream::outcome::failed:
       close();

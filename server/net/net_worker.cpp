@@ -170,8 +170,7 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     disk()->end_round(worker.id().index());
   }
   while (ConnectionState* const entry = host_.directory.next_dirty()) {
-    static_cast<Connection*>(entry->owner)->flush_and_arm();
-    any = true;
+    any = static_cast<Connection*>(entry->owner)->settle() || any;
   }
   if (!host_.starved.empty() && host_.has_page_room()) [[unlikely]] {
     give_page_room();
@@ -200,7 +199,7 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
 }
 
 void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
-  if (ready_act_ || !closed_.empty()) {
+  if (ready_act_ || !closed_.empty() || host_.directory.any_dirty()) {
     return;
   }
   if (first_ready_ != nullptr) {

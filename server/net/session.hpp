@@ -161,7 +161,7 @@ class Session {
   [[nodiscard]] bool running() const noexcept { return running_; }
 
   [[nodiscard]] ConnectionState& entry() const noexcept { return *entry_; }
-  [[nodiscard]] OutputBuffer& output() noexcept { return entry_->replies.output(); }
+  [[nodiscard]] OutputBuffer& output() const noexcept { return entry_->replies.output(); }
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return entry_->replies.unsent_bytes(); }
   /// Bytes that are kept of a request that is not complete, but for values.
   [[nodiscard]] std::size_t unfinished_bytes() const noexcept { return held_.view().size() + kept_; }

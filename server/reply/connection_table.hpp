@@ -249,6 +249,8 @@ class ConnectionTable final : private PoolOverflow {
   }
   /// Takes one connection off the list of those that a reply was written to; null: none is left.
   [[nodiscard]] ConnectionState* next_dirty() noexcept;
+  /// Whether one is left on that list.
+  [[nodiscard]] bool any_dirty() const noexcept { return dirty_ != nullptr; }
   /// What replies may take, and take.
   [[nodiscard]] MemoryShare& share() noexcept { return output_->share(); }
   /// For what is written here and goes to another worker's connection.

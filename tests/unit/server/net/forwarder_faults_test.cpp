@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/unit/server/net/loopback_listener.hpp"
 #include "tests/unit/server/net/routed_nodes.hpp"
 
 namespace mxkv::server::test {
@@ -115,25 +116,12 @@ TEST(ForwarderFaults, APeerThatComesBackIsFound) {
 /// Takes one connection, and what comes by it, and answers as the test says.
 class FalsePeer {
  public:
-  FalsePeer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::bind(listener_, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
-    EXPECT_EQ(::listen(listener_, 10), 0);
-    socklen_t bytes = sizeof at;
-    EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&at), &bytes), 0);
-    port_ = ntohs(at.sin_port);
-  }
-  ~FalsePeer() {
-    hang_up();
-    ::close(listener_);
-  }
-  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  ~FalsePeer() { hang_up(); }
+  [[nodiscard]] std::string address() const { return listener_.address(); }
   /// The next connection's bytes, up to this end.
   std::string take(std::string_view end) {
     if (socket_ < 0) {
-      socket_ = ::accept(listener_, nullptr, nullptr);
+      socket_ = ::accept(listener_.socket(), nullptr, nullptr);
     }
     std::string all;
     std::array<char, 4096> buffer{};
@@ -156,9 +144,8 @@ class FalsePeer {
   }
 
  private:
-  int listener_;
+  LoopbackListener listener_;
   int socket_ = -1;
-  std::uint16_t port_ = 0;
 };
 
 TEST(ForwarderFaults, OfAWriteThatWasSentNobodyKnowsWhenTheConnectionBreaks) {
