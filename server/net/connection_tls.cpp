@@ -171,31 +171,27 @@ void Connection::give_up_handshake(const std::string& why) {
   close();
 }
 
-// As read() of a socket: once what is there, as far as there is room. What comes behind bytes that were read, the
-// next turn finds again.
+// As read() of a socket: once what is there, as far as there is room. What comes behind bytes that were read, be it more
+// of them or an end, the next turn finds again: the stream remembers it.
 void Connection::read_tls(Session& session) {
   const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
   const std::span<char> space = session.value_space();
-  TlsStream::Moved got{0, TlsStream::outcome::done};
   keep_buffers(true);
-  if (!space.empty()) {
-    got = tls_->read(space, read_on_);
-  }
-  const std::size_t direct = got.bytes;
-  if (got.how == TlsStream::outcome::done) {
-    got = tls_->read(buffer, read_on_);
-    got.bytes += direct;
-  }
+  const TlsStream::Moved direct =
+      space.empty() ? TlsStream::Moved{0, TlsStream::outcome::done} : tls_->read(space, read_on_);
+  const TlsStream::Moved rest =
+      direct.how == TlsStream::outcome::done ? tls_->read(buffer, read_on_) : direct;
+  const std::size_t bytes = direct.bytes + (direct.how == TlsStream::outcome::done ? rest.bytes : 0);
   if (const std::size_t held = tls_->held_bytes(); held != tls_held_) {
     hold(held, tls_own_);
   }
-  if (got.bytes > 0) {
-    readable_ = got.how != TlsStream::outcome::wants_input;
-    take_bytes(session, got.bytes, direct);
+  if (bytes > 0) {
+    readable_ = rest.how != TlsStream::outcome::wants_input;
+    take_bytes(session, bytes, direct.bytes);
     return;
   }
   readable_ = false;
-  switch (got.how) {
+  switch (rest.how) {
     case TlsStream::outcome::done:
     case TlsStream::outcome::wants_input:
       break;
