@@ -1,5 +1,7 @@
 """Administration by HTTPS: as clients' listeners have TLS, and that hostile handshakes stop only themselves."""
 
+import contextlib
+import os
 import re
 import signal
 import socket
@@ -255,6 +257,59 @@ class HostileAdminTlsTest(AdminTlsCase):
         client.wire.sendall(sent)
         self.assertNotIn(b"alive", read_all(client.wire))
         self.assert_answers()
+
+    def endings(self):
+        """Ways in which a client ends behind what it sent, by name."""
+        def closed(wire):
+            wire.close()
+
+        def reset(wire):
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            wire.close()
+
+        def half_closed(wire):
+            wire.shutdown(socket.SHUT_WR)
+            read_all(wire)
+            wire.close()
+
+        def junk(bytes_sent):
+            def way(wire):
+                wire.sendall(bytes_sent)
+                half_closed(wire)
+            return way
+        return {"close": closed, "reset": reset, "half close": half_closed, "HTTP": junk(_LIVEZ),
+                "a record that is none": junk(b"\x17\x03\x03\x00\x20" + bytes(32)), "an alert": junk(b"\x15\x03\x03\x00\x02\x02\x28")}
+
+    def test_connections_that_end_anywhere_leave_nothing_behind(self):
+        self.serve_admin()
+        self.assert_answers()
+        def descriptors() -> int:
+            return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        wait_for(lambda: self.metrics(where=self.plain_port)["mxkv_admin_connections"] == 1, "that which asks is the only one", 120)
+        before = descriptors()
+        request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for name, end in self.endings().items():
+            for stage in ("hello", "finish", "request", "unread"):
+                for part in (0, 1, 7, 60, 1 << 20):
+                    with self.subTest(end=name, stage=stage, part=part), contextlib.suppress(ConnectionError):
+                        client = self.records_of_admin()
+                        sent = client.hello()
+                        if stage != "hello":
+                            client.drip(sent, 1 << 20)
+                            client._feed()
+                            with contextlib.suppress(ssl.SSLWantReadError):
+                                client.tls.do_handshake()
+                            sent = client.take()
+                        if stage in ("request", "unread"):
+                            client.drip(sent, 1 << 20)
+                            client.tls.write(request * (50 if stage == "unread" else 1))
+                            sent = client.take()
+                        client.drip(sent[:part], 1 << 20)
+                        end(client.wire)
+        self.assert_answers()
+        wait_for(lambda: self.metrics(where=self.plain_port)["mxkv_admin_connections"] == 1, "all others are gone", 120)
+        wait_for(lambda: descriptors() <= before + 1, f"{before + 1} descriptors", 120)  # with the client that looked last
+        self.end()
 
     def test_who_takes_no_replies_stops_only_itself(self):
         self.serve_admin()
