@@ -269,15 +269,20 @@ class AdminLifeTest(AdminCase):
             client.close()
         wait_for(lambda: self.get("/readyz").status == 200, "ready again")
 
-    def test_writes_refused_for_lack_of_memory_are_overload(self):
+    def test_a_server_that_refuses_writes_is_overloaded_and_stays_ready(self):
         self.start_admin("--set", "memory.limit=16MiB", "--set", "memory.when_full=error")
         client = self.client()
         value = b"v" * 500_000
         for i in range(64):
             if client.set(b"k%d" % i, value) != b"STORED":
                 break
-        reply = wait_for(lambda: (found := self.get("/readyz")).status == 503 and found, "overloaded")
-        self.assertIn("lack of memory", reply.text)
+        reply = wait_for(lambda: "overloaded" in (found := self.get("/readyz")).text and found, "overloaded")
+        self.assertEqual((reply.status, reply.text),
+                         (200, "ready\noverloaded: writes were refused for lack of memory in the last 10 s\n"))
+        self.assertEqual(client.set(b"k", value), b"SERVER_ERROR out of memory storing object", "10 s begin anew")
+        metrics = self.metrics()
+        self.assertEqual((metrics["mxkv_ready"], metrics["mxkv_overloaded"]), (1, 1))
+        self.assertEqual(client.get(b"k0"), value, "it serves reads")
 
 
 if __name__ == "__main__":

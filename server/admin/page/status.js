@@ -159,8 +159,8 @@ let status = null;
 
 function showState() {
   const lost = status === null || status.lost;
-  document.body.className = (status && status.serves ? "" : "is-new ") + (lost ? "is-lost" : status.ready ? "is-ready" : "is-busy");
-  const state = lost ? "no answer" : status.ready ? "ready" : status.overloads.length ? "overloaded" : status.state;
+  const state = lost ? "no answer" : status.overloads.length ? "overloaded" : status.ready ? "ready" : status.state;
+  document.body.className = (status && status.serves ? "" : "is-new ") + (lost ? "is-lost" : state === "ready" ? "is-ready" : "is-busy");
   setText("state-text", state);
   document.title = `${status ? status.host + " – " : ""}mxkv${state === "ready" ? "" : " – " + state}`;
   const lines = lost ? [status ? `No answer since ${clock(status.time)}; what is shown is of then.` : "The server does not answer."]
