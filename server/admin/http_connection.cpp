@@ -40,7 +40,7 @@ HttpConnection::HttpConnection(const Executor& executor, int family, int socket,
 }
 
 HttpConnection::~HttpConnection() {
-  leave_list();
+  close();
 }
 
 void HttpConnection::leave_list() {
@@ -53,6 +53,7 @@ void HttpConnection::leave_list() {
 void HttpConnection::close() {
   leave_list();
   stream_.plain().close();
+  shared_.reserve.refill();  // before clients take the descriptor that is free now
   timer_.cancel();
 }
 

@@ -11,6 +11,7 @@
 #include "server/admin/http_login.hpp"
 #include "server/admin/http_server.hpp"
 #include "server/admin/http_stream.hpp"
+#include "server/net/descriptor_reserve.hpp"
 #include "server/store/happenings.hpp"
 
 namespace mxkv::server {
@@ -33,6 +34,8 @@ struct HttpShared {
   PasswordDigester digester{};
   Happenings happenings{};            ///< wrong logins and failed handshakes, for the log
   std::list<HttpConnection*> open{};  ///< who has waited longest comes first
+  /// So that a probe is answered when clients have taken all other descriptors: for both probes, a scraper and a person.
+  DescriptorReserve reserve{4};
 };
 
 /// Lives until its last handler has run. Thread-safety: the server's thread.
