@@ -51,8 +51,10 @@ std::shared_ptr<const Login> Credentials::log_in(Login::Claim claim, LoginBell* 
   } else if (bell == nullptr) {
     lock.unlock();
     verify(*login);
-  } else if (!enqueue(login, delay, now_ms)) {
+  } else if (hurries_ || stops_) {
     judge(*login, login_verdict::busy, nullptr);
+  } else {
+    enqueue(login, delay, now_ms);
   }
   return login;
 }
@@ -60,8 +62,10 @@ std::shared_ptr<const Login> Credentials::log_in(Login::Claim claim, LoginBell* 
 // What can be said without a hash of crypt.
 Credentials::look Credentials::compare(const Login& login, std::shared_ptr<const User>& user) const {
   std::shared_ptr<const User> found = users_.find(login.claim_.user);
+  // All wrong logins take as long as a wrong password for a hash: the time tells of no name whether there is such a user.
+  const look wrong = users_.some_hash().empty() ? look::wrong : look::slow;
   if (found == nullptr) {
-    return users_.some_hash().empty() ? look::wrong : look::slow;  // who is not known takes as long as who is
+    return wrong;
   }
   const PasswordDigest digest = digester_.digest(login.claim_.password);
   bool same = false;
@@ -78,20 +82,38 @@ Credentials::look Credentials::compare(const Login& login, std::shared_ptr<const
   if (same) {
     user = std::move(found);
   }
-  return same ? look::accepted : look::wrong;
+  return same ? look::accepted : wrong;
 }
 
-bool Credentials::enqueue(const std::shared_ptr<Login>& login, std::uint32_t delay_ms, std::uint64_t now_ms) {
-  if (hurries_ || stops_ || waiting_.size() >= kMostWaiting ||
-      !delays_.begin_wait(login->claim_.client, now_ms)) {
-    return false;
+LoginQueue::trust Credentials::trust_in(const std::string& client, std::uint64_t now_ms) const {
+  const std::uint32_t failures = delays_.failures(client, now_ms);
+  return failures == 0                      ? LoginQueue::trust::clean
+         : failures < rules_.free_of_client ? LoginQueue::trust::wrong_once
+                                            : LoginQueue::trust::suspect;
+}
+
+// Under the lock. A login that loses its place for another one.
+void Credentials::turn_away(const std::shared_ptr<Login>& login) {
+  judge(*login, login_verdict::busy, nullptr);
+  if (!stops_) {
+    login->bell_->login_judged();
   }
-  waiting_.emplace(Clock::now() + std::chrono::milliseconds{delay_ms}, login);
+}
+
+void Credentials::enqueue(const std::shared_ptr<Login>& login, std::uint32_t delay_ms, std::uint64_t now_ms) {
+  const Login::Claim& claim = login->claim_;
+  const std::shared_ptr<Login> dropped =
+      waiting_.put(login, claim.client, claim.user, Clock::now() + std::chrono::milliseconds{delay_ms},
+                   trust_in(claim.client, now_ms));
+  if (dropped == login) {
+    judge(*login, login_verdict::busy, nullptr);  // it was not told yet that it waits
+  } else if (dropped != nullptr) {
+    turn_away(dropped);
+  }
   if (!thread_.joinable()) {
     thread_ = std::thread{[this] { run(); }};
   }
   called_.notify_one();
-  return true;
 }
 
 // Looks once more at what is known: another login may have been verified meanwhile.
@@ -101,9 +123,10 @@ void Credentials::verify(Login& login) {
   look found = compare(login, user);
   if (found == look::slow) {
     user = users_.find(login.claim_.user);
-    const std::string hash = user == nullptr ? users_.some_hash() : user->options.password;
+    const bool hashed = user != nullptr && user->options.hashed;
+    const std::string hash = hashed ? user->options.password : users_.some_hash();
     lock.unlock();
-    const bool right = is_hash_of(hash, login.claim_.password) && user != nullptr;
+    const bool right = is_hash_of(hash, login.claim_.password) && hashed;
     lock.lock();
     if (right) {
       verified_.insert_or_assign(hash, digester_.digest(login.claim_.password));
@@ -120,7 +143,12 @@ void Credentials::judge(Login& login, login_verdict verdict, std::shared_ptr<con
     errors_.fetch_add(1, std::memory_order_relaxed);
   }
   if (verdict == login_verdict::wrong) {
-    delays_.failed(login.claim_.client, in_ms(Clock::now()));
+    const std::uint64_t now_ms = in_ms(Clock::now());
+    const std::string& client = login.claim_.client;
+    delays_.failed(client, now_ms);
+    for (const std::shared_ptr<Login>& dropped : waiting_.distrust(client, trust_in(client, now_ms))) {
+      turn_away(dropped);
+    }
   }
   wipe(login.claim_.password);
   login.verdict_ = verdict;
@@ -134,18 +162,14 @@ void Credentials::run() {
   while (!stops_) {
     if (waiting_.empty()) {
       called_.wait(lock);
-    } else if (const Clock::time_point due = waiting_.begin()->first; !hurries_ && due > Clock::now()) {
-      called_.wait_until(lock, due);
+    } else if (hurries_) {
+      turn_away(waiting_.take_any());
+    } else if (const std::shared_ptr<Login> login = waiting_.take(Clock::now()); login == nullptr) {
+      called_.wait_until(lock, *waiting_.next_due());
     } else {
-      const std::shared_ptr<Login> login = std::move(waiting_.extract(waiting_.begin()).mapped());
-      delays_.end_wait(login->claim_.client);
-      if (hurries_) {
-        judge(*login, login_verdict::busy, nullptr);
-      } else {
-        lock.unlock();
-        verify(*login);
-        lock.lock();
-      }
+      lock.unlock();
+      verify(*login);
+      lock.lock();
       if (!stops_) {
         login->bell_->login_judged();
       }
@@ -180,8 +204,8 @@ void Credentials::stop() noexcept {
     thread_.join();
   }
   const std::scoped_lock lock{mutex_};
-  for (const auto& [due, login] : std::exchange(waiting_, {})) {
-    judge(*login, login_verdict::busy, nullptr);
+  while (!waiting_.empty()) {
+    judge(*waiting_.take_any(), login_verdict::busy, nullptr);
   }
 }
 
