@@ -36,9 +36,9 @@ std::string seconds_since(std::uint64_t then_ns, std::uint64_t now_ns) {
 
 }  // namespace
 
-std::string list_clients(const ClientTable& clients, std::uint64_t now_ns) {
+std::string list_clients(const ClientTable& clients, std::uint64_t now_ns, AdminCursor& cursor) {
   std::string text;
-  clients.for_each([&](const Client& client) {
+  cursor.after = clients.walk(cursor.after, [&](const Client& client) {
     const auto number = [](const auto& counter) {
       return std::to_string(counter.load(std::memory_order_relaxed));
     };
@@ -51,16 +51,22 @@ std::string list_clients(const ClientTable& clients, std::uint64_t now_ns) {
             " written=" + number(client.written_bytes) + " worker=" + number(client.worker) +
             " cmd=" + name_of_last(client) + "\r\n";
   });
-  return text.append(protocol::kEnd);
+  cursor.more = cursor.after != 0;
+  return cursor.more ? text : text.append(protocol::kEnd);
 }
 
-std::size_t kill_clients(ClientTable& clients, std::string_view which) {
-  const runtime::Result<std::uint64_t> id = config::parse_number(which);
+void kill_clients(ClientTable& clients, std::string_view which, AdminCursor& cursor) {
+  if (const runtime::Result<std::uint64_t> id = config::parse_number(which)) {
+    cursor.found += clients.kill_one(id.value()) ? 1 : 0;
+    return;
+  }
   const std::string with_kind = "tcp:" + std::string{which};
-  return clients.kill([&](const Client& client) {
-    return id ? client.id == id.value()
-              : client.peer == which || client.peer == with_kind || client_of(client.peer) == which;
+  cursor.after = clients.kill(cursor.after, [&](const Client& client) {
+    const bool meant = client.peer == which || client.peer == with_kind || client_of(client.peer) == which;
+    cursor.found += meant ? 1 : 0;
+    return meant;
   });
+  cursor.more = cursor.after != 0;
 }
 
 }  // namespace mxkv::server

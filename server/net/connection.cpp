@@ -183,6 +183,7 @@ void Connection::arm() {
 void Connection::begin_output_wait() {
   MXKV_ASSERT(!output_waits_ && !session_->entry().stuck, "the client's silence is noted once");
   output_waits_ = true;
+  client_.sends.store(true, std::memory_order_relaxed);
   sent_ns_ = net_.now_ns();
   net_.sending_waits(true);
   session_->entry().stuck = true;
@@ -192,6 +193,7 @@ void Connection::begin_output_wait() {
 
 void Connection::end_output_wait() {
   output_waits_ = false;
+  client_.sends.store(false, std::memory_order_relaxed);
   net_.sending_waits(false);
   readable_ = readable_ || door_->tls != nullptr;  // reading may have waited for it
   session_->entry().stuck = false;

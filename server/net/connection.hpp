@@ -161,7 +161,7 @@ class Connection final : public ConnectionOwner {
   bool listed_ = false;                    ///< in the worker's list of connections whose turn comes
   bool readable_ = false;                  ///< there may be bytes in the kernel
   bool read_on_ = false;                   ///< also behind a read that is short
-  std::atomic<bool> output_waits_{false};  ///< for the client to take some; other threads only read it
+  std::atomic<bool> output_waits_{false};  ///< for the client to take some
   std::uint32_t drain_reads_left_ = 0;
   std::uint64_t sent_ns_ = 0;     ///< when the socket last took bytes, or was found full
   std::uint64_t unread_ns_ = 0;   ///< when the session was last seen not to want any
@@ -175,8 +175,7 @@ class Connection final : public ConnectionOwner {
   std::size_t judged_ = 0;    ///< of output up to here it is known whether it waits
   std::size_t tls_held_ = 0;  ///< bytes of a handshake, or of a record that has not come whole
   std::size_t tls_own_ = 0;   ///< bytes that TLS takes besides
-  std::shared_ptr<const TlsFacts>
-      tls_facts_;  ///< null: no TLS, or not yet; set under the worker's lock of its list
+  std::shared_ptr<const TlsFacts> tls_facts_;  ///< null: no TLS, or not yet
   Connection* next_ready_ = nullptr;
   Connection* next_ = nullptr;  ///< all connections of the worker
   Connection* previous_ = nullptr;

@@ -105,7 +105,7 @@ std::unique_ptr<MovedConnection> Connection::leave() {
       net_.host().worker.runtime().budget().refund(runtime::memory_category::buffers, give_buffers());
     }
     moved->tls = std::move(tls_);
-    moved->tls_facts = tls_facts_;  // others may look at it here until it is in the taker's list
+    moved->tls_facts = std::move(tls_facts_);
     moved->tls_held = tls_held_;
     moved->tls_own = tls_own_;
     hold(0, 0);

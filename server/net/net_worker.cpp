@@ -270,7 +270,7 @@ void NetWorker::set_limits(const config::LimitOptions& limits) {
 void NetWorker::adopt(int socket, const Door& door) {
   MXKV_ASSERT(socket >= 0, "a socket that was accepted is open");
   auto* const connection = new Connection(*this, socket, door);
-  list(*connection);
+  link(*connection);
   if (door.tls != nullptr) {
     ++handshakes_;
   }
@@ -290,13 +290,7 @@ void NetWorker::adopted(Connection& connection) {
   }
 }
 
-void NetWorker::list(Connection& connection) {
-  const std::scoped_lock lock{connections_mutex_};
-  link(connection);
-}
-
 void NetWorker::unlist(Connection& connection) {
-  const std::scoped_lock lock{connections_mutex_};
   unlink(connection);
 }
 
@@ -356,7 +350,7 @@ void NetWorker::shook_hands(Connection& connection) {
   NetCounters::add(counters_.tls_by_kernel, facts->by_kernel ? 1 : 0);
   shared_.connections.by_tls.fetch_add(1, std::memory_order_relaxed);
   shakes_hands_no_more();
-  const std::scoped_lock lock{connections_mutex_};
+  shared_.clients.set_tls(connection.client_, facts);
   connection.tls_facts_ = std::move(facts);
 }
 

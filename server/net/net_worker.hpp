@@ -15,9 +15,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/scheduler/poller.hpp"
@@ -104,8 +104,6 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   [[nodiscard]] std::atomic<std::uint32_t>& load() noexcept { return load_; }
   /// Any thread.
   [[nodiscard]] const NetCounters& counters() const noexcept { return counters_; }
-  /// Any thread.
-  [[nodiscard]] std::vector<ConnectionFacts> connection_facts(std::uint64_t now_ns) const;
 
   // --- For its connections ---
 
@@ -164,7 +162,6 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   /// few enough that their tasks, items and replies stay in the second-level cache until they are sent.
   static constexpr std::size_t kRequestsARound = 256;
 
-  void list(Connection& connection);
   void link(Connection& connection) noexcept;
   void unlink(Connection& connection) noexcept;
   void adopted(Connection& connection);
@@ -219,15 +216,7 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   Connection* first_ready_ = nullptr;
   bool ready_act_ = false;  ///< not all of those that are ready only wait for memory
   Connection* last_ready_ = nullptr;
-  mutable std::mutex connections_mutex_;  ///< guards changes of the list, and others' looks at it
   Connection* connections_ = nullptr;
-  /// A connection that another worker has still to take in.
-  struct Departed {
-    int socket;
-    std::uint64_t read_ns;
-    std::shared_ptr<const TlsFacts> tls;
-  };
-  std::vector<Departed> departed_;    ///< guarded as the list
   std::vector<Connection*> leaving_;  ///< that are to go to another worker when they rest
   Balancer balancer_;
   std::atomic<std::uint64_t> takes_ns_{0};  ///< from then on it takes connections; relaxed: a hint to givers

@@ -160,17 +160,21 @@ std::size_t Session::process(std::string_view data) {
     }
     used += taken;
   }
-  const bool takes_without_input = state_.is(session_state::keys) || state_.is(session_state::dump);
+  const bool takes_without_input =
+      state_.is(session_state::keys) || state_.is(session_state::dump) || state_.is(session_state::report);
   if (used == data.size() && !pauses_.has(kOfRoom | pause::order | pause::memory) && !takes_without_input) {
     pauses_.remove(kPassing);  // nothing is left that could be taken
   }
   return used;
 }
 
-// Pages of a dump, and a batch that came whole, need no input to go on.
+// Pages of a dump or a report, and a batch that came whole, need no input to go on.
 bool Session::ready_for_input() {
   if (state_.is(session_state::dump)) {
     return dump_ended();
+  }
+  if (state_.is(session_state::report)) {
+    return report_ended();
   }
   return !state_.is(session_state::batch) || batch_->missing() > 0 || batch_started();
 }
@@ -198,6 +202,7 @@ std::size_t Session::take(std::string_view rest) {
     case session_state::binary:
       return !rest.empty() && allowed() != 0 ? take_binary(rest) : 0;
     case session_state::dump:
+    case session_state::report:
     case session_state::watch:
     case session_state::draining:
     case session_state::refused:

@@ -17,7 +17,7 @@
 //   session_rates.cpp     how much a second
 //   session_binary.cpp    requests of the binary protocol
 //   session_sasl.cpp      how its clients log in
-//   session_streams.cpp   dumps and what is watched
+//   session_streams.cpp   dumps, reports of administration, and what is watched
 //   session_room.cpp      what it takes of the worker's shares of memory
 // One that rests may go on in another worker: see connection_moves.cpp.
 #pragma once
@@ -26,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "protocol/binary.hpp"
@@ -228,7 +229,8 @@ class Session {
   void refuse_binary(const protocol::BinaryParsed& parsed, const protocol::Request& request);
   void refuse_binary_value(std::string_view error);
   [[nodiscard]] bool dispatch_binary(const protocol::Request& request);
-  [[nodiscard]] static std::string binary_text(const protocol::Request& request, std::string_view text);
+  [[nodiscard]] static std::string binary_text(const protocol::Request& request, std::string_view text,
+                                               bool more);
   void answer_binary(protocol::BinaryForm form, protocol::binary_status status);
   void answer_binary_text(protocol::BinaryForm form, std::string_view text);
   /// The request may be one of the sample.
@@ -251,6 +253,9 @@ class Session {
   // Streams.
   void begin_dump(const protocol::Request& request);
   [[nodiscard]] bool dump_ended();
+  void add_page(const protocol::Request& request, const ReplyAddress& address, AdminCursor& cursor);
+  [[nodiscard]] bool report_ended();
+  void drop_report() noexcept;
   void watch(std::uint32_t kinds);
   void pull_watched();
   void stop_watching() noexcept;
@@ -376,6 +381,15 @@ class Session {
   std::uint64_t batch_bytes_ = 0;         ///< of the values of these
 
   DumpProgress* dump_ = nullptr;  ///< a dump that was begun; it goes page by page
+  /// The reply to a command of administration, of which pages are left.
+  struct Report {
+    protocol::verb op;
+    std::string argument;
+    protocol::BinaryForm binary;
+    ReplyAddress address;
+    AdminCursor cursor;
+  };
+  std::unique_ptr<Report> report_;  ///< null: none
   std::shared_ptr<Watcher> watcher_;
   std::uint32_t watch_ticket_ = 0;
 

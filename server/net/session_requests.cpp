@@ -146,17 +146,14 @@ void Session::administer(const protocol::Request& request, const ReplyAddress& a
       host_->admin->configure(request, entry_->owner->client_name(), address)) {
     return;
   }
-  std::string text = host_->admin->run(request);
-  if (text.empty()) {
-    drain();  // shutdown, which closes without an answer
-  } else if (request.is_binary()) {
-    text = binary_text(request, text);
+  AdminCursor cursor;
+  add_page(request, address, cursor);
+  if (cursor.more) {
+    report_ = std::make_unique<Report>(
+        Report{request.op, std::string{request.argument}, request.meta.binary, address, cursor});
+    state_.begin_report();
   }
-  if (ReplyQueue* const replies = host_->directory.find(address); replies != nullptr) {
-    replies->append(address.ticket, text);
-    replies->close(address.ticket);
-  }
-  host_->directory.finished(address);
+  host_->directory.finished(address);  // nothing else is started before the last page
 }
 
 // Where the share is small a page is shorter than it might be: it ends with a cursor.

@@ -82,6 +82,7 @@ void Session::stop_taking() {
   drop_value();
   drop_batch();
   stop_watching();
+  drop_report();
   keep_no_more();
   pauses_.remove(kRetried | kOfAllowance);
 }

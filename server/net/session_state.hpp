@@ -1,7 +1,7 @@
 // What a session reads next, or sends: one word with named states, and a function for each transition.
 //
 //   reading     line  keys  value  value_end  swallowing  batch  login  credentials  binary  binary_login
-//   streaming   dump  watch
+//   streaming   dump  report  watch
 //   draining    draining  refused: nothing more is taken; what was started is still answered
 //
 // Blocks (values, and what is swallowed) are read behind a line, behind a line of a batch, or before login.
@@ -26,6 +26,7 @@ enum class session_state : std::uint8_t {
   binary,        ///< the next request is one of the binary protocol
   binary_login,  ///< the same, of a client that has not said yet which user it is
   dump,          ///< a dump is sent page by page
+  report,        ///< the reply to a command of administration, the same
   watch,         ///< lines for a watcher are sent
   draining,      ///< the client left, or ended the session
   refused,       ///< the client was told that there is no memory for its input
@@ -112,6 +113,14 @@ class SessionState {
 
   void begin_dump() noexcept { move(session_state::line, session_state::dump); }
   void end_dump() noexcept { move(session_state::dump, session_state::line); }
+  void begin_report() noexcept {
+    MXKV_ASSERT(between_requests(), "a report is the reply to a request");
+    state_ = session_state::report;
+  }
+  void end_report() noexcept {
+    leave(session_state::report);
+    state_ = home_;
+  }
   void begin_watch() noexcept { move(session_state::line, session_state::watch); }
 
   /// Nothing more is taken.

@@ -134,8 +134,8 @@ void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns)
   }
 }
 
-void add_connection_stats(StatText& text, const Network& network) {
-  for (const ConnectionFacts& one : network.connections()) {
+void add_connection_stats(StatText& text, const Network& network, AdminCursor& cursor) {
+  for (const ConnectionFacts& one : network.connections(cursor)) {
     const std::string prefix = std::to_string(one.descriptor) + ":";
     if (one.state == ConnectionFacts::doing::listens) {
       text.add(prefix + "addr", one.own);

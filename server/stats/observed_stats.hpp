@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/net/admin_source.hpp"
 #include "server/net/request_sampler.hpp"
 
 namespace mxkv::runtime {
@@ -39,7 +40,7 @@ void add_latency_stats(StatText& text, const Network& network);
 void add_slow_stats(StatText& text, const Network& network);
 /// Keys and ranges that are asked for most, most first: how often they were met at least, and how much more at most.
 void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns);
-/// Who is connected, as memcached tells it.
-void add_connection_stats(StatText& text, const Network& network);
+/// Who is connected, as memcached tells it: a page of it. The listeners come first.
+void add_connection_stats(StatText& text, const Network& network, AdminCursor& cursor);
 
 }  // namespace mxkv::server

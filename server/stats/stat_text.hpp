@@ -4,6 +4,7 @@
 #include <concepts>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace mxkv::server {
 
@@ -17,8 +18,10 @@ class StatText {
   }
   /// Seconds with six decimals, as memcached prints CPU times.
   void add_seconds(std::string_view name, long seconds, long microseconds);
-  /// The whole reply.
+  /// The whole reply, or the last page of it.
   [[nodiscard]] std::string finish() &&;
+  /// The lines, where another page follows.
+  [[nodiscard]] std::string page() && { return std::move(text_); }
 
  private:
   std::string text_;

@@ -109,7 +109,7 @@ Statistics::Statistics(runtime::Runtime& runtime, Store& store, const config::Da
       shutdown_command_(options.server.shutdown_command),
       started_ns_(runtime.clock().monotonic_ns()) {}
 
-std::string Statistics::text(std::string_view group) {
+std::string Statistics::text(std::string_view group, AdminCursor& cursor) {
   StatText text;
   if (group.empty()) {
     general(text);
@@ -138,7 +138,7 @@ std::string Statistics::text(std::string_view group) {
   } else if (group == "sizes") {
     add_size_stats(text, runtime_);
   } else if (group == "conns") {
-    add_connection_stats(text, *network_);
+    add_connection_stats(text, *network_, cursor);
   } else if (group == "latency") {
     add_latency_stats(text, *network_);
   } else if (group == "slow") {
@@ -154,7 +154,7 @@ std::string Statistics::text(std::string_view group) {
   } else {
     return std::string{protocol::kError};
   }
-  return std::move(text).finish();
+  return cursor.more ? std::move(text).page() : std::move(text).finish();
 }
 
 // memcached counts commands by key prefix when told to. Here nothing is counted in advance.

@@ -14,6 +14,7 @@
 
 #include "config/options.hpp"
 #include "runtime/scheduler/runtime.hpp"
+#include "server/net/admin_source.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/network.hpp"
 #include "server/store/store.hpp"
@@ -51,8 +52,8 @@ class Statistics {
     shutdown_command_.store(allowed, std::memory_order_relaxed);
   }
 
-  /// The whole reply to `stats <group>`.
-  [[nodiscard]] std::string text(std::string_view group);
+  /// A page of the reply to `stats <group>`; all but `conns` have one.
+  [[nodiscard]] std::string text(std::string_view group, AdminCursor& cursor);
 
   /// Counters that `stats reset` puts back to zero.
   struct Counters {

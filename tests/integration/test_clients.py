@@ -56,6 +56,47 @@ class ClientsTest(DaemonCase):
         self.assertEqual(web.ask(b"client name"), b"OK")
         self.assertEqual(listed(local)[0]["name"], "")
 
+    def test_lists_of_many_connections_are_complete(self):
+        self.serve()
+        local, others = self.client(self.path), [self.client() for _ in range(200)]
+        for other in others:
+            other.ask(b"version")
+        found = listed(local)
+        self.assertEqual(len(found), 201)
+        self.assertEqual(found, sorted(found, key=lambda entry: int(entry["id"])), "each once, in one order over all pages")
+        ports = {f"tcp:127.0.0.1:{other.socket.getsockname()[1]}" for other in others}
+        self.assertEqual({entry["addr"] for entry in found} - ports, {"unix:"})
+        addresses = [value for name, value in local.stats(b"conns").items() if name.endswith(":addr")]
+        self.assertEqual(len(addresses), 203, "two listeners, too")
+        self.assertLessEqual(ports, set(addresses))
+        packets = self.client()
+        packets.send(b"\x80\x10\x00\x05" + bytes(4) + b"\x00\x00\x00\x05" + bytes(12) + b"conns" + b"\x80\x0a" + bytes(22))
+        names = []
+        while True:
+            header = packets.exactly(24)
+            body = packets.exactly(int.from_bytes(header[8:12], "big"))
+            if header[1] != 0x10:
+                break
+            names.append(body[:int.from_bytes(header[2:4], "big")])
+        self.assertEqual((names[-1], sum(name.endswith(b":addr") for name in names)), (b"", 204))
+        self.assertEqual(local.ask(b"client kill 127.0.0.1"), b"OK 201")
+        for other in others:
+            self.assertEqual(other.rest(), b"")
+        self.assertEqual(local.ask(b"client kill 127.0.0.1"), b"NOT_FOUND")
+
+    def test_commands_that_walk_all_connections_let_others_have_their_turn(self):
+        self.serve()
+        others = [self.client() for _ in range(300)]
+        walker = self.client()
+        walker.send(b"stats conns\r\n" * 256 + b"version\r\n")
+        for other in others:
+            self.assertRegex(other.ask(b"version"), b"^VERSION ")
+        ends = 0
+        while not (line := walker.line()).startswith(b"VERSION"):
+            ends += line == b"END"
+        self.assertEqual(ends, 256)
+        self.assertGreater(int(others[0].stats()["conn_yields"]), 100, "its turn ended many times")
+
     def test_the_list_tells_the_last_command_of_each(self):
         self.serve()
         client, other = self.client(), self.client()

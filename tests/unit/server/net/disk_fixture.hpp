@@ -107,7 +107,7 @@ class DiskServer : private WarningSink, private AdminSource {
 
  private:
   void warn(const std::string& /*text*/) override {}
-  std::string run(const protocol::Request& /*request*/) override { return "OK\r\n"; }
+  std::string run(const protocol::Request& /*request*/, AdminCursor& /*cursor*/) override { return "OK\r\n"; }
 
   runtime::testing::Bell nobody_;  // before the machine: its end wakes the worker
 

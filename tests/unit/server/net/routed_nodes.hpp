@@ -143,7 +143,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
     return options;
   }
   void warn(const std::string& /*text*/) override {}
-  std::string run(const protocol::Request& /*request*/) override { return "OK\r\n"; }
+  std::string run(const protocol::Request& /*request*/, AdminCursor& /*cursor*/) override { return "OK\r\n"; }
 
   std::vector<ListenSocket> client_socket_;
   std::vector<ListenSocket> stale_socket_;

@@ -48,6 +48,78 @@ TEST(SessionDump, AClientThatGoesInTheMiddleLeavesNothing) {
   }
 }
 
+TEST(SessionReport, GoesPageByPageAndThePipelineBehindItWaits) {
+  for (const std::size_t part : {std::size_t{1}, std::size_t{1000}}) {
+    Client client;
+    client.send("set a 0 0 1\r\n1\r\nstats pages\r\nget a\r\n", part);
+    std::string expected = "STORED\r\n";
+    for (std::size_t page = 1; page <= Client::kPages; ++page) {
+      expected += "STAT " + std::to_string(page) + " " + std::string(Client::kPageBytes, 'p') + "\r\n";
+    }
+    EXPECT_EQ(client.settle(part), expected + "END\r\nVALUE a 0 1\r\n1\r\nEND\r\n");
+  }
+}
+
+TEST(SessionReport, ItsPagesUseUpTheTurn) {
+  Client client;
+  client.send("stats pages\r\nstats pages\r\n");
+  const std::size_t most =
+      client.limits_.requests_per_turn * RequestAllowance::kBytesOfRequest / Client::kPageBytes;
+  EXPECT_LE(client.pages_made, most + 1) << "others have their turn";
+  EXPECT_TRUE(client.session->paused_for(pause::turn));
+  client.settle();
+  EXPECT_EQ(client.pages_made, 2 * Client::kPages);
+}
+
+TEST(SessionReport, LongTextsOfOnePageUseUpTheTurn) {
+  Client client;
+  std::string sent;
+  for (int i = 0; i < 256; ++i) {
+    sent += "stats long\r\n";
+  }
+  client.send(sent);
+  EXPECT_LT(client.pages_made, 10U) << "one turn took all of them";
+  EXPECT_TRUE(client.session->paused_for(pause::turn));
+  client.settle();
+  EXPECT_EQ(client.pages_made, 256U);
+}
+
+TEST(SessionReport, StopsWhileTheClientDoesNotRead) {
+  config::LimitOptions limits;
+  limits.output_high_water = 100'000;
+  Client client{limits};
+  client.reads_replies = false;
+  client.send("stats pages\r\n");
+  EXPECT_EQ(client.settle(), "");
+  EXPECT_LT(client.session->unsent_bytes(), 100'000 + 2 * Client::kPageBytes);
+  EXPECT_TRUE(client.session->paused_for(pause::output));
+  client.reads_replies = true;
+  EXPECT_TRUE(client.settle().ends_with("END\r\n"));
+  EXPECT_EQ(client.pages_made, Client::kPages);
+}
+
+TEST(SessionReport, AClientThatGoesInTheMiddleLeavesNothing) {
+  for (const int rounds : {0, 1, 3}) {
+    Client client;
+    client.send("stats pages\r\n");
+    for (int i = 0; i < rounds; ++i) {
+      client.round();
+    }
+    client.session.reset();
+    client.settle_store();
+    EXPECT_EQ(client.directory.next_dirty(), nullptr);
+    EXPECT_EQ(client.directory.entries(), 0U);
+  }
+}
+
+TEST(SessionReport, AClientWithoutMemoryForItsInputIsToldBehindThePages) {
+  Client client;
+  client.send("stats pages\r\n");
+  client.session->refuse_input();
+  EXPECT_TRUE(client.settle().ends_with("p\r\nSERVER_ERROR out of memory reading request\r\n"));
+  EXPECT_TRUE(client.session->finished());
+}
+
 TEST(SessionShutdown, ClosesWithoutAnAnswer) {
   Client client;
   EXPECT_EQ(client.ask("verbosity 1\r\nshutdown\r\nversion\r\n"), "OK\r\n");

@@ -39,15 +39,17 @@ constexpr Event kBeginBatch{"begin_batch", &SessionState::begin_batch};
 constexpr Event kEndBatch{"end_batch", &SessionState::end_batch};
 constexpr Event kBeginDump{"begin_dump", &SessionState::begin_dump};
 constexpr Event kEndDump{"end_dump", &SessionState::end_dump};
+constexpr Event kBeginReport{"begin_report", &SessionState::begin_report};
+constexpr Event kEndReport{"end_report", &SessionState::end_report};
 constexpr Event kBeginWatch{"begin_watch", &SessionState::begin_watch};
 constexpr Event kDrain{"drain", &SessionState::drain};
 constexpr Event kRefuse{"refuse", &SessionState::refuse};
 
 constexpr std::array kEvents{
-    kRequireLogin, kBeginCredentials, kAdmit,       kReject,          kBeginKeys,     kEndKeys,
-    kBeginValue,   kFillValue,        kEndValue,    kBeginSwallowing, kEndSwallowing, kBeginBatch,
-    kEndBatch,     kBeginDump,        kEndDump,     kBeginWatch,      kDrain,         kRefuse,
-    kBeginBinary,  kAdmitBinary,      kRejectBinary};
+    kRequireLogin, kBeginCredentials, kAdmit,        kReject,          kBeginKeys,     kEndKeys,
+    kBeginValue,   kFillValue,        kEndValue,     kBeginSwallowing, kEndSwallowing, kBeginBatch,
+    kEndBatch,     kBeginDump,        kEndDump,      kBeginWatch,      kDrain,         kRefuse,
+    kBeginBinary,  kAdmitBinary,      kRejectBinary, kBeginReport,     kEndReport};
 
 /// What a transition leads to.
 struct Step {
@@ -72,6 +74,7 @@ const std::vector<Row>& table() {
                                     {kBeginSwallowing, state::swallowing},
                                     {kBeginBatch, state::batch},
                                     {kBeginDump, state::dump},
+                                    {kBeginReport, state::report},
                                     {kBeginWatch, state::watch},
                                     {kBeginBinary, state::binary},
                                     drains,
@@ -79,6 +82,7 @@ const std::vector<Row>& table() {
   const std::vector<Step> of_a_packet{{kAdmitBinary, state::binary},
                                       {kRejectBinary, state::binary_login},
                                       {kBeginValue, state::value},
+                                      {kBeginReport, state::report},
                                       {kBeginSwallowing, state::swallowing},
                                       drains,
                                       refuses};
@@ -153,6 +157,8 @@ const std::vector<Row>& table() {
        {kRequireLogin, kBeginBinary, kBeginSwallowing},
        {{kEndSwallowing, state::binary_login}, drains, refuses}},
       {state::dump, {kBeginDump}, {{kEndDump, state::line}, drains, refuses}},
+      {state::report, {kBeginReport}, {{kEndReport, state::line}, drains, refuses}},
+      {state::report, {kBeginBinary, kBeginReport}, {{kEndReport, state::binary}, drains, refuses}},
       {state::watch, {kBeginWatch}, {drains, refuses}},
       {state::draining, {kDrain}, {}},
       {state::refused, {kRefuse}, {}},
