@@ -23,8 +23,6 @@ constexpr std::size_t kGatheredPieces = 64;
 constexpr std::uint32_t kDrainReads = 64;
 /// Bytes that one connection sends in a round, about.
 constexpr std::size_t kMostSent = std::size_t{512} << 10U;
-/// Where memory is short, a client that did nothing for so long has to go.
-constexpr std::uint64_t kIdleWhereShortNs = 1'000'000'000;
 
 // Most replies are one piece, for which the kernel has less to copy and to check.
 ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
@@ -283,6 +281,24 @@ void Connection::give_room() {
   net_.directory().mark_dirty(session_->entry());
 }
 
+void Connection::admitted() {
+  if (stage_ == connection_stage::greeting) {
+    begin_handshake();
+    net_.make_ready(*this);
+  } else {
+    give_room();
+  }
+}
+
+// One whose bytes are there to be read waits for the worker, not for its client.
+bool Connection::stalls(std::uint64_t now_ns) const noexcept {
+  if (stage_ == connection_stage::greeting) {
+    return !readable_ && now_ns - unread_ns_ >= Admission::kStallsNs;
+  }
+  return !readable_ && session_->wants_input() &&
+         (sends_nothing(now_ns, Admission::kStallsNs) || session_->value_is_slow(now_ns));
+}
+
 bool Connection::judged() {
   if (!session_->login_judged()) {
     return false;
@@ -384,9 +400,9 @@ bool Connection::takes_nothing(std::uint64_t now_ns) const noexcept {
   return output_waits_ && now_ns - sent_ns_ >= kIdleWhereShortNs;
 }
 
-bool Connection::sends_nothing(std::uint64_t now_ns) const noexcept {
+bool Connection::sends_nothing(std::uint64_t now_ns, std::uint64_t for_ns) const noexcept {
   const std::uint64_t since = std::max(client_.read_ns.load(std::memory_order_relaxed), unread_ns_);
-  return session_->wants_input() && now_ns - since >= kIdleWhereShortNs;
+  return session_->wants_input() && now_ns - since >= for_ns;
 }
 
 void Connection::close_for_output() {

@@ -69,6 +69,10 @@ class Connection final : public ConnectionOwner {
   void journal_has_room();
   /// There may be room for what the session waits for.
   void give_room();
+  /// There is room for the large value or the handshake that it waits with.
+  void admitted();
+  /// Whether its large value or its handshake makes no progress at `now_ns`.
+  [[nodiscard]] bool stalls(std::uint64_t now_ns) const noexcept;
   /// The login that the session waits for may have been judged: goes on. False: it was not.
   bool judged();
   /// There may be room in its share of a second; false: there is none yet.
@@ -102,6 +106,9 @@ class Connection final : public ConnectionOwner {
   /// It rests: all that the taker needs. It is closed for this worker.
   [[nodiscard]] std::unique_ptr<MovedConnection> leave();
 
+  /// Whether it has shaken hands and nothing of it is under way, for a second at least.
+  [[nodiscard]] bool idles_with_tls(std::uint64_t now_ns) const noexcept;
+
   /// Among its worker's connections whose TLS keeps its buffers.
   SecondChancePlace place;
 
@@ -117,10 +124,13 @@ class Connection final : public ConnectionOwner {
   friend class NetWorker;  // its lists
   /// A few handshakes fill a round.
   static constexpr std::size_t kHandshakeRequests = 64;
+  /// Where memory is short, a client that did nothing for so long has to go.
+  static constexpr std::uint64_t kIdleWhereShortNs = 1'000'000'000;
 
   /// Whether the client has taken nothing, or sent nothing, for a while.
   [[nodiscard]] bool takes_nothing(std::uint64_t now_ns) const noexcept;
-  [[nodiscard]] bool sends_nothing(std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool sends_nothing(std::uint64_t now_ns,
+                                   std::uint64_t for_ns = kIdleWhereShortNs) const noexcept;
 
   void read();
   void take_bytes(std::size_t bytes, std::size_t direct);
@@ -139,6 +149,7 @@ class Connection final : public ConnectionOwner {
   // --- TLS: connection_tls.cpp ---
 
   [[nodiscard]] bool begin_tls();
+  void begin_handshake();
   void shake_hands();
   void give_up_handshake(const std::string& why);
   void read_tls();
@@ -149,7 +160,7 @@ class Connection final : public ConnectionOwner {
   void keep_buffers(bool comes);
   /// Returns how many bytes less it takes; the budget has still to be told.
   [[nodiscard]] std::size_t give_buffers();
-  void hold(std::size_t handshake, std::size_t own);
+  void hold(std::size_t record, std::size_t own);
 
   NetWorker& net_;
   const Door* door_;                ///< that it came by
@@ -164,7 +175,7 @@ class Connection final : public ConnectionOwner {
   std::atomic<bool> output_waits_{false};  ///< for the client to take some
   std::uint32_t drain_reads_left_ = 0;
   std::uint64_t sent_ns_ = 0;     ///< when the socket last took bytes, or was found full
-  std::uint64_t unread_ns_ = 0;   ///< when the session was last seen not to want any
+  std::uint64_t unread_ns_ = 0;   ///< when the session was last seen not to want any, or the handshake began
   NetWorker* taker_ = nullptr;    ///< where it is to go to, if anywhere
   std::uint64_t leaves_ns_ = 0;   ///< since when
   std::uint64_t settled_ns_ = 0;  ///< until when it stays
@@ -173,7 +184,7 @@ class Connection final : public ConnectionOwner {
   WorkNote noted_;            ///< as of note_work()
   OutputGate gate_;           ///< output that waits for the disk
   std::size_t judged_ = 0;    ///< of output up to here it is known whether it waits
-  std::size_t tls_held_ = 0;  ///< bytes of a handshake, or of a record that has not come whole
+  std::size_t tls_held_ = 0;  ///< bytes of a record that has not come whole
   std::size_t tls_own_ = 0;   ///< bytes that TLS takes besides
   std::shared_ptr<const TlsFacts> tls_facts_;  ///< null: no TLS, or not yet
   Connection* next_ready_ = nullptr;

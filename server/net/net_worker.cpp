@@ -28,6 +28,9 @@ SessionStore& store_of(const NetShared& shared, Store& store) noexcept {
   return shared.cluster != nullptr ? static_cast<SessionStore&>(*shared.cluster) : store;
 }
 
+/// So many connections with TLS leave memory of OpenSSL's behind that is worth a walk over the system's heap.
+constexpr std::size_t kTrimAfterTls = 256;
+
 /// Between two looks of a busy worker at listeners and timers.
 constexpr std::uint64_t kContextEveryNs = 250'000;
 
@@ -177,10 +180,13 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     give_page_room();
     any = true;
   }
-  if (!host_.value_waiters.empty()) [[unlikely]] {
-    any = give_value_room() || any;
+  if (host_.values.waiting() > 0) [[unlikely]] {
+    any = admit(host_.values, host_.value_room()) || any;
   }
-  if (host_.input.share().is_short() || !host_.value_waiters.empty()) [[unlikely]] {
+  if (host_.handshakes.waiting() > 0 && has_tls_room()) [[unlikely]] {
+    any = admit(host_.handshakes, host_.handshake_room()) || any;
+  }
+  if (host_.input.share().is_short()) [[unlikely]] {
     arm_timer();
   }
   tell_of_closed();
@@ -209,6 +215,9 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (!leaving_.empty()) {
     timeout_ns = std::min(timeout_ns, kLeavesAgainNs);
   }
+  if (host_.values.waiting() + host_.handshakes.waiting() > 0) {
+    timeout_ns = std::min(timeout_ns, Admission::kLookEveryNs);
+  }
   if (!host_.rate_waiters.empty()) {
     timeout_ns = std::min(timeout_ns, host_.rate_at_ns - std::min(host_.rate_at_ns, now_ns()));
   }
@@ -221,6 +230,9 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   }
   if (disk() != nullptr && !may_park()) [[unlikely]] {
     return;
+  }
+  if (tls_left_ >= kTrimAfterTls) [[unlikely]] {
+    trim_system_memory();
   }
   wait_for_events();
   if (forwarder_ != nullptr) [[unlikely]] {
@@ -362,6 +374,7 @@ std::size_t NetWorker::keep_tls_buffers(Connection& connection) {
 }
 
 void NetWorker::ended_tls() noexcept {
+  ++tls_left_;
   shared_.connections.by_tls.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -384,8 +397,8 @@ void NetWorker::sending_waits(bool begins) {
 void NetWorker::arm_timer() {
   const config::LimitOptions& limits = limits_;
   const bool idle_matters = limits.idle_timeout_ms != 0 && connections_ != nullptr;
-  if (timer_armed_ || (!idle_matters && sending_waits_ == 0 && handshakes_ == 0 &&
-                       !host_.input.share().is_short() && host_.value_waiters.empty())) {
+  if (timer_armed_ ||
+      (!idle_matters && sending_waits_ == 0 && handshakes_ == 0 && !host_.input.share().is_short())) {
     return;
   }
   std::uint32_t shortest_ms = limits.output_stall_ms;

@@ -52,9 +52,9 @@ struct NetShared {
   ClusterStore* cluster = nullptr;  ///< null: this node has all keys
   config::BalanceOptions balance{.mode = config::balance_mode::off};
   ClientTable clients{};
-  std::vector<NetWorker*> workers{};    ///< by number, as far as connections move
-  std::deque<RunDelay> delays{};        ///< theirs; none: they never wait for a CPU
-  std::atomic<std::uint64_t> moves{0};  ///< steps of them that changed lists of connections
+  std::atomic<std::uint64_t> trimmed_ns{0};  ///< when the system's heap was last trimmed; relaxed: a rate
+  std::vector<NetWorker*> workers{};         ///< by number, as far as connections move
+  std::deque<RunDelay> delays{};             ///< theirs; none: they never wait for a CPU
 };
 
 /// Thread-safety: owner worker only, unless a function says otherwise.
@@ -134,6 +134,9 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   void shook_hands(Connection& connection);
   void ended_tls() noexcept;
   void shakes_hands_no_more() noexcept;
+  /// Whether another connection may speak TLS. Where their share of the memory limit is used up, the one that has been
+  /// idle for longest is closed for it.
+  [[nodiscard]] bool has_tls_room();
   /// A connection keeps the buffers of its TLS. Another one may have to give its own back: returns their bytes.
   [[nodiscard]] std::size_t keep_tls_buffers(Connection& connection);
   void keeps_no_tls_buffers(Connection& connection) noexcept { keep_tls_buffers_.remove(connection); }
@@ -176,11 +179,12 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   void arm_timer();
   void arm_sweep_timer();
   void check_times();
+  void trim_system_memory();
   void give_page_room();
   void give_rate_room();
   void tell_judged();
   void login_judged() noexcept override;
-  [[nodiscard]] bool give_value_room();
+  [[nodiscard]] bool admit(Admission& admission, std::uint64_t room);
   void begin_disk_round();
   [[nodiscard]] bool may_park();
   void park() noexcept;
@@ -190,7 +194,7 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   [[nodiscard]] bool relieve(ConnectionState& asking) override;
   void make_room();
   template <class Bytes>
-  [[nodiscard]] Connection* holder_of_most(const Bytes& bytes) const;
+  [[nodiscard]] std::vector<std::pair<std::size_t, Connection*>> holders(const Bytes& bytes) const;
   void delete_closed();
 
   NetShared& shared_;
@@ -223,6 +227,8 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   std::vector<Connection*> closed_;         ///< which may be in the list of those that are ready
   std::size_t sending_waits_ = 0;
   SecondChance<Connection> keep_tls_buffers_;
+  std::uint64_t next_tls_look_ns_ = 0;        ///< for one that is idle
+  std::size_t tls_left_ = 0;                  ///< connections with TLS that ended since the last trim
   std::size_t handshakes_ = 0;                ///< that have begun, or wait for their first bytes
   std::vector<Connection*> held_;             ///< whose output waits for the disk
   std::vector<Connection*> journal_waiters_;  ///< that are not read, since the journal is full

@@ -47,7 +47,7 @@ Session::~Session() {
     std::erase(host_->starved, entry_);
   }
   if (pauses_.has(pause::value_room)) {
-    std::erase(host_->value_waiters, entry_);
+    host_->values.forget(*entry_->owner);
   }
   if (pauses_.has(pause::login)) {
     std::erase(host_->logging_in, entry_);

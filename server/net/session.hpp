@@ -166,8 +166,11 @@ class Session {
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return entry_->replies.unsent_bytes(); }
   /// Bytes that are kept of a request that is not complete, but for values.
   [[nodiscard]] std::size_t unfinished_bytes() const noexcept { return held_.view().size() + kept_; }
-  /// Bytes that a large value takes, or will, which is not complete.
-  [[nodiscard]] std::uint64_t admitted_bytes() const noexcept { return admitted_; }
+  /// Whether its large value came so slowly up to `now_ns` that it is to make room for another one.
+  [[nodiscard]] bool value_is_slow(std::uint64_t now_ns) const noexcept {
+    return admitted_ != 0 &&
+           now_ns - admitted_ns_ > Admission::kStallsNs + (admitted_ - block_left_) * Admission::kNsOfByte;
+  }
 
   static constexpr std::size_t kMostRanges = 4;         ///< in flight; each may stage a whole page
   static constexpr std::size_t kMostOfStranger = 4096;  ///< bytes of a line before login
@@ -283,7 +286,7 @@ class Session {
   void wait_for_rate();
   void charge() noexcept;
   void wait_for_page();
-  void wait_with_value();
+  void wait_with_value(std::uint64_t bytes);
   void hold(const char* data, std::size_t bytes);
   void keep(std::size_t bytes) noexcept;
   void keep_no_more() noexcept;
@@ -361,8 +364,9 @@ class Session {
   std::uint64_t charged_written_ = 0;
 
   RequestAllowance allowance_;
-  std::size_t kept_ = 0;        ///< bytes of a batch that is not complete
-  std::uint64_t admitted_ = 0;  ///< bytes of the large value that comes
+  std::size_t kept_ = 0;           ///< bytes of a batch that is not complete
+  std::uint64_t admitted_ = 0;     ///< bytes of the large value that comes
+  std::uint64_t admitted_ns_ = 0;  ///< when it began, or had last waited for memory
 
   KeysLine keys_;
 

@@ -35,10 +35,10 @@ void Session::wait_for_page() {
 }
 
 // A large value must not begin to come yet.
-void Session::wait_with_value() {
+void Session::wait_with_value(std::uint64_t bytes) {
   MXKV_ASSERT(!pauses_.has(kOfRoom), "a session waits in one list once");
   pauses_.add(pause::value_room);
-  host_->value_waiters.push_back(entry_);
+  host_->values.wait(*entry_->owner, bytes, host_->worker.now_ns());
 }
 
 // The caller has taken it out of the list that it waited in.
@@ -60,9 +60,8 @@ void Session::keep_no_more() noexcept {
   host_->input.share().give(kept_);
   kept_ = 0;
   if (admitted_ != 0) {
-    MXKV_ASSERT(admitted_ <= host_->admitted, "the host counts what its sessions were admitted");
-    host_->admitted -= std::exchange(admitted_, 0);
-    host_->value_ended = true;
+    admitted_ = 0;
+    host_->values.give(*entry_->owner);
   }
 }
 

@@ -39,7 +39,7 @@ class TlsStream {
   /// Most bytes of a record.
   static constexpr std::size_t kRecordBytes = std::size_t{16} << 10U;
   /// About what a connection takes beside its buffers, and while it shakes hands: measured by the test.
-  static constexpr std::size_t kIdleBytes = std::size_t{24} << 10U;
+  static constexpr std::size_t kIdleBytes = std::size_t{16} << 10U;
   static constexpr std::size_t kHandshakeBytes = std::size_t{96} << 10U;
   /// About what a record takes that is not whole.
   static constexpr std::size_t kBufferBytes = std::size_t{17} << 10U;

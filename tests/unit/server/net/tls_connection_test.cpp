@@ -93,6 +93,52 @@ TEST_F(TlsConnection, ThatShakesHandsDoesNotMoveAndIsGivenUpInTime) {
   EXPECT_EQ(budget.category_bytes(runtime::memory_category::buffers), before);
 }
 
+TEST_F(TlsConnection, HandshakesThatStallMakeRoomForOneThatWaits) {
+  TwoWorkers server;
+  server.machine.runtime.budget().set_limit_bytes(std::size_t{1} << 20U);
+  server.run();
+  SessionHost& host = server.nets[0].host();
+  const std::size_t most = host.handshake_room() / TlsStream::kHandshakeBytes;
+  std::deque<TlsClientOf> silent;
+  for (std::size_t i = 0; i < most + 20; ++i) {
+    ASSERT_EQ(::send(silent.emplace_back(server, door, false).socket(), "\x16\x03", 2, 0), 2);
+    server.run();
+  }
+  EXPECT_EQ(host.handshakes.waiting(), 20U);
+  EXPECT_EQ(host.input.share().held(), 0U) << "other clients' requests have a share of their own";
+  WorkerClient plain{server, 0};
+  plain.send("get ");
+  EXPECT_EQ(plain.ask("k\r\n"), "END\r\n") << "a line in two pieces";
+  TlsClientOf honest{server, door};
+  server.pass_ms(Admission::kStallsNs / 1'000'000 + 50);
+  for (int round = 0; round < 10 && !honest.peer().shake_hands(); ++round) {
+    server.run();
+  }
+  EXPECT_EQ(honest.ask("get k\r\n"), "END\r\n");
+}
+
+TEST_F(TlsConnection, TheIdlestMakesRoomWhereTheirShareIsUsedUp) {
+  constexpr std::size_t kMost = 128;
+  TwoWorkers server;
+  server.machine.runtime.budget().set_limit_bytes(std::size_t{1} << 20U);
+  std::deque<TlsClientOf> clients;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    clients.emplace_back(server, door);
+  }
+  EXPECT_EQ(clients.front().ask("get k\r\n"), "END\r\n");
+  EXPECT_EQ(server.connections(0), kMost);
+  TlsClientOf waits{server, door};
+  EXPECT_EQ(server.shared.connections.by_tls.load(), kMost) << "nobody was idle for a second";
+  server.pass_ms(1500);
+  for (int round = 0; round < 10 && !waits.peer().shake_hands(); ++round) {
+    server.run();
+  }
+  EXPECT_EQ(waits.ask("get k\r\n"), "END\r\n");
+  EXPECT_EQ(server.shared.connections.by_tls.load(), kMost);
+  EXPECT_EQ(clients.front().ask("get k\r\n"), "END\r\n") << "those that asked for something stay longest";
+  EXPECT_EQ(server.nets[0].counters().idle_closed.load(), 1U);
+}
+
 TEST_F(TlsConnection, IsChargedForWhatItTakes) {
   TwoWorkers server;
   const runtime::MemoryBudget& budget = server.machine.runtime.budget();
