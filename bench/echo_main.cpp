@@ -28,6 +28,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/client/socket.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -181,7 +182,9 @@ int main(int argc, char** argv) {
   app.add_option("--reply-bytes", options.reply_bytes, "bytes a reply")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = mxkv::runtime::parse_or_exit(app, argc, argv)) {
+    return *code;
+  }
   try {
     return mxkv::bench::serve(options);
   } catch (const std::exception& error) {

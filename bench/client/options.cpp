@@ -12,6 +12,7 @@
 #include "bench/client/arguments.hpp"
 #include "bench/workload/core_workload.hpp"
 #include "bench/workload/properties.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -332,10 +333,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     std::cerr << "mxkv-ycsb: " << arguments.error().message << '\n';
     return kUsageError;
   }
-  try {
-    app.parse(std::vector<std::string>(arguments.value().rbegin(), arguments.value().rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+  if (const auto code = runtime::parse_or_exit(app, arguments.value())) {
+    return *code;
   }
   return combine(flags, load->parsed()) ? ParsedOptions(flags.options) : ParsedOptions(kUsageError);
 }

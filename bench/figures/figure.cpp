@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/report/machine.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::bench {
 
@@ -64,10 +65,8 @@ void Figure::flag(const std::string& flag, bool& value, const std::string& help)
 }
 
 std::optional<int> Figure::parse(int argc, char** argv) {
-  try {
-    output_->app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return output_->app.exit(error) == 0 ? 0 : 2;
+  if (const auto code = runtime::parse_or_exit(output_->app, argc, argv)) {
+    return code;
   }
   for (const auto& add : output_->parameters) {
     add(output_->parameter_values);

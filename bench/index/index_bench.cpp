@@ -11,6 +11,7 @@
 #include "bench/figures/figure.hpp"
 #include "bench/index/session.hpp"
 #include "bench/report/machine.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace {
 
@@ -102,10 +103,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::uint64_t{1} << 12U, std::uint64_t{1} << 40U));
   app.add_flag("!--no-peers", plan.peers, "our tree and its ceilings alone: some peers load slowly");
   app.add_option("--commit", commit, "the sources' version, for the output");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+  if (const auto code = mxkv::runtime::parse_or_exit(app, argc, argv)) {
+    return *code;
   }
   try {
     print_about(plan, commit);

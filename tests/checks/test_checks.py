@@ -148,6 +148,11 @@ class TextRulesTest(Invented):
         self.write("index/a.cpp", "// a\n" * (text_rules.MOST_LINES + 1))
         self.assertEqual(len(text_rules.check(self.root)), 1)
 
+    def test_a_program_that_parses_by_cli11_itself_is_caught(self):
+        self.write("bench/a.cpp", "// a\n  app.parse(count, words);\n")
+        self.write("bench/b.cpp", "// b\n  CLI11_PARSE(app, count, words);\n  mxkv::runtime::parse_words(app, words);\n")
+        self.assertEqual([text.split(": ")[0] for text in text_rules.check(self.root)], ["bench/a.cpp:2", "bench/b.cpp:2"])
+
     def test_leftovers_are_caught(self):
         self.write("index/a.cpp", "// a\n// TO" "DO: later\n")
         self.assertEqual(text_rules.check(self.root), ["index/a.cpp:2: contains TO" "DO"])

@@ -9,6 +9,7 @@ import sources
 MOST_LINES = 450
 # Joined here, so that this file does not contain them.
 FORBIDDEN = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "DIS" + "ABLED_"]))
+PARSES = re.compile(r"\bapp(?:\.|->)parse\(|CLI11_PARSE")
 CHECKED = (".hpp", ".cpp", ".py", ".sh", ".txt", ".cmake", ".md")
 
 
@@ -19,6 +20,8 @@ def check_cpp(name: str, lines: list[str], headers: set[str]) -> list[str]:
         found.append(f"{name}:1: does not open with a comment that says what it is")
     if name.endswith(".hpp") and not any(line.strip() == "#pragma once" for line in lines):
         found.append(f"{name}:1: has no #pragma once")
+    found += [f"{name}:{number}: parses by CLI11 itself, which takes [x,y] for a list: use runtime/base/command_line.hpp"
+              for number, line in enumerate(lines, 1) if PARSES.search(line) and name != "runtime/base/command_line.hpp"]
     return found
 
 

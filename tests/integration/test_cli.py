@@ -54,6 +54,28 @@ class CliItemsTest(CliCase):
         self.assertEqual(self.documents("--escaped", "get", _BINARY, "none", code=1)[1], {"key": "none", "value": None})
         self.assertEqual(self.out("--escaped", "delete", _BINARY), "deleted\n")
 
+    def test_words_in_brackets_are_single_words(self):
+        names = ["[x,y]", "[]", "[[a],[b]]", "++", "%%", "{}"]
+        for name in [*names, "x", "y", "a", "b"]:
+            self.assertEqual(self.out("set", name, f"of {name}"), "stored\n")
+        self.assertEqual(self.out("get", "[x,y]"), "of [x,y]\n")
+        self.assertEqual(self.out("get", *names), "".join(f'{name} "of {name}"\n' for name in names))
+        self.assertEqual(self.out("touch", "--ttl", "0", *names), "touched\n" * len(names))
+        self.assertEqual(self.out("raw", "mg [x,y] s"), "HD s8\n")
+        self.assertEqual(self.out("delete", *names), "deleted\n" * len(names))
+        self.assertEqual(self.out(stdin=b"set '[x,y]' script\nget [x,y]\ndelete [x,y] ++\n"), "stored\nscript\ndeleted\n(not found)\n")
+        self.assertEqual([self.client.get(key) for key in (b"x", b"y", b"a", b"b")], [b"of x", b"of y", b"of a", b"of b"])
+        self.assertIsNone(self.client.get(b"[x,y]"))
+
+    def test_an_empty_value_takes_no_other_word(self):
+        self.cli("set", "k", "v")
+        self.assertIn(b"a key has 1 to 250 bytes, not 0", self.cli("scan", "--from=", "--to", "z", code=2).stderr)
+        self.assertEqual(self.out("scan", "--to=z"), "k\n")
+
+    def test_a_list_is_an_options_value(self):
+        done = self.cli("config", "set", "listeners", '["127.0.0.1:1", "127.0.0.1:2"]', code=4)
+        self.assertIn(b"listeners: cannot change while the daemon runs", done.stderr)
+
     def test_batches_happen_as_a_whole(self):
         lines = b"set a 1\n# a comment\n\nincr a 4\nget a\nadd b 'x y' 60\ndelete nobody\n"
         self.assertEqual(self.out("batch", "-", stdin=lines),
