@@ -29,6 +29,7 @@
 
 #include "bench/client/socket.hpp"
 #include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -173,6 +174,7 @@ int serve(const EchoOptions& options) {
 }  // namespace mxkv::bench
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   mxkv::bench::EchoOptions options;
   CLI::App app{"mxkv-echo: answers a fixed number of bytes for each request of a fixed length."};
   app.add_option("--listen", options.listen, "ADDRESS:PORT")->capture_default_str();

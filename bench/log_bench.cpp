@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "server/cluster/kafka_log.hpp"
 #include "server/cluster/kafka_topic.hpp"
 
@@ -53,6 +54,7 @@ Measured append_for(KafkaClient& client, OrderedLog& log, std::size_t bytes, uns
 }  // namespace
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   KafkaOptions options;
   std::size_t bytes = 160;
   unsigned under_way = 1;

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "server/durability/data_directory.hpp"
 #include "server/durability/item_loader.hpp"
 #include "server/durability/part_writer.hpp"
@@ -165,6 +166,7 @@ void bulk_load(std::uint64_t items, std::size_t value_bytes, std::size_t workers
 }  // namespace
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   std::uint64_t items = 10'000'000;
   std::uint64_t records = 0;
   std::size_t value_bytes = 100;

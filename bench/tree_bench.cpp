@@ -15,6 +15,7 @@
 #include "bench/index/tree_work.hpp"
 #include "index/checker.hpp"
 #include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace {
 
@@ -65,6 +66,7 @@ struct Variant {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   std::uint64_t keys = 10'000'000;
   std::uint64_t operations = 5'000'000;
   std::uint32_t window = 64;

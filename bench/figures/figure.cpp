@@ -14,6 +14,7 @@
 
 #include "bench/report/machine.hpp"
 #include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace mxkv::bench {
 
@@ -41,6 +42,7 @@ double seconds_of(clockid_t clock) {
 
 Figure::Figure(std::string name, std::string what)
     : name_(std::move(name)), output_(std::make_unique<Output>()) {
+  runtime::open_standard_streams();
   output_->app.description(std::move(what));
   output_->app.name("figure-" + name_);
   number("rounds", rounds_, "measurements of each variant, in turn", 1, 1000);

@@ -12,6 +12,7 @@
 #include "bench/index/session.hpp"
 #include "bench/report/machine.hpp"
 #include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace {
 
@@ -69,6 +70,7 @@ std::vector<std::string> workload_names() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   Plan plan;
   std::string commit = "unknown";
   CLI::App app{"The tree beside absl::btree_map, tbb::concurrent_map and its ceilings"};

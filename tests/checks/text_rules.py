@@ -10,6 +10,7 @@ MOST_LINES = 450
 # Joined here, so that this file does not contain them.
 FORBIDDEN = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "DIS" + "ABLED_"]))
 PARSES = re.compile(r"\bapp(?:\.|->)parse\(|CLI11_PARSE")
+PROGRAMS = ("bench/", "protocol/", "server/")
 CHECKED = (".hpp", ".cpp", ".py", ".sh", ".txt", ".cmake", ".md")
 
 
@@ -22,6 +23,11 @@ def check_cpp(name: str, lines: list[str], headers: set[str]) -> list[str]:
         found.append(f"{name}:1: has no #pragma once")
     found += [f"{name}:{number}: parses by CLI11 itself, which takes [x,y] for a list: use runtime/base/command_line.hpp"
               for number, line in enumerate(lines, 1) if PARSES.search(line) and name != "runtime/base/command_line.hpp"]
+    found += [f"{name}:{number}: main() does not begin with open_standard_streams(): its first socket may be its output"
+              for number, line in enumerate(lines, 1)
+              if line.startswith("int main(") and name.startswith(PROGRAMS)
+              and "open_standard_streams();" not in "".join(lines[number:number + 1])
+              and not any("Figure figure{" in other for other in lines)]  # whose constructor does
     return found
 
 
