@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/reply.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -125,7 +126,8 @@ std::string change_json(const FedChange& change) {
         }
       },
       change.entry.record);
-  return json.dump();
+  const std::string text = json.dump();
+  return runtime::is_readable(text) ? text : json.dump(-1, ' ', true);  // no terminal obeys a key
 }
 
 }  // namespace mxkv::server

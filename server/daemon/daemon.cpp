@@ -18,6 +18,7 @@
 #include "config/parse.hpp"
 #include "config/resolve.hpp"
 #include "runtime/base/clock.hpp"
+#include "runtime/base/readable.hpp"
 #include "runtime/topology/build.hpp"
 #include "server/admin/admin_service.hpp"
 #include "server/daemon/about.hpp"
@@ -317,7 +318,7 @@ int complain(int code, const char* message) {
   // Of several lines each is found by its own prefix, in a log that others write to as well.
   for (std::string_view rest = message; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::fprintf(stderr, "mxkvd: %s\n", std::string{rest.substr(0, end)}.c_str());
+    std::fprintf(stderr, "mxkvd: %s\n", runtime::readable(rest.substr(0, end)).c_str());
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return code;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "runtime/base/readable.hpp"
 #include "server/daemon/log_text.hpp"
 #include "server/daemon/rate_limit.hpp"
 
@@ -113,7 +114,7 @@ struct Log::State {
     }
   }
   void put(level_enum level, std::string_view text) {
-    logger.log(level, spdlog::string_view_t{json ? json_text(text) : plain_text(text)});
+    logger.log(level, spdlog::string_view_t{json ? json_text(text) : runtime::readable(text)});
   }
 
   mutable std::mutex mutex;  ///< guards all of it; lines are rare

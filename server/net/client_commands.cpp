@@ -18,13 +18,6 @@ std::string in_uri(std::string_view text) {
   return out;
 }
 
-/// Addresses are readable as they are; the path of a unix socket is anybody's.
-std::string address(const std::string& text) {
-  constexpr std::string_view kUnix = "unix:";
-  return text.starts_with(kUnix) ? std::string{kUnix} + in_uri(std::string_view{text}.substr(kUnix.size()))
-                                 : text;
-}
-
 std::string name_of_last(const Client& client) {
   const std::optional<protocol::verb> last = client.last.load(std::memory_order_relaxed);
   return last ? std::string{protocol::name_of(*last)} : std::string{};
@@ -43,9 +36,8 @@ std::string list_clients(const ClientTable& clients, std::uint64_t now_ns) {
       return std::to_string(counter.load(std::memory_order_relaxed));
     };
     text += "CLIENT id=" + std::to_string(client.id) + " cfd=" + std::to_string(client.socket) +
-            " addr=" + address(client.peer) + " listen=" + address(client.own) +
-            " name=" + in_uri(client.name) + " user=" + in_uri(client.user) +
-            " age=" + seconds_since(client.opened_ns, now_ns) +
+            " addr=" + client.peer + " listen=" + client.own + " name=" + in_uri(client.name) +
+            " user=" + in_uri(client.user) + " age=" + seconds_since(client.opened_ns, now_ns) +
             " idle=" + seconds_since(client.read_ns.load(std::memory_order_relaxed), now_ns) +
             " requests=" + number(client.requests) + " read=" + number(client.read_bytes) +
             " written=" + number(client.written_bytes) + " worker=" + number(client.worker) +

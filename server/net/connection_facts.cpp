@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "server/store/watch/uri_key.hpp"
+
 namespace mxkv::server {
 
 namespace {
@@ -38,10 +40,24 @@ std::string address_text(int socket, AddressOf address_of) {
   std::memcpy(&in, &storage, sizeof in);
   const std::size_t length =
       bytes > offsetof(sockaddr_un, sun_path) ? bytes - offsetof(sockaddr_un, sun_path) : 0;
-  return "unix:" + std::string{in.sun_path, strnlen(in.sun_path, length)};
+  return "unix:" + socket_path_text({in.sun_path, strnlen(in.sun_path, length)});
 }
 
 }  // namespace
+
+std::string socket_path_text(std::string_view path) {
+  std::string text(3 * path.size(), '\0');
+  char* end = text.data();
+  for (const char& byte : path) {
+    if (byte == '/') {
+      *end++ = byte;
+    } else {
+      end = write_in_uri(end, {&byte, 1});
+    }
+  }
+  text.resize(static_cast<std::size_t>(end - text.data()));
+  return text;
+}
 
 std::string client_of(const std::string& peer) {
   constexpr std::string_view kFour = "tcp:";

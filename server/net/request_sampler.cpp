@@ -7,6 +7,7 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/probe.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::server {
 
@@ -59,7 +60,7 @@ std::string_view name_of(command_kind kind) noexcept {
 }
 
 std::string key_in_one_word(std::string_view key) {
-  if (key.empty() || protocol::is_printable_key(key)) {
+  if (key.empty() || (protocol::is_printable_key(key) && runtime::is_readable(key))) {
     return std::string{key};
   }
   std::string text(4 * ((key.size() + 2) / 3), '\0');

@@ -1,4 +1,5 @@
-// Lines of `stats`: "STAT <name> <value>", then END.
+// Lines of `stats`: "STAT <name> <value>", then END. Names and values come from clients, too: keys, paths, certificates.
+// Whatever they hold, a line stays one line, and its name one word (runtime/base/readable.hpp).
 #pragma once
 
 #include <concepts>
@@ -21,6 +22,8 @@ class StatText {
   [[nodiscard]] std::string finish() &&;
 
  private:
+  void append(std::string_view text, bool blanks);
+
   std::string text_;
 };
 

@@ -140,8 +140,7 @@ void WatchHub::connection(runtime::Worker& worker, std::string_view peer, std::s
     const std::string_view host =
         peer.substr(std::min(kind + 1, peer.size()), has_port ? port - kind - 1 : peer.npos);
     tell(worker, watched::kConnections,
-         (reason.empty() ? "conn_new rip=" : "conn_close rip=") +
-             (has_port ? std::string{host} : in_uri(host)) +
+         (reason.empty() ? "conn_new rip=" : "conn_close rip=") + std::string{host} +
              " rport=" + (has_port ? std::string{peer.substr(port + 1)} : "0") +
              " transport=" + std::string{peer.substr(0, kind)} +
              (reason.empty() ? "" : " reason=" + std::string{reason}) + " cfd=" + std::to_string(cfd));

@@ -41,6 +41,13 @@ TEST_F(LogTest, LinesHaveTimeLevelAndText) {
   EXPECT_THAT(text(), ContainsRegex("^20[0-9-]+ [0-9:.]+ warning two\\\\nlines\n$"));
 }
 
+TEST_F(LogTest, NoLineHoldsWhatATerminalObeys) {
+  Log{options_}.info(
+      "\x1b]0;x\x07 \xc2\x9b"
+      "31m \x9b é");
+  EXPECT_THAT(text(), EndsWith(" info \\x1b]0;x\\x07 \\xc2\\x9b31m \\x9b é\n"));
+}
+
 TEST_F(LogTest, JsonLinesHaveThemAsMembers) {
   options_.format = config::log_format::json;
   Log{options_}.error("a \"b\"\n\xff");
