@@ -159,6 +159,11 @@ class TextRulesTest(Invented):
         self.write("tests/a.cpp", "// a\nint main() {\n}\n")
         self.assertEqual([text.split(": ")[0] for text in text_rules.check(self.root)], ["server/daemon/main.cpp:2"])
 
+    def test_a_command_of_the_shell_that_prints_by_itself_is_caught(self):
+        self.write("protocol/clients/cli/commands/a.cpp", "// a\n  std::fprintf(stderr, text);\n  std::snprintf(text);\n")
+        self.write("protocol/clients/cli/session.cpp", "// a\n  std::fwrite(text);\n")
+        self.assertEqual([text.split(": ")[0] for text in text_rules.check(self.root)], ["protocol/clients/cli/commands/a.cpp:2"])
+
     def test_leftovers_are_caught(self):
         self.write("index/a.cpp", "// a\n// TO" "DO: later\n")
         self.assertEqual(text_rules.check(self.root), ["index/a.cpp:2: contains TO" "DO"])

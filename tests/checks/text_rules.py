@@ -11,6 +11,10 @@ MOST_LINES = 450
 FORBIDDEN = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "DIS" + "ABLED_"]))
 PARSES = re.compile(r"\bapp(?:\.|->)parse\(|CLI11_PARSE")
 PROGRAMS = ("bench/", "protocol/", "server/")
+# mxkv-cli escapes what it prints in Session and complain(); the others print no text from outside.
+CLI = "protocol/clients/cli/"
+CLI_PRINTS = re.compile(r"std::(?:v?f?printf|f?puts|f?putc|putchar|fwrite|cout|cerr)\b")
+CLI_DOORS = {CLI + name for name in ("session.cpp", "text/complain.cpp", "program.cpp", "shell/shell.cpp", "transfer/progress.cpp")}
 CHECKED = (".hpp", ".cpp", ".py", ".sh", ".txt", ".cmake", ".md")
 
 
@@ -23,6 +27,9 @@ def check_cpp(name: str, lines: list[str], headers: set[str]) -> list[str]:
         found.append(f"{name}:1: has no #pragma once")
     found += [f"{name}:{number}: parses by CLI11 itself, which takes [x,y] for a list: use runtime/base/command_line.hpp"
               for number, line in enumerate(lines, 1) if PARSES.search(line) and name != "runtime/base/command_line.hpp"]
+    found += [f"{name}:{number}: prints by itself: Session::print() and complain() escape what a terminal would obey"
+              for number, line in enumerate(lines, 1)
+              if name.startswith(CLI) and name not in CLI_DOORS and CLI_PRINTS.search(line)]
     found += [f"{name}:{number}: main() does not begin with open_standard_streams(): its first socket may be its output"
               for number, line in enumerate(lines, 1)
               if line.startswith("int main(") and name.startswith(PROGRAMS)

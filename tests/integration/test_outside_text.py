@@ -1,11 +1,16 @@
 """Text from outside does no more than stand where it is printed: peers' names, keys, certificates, in line protocols, in the
 log, on the page and on a terminal."""
 
+import json
 import os
+import pty
 import re
+import select
 import socket
+import subprocess
+import time
 
-from harness import DaemonCase, mxkv_only, wait_for
+from harness import DaemonCase, environment, mxkv_only, wait_for
 from harness.connection import Connection, block
 from harness.environment import patience
 from test_clients import event, listed
@@ -100,3 +105,49 @@ class OutsideTextTest(DaemonCase):
             self.assertIsNone(OBEYED.search(line), line)
         self.end()
 
+    def on_terminal(self, *arguments) -> bytes:
+        """What mxkv-cli writes to a terminal."""
+        process, master = pty.fork()
+        if process == 0:
+            os.execve(environment.MXKV_CLI, [environment.MXKV_CLI, "--server", f"127.0.0.1:{self.ports()[0]}", *arguments],
+                      {"PATH": os.environ["PATH"], "TERM": "xterm"})
+        seen, deadline = b"", time.monotonic() + patience(20)
+        while time.monotonic() < deadline:
+            if select.select([master], [], [], 1)[0]:
+                try:
+                    data = os.read(master, 65536)
+                except OSError:
+                    break
+                if not data:
+                    break
+                seen += data
+        os.close(master)
+        os.waitpid(process, 0)
+        return seen.replace(b"\r\n", b"\n")
+
+    def test_no_command_of_the_shell_sends_a_terminal_what_it_obeys(self):
+        self.serve()
+        client = self.client()
+        for key in KEYS:
+            self.assertEqual(client.set(key, b"value" + key + b"\tend"), b"STORED")
+            for _ in range(50):
+                client.get(key)
+        first = KEYS[0].decode()
+        for arguments in (["scan", "--values"], ["tree", "--delimiter", "\x1b"], ["big"], ["hot"], ["stats", "hot"], ["slow"],
+                          ["get", first], ["--json", "get", first], ["info", first], ["raw", f"get {first}"], ["--json", "scan"],
+                          ["stats", "conns"], ["clients", "list"], ["export"], ["delete-prefix", "--dry-run", "esc"],
+                          ["delete", "missing\x1b[31m"], ["no\x1b[31mcommand"], ["import", "no\x1b[31mfile"]):
+            with self.subTest(arguments=arguments):
+                seen = self.on_terminal(*arguments)
+                self.assertNotEqual(seen, b"")
+                self.assertIsNone(OBEYED.search(seen), seen)
+        for line in self.on_terminal("--json", "scan", "--values").splitlines():
+            json.loads(line)
+
+    def test_a_value_goes_to_a_pipe_as_it_is(self):
+        self.serve()
+        value = b"\x1b[31m\x9b\x00\r\n"
+        self.client().set(b"k", value)
+        done = subprocess.run([environment.MXKV_CLI, "--server", f"127.0.0.1:{self.ports()[0]}", "get", "k"], capture_output=True,
+                              timeout=patience(20), check=True, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.stdout, value + b"\n")

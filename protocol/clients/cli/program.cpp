@@ -13,6 +13,7 @@
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/interrupt.hpp"
 #include "protocol/clients/cli/shell/shell.hpp"
+#include "protocol/clients/cli/text/complain.hpp"
 #include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
@@ -57,8 +58,7 @@ void add_global_options(CLI::App& app, Settings& settings, bool& keep_going) {
 }
 
 int tell(Outcome outcome, const std::string& text) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "mxkv-cli: %s\n", text.c_str());
+  complain("mxkv-cli: " + text);
   return static_cast<int>(outcome);
 }
 

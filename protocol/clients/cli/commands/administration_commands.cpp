@@ -82,7 +82,8 @@ Outcome run_raw(Session& session, const Words& lines) {
       if (session.json()) {
         print_json(session, json_bytes(text));
       } else {
-        session.print_line(text);
+        session.print_bytes(text);
+        session.print("\n");
       }
     };
     show(line);

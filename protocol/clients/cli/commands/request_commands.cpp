@@ -14,6 +14,7 @@
 #include "protocol/clients/cli/commands/live.hpp"
 #include "protocol/clients/cli/text/amounts.hpp"
 #include "protocol/clients/cli/wire/stats_reply.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -113,7 +114,8 @@ Outcome run_hot(Session& session) {
     const std::size_t space = std::min(value.find(' '), value.size());
     const std::string more = value.substr(std::min(space + 1, value.size()));
     if (!session.json()) {
-      rows.push_back({name, value.substr(0, space), more});
+      rows.push_back(
+          {runtime::readable(name), value.substr(0, space), more});  // escaped, so that columns fit
       continue;
     }
     Json document = Json::object();

@@ -44,7 +44,7 @@ Outcome run_live(Session& session, const LiveOptions& options, const std::functi
   for (std::uint64_t round = 0; round < options.rounds; ++round) {
     sleep_for_interval(options.interval);
     if (in_place && options.rounds > 1) {
-      session.print("\x1b[H\x1b[2J");
+      session.clear_terminal();
     }
     draw(session);
     session.flush();

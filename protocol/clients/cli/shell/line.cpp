@@ -1,6 +1,5 @@
 #include "protocol/clients/cli/shell/line.hpp"
 
-#include <cstdio>
 #include <vector>
 
 #include <CLI/App.hpp>
@@ -10,6 +9,7 @@
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/interrupt.hpp"
 #include "protocol/clients/cli/text/amounts.hpp"
+#include "protocol/clients/cli/text/complain.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "runtime/base/command_line.hpp"
 
@@ -86,8 +86,7 @@ LineOutcome run_line(Session& session, const std::string& line, const std::strin
     if (failure.outcome() != Outcome::usage && failure.outcome() != Outcome::no) {
       session.hang_up();  // replies may be on their way that nobody waits for
     }
-    std::fflush(stdout);
-    std::fprintf(stderr, "%s%s\n", place.c_str(), failure.what());
+    complain(place + failure.what());
     forget_interrupt();
     return {.outcome = failure.outcome()};
   }
