@@ -48,11 +48,8 @@ std::string list_clients(const ClientTable& clients, std::uint64_t now_ns) {
 
 std::size_t kill_clients(ClientTable& clients, std::string_view which) {
   const runtime::Result<std::uint64_t> id = config::parse_number(which);
-  const std::string with_kind = "tcp:" + std::string{which};
-  return clients.kill([&](const Client& client) {
-    return id ? client.id == id.value()
-              : client.peer == which || client.peer == with_kind || client_of(client.peer) == which;
-  });
+  return clients.kill(
+      [&](const Client& client) { return id ? client.id == id.value() : is_peer(client.peer, which); });
 }
 
 }  // namespace mxkv::server

@@ -30,6 +30,10 @@ struct ConnectionFacts {
 /// bits: one client has all of them as a rule). Empty: of this machine's own, or not known.
 [[nodiscard]] std::string client_of(const std::string& peer);
 
+/// Whether `which` names this peer: the peer's whole name, client_of() of it, or an address of version 4 or 6 in any
+/// spelling, with a port or without one.
+[[nodiscard]] bool is_peer(const std::string& peer, std::string_view which);
+
 /// `text` in quotes, cut, and with what cannot be read as \xNN.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 

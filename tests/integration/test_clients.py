@@ -3,9 +3,11 @@ it was."""
 
 import re
 import signal
+import unittest
 
 from harness import DaemonCase, mxkv_only, wait_for
 from harness.connection import block
+from test_listeners import HAS_IPV6
 
 
 def listed(client) -> list:
@@ -108,6 +110,27 @@ class ClientsTest(DaemonCase):
         self.assertEqual(local.ask(b"client kill 127.0.0.1"), b"OK 1")
         self.assertEqual(client.rest(), b"")
         wait_for(lambda: len(listed(local)) == 1, "it is gone")
+
+    @unittest.skipUnless(HAS_IPV6, "no IPv6 here")
+    def test_kill_knows_addresses_of_version_6_in_every_spelling(self):
+        self.start(listen=("127.0.0.1:0", "[::1]:0"))
+        client = self.client()
+
+        def killed(spelling: str) -> None:
+            victim, other = self.client(("::1", self.ports()[1])), self.client()
+            for each in (victim, other):
+                each.ask(b"mn")
+            port = victim.socket.getsockname()[1]
+            self.assertEqual(client.ask(b"client kill " + spelling.format(port=port).encode()), b"OK 1", spelling)
+            self.assertEqual(victim.rest(), b"")
+            self.assertEqual(other.ask(b"mn"), b"MN", "it is of another address")
+            wait_for(lambda: all(not entry["addr"].startswith("tcp6") for entry in listed(client)), "it is gone")
+        for spelling in ("::1", "[::1]", "[::1]:{port}", "tcp6:[::1]:{port}", "tcp6:[::1]", "0:0:0:0:0:0:0:1", "[0::1]:{port}", "::/64"):
+            with self.subTest(spelling):
+                killed(spelling)
+        for spelling in ("::2", "[::1]:1", "[::1]:0", "[::1]:99999", "[::1", "::1]", "[::1]x", "fe80::/64", "::1:11211x"):
+            self.assertEqual(client.ask(b"client kill " + spelling.encode()), b"NOT_FOUND", spelling)
+        self.end()
 
     def test_kill_ends_one_that_watches_reads_nothing_or_sends_without_end(self):
         self.serve()
