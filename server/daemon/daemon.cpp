@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -279,6 +280,9 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   if (!sockets) {
     return complain(kExitFailed, sockets.error().message.c_str());
   }
+  std::vector<config::ListenAddress> open;
+  std::ranges::transform(sockets.value(), std::back_inserter(open), &ListenSocket::address);
+  parts.statistics.set_listeners(std::move(open));
   parts.network.listen(std::move(sockets).value());
   if (joined != nullptr) {
     Result<ListenSocket> peers = open_for_nodes(options.cluster, settled.certificates.nodes, log);

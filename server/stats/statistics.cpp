@@ -307,13 +307,12 @@ void Statistics::settings(StatText& text) const {
   const config::LimitOptions& limits = settings.limits;
   text.add("maxbytes", runtime_.budget().limit_bytes());
   text.add("maxconns", limits.connections);
-  const auto tcp = std::ranges::find(options_.listeners, std::string{}, &config::ListenAddress::path);
-  const auto local =
-      std::ranges::find_if_not(options_.listeners, &std::string::empty, &config::ListenAddress::path);
-  text.add("tcpport", tcp == options_.listeners.end() ? 0 : tcp->port);
+  const auto tcp = std::ranges::find(listeners_, std::string{}, &config::ListenAddress::path);
+  const auto local = std::ranges::find_if_not(listeners_, &std::string::empty, &config::ListenAddress::path);
+  text.add("tcpport", tcp == listeners_.end() ? 0 : tcp->port);
   text.add("udpport", 0);
-  text.add("inter", tcp == options_.listeners.end() ? "" : tcp->address);
-  text.add("domain_socket", local == options_.listeners.end() ? "NULL" : local->path);
+  text.add("inter", tcp == listeners_.end() ? "NULL" : tcp->address);
+  text.add("domain_socket", local == listeners_.end() ? "NULL" : local->path);
   text.add("verbosity", verbosity_.load(std::memory_order_relaxed));
   text.add("evictions", store_.evicts() ? "on" : "off");
   text.add("num_threads", runtime_.worker_count());
@@ -322,7 +321,7 @@ void Statistics::settings(StatText& text) const {
   text.add("auth_enabled_sasl", credentials_.required() ? "yes" : "no");
   text.add("auth_enabled_ascii", credentials_.required() ? "yes" : "no");
   const auto speaks_tls = [](const config::ListenAddress& listener) { return listener.tls.has_value(); };
-  text.add("ssl_enabled", std::ranges::any_of(options_.listeners, speaks_tls) ? "yes" : "no");
+  text.add("ssl_enabled", std::ranges::any_of(listeners_, speaks_tls) ? "yes" : "no");
   text.add("item_size_max", limits.value_bytes);
   text.add("flush_enabled", "yes");
   text.add("dump_enabled", "yes");

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "config/options.hpp"
 #include "runtime/scheduler/runtime.hpp"
@@ -34,6 +36,9 @@ class Statistics {
 
   /// Start-up only.
   void set_network(Network& network) noexcept { network_ = &network; }
+
+  /// Those that are open, with the ports that they got; before clients can come. Start-up only.
+  void set_listeners(std::vector<config::ListenAddress> listeners) { listeners_ = std::move(listeners); }
 
   /// Null: nothing is kept on disk.
   void set_durability(const Durability* durability) noexcept { durability_ = durability; }
@@ -83,6 +88,7 @@ class Statistics {
   const config::DaemonOptions& options_;
   const Credentials& credentials_;
   Network* network_ = nullptr;
+  std::vector<config::ListenAddress> listeners_;
   const Durability* durability_ = nullptr;
   const ClusterNode* cluster_ = nullptr;
   const ClusterStore* routed_ = nullptr;
