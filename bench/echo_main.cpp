@@ -117,7 +117,7 @@ int checked(int result, const char* what) {
 int listening(const Endpoint& endpoint) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(std::stoul(endpoint.port)));
+  address.sin_port = htons(endpoint.port);
   if (::inet_pton(AF_INET, endpoint.host.c_str(), &address.sin_addr) != 1) {
     throw std::invalid_argument(endpoint.host + " is no IPv4 address");
   }

@@ -194,8 +194,10 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
     options.server_kind = kind.value_or(ServerKind::mxkv);
   }
   const bool redis = options.server_kind == ServerKind::redis || options.server_kind == ServerKind::redis_lex;
+  const std::string redis_host = properties.text("redis.host", "127.0.0.1");
+  const bool in_brackets = redis_host.find(':') != std::string::npos && !redis_host.starts_with('[');
   const std::string redis_address =
-      properties.text("redis.host", "127.0.0.1") + ":" + properties.text("redis.port", "6379");
+      (in_brackets ? "[" + redis_host + "]" : redis_host) + ":" + properties.text("redis.port", "6379");
   const std::string other_address = properties.text("memcached.hosts", "127.0.0.1:11211");
   const std::string address = !flags.server.empty() ? flags.server : (redis ? redis_address : other_address);
   auto server = parse_endpoint(address);

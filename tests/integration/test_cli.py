@@ -76,6 +76,11 @@ class CliItemsTest(CliCase):
         done = self.cli("config", "set", "listeners", '["127.0.0.1:1", "127.0.0.1:2"]', code=4)
         self.assertIn(b"listeners: cannot change while the daemon runs", done.stderr)
 
+    def test_a_port_is_a_number_up_to_65535(self):
+        for port in (str(self.server.port + 65536), "0", "-1", "http", "99999999999"):
+            self.assertIn(b"the port must be a number from 1 to 65535",
+                          self.cli("get", "k", code=2, where=f"127.0.0.1:{port}").stderr, port)
+
     def test_batches_happen_as_a_whole(self):
         lines = b"set a 1\n# a comment\n\nincr a 4\nget a\nadd b 'x y' 60\ndelete nobody\n"
         self.assertEqual(self.out("batch", "-", stdin=lines),
@@ -237,7 +242,7 @@ class CliFailuresTest(CliCase):
         self.assertEqual(done.stderr.decode(), f"mxkv-cli: cannot connect to {where}: Connection refused\n")
         self.assertIn(b"cannot connect to nowhere.invalid:1: ", self.cli("get", "a", code=3, where="nowhere.invalid:1").stderr)
         self.assertIn(b"No such file", self.cli("get", "a", code=3, where="unix:/nowhere").stderr)
-        self.assertIn(b"is neither HOST:PORT nor unix:PATH", self.cli("get", "a", code=2, where=":1").stderr)
+        self.assertIn(b"is no host and port; write HOST:PORT or [ADDRESS]:PORT; or unix:PATH", self.cli("get", "a", code=2, where=":1").stderr)
 
     def test_a_server_that_does_not_answer(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -22,7 +23,8 @@ void write_out(std::string_view bytes) {
 }
 
 Milliseconds from_seconds(double seconds) {
-  return Milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  constexpr double kMost = 1e9;  // 31 years: as milliseconds it fits the integer
+  return Milliseconds(static_cast<std::int64_t>(std::min(seconds, kMost) * 1000));
 }
 
 }  // namespace

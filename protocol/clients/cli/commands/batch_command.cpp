@@ -1,6 +1,7 @@
 // batch: the lines of a file as one request, which happens at once or not at all.
 //
 //   get KEY / set KEY VALUE [TTL] / add .. / replace .. / append .. / prepend .. / delete KEY / incr KEY [N] / decr KEY [N]
+#include <cstdint>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -45,7 +46,7 @@ void append_request(std::string& out, const Words& words) {
   std::uint64_t number = 1;
   const bool numbered = words.size() == most && most > 2;
   if ((mode == '\0' && verb != "get" && verb != "delete") || words.size() < least || words.size() > most ||
-      (numbered && !protocol::read_u64(words[most - 1], number))) {
+      (numbered && !protocol::read_u64(words[most - 1], number)) || (!counts && number > INT64_MAX)) {
     throw Failure(Outcome::usage,
                   "get KEY, set|add|replace|append|prepend KEY VALUE [TTL], delete KEY and "
                   "incr|decr KEY [N] are what a batch may have");
