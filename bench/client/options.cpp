@@ -13,6 +13,7 @@
 #include "bench/workload/core_workload.hpp"
 #include "bench/workload/properties.hpp"
 #include "runtime/base/command_line.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -225,6 +226,8 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
       properties.complain("--user", "only mxkv and memcached are logged in to");
     } else if (!std::getline(file, options.server.password)) {
       properties.complain("--password-file", flags.password_file + ": holds no line that can be read");
+    } else {
+      options.server.password = runtime::without_byte_order_mark(options.server.password);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/readable.hpp"
 #include "server/cluster/cluster_state.hpp"
 #include "server/cluster/kafka_board.hpp"
 #include "server/cluster/kafka_topic.hpp"
@@ -105,6 +106,9 @@ std::vector<std::string> splits_of(const ClusterCommand& command) {
   std::ifstream file{command.sample};
   std::vector<std::string> keys;
   for (std::string line; std::getline(file, line);) {
+    if (keys.empty()) {
+      line = std::string{runtime::without_byte_order_mark(line)};
+    }
     if (!line.empty()) {
       keys.push_back(std::move(line));
     }

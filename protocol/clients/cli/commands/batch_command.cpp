@@ -14,6 +14,7 @@
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
 #include "protocol/numbers.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -71,7 +72,7 @@ std::vector<BatchLine> read_lines(std::istream& input, const std::string& name, 
   std::string text;
   for (std::size_t number = 1; std::getline(input, text); ++number) {
     try {
-      Words words = split_words(text);
+      Words words = split_words(number == 1 ? runtime::without_byte_order_mark(text) : text);
       if (!words.empty()) {
         append_request(requests, words);
         lines.push_back({number, std::move(words)});
