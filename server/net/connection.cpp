@@ -52,7 +52,6 @@ Connection::Connection(NetWorker& net, int socket, const Door& door)
   client_.read_ns.store(net.now_ns(), std::memory_order_relaxed);
   session_->entry().descriptor.store(socket, std::memory_order_relaxed);
   tell_watchers({});
-  first_ended_ = session_->entry().ended;
   session_->entry().by_peer = door.peer;
   session_->entry().takes_stale = door.takes_stale;
   session_->meter(door.peer ? nullptr : client_.usage.get());
@@ -257,7 +256,7 @@ void Connection::flush_and_arm() {
   if (closed()) {
     return;
   }
-  client_.requests.store(session_->entry().ended - first_ended_, std::memory_order_relaxed);
+  client_.requests.store(requests_before_ + session_->requests(), std::memory_order_relaxed);
   session_->end_round();
   if (session_->paused_for(pause::output)) {
     session_->resume();

@@ -163,18 +163,17 @@ class Connection final : public ConnectionOwner {
   bool read_on_ = false;                   ///< also behind a read that is short
   std::atomic<bool> output_waits_{false};  ///< for the client to take some; other threads only read it
   std::uint32_t drain_reads_left_ = 0;
-  std::uint64_t sent_ns_ = 0;     ///< when the socket last took bytes, or was found full
-  std::uint64_t unread_ns_ = 0;   ///< when the session was last seen not to want any
-  NetWorker* taker_ = nullptr;    ///< where it is to go to, if anywhere
-  std::uint64_t leaves_ns_ = 0;   ///< since when
-  std::uint64_t settled_ns_ = 0;  ///< until when it stays
-  std::uint32_t first_ended_ =
-      0;                      ///< operations that its entry had ended before, less those of its own elsewhere
-  WorkNote noted_;            ///< as of note_work()
-  OutputGate gate_;           ///< output that waits for the disk
-  std::size_t judged_ = 0;    ///< of output up to here it is known whether it waits
-  std::size_t tls_held_ = 0;  ///< bytes of a handshake, or of a record that has not come whole
-  std::size_t tls_own_ = 0;   ///< bytes that TLS takes besides
+  std::uint64_t sent_ns_ = 0;          ///< when the socket last took bytes, or was found full
+  std::uint64_t unread_ns_ = 0;        ///< when the session was last seen not to want any
+  NetWorker* taker_ = nullptr;         ///< where it is to go to, if anywhere
+  std::uint64_t leaves_ns_ = 0;        ///< since when
+  std::uint64_t settled_ns_ = 0;       ///< until when it stays
+  std::uint32_t requests_before_ = 0;  ///< taken with other workers
+  WorkNote noted_;                     ///< as of note_work()
+  OutputGate gate_;                    ///< output that waits for the disk
+  std::size_t judged_ = 0;             ///< of output up to here it is known whether it waits
+  std::size_t tls_held_ = 0;           ///< bytes of a handshake, or of a record that has not come whole
+  std::size_t tls_own_ = 0;            ///< bytes that TLS takes besides
   std::shared_ptr<const TlsFacts>
       tls_facts_;  ///< null: no TLS, or not yet; set under the worker's lock of its list
   Connection* next_ready_ = nullptr;

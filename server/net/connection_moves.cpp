@@ -39,7 +39,7 @@ Connection::Connection(NetWorker& net, MovedConnection& moved)
     hold(moved.tls_held, moved.tls_own);
   }
   session_->entry().descriptor.store(socket_, std::memory_order_relaxed);
-  first_ended_ = session_->entry().ended - client_.requests.load(std::memory_order_relaxed);
+  requests_before_ = client_.requests.load(std::memory_order_relaxed);
   session_->entry().by_peer = door_->peer;
   session_->entry().takes_stale = door_->takes_stale;
   session_->meter(door_->peer ? nullptr : client_.usage.get());

@@ -37,6 +37,7 @@ class RequestAllowance {
   [[nodiscard]] std::uint32_t left(std::uint64_t turn) noexcept {
     if (turn_ != turn) {
       turn_ = turn;
+      before_ += taken_;
       taken_ = granted_ = 0;
     }
     MXKV_DCHECK(taken_ <= granted_, "no more is taken than was granted");
@@ -75,6 +76,8 @@ class RequestAllowance {
   /// No request of this turn was charged.
   void begin_charging() noexcept { charged_ = std::min(charged_, taken_); }
 
+  /// Requests that were ever taken, those that start no operation and those that are refused, too. Wraps around.
+  [[nodiscard]] std::uint32_t taken() const noexcept { return before_ + taken_; }
   [[nodiscard]] bool promises() const noexcept { return promised_ != 0; }
   /// A session that has too much in flight goes on when so few are.
   [[nodiscard]] std::uint32_t resume_at() const noexcept { return resume_at_; }
@@ -83,6 +86,7 @@ class RequestAllowance {
   [[nodiscard]] std::size_t memory_of(std::size_t requests) const noexcept;
 
   std::uint64_t turn_ = ~std::uint64_t{0};
+  std::uint32_t before_ = 0;   ///< taken in the turns before
   std::uint32_t taken_ = 0;    ///< in this turn
   std::uint32_t granted_ = 0;  ///< of this turn, those taken included
   std::uint32_t resume_at_ = 0;

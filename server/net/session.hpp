@@ -134,6 +134,8 @@ class Session {
   [[nodiscard]] std::string_view held() const noexcept { return held_.view(); }
   /// There is no memory for what it began to send: says so, and takes nothing more.
   void refuse_input();
+  /// Requests that it took since it is with this worker, whatever became of them. Wraps around.
+  [[nodiscard]] std::uint32_t requests() const noexcept { return allowance_.taken(); }
   /// The end of a round in which something was answered.
   void end_round() noexcept {
     if (allowance_.promises()) {

@@ -132,6 +132,15 @@ class ClientsTest(DaemonCase):
             self.assertEqual(client.ask(b"client kill " + spelling.encode()), b"NOT_FOUND", spelling)
         self.end()
 
+    def test_requests_without_an_operation_and_refused_ones_count(self):
+        self.serve()
+        client, other = self.client(), self.client()
+        name = "tcp:127.0.0.1:%d" % client.socket.getsockname()[1]
+        client.send(b"mn\r\n" * 20 + b"version\r\n" * 20 + b"nonsense\r\n" * 20 + b"get\r\n" * 20 + b"get k\r\n" * 20)
+        for _ in range(100):
+            client.line()
+        wait_for(lambda: [entry["requests"] for entry in listed(other) if entry["addr"] == name] == ["100"], "all are counted")
+
     def test_kill_ends_one_that_watches_reads_nothing_or_sends_without_end(self):
         self.serve()
         client = self.client()
