@@ -28,6 +28,8 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/client/socket.hpp"
+#include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -115,7 +117,7 @@ int checked(int result, const char* what) {
 int listening(const Endpoint& endpoint) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(std::stoul(endpoint.port)));
+  address.sin_port = htons(endpoint.port);
   if (::inet_pton(AF_INET, endpoint.host.c_str(), &address.sin_addr) != 1) {
     throw std::invalid_argument(endpoint.host + " is no IPv4 address");
   }
@@ -172,6 +174,7 @@ int serve(const EchoOptions& options) {
 }  // namespace mxkv::bench
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   mxkv::bench::EchoOptions options;
   CLI::App app{"mxkv-echo: answers a fixed number of bytes for each request of a fixed length."};
   app.add_option("--listen", options.listen, "ADDRESS:PORT")->capture_default_str();
@@ -181,7 +184,9 @@ int main(int argc, char** argv) {
   app.add_option("--reply-bytes", options.reply_bytes, "bytes a reply")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = mxkv::runtime::parse_or_exit(app, argc, argv)) {
+    return *code;
+  }
   try {
     return mxkv::bench::serve(options);
   } catch (const std::exception& error) {

@@ -12,6 +12,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "server/cluster/kafka_log.hpp"
 #include "server/cluster/kafka_topic.hpp"
 
@@ -52,6 +54,7 @@ Measured append_for(KafkaClient& client, OrderedLog& log, std::size_t bytes, uns
 }  // namespace
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   KafkaOptions options;
   std::size_t bytes = 160;
   unsigned under_way = 1;
@@ -61,7 +64,9 @@ int main(int argc, char** argv) {
   app.add_option("--bytes", bytes, "of a message");
   app.add_option("--under-way", under_way, "at once")->check(CLI::Range(1, 1000));
   app.add_option("--seconds", seconds, "that it takes");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = mxkv::runtime::parse_or_exit(app, argc, argv)) {
+    return *code;
+  }
 
   const std::string topic = "log-bench-" + std::to_string(::getpid());
   if (const std::string why = create_topic(options, {.name = topic}, 20'000); !why.empty()) {

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "bench/protocol_cases.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -93,5 +94,6 @@ int run_protocol_bench(int argc, char** argv) {
 }  // namespace mxkv::bench
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   return mxkv::bench::run_protocol_bench(argc, argv);
 }

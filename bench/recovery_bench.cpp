@@ -11,6 +11,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 #include "server/durability/data_directory.hpp"
 #include "server/durability/item_loader.hpp"
 #include "server/durability/part_writer.hpp"
@@ -164,6 +166,7 @@ void bulk_load(std::uint64_t items, std::size_t value_bytes, std::size_t workers
 }  // namespace
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   std::uint64_t items = 10'000'000;
   std::uint64_t records = 0;
   std::size_t value_bytes = 100;
@@ -179,7 +182,9 @@ int main(int argc, char** argv) {
   app.add_option("--directory", path, "is removed before and after")->capture_default_str();
   app.add_flag("--compress", compress, "the checkpoint");
   app.add_flag("--only-load", only_load, "the bulk load by itself");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = mxkv::runtime::parse_or_exit(app, argc, argv)) {
+    return *code;
+  }
   if (only_load) {
     bulk_load(items, value_bytes, workers);
     return 0;

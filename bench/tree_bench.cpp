@@ -14,6 +14,8 @@
 #include "bench/figures/figure.hpp"
 #include "bench/index/tree_work.hpp"
 #include "index/checker.hpp"
+#include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace {
 
@@ -64,6 +66,7 @@ struct Variant {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   std::uint64_t keys = 10'000'000;
   std::uint64_t operations = 5'000'000;
   std::uint32_t window = 64;
@@ -85,7 +88,9 @@ int main(int argc, char** argv) {
   runtime::RuntimeOptions options;
   app.add_option("--epochs", options.epoch.mode, "when a worker publishes its epoch")
       ->transform(CLI::CheckedTransformer(epoch_words()));
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = mxkv::runtime::parse_or_exit(app, argc, argv)) {
+    return *code;
+  }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
 
   options.workers.push_back({.pu = runtime::PuId{0}, .node = runtime::NumaNodeId{0}, .pinned = false});

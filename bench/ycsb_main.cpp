@@ -14,6 +14,7 @@
 #include "bench/report/commands.hpp"
 #include "bench/report/machine.hpp"
 #include "bench/report/outputs.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace {
 
@@ -81,6 +82,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   int code = 1;
   try {
     code = run(argc, argv);

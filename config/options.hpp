@@ -254,11 +254,12 @@ struct ClusterOptions {
   std::string node;                               ///< this one's name; empty: the host's
   std::optional<ListenAddress> peer;              ///< where the other nodes come to; never a unix socket
   TlsOptions tls{.minimum = tls_version::v1_3};   ///< between nodes; both show a certificate, of client_ca
-  std::string advertise;              ///< address:port that the other nodes use; empty: that of `peer`
-  std::string address;                ///< address:port that clients are told; empty: the first listener's
-  std::uint32_t lease_ms = 3000;      ///< an owner that is not heard of for so long may be replaced
-  bool forward = true;                ///< requests for another node's shard are passed on to it
-  std::uint32_t patience_ms = 1000;   ///< how long a request waits for a shard to have an owner
+  std::string advertise;             ///< address:port that the other nodes use; empty: that of `peer`
+  std::string address;               ///< address:port that clients are told; empty: the first listener's
+  std::uint32_t lease_ms = 3000;     ///< for the tools that write the map, whose lease is the one that counts
+  bool forward = true;               ///< requests for another node's shard are passed on to it
+  std::uint32_t patience_ms = 1000;  ///< how long a request waits for a shard to have an owner
+  std::uint32_t deadline_ms = 10'000;  ///< how long a reply waits for the brokers to acknowledge
   std::uint32_t staleness_ms = 1000;  ///< how old an answer may be, of listeners with listener_reads::replica
   std::uint64_t snapshot_bytes = std::uint64_t{64}
                                  << 20U;  ///< of a shard's log, at least, between two snapshots

@@ -151,6 +151,7 @@ void show_cluster(SchemaVisitor& visitor, ClusterOptions& options) {
   ranged(visitor, "lease", options.lease_ms, kDuration, {500, 60_s});
   choice(visitor, "forward", options.forward, kBoolWords);
   ranged(visitor, "patience", options.patience_ms, kDuration, {0, 60_s});
+  ranged(visitor, "deadline", options.deadline_ms, kDuration, {1_s, 600_s});
   ranged(visitor, "staleness", options.staleness_ms, kDuration, {100, 60_s});
   ranged(visitor, "snapshot", options.snapshot_bytes, kSize, {64_KiB, 1_TiB});
 }

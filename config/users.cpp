@@ -15,6 +15,7 @@
 #include "config/reader.hpp"
 #include "config/schema_forms.hpp"
 #include "config/yaml.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::config {
 
@@ -173,7 +174,8 @@ std::vector<UserOptions> parse_lines(std::string_view text, const std::string& s
 
 }  // namespace
 
-UsersFile parse_users(const std::string& text, const std::string& source, Findings& findings) {
+UsersFile parse_users(const std::string& whole, const std::string& source, Findings& findings) {
+  const std::string text{runtime::without_byte_order_mark(whole)};
   UsersFile file;
   const std::size_t before = findings.size();
   if (is_yaml(text)) {

@@ -161,10 +161,16 @@ Parsed parse_config(CommandLine line) noexcept {
     line.request.setting.remove_suffix(1);
   }
   if (what == "get" && line.request.setting.empty()) {
-    return accepted();
+    // So clients ask ElastiCache for its nodes. Whatever has none to tell answers as memcached does.
+    return line.request.argument == "cluster" ? refused(kError) : accepted();
   }
   line.request.op = verb::config_set;
   return what == "set" && !line.request.setting.empty() ? accepted() : refused(kConfigUsage);
+}
+
+// As memcached, whatever stands behind it.
+Parsed parse_refresh_certs(CommandLine /*line*/) noexcept {
+  return accepted();
 }
 
 Parsed parse_lru_crawler(CommandLine line) noexcept {

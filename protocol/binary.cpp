@@ -251,12 +251,12 @@ BinaryParsed parse_binary(const char* data, std::size_t size, const ParserLimits
 PlainLogin read_plain_login(std::string_view message) noexcept {
   const std::size_t user = message.find('\0');
   const std::size_t password = user == std::string_view::npos ? user : message.find('\0', user + 1);
-  if (password == std::string_view::npos) {
+  if (password == std::string_view::npos || message.find('\0', password + 1) != std::string_view::npos) {
     return {};
   }
-  return {.good = true,
-          .user = message.substr(user + 1, password - user - 1),
-          .password = message.substr(password + 1)};
+  const std::string_view acts_as = message.substr(0, user);
+  const std::string_view name = message.substr(user + 1, password - user - 1);
+  return {.good = acts_as.empty() || acts_as == name, .user = name, .password = message.substr(password + 1)};
 }
 
 }  // namespace mxkv::protocol

@@ -62,9 +62,10 @@ struct BinaryParsed {
          code == opcode::version;
 }
 
-/// User and password of SASL PLAIN: who to be, user and password with a NUL between them.
+/// User and password of SASL PLAIN (RFC 4616): the identity to act as, the user and the password, with a NUL between
+/// them. Nobody may act as another user here, so the identity is empty or the user's name.
 struct PlainLogin {
-  bool good = false;
+  bool good = false;  ///< false: malformed, or the identity is another one
   std::string_view user;
   std::string_view password;
 };

@@ -81,6 +81,7 @@ inline constexpr std::string_view kNoreply = "noreply";
 [[nodiscard]] Parsed parse_shutdown(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_debugtime(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_config(CommandLine line) noexcept;  // config get, config set
+[[nodiscard]] Parsed parse_refresh_certs(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_lru_crawler(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_lru(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_client(CommandLine line) noexcept;

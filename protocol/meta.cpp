@@ -1,8 +1,12 @@
 // mg ms md ma me: a key, for ms a length, then flags of one letter, some with a token behind the letter
 // (rules 31-33). As memcached does it, every flag is legal in every command, a duplicate or unknown one ends
 // the parsing, and of several bad tokens the last one is reported.
+//
+// The flag b changes what the word of the key means, and so how long it may be. So the line is searched for b
+// before the key is read.
 
 #include "protocol/commands.hpp"
+#include "protocol/key_reader.hpp"
 #include "protocol/numbers.hpp"
 
 namespace mxkv::protocol {
@@ -15,12 +19,12 @@ class FlagReader {
 
   /// False: nothing after this flag is looked at.
   [[nodiscard]] bool take(std::string_view token) noexcept {
-    const auto letter = static_cast<unsigned char>(token.front());
-    if (letter >= seen_.size() || seen_[letter]) {
+    bool& seen = seen_[static_cast<unsigned char>(token.front())];
+    if (seen) {
       error_ = kDuplicateFlag;
       return false;
     }
-    seen_[letter] = true;
+    seen = true;
     return take_known(token.front(), token.substr(1));
   }
   [[nodiscard]] std::string_view error() const noexcept { return error_; }
@@ -89,7 +93,7 @@ class FlagReader {
         flags_.has_compare = take(rest, flags_.compare, kBadToken);
         return true;
       case 'E':
-        flags_.has_unique = take(rest, flags_.unique, kBadToken);
+        (void)take(rest, flags_.unique, kBadToken);
         return true;
       case 'J':
         (void)take(rest, flags_.initial, kBadInitial);
@@ -119,14 +123,39 @@ class FlagReader {
   }
 
   MetaFlags& flags_;
-  std::array<bool, 127> seen_{};
+  std::array<bool, 256> seen_{};
   std::string_view error_;
   bool long_opaque_ = false;
 };
 
-/// Reads the flags that are left; what is wrong with them, or nothing. `tokens_before` were taken. A long
-/// opaque is told apart: memcached sees it when it writes the answer, so that all else comes first.
-std::string_view read_flags(CommandLine line, std::string_view key, std::size_t tokens_before,
+/// The key's word of a line and what has to be known of the flags before they are read.
+class LineKey {
+ public:
+  /// `behind`: the words behind the key, and behind the length of ms.
+  LineKey(const Token& word, Tokens behind, Request& request) noexcept {
+    bool binary = false;
+    for (; !behind.done(); ++flags_) {
+      binary |= behind.next().text.front() == 'b';
+    }
+    KeyReader keys(binary, request.scratch.data());
+    request.key = keys.read(word.text, word.clean);
+    error_ = keys.error();
+  }
+
+  /// Whether it is too long, or text that is no key: this is told before anything that is wrong with flags.
+  [[nodiscard]] bool malformed() const noexcept { return error_ == kBadFormat; }
+  /// What is wrong with the key, or nothing.
+  [[nodiscard]] std::string_view error() const noexcept { return error_; }
+  [[nodiscard]] std::size_t flags() const noexcept { return flags_; }
+
+ private:
+  std::size_t flags_ = 0;
+  std::string_view error_;
+};
+
+/// Reads the flags that are left; what is wrong with them or with the key, or nothing. `tokens_before` were taken. A
+/// long opaque is told apart: memcached sees it when it writes the answer, so that all else comes first.
+std::string_view read_flags(CommandLine line, const LineKey& key, std::size_t tokens_before,
                             bool& long_opaque) noexcept {
   Request& request = line.request;
   request.meta = {};
@@ -134,11 +163,7 @@ std::string_view read_flags(CommandLine line, std::string_view key, std::size_t 
   FlagReader reader{request.meta};
   std::string_view bad_client_flags;
   // The count comes first, as in memcached: a line of too many flags is not looked at.
-  std::size_t count = tokens_before;
-  for (Tokens ahead = line.tokens; !ahead.done(); ++count) {
-    (void)ahead.next();
-  }
-  if (count > MetaFlags::kMostTokens) {
+  if (tokens_before + key.flags() > MetaFlags::kMostTokens) {
     return kTooManyFlags;
   }
   while (!line.tokens.done()) {
@@ -156,13 +181,8 @@ std::string_view read_flags(CommandLine line, std::string_view key, std::size_t 
   if (!reader.error().empty()) {
     return reader.error();
   }
-  request.key = key;
-  if (request.meta.binary_key) {
-    std::size_t bytes = 0;
-    if (!read_base64(key, request.scratch.data(), bytes) || bytes == 0) {
-      return kBadEncoding;
-    }
-    request.key = {request.scratch.data(), bytes};
+  if (!key.error().empty()) {
+    return key.error();
   }
   long_opaque = reader.long_opaque();
   return bad_client_flags;
@@ -171,12 +191,16 @@ std::string_view read_flags(CommandLine line, std::string_view key, std::size_t 
 }  // namespace
 
 Parsed parse_meta(CommandLine line) noexcept {
-  const Token key = line.tokens.next();
-  if (!key.is_key()) {
-    return refused(key.empty() && line.request.op != verb::meta_debug ? kError : kBadFormat);
+  const Token word = line.tokens.next();
+  if (word.empty()) {
+    return refused(line.request.op != verb::meta_debug ? kError : kBadFormat);
+  }
+  const LineKey key(word, line.tokens, line.request);
+  if (key.malformed()) {
+    return refused(kBadFormat);
   }
   bool long_opaque = false;
-  const std::string_view error = read_flags(line, key.text, 2, long_opaque);
+  const std::string_view error = read_flags(line, key, 2, long_opaque);
   if (!error.empty()) {
     // Of ma and me memcached does not tell what exactly was wrong; of a key, me does here.
     return refused(line.request.op == verb::meta_arithmetic                       ? kBadMetaArithmetic
@@ -198,8 +222,8 @@ Parsed parse_meta(CommandLine line) noexcept {
 Parsed parse_meta_set(CommandLine line) noexcept {
   Tokens& tokens = line.tokens;
   Request& request = line.request;
-  const Token key = tokens.next();
-  if (key.empty()) {
+  const Token word = tokens.next();
+  if (word.empty()) {
     return refused_length(kError);
   }
   const Token length = tokens.next();
@@ -207,11 +231,12 @@ Parsed parse_meta_set(CommandLine line) noexcept {
     return refused_length(kBadFormat);
   }
   const std::uint64_t block = request.value_bytes + kCrLf.size();
-  if (!key.is_key()) {
+  const LineKey key(word, tokens, request);
+  if (key.malformed()) {
     return refused(kBadFormat, block);
   }
   bool long_opaque = false;
-  const std::string_view error = read_flags(line, key.text, 3, long_opaque);
+  const std::string_view error = read_flags(line, key, 3, long_opaque);
   if (!error.empty()) {
     return refused(error, block);
   }

@@ -29,7 +29,6 @@ struct MetaFlags {
   bool remove_value = false;        ///< x
   bool binary_key = false;          ///< b: the key came in base64
   bool has_compare = false;         ///< C
-  bool has_unique = false;          ///< E
   bool has_exptime = false;         ///< T
   bool vivify = false;              ///< N
   bool has_recache = false;         ///< R
@@ -39,7 +38,7 @@ struct MetaFlags {
   std::int64_t vivify_exptime = 0;  ///< N: as sent
   std::int64_t recache = 0;         ///< R: as sent
   std::uint64_t compare = 0;        ///< C
-  std::uint64_t unique = 0;         ///< E: the cas unique to be
+  std::uint64_t unique = 0;         ///< E: the cas unique to be; 0: a fresh one, for no item has the unique 0
   std::uint64_t delta = 1;          ///< D
   std::uint64_t initial = 0;        ///< J
 

@@ -15,8 +15,8 @@
 // the most keys that there may be.
 #include "protocol/commands.hpp"
 #include "protocol/cursor.hpp"
+#include "protocol/key_reader.hpp"
 #include "protocol/numbers.hpp"
-#include "protocol/range_keys.hpp"
 
 namespace mxkv::protocol {
 namespace {

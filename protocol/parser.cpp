@@ -8,8 +8,6 @@
 namespace mxkv::protocol {
 namespace {
 
-/// First byte of memcached's binary protocol, which we do not speak.
-constexpr char kBinaryMagic = '\x80';
 /// How TLS begins.
 constexpr std::string_view kTlsHandshake = "\x16\x03";
 
@@ -39,6 +37,9 @@ Parsed parse_long_name(CommandLine line, std::string_view name) noexcept {
   }
   if (name == "lru_crawler") {
     return run(line, verb::tune, parse_lru_crawler);
+  }
+  if (name == "refresh_certs") {
+    return run(line, verb::refresh_certs, parse_refresh_certs);
   }
   if (name == "cache_memlimit") {
     return run(line, verb::cache_memlimit, parse_cache_memlimit);
@@ -167,10 +168,6 @@ Parsed parse_framed(const char* data, std::size_t size, const ParserLimits& limi
   if (size == 0) {
     return {};
   }
-  if (*data == kBinaryMagic || std::string_view{data, size}.starts_with(kTlsHandshake)) {
-    line = {};
-    return closed();
-  }
   std::size_t end = 0;
   switch (find_line_end(data, size, limits, line, end)) {
     case line_end::missing:
@@ -189,10 +186,17 @@ Parsed parse_framed(const char* data, std::size_t size, const ParserLimits& limi
 
 }  // namespace
 
-std::string_view foreign_protocol(std::string_view data) noexcept {
-  if (data.starts_with(kBinaryMagic)) {
-    return "memcached's binary protocol";
+wire_protocol protocol_of(std::string_view first) noexcept {
+  if (first.starts_with(kBinaryRequestMagic)) {
+    return wire_protocol::binary;
   }
+  if (first.starts_with(kTlsHandshake)) {
+    return wire_protocol::tls;
+  }
+  return kTlsHandshake.starts_with(first) ? wire_protocol::undecided : wire_protocol::text;
+}
+
+std::string_view foreign_protocol(std::string_view data) noexcept {
   if (data.starts_with(kTlsHandshake)) {
     return "TLS";
   }

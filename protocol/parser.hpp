@@ -98,6 +98,15 @@ class DataBlockEnd {
   bool good_ = true;
 };
 
+/// What a client speaks. Its first bytes tell, and they tell it for as long as the connection lasts.
+enum class wire_protocol : std::uint8_t {
+  undecided,  ///< more bytes are needed
+  text,
+  binary,
+  tls,  ///< to a listener without TLS
+};
+[[nodiscard]] wire_protocol protocol_of(std::string_view first) noexcept;
+
 /// What somebody speaks who was not answered (outcome::close); empty: none that we know.
 [[nodiscard]] std::string_view foreign_protocol(std::string_view data) noexcept;
 

@@ -172,6 +172,7 @@ constexpr PointWord row_of(verb op) noexcept {
     case verb::pscan:
     case verb::pscans:
     case verb::quit:
+    case verb::refresh_certs:
     case verb::scan:
     case verb::scans:
     case verb::shutdown:

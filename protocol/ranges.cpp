@@ -7,8 +7,8 @@
 // count. Whether bounds are base64 is known only at the end of the line: bounds are kept as tokens till then.
 #include "protocol/commands.hpp"
 #include "protocol/cursor.hpp"
+#include "protocol/key_reader.hpp"
 #include "protocol/numbers.hpp"
-#include "protocol/range_keys.hpp"
 
 namespace mxkv::protocol {
 namespace {

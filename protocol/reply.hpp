@@ -42,7 +42,7 @@ inline constexpr std::string_view kOutOfMemory = "SERVER_ERROR out of memory sto
 inline constexpr std::string_view kNoInputMemory = "SERVER_ERROR out of memory reading request\r\n";
 inline constexpr std::string_view kNoReplyMemory = "SERVER_ERROR out of memory writing response\r\n";
 inline constexpr std::string_view kBinaryKey = "SERVER_ERROR binary key, use mr\r\n";
-inline constexpr std::string_view kShutdownOff = "ERROR: shutdown not enabled\r\n";
+inline constexpr std::string_view kShutdownOff = "SERVER_ERROR: shutdown not enabled\r\n";
 inline constexpr std::string_view kBadShutdown = "CLIENT_ERROR invalid shutdown mode\r\n";
 inline constexpr std::string_view kBadName =
     "CLIENT_ERROR a name has at most 64 letters, digits and signs\r\n";

@@ -51,9 +51,10 @@ enum class verb : std::uint8_t {
   debugtime,
   config_get,  ///< `argument`: a pattern, empty for all
   config_set,  ///< `argument`: the option; `setting`: its value
-  metadump,    ///< lru_crawler metadump
-  mgdump,      ///< lru_crawler mgdump
-  cachedump,   ///< stats cachedump
+  refresh_certs,
+  metadump,   ///< lru_crawler metadump
+  mgdump,     ///< lru_crawler mgdump
+  cachedump,  ///< stats cachedump
   watch,
   client,  ///< `argument`: what of its connection, or of others
   tune,    ///< lru, slabs, lru_crawler: what has no effect here

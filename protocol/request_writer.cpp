@@ -70,7 +70,7 @@ void append_flags(std::string& out, const PointRequest& request, const ValueTerm
   if (flags.has_compare) {
     append(out, " C", flags.compare);
   }
-  if (flags.has_unique) {
+  if (flags.unique != 0) {
     append(out, " E", flags.unique);
   }
   if (flags.delta != MetaFlags{}.delta) {

@@ -18,6 +18,7 @@ struct Token {
   bool clean = true;      ///< no byte that a key may not hold
 
   [[nodiscard]] bool empty() const noexcept { return text.empty(); }
+  /// Of a key that comes as it is. One that may be base64 is for KeyReader.
   [[nodiscard]] bool is_key() const noexcept { return clean && !text.empty() && text.size() <= kMaxKeyBytes; }
 };
 

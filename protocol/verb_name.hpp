@@ -62,6 +62,8 @@ namespace mxkv::protocol {
     case verb::config_get:
     case verb::config_set:
       return "config";
+    case verb::refresh_certs:
+      return "refresh_certs";
     case verb::metadump:
       return "metadump";
     case verb::mgdump:

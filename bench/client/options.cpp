@@ -12,6 +12,8 @@
 #include "bench/client/arguments.hpp"
 #include "bench/workload/core_workload.hpp"
 #include "bench/workload/properties.hpp"
+#include "runtime/base/command_line.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -193,8 +195,10 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
     options.server_kind = kind.value_or(ServerKind::mxkv);
   }
   const bool redis = options.server_kind == ServerKind::redis || options.server_kind == ServerKind::redis_lex;
+  const std::string redis_host = properties.text("redis.host", "127.0.0.1");
+  const bool in_brackets = redis_host.find(':') != std::string::npos && !redis_host.starts_with('[');
   const std::string redis_address =
-      properties.text("redis.host", "127.0.0.1") + ":" + properties.text("redis.port", "6379");
+      (in_brackets ? "[" + redis_host + "]" : redis_host) + ":" + properties.text("redis.port", "6379");
   const std::string other_address = properties.text("memcached.hosts", "127.0.0.1:11211");
   const std::string address = !flags.server.empty() ? flags.server : (redis ? redis_address : other_address);
   auto server = parse_endpoint(address);
@@ -222,6 +226,8 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
       properties.complain("--user", "only mxkv and memcached are logged in to");
     } else if (!std::getline(file, options.server.password)) {
       properties.complain("--password-file", flags.password_file + ": holds no line that can be read");
+    } else {
+      options.server.password = runtime::without_byte_order_mark(options.server.password);
     }
   }
 }
@@ -332,10 +338,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     std::cerr << "mxkv-ycsb: " << arguments.error().message << '\n';
     return kUsageError;
   }
-  try {
-    app.parse(std::vector<std::string>(arguments.value().rbegin(), arguments.value().rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+  if (const auto code = runtime::parse_or_exit(app, arguments.value())) {
+    return *code;
   }
   return combine(flags, load->parsed()) ? ParsedOptions(flags.options) : ParsedOptions(kUsageError);
 }

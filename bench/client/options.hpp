@@ -25,7 +25,7 @@ struct Options {
   WorkloadSpec workload;
   ServerKind server_kind = ServerKind::mxkv;
   RedisOptions redis;
-  Endpoint server{"127.0.0.1", "11211"};
+  Endpoint server{"127.0.0.1", 11211};
   std::uint32_t threads = 1;
   std::size_t connections = 1;  ///< over all threads
   std::size_t depth = 1;        ///< requests in flight a connection

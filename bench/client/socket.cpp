@@ -15,6 +15,8 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/host_port.hpp"
+
 namespace mxkv::bench {
 namespace {
 
@@ -88,22 +90,19 @@ runtime::Result<Endpoint> parse_endpoint(const std::string& text) {
     endpoint.path = path;
     return endpoint;
   }
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
-    return runtime::Error{"'" + text + "' is neither HOST:PORT nor unix:PATH"};
-  }
-  std::string host = text.substr(0, colon);
-  if (host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
+  runtime::Result<runtime::HostPort> place = runtime::parse_host_port(text, 0);
+  if (!place) {
+    return runtime::Error{place.error().message + "; or unix:PATH"};
   }
   Endpoint endpoint;
-  endpoint.host = host;
-  endpoint.port = text.substr(colon + 1);
+  endpoint.host = std::move(place.value().host);
+  endpoint.port = place.value().port;
   return endpoint;
 }
 
 std::string text_of(const Endpoint& endpoint) {
-  return endpoint.path.empty() ? endpoint.host + ":" + endpoint.port : "unix:" + endpoint.path;
+  return endpoint.path.empty() ? runtime::text_of({.host = endpoint.host, .port = endpoint.port})
+                               : "unix:" + endpoint.path;
 }
 
 namespace {
@@ -169,7 +168,8 @@ runtime::Result<Socket> connect_to(const Endpoint& endpoint) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (const int failed = ::getaddrinfo(endpoint.host.c_str(), endpoint.port.c_str(), &hints, &found);
+  if (const int failed =
+          ::getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
       failed != 0) {
     return runtime::Error{text_of(endpoint) + ": " + ::gai_strerror(failed)};
   }

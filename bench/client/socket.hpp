@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -42,7 +43,7 @@ class Socket {
 /// Where the server is, and what it asks of who connects.
 struct Endpoint {
   std::string host;
-  std::string port;
+  std::uint16_t port = 0;
   std::string path{};                      ///< of a unix socket; empty: TCP
   std::shared_ptr<const TlsClient> tls{};  ///< null: none
   std::string user{};                      ///< empty: nobody logs in

@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/report/machine.hpp"
+#include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace mxkv::bench {
 
@@ -40,6 +42,7 @@ double seconds_of(clockid_t clock) {
 
 Figure::Figure(std::string name, std::string what)
     : name_(std::move(name)), output_(std::make_unique<Output>()) {
+  runtime::open_standard_streams();
   output_->app.description(std::move(what));
   output_->app.name("figure-" + name_);
   number("rounds", rounds_, "measurements of each variant, in turn", 1, 1000);
@@ -64,10 +67,8 @@ void Figure::flag(const std::string& flag, bool& value, const std::string& help)
 }
 
 std::optional<int> Figure::parse(int argc, char** argv) {
-  try {
-    output_->app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return output_->app.exit(error) == 0 ? 0 : 2;
+  if (const auto code = runtime::parse_or_exit(output_->app, argc, argv)) {
+    return code;
   }
   for (const auto& add : output_->parameters) {
     add(output_->parameter_values);

@@ -11,6 +11,8 @@
 #include "bench/figures/figure.hpp"
 #include "bench/index/session.hpp"
 #include "bench/report/machine.hpp"
+#include "runtime/base/command_line.hpp"
+#include "runtime/base/standard_streams.hpp"
 
 namespace {
 
@@ -68,6 +70,7 @@ std::vector<std::string> workload_names() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mxkv::runtime::open_standard_streams();
   Plan plan;
   std::string commit = "unknown";
   CLI::App app{"The tree beside absl::btree_map, tbb::concurrent_map and its ceilings"};
@@ -102,10 +105,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::uint64_t{1} << 12U, std::uint64_t{1} << 40U));
   app.add_flag("!--no-peers", plan.peers, "our tree and its ceilings alone: some peers load slowly");
   app.add_option("--commit", commit, "the sources' version, for the output");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+  if (const auto code = mxkv::runtime::parse_or_exit(app, argc, argv)) {
+    return *code;
   }
   try {
     print_about(plan, commit);

@@ -10,6 +10,7 @@
 #include "bench/client/options.hpp"
 #include "bench/client/report.hpp"
 #include "bench/report/outputs.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -58,10 +59,8 @@ std::optional<int> run_report_command(int argc, const char* const* argv) {
       ->add_option("--hgrm", outputs.hgrm_prefix,
                    "write HdrHistogram's percentiles to PREFIX-<OPERATION>.hgrm")
       ->option_text("PREFIX");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+  if (const auto code = runtime::parse_or_exit(app, argc, argv)) {
+    return code;
   }
   std::vector<RunResult> results;
   for (const std::string& file : files) {

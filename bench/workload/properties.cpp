@@ -8,6 +8,8 @@
 #include <fstream>
 #include <utility>
 
+#include "runtime/base/readable.hpp"
+
 namespace mxkv::bench {
 namespace {
 
@@ -178,7 +180,7 @@ runtime::Result<std::string> read_file(const std::string& file) {
   if (!stream.is_open() || stream.bad()) {
     return runtime::Error{file + ": cannot be read"};
   }
-  return text;
+  return std::string{runtime::without_byte_order_mark(text)};
 }
 
 runtime::Result<std::size_t> Properties::load(const std::string& file) {

@@ -87,8 +87,8 @@ struct AdminService::Pages final : HttpPages {
     const std::scoped_lock lock{mutex};
     if (parts) {
       const auto now = std::chrono::steady_clock::now();
-      std::vector<std::string> found = overloads.look(*parts, now);
-      health.set_overloads(std::move(found), overloads.hangs_for_good(now));
+      Overloads::Found found = overloads.look(*parts, now);
+      health.set_overloads(std::move(found.overloads), found.takes_clients, overloads.hangs_for_good(now));
       recorder.look(*parts);
     }
   }

@@ -1,18 +1,19 @@
 #include "server/admin/exposition.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <iterator>
 
 #include "runtime/base/assert.hpp"
+#include "server/admin/http_accept.hpp"
 
 namespace mxkv::server {
 
 namespace {
 
 constexpr std::string_view kOpenMetrics = "application/openmetrics-text";
+constexpr std::string_view kText = "text/plain";
 
 std::string_view name_of(Exposition::type what) noexcept {
   switch (what) {
@@ -57,12 +58,13 @@ std::string_view Exposition::content_type(form how) noexcept {
                                   : "text/plain; version=0.0.4; charset=utf-8";
 }
 
-// Prometheus names what it prefers, with weights that agree with this order.
+// OpenMetrics is only for those that name it: others may show a person what comes. A client that takes neither gets
+// Prometheus' own form, as RFC 9110 allows, since an error would tell less.
 Exposition::form Exposition::asked_for(std::string_view accept) noexcept {
-  const auto same = [](char a, char b) { return (a | 0x20) == (b | 0x20); };
-  const auto found =
-      std::search(accept.begin(), accept.end(), kOpenMetrics.begin(), kOpenMetrics.end(), same);
-  return found == accept.end() ? form::prometheus : form::openmetrics;
+  const AcceptWeight open = weight_of(accept, kOpenMetrics);
+  return open.named && open.thousandths != 0 && open.thousandths >= weight_of(accept, kText).thousandths
+             ? form::openmetrics
+             : form::prometheus;
 }
 
 void Exposition::family(type what, std::string_view name, std::string_view help) {

@@ -24,10 +24,10 @@ std::string Health::State::text() const {
            std::to_string(recovered_items) + " items, about " +
            std::to_string(static_cast<std::uint64_t>(seconds_left) + 1) + " s left\n";
   }
-  if (now != serving::serves || overloads.empty()) {
-    return (now == serving::serves ? "ready" : std::string{name_of(now)}) + "\n";
+  if (now != serving::serves) {
+    return std::string{name_of(now)} + "\n";
   }
-  std::string text;
+  std::string text = ready() ? "ready\n" : "";
   for (const std::string& one : overloads) {
     text.append("overloaded: ").append(one).append("\n");
   }
@@ -58,19 +58,21 @@ void Health::set_recovery(const RecoveryProgress& progress) {
   state_.seconds_left = progress.seconds_left;
 }
 
-void Health::set_overloads(std::vector<std::string> overloads, std::string hangs) {
+void Health::set_overloads(std::vector<std::string> overloads, bool takes_clients, std::string hangs) {
   const std::scoped_lock lock{mutex_};
+  state_.takes_clients = takes_clients;
   state_.overloads = std::move(overloads);
   state_.hangs = std::move(hangs);
 }
 
-std::vector<std::string> Overloads::look(const ServingParts& parts, Time now) {
+Overloads::Found Overloads::look(const ServingParts& parts, Time now) {
   std::vector<std::string> found;
   if (parts.durability != nullptr) {
     if (std::string refusal = parts.durability->status().refusal; !refusal.empty()) {
       found.push_back("writes are refused: " + std::move(refusal));
     }
   }
+  look_at_cluster(parts, found);
   const std::uint64_t refused = parts.count(counter::store_no_memory);
   if (refused != std::exchange(refused_, refused)) {
     refused_at_ = now;
@@ -78,6 +80,7 @@ std::vector<std::string> Overloads::look(const ServingParts& parts, Time now) {
   if (refused_at_ && now - *refused_at_ < kRefusalCounts) {
     found.emplace_back("writes were refused for lack of memory in the last 10 s");
   }
+  const std::size_t serves_on = found.size();  // with any number of these; with none of those that follow
   const NetStats net = parts.network.stats();
   if (!net.accepting) {
     found.emplace_back("no descriptor is left for another connection");
@@ -92,7 +95,30 @@ std::vector<std::string> Overloads::look(const ServingParts& parts, Time now) {
   if (!hanging_.empty()) {
     found.push_back(hanging_);
   }
-  return found;
+  const bool takes_clients = found.size() == serves_on;
+  return {.overloads = std::move(found), .takes_clients = takes_clients};
+}
+
+// From effect: a shard is served while its lease runs, whoever owns it.
+void Overloads::look_at_cluster(const ServingParts& parts, std::vector<std::string>& found) {
+  if (parts.cluster == nullptr) {
+    return;
+  }
+  const NodeStatus status = parts.cluster->status();
+  const std::string error = status.last_error.empty() ? std::string{} : " (" + status.last_error + ")";
+  if (status.lapsed != 0) {
+    found.push_back("cluster: " + std::to_string(status.lapsed) +
+                    " of this node's shards are not served: the brokers do not acknowledge" + error);
+  }
+  if (status.board_silent) {
+    found.push_back("cluster: the brokers are silent" + error);
+  }
+  if (!status.memory_failure.empty()) {
+    found.push_back("cluster: this node is no replica any more: " + status.memory_failure);
+  } else if (!status.complete) {
+    found.push_back("cluster: " + std::to_string(status.incomplete) + " of " +
+                    std::to_string(status.shards.size()) + " shards are not loaded yet");
+  }
 }
 
 void Overloads::look_at_workers(const ServingParts& parts, Time now) {

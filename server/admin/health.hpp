@@ -1,8 +1,9 @@
 // How the server is: what /livez and /readyz say, and why.
 //
-// Alive is a server whose thread for administration answers, unless a worker has hung for long: nothing but a new start
-// helps then. Ready is one that serves and has room. It is not while it starts, recovers or ends, and not while
-// something has come to its end that clients would run into: see Overloads.
+// A server is alive if its administration thread answers, unless a worker has hung for long: only a restart helps then.
+// A server is ready if it can serve another client. A server that refuses writes is overloaded and stays ready: it serves
+// reads, and the deletes that make room. See Overloads. A node of a cluster is not ready before it has its shards' items,
+// so that nodes are restarted one after the other.
 #pragma once
 
 #include <chrono>
@@ -29,12 +30,13 @@ class Health {
     double recovered = 0;  ///< part of the recovery that is done
     std::uint64_t recovered_items = 0;
     double seconds_left = 0;             ///< of the recovery
-    std::vector<std::string> overloads;  ///< what has come to its end; empty: nothing
+    std::vector<std::string> overloads;  ///< the resources that ran out; empty: none
+    bool takes_clients = true;           ///< no overload keeps it from serving another client
     std::string hangs;                   ///< a worker that has hung for long; empty: none
     double started_unix_s = 0;
 
     [[nodiscard]] bool alive() const noexcept { return hangs.empty(); }
-    [[nodiscard]] bool ready() const noexcept { return now == serving::serves && overloads.empty(); }
+    [[nodiscard]] bool ready() const noexcept { return now == serving::serves && takes_clients; }
     /// For a person, in a line or a few.
     [[nodiscard]] std::string text() const;
   };
@@ -43,14 +45,15 @@ class Health {
   [[nodiscard]] State state() const;
   void set(serving now);
   void set_recovery(const RecoveryProgress& progress);
-  void set_overloads(std::vector<std::string> overloads, std::string hangs);
+  /// `takes_clients`: see State.
+  void set_overloads(std::vector<std::string> overloads, bool takes_clients, std::string hangs);
 
  private:
   mutable std::mutex mutex_;  ///< guards state_
   State state_;
 };
 
-/// Looks what has come to its end. Thread-safety: one thread.
+/// Finds the resources that ran out. Thread-safety: one thread.
 class Overloads {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -61,12 +64,17 @@ class Overloads {
   /// A worker that hangs for so long does not come back.
   static constexpr std::chrono::seconds kHangsForGood{60};
 
-  /// What is wrong now. To be called about once a second.
-  [[nodiscard]] std::vector<std::string> look(const ServingParts& parts, Time now);
+  struct Found {
+    std::vector<std::string> overloads;
+    bool takes_clients = true;  ///< none of them keeps it from serving another client
+  };
+  /// What is overloaded now. To be called about once a second.
+  [[nodiscard]] Found look(const ServingParts& parts, Time now);
   /// The worker that hangs for good; empty: none.
   [[nodiscard]] std::string hangs_for_good(Time now) const;
 
  private:
+  static void look_at_cluster(const ServingParts& parts, std::vector<std::string>& found);
   void look_at_workers(const ServingParts& parts, Time now);
 
   std::uint64_t refused_ = 0;  ///< writes, for lack of memory

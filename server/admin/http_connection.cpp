@@ -40,7 +40,7 @@ HttpConnection::HttpConnection(const Executor& executor, int family, int socket,
 }
 
 HttpConnection::~HttpConnection() {
-  leave_list();
+  close();
 }
 
 void HttpConnection::leave_list() {
@@ -53,6 +53,7 @@ void HttpConnection::leave_list() {
 void HttpConnection::close() {
   leave_list();
   stream_.plain().close();
+  shared_.reserve.refill();  // before clients take the descriptor that is free now
   timer_.cancel();
 }
 
@@ -133,18 +134,21 @@ void HttpConnection::header_came(const Error& error) {
 
 void HttpConnection::answer() {
   const auto& request = parser_->get();
-  if (request.method() != http::verb::get && request.method() != http::verb::head) {
+  target_ = read_target(view_of(request.target()), {.count = request.count(http::field::host),
+                                                    .first = view_of(request[http::field::host]),
+                                                    .needed = request.version() != 10});
+  if (target_.flaw != nullptr) {
+    refuse(400, target_.flaw);
+  } else if (request.method() != http::verb::get && request.method() != http::verb::head) {
     refuse(405, "only GET and HEAD are known: nothing can be changed here");
   } else if (!parser_->is_done()) {
     refuse(413, "a request has no body here");
-  } else if (is_browser(request) && !is_own_host(view_of(request[http::field::host]), shared_.host_name)) {
+  } else if (is_browser(request) && !is_own_host(target_.host, shared_.host_name)) {
     refuse(421, "a browser may ask by an address, or by this machine's own name");
-  } else if (request.target().empty() || request.target().front() != '/') {
-    refuse(400, "the target is no path");
   } else {
     ++shared_.counters.requests;
     sees_keys_ = true;
-    const bool asks = door_->asks_login && shared_.pages.need_of(path()) != http_need::nothing;
+    const bool asks = door_->asks_login && shared_.pages.need_of(target_.path) != http_need::nothing;
     if (asks) {
       let_in(login_.ask(view_of(request[http::field::authorization])));
     } else {
@@ -173,7 +177,7 @@ void HttpConnection::let_in(HttpLogin::verdict verdict) {
       break;
     case HttpLogin::verdict::accepted:
       sees_keys_ = login_.user()->may_administer();
-      if (!sees_keys_ && shared_.pages.need_of(path()) == http_need::administrator) {
+      if (!sees_keys_ && shared_.pages.need_of(target_.path) == http_need::administrator) {
         shared_.credentials.count_forbidden();
         ++shared_.counters.refused;
         send(error_reply(403, "only an administrator may see this"), !parser_->get().keep_alive());
@@ -194,18 +198,12 @@ void HttpConnection::refuse_login(const char* why, bool last) {
   send(error_reply(401, why), last || !parser_->get().keep_alive());
 }
 
-std::string_view HttpConnection::path() const {
-  const std::string_view target = view_of(parser_->get().target());
-  return target.substr(0, target.find('?'));
-}
-
 void HttpConnection::ask_pages() {
   const auto& request = parser_->get();
-  const std::string_view target = view_of(request.target());
   std::optional<HttpReply> reply;
   try {
-    reply = shared_.pages.answer({.path = path(),
-                                  .query = target.substr(std::min(path().size() + 1, target.size())),
+    reply = shared_.pages.answer({.path = target_.path,
+                                  .query = target_.query,
                                   .accept = view_of(request[http::field::accept]),
                                   .sees_keys = sees_keys_});
   } catch (const std::exception& error) {

@@ -11,6 +11,8 @@
 #include "server/admin/http_login.hpp"
 #include "server/admin/http_server.hpp"
 #include "server/admin/http_stream.hpp"
+#include "server/admin/http_target.hpp"
+#include "server/net/descriptor_reserve.hpp"
 #include "server/store/happenings.hpp"
 
 namespace mxkv::server {
@@ -33,6 +35,8 @@ struct HttpShared {
   PasswordDigester digester{};
   Happenings happenings{};            ///< wrong logins and failed handshakes, for the log
   std::list<HttpConnection*> open{};  ///< who has waited longest comes first
+  /// So that a probe is answered when clients have taken all other descriptors: for both probes, a scraper and a person.
+  DescriptorReserve reserve{4};
 };
 
 /// Lives until its last handler has run. Thread-safety: the server's thread.
@@ -74,7 +78,6 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void sent(const Error& error, bool last);
   void end();
   void linger();
-  [[nodiscard]] std::string_view path() const;
 
   HttpShared& shared_;
   const std::shared_ptr<const HttpDoor> door_;
@@ -84,6 +87,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::list<HttpConnection*>::iterator place_;  ///< in the list; its end: it was closed
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::empty_body>> parser_;
+  HttpTarget target_;  ///< of the request that the parser holds
   Timer timer_;
   bool sees_keys_ = true;  ///< who made the request
   Time asked_{};

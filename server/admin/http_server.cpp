@@ -1,5 +1,6 @@
 #include "server/admin/http_server.hpp"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -63,6 +64,7 @@ struct HttpServer::Parts {
     for (ListenSocket& socket : sockets) {
       listen(std::move(socket));
     }
+    shared.reserve.refill();
     asio::post(context, [this] { tick(); });
     thread = std::jthread{[this] { context.run(); }};
     pthread_setname_np(thread.native_handle(), "mxkvd-admin");
@@ -87,13 +89,10 @@ struct HttpServer::Parts {
   }
   void accept(Listening& at) {
     for (int i = 0; i < kAcceptedAtOnce; ++i) {
-      const int socket =
-          ::accept4(at.acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      const int socket = accept_one(at.acceptor.native_handle());
       if (socket >= 0) {
         take(socket, at.door);
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        // The client waits until there is a descriptor; without one, another of ours goes.
-        displace();
         at.back_off.expires_after(kBackOff);
         at.back_off.async_wait([this, &at](const boost::system::error_code& error) {
           if (!error) {
@@ -106,6 +105,24 @@ struct HttpServer::Parts {
       }
     }
     wait(at);
+  }
+  /// Where clients have taken all descriptors, by one of the reserve; where that is used up, in place of another of ours.
+  int accept_one(int listener) {
+    const int socket = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket >= 0 || (errno != EMFILE && errno != ENFILE)) {
+      return socket;
+    }
+    pollfd waiting{.fd = listener, .events = POLLIN, .revents = 0};
+    if (::poll(&waiting, 1, 0) != 1) {
+      errno = EAGAIN;  // the system looks for a descriptor before it looks for a connection
+      return -1;
+    }
+    shared.reserve.refill();
+    if (const int reserved = shared.reserve.accept(listener); reserved >= 0) {
+      return reserved;
+    }
+    displace();
+    return shared.reserve.accept(listener);
   }
   void take(int socket, const std::shared_ptr<const HttpDoor>& door) {
     int family = AF_INET;

@@ -21,6 +21,18 @@ void write_cluster(Exposition& out, const ServingParts& parts) {
       status.map_version);
   one(type::gauge, "mxkv_cluster_nodes_alive", "Nodes that were heard of lately, this one too",
       status.nodes_alive);
+  one(type::gauge, "mxkv_cluster_shards_lapsed",
+      "Shards that this node owns and does not serve, since the brokers do not acknowledge", status.lapsed);
+  one(type::gauge, "mxkv_cluster_brokers_silent",
+      "1: nothing of the cluster's board was read for 5 s, not even this node's own messages",
+      std::uint64_t{status.board_silent});
+  one(type::gauge, "mxkv_cluster_replica_failed",
+      "1: memory takes no more of the shards' logs, so that this node is no replica until it is started "
+      "again",
+      std::uint64_t{!status.memory_failure.empty()});
+  one(type::gauge, "mxkv_cluster_topic_dangers",
+      "Settings of the cluster's topics that would lose acknowledged writes, as of the last minute",
+      status.topic_dangers);
   one(type::gauge, "mxkv_cluster_waiting_bytes", "Records that the logs have not acknowledged yet",
       status.waiting_bytes);
   one(type::gauge, "mxkv_cluster_applying_bytes", "What was read of logs and is not in memory yet",
@@ -56,7 +68,8 @@ void write_cluster(Exposition& out, const ServingParts& parts) {
       out.add({{"shard", std::to_string(shard.presence.id)}}, value(shard));
     }
   };
-  each(type::gauge, "mxkv_shard_serves", "1: this node answers for the shard",
+  each(type::gauge, "mxkv_shard_serves",
+       "1: this node owns the shard, and its lease runs: it answers requests",
        [](const ShardStatus& shard) { return std::uint64_t{shard.presence.serves}; });
   each(type::gauge, "mxkv_shard_loads", "1: its items are being loaded",
        [](const ShardStatus& shard) { return std::uint64_t{shard.loading}; });

@@ -40,7 +40,8 @@ void write_process(Exposition& out, const Health::State& state, const HttpCounte
   for (const serving one : {serving::starting, serving::recovering, serving::serves, serving::draining}) {
     out.add({{"state", name_of(one)}}, state.now == one ? 1 : 0);
   }
-  out.family(type::gauge, "mxkv_overloaded", "1: it serves, but something has come to its end, see /readyz");
+  out.family(type::gauge, "mxkv_overloaded",
+             "1: the server refuses writes or connections, or a worker hangs; /readyz says which");
   out.add(state.overloads.empty() ? 0 : 1);
   out.family(type::gauge, "mxkv_recovery_ratio", "Part of the journal's recovery that is done");
   out.add_real(state.recovered);

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/readable.hpp"
 #include "server/stats/memory_stats.hpp"
 #include "server/stats/observed_stats.hpp"
 
@@ -121,9 +122,10 @@ json hot_of(const ServingParts& parts) {
       break;
     }
     hot.push_back({{"kind", one.kind == HotKeys::what::range ? "range" : "key"},
-                   {"name", readable_key(one.name)},
-                   {"samples", one.sure},
-                   {"error", one.error}});
+                   {"name", runtime::readable(one.name)},
+                   {"requests", one.requests.about},
+                   {"least", one.requests.least},
+                   {"most", one.requests.most}});
   }
   return hot;
 }
@@ -138,7 +140,7 @@ json slow_of(const ServingParts& parts) {
                     {"took_ns", one.nanoseconds},
                     {"command", name_of(one.kind)},
                     {"range", one.kind == command_kind::range},
-                    {"key", readable_key(one.key)},
+                    {"key", runtime::readable(one.key)},
                     {"keys", one.keys},
                     {"client", one.client},
                     {"request_bytes", one.request_bytes},
@@ -204,7 +206,7 @@ json cluster_of(const ServingParts& parts) {
 }
 
 json group_json(const std::string& name, const PrefixSizes::Group& group) {
-  return {{"name", readable_key(name)},
+  return {{"name", runtime::readable(name)},
           {"prefix", in_percents(name)},
           {"items", std::llround(group.items)},
           {"bytes", std::llround(group.bytes)}};
@@ -268,27 +270,13 @@ std::string prefixes_json(const PrefixSizes& sizes) {
     }
   }
   return text_of({{"prefix", in_percents(sizes.query().prefix)},
-                  {"name", readable_key(sizes.query().prefix)},
-                  {"delimiter", readable_key(sizes.query().delimiter)},
+                  {"name", runtime::readable(sizes.query().prefix)},
+                  {"delimiter", runtime::readable(sizes.query().delimiter)},
                   {"exact", found.exact},
                   {"prefixes", found.groups.size()},
                   {"groups", std::move(groups)},
                   {"others", group_json("", others)},
                   {"single", group_json("", found.single)}});
-}
-
-std::string readable_key(std::string_view key) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string text;
-  for (const char c : key) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      text.append("\\x").append(1, kHex[byte >> 4U]).append(1, kHex[byte & 15U]);
-    } else {
-      text += c;
-    }
-  }
-  return text;
 }
 
 std::string in_percents(std::string_view text) {

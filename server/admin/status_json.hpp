@@ -19,8 +19,6 @@ namespace mxkv::server {
 /// The groups that hold most, and one for all others.
 [[nodiscard]] std::string prefixes_json(const PrefixSizes& sizes);
 
-/// A key as people read it: control characters are written as \xNN. What is no UTF-8 is left to who writes JSON.
-[[nodiscard]] std::string readable_key(std::string_view key);
 /// A text in a query of a URL, by percents; and back. What is no such text comes out as it is.
 [[nodiscard]] std::string in_percents(std::string_view text);
 [[nodiscard]] std::string out_of_percents(std::string_view text);

@@ -119,10 +119,6 @@ bool counts(opcode code) noexcept {
 
 }  // namespace
 
-bool fits_a_line(const PointRequest& request) noexcept {
-  return !request.flags->binary_key || (request.key.size() + 2) / 3 * 4 <= protocol::kMaxKeyBytes;
-}
-
 void write_binary_request(std::string& out, const PointRequest& request, ItemBuilder* value,
                           runtime::Worker& worker) {
   MetaFlags flags = *request.flags;

@@ -17,9 +17,6 @@ namespace mxkv::server {
 
 class ItemBuilder;
 
-/// Whether its key has room in a line of text: it has not where it is no text, and longer than 186 bytes.
-[[nodiscard]] bool fits_a_line(const protocol::PointRequest& request) noexcept;
-
 /// Appends a request for one key that came by the binary protocol. `value`: of one that stores; it is taken, and its
 /// memory given back. Thread-safety: owner worker only.
 void write_binary_request(std::string& out, const protocol::PointRequest& request, ItemBuilder* value,

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/reply.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -55,7 +56,7 @@ void ChangeFeed::message(LogPosition position, std::string_view bytes) {
       return;  // of a group whose begin was before
     }
     parts_.clear();
-    state_ = ShardState::restored(message.term, message.node, message.sequence, 0);
+    state_ = ShardState::restored(message.term, message.node, message.sequence, 0, 0, 0);
   }
   switch (state_.take(message)) {
     case message_effect::opens:
@@ -125,7 +126,8 @@ std::string change_json(const FedChange& change) {
         }
       },
       change.entry.record);
-  return json.dump();
+  const std::string text = json.dump();
+  return runtime::is_readable(text) ? text : json.dump(-1, ' ', true);  // no terminal obeys a key
 }
 
 }  // namespace mxkv::server

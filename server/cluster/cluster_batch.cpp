@@ -1,6 +1,5 @@
 #include "server/cluster/cluster_batch.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -18,34 +17,20 @@ ClusterBatch::ClusterBatch(const Routes& routes, const runtime::Clock& clock,
       lines_(lines),
       text_("mb " + std::to_string(lines) + "\r\n") {}
 
-// Whether a further shard is where the first one is.
-bool ClusterBatch::fits(std::uint32_t shard) const noexcept {
-  if (shard == shards_.front()) {
-    return true;
-  }
-  if (!elsewhere_) {
-    return routes_.is_here(shard, clock_.monotonic_ns());
-  }
-  const Route first = routes_.route(shards_.front());
-  return first.where == Route::to::peer && routes_.route(shard) == first;
-}
-
 void ClusterBatch::add(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value) {
   MXKV_ASSERT(missing() > 0 && !failed(), "a batch has as many lines as it announced");
   const std::uint32_t shard = routes_.shard_of(request.key);
-  if (shards_.empty()) {
+  if (!shard_) {
     elsewhere_ = !routes_.is_here(shard, clock_.monotonic_ns());
-    shards_.push_back(shard);
-  } else if (!fits(shard)) {
-    failure_ = spans_line("batch", shards_.front(), shard);
+    shard_ = shard;
+  } else if (shard != *shard_) {
+    failure_ = spans_line("batch", *shard_, shard);
     if (value != nullptr) {
       value->abandon(worker);
     }
     ++come_;
     abandon(worker);
     return;
-  } else if (std::ranges::find(shards_, shard) == shards_.end()) {
-    shards_.push_back(shard);
   }
   ++come_;
   if (!elsewhere_) {

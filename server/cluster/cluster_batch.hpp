@@ -1,9 +1,10 @@
-// mb on a node of a cluster: a batch of keys that are all here, or all of one other node. Which of the two is known
-// with its first line; a later one that does not fit fails it.
+// mb on a node of a cluster: a batch of keys of one shard, which is here, or another node's. Which of the two is known
+// with its first line; a later one of another shard fails it, wherever that shard is.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +35,8 @@ class ClusterBatch final : public ReceivedBatch {
   [[nodiscard]] bool is_elsewhere() const noexcept { return elsewhere_; }
   /// As it came, with its first line. The values' memory is given back.
   [[nodiscard]] std::string take_text(runtime::Worker& worker);
-  /// Those of its keys, in the order in which they came.
-  [[nodiscard]] const std::vector<std::uint32_t>& shards() const noexcept { return shards_; }
+  /// That of its keys.
+  [[nodiscard]] std::uint32_t shard() const noexcept { return *shard_; }
   /// Its keys were here when its lines came, and are another node's now.
   void leave(runtime::Worker& worker);
   /// Of keys that are here: the store's.
@@ -48,7 +49,6 @@ class ClusterBatch final : public ReceivedBatch {
     Item* item;
   };
 
-  [[nodiscard]] bool fits(std::uint32_t shard) const noexcept;
   /// `item`: of what the line brings, or null.
   void add_text(const protocol::PointRequest& request, Item* item);
 
@@ -58,8 +58,8 @@ class ClusterBatch final : public ReceivedBatch {
   std::uint32_t lines_;
   std::uint32_t come_ = 0;
   bool elsewhere_ = false;
-  std::vector<std::uint32_t> shards_;
-  std::string text_;  ///< the lines alone
+  std::optional<std::uint32_t> shard_;  ///< none: no line has come
+  std::string text_;                    ///< the lines alone
   std::vector<Value> values_;
   std::string failure_;  ///< where the store's does not have it
 };

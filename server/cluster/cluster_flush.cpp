@@ -8,6 +8,7 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_store.hpp"
+#include "server/store/item/expiry.hpp"
 #include "server/store/point/binary_reply.hpp"
 #include "server/store/store.hpp"
 
@@ -71,12 +72,12 @@ void delete_page(const std::shared_ptr<Flush>& flush, std::uint32_t shard, const
 
 }  // namespace
 
-void ClusterStore::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
+bool ClusterStore::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                              protocol::BinaryForm form) {
   ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-  if (delay_s != 0) {
+  if (flush_time_us(delay_s, Moment{worker}) != 0) {
     answer(replies, address, form, kNoDelay);
-    return;
+    return false;
   }
   const auto flush =
       std::make_shared<Flush>(Flush{forwarder(worker), replies, address, form, routes_.shards()});
@@ -89,6 +90,7 @@ void ClusterStore::flush_all(runtime::Worker& worker, std::int64_t delay_s, cons
     }
     delete_page(flush, shard, range, {});
   }
+  return true;
 }
 
 }  // namespace mxkv::server

@@ -41,6 +41,7 @@ class Place {
     }
     return {*at, inner};
   }
+  [[nodiscard]] bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
   /// Calls `each` with the place of every item.
   template <class Each>
   void items(const Each& each) const {
@@ -93,6 +94,9 @@ ClusterMap read_map(const Place& root) {
   map.version = root.member("version").number<std::uint64_t>();
   map.cluster = root.member("cluster").number<std::uint64_t>();
   map.replicas = root.member("replicas").number<std::uint32_t>();
+  if (root.has("lease_ms")) {  // an older server's map has none
+    map.lease_ms = root.member("lease_ms").number<std::uint32_t>();
+  }
   root.member("nodes").items([&map](const Place& node) {
     map.nodes.push_back({.name = node.member("name").text(),
                          .peer = node.member("peer").text(),
@@ -130,11 +134,8 @@ std::string to_json(const ClusterMap& map) {
   for (const ClusterMap::Node& node : map.nodes) {
     nodes.push_back({{"name", node.name}, {"peer", node.peer}, {"address", node.address}});
   }
-  const json document{{"version", map.version},
-                      {"cluster", map.cluster},
-                      {"replicas", map.replicas},
-                      {"shards", std::move(shards)},
-                      {"nodes", std::move(nodes)}};
+  const json document{{"version", map.version},   {"cluster", map.cluster},      {"replicas", map.replicas},
+                      {"lease_ms", map.lease_ms}, {"shards", std::move(shards)}, {"nodes", std::move(nodes)}};
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

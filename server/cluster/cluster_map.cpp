@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/cluster.hpp"
+#include "server/cluster/message.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -18,6 +19,7 @@ using MapShard = ClusterMap::Shard;
 
 constexpr std::uint64_t kMostExact = (std::uint64_t{1} << 53U) - 1;  // as JSON's readers take numbers
 constexpr std::size_t kMostSplitBytes = 250;
+constexpr std::uint64_t kLeaseUnitNs = 1'000'000;
 
 bool keeps(const MapShard& shard, std::string_view node) {
   return std::ranges::find(shard.replicas, node) != shard.replicas.end();
@@ -180,6 +182,9 @@ std::string mistake_of(const ClusterMap& map) {
   if (map.replicas == 0) {
     return "replicas: is 0";
   }
+  if (map.lease_ms < kShortestLeaseNs / kLeaseUnitNs || map.lease_ms > kLongestLeaseNs / kLeaseUnitNs) {
+    return "lease_ms: is not from 500 to 60000";
+  }
   if (map.shards.empty()) {
     return "shards: is empty";
   }
@@ -193,16 +198,20 @@ bool same_shards(const ClusterMap& a, const ClusterMap& b) {
   });
 }
 
-Result<ClusterMap> first_map(std::uint64_t cluster, std::uint32_t replicas, std::vector<MapNode> nodes,
-                             const std::vector<std::string>& splits) {
+Result<ClusterMap> first_map(std::uint64_t cluster, std::uint32_t replicas, std::uint32_t lease_ms,
+                             std::vector<MapNode> nodes, const std::vector<std::string>& splits) {
   std::ranges::sort(nodes, {}, &MapNode::name);
   const std::size_t count = nodes.size();
   if (replicas > count) {
     return Error{"each shard is to have " + std::to_string(replicas) + " replicas, and there are only " +
                  std::to_string(count) + " nodes"};
   }
-  ClusterMap map{
-      .version = 1, .cluster = cluster, .replicas = replicas, .shards = {}, .nodes = std::move(nodes)};
+  ClusterMap map{.version = 1,
+                 .cluster = cluster,
+                 .replicas = replicas,
+                 .lease_ms = lease_ms,
+                 .shards = {},
+                 .nodes = std::move(nodes)};
   for (std::size_t i = 0; i <= splits.size() && count > 0; ++i) {
     MapShard shard{.from = i == 0 ? std::string{} : splits[i - 1],
                    .partition = static_cast<std::int32_t>(i),
@@ -238,8 +247,14 @@ Result<ClusterMap> without_node(const ClusterMap& map, std::string_view name) {
   const auto kept =
       std::ranges::count_if(map.shards, [name](const MapShard& shard) { return keeps(shard, name); });
   if (kept != 0) {
-    return Error{"node " + std::string{name} + " keeps " + std::to_string(kept) +
-                 (kept == 1 ? " shard" : " shards") + ": drain it first"};
+    const bool goes = std::ranges::none_of(map.shards, [&](const MapShard& shard) {
+      const auto place = std::ranges::find(shard.replicas, name) - shard.replicas.begin();
+      return shard.prefers == name ||
+             static_cast<std::uint64_t>(place) < std::min<std::uint64_t>(map.replicas, shard.replicas.size());
+    });
+    return Error{
+        "node " + std::string{name} + " keeps " + std::to_string(kept) + (kept == 1 ? " shard" : " shards") +
+        (goes ? " until the others have it: mxkvd cluster settle, once they do" : ": drain it first")};
   }
   ClusterMap changed = map;
   if (std::erase_if(changed.nodes, [name](const MapNode& node) { return node.name == name; }) == 0) {
@@ -310,6 +325,15 @@ Result<ClusterMap> drained(const ClusterMap& map, std::string_view node) {
   if (!any) {
     return Error{"node " + std::string{node} + " keeps no shard"};
   }
+  return next(std::move(changed));
+}
+
+Result<ClusterMap> with_lease(const ClusterMap& map, std::uint32_t lease_ms) {
+  if (map.lease_ms == lease_ms) {
+    return Error{"the lease is " + std::to_string(lease_ms) + " ms already"};
+  }
+  ClusterMap changed = map;
+  changed.lease_ms = lease_ms;
   return next(std::move(changed));
 }
 

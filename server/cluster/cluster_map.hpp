@@ -36,8 +36,10 @@ struct ClusterMap {
   std::uint64_t cluster =
       0;  ///< drawn when it was made, below 2^53: what tells its logs from those of another one
   std::uint32_t replicas = 1;  ///< of each shard, when nothing moves
-  std::vector<Shard> shards;   ///< by `from`; a shard's number is its place
-  std::vector<Node> nodes;     ///< by name
+  /// An owner that is not heard of for so long is replaced. In effect from when an owner tells it in its shard's log.
+  std::uint32_t lease_ms = 3000;
+  std::vector<Shard> shards;  ///< by `from`; a shard's number is its place
+  std::vector<Node> nodes;    ///< by name
 
   [[nodiscard]] const Node* find_node(std::string_view name) const;
   /// The first keys of all shards but the first: what Routes wants.
@@ -53,6 +55,7 @@ struct ClusterMap {
 /// The first version: shards and their replicas spread evenly over `nodes`. Errors: more replicas than nodes, and
 /// whatever mistake_of() finds.
 [[nodiscard]] runtime::Result<ClusterMap> first_map(std::uint64_t cluster, std::uint32_t replicas,
+                                                    std::uint32_t lease_ms,
                                                     std::vector<ClusterMap::Node> nodes,
                                                     const std::vector<std::string>& splits);
 
@@ -71,6 +74,8 @@ struct ClusterMap {
 [[nodiscard]] runtime::Result<ClusterMap> drained(const ClusterMap& map, std::string_view node);
 /// Without surplus replicas; for when the others have caught up. An error where there are none.
 [[nodiscard]] runtime::Result<ClusterMap> settled(const ClusterMap& map);
+/// Another lease for all shards.
+[[nodiscard]] runtime::Result<ClusterMap> with_lease(const ClusterMap& map, std::uint32_t lease_ms);
 /// Whether any shard has more replicas than it is to have.
 [[nodiscard]] bool has_surplus(const ClusterMap& map);
 

@@ -65,7 +65,7 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
                  .strayed = [this](std::uint32_t shard) { strayed_.push_back(shard); },
                  .changed = [this] { gate_.changed(); }}),
       gate_(
-          pipeline_, runtime.worker_count(), options_.most_waiting,
+          pipeline_, runtime.worker_count(), options_.most_waiting, options_.deadline_ns,
           [this](std::size_t worker) { wake_(worker); }, [this] { ring(); }),
       memory_(
           runtime, store, [this] { ring(); }, &routes),
@@ -91,7 +91,7 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
     pipeline_.buffer(id).set_context(&runtime.worker(id));
     buffers.push_back(&pipeline_.buffer(id));
   }
-  journal_ = std::make_unique<StoreJournal>(std::move(buffers));
+  journal_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::wall);
   feed_ = std::make_unique<ShardFeed>(*journal_);
   store_.tree().commits().listen(feed_.get());
   host_shards();
@@ -110,6 +110,7 @@ ClusterNode::~ClusterNode() {
 
 void ClusterNode::start(std::function<void(std::size_t)> wake) {
   wake_ = std::move(wake);
+  started_ns_ = runtime_.clock().monotonic_ns();
   thread_ = std::thread([this] { run(); });
 }
 
@@ -178,11 +179,13 @@ void ClusterNode::tick(std::uint64_t now_ns) {
   take_snapshots(now_ns);
   hold_expired(now_ns);
   // What it serves others are to know at once: who served it before may be gone, and cannot say who has it.
-  if (std::vector<std::uint32_t> open = open_now(); now_ns >= presence_ns_ || open != told_open_) {
+  if (std::vector<std::uint32_t> served = served_now(); now_ns >= presence_ns_ || served != told_served_) {
     presence_ns_ = now_ns + kPresenceNs;
-    told_open_ = std::move(open);
+    told_served_ = std::move(served);
     tell_presence();
   }
+  tell_outages(now_ns);
+  note_completeness(now_ns);
   show(now_ns);
 }
 
@@ -199,6 +202,10 @@ void ClusterNode::read_news(std::uint64_t now_ns) {
       board_ns_ = now_ns;
       if (name != options_.name) {
         neighbours_[name] = {.presence = *std::move(presence), .heard_ns = now_ns};
+      } else if (presence->process != process_ &&
+                 std::exchange(told_twin_, presence->process) != presence->process) {
+        lines_.warn("cluster: another process is node " + name + ", too, at " + presence->peer +
+                    ": each takes the other's shards; one of them needs another cluster.node");
       }
     } else {
       reader_.leave_out(presence_key(name) + ": is no node's word");
@@ -219,6 +226,13 @@ void ClusterNode::hand_over(int patience_ms) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{patience_ms};
   while (open_shards_.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  }
+  if (const std::uint32_t left = open_shards_.load(std::memory_order_relaxed); left != 0) {
+    const std::string why = status().not_left;
+    lines_.warn("cluster: " + std::to_string(left) + (left == 1 ? " shard was" : " shards were") +
+                " not left to another node in " + std::to_string(patience_ms) + " ms" +
+                (why.empty() ? std::string{} : ": " + why) +
+                "; nobody serves them until another node has waited for the lease");
   }
 }
 

@@ -39,11 +39,13 @@ struct NodeOptions {
   std::string address;  ///< that clients are told
   std::string peer;     ///< that other nodes use
   std::string version;  ///< of the program
-  std::uint64_t lease_ns = 3'000'000'000;
   std::uint64_t fresh_ns =
       0;  ///< between two times that followers find out how fresh they are; 0: they do not
   std::uint64_t snapshot_bytes = std::uint64_t{64} << 20U;  ///< of a shard's log, at least, between two
-  std::uint64_t most_waiting = std::uint64_t{256} << 20U;   ///< bytes; above it connections are not read
+  std::uint64_t deadline_ns = 10'000'000'000;  ///< a reply that waits for the logs so long is given up
+  /// What about the topics would lose acknowledged writes, as found last; null: nobody looks.
+  std::shared_ptr<const std::atomic<std::uint64_t>> topic_dangers{};
+  std::uint64_t most_waiting = std::uint64_t{256} << 20U;  ///< bytes; above it connections are not read
 };
 
 /// Where its lines go. Thread-safety: any thread.
@@ -81,7 +83,8 @@ class ClusterNode {
   [[nodiscard]] DiskGate& gate() noexcept { return gate_; }
   /// `wake` ends a worker's sleep. Start-up only.
   void start(std::function<void(std::size_t)> wake);
-  /// Leaves what it owns to others that are there, and waits until they have it, or for `patience_ms`. Any thread.
+  /// Leaves what it owns to others that are there, and waits until they have it, or for `patience_ms`; a warning tells
+  /// what was not left, and why. Any thread.
   void hand_over(int patience_ms);
   /// No worker runs any more; ends the thread.
   void finish();
@@ -89,6 +92,9 @@ class ClusterNode {
   [[nodiscard]] NodeStatus status() const;
 
  private:
+  /// Messages that a replica may be behind where it counts as one that has the data.
+  static constexpr std::uint64_t kNearMessages = 1000;
+
   /// Another node, as it said.
   struct Neighbour {
     Presence presence;
@@ -102,16 +108,21 @@ class ClusterNode {
   void read_news(std::uint64_t now_ns);
   void take_map(const ClusterMap& map);
   void host_shards();
+  [[nodiscard]] std::uint64_t lease_ns() const noexcept { return std::uint64_t{map_.lease_ms} * 1'000'000; }
   void follow_map(std::uint64_t now_ns);
   void hold_expired(std::uint64_t now_ns);
   void leave_surplus(std::uint64_t now_ns);
   void drop_surplus();
   void route_others(std::uint64_t now_ns);
   [[nodiscard]] const Neighbour* alive(const std::string& name, std::uint64_t now_ns) const;
-  [[nodiscard]] bool keeps_up(const Neighbour& neighbour, const HostedShard& shard) const;
+  /// Why the node may not be left a shard of this one; empty: it may.
+  [[nodiscard]] std::string obstacle(const std::string& name, const HostedShard& shard,
+                                     std::uint64_t now_ns) const;
   [[nodiscard]] std::string address_of(std::uint64_t process) const;
   void take_snapshots(std::uint64_t now_ns);
-  [[nodiscard]] std::vector<std::uint32_t> open_now() const;
+  [[nodiscard]] std::vector<std::uint32_t> served_now() const;
+  void tell_outages(std::uint64_t now_ns);
+  void note_completeness(std::uint64_t now_ns);
   void tell_presence();
   void show(std::uint64_t now_ns);
 
@@ -148,12 +159,20 @@ class ClusterNode {
   std::map<std::uint32_t, std::uint64_t> caught_up_ns_;  ///< by shard: it was as far as its owner was then
   std::vector<std::unique_ptr<HostedShard>> retired_;    ///< answers of their logs may still come
   std::map<std::string, Neighbour> neighbours_;
+  std::uint64_t told_twin_ = 0;      ///< the process that says it is this node, and was told of last
   std::uint64_t told_left_out_ = 0;  ///< of what the reader has left out
   std::uint64_t board_ns_ = 0;       ///< when anybody was heard last, this node too
   std::uint64_t tick_ns_ = 0;
   bool reads_ = true;  ///< the logs; else memory is to come after first
   std::uint64_t presence_ns_ = 0;
-  std::vector<std::uint32_t> told_open_;   ///< shards that others were told it serves
+  std::vector<std::uint32_t> told_served_;  ///< shards that others were told it serves
+  std::uint64_t started_ns_ = 0;
+  std::size_t lapsed_ = 0;  ///< shards that are open and not served; this and the next: as was told last
+  bool board_silent_ = false;
+  bool memory_failed_ = false;
+  bool complete_ = false;
+  std::size_t incomplete_ = 0;
+  std::string not_left_;
   std::uint64_t ends_ns_ = 0;              ///< since when; 0: it goes on
   std::atomic<bool> handing_over_{false};  // relaxed: seen at the next tick
   std::atomic<bool> stopping_{false};

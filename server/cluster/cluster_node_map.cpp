@@ -12,10 +12,9 @@ constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kSilentNs = 4 * kNsPerSecond;   ///< who says nothing for so long is not there
 constexpr std::uint64_t kAtLeastNs = 3 * kNsPerSecond;  ///< that a shard stays where it is, if nothing ends
 constexpr std::uint64_t kNoticeNs =
-    kNsPerSecond / 10 * 3;              ///< between the news that this node ends and its doing so
-constexpr unsigned kMostDoublings = 6;  ///< of that
+    kNsPerSecond / 10 * 3;                  ///< between the news that this node ends and its doing so
+constexpr unsigned kMostRestDoublings = 6;  ///< of that
 constexpr std::uint64_t kForgottenNs = 600 * kNsPerSecond;  ///< a move to the node that the map prefers
-constexpr std::uint64_t kNear = 1000;  ///< messages that a node may be behind to be given a shard
 
 }  // namespace
 
@@ -25,7 +24,14 @@ void ClusterNode::take_map(const ClusterMap& map) {
     return;
   }
   lines_.info("cluster: map " + std::to_string(map.version));
+  if (map.lease_ms != map_.lease_ms) {
+    lines_.info("cluster: the lease is " + std::to_string(map.lease_ms) + " ms, was " +
+                std::to_string(map_.lease_ms) + " ms");
+  }
   map_ = map;
+  for (const auto& [id, shard] : hosted_) {
+    shard->set_lease(lease_ns());
+  }
   const std::size_t before = hosted_.size();
   host_shards();
   if (hosted_.size() != before) {
@@ -48,9 +54,7 @@ void ClusterNode::host_shards() {
         ShardOptions{.scope = {.cluster = map_.cluster, .shard = id},
                      .node = process_,
                      .address = options_.peer,
-                     .lease_ns = options_.lease_ns,
-                     .beat_ns = options_.lease_ns / 3,
-                     .courtesy_ns = options_.lease_ns / 3,
+                     .lease_ns = lease_ns(),
                      .fresh_ns = options_.fresh_ns,
                      .seed = process_ + id,
                      .rules = {}});
@@ -63,10 +67,23 @@ const ClusterNode::Neighbour* ClusterNode::alive(const std::string& name, std::u
   return found != neighbours_.end() && now_ns - found->second.heard_ns < kSilentNs ? &found->second : nullptr;
 }
 
-bool ClusterNode::keeps_up(const Neighbour& neighbour, const HostedShard& shard) const {
-  const auto theirs = std::ranges::find(neighbour.presence.shards, shard.id(), &ShardPresence::id);
-  return theirs != neighbour.presence.shards.end() && theirs->role == "follows" &&
-         theirs->position + kNear >= shard.engine().position();
+std::string ClusterNode::obstacle(const std::string& name, const HostedShard& shard,
+                                  std::uint64_t now_ns) const {
+  const Neighbour* const node = alive(name, now_ns);
+  if (node == nullptr) {
+    return name + " is silent";
+  }
+  const ShardPresence* const theirs = node->presence.find(shard.id());
+  if (theirs == nullptr) {
+    return name + " has nothing of it";
+  }
+  if (theirs->role != "follows") {
+    return name + " says \"" + theirs->role + "\"";
+  }
+  const std::uint64_t own = shard.engine().position();
+  return theirs->position + kNearMessages >= own
+             ? std::string{}
+             : name + " is " + std::to_string(own - theirs->position) + " messages behind";
 }
 
 // What it owns and somebody else is to own goes there, once that one is there and has nearly all of it.
@@ -77,6 +94,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
     presence_ns_ = 0;  // others are not to give it anything back
   }
   std::uint32_t open = 0;
+  not_left_.clear();
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
     const ClusterMap::Shard& shard = map_.shards[id];
     const auto hosted = hosted_.find(id);
@@ -87,22 +105,29 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
                                        hosted->second->engine().now() == Shard::role::leaves);
     // A node that lives and cannot claim is asked less and less often.
     Moves& moves = moves_[id];
-    const std::uint64_t rest_ns = kAtLeastNs << std::min(moves.tries, kMostDoublings);
+    const std::uint64_t rest_ns = kAtLeastNs << std::min(moves.tries, kMostRestDoublings);
     if (!hosted->second->may_leave() ||
         (ends ? now_ns < ends_ns_ + kNoticeNs : now_ns < hosted->second->open_since_ns() + rest_ns)) {
       continue;
     }
+    std::string obstacles;
     const auto leave_to = [&](const std::string& name) {
-      const Neighbour* const to = name == options_.name ? nullptr : alive(name, now_ns);
-      if (to == nullptr || !keeps_up(*to, *hosted->second)) {
+      if (name == options_.name) {
+        return false;
+      }
+      if (const std::string why = obstacle(name, *hosted->second, now_ns); !why.empty()) {
+        obstacles += (obstacles.empty() ? "" : ", ") + why;
         return false;
       }
       lines_.info("shard " + std::to_string(id) + ": goes to " + name);
-      hosted->second->leave(to->presence.process);
+      hosted->second->leave(alive(name, now_ns)->presence.process);
       return true;
     };
     if (ends) {
-      static_cast<void>(std::ranges::any_of(shard.replicas, leave_to));
+      if (!std::ranges::any_of(shard.replicas, leave_to)) {
+        not_left_ += (not_left_.empty() ? "shard " : "; shard ") + std::to_string(id) + ": " +
+                     (obstacles.empty() ? "no other node keeps it" : obstacles);
+      }
     } else if (shard.prefers != options_.name && leave_to(shard.prefers)) {
       moves.tries = now_ns - moves.last_ns < kForgottenNs ? moves.tries + 1 : 0;
       moves.last_ns = now_ns;

@@ -1,4 +1,5 @@
 // ClusterNode's functions: what it tells the others, and people.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -23,14 +24,12 @@ std::string_view text_of(Shard::role role) {
   return "stranded";
 }
 
-/// Of what memory takes no more of, nobody is to rely on what is here.
+/// Where memory takes no more of it, nobody is to rely on what is here, whatever its engine does.
 std::string role_of(const HostedShard& shard) {
-  const Shard::role role = shard.engine().now();
   if (shard.loading()) {
     return "loads";
   }
-  return std::string{
-      text_of(role == Shard::role::follows && !shard.follows() ? Shard::role::stranded : role)};
+  return std::string{text_of(shard.is_sound() ? shard.engine().now() : Shard::role::stranded)};
 }
 
 ShardPresence presence_of(const HostedShard& shard) {
@@ -38,19 +37,65 @@ ShardPresence presence_of(const HostedShard& shard) {
           .role = role_of(shard),
           .term = shard.engine().state().term(),
           .position = shard.engine().position(),
-          .serves = shard.open()};
+          .serves = shard.serves()};
 }
 
 }  // namespace
 
-std::vector<std::uint32_t> ClusterNode::open_now() const {
-  std::vector<std::uint32_t> open;
+std::vector<std::uint32_t> ClusterNode::served_now() const {
+  std::vector<std::uint32_t> served;
   for (const auto& [id, shard] : hosted_) {
-    if (shard->open()) {
-      open.push_back(id);
+    if (shard->serves()) {
+      served.push_back(id);
     }
   }
-  return open;
+  return served;
+}
+
+// Whoever looks at the log at night is to see when it began, and when it was over: a line for all shards.
+void ClusterNode::tell_outages(std::uint64_t now_ns) {
+  constexpr std::uint64_t kBrokersSilentNs = 5'000'000'000;
+  const std::string error = engine_.last_error().empty() ? "" : ": " + engine_.last_error();
+  const auto lapsed = static_cast<std::size_t>(std::ranges::count_if(
+      hosted_, [](const auto& entry) { return entry.second->open() && !entry.second->serves(); }));
+  if (lapsed != 0 && lapsed_ == 0) {
+    lines_.warn("cluster: " + std::to_string(lapsed) +
+                (lapsed == 1 ? " shard that this node owns is" : " shards that this node owns are") +
+                " not served: the brokers have not acknowledged anything for a lease" + error);
+  } else if (lapsed == 0 && lapsed_ != 0) {
+    lines_.info("cluster: all shards that this node owns are served again");
+  }
+  lapsed_ = lapsed;
+  const bool silent = now_ns >= std::max(board_ns_, started_ns_) + kBrokersSilentNs;
+  if (silent && !board_silent_) {
+    lines_.warn("cluster: the brokers are silent: nothing of the board was read for " +
+                std::to_string(kBrokersSilentNs / 1'000'000'000) + " s" + error);
+  } else if (!silent && board_silent_) {
+    lines_.info("cluster: the brokers are heard again");
+  }
+  board_silent_ = silent;
+  if (memory_.failed() && !memory_failed_) {
+    lines_.warn("cluster: this node is no replica any more: memory takes no more of the shards' logs: " +
+                memory_.failure() + "; start it again with more memory");
+  }
+  memory_failed_ = memory_.failed();
+}
+
+// Since the start: a shard that is loaded again later has others that serve it.
+void ClusterNode::note_completeness(std::uint64_t now_ns) {
+  if (complete_) {
+    return;
+  }
+  incomplete_ = static_cast<std::size_t>(std::ranges::count_if(hosted_, [&](const auto& entry) {
+    const HostedShard& shard = *entry.second;
+    const auto is_ahead = [&](const auto& named) {
+      const Neighbour* const node = alive(named.first, now_ns);
+      const ShardPresence* const theirs = node == nullptr ? nullptr : node->presence.find(shard.id());
+      return theirs != nullptr && theirs->position > shard.engine().position() + kNearMessages;
+    };
+    return !shard.is_sound() || std::ranges::any_of(neighbours_, is_ahead);
+  }));
+  complete_ = incomplete_ == 0 && !memory_.is_behind(0);
 }
 
 void ClusterNode::tell_presence() {
@@ -101,6 +146,14 @@ void ClusterNode::show(std::uint64_t now_ns) {
   status.given_up = pipeline_.failures();
   status.left_out = reader_.left_out();
   status.last_error = memory_.failed() ? memory_.failure() : engine_.last_error();
+  status.lapsed = lapsed_;
+  status.topic_dangers =
+      options_.topic_dangers == nullptr ? 0 : options_.topic_dangers->load(std::memory_order_relaxed);
+  status.board_silent = board_silent_;
+  status.memory_failure = memory_.failed() ? memory_.failure() : std::string{};
+  status.complete = complete_;
+  status.incomplete = incomplete_;
+  status.not_left = not_left_;
   const std::scoped_lock lock{mutex_};
   shown_ = std::move(status);
 }

@@ -3,50 +3,15 @@
 // A page is of the node that has its beginning, and ends at the latest where the shards that this node has in a row
 // end. Then it has a cursor, even if it found nothing. So who follows cursors comes to all keys of all nodes.
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "protocol/request_writer.hpp"
 #include "server/cluster/cluster_store.hpp"
+#include "server/cluster/key_bounds.hpp"
 #include "server/cluster/refusal.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
-
-namespace {
-
-/// The least text above all that begin with `prefix`, in `room`, which has as many bytes at least; empty: there is
-/// none.
-std::string_view behind_prefix(std::string_view prefix, char* room) noexcept {
-  while (!prefix.empty() && prefix.back() == '\xFF') {
-    prefix.remove_suffix(1);
-  }
-  if (!prefix.empty()) {
-    std::ranges::copy(prefix, room);
-    ++room[prefix.size() - 1];
-  }
-  return {room, prefix.size()};
-}
-
-using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
-
-/// The least key that is above another one.
-std::string_view behind_key(std::string_view key, KeyRoom& room) noexcept {
-  if (key.size() >= protocol::kMaxKeyBytes) {
-    return behind_prefix(key, room.data());
-  }
-  std::ranges::copy(key, room.data());
-  room[key.size()] = '\0';
-  return {room.data(), key.size() + 1};
-}
-
-/// The last shard with keys below this one.
-std::uint32_t shard_below(const Routes& routes, std::string_view key) noexcept {
-  const std::uint32_t shard = routes.shard_of(key);
-  return shard > 0 && routes.begin_of(shard) == key ? shard - 1 : shard;
-}
-
-}  // namespace
 
 ClusterStore::Span ClusterStore::span_of(const protocol::RangeRequest& range) const noexcept {
   KeyRoom room;
@@ -78,34 +43,12 @@ std::uint32_t ClusterStore::readable_to(const Span& span, bool reverse, const Re
   return at;
 }
 
-std::uint32_t ClusterStore::other_owner(const Span& span, std::uint64_t now_ns) const noexcept {
-  const Route first = routes_.route(span.first);
-  const bool here = routes_.is_here(span.first, now_ns);
-  for (std::uint32_t shard = span.first + 1; shard <= span.last; ++shard) {
-    const Route route = routes_.route(shard);
-    const bool same =
-        here ? routes_.is_here(shard, now_ns) : first.where == Route::to::peer && route == first;
-    if (!same) {
-      return shard;
-    }
-  }
-  return routes_.shards();
-}
-
 void ClusterStore::range(runtime::Worker& worker, const protocol::Request& request,
                          const ReplyAddress& address) {
   const std::uint64_t now_ns = clock_.monotonic_ns();
   const Span span = span_of(request.range);
   if (protocol::changes_range(request.op) || request.op == protocol::verb::meta_count) {
-    if (const std::uint32_t other = other_owner(span, now_ns); other != routes_.shards()) {
-      ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-      replies.reply(address, spans_line("range", other - 1, other));
-      replies.finished(address);
-    } else if (routes_.is_here(span.first, now_ns)) {
-      store_.range(worker, request, address);
-    } else {
-      range_elsewhere(worker, request, span.first, address);
-    }
+    whole_range(worker, request, span, address, now_ns);
     return;
   }
   const std::uint32_t first = request.range.reverse ? span.last : span.first;
@@ -117,6 +60,28 @@ void ClusterStore::range(runtime::Worker& worker, const protocol::Request& reque
   } else {
     range_elsewhere(worker, request, first, address);
   }
+}
+
+// What is done at once lies in one shard, wherever others are: a line that works is not to fail when a shard moves.
+void ClusterStore::whole_range(runtime::Worker& worker, const protocol::Request& request, const Span& span,
+                               const ReplyAddress& address, std::uint64_t now_ns) {
+  if (span.first == span.last) {
+    if (routes_.is_here(span.first, now_ns)) {
+      store_.range(worker, request, address);
+    } else {
+      range_elsewhere(worker, request, span.first, address);
+    }
+    return;
+  }
+  const bool at_once = request.range.locked || request.op == protocol::verb::meta_range_touch ||
+                       !request.range.delimiter.empty();
+  if (at_once || !options_.forwards || address.connection->by_peer) {
+    ConnectionTable& replies = *worker.local<WorkerContext>().replies;
+    replies.reply(address, spans_line("range", span.first, span.last));
+    replies.finished(address);
+    return;
+  }
+  sweep(worker, request, span, address);
 }
 
 void ClusterStore::page(runtime::Worker& worker, const protocol::Request& request, const Span& span,

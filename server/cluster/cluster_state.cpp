@@ -96,7 +96,13 @@ NodeFacts facts_of_node(const ClusterState& state, const std::string& name) {
   return facts;
 }
 
-/// "b 12 behind, c silent"; empty: all have it.
+/// Whether it goes on with its log, and has what it says that it has. One that loads, or that takes no more, may be as
+/// far in the log as others all the same.
+bool has_data(const ShardPresence& replica) {
+  return replica.role != "loads" && replica.role != "stranded";
+}
+
+/// "b 12 behind, c silent, d stranded"; empty: all have it.
 std::string lags_of(const ClusterState& state, std::uint32_t shard) {
   std::vector<std::string> lags;
   for (const std::string& name : state.map.shards[shard].replicas) {
@@ -104,6 +110,8 @@ std::string lags_of(const ClusterState& state, std::uint32_t shard) {
     if (replica == nullptr) {
       const auto heard = state.nodes.find(name);
       lags.push_back(name + (heard != state.nodes.end() && heard->second.alive ? " lacks it" : " silent"));
+    } else if (!has_data(*replica)) {
+      lags.push_back(name + " " + replica->role);
     } else if (const std::uint64_t behind = state.behind(*replica); behind != 0) {
       lags.push_back(name + " " + std::to_string(behind) + " behind");
     }
@@ -169,7 +177,8 @@ std::string state_table(const std::string& cluster, const ClusterState& state) {
   const ClusterMap& map = state.map;
   std::string text = "cluster " + cluster + ", map " + std::to_string(map.version) + ": " +
                      count_text(map.shards.size(), "shard") + ", " + count_text(map.replicas, "replica") +
-                     " each, " + count_text(map.nodes.size(), "node") + "\n\n";
+                     " each, " + count_text(map.nodes.size(), "node") + ", lease " +
+                     std::to_string(map.lease_ms) + " ms\n\n";
   std::vector<std::vector<std::string>> rows{
       {"node", "state", "peer", "address", "map", "owns", "keeps", "version"}};
   for (const std::string& name : names_of_nodes(state)) {
@@ -228,16 +237,47 @@ std::string state_json(const std::string& cluster, const ClusterState& state) {
                       {"prefers", shard.prefers},
                       {"replicas", std::move(replicas)}});
   }
-  const json document{{"cluster", cluster},
-                      {"map", map.version},
-                      {"replicas", map.replicas},
-                      {"nodes", std::move(nodes)},
-                      {"shards", std::move(shards)}};
+  const json document{{"cluster", cluster},       {"map", map.version},        {"replicas", map.replicas},
+                      {"lease_ms", map.lease_ms}, {"nodes", std::move(nodes)}, {"shards", std::move(shards)}};
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-std::string still_missing(const ClusterState& state) {
+std::string without_owner(const ClusterState& state) {
+  constexpr std::size_t kMostNamed = 10;
+  std::vector<std::string> missing;
   for (std::uint32_t i = 0; i < state.map.shards.size(); ++i) {
+    if (state.owner(i).empty()) {
+      missing.push_back(std::to_string(i));
+    }
+  }
+  if (missing.empty()) {
+    return {};
+  }
+  const std::size_t count = missing.size();
+  missing.resize(std::min(count, kMostNamed));
+  return count_text(count, "shard") + " of " + std::to_string(state.map.shards.size()) +
+         (count == 1 ? " has" : " have") + " no owner: " + joined(missing) +
+         (count > kMostNamed ? ", ..." : "");
+}
+
+std::string follows_another_map(const ClusterState& state) {
+  for (const ClusterMap::Node& node : state.map.nodes) {
+    const auto heard = state.nodes.find(node.name);
+    if (heard == state.nodes.end() || !heard->second.alive) {
+      return "node " + node.name + " is silent";
+    }
+    if (heard->second.said.map_version < state.map.version) {
+      return "node " + node.name + " still follows map " + std::to_string(heard->second.said.map_version);
+    }
+  }
+  return {};
+}
+
+std::string still_missing(const ClusterState& state, std::optional<std::uint32_t> only) {
+  for (std::uint32_t i = 0; i < state.map.shards.size(); ++i) {
+    if (only.value_or(i) != i) {
+      continue;
+    }
     const ClusterMap::Shard& shard = state.map.shards[i];
     const std::string start = "shard " + std::to_string(i) + ": ";
     for (std::size_t place = 0; place < shard.replicas.size(); ++place) {
@@ -248,6 +288,10 @@ std::string still_missing(const ClusterState& state) {
       const ShardPresence* const replica = state.replica(name, i);
       if (replica == nullptr) {
         return start + "node " + name + " has nothing of it yet";
+      }
+      if (!has_data(*replica)) {
+        return start + "node " + name +
+               (replica->role == "loads" ? " loads it" : " takes no more of its log (stranded)");
       }
       if (const std::uint64_t behind = state.behind(*replica); behind > kNearlyThere) {
         return start + "node " + name + " is " + count_text(behind, "message") + " behind";
@@ -263,6 +307,10 @@ std::string still_missing(const ClusterState& state) {
 
 std::vector<std::string> changes_of(const ClusterMap& before, const ClusterMap& after) {
   std::vector<std::string> lines;
+  if (after.lease_ms != before.lease_ms) {
+    lines.push_back("lease: " + std::to_string(before.lease_ms) + " ms -> " + std::to_string(after.lease_ms) +
+                    " ms");
+  }
   for (const ClusterMap::Node& node : after.nodes) {
     const ClusterMap::Node* const old = before.find_node(node.name);
     if (old == nullptr || *old != node) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,13 @@ struct ClusterState {
 
 /// What the map wants and is not yet so, for the first shard of which that is true, such as "shard 3: node d is 2000
 /// messages behind"; empty: each is owned by whom the map prefers, and all that stay have it.
-[[nodiscard]] std::string still_missing(const ClusterState& state);
+/// `only`: of that shard alone.
+[[nodiscard]] std::string still_missing(const ClusterState& state, std::optional<std::uint32_t> only = {});
+
+/// The shards that no node serves, such as "2 shards of 24 have no owner: 3, 5"; empty: there is none.
+[[nodiscard]] std::string without_owner(const ClusterState& state);
+/// The first node that is not known to follow the map in force, such as "node d still follows map 6"; empty: all do.
+[[nodiscard]] std::string follows_another_map(const ClusterState& state);
 
 /// What the next map changes, a line each, such as "shard 3: a -> b, kept by b, c, and by a until they have it".
 [[nodiscard]] std::vector<std::string> changes_of(const ClusterMap& before, const ClusterMap& after);

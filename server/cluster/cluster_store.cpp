@@ -1,6 +1,7 @@
 #include "server/cluster/cluster_store.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "protocol/reply.hpp"
@@ -25,6 +26,11 @@ namespace {
 /// stale is seen where it is found: see take_read().
 bool reads_only(const protocol::PointRequest& request) noexcept {
   return request.only_reads() && (request.flags == nullptr || !request.flags->has_recache);
+}
+
+/// Writes with the same number may be to one key of one client; those with others are not.
+std::uint64_t key_of_client(const ReplyAddress& address, std::string_view key) noexcept {
+  return std::hash<std::string_view>{}(key) * 31 + std::hash<const void*>{}(address.connection);
 }
 
 void end_operation(ConnectionTable& replies, const ReplyAddress& address, bool writes, CommitSeq seq) {
@@ -111,6 +117,9 @@ std::unique_ptr<ForwardedRequest> ClusterStore::begin(runtime::Worker& worker, s
 void ClusterStore::point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
                          const ReplyAddress& address, CommitSeq seq) {
   if (is_here(request.key, clock_.monotonic_ns())) [[likely]] {
+    if (request.terms.ordered) {
+      address.connection->commits.note_here(seq);
+    }
     store_.point(worker, request, value, address, seq);
   } else {
     point_elsewhere(worker, request, value, address, seq);
@@ -142,8 +151,7 @@ void ClusterStore::ask_owner(runtime::Worker& worker, std::uint32_t shard,
                              const protocol::PointRequest& request, ItemBuilder* value,
                              const ReplyAddress& address, CommitSeq seq) {
   const std::string refused = refusal(shard, address);
-  const bool sendable = !request.is_binary() || fits_a_line(request);
-  if (!refused.empty() || !sendable) [[unlikely]] {
+  if (!refused.empty()) [[unlikely]] {
     if (request.is_binary()) {
       if (ReplyQueue* const queue = replies_of(worker).find(address)) {
         write_binary_error(*queue, address.ticket, request.flags->binary, protocol::binary_status::refused);
@@ -161,6 +169,7 @@ void ClusterStore::ask_owner(runtime::Worker& worker, std::uint32_t shard,
   std::unique_ptr<ForwardedRequest> sent = begin(worker, shard, address);
   sent->seq = seq;
   sent->writes = request.terms.ordered;
+  sent->key_of_client = key_of_client(address, request.key);
   sent->changes = !request.only_reads();
   sent->end_line = request.end_line;
   if (request.is_binary()) [[unlikely]] {
@@ -230,6 +239,7 @@ std::size_t ClusterStore::set(runtime::Worker& worker, std::span<const protocol:
       ++done;
       continue;
     }
+    address.connection->commits.note_here(own_seq + static_cast<CommitSeq>(run - 1));
     const std::size_t taken = store_.set(worker, values.subspan(done, run), address, own_seq);
     done += taken;
     if (taken < run) [[unlikely]] {
@@ -251,6 +261,7 @@ void ClusterStore::set_elsewhere(runtime::Worker& worker, const protocol::SentVa
   sent->seq = seq;
   sent->writes = true;
   sent->changes = true;
+  sent->key_of_client = key_of_client(address, value.key());
   protocol::write_point_line(sent->text, protocol::usual_set(value.key(), value.meta),
                              {.bytes = value.data_bytes});
   sent->text += value.value();
@@ -286,26 +297,18 @@ std::unique_ptr<ReceivedBatch> ClusterStore::begin_batch(std::uint32_t lines) {
   return std::make_unique<ClusterBatch>(routes_, clock_, store_.begin_batch(lines), lines);
 }
 
-// A shard may have left since its lines came: nothing was done yet. Of several shards, where they are now is not
-// looked for.
+// Its shard may have left since its lines came: nothing was done yet.
 void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> received,
                          const ReplyAddress& address) {
   const std::unique_ptr<ClusterBatch> batch{static_cast<ClusterBatch*>(received.release())};
-  const std::uint64_t now_ns = clock_.monotonic_ns();
-  const auto gone = std::ranges::find_if(
-      batch->shards(), [&](std::uint32_t shard) { return !routes_.is_here(shard, now_ns); });
-  if (!batch->is_elsewhere() && gone == batch->shards().end()) {
+  const std::uint32_t shard = batch->shard();
+  if (!batch->is_elsewhere() && routes_.is_here(shard, clock_.monotonic_ns())) {
     store_.batch(worker, batch->take_own(), address);
     return;
   }
-  const std::uint32_t shard = batch->is_elsewhere() ? batch->shards().front() : *gone;
-  std::string refused = refusal(shard, address);
+  const std::string refused = refusal(shard, address);
   if (refused.empty() && !batch->is_elsewhere()) {
-    if (batch->shards().size() == 1) {
-      batch->leave(worker);
-    } else {
-      refused = no_owner_line(shard);
-    }
+    batch->leave(worker);
   }
   if (!refused.empty()) {
     batch->abandon(worker);

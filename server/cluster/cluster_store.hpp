@@ -82,7 +82,7 @@ class ClusterStore final : public SessionStore, private OwnerReads {
 
   // Of several keys at once: on one node. A flush is one of each shard.
   void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) override;
-  void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
+  bool flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                  protocol::BinaryForm form) override;
   [[nodiscard]] std::unique_ptr<ReceivedBatch> begin_batch(std::uint32_t lines) override;
   void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,
@@ -140,8 +140,10 @@ class ClusterStore final : public SessionStore, private OwnerReads {
   /// Of a walk whose first shard is readable: the last one up to which all are.
   [[nodiscard]] std::uint32_t readable_to(const Span& span, bool reverse, const ReplyAddress& address,
                                           std::uint64_t now_ns) const noexcept;
-  /// The first shard of `span` that is not where its first one is; none: shards().
-  [[nodiscard]] std::uint32_t other_owner(const Span& span, std::uint64_t now_ns) const noexcept;
+  void whole_range(runtime::Worker& worker, const protocol::Request& request, const Span& span,
+                   const ReplyAddress& address, std::uint64_t now_ns);
+  void sweep(runtime::Worker& worker, const protocol::Request& request, const Span& span,
+             const ReplyAddress& address);
   void page(runtime::Worker& worker, const protocol::Request& request, const Span& span,
             const ReplyAddress& address, std::uint64_t now_ns);
   void range_elsewhere(runtime::Worker& worker, const protocol::Request& request, std::uint32_t shard,

@@ -39,6 +39,7 @@ class Freshness {
   Freshness(std::uint64_t period_ns, std::uint64_t lease_ns, FreshnessRules rules)
       : period_ns_(period_ns), lease_ns_(lease_ns), rules_(rules) {}
 
+  void set_lease(std::uint64_t lease_ns) noexcept { lease_ns_ = lease_ns; }
   /// Memory is not the log's any more, or not alone: what is under way is nothing.
   void withdraw() noexcept;
   /// To be called whenever something may have moved, while memory is the log's. `log` outlives what is asked, and so does

@@ -56,6 +56,7 @@ void HostedShard::stranded() {
                ": its log is not there any more from where memory stands, or has a hole, as compaction "
                "and others' transactions make them; it is loaded again");
   // Each time all replies of this node are held, and those that waited given up: rarely, where nothing has changed.
+  look_for_end(*log_, shard_.position(), "its log");
   const bool same = std::exchange(stranded_at_, shard_.position()) == shard_.position();
   load_pause_ns_ = same ? std::min(2 * load_pause_ns_, kLongestPauseNs) : options_.lease_ns / 3;
   reload();
@@ -89,6 +90,12 @@ void HostedShard::leave(std::uint64_t to) {
                      .epoch = around_.pipeline.end_epoch(),
                      .at_ns = around_.clock.monotonic_ns() + kStragglersNs,
                      .sent_on = std::move(sent_on)};
+}
+
+void HostedShard::set_lease(std::uint64_t lease_ns) noexcept {
+  options_.lease_ns = lease_ns;
+  shard_.set_lease(lease_ns);
+  freshness_.set_lease(lease_ns);
 }
 
 void HostedShard::retire() {
@@ -134,6 +141,18 @@ void HostedShard::throw_away() {
   loader_.reset();
 }
 
+// The board tells positions. Where a mirror has copied the topics into others, these begin at 0 and are too short for them.
+void HostedShard::look_for_end(OrderedLog& log, LogPosition needed, const char* what) {
+  log.end([this, needed, what](std::optional<LogPosition> end) {
+    if (end && *end < needed) {
+      around_.warn(name() + ": " + what + " ends at " + std::to_string(*end) + ", and is to be read from " +
+                   std::to_string(needed) +
+                   " as the map's topic says: these topics are copies with other offsets, or lost " +
+                   "their end; they cannot be loaded");
+    }
+  });
+}
+
 void HostedShard::load(std::uint64_t now_ns) {
   if (loader_ == nullptr) {
     if (now_ns < load_ns_) {
@@ -158,8 +177,11 @@ void HostedShard::load(std::uint64_t now_ns) {
     around_.warn(name() + (silent ? ": its snapshot has no end; it is read again, or the next one"
                                   : ": its snapshot went while it was read; the next one is taken"));
     around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
+    look_for_end(*snapshots_, loader_->entry().first, "the log of its snapshots");
+    const bool same = std::exchange(failed_snapshot_, loader_->entry().number) == failed_snapshot_;
+    load_pause_ns_ = same ? std::min(2 * load_pause_ns_, kLongestPauseNs) : options_.lease_ns / 3;
     loader_.reset();
-    load_ns_ = now_ns + options_.lease_ns / 3;
+    load_ns_ = now_ns + load_pause_ns_;
   } else if (loader_->now() == SnapshotLoader::state::loaded) {
     const SnapshotEntry entry = loader_->entry();
     loader_.reset();
@@ -230,8 +252,19 @@ void HostedShard::settle() {
   if (taking_ != nullptr) {
     go_on_taking();
   }
+  assert_state();
   show_freshness(now_ns);
   show_route();
+}
+
+void HostedShard::assert_state() const noexcept {
+  MXKV_ASSERT(!open_ || shard_.now() == Shard::role::owns, "requests are let in by the owner alone");
+  MXKV_ASSERT(!open_ || (held_void_ && !loading_ && !drop_at_ && !clean_at_ && !open_at_),
+              "what is open is loaded, clean, and may hold what is void");
+  MXKV_ASSERT(!leaving_ || open_, "what is being left is open until it is");
+  MXKV_ASSERT(loader_ == nullptr || (loading_ && !drop_at_),
+              "a snapshot is loaded into memory that is empty");
+  MXKV_ASSERT(!drop_at_ || (loading_ && !held_void_), "what is thrown away is loaded again");
 }
 
 // Memory that takes no more is good for what is owned, which it has, and for nothing that is followed.

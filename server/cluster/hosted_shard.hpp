@@ -56,6 +56,8 @@ class HostedShard final : private ShardHost {
   void settle();
   /// A few times a beat; `reads`: see Shard.
   void tick(bool reads = true);
+  /// The cluster's lease, as the map says now.
+  void set_lease(std::uint64_t lease_ns) noexcept;
   /// Its logs are another one's from now on; answers that are under way go nowhere. Only while it is not open.
   void retire();
 
@@ -71,15 +73,19 @@ class HostedShard final : private ShardHost {
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
   [[nodiscard]] const Shard& engine() const noexcept { return shard_; }
   [[nodiscard]] const HostedCounters& counters() const noexcept { return counters_; }
-  /// Requests for its keys are answered here.
+  /// This node owns it, and is the one to answer requests for its keys: while serves().
   [[nodiscard]] bool open() const noexcept { return open_; }
+  /// Requests for its keys are answered here, now: it is open, and its lease runs.
+  [[nodiscard]] bool serves() const noexcept { return open_ && shard_.serves(); }
   /// Since when; monotonic clock.
   [[nodiscard]] std::uint64_t open_since_ns() const noexcept { return open_since_ns_; }
   /// It is open and not about to be left.
   [[nodiscard]] bool may_leave() const noexcept { return open_ && !leaving_; }
   /// It follows its log, with nothing to be cleaned or loaded.
-  [[nodiscard]] bool follows() const noexcept {
-    return !loading_ && !clean_at_ && shard_.now() == Shard::role::follows && !around_.memory.failed();
+  [[nodiscard]] bool follows() const noexcept { return shard_.now() == Shard::role::follows && is_sound(); }
+  /// What is here of it, may be relied on: it is loaded, not about to be thrown away, and memory took in all of it.
+  [[nodiscard]] bool is_sound() const noexcept {
+    return !loading_ && !clean_at_ && (open_ || !around_.memory.failed());
   }
   [[nodiscard]] bool loading() const noexcept { return loading_; }
   /// All that was acknowledged so long ago is in memory; nothing: that is not known, or it is open.
@@ -116,6 +122,8 @@ class HostedShard final : private ShardHost {
   std::optional<ShardStart> ousted() override;
   void stranded() override;
 
+  /// What holds between two events, whatever they were.
+  void assert_state() const noexcept;
   void close();
   void reload();
   void throw_away();
@@ -124,6 +132,7 @@ class HostedShard final : private ShardHost {
   void follow(const ShardStart& start);
   void go_on_taking();
   void give_up_taking(const char* why);
+  void look_for_end(OrderedLog& log, LogPosition needed, const char* what);
   void show_route();
   void show_freshness(std::uint64_t now_ns);
   /// Memory is what the log says, and nothing else.
@@ -148,6 +157,7 @@ class HostedShard final : private ShardHost {
   bool loading_ = true;
   std::uint64_t load_ns_ = 0;  ///< not before then
   std::uint64_t load_pause_ns_ = 0;
+  std::uint64_t failed_snapshot_ = 0;          ///< the number of the one that could not be read last
   LogPosition stranded_at_ = ~LogPosition{0};  ///< where its log had a hole last, or began too late
   std::unique_ptr<SnapshotLoader> loader_;
   std::uint64_t loader_taken_ = 0;     ///< messages, when they were looked at last

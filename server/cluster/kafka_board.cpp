@@ -36,8 +36,9 @@ std::map<std::string, std::string> board_reading() {
 
 }  // namespace
 
-struct KafkaBoard::Parts {
-  Parts(const KafkaOptions& options, std::string name, BoardSink& to) : topic(std::move(name)), sink(to) {
+struct KafkaBoard::Parts : kafka::Caller {
+  Parts(const KafkaOptions& options, std::string name, BoardSink& to)
+      : Caller(options.lines), topic(std::move(name)), sink(to) {
     if (bell < 0) {
       throw std::system_error(errno, std::generic_category(), "cluster: eventfd");
     }
@@ -75,10 +76,9 @@ struct KafkaBoard::Parts {
 
   [[nodiscard]] kafka::Conf configuration(const KafkaOptions& options,
                                           const std::map<std::string, std::string>& rules) {
-    kafka::Conf conf = kafka::configuration(options);
-    rd_kafka_conf_set_opaque(conf.get(), this);
+    kafka::Conf conf = kafka::configuration(options, this);
     rd_kafka_conf_set_error_cb(conf.get(), [](rd_kafka_t*, int, const char* reason, void* opaque) {
-      static_cast<Parts*>(opaque)->last_error = reason;
+      of(opaque).last_error = reason;
     });
     for (const auto& [name, value] : rules) {
       kafka::set_property(*conf, name, value);
@@ -86,10 +86,13 @@ struct KafkaBoard::Parts {
     return conf;
   }
 
+  [[nodiscard]] static Parts& of(void* opaque) {
+    return *static_cast<Parts*>(static_cast<kafka::Caller*>(opaque));
+  }
   /// By poll(), on our thread.
   static void delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
     const std::unique_ptr<Board::Done> done{static_cast<Board::Done*>(message->_private)};
-    auto& parts = *static_cast<Parts*>(opaque);
+    Parts& parts = of(opaque);
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
       parts.last_error = rd_kafka_err2str(message->err);
     }

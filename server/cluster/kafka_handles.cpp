@@ -1,6 +1,7 @@
 #include "server/cluster/kafka_handles.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 
@@ -13,6 +14,19 @@ constexpr const char* kSilenceMs = "10000";
 /// Brokers that are back are found so soon.
 constexpr const char* kLongestPauseMs = "1000";
 
+// By threads of the library. What it tells of its debugging it tells to nobody.
+void say(const rd_kafka_t* client, int level, const char* facility, const char* text) {
+  constexpr int kWarning = 4;
+  constexpr int kInfo = 6;
+  const auto* const caller =
+      client == nullptr ? nullptr : static_cast<const Caller*>(rd_kafka_opaque(client));
+  if (caller != nullptr && caller->lines != nullptr && level <= kInfo) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    caller->lines->say(level <= kWarning, std::string{"cluster: librdkafka: "} + facility + ": " + text,
+                       static_cast<std::uint64_t>(std::chrono::nanoseconds{now}.count()));
+  }
+}
+
 }  // namespace
 
 void set_property(rd_kafka_conf_t& conf, const std::string& name, const std::string& value) {
@@ -22,9 +36,10 @@ void set_property(rd_kafka_conf_t& conf, const std::string& name, const std::str
   }
 }
 
-Conf configuration(const KafkaOptions& options) {
+Conf configuration(const KafkaOptions& options, Caller* caller) {
   Conf conf{rd_kafka_conf_new()};
-  rd_kafka_conf_set_log_cb(conf.get(), [](const rd_kafka_t*, int, const char*, const char*) {});
+  rd_kafka_conf_set_opaque(conf.get(), caller);
+  rd_kafka_conf_set_log_cb(conf.get(), &say);
   set_property(*conf, "bootstrap.servers", options.brokers);
   set_property(*conf, "socket.timeout.ms", kSilenceMs);
   set_property(*conf, "reconnect.backoff.max.ms", kLongestPauseMs);

@@ -36,8 +36,14 @@ using Event = Handle<rd_kafka_event_t, &rd_kafka_event_destroy>;
 
 /// Throws std::runtime_error, which names the property.
 void set_property(rd_kafka_conf_t& conf, const std::string& name, const std::string& value);
-/// Brokers and properties as given, and a log that goes nowhere. Throws as set_property().
-[[nodiscard]] Conf configuration(const KafkaOptions& options);
+/// What a client is to be told by the library's callbacks. It outlives the client.
+struct Caller {
+  explicit Caller(std::shared_ptr<EngineLines> to) : lines(std::move(to)) {}
+  std::shared_ptr<EngineLines> lines;  ///< or null
+};
+/// Brokers and properties as given, and the caller as what callbacks are handed; null: there are none. Throws as
+/// set_property().
+[[nodiscard]] Conf configuration(const KafkaOptions& options, Caller* caller = nullptr);
 /// Throws std::runtime_error.
 [[nodiscard]] Client start(rd_kafka_type_t type, Conf conf);
 

@@ -32,15 +32,15 @@ Properties consumer_rules() {
           {"allow.auto.create.topics", "false"},
           {"enable.auto.commit", "false"},
           {"check.crcs", "true"},
-          {"fetch.wait.max.ms", "20"},
+          {"fetch.wait.max.ms", "100"},  // what comes ends a wait; idle brokers are asked ten times a second
           {"fetch.error.backoff.ms", "50"},
           {"isolation.level", "read_uncommitted"}};  // what others have not ended holds nobody up
 }
 
 }  // namespace
 
-struct KafkaClient::Parts {
-  explicit Parts(KafkaOptions given) : options(std::move(given)) {
+struct KafkaClient::Parts : kafka::Caller {
+  explicit Parts(KafkaOptions given) : Caller(given.lines), options(std::move(given)) {
     const Properties rules = producer_rules(options);
     const Properties reading = consumer_rules();
     for (const auto& [name, value] : options.properties) {
@@ -79,8 +79,7 @@ struct KafkaClient::Parts {
   }
 
   [[nodiscard]] kafka::Conf configuration(const Properties& rules) {
-    kafka::Conf conf = kafka::configuration(options);
-    rd_kafka_conf_set_opaque(conf.get(), this);
+    kafka::Conf conf = kafka::configuration(options, this);
     rd_kafka_conf_set_error_cb(conf.get(), &Parts::erred);
     for (const auto& [name, value] : rules) {
       kafka::set_property(*conf, name, value);
@@ -106,6 +105,9 @@ struct KafkaClient::Parts {
     }
   }
 
+  [[nodiscard]] static Parts& of(void* opaque) {
+    return *static_cast<Parts*>(static_cast<kafka::Caller*>(opaque));
+  }
   /// By poll(), on our thread.
   static void delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
     const std::unique_ptr<OrderedLog::AppendDone> done{
@@ -116,13 +118,13 @@ struct KafkaClient::Parts {
     } else if (rd_kafka_message_status(message) == RD_KAFKA_MSG_STATUS_NOT_PERSISTED) {
       appended = {append_outcome::refused, 0};
     }
-    if (static_cast<const Parts*>(opaque)->answers) {
+    if (of(opaque).answers) {
       (*done)(appended);
     }
   }
 
   static void erred(rd_kafka_t* /*client*/, int error, const char* reason, void* opaque) {
-    auto& parts = *static_cast<Parts*>(opaque);
+    Parts& parts = of(opaque);
     parts.counters.last_error = reason;
     parts.failed = parts.failed || error == RD_KAFKA_RESP_ERR__FATAL;
   }

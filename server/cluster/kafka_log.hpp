@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "server/cluster/engine_lines.hpp"
 #include "server/cluster/ordered_log.hpp"
 
 namespace mxkv::server {
@@ -23,6 +24,7 @@ struct KafkaOptions {
   /// For the library, as its documentation names them: TLS, SASL. What this code relies on cannot be changed.
   std::map<std::string, std::string> properties;
   std::uint32_t append_timeout_ms = 5000;  ///< then it is unknown what became of it
+  std::shared_ptr<EngineLines> lines{};    ///< what the library says of itself; null: nobody hears it
 };
 
 struct KafkaCounters {

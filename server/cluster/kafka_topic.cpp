@@ -79,16 +79,18 @@ kafka::Event answer_of(rd_kafka_t& client, rd_kafka_admin_op_t what, int patienc
 }
 
 /// Partitions and replicas.
-std::vector<std::string> check_shape(rd_kafka_t& client, const TopicPlan& plan, int patience_ms) {
+TopicVerdict check_shape(rd_kafka_t& client, const TopicPlan& plan, int patience_ms) {
   const kafka::Topic topic{rd_kafka_topic_new(&client, plan.name.c_str(), nullptr)};
   const rd_kafka_metadata_t* found = nullptr;
   const rd_kafka_resp_err_t error = rd_kafka_metadata(&client, 0, topic.get(), &found, patience_ms);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return {rd_kafka_err2str(error)};
+    return {.answered = false, .dangers = {rd_kafka_err2str(error)}};
   }
   const Metadata metadata{found};
   if (metadata->topic_cnt != 1 || metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return {metadata->topic_cnt == 1 ? rd_kafka_err2str(metadata->topics[0].err) : "there is none"};
+    return {
+        .answered = true,
+        .dangers = {metadata->topic_cnt == 1 ? rd_kafka_err2str(metadata->topics[0].err) : "there is none"}};
   }
   const rd_kafka_metadata_topic_t& shape = metadata->topics[0];
   std::vector<std::string> dangers;
@@ -103,13 +105,14 @@ std::vector<std::string> check_shape(rd_kafka_t& client, const TopicPlan& plan, 
                         std::to_string(plan.replicas));
     }
   }
-  return dangers;
+  return {.answered = true, .dangers = std::move(dangers)};
 }
 
-/// What it is better with: each node says something a second, and who starts reads all that was not compacted yet.
+/// What it is better with. A board: each node says something a second, and who starts reads all that was not compacted
+/// yet. A log: brokers delete whole segments, and never the one that is written to.
 std::vector<std::pair<const char*, const char*>> wishes_of(const TopicPlan& plan) {
   if (!plan.board) {
-    return {};
+    return {{"segment.bytes", "67108864"}, {"segment.ms", "3600000"}};
   }
   return {{"segment.bytes", "1048576"}, {"min.cleanable.dirty.ratio", "0.1"}};
 }
@@ -174,7 +177,7 @@ std::map<std::string, std::string> settings_of(const rd_kafka_event_t& event, st
 }
 
 /// What it was made with, or changed to since.
-std::vector<std::string> check_settings(rd_kafka_t& client, const TopicPlan& plan, int patience_ms) {
+TopicVerdict check_settings(rd_kafka_t& client, const TopicPlan& plan, int patience_ms) {
   const ConfigResource resource{rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, plan.name.c_str())};
   rd_kafka_ConfigResource_t* one = resource.get();
   std::string error;
@@ -185,7 +188,7 @@ std::vector<std::string> check_settings(rd_kafka_t& client, const TopicPlan& pla
   const std::map<std::string, std::string> settings =
       event == nullptr ? std::map<std::string, std::string>{} : settings_of(*event, error);
   if (!error.empty()) {
-    return {error};
+    return {.answered = false, .dangers = {error}};
   }
   std::vector<std::string> dangers;
   for (const Rule& rule : rules_of(plan)) {
@@ -195,7 +198,7 @@ std::vector<std::string> check_settings(rd_kafka_t& client, const TopicPlan& pla
                         ", and must be " + rule.value + (rule.or_more ? " or more: " : ": ") + rule.why);
     }
   }
-  return dangers;
+  return {.answered = true, .dangers = std::move(dangers)};
 }
 
 }  // namespace
@@ -211,7 +214,7 @@ std::string create_topic(const KafkaOptions& options, const TopicPlan& plan, int
       made = code == RD_KAFKA_RESP_ERR_NO_ERROR;
     }
     // It is there for all only a moment later.
-    if (made && check_shape(*client, plan, patience_ms).empty()) {
+    if (made && check_shape(*client, plan, patience_ms).dangers.empty()) {
       return {};
     }
     // Brokers that are still on their way are too few replicas.
@@ -223,16 +226,21 @@ std::string create_topic(const KafkaOptions& options, const TopicPlan& plan, int
   }
 }
 
-std::vector<std::string> topic_dangers(const KafkaOptions& options, const TopicPlan& plan, int patience_ms) {
+TopicVerdict look_at_topic(const KafkaOptions& options, const TopicPlan& plan, int patience_ms) {
   const kafka::Client client = admin_client(options);
+  TopicVerdict verdict = check_shape(*client, plan, patience_ms);
+  if (verdict.dangers.empty()) {
+    verdict = check_settings(*client, plan, patience_ms);
+  }
+  return verdict;
+}
+
+std::vector<std::string> topic_dangers(const KafkaOptions& options, const TopicPlan& plan, int patience_ms) {
   // A broker may not have heard of a new topic yet.
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{patience_ms};
   std::vector<std::string> dangers;
   for (;;) {
-    dangers = check_shape(*client, plan, patience_ms);
-    if (dangers.empty()) {
-      dangers = check_settings(*client, plan, patience_ms);
-    }
+    dangers = look_at_topic(options, plan, patience_ms).dangers;
     if (dangers.empty() || dangers.front() != rd_kafka_err2str(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) ||
         std::chrono::steady_clock::now() > end) {
       break;

@@ -21,6 +21,13 @@ struct TopicPlan {
 /// there already is an error. Thread-safety: any thread.
 [[nodiscard]] std::string create_topic(const KafkaOptions& options, const TopicPlan& plan, int patience_ms);
 
+struct TopicVerdict {
+  bool answered = false;             ///< by the brokers
+  std::vector<std::string> dangers;  ///< as topic_dangers(); where they did not answer, why
+};
+/// One look, for topic_dangers(). Thread-safety: any thread.
+[[nodiscard]] TopicVerdict look_at_topic(const KafkaOptions& options, const TopicPlan& plan, int patience_ms);
+
 /// What about the topic does not fit the plan, or would lose data, one line for each with the setting's name: "topic
 /// mxkv.shards: retention.ms is 604800000, and must be -1: the log is the data". Empty: nothing. That it could not be
 /// asked is such a line, too. Thread-safety: any thread.

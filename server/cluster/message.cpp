@@ -117,6 +117,28 @@ std::string_view text_of(message_flaw flaw) noexcept {
   return "?";
 }
 
+std::string write_claim(const Claim& claim) {
+  return write_lease(claim.lease_ns).append(claim.address);
+}
+
+// No address begins with the bytes of a lease: three of them are 0.
+Claim parse_claim(std::string_view body) noexcept {
+  const std::string_view number = body.substr(0, sizeof(std::uint64_t));
+  if (const std::optional<std::uint64_t> lease_ns = parse_lease(number)) {
+    return {.lease_ns = *lease_ns, .address = body.substr(number.size())};
+  }
+  return {.address = body};
+}
+
+std::string write_lease(std::uint64_t lease_ns) {
+  return write_node(lease_ns);
+}
+
+std::optional<std::uint64_t> parse_lease(std::string_view body) noexcept {
+  const std::optional<std::uint64_t> lease_ns = parse_node(body);
+  return lease_ns && *lease_ns >= kShortestLeaseNs && *lease_ns <= kLongestLeaseNs ? lease_ns : std::nullopt;
+}
+
 std::string write_node(std::uint64_t node) {
   std::array<char, sizeof node> bytes{};
   store_number(bytes.data(), node);

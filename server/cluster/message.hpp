@@ -23,9 +23,9 @@ inline constexpr std::uint16_t kMessageVersion = 1;
 inline constexpr std::size_t kMessageHeaderBytes = 72;
 
 enum class message_kind : std::uint16_t {
-  open = 1,      ///< a claim of the shard for a new term; body: the node's address
+  open = 1,      ///< a claim of the shard for a new term; body: a Claim
   group = 2,     ///< changes of a commit epoch, or a part of them; body: blocks of records
-  beat = 3,      ///< the owner lives
+  beat = 3,      ///< the owner lives; body: its lease (8 bytes), once it serves
   yield = 4,     ///< the owner leaves the shard; body: the node that it leaves it to (8 bytes)
   snapshot = 5,  ///< in a log of its own: items of a snapshot, see shard_snapshot.hpp
 };
@@ -73,6 +73,25 @@ struct ParsedMessage {
 [[nodiscard]] ParsedMessage parse_message(std::string_view bytes, const MessageScope& scope) noexcept;
 /// For a log or an error. Thread-safety: any thread.
 [[nodiscard]] std::string_view text_of(message_flaw flaw) noexcept;
+
+/// Leases that a cluster may have. A log of an older server tells none: the longest one is waited for then.
+inline constexpr std::uint64_t kShortestLeaseNs = 500'000'000;
+inline constexpr std::uint64_t kLongestLeaseNs = 60'000'000'000;
+
+/// The body of a claim: the node's lease (8 bytes), and the rest is its address.
+struct Claim {
+  std::uint64_t lease_ns = kLongestLeaseNs;
+  std::string_view address;  ///< that the other nodes use
+};
+/// Thread-safety: any thread, and so the next ones.
+[[nodiscard]] std::string write_claim(const Claim& claim);
+/// An older server's body is an address alone.
+[[nodiscard]] Claim parse_claim(std::string_view body) noexcept;
+
+/// The body of a beat.
+[[nodiscard]] std::string write_lease(std::uint64_t lease_ns);
+/// Nothing: the body tells no lease.
+[[nodiscard]] std::optional<std::uint64_t> parse_lease(std::string_view body) noexcept;
 
 /// The body of a yield. Thread-safety: any thread.
 [[nodiscard]] std::string write_node(std::uint64_t node);

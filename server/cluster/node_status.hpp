@@ -47,7 +47,14 @@ struct NodeStatus {
   std::uint64_t voided = 0;
   std::uint64_t given_up = 0;  ///< times that replies that waited were
   std::uint64_t left_out = 0;  ///< of what was put on the board: nothing of this cluster's
-  std::string last_error;      ///< of the engine, or of memory; empty: there was none
+  std::size_t lapsed = 0;      ///< shards that it owns and does not serve: the brokers do not acknowledge
+  bool board_silent = false;   ///< nothing was read of the board for a while, not even what this node said
+  std::string memory_failure;  ///< why it is no replica any more; empty: it is
+  bool complete = false;       ///< since the start all shards have been as far as the others were
+  std::size_t incomplete = 0;  ///< shards that were not, until then
+  std::string not_left;        ///< while the node ends: why others do not take its shards; empty: they do
+  std::uint64_t topic_dangers = 0;  ///< settings of topics that would lose acknowledged writes
+  std::string last_error;           ///< of the engine, or of memory; empty: there was none
 };
 
 }  // namespace mxkv::server

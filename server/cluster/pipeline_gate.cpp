@@ -5,10 +5,12 @@
 namespace mxkv::server {
 
 PipelineGate::PipelineGate(EpochPipeline& pipeline, std::size_t workers, std::uint64_t most_waiting,
-                           std::function<void(std::size_t)> wake, std::function<void()> news)
+                           std::uint64_t most_wait_ns, std::function<void(std::size_t)> wake,
+                           std::function<void()> news)
     : pipeline_(pipeline),
       workers_(workers),
       most_waiting_(most_waiting),
+      most_wait_ns_(most_wait_ns),
       wake_(std::move(wake)),
       news_(std::move(news)),
       seats_(std::make_unique<Seat[]>(workers)) {}

@@ -9,6 +9,7 @@
 
 #include "runtime/base/cache_line.hpp"
 #include "server/cluster/epoch_pipeline.hpp"
+#include "server/cluster/refusal.hpp"
 #include "server/reply/disk_gate.hpp"
 
 namespace mxkv::server {
@@ -17,9 +18,9 @@ namespace mxkv::server {
 class PipelineGate final : public DiskGate {
  public:
   /// `wake`: ends a worker's sleep; `news`: has the cluster's thread look. Above `most_waiting` bytes that are not
-  /// acknowledged, connections are not read.
+  /// acknowledged, connections are not read. What waits for `most_wait_ns` is given up.
   PipelineGate(EpochPipeline& pipeline, std::size_t workers, std::uint64_t most_waiting,
-               std::function<void(std::size_t)> wake, std::function<void()> news);
+               std::uint64_t most_wait_ns, std::function<void(std::size_t)> wake, std::function<void()> news);
 
   [[nodiscard]] Round begin_round(std::size_t worker, std::uint64_t now_us) noexcept override {
     const std::uint64_t mint_us = pipeline_.begin_round(id(worker), now_us);
@@ -39,6 +40,8 @@ class PipelineGate final : public DiskGate {
   [[nodiscard]] bool reads_paused() const noexcept override {
     return pipeline_.waiting_bytes() > most_waiting_;
   }
+  [[nodiscard]] std::uint64_t most_wait_ns() const noexcept override { return most_wait_ns_; }
+  [[nodiscard]] std::string_view given_up_line() const noexcept override { return kNotAcknowledged; }
   [[nodiscard]] const char* refusal() const noexcept override {
     return nullptr;
   }  // routes refuse, key by key
@@ -58,6 +61,7 @@ class PipelineGate final : public DiskGate {
   EpochPipeline& pipeline_;
   std::size_t workers_;
   std::uint64_t most_waiting_;
+  std::uint64_t most_wait_ns_;
   std::function<void(std::size_t)> wake_;
   std::function<void()> news_;
   std::unique_ptr<Seat[]> seats_;

@@ -2,6 +2,7 @@
 // have come. Pure: JSON text.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,7 +17,7 @@ struct ShardPresence {
   std::string role;  ///< loads, follows, claims, owns, leaves, stranded, or ends (with its node)
   std::uint64_t term = 0;
   std::uint64_t position = 0;  ///< of the log: all before it is known
-  bool serves = false;         ///< requests for its keys are answered by this node
+  bool serves = false;         ///< requests for its keys are answered by this node: its lease runs
 
   friend bool operator==(const ShardPresence&, const ShardPresence&) = default;
 };
@@ -29,6 +30,12 @@ struct Presence {
   std::string version;        ///< of the program
   std::uint64_t map_version = 0;
   std::vector<ShardPresence> shards;
+
+  /// Null: the node does not hold it.
+  [[nodiscard]] const ShardPresence* find(std::uint32_t shard) const {
+    const auto found = std::ranges::find(shards, shard, &ShardPresence::id);
+    return found == shards.end() ? nullptr : &*found;
+  }
 
   friend bool operator==(const Presence&, const Presence&) = default;
 };

@@ -29,7 +29,7 @@ class RangeSnapshot {
 
   /// Of the keys in [from, to); `to` empty: to the end.
   RangeSnapshot(Store& store, std::string_view from, std::string_view to)
-      : store_(store), scan_(store, bell_, from, to) {}
+      : store_(store), scan_(store, bell_, from, to, record_times::wall) {}
   RangeSnapshot(const RangeSnapshot&) = delete;
   RangeSnapshot& operator=(const RangeSnapshot&) = delete;
   /// It has ended, or stop() said so.

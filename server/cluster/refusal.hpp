@@ -26,6 +26,9 @@ inline constexpr std::string_view kNoForwardMemory = "SERVER_ERROR out of memory
   return "SERVER_ERROR outcome unknown: connection to the owner of shard " + std::to_string(shard) +
          " was lost\r\n";
 }
+/// Of what waited for the log in vain, or for a shard that is another node's now: it may have been done, or may be yet.
+inline constexpr std::string_view kNotAcknowledged =
+    "SERVER_ERROR outcome unknown: the cluster's log has not acknowledged it\r\n";
 /// `what`: a range, or a batch.
 [[nodiscard]] inline std::string spans_line(std::string_view what, std::uint32_t one, std::uint32_t other) {
   return std::string{"SERVER_ERROR "}.append(what) + " spans shards " + std::to_string(one) + " and " +

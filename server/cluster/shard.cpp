@@ -6,6 +6,12 @@
 #include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
+namespace {
+
+constexpr unsigned kMostDoublings = 2;     ///< of the time before a claim
+constexpr std::uint64_t kRestLeases = 40;  ///< without a false alarm: then the shard is quiet
+
+}  // namespace
 
 Shard::Shard(ShardOptions options, OrderedLog& log, ShardHost& host, const runtime::Clock& clock,
              ShardStart start)
@@ -14,6 +20,7 @@ Shard::Shard(ShardOptions options, OrderedLog& log, ShardHost& host, const runti
       host_(host),
       clock_(clock),
       random_(static_cast<std::minstd_rand::result_type>(options_.seed)),
+      wanted_lease_ns_(options_.lease_ns),
       state_(start.state),
       next_(start.position) {
   MXKV_ASSERT(options_.node != 0 && options_.part_bytes > 0, "a node has a number, and parts have a size");
@@ -23,8 +30,22 @@ void Shard::start() {
   follow_from(next_);
 }
 
+// By the owner's lease: it says something three times in that time.
 std::uint64_t Shard::patience() {
-  return options_.lease_ns + std::uniform_int_distribution<std::uint64_t>{0, options_.lease_ns / 2}(random_);
+  const std::uint64_t lease_ns = state_.term() == 0 ? wanted_lease_ns_ : state_.lease_ns();
+  if (clock_.monotonic_ns() > false_alarm_ns_ + kRestLeases * lease_ns) {
+    false_alarms_ = 0;
+  }
+  return (lease_ns << false_alarms_) + std::uniform_int_distribution<std::uint64_t>{0, lease_ns / 2}(random_);
+}
+
+void Shard::note_void(const Message& message) noexcept {
+  if (replaced_term_ != 0 && message.term == replaced_term_ && message.kind != message_kind::open) {
+    replaced_term_ = 0;  // once each
+    false_alarms_ = std::min(false_alarms_ + 1, kMostDoublings);
+    false_alarm_ns_ = clock_.monotonic_ns();
+    claim_at_ns_ = std::max(claim_at_ns_, heard_ns_ + patience());
+  }
 }
 
 bool Shard::serves() const noexcept {
@@ -34,7 +55,7 @@ bool Shard::serves() const noexcept {
 
 void Shard::tick(bool reads) {
   const std::uint64_t now_ns = clock_.monotonic_ns();
-  const bool stood_still = !reads || now_ns > ticked_ns_ + options_.beat_ns;
+  const bool stood_still = !reads || now_ns > ticked_ns_ + wanted_lease_ns_ / 3;
   ticked_ns_ = now_ns;
   if (role_ == role::follows || role_ == role::claims) {
     if (stood_still) {
@@ -55,10 +76,29 @@ void Shard::tick(bool reads) {
       append(pending);
     }
   }
-  // What is under way keeps the lease as well as a beat does.
-  if (role_ == role::owns && window_.empty() && now_ns >= last_sent_ns_ + options_.beat_ns) {
-    enqueue({.kind = message_kind::beat, .body = {}}, 0);
+  if (role_ != role::owns) {
+    return;
   }
+  const bool serves = now_ns >= serve_from_ns_;
+  if (serves && lease_ns_ != wanted_lease_ns_) {
+    take_up_lease();
+  }
+  // What is under way keeps the lease as well as a beat does.
+  if (window_.empty() && now_ns >= last_sent_ns_ + lease_ns_ / 3) {
+    const std::string told = serves ? write_lease(lease_ns_) : std::string{};
+    enqueue({.kind = message_kind::beat, .body = told}, 0);
+  }
+}
+
+// Whoever reads of a shorter lease waits for that one from then on, so no read is to rely on more from now on.
+void Shard::take_up_lease() {
+  const bool shrinks = wanted_lease_ns_ < lease_ns_;
+  lease_ns_ = wanted_lease_ns_;
+  if (shrinks && options_.rules.lease_shrinks_at_once) {
+    lease_until_ns_ = std::min(lease_until_ns_, clock_.monotonic_ns() + lease_ns_);
+  }
+  const std::string told = write_lease(lease_ns_);
+  enqueue({.kind = message_kind::beat, .body = told}, 0);
 }
 
 // Follower.
@@ -104,11 +144,11 @@ void Shard::begins_later() {
 
 void Shard::take(const Message& message) {
   const bool owns = role_ == role::owns || role_ == role::leaves;
-  // Who leaves a shard serves no more, and has said so in the log; and nobody served one without a term.
-  const bool free = state_.left_to() != 0 || state_.term() == 0;
+  const ShardState before = state_;
   switch (state_.take(message)) {
     case message_effect::opens:
-      take_claim(message, free);
+      replaced_term_ = before.left_to() != 0 ? 0 : before.term();
+      take_claim(message, before);
       return;
     case message_effect::counts:
     case message_effect::yields:
@@ -121,7 +161,7 @@ void Shard::take(const Message& message) {
       collect(message);
       claim_at_ns_ = heard_ns_ + patience();
       if (state_.left_to() != 0) {
-        claim_at_ns_ = state_.left_to() == options_.node ? heard_ns_ : claim_at_ns_ + options_.courtesy_ns;
+        claim_at_ns_ = state_.left_to() == options_.node ? heard_ns_ : claim_at_ns_ + courtesy_ns();
       }
       return;
     case message_effect::repeats:
@@ -129,6 +169,7 @@ void Shard::take(const Message& message) {
       return;
     case message_effect::none:
       ++counters_.voids;
+      note_void(message);
       return;
   }
 }
@@ -148,13 +189,14 @@ void Shard::collect(const Message& message) {
 }
 
 void Shard::claim() {
+  const std::string body = write_claim({.lease_ns = wanted_lease_ns_, .address = options_.address});
   const Message open{.kind = message_kind::open,
                      .shard = options_.scope.shard,
                      .cluster = options_.scope.cluster,
                      .term = state_.term() + 1,
                      .node = options_.node,
                      .epoch = ++counters_.claims,
-                     .body = options_.address};
+                     .body = body};
   role_ = role::claims;
   if (claimed_term_ != open.term) {
     claimed_term_ = open.term;
@@ -166,16 +208,16 @@ void Shard::claim() {
 }
 
 // Also of claims that were sent while others were decided: they are read here one after the other.
-void Shard::take_claim(const Message& message, bool free) {
+void Shard::take_claim(const Message& message, const ShardState& before) {
   parts_.clear();
-  owner_address_ = message.body;
+  owner_address_ = parse_claim(message.body).address;
   if (role_ == role::owns || role_ == role::leaves) {
     be_ousted();
     return;
   }
   // Not one of a former term of this node, which is read once more.
   if (message.node == options_.node && message.term == claimed_term_ && message.epoch > past_claims_) {
-    become_owner(free);
+    become_owner(before);
     return;
   }
   heard_ns_ = clock_.monotonic_ns();
@@ -185,9 +227,14 @@ void Shard::take_claim(const Message& message, bool free) {
 
 // Owner.
 
-void Shard::become_owner(bool free) {
+void Shard::become_owner(const ShardState& before) {
   const std::uint64_t now_ns = clock_.monotonic_ns();
-  serve_from_ns_ = free ? now_ns : heard_ns_ + options_.lease_ns / 1000 * options_.margin_permille;
+  // Who leaves a shard serves no more, and has said so in the log; and nobody served one without a term.
+  const bool free = before.left_to() != 0 || before.term() == 0;
+  const std::uint64_t waits_for_ns =
+      options_.rules.waits_by_the_owners_lease ? before.longest_lease_ns() : wanted_lease_ns_;
+  serve_from_ns_ = free ? now_ns : heard_ns_ + waits_for_ns / 1000 * options_.margin_permille;
+  lease_ns_ = state_.lease_ns();
   role_ = role::owns;
   ++counters_.terms;
   ++life_;
@@ -197,7 +244,7 @@ void Shard::become_owner(bool free) {
   under_way_ = 0;
   read_to_ = next_;
   window_.clear();
-  lease_until_ns_ = claim_sent_ns_ + options_.lease_ns;
+  lease_until_ns_ = claim_sent_ns_ + lease_ns_;
   host_.owns(state_.term());
 }
 
@@ -211,7 +258,8 @@ void Shard::enqueue(Message message, std::uint64_t epoch) {
   Pending& pending = window_.emplace_back(Pending{.bytes = write_message(message),
                                                   .epoch = epoch,
                                                   .sequence = message.sequence,
-                                                  .first_sent_ns = last_sent_ns_});
+                                                  .first_sent_ns = last_sent_ns_,
+                                                  .lease_ns = lease_ns_});
   // Behind one that is to be appended again it would be void.
   if (!again_) {
     append(pending);
@@ -244,7 +292,8 @@ void Shard::submit(std::uint64_t epoch, std::string_view records) {
 }
 
 void Shard::leave(std::uint64_t to) {
-  MXKV_ASSERT(role_ == role::owns && to != 0, "only the owner leaves a shard, and to somebody");
+  MXKV_ASSERT(role_ == role::owns && clock_.monotonic_ns() >= serve_from_ns_ && to != 0,
+              "only an owner that served leaves a shard, and to somebody");
   role_ = role::leaves;
   const std::string body = write_node(to);
   enqueue({.kind = message_kind::yield, .body = body}, 0);
@@ -281,7 +330,7 @@ void Shard::acknowledge_front() {
   const std::uint64_t epoch = front.epoch;
   const std::uint64_t from_ns =
       options_.rules.lease_from_sending ? front.first_sent_ns : clock_.monotonic_ns();
-  lease_until_ns_ = std::max(lease_until_ns_, from_ns + options_.lease_ns);
+  lease_until_ns_ = std::max(lease_until_ns_, from_ns + std::min(front.lease_ns, lease_ns_));
   window_.pop_front();
   if (epoch != 0) {
     host_.acknowledged(epoch);
@@ -342,7 +391,7 @@ void Shard::have_left() {
   ++counters_.yielded;
   own_nothing();
   follow_from(next_);
-  claim_at_ns_ += options_.courtesy_ns;
+  claim_at_ns_ += courtesy_ns();
 }
 
 }  // namespace mxkv::server

@@ -12,13 +12,19 @@
 // *An answer that is lost.* The message is appended again, and all behind it, in order: whichever copy comes first
 // counts, and the rest repeats. The content of a sequence number never changes.
 //
-// *Reads* of the owner need no log while its lease runs: for `lease_ns` from when its newest message that counts was
-// first SENT, by its own clock. Whoever claims serves only when `lease_ns` and the margin have passed since it RECEIVED
-// the last message of the owner before. Clocks need not agree, only run at rates that differ by less than the margin:
-// one that runs at 1.05 behind one of 0.95 needs 1.05 / 0.95 = 1.106.
+// *Reads* of the owner need no log while its lease runs: for its lease from when its newest message that counts was
+// first SENT, by its own clock. Whoever claims serves only when that owner's lease and the margin have passed since it
+// RECEIVED the last message of the owner before. Clocks need not agree, only run at rates that differ by less than the
+// margin: one that runs at 1.05 behind one of 0.95 needs 1.05 / 0.95 = 1.106.
+//
+// *A lease* is in the log: a claim tells it, and a beat tells another one. So nodes of different leases are safe, and a
+// cluster changes its lease while it serves. A longer one counts for messages that are sent behind the one that tells it:
+// whoever believes these has read that. A shorter one counts from when the owner makes that message.
 //
 // *Claims* are always safe, and only rude when early: the log decides. So how long one waits before is a matter of
-// behaviour, and is no part of what is decided.
+// behaviour, and is no part of what is decided. But a claim that takes a shard from an owner which lives throws memory away
+// there; where machines are too busy for their leases, that makes them busier. That the owner lived its void messages
+// tell. All wait twice as long then, and four times after another one, until the shard has been quiet for a while.
 #pragma once
 
 #include <cstddef>
@@ -65,8 +71,10 @@ class ShardHost {
 struct ShardRules {
   bool reads_gaps = true;
   bool lease_from_sending = true;
-  bool snapshots_wait = true;  ///< until what they hold is durable
-  bool drops_wait = true;      ///< of memory, until no worker is in a round that began before
+  bool waits_by_the_owners_lease = true;  ///< else by its own
+  bool lease_shrinks_at_once = true;      ///< else once that is acknowledged
+  bool snapshots_wait = true;             ///< until what they hold is durable
+  bool drops_wait = true;                 ///< of memory, until no worker is in a round that began before
   FreshnessRules freshness{};
 };
 
@@ -74,11 +82,9 @@ struct ShardOptions {
   MessageScope scope;
   std::uint64_t node = 0;  ///< of this start of the process; never 0, and never the same again
   std::string address;     ///< told to the others
+  /// A third of it passes between two beats, and before a shard that was left to somebody else is claimed.
   std::uint64_t lease_ns = 3'000'000'000;
-  std::uint64_t beat_ns = 1'000'000'000;  ///< an owner that has nothing to say says so
-  std::uint64_t margin_permille = 1120;   ///< of the lease, before a new owner serves; rates of clocks differ
-  std::uint64_t courtesy_ns =
-      5'000'000'000;  ///< a shard that was left to somebody else is not claimed for so long
+  std::uint64_t margin_permille = 1120;  ///< of the lease, before a new owner serves; rates of clocks differ
   std::uint64_t fresh_ns =
       0;  ///< between two times that a follower finds out how fresh it is; 0: it does not
   std::size_t part_bytes = std::size_t{900} << 10U;
@@ -124,6 +130,9 @@ class Shard final : private LogSink {
   /// is read at present; else silence means nothing.
   void tick(bool reads = true);
 
+  /// Of this node's claims from now on; an owner tells it and goes by it at the next tick at which it serves.
+  void set_lease(std::uint64_t lease_ns) noexcept { wanted_lease_ns_ = lease_ns; }
+
   /// Whether what memory holds is what the shard holds, now. Reads that were begun while it was true may be answered
   /// when all that they saw is acknowledged.
   [[nodiscard]] bool serves() const noexcept;
@@ -157,17 +166,19 @@ class Shard final : private LogSink {
     std::uint64_t epoch = 0;  ///< acknowledged with it; 0: none
     std::uint64_t sequence = 0;
     std::uint64_t first_sent_ns = 0;
+    std::uint64_t lease_ns = 0;  ///< of the sender then
     bool under_way = false;
   };
 
   void message(LogPosition position, std::string_view bytes) override;
   void begins_later() override;
   void take(const Message& message);
-  void take_claim(const Message& message, bool free);
+  void take_claim(const Message& message, const ShardState& before);
   void collect(const Message& message);
 
   void claim();
-  void become_owner(bool free);
+  void become_owner(const ShardState& before);
+  void take_up_lease();
   void be_ousted();
   void own_nothing();
   void have_left();
@@ -179,7 +190,10 @@ class Shard final : private LogSink {
   void acknowledge_front();
   void settle();
 
+  /// How long to hear nothing before a claim.
   [[nodiscard]] std::uint64_t patience();
+  void note_void(const Message& message) noexcept;
+  [[nodiscard]] std::uint64_t courtesy_ns() const noexcept { return wanted_lease_ns_ / 3; }
 
   const ShardOptions options_;
   OrderedLog& log_;
@@ -187,6 +201,7 @@ class Shard final : private LogSink {
   const runtime::Clock& clock_;
   std::minstd_rand random_;
   role role_ = role::follows;
+  std::uint64_t wanted_lease_ns_;
   ShardState state_;
   LogPosition next_;  ///< all before it is accounted for
   bool reads_ = false;
@@ -194,8 +209,12 @@ class Shard final : private LogSink {
   ShardCounters counters_;
 
   // Follower.
-  std::uint64_t heard_ns_ = 0;      ///< when the last message that counts was received
-  std::uint64_t claim_at_ns_ = 0;   ///< unless something is heard
+  std::uint64_t heard_ns_ = 0;        ///< when the last message that counts was received
+  std::uint64_t claim_at_ns_ = 0;     ///< unless something is heard
+  unsigned false_alarms_ = 0;         ///< owners that were replaced and lived, one soon after the other
+  std::uint64_t false_alarm_ns_ = 0;  ///< when that was last
+  std::uint64_t replaced_term_ =
+      0;  ///< the last one that another node ended; 0: or its owner is known to have lived
   std::uint64_t claimed_term_ = 0;  ///< by this node, and not yet decided; or the one that it owns
   std::uint64_t past_claims_ = 0;   ///< so many were made before it followed
   std::string parts_;               ///< of a group that is not yet whole
@@ -203,6 +222,7 @@ class Shard final : private LogSink {
 
   // Owner.
   std::uint64_t serve_from_ns_ = 0;
+  std::uint64_t lease_ns_ = 0;  ///< as it told last
   std::uint64_t lease_until_ns_ = 0;
   std::uint64_t claim_sent_ns_ = 0;
   std::uint64_t last_sent_ns_ = 0;

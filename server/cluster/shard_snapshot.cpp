@@ -32,10 +32,20 @@ std::optional<std::uint32_t> shard_of_snapshot_key(std::string_view key) {
 
 std::string write_snapshot_entry(const SnapshotEntry& entry) {
   const ShardState& state = entry.start.state;
-  return Json{{"number", entry.number},           {"node", entry.node},         {"first", entry.first},
-              {"messages", entry.messages},       {"items", entry.items},       {"bytes", entry.bytes},
-              {"position", entry.start.position}, {"term", state.term()},       {"owner", state.owner()},
-              {"sequence", state.sequence()},     {"left_to", state.left_to()}, {"before", entry.before}}
+  return Json{{"number", entry.number},
+              {"node", entry.node},
+              {"first", entry.first},
+              {"messages", entry.messages},
+              {"items", entry.items},
+              {"bytes", entry.bytes},
+              {"position", entry.start.position},
+              {"term", state.term()},
+              {"owner", state.owner()},
+              {"sequence", state.sequence()},
+              {"left_to", state.left_to()},
+              {"lease_ns", state.lease_ns()},
+              {"lease_before_ns", state.lease_before_ns()},
+              {"before", entry.before}}
       .dump();
 }
 
@@ -46,6 +56,8 @@ std::optional<SnapshotEntry> parse_snapshot_entry(std::string_view text) {
     const auto number = [&json](const char* name) {
       return json.at(name).get_ref<const Json::number_unsigned_t&>();
     };
+    // An older server tells no lease.
+    const auto lease = [&](const char* name) { return json.contains(name) ? number(name) : kLongestLeaseNs; };
     return SnapshotEntry{.number = number("number"),
                          .node = number("node"),
                          .first = number("first"),
@@ -53,8 +65,9 @@ std::optional<SnapshotEntry> parse_snapshot_entry(std::string_view text) {
                          .items = number("items"),
                          .bytes = number("bytes"),
                          .start = {.position = number("position"),
-                                   .state = ShardState::restored(number("term"), number("owner"),
-                                                                 number("sequence"), number("left_to"))},
+                                   .state = ShardState::restored(
+                                       number("term"), number("owner"), number("sequence"), number("left_to"),
+                                       lease("lease_ns"), lease("lease_before_ns"))},
                          .before = number("before")};
   } catch (const Json::exception&) {
     return std::nullopt;

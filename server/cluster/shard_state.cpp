@@ -7,9 +7,13 @@ message_effect ShardState::take(const Message& message) noexcept {
     if (message.term != term_ + 1) {
       return message_effect::none;
     }
+    // Whoever left the shard serves no more. Any other owner before may, until the new one is known to.
+    const std::uint64_t before_ns = left_to_ != 0 ? 0 : longest_lease_ns();
     *this = ShardState{};
     term_ = message.term;
     owner_ = message.node;
+    lease_ns_ = parse_claim(message.body).lease_ns;
+    lease_before_ns_ = before_ns;
     return message_effect::opens;
   }
   if (term_ == 0 || message.term != term_ || message.node != owner_ ||
@@ -33,6 +37,12 @@ message_effect ShardState::take(const Message& message) noexcept {
   part_ = message.part + 1;
   parts_ = part_ == message.parts ? 0 : message.parts;
   epoch_ = message.epoch;
+  const std::optional<std::uint64_t> lease_ns =
+      message.kind == message_kind::beat ? parse_lease(message.body) : std::nullopt;
+  lease_ns_ = lease_ns.value_or(lease_ns_);
+  if (lease_ns || message.kind != message_kind::beat) {
+    lease_before_ns_ = 0;  // it serves: it has waited for them
+  }
   if (message.kind == message_kind::yield) {
     left_to_ = parse_node(message.body).value_or(0);
     return message_effect::yields;

@@ -30,12 +30,12 @@ Administration::Administration(runtime::Runtime& runtime, Statistics& statistics
       shutdown_allowed_(options.shutdown_command),
       greatest_limit_(2 * std::min(runtime.budget().limit_bytes(), SIZE_MAX / 2)) {}
 
-std::string Administration::run(const protocol::Request& request) {
+std::string Administration::run(const protocol::Request& request, AdminCursor& cursor) {
   switch (request.op) {
     case verb::stats:
-      return statistics_.text(request.argument);
+      return statistics_.text(request.argument, cursor);
     case verb::client:
-      return client_command(request.argument);
+      return client_command(request.argument, cursor);
     case verb::verbosity:
       return set_verbosity(request.verbosity);
     case verb::cache_memlimit:
@@ -49,15 +49,16 @@ std::string Administration::run(const protocol::Request& request) {
   }
 }
 
-std::string Administration::client_command(std::string_view argument) {
+std::string Administration::client_command(std::string_view argument, AdminCursor& cursor) {
   ClientTable& clients = network_->clients();
   if (argument.starts_with("list")) {
-    return list_clients(clients, runtime_.clock().monotonic_ns());
+    return list_clients(clients, runtime_.clock().monotonic_ns(), cursor);
   }
   const std::string_view which = protocol::word_behind(argument);
-  const std::size_t killed = kill_clients(clients, which);
-  if (killed == 0) {
-    return std::string{protocol::kNotFound};
+  kill_clients(clients, which, cursor);
+  const std::size_t killed = cursor.found;
+  if (cursor.more || killed == 0) {
+    return cursor.more ? std::string{} : std::string{protocol::kNotFound};
   }
   log_.info("client kill " + in_quotes(which) + ": " + std::to_string(killed) +
             (killed == 1 ? " connection" : " connections"));
@@ -66,7 +67,7 @@ std::string Administration::client_command(std::string_view argument) {
 
 bool Administration::configure(const protocol::Request& request, const std::string& client,
                                const ReplyAddress& address) {
-  inbox_.put({.sets = request.op == verb::config_set,
+  inbox_.put({.asks = request.op,
               .path = std::string{request.argument},
               .value = std::string{request.setting},
               .client = client,

@@ -28,7 +28,7 @@ class Administration final : public AdminSource {
 
   /// Before any command comes.
   void set_network(Network& network) noexcept { network_ = &network; }
-  [[nodiscard]] std::string run(const protocol::Request& request) override;
+  [[nodiscard]] std::string run(const protocol::Request& request, AdminCursor& cursor) override;
   [[nodiscard]] bool configure(const protocol::Request& request, const std::string& client,
                                const ReplyAddress& address) override;
   void set_shutdown_allowed(bool allowed) noexcept {
@@ -42,7 +42,7 @@ class Administration final : public AdminSource {
   std::string set_verbosity(std::uint64_t level);
   std::string set_memory_limit(std::uint64_t mebibytes);
   std::string shut_down(const protocol::Request& request);
-  [[nodiscard]] std::string client_command(std::string_view argument);
+  [[nodiscard]] std::string client_command(std::string_view argument, AdminCursor& cursor);
   std::string steer_clock(const protocol::Request& request);
 
   runtime::Runtime& runtime_;

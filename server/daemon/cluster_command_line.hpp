@@ -31,7 +31,8 @@ class ClusterCommandLine {
     cluster_->add_option("--name", name_, "The cluster's name, in place of the file's")->type_name("NAME");
     cluster_->add_option("--brokers", brokers_, "Brokers, in place of the file's: host:port,...")
         ->type_name("LIST")
-        ->delimiter(',');
+        ->delimiter(',')
+        ->allow_extra_args(false);
     cluster_->add_option("--set", sets_, "One option as in the file, such as cluster.properties.client.id=x")
         ->type_name("PATH=VALUE")
         ->allow_extra_args(false);
@@ -49,6 +50,9 @@ class ClusterCommandLine {
     remove->add_option("NODE", asked_.node, "Its name")->required();
     CLI::App* const settle = add(ClusterCommand::what::settle, "settle",
                                  "What a move or drain left with too many, once the others have it");
+    CLI::App* const lease = add(ClusterCommand::what::lease, "lease", "Another lease for all shards");
+    lease->add_option("TIME", lease_, "500ms to 60s: an owner that is not heard of for so long is replaced")
+        ->required();
     CLI::App* const changes =
         add(ClusterCommand::what::changes, "changes", "What changes, a line of JSON each, as it comes");
     changes->add_option("--shard", asked_.only_shard, "Of one shard alone")->type_name("N");
@@ -56,7 +60,7 @@ class ClusterCommandLine {
         ->type_name("N");
     changes->add_option("--idle", asked_.idle_s, "End when nothing changed for so many seconds; 0: never (0)")
         ->type_name("N");
-    for (CLI::App* const waits : {move, drain, settle}) {
+    for (CLI::App* const waits : {move, drain, settle, lease}) {
       waits->add_option("--wait", asked_.wait_s, "Seconds for the nodes to do it; 0: not at all (60)")
           ->type_name("N");
     }
@@ -79,6 +83,11 @@ class ClusterCommandLine {
     if (!brokers_.empty()) {
       flags.push_back({.name = "--brokers", .key = "cluster.brokers", .texts = brokers_, .list = true});
     }
+    if (!lease_.empty()) {
+      flags.push_back({.name = command.asked == ClusterCommand::what::init ? "--lease" : "TIME",
+                       .key = "cluster.lease",
+                       .texts = {lease_}});
+    }
     const auto file = config_.empty() ? std::nullopt : std::optional{directory / config_};
     config::Loaded loaded = config::read_options(file, sets_, flags);
     if (!loaded.findings.empty()) {
@@ -87,6 +96,9 @@ class ClusterCommandLine {
     command.cluster = std::move(loaded.options.cluster);
     if (command.cluster.name.empty()) {
       return runtime::Error{"no cluster is named (allowed: --name, or --config with cluster.name)"};
+    }
+    if (command.from && !command.only_shard) {
+      return runtime::Error{"--from: is a position in the log of one shard (allowed: together with --shard)"};
     }
     if (command.cluster.brokers.empty()) {
       return runtime::Error{"no broker is named (allowed: --brokers, or --config with cluster.brokers)"};
@@ -121,6 +133,8 @@ class ClusterCommandLine {
     init->add_option("--replicas", asked_.replicas, "Nodes that keep each shard (2)")
         ->type_name("N")
         ->check(CLI::Range(1, 16));
+    init->add_option("--lease", lease_, "An owner that is not heard of for so long is replaced (3s)")
+        ->type_name("TIME");
     init->add_option("--copies", asked_.copies, "Brokers that keep each log (3)")
         ->type_name("N")
         ->check(CLI::Range(3, 9));
@@ -128,6 +142,7 @@ class ClusterCommandLine {
                      "NAME=PEER or NAME=PEER=ADDRESS of each node, with commas between")
         ->type_name("LIST")
         ->delimiter(',')
+        ->allow_extra_args(false)
         ->required();
     init->add_flag("--if-missing", asked_.if_missing, "That there is one already is no error");
     CLI::Option* const sample =
@@ -136,7 +151,6 @@ class ClusterCommandLine {
     init->add_option("--splits", asked_.splits,
                      "The first keys of all shards but the first, with commas between")
         ->type_name("LIST")
-        ->delimiter(',')
         ->excludes(sample)
         ->excludes(shards);
   }
@@ -147,6 +161,7 @@ class ClusterCommandLine {
   std::string name_;
   std::vector<std::string> brokers_;
   std::vector<std::string> sets_;
+  std::string lease_;
   ClusterCommand asked_;
 };
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <random>
 #include <set>
@@ -11,10 +12,12 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/readable.hpp"
 #include "server/cluster/cluster_state.hpp"
 #include "server/cluster/kafka_board.hpp"
 #include "server/cluster/kafka_topic.hpp"
 #include "server/cluster/map_writer.hpp"
+#include "server/cluster/routes.hpp"
 #include "server/cluster/shard_splits.hpp"
 #include "server/daemon/cluster_start.hpp"
 #include "server/daemon/daemon.hpp"
@@ -95,9 +98,46 @@ std::vector<ClusterMap::Node> nodes_of(const ClusterCommand& command) {
   return nodes;
 }
 
+/// None is left out: an empty one would be a shard less than was meant.
+std::vector<std::string> listed_splits(const std::string& text) {
+  std::vector<std::string> splits;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) {
+      throw Refusal{kExitWrongOptions, "--splits: key " + std::to_string(splits.size() + 1) + " of \"" +
+                                           text + "\" is empty (allowed: keys with one comma between them)"};
+    }
+    splits.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return splits;
+}
+
+/// What is right, and maybe not what is wanted.
+void warn_of_shards(const ClusterCommand& command, const ClusterMap& map) {
+  const std::size_t shards = map.shards.size();
+  if (shards > kTestedShards) {
+    complain(kExitOk,
+             ("warning: " + std::to_string(shards) + " shards are more than were tested (" +
+              std::to_string(kTestedShards) + "): each costs nodes and brokers work while nothing is asked")
+                 .c_str());
+  }
+  if (shards > 1 && !command.splits && command.sample.empty()) {
+    const Routes routes{map.splits()};
+    const auto place = [&routes](const char* key) { return std::to_string(routes.shard_of(key)); };
+    complain(
+        kExitOk,
+        ("warning: keys are cut by their first two bytes, as if all were as likely, and never anew: all of "
+         "user:* lies in shard " +
+         place("user:1") + ", all of session:* in shard " + place("session:1") + ", numbers in shards " +
+         place("0") + " to " + place("9999") + "; --from-keys cuts by a sample of keys, --splits as you say")
+            .c_str());
+  }
+}
+
 std::vector<std::string> splits_of(const ClusterCommand& command) {
-  if (!command.splits.empty()) {
-    return command.splits;
+  if (command.splits) {
+    return listed_splits(*command.splits);
   }
   if (command.sample.empty()) {
     return even_splits(command.shards);
@@ -105,6 +145,9 @@ std::vector<std::string> splits_of(const ClusterCommand& command) {
   std::ifstream file{command.sample};
   std::vector<std::string> keys;
   for (std::string line; std::getline(file, line);) {
+    if (keys.empty()) {
+      line = std::string{runtime::without_byte_order_mark(line)};
+    }
     if (!line.empty()) {
       keys.push_back(std::move(line));
     }
@@ -138,10 +181,12 @@ void need_topic(const KafkaOptions& options, const TopicPlan& plan) {
 
 int make_cluster(const ClusterCommand& command) {
   const config::ClusterOptions& cluster = command.cluster;
-  Result<ClusterMap> map = first_map(drawn(), command.replicas, nodes_of(command), splits_of(command));
+  Result<ClusterMap> map =
+      first_map(drawn(), command.replicas, cluster.lease_ms, nodes_of(command), splits_of(command));
   if (!map) {
     throw Refusal{kExitWrongOptions, map.error().message};
   }
+  warn_of_shards(command, map.value());
   TopicPlan plan{.name = cluster.name + ".map",
                  .partitions = 1,
                  .replicas = static_cast<std::int32_t>(command.copies),
@@ -185,6 +230,9 @@ int show_state(const ClusterCommand& command) {
   listen_to_nodes(open);
   const ClusterState state = open.view.state();
   say(command.json ? state_json(command.cluster.name, state) : state_table(command.cluster.name, state));
+  if (const std::string missing = without_owner(state); !missing.empty()) {
+    throw Refusal{kExitFailed, "cluster " + command.cluster.name + ": " + missing};
+  }
   return kExitOk;
 }
 
@@ -205,6 +253,8 @@ Result<ClusterMap> edited(const ClusterCommand& command, const ClusterMap& map) 
     }
     case what::settle:
       return settled(map);
+    case what::lease:
+      return with_lease(map, command.cluster.lease_ms);
     case what::init:
     case what::changes:
     case what::status:
@@ -227,14 +277,15 @@ MapWritten change(OpenBoard& open, const ClusterCommand& command) {
   return std::move(written).value();
 }
 
-/// Until the nodes have done what the map wants, or for as long as was asked. Returns what is missing; empty: nothing.
-std::string wait_for_nodes(OpenBoard& open, std::uint32_t wait_s) {
+/// Until nothing is missing, or for as long as was asked. Returns what is; empty: nothing.
+std::string wait_for_nodes(OpenBoard& open, std::uint32_t wait_s,
+                           const std::function<std::string(const ClusterState&)>& missing_in) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{wait_s};
   open.view.forget_who_is_alive();
   std::string missing;
   do {
     open.board.poll(100);
-    missing = still_missing(open.view.state());
+    missing = missing_in(open.view.state());
   } while (!missing.empty() && std::chrono::steady_clock::now() < end);
   return missing;
 }
@@ -245,15 +296,34 @@ int change_map(const ClusterCommand& command) {
   using what = ClusterCommand::what;
   const bool moves = command.asked == what::move || command.asked == what::drain;
   if (command.asked == what::settle) {
-    if (const std::string missing = wait_for_nodes(open, command.wait_s); !missing.empty()) {
+    const auto any_missing = [](const ClusterState& state) { return still_missing(state); };
+    if (const std::string missing = wait_for_nodes(open, command.wait_s, any_missing); !missing.empty()) {
       throw Refusal{kExitFailed, missing + ": nothing was changed"};
     }
   }
-  change(open, command);
+  const ClusterMap& map = *open.view.history().current();
+  if (command.asked == what::move && command.shard < map.shards.size() &&
+      map.shards[command.shard].prefers == command.node) {
+    say("shard " + std::to_string(command.shard) + " is to be owned by node " + command.node + " already\n");
+  } else {
+    change(open, command);
+  }
+  if (command.asked == what::lease && command.wait_s != 0) {
+    if (const std::string missing = wait_for_nodes(open, command.wait_s, &follows_another_map);
+        !missing.empty()) {
+      throw Refusal{kExitFailed, missing + ", after " + std::to_string(command.wait_s) +
+                                     " s; it takes the lease up as soon as it reads the map"};
+    }
+    say("done\n");
+    return kExitOk;
+  }
   if (!moves || command.wait_s == 0) {
     return kExitOk;
   }
-  if (const std::string missing = wait_for_nodes(open, command.wait_s); !missing.empty()) {
+  // A move is done when its shard is there, whatever becomes of others meanwhile.
+  const auto only = command.asked == what::move ? std::optional{command.shard} : std::nullopt;
+  const auto missing_of_it = [only](const ClusterState& state) { return still_missing(state, only); };
+  if (const std::string missing = wait_for_nodes(open, command.wait_s, missing_of_it); !missing.empty()) {
     throw Refusal{kExitFailed, missing + ", after " + std::to_string(command.wait_s) +
                                    " s; the map says what is to be: mxkvd cluster settle goes on"};
   }

@@ -12,19 +12,19 @@
 
 namespace mxkv::server {
 
-/// `mxkvd cluster init|status|move|drain|add|remove|settle|changes`.
+/// `mxkvd cluster init|status|move|drain|add|remove|settle|lease|changes`.
 struct ClusterCommand {
-  enum class what : std::uint8_t { init, status, move, drain, add, remove, settle, changes };
+  enum class what : std::uint8_t { init, status, move, drain, add, remove, settle, lease, changes };
   what asked = what::status;
-  config::ClusterOptions cluster;  ///< its name, brokers and properties
+  config::ClusterOptions cluster;  ///< its name, brokers and properties; of init and lease: its lease
   // init
   std::uint32_t shards = 24;
   std::uint32_t replicas = 2;
-  std::uint32_t copies = 3;         ///< that the brokers keep of each log
-  std::vector<std::string> nodes;   ///< NAME=PEER[=ADDRESS]; of add: one
-  std::filesystem::path sample;     ///< keys, a line each; empty: none
-  std::vector<std::string> splits;  ///< in place of shards and sample
-  bool if_missing = false;          ///< one that has a map is left as it is, and is no error
+  std::uint32_t copies = 3;           ///< that the brokers keep of each log
+  std::vector<std::string> nodes;     ///< NAME=PEER[=ADDRESS]; of add: one
+  std::filesystem::path sample;       ///< keys, a line each; empty: none
+  std::optional<std::string> splits;  ///< in place of shards and sample: keys, with commas between
+  bool if_missing = false;            ///< one that has a map is left as it is, and is no error
   // move, drain, remove
   std::uint32_t shard = 0;
   std::string node;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "server/cluster/kafka_board.hpp"
 #include "server/cluster/kafka_log.hpp"
 #include "server/cluster/kafka_topic.hpp"
+#include "server/cluster/topic_watch.hpp"
 #endif
 
 namespace mxkv::server {
@@ -41,12 +43,12 @@ NodeOptions node_options(const config::DaemonOptions& options) {
                  : options.listeners.empty() ? std::string{}
                                              : config::format_listen(options.listeners.front());
   node.version = MXKV_VERSION;
+  node.deadline_ns = std::uint64_t{cluster.deadline_ms} * 1'000'000;
   node.snapshot_bytes = cluster.snapshot_bytes;
   const bool has_readers = std::ranges::any_of(options.listeners, [](const config::ListenAddress& listen) {
     return listen.reads == config::listener_reads::replica;
   });
   node.fresh_ns = has_readers ? std::uint64_t{cluster.staleness_ms} * 1'000'000 / 4 : 0;
-  node.lease_ns = std::uint64_t{cluster.lease_ms} * 1'000'000;
   return node;
 }
 
@@ -64,8 +66,9 @@ KafkaOptions kafka_options(const config::ClusterOptions& cluster) {
 Result<std::unique_ptr<ClusterStart>> join_cluster(const config::DaemonOptions& options) {
   const config::ClusterOptions& cluster = options.cluster;
   const std::string prefix = "cluster " + cluster.name + ": ";
-  const KafkaOptions kafka = kafka_options(cluster);
+  KafkaOptions kafka = kafka_options(cluster);
   auto start = std::make_unique<ClusterStart>();
+  kafka.lines = start->lines;
   start->node = node_options(options);
   start->reader = std::make_unique<BoardReader>();
   try {
@@ -81,9 +84,10 @@ Result<std::unique_ptr<ClusterStart>> join_cluster(const config::DaemonOptions& 
   }
   std::string dangers;
   const auto shards = static_cast<std::int32_t>(map->shards.size());
-  for (const TopicPlan& plan : {TopicPlan{.name = board_topic(cluster.name), .board = true},
-                                TopicPlan{.name = shards_topic(cluster.name), .partitions = shards},
-                                TopicPlan{.name = snapshots_topic(cluster.name), .partitions = shards}}) {
+  const std::vector<TopicPlan> plans{{.name = board_topic(cluster.name), .board = true},
+                                     {.name = shards_topic(cluster.name), .partitions = shards},
+                                     {.name = snapshots_topic(cluster.name), .partitions = shards}};
+  for (const TopicPlan& plan : plans) {
     for (const std::string& danger : topic_dangers(kafka, plan, kPatienceMs)) {
       dangers.append(dangers.empty() ? "" : "\n").append(prefix).append(danger);
     }
@@ -96,6 +100,9 @@ Result<std::unique_ptr<ClusterStart>> join_cluster(const config::DaemonOptions& 
                  start->node.name + "=" + start->node.peer + " adds it"};
   }
   start->map = *std::move(map);
+  const auto dangers_now = std::make_shared<std::atomic<std::uint64_t>>(0);
+  start->node.topic_dangers = dangers_now;
+  start->topics = std::make_shared<TopicWatch>(kafka, plans, dangers_now);
   return start;
 }
 

@@ -12,13 +12,17 @@
 
 namespace mxkv::server {
 
+class TopicWatch;
+
 /// What a node begins with. The engine outlives the node. Thread-safety: one thread at a time.
 struct ClusterStart {
+  std::shared_ptr<EngineLines> lines = std::make_shared<EngineLines>();  ///< of engine and board
   NodeOptions node;
   ClusterMap map;
   std::unique_ptr<LogEngine> engine;
   std::unique_ptr<BoardReader> reader;
   std::unique_ptr<Board> board;
+  std::shared_ptr<TopicWatch> topics;
 };
 
 /// Where the brokers are, and what is said of them. Thread-safety: any thread.

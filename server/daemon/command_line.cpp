@@ -1,6 +1,5 @@
 #include "server/daemon/command_line.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "config/load.hpp"
+#include "runtime/base/command_line.hpp"
 #include "server/daemon/about.hpp"
 #include "server/daemon/cluster_command_line.hpp"
 
@@ -33,11 +33,6 @@ struct Flags {
   bool daemonize = false;
   std::vector<std::string> sets;
 };
-
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
 
 /// The flags that were given, as the keys they stand for.
 std::vector<config::Flag> given(const Flags& flags) {
@@ -182,13 +177,13 @@ Result<Request> parse_command_line(int count, const char* const* arguments,
   const Commands commands{app, flags};
   const ClusterCommandLine cluster{app};
   try {
-    app.parse(count, arguments);
+    runtime::parse_words(app, runtime::words_behind_name(count, arguments));
   } catch (const CLI::CallForHelp&) {
     return {Information{app.help()}};
   } catch (const CLI::CallForVersion&) {
     return {Information{app.version()}};
   } catch (const CLI::ParseError& error) {
-    return Error{one_line(error.what())};
+    return Error{runtime::usage_text(error)};
   }
   if (cluster.parsed()) {
     Result<ClusterCommand> command = cluster.command(directory);

@@ -8,6 +8,7 @@
 #include "config/resolve.hpp"
 #include "config/topology_text.hpp"
 #include "config/without_effect.hpp"
+#include "runtime/base/readable.hpp"
 #include "runtime/topology/build.hpp"
 #include "server/daemon/daemon.hpp"
 #include "server/daemon/start_files.hpp"
@@ -57,7 +58,7 @@ Result<FoundMachine> machine_of(const std::string& name) {
 void warn_of(const config::Findings& doubts) {
   for (config::Finding doubt : doubts) {
     doubt.path = "warning: " + doubt.path;
-    std::fprintf(stderr, "%s\n", to_string(doubt).c_str());
+    std::fprintf(stderr, "%s\n", runtime::readable(to_string(doubt)).c_str());
   }
 }
 
@@ -104,7 +105,8 @@ int run_command(const CheckCommand& command) {
   }
   if (!loaded.findings.empty()) {
     // Without a name in front: editors jump to file:line:column.
-    std::fprintf(stderr, "%s\n", config::to_error(std::move(loaded.findings)).message.c_str());
+    const std::string text = config::to_error(std::move(loaded.findings)).message;
+    std::fprintf(stderr, "%s\n", runtime::readable(text, "\n").c_str());
     return kExitWrongOptions;
   }
   warn_of(doubts);

@@ -12,15 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/request.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/store/happenings.hpp"
 
 namespace mxkv::server {
 
-/// config get or config set.
+/// config get, config set or refresh_certs.
 struct ConfigRequest {
-  bool sets = false;
+  protocol::verb asks = protocol::verb::config_get;
   std::string path;   ///< of the option; of get: a pattern, empty for all
   std::string value;  ///< of set
   std::string client;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@
 #include "config/parse.hpp"
 #include "config/resolve.hpp"
 #include "runtime/base/clock.hpp"
+#include "runtime/base/readable.hpp"
+#include "runtime/base/resumed_clock.hpp"
 #include "runtime/topology/build.hpp"
 #include "server/admin/admin_service.hpp"
 #include "server/daemon/about.hpp"
@@ -75,10 +78,35 @@ std::optional<std::size_t> entry_of(const config::ListenAddress& passed,
                                   : std::optional{static_cast<std::size_t>(found - addresses.begin())};
 }
 
+/// Lines about listeners, for the log once all of them serve: until then a start may still be refused.
+class ListenerLines {
+ public:
+  /// `warning`: of a listener that is open to strangers; empty: it is not.
+  void add(const config::ListenAddress& address, const std::string& how, std::string warning) {
+    lines_.push_back({"listening on " + config::format_listen(address) + how, std::move(warning)});
+  }
+  void tell(Log& log) const {
+    for (const Line& line : lines_) {
+      log.info(line.text);
+      if (!line.warning.empty()) {
+        log.warning(line.warning);
+      }
+    }
+  }
+
+ private:
+  struct Line {
+    std::string text;
+    std::string warning;
+  };
+  std::vector<Line> lines_;
+};
+
 /// The sockets that were passed in, else those of the options. `tls`: by listener.
 Result<std::vector<ListenSocket>> open_sockets(const config::DaemonOptions& options,
                                                const std::vector<std::shared_ptr<const TlsContext>>& tls,
-                                               std::vector<PassedSocket>& passed, Log& log) {
+                                               std::vector<PassedSocket>& passed, ListenerLines& lines,
+                                               Log& log) {
   const std::vector<config::ListenAddress>& addresses = options.listeners;
   std::vector<ListenSocket> sockets;
   const auto add = [&](ListenSocket socket, std::optional<std::size_t> entry, const std::string& how) {
@@ -88,10 +116,7 @@ Result<std::vector<ListenSocket>> open_sockets(const config::DaemonOptions& opti
       by = text_of_tls(addresses[*entry], tls[*entry].get()) +
            (tls[*entry]->by_kernel() ? ", encrypted by the kernel" : "");
     }
-    log.info("listening on " + config::format_listen(socket.address()) + how + by);
-    if (const std::string open = warning_of_open(socket.address(), options.server); !open.empty()) {
-      log.warning(open);
-    }
+    lines.add(socket.address(), how + by, warning_of_open(socket.address(), options.server));
     sockets.push_back(std::move(socket));
   };
   std::vector<bool> used(addresses.size());
@@ -122,7 +147,7 @@ Result<std::vector<ListenSocket>> open_sockets(const config::DaemonOptions& opti
 
 /// Where the cluster's other nodes come to. `tls`: null where they speak none.
 Result<ListenSocket> open_for_nodes(const config::ClusterOptions& options,
-                                    const std::shared_ptr<const TlsContext>& tls, Log& log) {
+                                    const std::shared_ptr<const TlsContext>& tls, ListenerLines& lines) {
   config::ListenAddress address = *options.peer;
   if (tls != nullptr) {
     address.tls = options.tls;
@@ -130,11 +155,8 @@ Result<ListenSocket> open_for_nodes(const config::ClusterOptions& options,
   Result<ListenSocket> socket = ListenSocket::open(address);
   if (socket) {
     socket.value().set_tls(tls);
-    log.info("listening on " + config::format_listen(address) + " for the cluster's nodes" +
-             text_of_tls(address, tls.get()));
-    if (const std::string open = warning_of_open_node(options); !open.empty()) {
-      log.warning(open);
-    }
+    lines.add(address, " for the cluster's nodes" + text_of_tls(address, tls.get()),
+              warning_of_open_node(options));
   }
   return socket;
 }
@@ -234,8 +256,8 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   }
   Log log{options.log};
   report_crashes_also_to(options.log.file);
-  const runtime::SystemClock system;
-  runtime::SteeredClock steered;
+  runtime::ResumedClock<runtime::SystemClock> system;
+  runtime::ResumedClock<runtime::SteeredClock> steered;
   const bool steers = options.server.debug_time;
   const runtime::Clock& clock = steers ? static_cast<const runtime::Clock&>(steered) : system;
   log_machine(log, options, settled);
@@ -266,21 +288,27 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   JournalLines lines{log};
   std::optional<DurableStart> durable;
   if (held) {
-    durable.emplace(DurableStart{*std::move(held), lines, RecoveryLines{log, signals, admin}});
+    const auto resume_time = [&](std::uint64_t us) { steers ? steered.resume_at(us) : system.resume_at(us); };
+    durable.emplace(DurableStart{*std::move(held), lines, RecoveryLines{log, signals, admin}, resume_time});
   }
-  Parts parts{options,     std::move(settled.resolved.runtime), clock,       steers ? &steered : nullptr, log,
-              credentials, durable ? &*durable : nullptr,       joined.get()};
+  Parts parts{
+      options,     std::move(settled.resolved.runtime), clock,       steers ? &steered.from() : nullptr, log,
+      credentials, durable ? &*durable : nullptr,       joined.get()};
   if (start.only_checkpoint) {
     return write_checkpoint(parts);
   }
+  ListenerLines listeners;
   Result<std::vector<ListenSocket>> sockets =
-      open_sockets(options, settled.certificates.listeners, start.passed, log);
+      open_sockets(options, settled.certificates.listeners, start.passed, listeners, log);
   if (!sockets) {
     return complain(kExitFailed, sockets.error().message.c_str());
   }
+  std::vector<config::ListenAddress> open;
+  std::ranges::transform(sockets.value(), std::back_inserter(open), &ListenSocket::address);
+  parts.statistics.set_listeners(std::move(open));
   parts.network.listen(std::move(sockets).value());
   if (joined != nullptr) {
-    Result<ListenSocket> peers = open_for_nodes(options.cluster, settled.certificates.nodes, log);
+    Result<ListenSocket> peers = open_for_nodes(options.cluster, settled.certificates.nodes, listeners);
     if (!peers) {
       return complain(kExitFailed, peers.error().message.c_str());
     }
@@ -290,6 +318,7 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   if (const auto started = parts.start(); !started) {
     return complain(kExitFailed, started.error().message.c_str());
   }
+  listeners.tell(log);
   if (options.server.daemonize && options.log.file.empty()) {
     log.warning("in the background without log.file: nothing more is logged");
   }
@@ -317,7 +346,7 @@ int complain(int code, const char* message) {
   // Of several lines each is found by its own prefix, in a log that others write to as well.
   for (std::string_view rest = message; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::fprintf(stderr, "mxkvd: %s\n", std::string{rest.substr(0, end)}.c_str());
+    std::fprintf(stderr, "mxkvd: %s\n", runtime::readable(rest.substr(0, end)).c_str());
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return code;

@@ -17,6 +17,9 @@
 namespace mxkv::server {
 namespace {
 
+/// Of the journal that a checkpoint without a server writes: two groups without records. The disk may be nearly full.
+constexpr std::size_t kSmallSegmentBytes = std::size_t{64} << 10U;
+
 /// Standard output. A reader that goes away (`| head`) is no error: nothing more is written.
 class Output {
  public:
@@ -79,6 +82,7 @@ int run_command(const CheckpointCommand& command) {
     config::DaemonOptions options;
     options.durability.directory = command.directory.string();
     options.when_full = config::when_full::error;
+    options.durability.segment_bytes = kSmallSegmentBytes;
     options.log.level = config::log_level::warning;
     Start start{.passed = {}, .background = {}, .reread = {}, .process = getpid(), .only_checkpoint = true};
     return run_daemon(options, start);

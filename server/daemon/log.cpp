@@ -4,12 +4,15 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <mutex>
 #include <string>
 
+#include "runtime/base/readable.hpp"
 #include "server/daemon/log_text.hpp"
 #include "server/daemon/rate_limit.hpp"
 
@@ -37,12 +40,25 @@ level_enum level_of(config::log_level level) {
   return spdlog::level::info;
 }
 
-/// spdlog would make the folders that a file lacks.
-spdlog::file_event_handlers without_new_folders() {
+/// A link of another user could make this process write to any file that it may write. Links of root and of its own
+/// user are followed: /dev/stderr is one.
+std::string lack_of_trust(const std::string& file) {
+  struct stat found{};
+  const bool foreign = ::lstat(file.c_str(), &found) == 0 && S_ISLNK(found.st_mode) && found.st_uid != 0 &&
+                       found.st_uid != ::geteuid();
+  return foreign ? file + " is a symbolic link of user " + std::to_string(found.st_uid) +
+                       ", and only links of root and of the server's user are followed"
+                 : "";
+}
+
+/// spdlog would make the folders that a file lacks, and follow any link.
+spdlog::file_event_handlers careful_opening() {
   spdlog::file_event_handlers handlers;
   handlers.before_open = [](const std::string& file) {
-    if (const std::string lack = lack_of_folder(file); !lack.empty()) {
-      throw spdlog::spdlog_ex{lack};
+    for (const std::string& lack : {lack_of_folder(file), lack_of_trust(file)}) {
+      if (!lack.empty()) {
+        throw spdlog::spdlog_ex{lack};
+      }
     }
   };
   return handlers;
@@ -54,10 +70,10 @@ spdlog::sink_ptr make_sink(const config::LogOptions& options) {
     return std::make_shared<spdlog::sinks::stderr_sink_st>();
   }
   if (options.rotate_bytes == 0) {
-    return std::make_shared<spdlog::sinks::basic_file_sink_st>(options.file, false, without_new_folders());
+    return std::make_shared<spdlog::sinks::basic_file_sink_st>(options.file, false, careful_opening());
   }
   return std::make_shared<spdlog::sinks::rotating_file_sink_st>(
-      options.file, options.rotate_bytes, options.rotate_files, false, without_new_folders());
+      options.file, options.rotate_bytes, options.rotate_files, false, careful_opening());
 }
 
 std::uint64_t this_second() {
@@ -113,7 +129,7 @@ struct Log::State {
     }
   }
   void put(level_enum level, std::string_view text) {
-    logger.log(level, spdlog::string_view_t{json ? json_text(text) : plain_text(text)});
+    logger.log(level, spdlog::string_view_t{json ? json_text(text) : runtime::readable(text)});
   }
 
   mutable std::mutex mutex;  ///< guards all of it; lines are rare

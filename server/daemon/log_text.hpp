@@ -1,14 +1,11 @@
-// How a message stands in a line of the log. Whatever the text is, a line stays one line, and a JSON line
-// stays JSON.
+// How a message stands in a line of the log in JSON. Whatever the text is, the line stays one line and stays JSON, and no
+// terminal that shows the log obeys it. A line of text takes runtime::readable() of its message.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 namespace mxkv::server {
-
-/// Control characters as \n, \t, \xHH.
-[[nodiscard]] std::string plain_text(std::string_view text);
 
 /// The inside of a JSON string; bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string json_text(std::string_view text);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/base/standard_streams.hpp"
 #include "server/daemon/command_line.hpp"
 #include "server/daemon/crash_report.hpp"
 #include "server/daemon/daemon.hpp"
@@ -77,6 +78,7 @@ struct Answer {
 }  // namespace
 
 int main(int count, char** arguments) {
+  mxkv::runtime::open_standard_streams();
   report_crashes();
   auto parsed = parse_command_line(count, arguments);
   if (!parsed) {

@@ -45,7 +45,8 @@ std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runti
 
 ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& start,
                            runtime::Runtime& runtime, Store& of, Log& log)
-    : routes(start.map.splits()),
+    : lines(start.lines),
+      routes(start.map.splits()),
       node(start.node, start.map, *start.engine, *start.board, *start.reader, runtime, of, routes,
            {.info = [&log](const std::string& line) { log.info(line); },
             .warn = [&log](const std::string& line) { log.warning(line); }}),
@@ -53,8 +54,22 @@ ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& s
             {.forwards = options.cluster.forward,
              .patience_ms = options.cluster.patience_ms,
              .staleness_ns = std::uint64_t{options.cluster.staleness_ms} * 1'000'000,
-             .answer_ms = 2 * options.cluster.lease_ms,
-             .own_address = start.node.peer}) {}
+             .answer_ms = 2 * start.map.lease_ms,
+             .own_address = start.node.peer}) {
+  lines->write_to(
+      [&log](bool grave, const std::string& line) { grave ? log.warning(line) : log.info(line); });
+  // Nodes that go by leases of their own would read what another one has overwritten.
+  if (options.cluster.lease_ms != start.map.lease_ms &&
+      config::find_origin(options.origins, "cluster.lease") != nullptr) {
+    log.warning("cluster.lease is " + config::format_duration_ms(options.cluster.lease_ms) +
+                ", and is not followed: the cluster's map says " +
+                config::format_duration_ms(start.map.lease_ms) + " (mxkvd cluster lease changes it)");
+  }
+}
+
+ClusterParts::~ClusterParts() {
+  lines->write_to({});
+}
 
 Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved,
              const runtime::Clock& clock, runtime::SteeredClock* steered, Log& log, Credentials& known,
@@ -74,6 +89,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                            std::move(durable->held), options.durability,
                            RecoverySettings{.evict = options.when_full == config::when_full::evict,
                                             .recover_prefix = options.durability.recover_prefix,
+                                            .resume_time = durable->resume_time,
                                             .progress = durable->progress},
                            runtime, store, durable->log)),
       cluster(joined == nullptr ? nullptr

@@ -26,13 +26,18 @@ struct DurableStart {
   HeldDirectory held;
   DurabilityLog& log;
   std::function<void(const RecoveryProgress&)> progress;
+  std::function<void(std::uint64_t)> resume_time;  ///< sets the steady time of the runtime's clock
 };
 
 /// A node of a cluster: what brings its requests and its logs together. The store outlives it.
 struct ClusterParts {
   ClusterParts(const config::DaemonOptions& options, ClusterStart& start, runtime::Runtime& runtime,
                Store& store, Log& log);
+  ~ClusterParts();
+  ClusterParts(const ClusterParts&) = delete;
+  ClusterParts& operator=(const ClusterParts&) = delete;
 
+  std::shared_ptr<EngineLines> lines;  ///< of the engine, which is there for longer than the log
   Routes routes;
   ClusterNode node;
   ClusterStore store;

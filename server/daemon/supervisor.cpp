@@ -141,7 +141,7 @@ void Supervisor::reload() {
     log_.info("reload: nothing changed");
   }
   reread_users();
-  reread_certificates();
+  reread_certificates("reload");
   notifier_.ready();
 }
 
@@ -224,7 +224,7 @@ void Supervisor::reread_users() {
 }
 
 // The old ones stay if any of the files is wrong.
-void Supervisor::reread_certificates() {
+Supervisor::CertificatesRead Supervisor::reread_certificates(const std::string& by) {
   std::vector<TlsFlaw> flaws;
   std::vector<std::string> doubts;
   std::vector<TlsDoor*> doors = parts_.network.tls_doors();
@@ -232,7 +232,7 @@ void Supervisor::reread_certificates() {
   doors.insert(doors.end(), of_admin.begin(), of_admin.end());
   const std::size_t listeners = server::reread_certificates(doors, flaws, doubts);
   for (const TlsFlaw& flaw : flaws) {
-    log_.error("reload refused: tls." + flaw.key + ": " + flaw.what);
+    log_.error(by + " refused: tls." + flaw.key + ": " + flaw.what);
   }
   if (flaws.empty()) {
     for (const std::string& doubt : doubts) {
@@ -240,9 +240,11 @@ void Supervisor::reread_certificates() {
     }
   }
   if (listeners > 0) {
-    log_.info("reload: certificates of " + std::to_string(listeners) +
+    log_.info(by + ": certificates of " + std::to_string(listeners) +
               (listeners == 1 ? " listener were read" : " listeners were read"));
   }
+  return {.listeners = listeners,
+          .flaw = flaws.empty() ? "" : "tls." + flaws.front().key + ": " + flaws.front().what};
 }
 
 void Supervisor::reopen_log(const config::LogOptions& options) {
@@ -261,7 +263,9 @@ ending Supervisor::drain() {
   const Time deadline = steady_clock::now() + std::chrono::milliseconds{running_.server.drain_timeout_ms};
   while (!parts_.network.drained()) {
     if (steady_clock::now() >= deadline) {
-      log_.warning("connections that did not take their replies in " +
+      log_.warning((parts_.network.stats().held != 0
+                        ? "connections whose replies the disk, or the cluster's log, did not let go in "
+                        : "connections that did not take their replies in ") +
                    config::format_duration_ms(running_.server.drain_timeout_ms) + " are dropped");
       return ending::timed_out;
     }

@@ -64,7 +64,13 @@ class Supervisor final : private HappeningBell {
   [[nodiscard]] config::DaemonOptions in_force();
   void reread_users();
   void log_refusal(std::string_view lines);
-  void reread_certificates();
+  struct CertificatesRead {
+    std::size_t listeners = 0;  ///< that have them; 0: none does, or the old ones stay
+    std::string flaw;           ///< of a file; empty: none
+  };
+  /// `by`: who asked for it, for the log.
+  CertificatesRead reread_certificates(const std::string& by);
+  [[nodiscard]] std::string refresh_certificates(const ConfigRequest& request);
   void reopen_log(const config::LogOptions& options);
   [[nodiscard]] ending drain();
   /// What is to be done now and then, and how long until the next time; nothing: never.

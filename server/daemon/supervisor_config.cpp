@@ -59,8 +59,19 @@ std::optional<std::vector<HttpListener>> Supervisor::admin_wanted(const config::
 void Supervisor::answer_config() {
   for (const ConfigRequest& request : parts_.config_inbox.take()) {
     answer(parts_.runtime, request.address,
-           request.sets ? set_option(request) : config_lines(in_force(), request.path));
+           request.asks == protocol::verb::config_set      ? set_option(request)
+           : request.asks == protocol::verb::refresh_certs ? refresh_certificates(request)
+                                                           : config_lines(in_force(), request.path));
   }
+}
+
+// As a reload does, of the certificates alone.
+std::string Supervisor::refresh_certificates(const ConfigRequest& request) {
+  const CertificatesRead read = reread_certificates("refresh_certs from " + request.client);
+  if (!read.flaw.empty()) {
+    return "CLIENT_ERROR " + read.flaw + "\r\n";
+  }
+  return read.listeners == 0 ? "CLIENT_ERROR no listener speaks TLS\r\n" : std::string{protocol::kOk};
 }
 
 config::DaemonOptions Supervisor::in_force() {

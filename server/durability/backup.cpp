@@ -198,6 +198,12 @@ class Copy {
       manifest_.first_segment = scans_.front().number;
     }
     verdict_ = judge_journal(scans_, expectations_of(manifest_));
+    const auto last = std::find_if(scans_.rbegin(), scans_.rend(), [](const SegmentScan& scan) {
+      return scan.header_is == SegmentScan::state::good;
+    });
+    if (verdict_.usable() && last != scans_.rend()) {
+      manifest_.end = {.segment = last->number, .epoch = verdict_.last_epoch};
+    }
     return verdict_.usable();
   }
 

@@ -19,13 +19,14 @@ constexpr std::uint64_t kAfterFailureNs = 1'000'000'000;
 constexpr std::uint64_t kBetweenLooksNs = 100'000'000;
 constexpr std::uint64_t kBetweenLooksBytes = std::uint64_t{1} << 18U;
 constexpr std::uint64_t kWhileOneGoesOnNs = 50'000'000;
+constexpr std::uint64_t kLookAtClockNs = 1'000'000'000;
 /// The wall clock follows the steady one by steps of less.
 constexpr std::int64_t kStepOfClock = 2;
 
 }  // namespace
 
 bool checkpoint_due(const config::CheckpointOptions& options, const CheckpointView& view) noexcept {
-  if (view.broken || view.clock_was_set) {
+  if (view.broken) {
     return true;
   }
   const std::uint64_t growth =
@@ -46,8 +47,8 @@ CheckpointKeeper::CheckpointKeeper(Journal& journal, const runtime::Clock& clock
       clock_(clock),
       lines_(std::move(lines)),
       counted_from_(0 - journal_bytes),  // wraps around: what is there counts as written
-      wall_ahead_s_(clock.wall_ahead_s()),
       last_end_ns_(clock.monotonic_ns()),
+      wall_ahead_s_(clock.wall_ahead_s()),
       options_(options) {}
 
 CheckpointKeeper::~CheckpointKeeper() {
@@ -92,7 +93,16 @@ void CheckpointKeeper::set_options(const config::DurabilityOptions& options) {
 void CheckpointKeeper::run() {
   pthread_setname_np(pthread_self(), "mxkv-keeper");
   while (!stopping_.load(std::memory_order_relaxed)) {
-    bell_.wait(look());
+    look_at_clock();
+    bell_.wait(std::min(look(), kLookAtClockNs));
+  }
+}
+
+void CheckpointKeeper::look_at_clock() {
+  const std::int64_t ahead_s = clock_.wall_ahead_s();
+  if (std::abs(ahead_s - wall_ahead_s_) >= kStepOfClock) {
+    wall_ahead_s_ = ahead_s;
+    journal_.need(journal_.epochs().current(), true);
   }
 }
 
@@ -123,19 +133,15 @@ std::uint64_t CheckpointKeeper::look() {
                                 counted_from_.load(std::memory_order_relaxed);
   const std::uint64_t age_ms = (now_ns - last_end_ns_) / kNsPerMs;
   const bool broken = journal_.writer().state() == journal_state::broken;
-  const bool set =
-      std::abs(clock_.wall_ahead_s() - wall_ahead_s_.load(std::memory_order_relaxed)) >= kStepOfClock;
   if (status.stage != checkpoint_stage::idle) {
     if (broken && status.epoch != 0 && status.epoch < journal_.writer().gap_end()) {
       checkpointer_->abandon();  // what was lost since is not in it
     }
     return kWhileOneGoesOnNs;
   }
-  if (!checkpoint_due(options.checkpoint, {.written_bytes = written,
-                                           .last_bytes = last_bytes,
-                                           .age_ms = age_ms,
-                                           .broken = broken,
-                                           .clock_was_set = set})) {
+  if (!checkpoint_due(
+          options.checkpoint,
+          {.written_bytes = written, .last_bytes = last_bytes, .age_ms = age_ms, .broken = broken})) {
     const bool waits = options.checkpoint.every_ms != 0 && written != 0;
     wants_first_.store(options.checkpoint.every_ms != 0 && written == 0, std::memory_order_relaxed);
     return waits ? std::max<std::uint64_t>(options.checkpoint.every_ms - age_ms, 1) * kNsPerMs : kForever;
@@ -160,7 +166,6 @@ std::uint64_t CheckpointKeeper::end_epoch() {
   if (lines_.debug) {
     lines_.debug("checkpoint: begins");
   }
-  wall_ahead_s_.store(clock_.wall_ahead_s(), std::memory_order_relaxed);
   begun_bytes_.store(journal_.writer().counts().bytes.load(std::memory_order_relaxed),
                      std::memory_order_relaxed);
   return JournalCheckpoints::end_epoch();

@@ -1,9 +1,11 @@
 // When a checkpoint is due, and what follows from one: the journal before it may go, a broken journal is whole again,
 // and the bound of the journal's size moves with the checkpoint's.
 //
-// One is due when the journal has grown by so much, or so long after the last one if anything was written; when a
-// write of the journal failed, for only a checkpoint holds then what was lost; and when the wall clock was set, for
-// what is on disk tells expiries by it.
+// One is due when the journal has grown by so much, or so long after the last one if anything was written; and when a
+// write of the journal failed, for only a checkpoint holds then what was lost.
+//
+// When the wall clock was set, the keeper has a group written, which tells how far it is from the steady time now: the
+// next start goes by that (resumed_time.hpp).
 #pragma once
 
 #include <atomic>
@@ -28,7 +30,6 @@ struct CheckpointView {
   std::uint64_t last_bytes = 0;     ///< of the last one
   std::uint64_t age_ms = 0;         ///< since the last one ended, or the start
   bool broken = false;
-  bool clock_was_set = false;
 };
 
 /// Thread-safety: any thread.
@@ -70,6 +71,7 @@ class CheckpointKeeper final : public JournalCheckpoints {
  private:
   void run();
   [[nodiscard]] std::uint64_t look();
+  void look_at_clock();
   void tell_of_completed(const CheckpointStatus& status) const;
 
   Journal& journal_;
@@ -81,13 +83,13 @@ class CheckpointKeeper final : public JournalCheckpoints {
   std::atomic<bool> stopping_{false};        // relaxed: the bell orders it
   std::atomic<std::uint64_t> counted_from_;  // bytes written when the last one began, less those from before
   std::atomic<std::uint64_t> begun_bytes_{0};  // the same of the one that goes on
-  std::atomic<std::int64_t> wall_ahead_s_;     // relaxed, as the two before: of the last one
   std::atomic<bool> wants_first_{false};       // relaxed: the thread waits for anything to be written
   // The writer's thread: when it rang last.
   std::uint64_t rung_ns_ = 0;
   std::uint64_t rung_bytes_ = 0;
   std::uint64_t rung_failures_ = 0;
   std::uint64_t last_end_ns_;  ///< the thread's, as what follows
+  std::int64_t wall_ahead_s_;  ///< that the journal tells
   std::uint64_t completed_ = 0;
   std::uint64_t failed_ = 0;
   std::uint64_t not_before_ns_ = 0;  ///< after a failure

@@ -216,7 +216,7 @@ void PartScan::offer(runtime::Worker& worker) {
 
 void PartScan::begin(runtime::Worker& worker) {
   buffer_.clear(worker);
-  wall_ahead_s_ = worker.runtime().clock().wall_ahead_s();
+  wall_ahead_s_ = times_ == record_times::wall ? worker.runtime().clock().wall_ahead_s() : 0;
   worker.create<CheckpointTask>(*this)->start(worker);
 }
 

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/durability/item_record.hpp"
 #include "server/durability/key_ranges.hpp"
 #include "server/store/store_task.hpp"
 
@@ -45,7 +46,7 @@ class CheckpointBuffer {
   CheckpointBuffer(const CheckpointBuffer&) = delete;
   CheckpointBuffer& operator=(const CheckpointBuffer&) = delete;
 
-  /// Adds an item, seen while pinned. False: there is no room, and nothing changed.
+  /// Adds an item, seen while pinned, with an expiry that is later by so much. False: there is no room, and nothing changed.
   bool add(const Item::View& item, std::int64_t wall_ahead_s);
   [[nodiscard]] const std::vector<FilledBlock>& blocks() const noexcept { return blocks_; }
   [[nodiscard]] std::string_view bytes(std::size_t from, std::size_t to) const noexcept {
@@ -94,8 +95,8 @@ class PartScan {
   };
 
   /// Keys in [from, to); `to` empty: to the end.
-  PartScan(Store& store, CheckpointBell& bell, std::string_view from, std::string_view to)
-      : store_(store), bell_(bell), from_(from), to_(to) {}
+  PartScan(Store& store, CheckpointBell& bell, std::string_view from, std::string_view to, record_times times)
+      : store_(store), bell_(bell), from_(from), to_(to), times_(times) {}
   PartScan(const PartScan&) = delete;
   PartScan& operator=(const PartScan&) = delete;
 
@@ -136,6 +137,7 @@ class PartScan {
   CheckpointBell& bell_;
   std::string from_;
   std::string to_;
+  record_times times_;
   HeldKey key_;  ///< the last one that was added
   CheckpointBuffer buffer_;
   std::int64_t wall_ahead_s_ = 0;

@@ -166,6 +166,7 @@ bool Checkpointer::step_settle() {
   }
   entry_ = {};
   entry_.begun = ended_epoch_ + 1;
+  scans_from_us_ = store_.tree().runtime().clock().steady_us();
   entry_.made_us = store_.tree().runtime().clock().unix_us();
   entry_.flushes = {store_.flush_points().next.load(std::memory_order_relaxed),
                     store_.flush_points().before.load(std::memory_order_relaxed)};
@@ -194,7 +195,8 @@ bool Checkpointer::step_cut() {
   cut_.reset();
   const std::size_t parts = std::min<std::size_t>(ranges.size(), std::max(options_.parts, 1U));
   for (std::size_t i = 0; i < parts; ++i) {
-    scans_.emplace_back(store_, bell_, ranges.from(i), i + 1 == parts ? std::string_view{} : ranges.to(i));
+    scans_.emplace_back(store_, bell_, ranges.from(i), i + 1 == parts ? std::string_view{} : ranges.to(i),
+                        record_times::steady);
   }
   entry_.parts = static_cast<std::uint32_t>(parts);
   for (std::size_t i = 0; i < parts; ++i) {
@@ -370,6 +372,7 @@ bool Checkpointer::step_name() {
   {
     const std::scoped_lock lock{mutex_};
     status_.last = entry_;
+    status_.ages_from_us = scans_from_us_;
     ++status_.completed;
     status_.last_seconds =
         static_cast<double>(store_.tree().runtime().clock().monotonic_ns() - begun_ns_) / kNsPerSecond;

@@ -71,6 +71,8 @@ struct CheckpointStatus {
   // Of the last one.
   std::optional<CheckpointEntry> last;
   double last_seconds = 0;
+  std::uint64_t ages_from_us =
+      0;  ///< steady: what was read before is in it with its access age; 0: there is none
   std::uint64_t completed = 0;  ///< since the start
   std::uint64_t failed = 0;
   std::string last_error;  ///< of the one that failed last
@@ -154,7 +156,8 @@ class Checkpointer {
   std::size_t next_scan_ = 0;
   std::uint32_t verified_ = 0;
   std::uint64_t begun_ns_ = 0;
-  std::uint64_t free_at_ns_ = 0;  ///< when the rate allows to write again
+  std::uint64_t scans_from_us_ = 0;  ///< steady
+  std::uint64_t free_at_ns_ = 0;     ///< when the rate allows to write again
   std::uint32_t turn_ = 0;
   runtime::RequestId request_{0};  ///< of the scans of a checkpoint
 

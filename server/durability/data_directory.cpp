@@ -24,32 +24,6 @@ bool is_harmless(Disk& disk, const std::string& name) {
   return name == kLockName || name == "MANIFEST.new" || name == "lost+found";
 }
 
-/// Empty: it is one of ours, or may become one.
-std::string complaint_about(Disk& disk, bool& fresh) {
-  std::vector<std::string> names;
-  if (const int error = disk.list("", names); error != 0) {
-    return disk.text("", error);
-  }
-  const auto has = [&names](const char* name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  fresh = !has(kManifestName);
-  if (!fresh) {
-    return {};
-  }
-  if (has(kOldManifestName)) {
-    return fmt::format("{} is missing, although {} is there: restore it, or the whole directory",
-                       kManifestName, kOldManifestName);
-  }
-  for (const std::string& name : names) {
-    if (!is_harmless(disk, name)) {
-      return fmt::format("not a data directory of mxkvd, and not empty: it has {} and no {}", name,
-                         kManifestName);
-    }
-  }
-  return {};
-}
-
 DirectoryId new_id() {
   std::random_device random;
   DirectoryId id{};
@@ -66,9 +40,34 @@ int make_directory(Disk& disk, const char* name) {
 
 }  // namespace
 
+std::string complaint_about_names(Disk& disk, bool& fresh) {
+  std::vector<std::string> names;
+  if (const int error = disk.list("", names); error != 0) {
+    return disk.text("", error);
+  }
+  const auto has = [&names](const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  fresh = !has(kManifestName);
+  if (!fresh) {
+    return {};
+  }
+  if (has(kOldManifestName)) {
+    return fmt::format("{} is missing, although {} is there; restore a backup", kManifestName,
+                       kOldManifestName);
+  }
+  for (const std::string& name : names) {
+    if (!is_harmless(disk, name)) {
+      return fmt::format("not a data directory of mxkvd, and not empty: it has {} and no {}", name,
+                         kManifestName);
+    }
+  }
+  return {};
+}
+
 Result<DataDirectory> open_data_directory(Disk& disk) {
   DataDirectory directory;
-  std::string complaint = complaint_about(disk, directory.fresh);
+  std::string complaint = complaint_about_names(disk, directory.fresh);
   if (!complaint.empty()) {
     return Error{std::move(complaint)};
   }
@@ -76,7 +75,7 @@ Result<DataDirectory> open_data_directory(Disk& disk) {
     return Error{disk.text(kLockName, error)};
   }
   // Now that nobody else changes it.
-  complaint = complaint_about(disk, directory.fresh);
+  complaint = complaint_about_names(disk, directory.fresh);
   if (!complaint.empty()) {
     return Error{std::move(complaint)};
   }
@@ -102,7 +101,7 @@ std::optional<Error> begin_service(Disk& disk, DataDirectory& directory, std::ui
   ++directory.manifest.incarnation;
   directory.manifest.clean = false;
   directory.manifest.written_us = now_us;
-  return write_manifest(disk, directory.manifest);
+  return directory.fresh ? write_manifest(disk, directory.manifest) : std::nullopt;
 }
 
 }  // namespace mxkv::server

@@ -8,8 +8,10 @@
 #include <thread>
 #include <utility>
 
+#include "server/durability/data_directory.hpp"
 #include "server/durability/file_copy.hpp"
 #include "server/journal/group_reader.hpp"
+#include "server/journal/posix_disk.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -28,12 +30,16 @@ class Reading {
 
   /// Nothing: a file went while it was read, so that it has to be read again.
   Result<std::optional<DirectorySurvey>> take() {
+    // The manifest first: the segment that it has the journal end in is there by then.
+    if (std::optional<Error> error = read_manifest_file()) {
+      return *std::move(error);
+    }
     std::vector<std::uint64_t> numbers;
     if (const int error = list_segments(survey_.path, numbers)) {
       return Error{file_complaint(survey_.path + "/" + kJournalDirectory, error)};
     }
-    if (std::optional<Error> error = learn_directory(numbers)) {
-      return *std::move(error);
+    if (!survey_.manifest) {
+      guess_directory(numbers);
     }
     for (const std::uint64_t number : numbers) {
       const int error = read_segment(number);
@@ -45,6 +51,11 @@ class Reading {
       }
     }
     judge();
+    if (!survey_.manifest) {
+      auto disk = PosixDisk::open_to_read(survey_.path);
+      bool fresh = false;
+      survey_.damage = disk ? complaint_about_names(*disk.value(), fresh) : disk.error().message;
+    }
     return std::optional{std::move(survey_)};
   }
 
@@ -53,8 +64,7 @@ class Reading {
     return std::string{kJournalDirectory} + "/" + segment_name(number);
   }
 
-  /// What the manifest says. Without one, what the first segment says that has a header.
-  std::optional<Error> learn_directory(const std::vector<std::uint64_t>& numbers) {
+  std::optional<Error> read_manifest_file() {
     std::string bytes;
     const std::string path = survey_.path + "/" + kManifestName;
     const int error = read_whole_file(path, bytes);
@@ -69,8 +79,13 @@ class Reading {
       survey_.manifest = std::move(manifest).value();
       survey_.directory = survey_.manifest->directory;
       expectations_ = expectations_of(*survey_.manifest);
-      return std::nullopt;
     }
+    return std::nullopt;
+  }
+
+  /// Without a manifest: what the first segment says that has a header.
+  void guess_directory(const std::vector<std::uint64_t>& numbers) {
+    std::string bytes;
     for (const std::uint64_t number : numbers) {
       if (read_whole_file(survey_.path + "/" + name_of(number), bytes) != 0) {
         continue;
@@ -82,7 +97,6 @@ class Reading {
         break;
       }
     }
-    return std::nullopt;
   }
 
   int read_segment(std::uint64_t number) {
@@ -148,16 +162,6 @@ int list_segments(const std::string& directory, std::vector<std::uint64_t>& numb
   }
   std::sort(numbers.begin(), numbers.end());
   return wrong.value();
-}
-
-JournalExpectations expectations_of(const Manifest& manifest) noexcept {
-  JournalExpectations expectations;
-  expectations.first_segment = std::max<std::uint64_t>(manifest.first_segment, 1);
-  if (manifest.checkpoint) {
-    expectations.from_epoch = manifest.checkpoint->begun;
-    expectations.needs_epoch = manifest.checkpoint->needs;
-  }
-  return expectations;
 }
 
 const char* record_type_name(std::size_t type) noexcept {

@@ -55,8 +55,6 @@ struct DirectorySurvey {
 
 /// Numbers of the segments, in order. What has another name is none. Returns 0 or an errno value.
 [[nodiscard]] int list_segments(const std::string& directory, std::vector<std::uint64_t>& numbers);
-/// What the manifest says about the journal.
-[[nodiscard]] JournalExpectations expectations_of(const Manifest& manifest) noexcept;
 
 /// Reads all of the journal. The error is one line: the manifest is damaged, or a file cannot be read. Damage of
 /// the journal is none. `between` is called before each reading but the first; by default it waits a little.

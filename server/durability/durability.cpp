@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/durability/access_notes.hpp"
+#include "server/durability/journal_continuation.hpp"
 #include "server/durability/record_text.hpp"
 
 namespace mxkv::server {
@@ -47,9 +49,11 @@ Durability::Durability(HeldDirectory held, const config::DurabilityOptions& opti
                        DurabilityLog& log)
     : runtime_(runtime), store_(store), log_(log), held_(std::move(held)), options_(options) {
   const std::uint64_t begin_ns = runtime.clock().monotonic_ns();
-  const runtime::Result<Recovered> found = recover(
-      *held_.disk, held_.data.manifest, store,
-      {.evict = settings.evict, .recover_prefix = settings.recover_prefix, .progress = settings.progress});
+  const runtime::Result<Recovered> found = recover(*held_.disk, held_.data.manifest, store,
+                                                   {.left_out = settings.evict ? &left_out_ : nullptr,
+                                                    .recover_prefix = settings.recover_prefix,
+                                                    .resume_time = settings.resume_time,
+                                                    .progress = settings.progress});
   if (!found) {
     throw StartRefused{found.error().message};
   }
@@ -74,12 +78,14 @@ void Durability::tell(const Recovered& found, double seconds) {
     log_.warn("journal: what stands behind damage is left out: " + found.left_off);
   }
   if (found.clock_behind) {
-    log_.warn("journal: the clock is behind the last group, of " + utc_text(found.last_unix_us) +
-              "; uniques go on above those that were given out");
+    log_.warn("journal: the wall clock is behind the last group, of " + utc_text(found.last_unix_us) +
+              "; times to live and uniques go on from there, without the time in which no server ran");
   }
-  if (found.left_out != 0) {
-    log_.warn(fmt::format("journal: {} items do not fit into the memory and were left out, the oldest",
-                          found.left_out));
+  if (left_out_.size() != 0) {
+    log_.warn(
+        fmt::format("journal: {} items do not fit into the memory limit; the oldest are evicted, and the "
+                    "journal records it",
+                    left_out_.size()));
   }
   log_.info(fmt::format(
       "journal: {} items in {:.1f} s (checkpoint {:.1f} s, {} records {:.1f} s), up to epoch {}{}",
@@ -93,20 +99,9 @@ void Durability::begin_journal(const Recovered& found) {
     throw StartRefused{error->message};
   }
   manifest_ = std::make_unique<ManifestFile>(*held_.disk, held_.data.manifest);
-  SegmentOptions segments{.folder = kJournalDirectory,
-                          .directory = held_.data.manifest.directory,
-                          .incarnation = held_.data.manifest.incarnation,
-                          .segment_bytes = round_up_to_page(options_.segment_bytes),
-                          .next_number = found.next_segment,
-                          .chain = found.chain,
-                          .closed = {},
-                          .unproven = found.unproven};
   std::uint64_t journal_bytes = 0;
   for (const KnownSegment& segment : found.segments) {
-    const bool unused = std::ranges::find(found.unused, segment.number) != found.unused.end();
-    segments.closed.push_back(
-        {.number = segment.number, .last_epoch = unused ? 0 : segment.last_epoch, .bytes = segment.bytes});
-    journal_bytes += unused ? 0 : segment.bytes;
+    journal_bytes += segment.last_epoch == 0 ? 0 : segment.bytes;
   }
   const auto greatest_order = [this] {
     return std::max(store_.greatest_cas(runtime_.clock().steady_us()), store_.tree().commits().floor());
@@ -119,7 +114,7 @@ void Durability::begin_journal(const Recovered& found) {
           .workers = runtime_.worker_count(),
           .first_epoch = found.epoch + 1,
           .horizon_us = found.ceiling,
-          .segments = std::move(segments),
+          .segments = segments_behind(found, *manifest_, options_.segment_bytes),
           .writer = {.mode = mode_of(options_),
                      .early_bytes =
                          std::min<std::uint64_t>(WriterOptions{}.early_bytes, options_.buffer_bytes / 4),
@@ -134,7 +129,7 @@ void Durability::begin_journal(const Recovered& found) {
     journal_->buffer(id).set_context(&runtime_.worker(id));
     buffers.push_back(&journal_->buffer(id));
   }
-  feed_ = std::make_unique<StoreJournal>(std::move(buffers));
+  feed_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::steady);
   gate_ = std::make_unique<JournalGate>(*journal_, clock, runtime_.worker_count(), options_.buffer_bytes,
                                         [this](std::size_t worker) { wake_(worker); });
   keeper_ =
@@ -147,19 +142,21 @@ void Durability::begin_journal(const Recovered& found) {
   store_.tree().commits().listen(feed_.get());
 }
 
-// The first group, with what must never be given out again, is on disk before anybody is served.
+// Reads are served although the disk is full: then the writer refuses writes, and brings the first group to the disk as
+// soon as there is room. Keys that the start left out are recorded before anybody is served: clients are told that they
+// are absent, and no later start may bring them back.
 void Durability::start(std::function<void(std::size_t)> wake) {
   wake_ = std::move(wake);
-  if (const std::string wrong = journal_->open(); !wrong.empty()) {
+  served_from_us_ = runtime_.clock().steady_us();
+  if (const std::string wrong = journal_->begin(); !wrong.empty()) {
     throw StartRefused{wrong};
   }
-  const std::uint64_t first = journal_->epochs().current();
-  journal_->need(first, true);
-  while (journal_->writer().synced() < first && journal_->writer().state() == journal_state::running) {
-    (void)journal_->step();
-  }
-  if (journal_->writer().state() != journal_state::running) {
-    throw StartRefused{journal_->writer().last_error()};
+  if (left_out_.size() != 0) {
+    record_left_out(left_out_, store_.tree().commits().claim(0), *journal_);
+    left_out_.clear();
+    if (const std::string wrong = journal_->write_now(); !wrong.empty()) {
+      throw StartRefused{wrong};
+    }
   }
   journal_->start();
   checkpointer_->start();
@@ -210,7 +207,7 @@ void Durability::apply(const config::DurabilityOptions& options) {
 std::string Durability::checkpoint_now() {
   const CheckpointStatus before = checkpointer_->status();
   (void)checkpointer_->begin();
-  for (;;) {
+  while (!journal_->writer().out_of_space()) {
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
     const CheckpointStatus now = checkpointer_->status();
     if (now.completed != before.completed) {
@@ -220,23 +217,23 @@ std::string Durability::checkpoint_now() {
       return now.last_error;
     }
   }
+  return journal_->writer().last_error() +
+         ": it needs room for itself, and for a page of journal. Make room on the file system, or copy the "
+         "directory to another one: mxkvd checkpoint DIR --to BACKUP";
 }
 
 void Durability::finish() {
   keeper_->stop();
   checkpointer_->stop();
   checkpointer_->release(runtime_.worker(runtime::WorkerId{0}));
+  record_accesses(store_, std::max(served_from_us_, checkpointer_->status().ages_from_us),
+                  runtime_.clock().steady_us(), *journal_);
   if (!journal_->flush_all_now()) {
     log_.warn("journal: the end is not on disk: " + journal_->writer().last_error());
     return;
   }
-  const std::uint64_t now_us = runtime_.clock().unix_us();
-  const std::uint64_t ceiling = keeper_->ceiling();
-  if (const auto error = manifest_->change([now_us, ceiling](Manifest& manifest) {
-        manifest.clean = true;
-        manifest.written_us = now_us;
-        manifest.ceiling = ceiling;
-      })) {
+  if (const auto error =
+          note_orderly_end(*manifest_, *journal_, runtime_.clock().unix_us(), keeper_->ceiling())) {
     log_.warn("journal: " + error->message);
   }
 }

@@ -79,6 +79,7 @@ struct DurabilityStatus {
 struct RecoverySettings {
   bool evict = false;           ///< of what does not fit the newest is kept; else the start is refused
   bool recover_prefix = false;  ///< --recover=prefix
+  std::function<void(std::uint64_t)> resume_time = [](std::uint64_t) {};  ///< see RecoveryOptions
   std::function<void(const RecoveryProgress&)> progress = [](const RecoveryProgress&) {};
 };
 
@@ -96,7 +97,8 @@ class Durability {
   Durability& operator=(const Durability&) = delete;
 
   [[nodiscard]] DiskGate& gate() noexcept { return *gate_; }
-  /// The journal is written from now on. `wake` ends a worker's sleep. Start-up only.
+  /// The journal is written from now on, or refuses writes while the disk is full. `wake` ends a worker's sleep. Throws
+  /// StartRefused. Start-up only.
   void start(std::function<void(std::size_t)> wake);
   /// New options, of those that may change. Any thread.
   void apply(const config::DurabilityOptions& options);
@@ -120,6 +122,8 @@ class Durability {
   mutable std::mutex mutex_;
   std::uint64_t recovered_items_ = 0;
   std::uint64_t recovery_ms_ = 0;
+  LeftOutKeys left_out_;              ///< that start() records
+  std::uint64_t served_from_us_ = 0;  ///< steady: what was read before is on disk with its access age
   std::function<void(std::size_t)> wake_;
   std::unique_ptr<ManifestFile> manifest_;
   std::unique_ptr<Journal> journal_;

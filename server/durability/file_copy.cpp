@@ -9,8 +9,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <system_error>
+
+#include "server/journal/posix_file.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -92,7 +95,11 @@ int read_whole_file(const std::string& path, std::string& bytes) {
   if (!file.open() || ::fstat(file.number(), &facts) != 0) {
     return errno;
   }
-  bytes.resize(static_cast<std::size_t>(facts.st_size));
+  try {
+    bytes.resize(bytes_before_hole(file.number(), static_cast<std::uint64_t>(facts.st_size)));
+  } catch (const std::exception&) {  // it is longer than memory, or than a string may be
+    return ENOMEM;
+  }
   return read_all(file.number(), bytes);
 }
 

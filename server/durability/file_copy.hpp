@@ -9,7 +9,7 @@
 
 namespace mxkv::server {
 
-/// All of a file. Returns 0 or an errno value.
+/// All of a file, but for a long hole at its end (bytes_before_hole). Returns 0 or an errno value.
 [[nodiscard]] int read_whole_file(const std::string& path, std::string& bytes);
 
 /// Reads a file without keeping it. Returns 0, or why it cannot be read: an errno value.

@@ -95,9 +95,13 @@ Item* make_item(runtime::Worker& worker, const PutRecord& put, std::string_view 
   return make_item_of(worker, put, OnePiece{apart}, wall_ahead_s);
 }
 
-bool ItemLoader::refused() noexcept {
-  if (limits_.leaves_out) {
-    ++left_out_;
+bool ItemLoader::refused(const StoredItem& stored) {
+  if (trial_ != nullptr) {
+    trial_->is_short->store(true, std::memory_order_relaxed);
+    return true;
+  }
+  if (limits_.left_out != nullptr) {
+    limits_.left_out->add(stored.put.key);
     return true;
   }
   out_of_memory_ = true;
@@ -106,15 +110,20 @@ bool ItemLoader::refused() noexcept {
 
 bool ItemLoader::item(const StoredItem& stored) {
   greatest_order_ = std::max(greatest_order_, stored.put.order);
+  if (trial_ != nullptr) {
+    trial_->sample.note(facts_of(stored));
+    if (trial_->is_short->load(std::memory_order_relaxed)) {
+      return true;
+    }
+  }
   if (limits_.newest_from_us != 0 &&
       Item::last_access_us_of(stored.put.order, stored.put.access) < limits_.newest_from_us) {
-    ++left_out_;
-    return true;
+    return refused(stored);
   }
   runtime::Worker& worker = run_.worker();
-  Item* const item = make_item(worker, stored, wall_ahead_s_);
+  Item* const item = make_item(worker, stored, 0);
   if (item == nullptr) {
-    return refused();
+    return refused(stored);
   }
   index::Due due;
   if (const std::uint32_t expiry = item->expiry(); expiry != 0) {
@@ -123,7 +132,10 @@ bool ItemLoader::item(const StoredItem& stored) {
   }
   if (!run_.append(item->key(), ItemRecord::word(item), due)) {
     Item::destroy(worker, item);
-    return refused();
+    return refused(stored);
+  }
+  if (trial_ != nullptr) {
+    trial_->sample.fitted(facts_of(stored));
   }
   ++items_;
   bytes_ += item->memory_bytes();

@@ -1,10 +1,13 @@
 // Makes items of stored ones: for the tree of a store that does not run yet, and of what others' logs say.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "index/bulk_load.hpp"
 #include "runtime/base/clock.hpp"
+#include "server/durability/age_sample.hpp"
+#include "server/durability/left_out_keys.hpp"
 #include "server/durability/replay.hpp"
 #include "server/store/store_task.hpp"
 
@@ -20,19 +23,27 @@ namespace mxkv::server {
 
 /// What recovery does with items that live.
 struct LoadLimits {
+  /// Takes the keys of items that do not fit. Null: the load ends at the first item for which there is no memory.
+  LeftOutKeys* left_out = nullptr;
   std::uint64_t newest_from_us = 0;  ///< items that were last read, or made, before are left out
-  bool leaves_out = false;           ///< so are those for which there is no memory; else it ends there
+};
+
+/// A thread's part of a load that measures how much fits: all items are loaded in the order of their keys until
+/// memory runs out for some thread, and only noted from then on.
+struct LoadTrial {
+  std::atomic<bool>* is_short =
+      nullptr;  ///< of all threads. Relaxed: a thread that sees it late tries once more
+  AgeSample sample;
 };
 
 /// Makes items of a key range, and appends them to a run of leaves. Thread-safety: one thread, which acts for
 /// the run's worker.
 class ItemLoader final : public ReplaySink {
  public:
-  ItemLoader(index::LeafRun<ItemTraits>& run, const LoadLimits& limits, const runtime::Clock& clock)
-      : run_(run),
-        limits_(limits),
-        now_s_(clock.steady_us() / kUsPerSecond),
-        wall_ahead_s_(clock.wall_ahead_s()) {}
+  /// `trial`: null, if this load counts.
+  ItemLoader(index::LeafRun<ItemTraits>& run, const LoadLimits& limits, const runtime::Clock& clock,
+             LoadTrial* trial)
+      : run_(run), limits_(limits), trial_(trial), now_s_(clock.steady_us() / kUsPerSecond) {}
 
   bool item(const StoredItem& stored) override;
 
@@ -41,32 +52,25 @@ class ItemLoader final : public ReplaySink {
   [[nodiscard]] std::uint64_t items() const noexcept { return items_; }
   /// Memory of them.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// How many were left out, by either limit.
-  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
   [[nodiscard]] std::uint64_t greatest_order() const noexcept { return greatest_order_; }
   /// When the first one expires (unix s); the greatest number if none does.
   [[nodiscard]] std::uint32_t first_expiry() const noexcept { return first_expiry_; }
 
  private:
-  bool refused() noexcept;
+  /// Leaves the item out, or ends the trial or the load.
+  bool refused(const StoredItem& stored);
 
   index::LeafRun<ItemTraits>& run_;
   const LoadLimits& limits_;
+  LoadTrial* trial_;
   std::uint64_t now_s_;
-  std::int64_t wall_ahead_s_;
   std::uint64_t items_ = 0;
   std::uint64_t bytes_ = 0;
-  std::uint64_t left_out_ = 0;
   std::uint64_t greatest_order_ = 0;
   std::uint32_t first_expiry_ = std::numeric_limits<std::uint32_t>::max();
   bool out_of_memory_ = false;
 };
 
-/// Bytes of memory that an item takes, and when it was last read or made.
-struct ItemFacts {
-  std::uint64_t last_access_us = 0;
-  std::uint64_t bytes = 0;
-};
 [[nodiscard]] ItemFacts facts_of(const StoredItem& stored) noexcept;
 
 }  // namespace mxkv::server

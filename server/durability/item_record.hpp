@@ -10,6 +10,12 @@
 
 namespace mxkv::server {
 
+/// What records tell times by.
+enum class record_times : std::uint8_t {
+  steady,  ///< a data directory: the next process goes on with it (resumed_time.hpp)
+  wall,    ///< what machines tell each other, of which each has a steady time of its own
+};
+
 /// Seconds of the wall clock for those of the steady time; 0 stays never. Thread-safety: any thread.
 [[nodiscard]] inline std::uint32_t wall_expiry(std::uint32_t expiry, std::int64_t wall_ahead_s) noexcept {
   constexpr std::int64_t kLast = std::numeric_limits<std::uint32_t>::max();
@@ -22,7 +28,7 @@ namespace mxkv::server {
   return wall_expiry(expiry, -wall_ahead_s);
 }
 
-/// All of the item but its access age; a large value is apart. `expiry`: on the wall clock. Refers to the item.
+/// All of the item but its access age; a large value is apart. `expiry`: by the time that the record tells. Refers to the item.
 /// Thread-safety: any thread that may read the item.
 [[nodiscard]] inline PutRecord record_of(const Item::View& view, std::uint32_t expiry) noexcept {
   const Item& item = view.item();

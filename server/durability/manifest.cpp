@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 
@@ -15,6 +16,7 @@ using runtime::Error;
 using runtime::Result;
 
 constexpr const char* kNewManifestName = "MANIFEST.new";
+constexpr std::uint64_t kFirstWithEnd = 2;  ///< format
 constexpr std::string_view kTitle = "mxkv manifest";
 constexpr std::string_view kCounterPrefix = "counter.";
 constexpr int kHex = 16;
@@ -157,10 +159,13 @@ int write_file(Disk& disk, const std::string& path, std::string& text) {
 }  // namespace
 
 std::string manifest_text(const Manifest& manifest) {
-  std::string text = fmt::format("{}\nformat {}\noldest_reader {}\n", kTitle, kFormatVersion, kOldestReader);
+  std::string text =
+      fmt::format("{}\nformat {}\noldest_reader {}\n", kTitle, kManifestFormat, kManifestFormat);
   text += fmt::format("directory {}\nincarnation {}\nclean {}\nwritten_us {}\n", hex_of(manifest.directory),
                       manifest.incarnation, manifest.clean ? "yes" : "no", manifest.written_us);
   text += fmt::format("ceiling {}\njournal.first_segment {}\n", manifest.ceiling, manifest.first_segment);
+  text += fmt::format("journal.last_segment {}\njournal.last_epoch {}\n", manifest.end.segment,
+                      manifest.end.epoch);
   if (const auto& entry = manifest.checkpoint) {
     text += fmt::format(
         "checkpoint.begun {}\ncheckpoint.needs {}\ncheckpoint.parts {}\ncheckpoint.items {}\n"
@@ -183,9 +188,9 @@ Result<Manifest> parse_manifest(std::string_view text) {
   }
   const std::uint64_t format = lines.number("format");
   const std::uint64_t oldest = lines.number("oldest_reader");
-  if (lines.error().empty() && oldest > kFormatVersion) {
+  if (lines.error().empty() && oldest > kManifestFormat) {
     return Error{fmt::format("line 3: written in format {} by a newer mxkvd; this one reads format {}",
-                             format, kFormatVersion)};
+                             format, kManifestFormat)};
   }
   manifest.directory = directory_of(lines);
   manifest.incarnation = static_cast<std::uint32_t>(lines.number("incarnation", 0xFFFF'FFFF));
@@ -193,6 +198,10 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.written_us = lines.number("written_us");
   manifest.ceiling = lines.number("ceiling", kMostOrder);
   manifest.first_segment = lines.number("journal.first_segment");
+  if (format >= kFirstWithEnd) {
+    manifest.end.segment = lines.number("journal.last_segment");
+    manifest.end.epoch = lines.number("journal.last_epoch");
+  }
   if (lines.next_begins("checkpoint.")) {
     manifest.checkpoint = checkpoint_of(lines);
   }
@@ -228,20 +237,39 @@ Result<std::optional<Manifest>> read_manifest(Disk& disk) {
   return std::optional{std::move(manifest).value()};
 }
 
-std::optional<Error> write_manifest(Disk& disk, const Manifest& manifest) {
+int replace_manifest(Disk& disk, const Manifest& manifest, std::string& path) {
   std::string text = manifest_text(manifest);
+  path = kNewManifestName;
   if (const int error = write_file(disk, kNewManifestName, text); error != 0) {
-    return Error{disk.text(kNewManifestName, error)};
+    return error;
   }
+  path = kOldManifestName;
   if (const int error = disk.remove(kOldManifestName); error != 0 && error != ENOENT) {
-    return Error{disk.text(kOldManifestName, error)};
+    return error;
   }
   if (const int error = disk.link(kManifestName, kOldManifestName); error != 0 && error != ENOENT) {
-    return Error{disk.text(kOldManifestName, error)};
+    return error;
   }
-  int error = disk.rename(kNewManifestName, kManifestName);
-  error = error != 0 ? error : disk.sync_directory("");
-  return error != 0 ? std::optional{Error{disk.text(kManifestName, error)}} : std::nullopt;
+  path = kManifestName;
+  const int error = disk.rename(kNewManifestName, kManifestName);
+  return error != 0 ? error : disk.sync_directory("");
+}
+
+std::optional<Error> write_manifest(Disk& disk, const Manifest& manifest) {
+  std::string path;
+  const int error = replace_manifest(disk, manifest, path);
+  return error != 0 ? std::optional{Error{disk.text(path, error)}} : std::nullopt;
+}
+
+JournalExpectations expectations_of(const Manifest& manifest) noexcept {
+  JournalExpectations expectations;
+  expectations.first_segment = std::max<std::uint64_t>(manifest.first_segment, 1);
+  expectations.end = manifest.end;
+  if (manifest.checkpoint) {
+    expectations.from_epoch = manifest.checkpoint->begun;
+    expectations.needs_epoch = manifest.checkpoint->needs;
+  }
+  return expectations;
 }
 
 std::string checkpoint_path(std::uint64_t begun) {

@@ -1,5 +1,5 @@
-// MANIFEST: what a data directory is, and which checkpoint counts. About twenty lines `name value`; the last
-// one is a hash of all before it.
+// MANIFEST: what a data directory is, which checkpoint counts, and where the journal ends. About twenty lines
+// `name value`; the last one is a hash of all before it.
 //
 // It is replaced, never changed: a new file is written and synced, the old one gets the second name MANIFEST.1,
 // and a rename puts the new one in its place. So there is always one that is whole; a checkpoint that it does
@@ -16,9 +16,13 @@
 #include "runtime/base/result.hpp"
 #include "server/durability/range_operations.hpp"
 #include "server/journal/disk.hpp"
+#include "server/journal/journal_verdict.hpp"
 #include "server/journal/segment_header.hpp"
 
 namespace mxkv::server {
+
+/// What this code writes. Format 1 had no end of the journal; it is read.
+inline constexpr std::uint16_t kManifestFormat = 2;
 
 inline constexpr const char* kManifestName = "MANIFEST";
 inline constexpr const char* kOldManifestName = "MANIFEST.1";
@@ -47,6 +51,7 @@ struct Manifest {
   std::uint64_t written_us = 0;   ///< wall clock
   std::uint64_t ceiling = 0;      ///< no order above it was given out when this was written
   std::uint64_t first_segment = 0;
+  JournalEnd end;  ///< what the journal has to reach
   std::optional<CheckpointEntry> checkpoint;
   /// Numbers that are kept over restarts, by name: lower-case letters and '_'.
   std::vector<std::pair<std::string, std::uint64_t>> counters;
@@ -58,10 +63,15 @@ struct Manifest {
 /// The error names the line: "line 4: `incarnation` has no number".
 [[nodiscard]] runtime::Result<Manifest> parse_manifest(std::string_view text);
 
+/// What a manifest says about its journal. A start, the tools and a backup judge by the same.
+[[nodiscard]] JournalExpectations expectations_of(const Manifest& manifest) noexcept;
+
 /// That of a directory; nothing: there is none. The error is one line with the path.
 [[nodiscard]] runtime::Result<std::optional<Manifest>> read_manifest(Disk& disk);
 /// On disk when this returns. The error is one line with the path; the one before counts then, or this one.
 [[nodiscard]] std::optional<runtime::Error> write_manifest(Disk& disk, const Manifest& manifest);
+/// The same. Returns 0, or an errno value and in `path` what it is about.
+[[nodiscard]] int replace_manifest(Disk& disk, const Manifest& manifest, std::string& path);
 
 /// "checkpoint/000000000000032c".
 [[nodiscard]] std::string checkpoint_path(std::uint64_t begun);

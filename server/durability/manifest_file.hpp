@@ -4,6 +4,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "server/durability/manifest.hpp"
@@ -23,6 +24,18 @@ class ManifestFile {
     how(changed);
     std::optional<runtime::Error> error = write_manifest(disk_, changed);
     if (!error) {
+      manifest_ = std::move(changed);
+    }
+    return error;
+  }
+  /// Where the journal ends from now on, on disk when this returns 0; else an errno value.
+  [[nodiscard]] int keep_end(const JournalEnd& end) {
+    const std::scoped_lock lock{mutex_};
+    Manifest changed = manifest_;
+    changed.end = end;
+    std::string path;
+    const int error = replace_manifest(disk_, changed, path);
+    if (error == 0) {
       manifest_ = std::move(changed);
     }
     return error;

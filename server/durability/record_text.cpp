@@ -96,10 +96,12 @@ std::string text_of(const GoneRecord& gone) {
 }
 
 std::string text_of(const TouchRecord& touch) {
-  return Words("touch", touch.order)
-      .add("key", quoted(touch.key))
-      .add("expiry", expiry_text(touch.expiry))
-      .take();
+  Words words("touch", touch.order);
+  words.add("key", quoted(touch.key)).add("expiry", expiry_text(touch.expiry));
+  if (touch.access != 0) {
+    words.add("access", touch.access);
+  }
+  return words.take();
 }
 
 std::string text_of(const RangeGoneRecord& range) {

@@ -9,6 +9,7 @@
 
 #include "server/durability/item_loader.hpp"
 #include "server/durability/recovery_input.hpp"
+#include "server/durability/resumed_time.hpp"
 #include "server/durability/side_by_side.hpp"
 
 namespace mxkv::server {
@@ -19,14 +20,21 @@ using runtime::Error;
 using runtime::Result;
 using Run = index::LeafRun<ItemTraits>;
 
-/// Gathers what the newest items of a sample are.
-class FactsSink final : public ReplaySink {
+/// Loads items while there is room, and measures those that find none.
+class LoadOrMeasure final : public ReplaySink {
  public:
+  LoadOrMeasure(ItemLoader& loader, bool loads) noexcept : loader_(loader), loads_(loads) {}
   bool item(const StoredItem& stored) override {
-    facts.push_back(facts_of(stored));
+    loads_ = loads_ && loader_.item(stored);
+    missing_bytes_ += loads_ ? 0 : facts_of(stored).bytes;
     return true;
   }
-  std::vector<ItemFacts> facts;
+  [[nodiscard]] std::uint64_t missing_bytes() const noexcept { return missing_bytes_; }
+
+ private:
+  ItemLoader& loader_;
+  bool loads_;
+  std::uint64_t missing_bytes_ = 0;
 };
 
 class Recovery {
@@ -45,12 +53,10 @@ class Recovery {
     if (!wrong.empty()) {
       return wrong;
     }
+    begin_time();
     result_.journal_seconds = seconds();
     gather_operations();
-    if (options_.evict) {
-      choose_newest();
-    }
-    wrong = load();
+    wrong = options_.left_out != nullptr ? load_what_fits(tick) : load(nullptr);
     if (wrong.empty()) {
       settle();
     }
@@ -62,7 +68,13 @@ class Recovery {
  private:
   /// What a thread made.
   struct Share {
+    std::uint64_t items = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t expired = 0;
+    std::uint64_t greatest_order = 0;
     std::uint64_t first_expiry = std::numeric_limits<std::uint32_t>::max();
+    LeftOutKeys left_out;
+    LoadTrial trial;
     std::string error;
   };
 
@@ -91,6 +103,15 @@ class Recovery {
     options_.progress(progress);
   }
 
+  /// Items live by the time that goes on from the last process.
+  void begin_time() {
+    const std::uint64_t wall_us = runtime().clock().unix_us();
+    const ResumedTime time = resumed_time(input_.scans(), input_.verdict(), wall_us);
+    now_us_ = time.steady_us;
+    result_.clock_behind = time.clock_behind;
+    options_.resume_time(now_us_);
+  }
+
   void gather_operations() {
     std::uint64_t greatest = manifest_.ceiling;
     for (RecordDealer& dealer : input_.dealers()) {
@@ -107,7 +128,7 @@ class Recovery {
   }
 
   /// All records of a key range, out of the dealers.
-  [[nodiscard]] std::vector<KeyRecord> records_of(std::size_t range, bool keep) {
+  [[nodiscard]] std::vector<KeyRecord> records_of(std::size_t range) {
     std::vector<KeyRecord> all;
     std::size_t count = 0;
     for (RecordDealer& dealer : input_.dealers()) {
@@ -117,17 +138,15 @@ class Recovery {
     for (RecordDealer& dealer : input_.dealers()) {
       auto& some = dealer.of_range(range);
       all.insert(all.end(), some.begin(), some.end());
-      if (!keep) {
-        std::vector<KeyRecord>{}.swap(some);
-      }
+      std::vector<KeyRecord>{}.swap(some);
     }
     return all;
   }
 
   /// Merges a range into a sink. False: it wanted no more, or `error` says what is damaged.
-  bool merge(std::size_t range, bool keep, ReplaySink& sink, ReplayCounts& counts, std::string& error) {
+  bool merge(std::size_t range, ReplaySink& sink, ReplayCounts& counts, std::string& error) {
     const KeyRanges& ranges = input_.ranges();
-    std::vector<KeyRecord> records = records_of(range, keep);
+    std::vector<KeyRecord> records = records_of(range);
     PartItems base{input_.parts(), ranges.from(range), ranges.to(range)};
     Replay replay{operations_, now_us_};
     const bool ended = replay.merge(records, ranges.shared(range), &base, sink);
@@ -136,48 +155,31 @@ class Recovery {
     return ended && error.empty();
   }
 
-  /// With less memory than data: which items are kept, by a sample of the key ranges.
-  void choose_newest() {
-    constexpr std::size_t kSampled = 8;
-    constexpr double kUsable = 0.85;  // of the room: spans are never full
-    const runtime::MemoryBudget& budget = runtime().budget();
-    const std::size_t room = budget.limit_bytes() - std::min(budget.limit_bytes(), budget.used_bytes());
-    const auto limit = static_cast<double>(room);
-    if (static_cast<double>(input_.bytes()) < limit / 2) {
-      return;
+  /// A cache loads everything. Where that does not fit, it now knows how much does, and how old all items are: it
+  /// begins again with the newest.
+  std::string load_what_fits(const std::function<void()>& tick) {
+    std::atomic<bool> is_short{false};
+    std::string wrong = load(&is_short);
+    if (!wrong.empty() || !is_short.load(std::memory_order_relaxed)) {
+      return wrong;
     }
-    FactsSink sink;
-    const std::size_t step = std::max<std::size_t>(range_count_ / kSampled, 1);
-    std::size_t sampled = 0;
-    for (std::size_t range = 0; range < range_count_; range += step, ++sampled) {
-      ReplayCounts counts;
-      std::string error;
-      if (!merge(range, true, sink, counts, error)) {
-        return;  // it is met again
-      }
-    }
-    const double scale = static_cast<double>(range_count_) / static_cast<double>(sampled);
-    std::sort(sink.facts.begin(), sink.facts.end(),
-              [](const ItemFacts& a, const ItemFacts& b) { return a.last_access_us > b.last_access_us; });
-    double bytes = 0;
-    for (const ItemFacts& facts : sink.facts) {
-      bytes += static_cast<double>(facts.bytes) * scale;
-      if (bytes > limit * kUsable) {
-        limits_.newest_from_us = facts.last_access_us;
-        return;
-      }
-    }
+    runs_.clear();
+    ranges_done_.store(0);
+    items_.store(0);
+    wrong = input_.deal_records(workers(), tick);
+    return wrong.empty() ? load(nullptr) : wrong;
   }
 
-  std::string load() {
+  /// `is_short`: given for a trial, whose items count only if it stays false.
+  std::string load(std::atomic<bool>* is_short) {
     const double begin = seconds();
-    limits_.leaves_out = options_.evict;
     runs_.resize(range_count_);
     Turns turns{range_count_};
     std::vector<Share> shares(workers());
     side_by_side(
         std::min(workers(), range_count_),
         [&](std::size_t i) {
+          shares[i].trial.is_short = is_short;
           for (std::size_t range = 0; !failed_.load(std::memory_order_relaxed) && turns.next(range);) {
             if (!load_range(range, worker(i), shares[i])) {
               failed_.store(true, std::memory_order_relaxed);
@@ -185,65 +187,83 @@ class Recovery {
           }
         },
         [this] { tell(); });
+    result_.checkpoint_seconds += seconds() - begin;
     for (const Share& share : shares) {
       if (!share.error.empty()) {
         return share.error;
       }
-      first_expiry_ = std::min(first_expiry_, share.first_expiry);
+    }
+    if (is_short != nullptr && is_short->load(std::memory_order_relaxed)) {
+      AgeSample& sample = shares.front().trial.sample;
+      for (std::size_t i = 1; i < shares.size(); ++i) {
+        sample.take(shares[i].trial.sample);
+      }
+      newest_from_us_ = sample.newest_from_us();
+      return {};
+    }
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      count(shares[i], worker(i));
+    }
+    if (missing_bytes_.load() != 0) {
+      return no_memory();
     }
     std::vector<Run*> runs;
     for (const auto& run : runs_) {
       runs.push_back(run.get());
     }
-    const bool built = index::BulkLoader<ItemTraits>::finish(store_.tree(), runs);
-    result_.checkpoint_seconds = seconds() - begin;
-    return built ? std::string{} : no_memory();
+    return index::BulkLoader<ItemTraits>::finish(store_.tree(), runs) ? std::string{} : no_memory();
   }
 
   bool load_range(std::size_t range, runtime::Worker& worker, Share& share) {
     runs_[range] = std::make_unique<Run>(store_.tree(), worker);
-    ItemLoader loader{*runs_[range], limits_, runtime().clock()};
+    const LoadLimits limits{.left_out = options_.left_out != nullptr ? &share.left_out : nullptr,
+                            .newest_from_us = newest_from_us_};
+    ItemLoader loader{*runs_[range], limits, runtime().clock(),
+                      share.trial.is_short != nullptr ? &share.trial : nullptr};
+    // Without room for one item, the others are counted: the error says what all of them need.
+    LoadOrMeasure sink{loader, missing_bytes_.load(std::memory_order_relaxed) == 0};
     ReplayCounts counts;
-    const bool done = merge(range, false, loader, counts, share.error);
-    auto& counters = store_.context(worker.id()).counters;
-    counters.count(counter::items_added, loader.items());
-    counters.count(counter::bytes_added, loader.bytes());
+    const bool done = merge(range, sink, counts, share.error);
+    missing_bytes_.fetch_add(sink.missing_bytes(), std::memory_order_relaxed);
+    share.items += loader.items();
+    share.bytes += loader.bytes();
+    share.expired += counts.expired;
+    share.greatest_order = std::max(share.greatest_order, loader.greatest_order());
     share.first_expiry = std::min<std::uint64_t>(share.first_expiry, loader.first_expiry());
     items_.fetch_add(loader.items(), std::memory_order_relaxed);
-    bytes_.fetch_add(loader.bytes(), std::memory_order_relaxed);
-    left_out_.fetch_add(loader.left_out(), std::memory_order_relaxed);
-    expired_.fetch_add(counts.expired, std::memory_order_relaxed);
-    std::uint64_t greatest = greatest_.load(std::memory_order_relaxed);
-    while (greatest < loader.greatest_order() &&
-           !greatest_.compare_exchange_weak(greatest, loader.greatest_order(), std::memory_order_relaxed)) {
-    }
     ranges_done_.fetch_add(1, std::memory_order_relaxed);
-    if (loader.out_of_memory()) {
-      share.error = no_memory();
-    }
     return done;
   }
 
+  /// What a thread loaded is the store's.
+  void count(Share& share, runtime::Worker& worker) {
+    auto& counters = store_.context(worker.id()).counters;
+    counters.count(counter::items_added, share.items);
+    counters.count(counter::bytes_added, share.bytes);
+    result_.items += share.items;
+    result_.item_bytes += share.bytes;
+    result_.expired += share.expired;
+    result_.ceiling = std::max(result_.ceiling, share.greatest_order);
+    first_expiry_ = std::min(first_expiry_, share.first_expiry);
+    if (options_.left_out != nullptr) {
+      options_.left_out->take(std::move(share.left_out));
+    }
+  }
+
   [[nodiscard]] std::string no_memory() {
-    constexpr double kMiB = 1 << 20U;
-    const double done = std::max<double>(static_cast<double>(ranges_done_.load()), 1);
-    const auto used = static_cast<double>(runtime().budget().used_bytes());
-    return fmt::format("the memory limit of {:.0f} MiB is below the data, which needs about {:.0f} MiB",
-                       static_cast<double>(runtime().budget().limit_bytes()) / kMiB,
-                       used * static_cast<double>(range_count_) / done / kMiB);
+    constexpr std::uint64_t kMiB = 1 << 20U;
+    const std::uint64_t limit = runtime().budget().limit_bytes();
+    return fmt::format(
+        "the memory limit of {} MiB is below the data, which needs about {} MiB: raise memory.limit, or let "
+        "memory.when_full: evict keep the newest",
+        limit / kMiB, (limit + missing_bytes_.load()) / kMiB + 1);
   }
 
   /// What the store knows besides its items.
   void settle() {
     const JournalVerdict& verdict = input_.verdict();
     result_.epoch = verdict.last_epoch;
-    result_.ceiling = std::max(result_.ceiling, greatest_.load());
-    result_.items = items_.load();
-    result_.item_bytes = bytes_.load();
-    result_.expired = expired_.load();
-    result_.left_out = left_out_.load();
     result_.last_unix_us = verdict.newest_unix_us;
-    result_.clock_behind = now_us_ < verdict.newest_unix_us;
     result_.flushes = operations_.flushes();
     result_.torn = verdict.torn;
     result_.gap = verdict.gap;
@@ -262,19 +282,20 @@ class Recovery {
     const JournalVerdict& verdict = input_.verdict();
     const auto& scans = input_.scans();
     result_.chain = verdict.chain;
+    result_.next_segment =
+        manifest_.end.segment + 1;  // also where that one is lost: numbers are never used again
     for (const SegmentScan& scan : scans) {
       result_.next_segment = std::max(result_.next_segment, scan.number + 1);
+      if (scan.header_is == SegmentScan::state::good || scan.header_is == SegmentScan::state::no_header) {
+        result_.segments.push_back({.number = scan.number, .last_epoch = 0, .bytes = scan.bytes.size()});
+      }
     }
     for (const JournalVerdict::Part& part : verdict.parts) {
       const SegmentScan& scan = scans[part.segment];
-      result_.segments.push_back(
-          {scan.number, part.groups == 0 ? scan.header.first_epoch - 1 : scan.groups[part.groups - 1].epoch,
-           scan.bytes.size()});
+      const auto known = std::ranges::find(result_.segments, scan.number, &KnownSegment::number);
+      known->last_epoch = part.groups == 0 ? scan.header.first_epoch - 1 : scan.groups[part.groups - 1].epoch;
     }
     note_unproven();
-    for (const std::size_t unused : verdict.unused) {
-      result_.unused.push_back(scans[unused].number);
-    }
   }
 
   // Segments before the last one were flushed before that one began.
@@ -300,21 +321,18 @@ class Recovery {
   const RecoveryOptions& options_;
   RecoveryInput input_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::uint64_t now_us_ = store_.tree().runtime().clock().unix_us();
+  std::uint64_t now_us_ = 0;  ///< steady
   RangeOperations operations_;
-  LoadLimits limits_;
+  std::uint64_t newest_from_us_ = 0;  ///< items that were last read, or made, before are left out
   std::size_t range_count_ = 0;
   std::vector<std::unique_ptr<Run>> runs_;
   std::uint64_t first_expiry_ = std::numeric_limits<std::uint32_t>::max();
   Recovered result_;
-  // Relaxed: sums, read when the threads have ended, or as figures.
+  // Relaxed: figures, and a sign to end early.
   std::atomic<bool> failed_{false};
+  std::atomic<std::uint64_t> missing_bytes_{0};  // of items that found no room
   std::atomic<std::uint64_t> ranges_done_{0};
   std::atomic<std::uint64_t> items_{0};
-  std::atomic<std::uint64_t> bytes_{0};
-  std::atomic<std::uint64_t> left_out_{0};
-  std::atomic<std::uint64_t> expired_{0};
-  std::atomic<std::uint64_t> greatest_{0};
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/base/result.hpp"
+#include "server/durability/left_out_keys.hpp"
 #include "server/durability/manifest.hpp"
 #include "server/journal/disk.hpp"
 #include "server/journal/segment_store.hpp"
@@ -30,18 +31,21 @@ struct RecoveryProgress {
 };
 
 struct RecoveryOptions {
-  /// Keep the newest of what does not fit into memory; else it is refused.
-  bool evict = false;
+  /// Takes the keys of the items that do not fit into memory: the newest are kept. Null: the start is refused.
+  /// The caller must record these keys before it serves (record_left_out).
+  LeftOutKeys* left_out = nullptr;
   /// Go on with what stands before damage of the journal (--recover=prefix).
   bool recover_prefix = false;
+  /// Called before items are judged: the steady time of the store's clock is to be this (resumed_time.hpp).
+  std::function<void(std::uint64_t)> resume_time = [](std::uint64_t) {};
   /// Called about five times a second, on the calling thread.
   std::function<void(const RecoveryProgress&)> progress = [](const RecoveryProgress&) {};
 };
 
-/// A segment that is there, and the greatest epoch that counts in it.
+/// A segment that is there.
 struct KnownSegment {
   std::uint64_t number = 0;
-  std::uint64_t last_epoch = 0;
+  std::uint64_t last_epoch = 0;  ///< the greatest that counts in it; 0: nobody needs the segment
   std::uint64_t bytes = 0;
 };
 
@@ -51,11 +55,10 @@ struct Recovered {
   std::uint64_t items = 0;         ///< in the store
   std::uint64_t item_bytes = 0;    ///< memory of them
   std::uint64_t expired = 0;       ///< not loaded: their time had come
-  std::uint64_t left_out = 0;      ///< not loaded: there was no room
   std::uint64_t base_items = 0;    ///< of the checkpoint
   std::uint64_t records = 0;       ///< of the journal
   std::uint64_t last_unix_us = 0;  ///< when the last group was written, by its clock; 0: there is none
-  bool clock_behind = false;       ///< the clock shows less than that
+  bool clock_behind = false;       ///< the clock shows less than it should by then
   FlushState flushes;              ///< in force, as the store has it
 
   double checkpoint_seconds = 0;  ///< of merging and loading
@@ -69,7 +72,6 @@ struct Recovered {
   // For the journal that goes on.
   std::vector<KnownSegment> segments;  ///< of all files, by number
   UnprovenTail unproven;               ///< what of it may not be on disk
-  std::vector<std::uint64_t> unused;   ///< numbers of those that nobody needs
   std::uint64_t next_segment = 1;      ///< above all numbers that were used
   std::uint64_t chain = 0;
 };

@@ -53,10 +53,9 @@ std::string RecoveryInput::scan_journal(std::size_t threads, const std::function
 }
 
 std::string RecoveryInput::judge(bool recover_prefix) {
-  verdict_ = judge_journal(scans_, {.first_segment = std::max<std::uint64_t>(manifest_.first_segment, 1),
-                                    .from_epoch = from_epoch(),
-                                    .needs_epoch = manifest_.checkpoint ? manifest_.checkpoint->needs : 0,
-                                    .recover_prefix = recover_prefix});
+  JournalExpectations expectations = expectations_of(manifest_);
+  expectations.recover_prefix = recover_prefix;
+  verdict_ = judge_journal(scans_, expectations);
   return verdict_.damage;
 }
 

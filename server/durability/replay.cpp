@@ -24,6 +24,10 @@ std::uint32_t expiry_of_touch(const char* record) noexcept {
   return load_number<std::uint32_t>(record + kRecordHeaderBytes);
 }
 
+std::uint16_t access_of_touch(const char* record) noexcept {
+  return static_cast<std::uint16_t>(byte_at(record, 1) | byte_at(record, 3) << 8U);
+}
+
 /// By key, and of a key by order.
 bool comes_first(const KeyRecord& a, const KeyRecord& b) noexcept {
   if (a.head != b.head) [[likely]] {
@@ -141,7 +145,7 @@ bool Replay::settle(const KeyRecord* first, const KeyRecord* last, const StoredI
     }
     item = read_put_at(decides[-1].record);
     if (base != nullptr && base->put.order == item.put.order) {
-      item.put.access = base->put.access;  // the same item; a journal does not know of reads
+      item.put.access = base->put.access;  // the same item, read since
     }
   } else if (base != nullptr) {
     item = *base;
@@ -153,7 +157,7 @@ bool Replay::settle(const KeyRecord* first, const KeyRecord* last, const StoredI
   if (order <= operations_.floor() || order <= ranges_.gone_through()) {
     return true;
   }
-  item.put.expiry = expiry_after(item, decides, last);
+  apply_touches(item, decides, last);
   if (is_expired(item.put.expiry, now_us_) || order <= operations_.flushes().at(now_us_)) {
     ++counts_.expired;
     return true;
@@ -162,9 +166,8 @@ bool Replay::settle(const KeyRecord* first, const KeyRecord* last, const StoredI
   return sink.item(item);
 }
 
-std::uint32_t Replay::expiry_after(const StoredItem& item, const KeyRecord* first,
-                                   const KeyRecord* last) const noexcept {
-  std::uint32_t expiry = item.put.expiry;
+void Replay::apply_touches(StoredItem& item, const KeyRecord* first, const KeyRecord* last) const noexcept {
+  std::uint32_t& expiry = item.put.expiry;
   const std::uint64_t order = item.put.order;
   const auto& ranges = ranges_.touches();
   auto range = ranges.begin();
@@ -182,10 +185,11 @@ std::uint32_t Replay::expiry_after(const StoredItem& item, const KeyRecord* firs
     if (first->number() > order) {
       apply_up_to(first->number());
       expiry = expiry_of_touch(first->record);
+    } else if (first->number() == order) {
+      item.put.access = std::max(item.put.access, access_of_touch(first->record));
     }
   }
   apply_up_to(~std::uint64_t{0});
-  return expiry;
 }
 
 }  // namespace mxkv::server

@@ -101,8 +101,8 @@ class Replay {
  private:
   /// What all that is known of a key leaves. `base`: the checkpoint's item, or null. False: as merge().
   bool settle(const KeyRecord* first, const KeyRecord* last, const StoredItem* base, ReplaySink& sink);
-  [[nodiscard]] std::uint32_t expiry_after(const StoredItem& item, const KeyRecord* first,
-                                           const KeyRecord* last) const noexcept;
+  /// What touches of the key and of its ranges made of the item: its expiry and its access age.
+  void apply_touches(StoredItem& item, const KeyRecord* first, const KeyRecord* last) const noexcept;
 
   const RangeOperations& operations_;
   RangesAtKey ranges_;

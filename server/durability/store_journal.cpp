@@ -65,9 +65,10 @@ RecordBounds bounds_of(const index::ChangedRange<std::string_view>& range,
 
 }  // namespace
 
-StoreJournal::StoreJournal(std::vector<JournalBuffer*> buffers) : desks_(buffers.size()) {
+StoreJournal::StoreJournal(std::vector<JournalBuffer*> buffers, record_times times) : desks_(buffers.size()) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     desks_[i].buffer = buffers[i];
+    desks_[i].by_wall = times == record_times::wall;
   }
 }
 
@@ -75,10 +76,10 @@ StoreJournal::Desk& StoreJournal::desk(runtime::Worker& worker) noexcept {
   return desks_[worker.id().index()];
 }
 
-// The clocks are asked once a round, and only where anything expires.
-std::uint32_t StoreJournal::on_the_wall(std::uint32_t expiry, Desk& desk, runtime::Worker& worker) noexcept {
-  if (expiry == 0) [[likely]] {
-    return 0;
+// The clocks are asked once a round, and only where anything expires and others are to know.
+std::uint32_t StoreJournal::as_recorded(std::uint32_t expiry, Desk& desk, runtime::Worker& worker) noexcept {
+  if (expiry == 0 || !desk.by_wall) [[likely]] {
+    return expiry;
   }
   if (desk.asked_ns != worker.now_ns()) {
     desk.asked_ns = worker.now_ns();
@@ -89,7 +90,7 @@ std::uint32_t StoreJournal::on_the_wall(std::uint32_t expiry, Desk& desk, runtim
 
 void StoreJournal::put(const Item& item, Desk& desk, runtime::Worker& worker) noexcept {
   const Item::View view{item};
-  const PutRecord record = record_of(view, on_the_wall(view.expiry(), desk, worker));
+  const PutRecord record = record_of(view, as_recorded(view.expiry(), desk, worker));
   if (record.apart_bytes == 0) [[likely]] {
     desk.buffer->append(record);
     return;
@@ -109,11 +110,11 @@ void StoreJournal::range(const Commit& commit, Desk& desk, runtime::Worker& work
   const auto expiry = static_cast<std::uint32_t>(commit.value);
   const auto moment_s = static_cast<std::uint32_t>(commit.moment_us / kUsPerSecond);
   const std::uint64_t ahead_us =
-      (std::uint64_t{on_the_wall(moment_s, desk, worker)} - moment_s) * kUsPerSecond;
+      (std::uint64_t{as_recorded(moment_s, desk, worker)} - moment_s) * kUsPerSecond;
   desk.buffer->append(RangeTouchRecord{.order = commit.change.order,
                                        .bounds = bounds,
                                        .moment_us = commit.moment_us + ahead_us,
-                                       .expiry = on_the_wall(expiry, desk, worker)});
+                                       .expiry = as_recorded(expiry, desk, worker)});
 }
 
 void StoreJournal::passed(const Commit& commit, runtime::Worker& worker) noexcept {
@@ -149,7 +150,7 @@ void StoreJournal::passed_rarely(const Commit& commit, Desk& own, runtime::Worke
     case change::touched:
       own.buffer->append(TouchRecord{.order = commit.change.order,
                                      .key = commit.key,
-                                     .expiry = on_the_wall(commit.change.expiry, own, worker)});
+                                     .expiry = as_recorded(commit.change.expiry, own, worker)});
       return;
     case change::range_gone:
     case change::range_touched:

@@ -2,8 +2,8 @@
 // become records.
 //
 // An expired item is no record's business: it goes by itself wherever its put is read. An evicted one is: a
-// client may have been told since that there is none. Items expire by the steady time, which is another one in the
-// next process: records tell expiries by the wall clock.
+// client may have been told since that there is none. Items expire by the steady time, which only a journal on disk
+// tells as it is.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "index/commit_point.hpp"
 #include "runtime/base/cache_line.hpp"
+#include "server/durability/item_record.hpp"
 #include "server/journal/journal_buffer.hpp"
 #include "server/store/item/item.hpp"
 
@@ -21,7 +22,7 @@ namespace mxkv::server {
 class StoreJournal final : public index::CommitListener<std::string_view> {
  public:
   /// `buffers` by worker; they outlive this. Their context is the worker.
-  explicit StoreJournal(std::vector<JournalBuffer*> buffers);
+  StoreJournal(std::vector<JournalBuffer*> buffers, record_times times);
 
   void passed(const index::Commit<std::string_view>& commit, runtime::Worker& worker) noexcept override;
   void group_begins(runtime::Worker& worker) noexcept override { buffer(worker).begin_group(); }
@@ -33,11 +34,12 @@ class StoreJournal final : public index::CommitListener<std::string_view> {
     JournalBuffer* buffer = nullptr;
     std::uint64_t asked_ns = 0;     ///< the round in which the clock was asked
     std::int64_t wall_ahead_s = 0;  ///< then
+    bool by_wall = false;
   };
 
   [[nodiscard]] Desk& desk(runtime::Worker& worker) noexcept;
   [[nodiscard]] JournalBuffer& buffer(runtime::Worker& worker) noexcept { return *desk(worker).buffer; }
-  [[nodiscard]] static std::uint32_t on_the_wall(std::uint32_t expiry, Desk& desk,
+  [[nodiscard]] static std::uint32_t as_recorded(std::uint32_t expiry, Desk& desk,
                                                  runtime::Worker& worker) noexcept;
   [[gnu::noinline]] static void passed_rarely(const index::Commit<std::string_view>& commit, Desk& desk,
                                               runtime::Worker& worker) noexcept;

@@ -102,7 +102,7 @@ void seal_commit(char* out, BlockHeader& header, const CommitMark& commit, std::
   char* at = out + kBlockHeaderBytes;
   at = store_number(at, commit.group_bytes);
   at = store_number(at, commit.blocks);
-  at = store_number(at, std::uint32_t{0});
+  at = store_number(at, commit.wall_ahead_s);
   at = store_number(at, commit.durable);
   at = store_number(at, commit.ceiling);
   at = store_number(at, commit.unix_us);
@@ -125,6 +125,7 @@ const char* read_commit(std::string_view file, std::uint64_t offset, std::uint64
   const char* const at = block.payload.data();
   commit.group_bytes = load_number<std::uint64_t>(at);
   commit.blocks = load_number<std::uint32_t>(at + 8);
+  commit.wall_ahead_s = load_number<std::int32_t>(at + 12);
   commit.durable = load_number<std::uint64_t>(at + 16);
   commit.ceiling = load_number<std::uint64_t>(at + 24);
   commit.unix_us = load_number<std::uint64_t>(at + 32);

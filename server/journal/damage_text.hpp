@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "server/journal/journal_end.hpp"
 #include "server/journal/segment_scan.hpp"
 
 namespace mxkv::server {
@@ -21,8 +23,20 @@ struct LaterEpoch {
                                        const LaterEpoch& later);
 /// No file has the epochs from `missing` on, but `next` goes on behind them.
 [[nodiscard]] std::string missing_text(const SegmentScan& next, std::uint64_t missing);
-/// How such a sentence ends: what can be done, or what is.
-[[nodiscard]] std::string_view what_to_do(bool recover_prefix) noexcept;
+/// The segment that the journal ends in is not there, or has no header. `whole`: the last epoch that is there.
+[[nodiscard]] std::string lost_end_text(const JournalEnd& end, std::span<const SegmentScan> scans,
+                                        std::uint64_t whole);
+/// The groups end in `scan` with epoch `whole`, before the journal's end.
+[[nodiscard]] std::string short_end_text(const SegmentScan& scan, std::uint64_t whole, const JournalEnd& end);
+
+/// What can be done about damage.
+enum class remedy : std::uint8_t {
+  backup,        ///< nothing stands before it that a start could go on with
+  prefix,        ///< a start may go on with what stands before
+  prefix_taken,  ///< this one does
+};
+/// How such a sentence ends.
+[[nodiscard]] std::string_view what_to_do(remedy what) noexcept;
 /// "PATH: cut at byte 8392704 (epoch 5123), which was being written when it ended: a block does not ..."
 [[nodiscard]] std::string torn_text(const SegmentScan& scan, std::uint64_t epoch);
 

@@ -39,6 +39,7 @@ inline constexpr std::size_t kMostInlineBytes = 8192;
 /// Orders have so many bits; those above hold the access age of an item in a checkpoint.
 inline constexpr unsigned kOrderBits = 53;
 inline constexpr std::uint64_t kMostOrder = (std::uint64_t{1} << kOrderBits) - 1;
+inline constexpr std::uint32_t kMostAccess = (1U << (64 - kOrderBits)) - 1;
 
 [[nodiscard]] constexpr std::uint64_t round_up_to_page(std::uint64_t bytes) noexcept {
   return (bytes + (kPageBytes - 1)) & ~std::uint64_t{kPageBytes - 1};

@@ -34,13 +34,46 @@ std::vector<JournalBuffer*> Journal::buffers() const {
   return buffers;
 }
 
+std::string Journal::prepare() {
+  const DiskOutcome outcome = store_.prepare();
+  return outcome.ok() ? std::string{}
+                      : disk_.text(store_.unproven_path(), outcome.error) +
+                            (outcome.no_space() ? ": the journal's end is copied before anybody may read it, "
+                                                  "and there is no room for that"
+                                                : "");
+}
+
+DiskOutcome Journal::make_first_segment() {
+  return store_.make_room(
+      kPageBytes, {.epoch = first_epoch_, .durable = first_epoch_ - 1, .created_us = clock_.unix_us()});
+}
+
 std::string Journal::open() {
-  DiskOutcome outcome = store_.clear();
-  outcome = outcome.ok() ? store_.settle() : outcome;
-  if (outcome.ok()) {
-    outcome = store_.make_room(kPageBytes, first_epoch_, clock_.unix_us());
+  if (std::string wrong = prepare(); !wrong.empty()) {
+    return wrong;
   }
+  const DiskOutcome outcome = make_first_segment();
   return outcome.ok() ? std::string{} : disk_.text(store_.path(), outcome.error);
+}
+
+std::string Journal::begin() {
+  if (std::string wrong = prepare(); !wrong.empty()) {
+    return wrong;
+  }
+  const DiskOutcome outcome = make_first_segment();
+  if (!outcome.ok() && !outcome.no_space()) {
+    return disk_.text(store_.path(), outcome.error);
+  }
+  return write_now();
+}
+
+std::string Journal::write_now() {
+  const std::uint64_t last = epochs_.current();
+  writer_.need(last, true);
+  while (writer_.synced() < last && writer_.state() == journal_state::running) {
+    static_cast<void>(writer_.step());
+  }
+  return writer_.state() == journal_state::broken ? writer_.last_error() : std::string{};
 }
 
 void Journal::start() {
@@ -71,6 +104,7 @@ bool Journal::flush_all_now() {
   }
   const std::uint64_t last = epochs_.current();
   writer_.need(last, true);
+  writer_.retry_now();
   while (writer_.synced() < last && writer_.step()) {
   }
   return writer_.synced() >= last && writer_.state() != journal_state::broken;
@@ -78,6 +112,7 @@ bool Journal::flush_all_now() {
 
 void Journal::park(runtime::WorkerId worker) noexcept {
   if (desks_[worker.index()]->park(epochs_, worker)) {
+    writer_.note_news();
     signal_.raise();
   }
 }

@@ -45,10 +45,36 @@ class Journal {
 
   /// Begins a segment. Empty, or what is wrong: "journal/0000000000000001.mxj: no space left on device".
   [[nodiscard]] std::string open();
+  /// Begins a segment and writes the first group, which keeps orders from being given out again. Empty, or why the
+  /// journal cannot go on. A full disk is no reason where all that is recovered is on disk for certain, or there is room
+  /// for a copy of what may not be: the writer is refusing then, and tries again each second.
+  [[nodiscard]] std::string begin();
+  /// Brings what was recorded to the disk, before start(). Empty, or why the journal cannot go on. A full disk is no
+  /// reason: the writer is refusing then.
+  [[nodiscard]] std::string write_now();
   /// The writer gets its thread; without it, step() is called instead. Start-up only.
   void start();
   /// One turn of the writer. False: it waits for workers, for a record or for time to pass.
   bool step() { return writer_.step(); }
+  /// Appends records while no worker runs, before start() or behind the last round: calls `append` with a buffer until it
+  /// returns false. They are written on the way, so that they take little memory, but not flushed. Ends the thread.
+  template <class Append>
+  void record_alone(Append&& append) {
+    constexpr runtime::WorkerId kAlone{0};
+    constexpr unsigned kRecordsATurn = 65536;
+    stop();
+    for (bool more = true; more;) {
+      static_cast<void>(begin_round(kAlone, clock_.steady_us()));
+      for (unsigned n = 0; more && n < kRecordsATurn; ++n) {
+        more = append(buffer(kAlone));
+      }
+      end_round(kAlone);
+      park(kAlone);
+      need(epochs_.last_recorded());
+      while (waiting_bytes() > 0 && step()) {
+      }
+    }
+  }
   /// A clean end, once no worker runs: everything that was recorded is on disk when it returns true, whatever
   /// the mode. Ends the thread. False: last_error() of the writer says why.
   [[nodiscard]] bool flush_all_now();
@@ -65,6 +91,7 @@ class Journal {
   /// What was recorded in the round is the writer's to see.
   void end_round(runtime::WorkerId worker) noexcept {
     if (desks_[worker.index()]->end_round(epochs_, worker)) [[unlikely]] {
+      writer_.note_news();
       signal_.raise();
     }
   }
@@ -96,6 +123,8 @@ class Journal {
  private:
   void run();
   void stop();
+  [[nodiscard]] std::string prepare();
+  [[nodiscard]] DiskOutcome make_first_segment();
   [[nodiscard]] std::vector<JournalBuffer*> buffers() const;
 
   Disk& disk_;

@@ -22,25 +22,28 @@ class Judge {
       find_live();
       if (find_begin()) {
         walk();
+        judge_reach();
       }
     }
     if (verdict_.usable() && verdict_.last_epoch < expectations_.needs_epoch) {
-      // What was left out says more.
-      verdict_.damage = !verdict_.left_out.empty()
-                            ? verdict_.left_out + ". The checkpoint needs them: restore"
-                            : "the journal ends with epoch " + std::to_string(verdict_.last_epoch) +
-                                  ", but the checkpoint needs it up to epoch " +
-                                  std::to_string(expectations_.needs_epoch);
+      end_damaged("the journal ends with epoch " + std::to_string(verdict_.last_epoch));
     }
     note_unused();
     return std::move(verdict_);
   }
 
  private:
-  /// Ends the journal before the epoch that is missing, if that is wished, else refuses it.
+  /// Ends the journal before the epoch that is missing, if that is wished and leaves what a start needs; else refuses it.
+  /// What it advises is what would help.
   void end_damaged(std::string why) {
+    if (verdict_.last_epoch < expectations_.needs_epoch) {
+      verdict_.damage = std::move(why) + ". The checkpoint needs them up to epoch " +
+                        std::to_string(expectations_.needs_epoch) + std::string{what_to_do(remedy::backup)};
+      return;
+    }
     (expectations_.recover_prefix ? verdict_.left_out : verdict_.damage) =
-        std::move(why) + std::string{what_to_do(expectations_.recover_prefix)};
+        std::move(why) +
+        std::string{what_to_do(expectations_.recover_prefix ? remedy::prefix_taken : remedy::prefix)};
   }
 
   /// Files that are of another format or place are no matter of damage.
@@ -87,7 +90,7 @@ class Judge {
       const LaterEpoch begun{first.header.first_epoch, first.header.first_epoch - 1, first.path};
       verdict_.damage = headless != nullptr ? damaged_text(*headless, expectations_.from_epoch, begun)
                                             : missing_text(first, expectations_.from_epoch);
-      verdict_.damage += what_to_do(false);
+      verdict_.damage += what_to_do(remedy::backup);
       return false;
     }
     live_.erase(live_.begin(), behind == live_.begin() ? behind : behind - 1);
@@ -230,6 +233,24 @@ class Judge {
         end_damaged(damaged_text(scan, next_, {scan.later_epoch, scan.later_durable, {}}));
         return;
       }
+    }
+  }
+
+  /// Whether the journal goes as far as it is known to have gone.
+  void judge_reach() {
+    const JournalEnd& end = expectations_.end;
+    if (end.segment == 0 || !verdict_.usable() || !verdict_.left_out.empty()) {
+      return;
+    }
+    const auto last = std::find_if(scans_.begin(), scans_.end(), [&end](const SegmentScan& scan) {
+      return scan.number == end.segment && scan.header_is == state::good;
+    });
+    if (last == scans_.end()) {
+      end_damaged(lost_end_text(end, scans_, verdict_.last_epoch));
+    } else if (verdict_.last_epoch < end.epoch) {
+      const std::size_t where = verdict_.parts.empty() ? static_cast<std::size_t>(last - scans_.begin())
+                                                       : verdict_.parts.back().segment;
+      end_damaged(short_end_text(scans_[where], verdict_.last_epoch, end));
     }
   }
 

@@ -15,6 +15,9 @@
 // failed write. It counts only if the checkpoint was begun in it or later; else the journal ends before it.
 //
 // Segments without a header are taken for ones that were made ahead, if nothing is missing without them.
+//
+// Nothing in the journal proves that its last group is the last one. So its end is given (journal_end.hpp): without that
+// segment, or without that epoch, it is damaged.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "server/journal/journal_end.hpp"
 #include "server/journal/segment_scan.hpp"
 
 namespace mxkv::server {
@@ -32,6 +36,7 @@ struct JournalExpectations {
   std::uint64_t first_segment = 1;  ///< those of smaller numbers are not needed
   std::uint64_t from_epoch = 1;     ///< the first that is needed: where the checkpoint was begun
   std::uint64_t needs_epoch = 0;    ///< the last that the checkpoint cannot do without
+  JournalEnd end{};                 ///< what the journal has to reach
   bool recover_prefix = false;      ///< where it is damaged, go on with what stands before
 };
 

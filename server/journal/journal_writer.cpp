@@ -184,6 +184,9 @@ bool JournalWriter::due(std::uint64_t now_ns) {
   const bool recorded = epochs_.last_recorded() > closed_;
   if (!recorded) {
     first_ns_ = 0;
+    if (!unmade_) {
+      oldest_ns_.store(0, std::memory_order_relaxed);  // news came late, of what is durable by now
+    }
   } else if (first_ns_ == 0) {
     first_ns_ = now_ns;
     if (oldest_ns_.load(std::memory_order_relaxed) == 0) {
@@ -245,7 +248,9 @@ bool JournalWriter::write(std::uint64_t now_ns) {
 
 DiskOutcome JournalWriter::write_group(bool flush) {
   const std::uint64_t unix_us = clock_.unix_us();
-  DiskOutcome outcome = store_.make_room(group_.bytes(), group_.epoch(), unix_us);
+  DiskOutcome outcome = store_.make_room(
+      group_.bytes(),
+      {.epoch = group_.epoch(), .durable = unmade_ ? proven_ : group_.epoch() - 1, .created_us = unix_us});
   if (!outcome.ok()) {
     return outcome;
   }
@@ -259,6 +264,7 @@ DiskOutcome JournalWriter::write_group(bool flush) {
     mark.ceiling += kCeilingSlackUs;  // clients see uniques of records that never get to the disk
   }
   mark.unix_us = unix_us;
+  mark.wall_ahead_s = static_cast<std::int32_t>(clock_.wall_ahead_s());
   const std::uint64_t chain = group_.seal(store_.offset(), store_.seed(), store_.chain(), mark);
   outcome = store_.write(group_.pieces());
   if (outcome.ok() && flush) {
@@ -275,7 +281,7 @@ void JournalWriter::written(bool flushed_too) {
   count(counts_.records, group_.records());
   count(counts_.bytes, group_.bytes());
   written_ = closed_;
-  short_of_space_ = false;
+  short_of_space_.store(false, std::memory_order_relaxed);
   hand_back();
   const bool changes_mode = flushed_too && next_mode_;
   if (flushed_too) {
@@ -307,7 +313,7 @@ void JournalWriter::give_up(int error) {
   hand_back();
   count(counts_.given_up);
   unmade_ = true;
-  short_of_space_ = false;
+  short_of_space_.store(false, std::memory_order_relaxed);
   written_ = closed_;
   gap_end_.store(closed_ + 1, std::memory_order_release);
   failures_.store(failures_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -327,7 +333,11 @@ void JournalWriter::give_up(int error) {
 void JournalWriter::cannot(const char* what, int error, std::uint64_t now_ns) {
   count(counts_.no_space);
   retry_ns_ = now_ns + kRetryNs;
-  (turn_ == turn::writing ? short_of_space_ : ahead_failed_) = true;
+  if (turn_ == turn::writing) {
+    short_of_space_.store(true, std::memory_order_relaxed);
+  } else {
+    ahead_failed_ = true;
+  }
   {
     const std::lock_guard lock(mutex_);
     last_error_ = text_of(error);
@@ -401,10 +411,10 @@ bool JournalWriter::is_full() const noexcept {
 
 void JournalWriter::judge() {
   full_ = is_full();
-  const bool refuses = short_of_space_ || ahead_failed_ || full_;
+  const bool refuses = out_of_space() || ahead_failed_ || full_;
   {
     const std::lock_guard lock(mutex_);
-    if (unmade_ || short_of_space_ || ahead_failed_) {
+    if (unmade_ || out_of_space() || ahead_failed_) {
       refusal_ = last_error_;
     } else {
       refusal_ = full_

@@ -67,7 +67,7 @@ struct WriterCounts {
   std::atomic<std::uint64_t> given_up{0};  ///< groups
 };
 
-/// Thread-safety: step(), sleep_ns() one thread; the rest any thread.
+/// Thread-safety: step(), sleep_ns(), retry_now() one thread; the rest any thread.
 class JournalWriter {
  public:
   static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
@@ -81,9 +81,18 @@ class JournalWriter {
   /// Does one thing if there is one to do. False: nothing before sleep_ns() have passed or a signal came.
   bool step();
   [[nodiscard]] std::uint64_t sleep_ns() const;
+  /// The next step() does not wait until a failed try is a second old.
+  void retry_now() noexcept { retry_ns_ = 0; }
 
   // What follows needs a signal to the writer behind it.
 
+  /// A worker has handed over a record of an epoch that was new to it: the oldest is not younger than now. So what is
+  /// behind is seen, too, where the writer's thread waits for the system elsewhere.
+  void note_news() noexcept {
+    if (oldest_ns_.load(std::memory_order_relaxed) == 0) {
+      oldest_ns_.store(clock_.monotonic_ns(), std::memory_order_relaxed);
+    }
+  }
   /// Records up to `epoch`, not above the current one, are written now, whatever the mode; with `on_disk`
   /// flushed as well.
   void need(std::uint64_t epoch, bool on_disk) noexcept;
@@ -116,6 +125,8 @@ class JournalWriter {
   [[nodiscard]] std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_acquire); }
   /// Least epoch that a checkpoint has to begin at for rebased(), while broken.
   [[nodiscard]] std::uint64_t gap_end() const noexcept { return gap_end_.load(std::memory_order_acquire); }
+  /// A group found no room; it is tried again each second.
+  [[nodiscard]] bool out_of_space() const noexcept { return short_of_space_.load(std::memory_order_relaxed); }
   /// Why writes are refused; empty: they are not.
   [[nodiscard]] std::string refusal() const;
   /// The last thing that went wrong; empty: nothing did.
@@ -174,7 +185,6 @@ class JournalWriter {
   std::uint64_t written_;         ///< last epoch that is in the file
   std::uint64_t proven_;  ///< flushed, with all before it: what commit blocks may say; stays while broken
   bool forced_ = false;   ///< a group is wanted, also an empty one
-  bool short_of_space_ = false;  ///< in the last try
   bool ahead_failed_ = false;
   bool full_ = false;    ///< as judged last
   bool unmade_ = false;  ///< broken, and no checkpoint came yet
@@ -195,6 +205,7 @@ class JournalWriter {
   std::atomic<std::uint64_t> oldest_ns_{0};                   // relaxed: an age; 0: all is durable
   std::atomic<std::uint64_t> synced_;                         // release, pairs with synced()
   std::atomic<std::uint64_t> passed_;                         // release, pairs with passed()
+  std::atomic<bool> short_of_space_{false};                   // relaxed: of the last try
   std::atomic<std::uint64_t> gap_end_{0};                     // release, pairs with gap_end()
   std::atomic<std::uint64_t> failures_{0};                    // release, pairs with failures()
   std::atomic<journal_state> state_{journal_state::running};  // release, pairs with state()

@@ -70,6 +70,10 @@ int PosixFile::allocate(std::uint64_t bytes) noexcept {
   return error == EOPNOTSUPP || error == ENOSYS ? fill_with_zeros(before, bytes) : error;
 }
 
+int PosixFile::truncate(std::uint64_t bytes) noexcept {
+  return ::ftruncate(file_, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+}
+
 int PosixFile::size(std::uint64_t& bytes) noexcept {
   struct stat facts{};
   if (::fstat(file_, &facts) != 0) {
@@ -93,6 +97,24 @@ int PosixFile::fill_with_zeros(std::uint64_t from, std::uint64_t to) noexcept {
   return 0;
 }
 
+std::uint64_t bytes_before_hole(int file, std::uint64_t size) noexcept {
+  constexpr std::uint64_t kMostZeros = std::uint64_t{256} << 20U;
+  if (size <= kMostZeros) {
+    return size;
+  }
+  off_t end = 0;
+  for (;;) {
+    const off_t data = ::lseek(file, end, SEEK_DATA);
+    if (data < 0) {
+      return errno == ENXIO ? std::min(size, static_cast<std::uint64_t>(end) + kMostZeros) : size;
+    }
+    end = ::lseek(file, data, SEEK_HOLE);
+    if (end < 0) {
+      return size;
+    }
+  }
+}
+
 int map_file(int directory, const std::string& path, std::unique_ptr<DiskBytes>& bytes) {
   const int file = ::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
@@ -103,7 +125,8 @@ int map_file(int directory, const std::string& path, std::unique_ptr<DiskBytes>&
   if (error == 0 && S_ISDIR(facts.st_mode)) {
     error = EISDIR;
   }
-  const auto length = static_cast<std::size_t>(facts.st_size);
+  const auto length =
+      error == 0 ? bytes_before_hole(file, static_cast<std::uint64_t>(facts.st_size)) : std::uint64_t{0};
   void* begin = nullptr;
   if (error == 0 && length != 0) {
     begin = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, file, 0);

@@ -22,6 +22,7 @@ class PosixFile final : public DiskFile {
   [[nodiscard]] Written write_at(std::span<const iovec> pieces, std::uint64_t offset) noexcept override;
   [[nodiscard]] int sync() noexcept override;
   [[nodiscard]] int allocate(std::uint64_t bytes) noexcept override;
+  [[nodiscard]] int truncate(std::uint64_t bytes) noexcept override;
   [[nodiscard]] int size(std::uint64_t& bytes) noexcept override;
 
  private:
@@ -29,6 +30,10 @@ class PosixFile final : public DiskFile {
 
   int file_;
 };
+
+/// How much of a file is read: all of it, but for what lies behind the first 256 MiB of a hole at its end. That holds
+/// zeros only, and may be terabytes long in a file that was copied or cut wrongly: too long to be kept or looked through.
+[[nodiscard]] std::uint64_t bytes_before_hole(int file, std::uint64_t size) noexcept;
 
 /// Maps a file below the directory that `directory` is a descriptor of. 0 or an errno value.
 [[nodiscard]] int map_file(int directory, const std::string& path, std::unique_ptr<DiskBytes>& bytes);

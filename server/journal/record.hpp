@@ -5,7 +5,7 @@
 //   put          a: key bytes, b: marks; u32 value bytes (u64 if apart) [u32 flags][u32 expiry][u64 unique]
 //                key value
 //   gone         a: key bytes; bits say why; key
-//   touch        a: key bytes; u32 expiry, key
+//   touch        a: key bytes; bits, b: lower and upper bits of an access age; u32 expiry, key
 //   range_gone   a, b: bytes of the bounds; bits say which are open; u64 items, from, to
 //   range_touch  as range_gone, then u32 expiry and u64 moment before the bounds
 //   flush        all items with an order up to this one's are gone
@@ -13,6 +13,9 @@
 //
 // `order` grows with each change of a key (index/commit_point.hpp); that of an operation on a range is above
 // all that came before. In checkpoints the 11 bits above the order's 53 are the access age of the item.
+//
+// Reads are no changes, so the journal learns of them only at an orderly end: by touches with the order of the item
+// itself and its access age. They touch nothing, as only a touch with a greater order than the item's does.
 //
 // A value apart follows in blocks of its own: its record is the last of its block.
 //
@@ -78,11 +81,12 @@ struct GoneRecord {
   friend bool operator==(const GoneRecord&, const GoneRecord&) = default;
 };
 
-/// The item lives until another second.
+/// The item lives until another second. With the item's own order: only its access age is told.
 struct TouchRecord {
   std::uint64_t order = 0;
   std::string_view key{};
   std::uint32_t expiry = 0;
+  std::uint16_t access = 0;  ///< age code of 11 bits
 
   friend bool operator==(const TouchRecord&, const TouchRecord&) = default;
 };
@@ -248,7 +252,8 @@ inline char* write_record(char* out, const GoneRecord& gone) noexcept {
 }
 
 inline char* write_record(char* out, const TouchRecord& touch) noexcept {
-  out = record_detail::put_header(out, record_type::touch, 0, touch.key.size(), 0, touch.order);
+  out = record_detail::put_header(out, record_type::touch, static_cast<std::uint8_t>(touch.access),
+                                  touch.key.size(), std::size_t{touch.access} >> 8U, touch.order);
   return record_detail::put_bytes(store_number(out, touch.expiry), touch.key);
 }
 

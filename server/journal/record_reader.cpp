@@ -47,8 +47,12 @@ std::optional<Record> RecordReader::read(const Header& header) noexcept {
       }
       return GoneRecord{header.order, take(header.a), static_cast<gone_reason>(header.bits)};
     case record_type::touch: {
+      if (header.b > kMostAccess >> 8U) {
+        return fail("a record has bits that are not known");
+      }
       const auto expiry = take_number<std::uint32_t>();
-      return TouchRecord{header.order, take(header.a), expiry};
+      return TouchRecord{header.order, take(header.a), expiry,
+                         static_cast<std::uint16_t>(header.bits | header.b << 8U)};
     }
     case record_type::range_gone:
     case record_type::range_touch:

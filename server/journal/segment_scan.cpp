@@ -77,8 +77,8 @@ class SegmentScanner {
     if (chain != mark.chain) {
       return {begin, "a group does not continue the one before"};
     }
-    group = {begin,      begin + mark.group_bytes, epoch, mark.durable, mark.ceiling, mark.unix_us, chain,
-             mark.blocks};
+    group = {begin,       begin + mark.group_bytes, epoch, mark.durable, mark.ceiling, mark.unix_us, chain,
+             mark.blocks, mark.wall_ahead_s};
     return kNoFault;
   }
 

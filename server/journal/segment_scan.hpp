@@ -24,6 +24,7 @@ struct ScannedGroup {
   std::uint64_t unix_us = 0;
   std::uint64_t chain = 0;
   std::uint32_t blocks = 0;  ///< behind the commit block
+  std::int32_t wall_ahead_s = 0;
 };
 
 struct SegmentScan {

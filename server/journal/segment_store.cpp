@@ -1,50 +1,12 @@
 #include "server/journal/segment_store.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "server/journal/segment_files.hpp"
 
 namespace mxkv::server {
-namespace {
-
-constexpr std::string_view kSpare = "spare-";
-
-/// All pieces, however many writes that takes.
-int write_all(DiskFile& file, std::span<const iovec> pieces, std::uint64_t offset) {
-  std::vector<iovec> rest;
-  while (!pieces.empty()) {
-    const auto [bytes, error] = file.write_at(pieces, offset);
-    if (error != 0) {
-      return error;
-    }
-    if (bytes == 0) {
-      return EIO;  // neither bytes nor an error: it would go on for ever
-    }
-    offset += bytes;
-    std::size_t skip = bytes;
-    std::size_t done = 0;
-    while (done < pieces.size() && skip >= pieces[done].iov_len) {
-      skip -= pieces[done++].iov_len;
-    }
-    std::vector<iovec> left(pieces.begin() + static_cast<std::ptrdiff_t>(done), pieces.end());
-    if (skip > 0) {
-      left.front().iov_base = static_cast<char*>(left.front().iov_base) + skip;
-      left.front().iov_len -= skip;
-    }
-    rest = std::move(left);
-    pieces = rest;
-  }
-  return 0;
-}
-
-bool may_end(int error) noexcept {
-  return error == ENOSPC || error == EDQUOT;
-}
-
-}  // namespace
-
 SegmentStore::SegmentStore(Disk& disk, SegmentOptions options)
     : disk_(disk),
       options_(std::move(options)),
@@ -66,55 +28,43 @@ std::string SegmentStore::path() const {
   return path_of(file_ ? number_ : options_.next_number);
 }
 
-DiskOutcome SegmentStore::clear() {
-  std::vector<std::string> names;
-  if (const int error = disk_.list(options_.folder, names)) {
-    return {error};
-  }
-  for (const std::string& name : names) {
-    if (name.starts_with(kSpare)) {
-      if (const int error = disk_.remove(path_of(name))) {
-        return {error};
-      }
-    }
-  }
-  return {};
+std::string SegmentStore::unproven_path() const {
+  return options_.unproven.number == 0 ? options_.folder : path_of(options_.unproven.number);
 }
 
-// As a copy that takes the place of the file: no byte that is on disk is written again, and pages whose flush failed,
-// which the system takes for flushed and another flush skips, are other ones now.
-DiskOutcome SegmentStore::settle() {
+DiskOutcome SegmentStore::prepare() {
+  if (const int error = remove_spares(disk_, options_.folder)) {
+    return {error};
+  }
   const UnprovenTail& tail = options_.unproven;
   if (tail.number == 0) {
     return {};
   }
-  const std::string path = path_of(tail.number);
-  std::unique_ptr<DiskBytes> read;
-  if (const int error = disk_.read(path, read)) {
+  if (const int error = replace_by_copy(disk_, options_.folder, path_of(tail.number), tail.end)) {
     return {error};
   }
-  std::unique_ptr<DiskFile> file;
-  const std::string copy = path_of(std::string{kSpare} + "copy");
-  int error = disk_.create(copy, file);
-  error = error != 0 ? error : file->allocate(read->bytes().size());
-  std::string bytes{read->bytes().substr(0, tail.end)};
-  const iovec piece{bytes.data(), bytes.size()};
-  error = error != 0 ? error : write_all(*file, {&piece, 1}, 0);
-  error = error != 0 ? error : file->sync();
-  error = error != 0 ? error : disk_.rename(copy, path);
-  return {error != 0 ? error : disk_.sync_directory(options_.folder)};
+  for (ClosedSegment& segment : closed_) {
+    if (segment.number == tail.number) {
+      segment.bytes = tail.end;  // without the room that was allocated ahead
+    }
+  }
+  count();
+  return {};
 }
 
-DiskOutcome SegmentStore::make_room(std::uint64_t bytes, std::uint64_t epoch, std::uint64_t created_us) {
+DiskOutcome SegmentStore::make_room(std::uint64_t bytes, const SegmentBegin& begin) {
   if (file_ && bytes <= bytes_ - offset_) {
-    return {};
+    return {keep_end()};
   }
   if (file_) {
     if (const DiskOutcome left = leave(); !left.ok()) {
       return left;
     }
   }
-  return begin_next(bytes, epoch, created_us);
+  if (const DiskOutcome begun = begin_next(bytes, begin); !begun.ok()) {
+    return begun;
+  }
+  return {keep_end()};
 }
 
 DiskOutcome SegmentStore::leave() {
@@ -128,7 +78,7 @@ DiskOutcome SegmentStore::leave() {
   return {};
 }
 
-DiskOutcome SegmentStore::begin_next(std::uint64_t bytes, std::uint64_t epoch, std::uint64_t created_us) {
+DiskOutcome SegmentStore::begin_next(std::uint64_t bytes, const SegmentBegin& begin) {
   const std::uint64_t needed = kPageBytes + bytes;
   if (!spares_.empty() && spares_.front().bytes < needed) {
     if (const int error = spares_.front().file->allocate(needed)) {
@@ -144,8 +94,8 @@ DiskOutcome SegmentStore::begin_next(std::uint64_t bytes, std::uint64_t epoch, s
   SegmentHeader header;
   header.directory = options_.directory;
   header.number = options_.next_number;
-  header.first_epoch = epoch;
-  header.created_us = created_us;
+  header.first_epoch = begin.epoch;
+  header.created_us = begin.created_us;
   header.chain_before = chain_;
   header.incarnation = options_.incarnation;
   header.after_gap = after_gap_;
@@ -162,7 +112,8 @@ DiskOutcome SegmentStore::begin_next(std::uint64_t bytes, std::uint64_t epoch, s
   bytes_ = spares_.front().bytes;
   spares_.pop_front();
   offset_ = kPageBytes;
-  last_epoch_ = epoch - 1;
+  last_epoch_ = begin.epoch - 1;
+  end_to_keep_ = JournalEnd{number_, begin.durable};
   seed_ = segment_seed(options_.directory, number_);
   after_gap_ = false;
   unsynced_ = false;
@@ -170,9 +121,19 @@ DiskOutcome SegmentStore::begin_next(std::uint64_t bytes, std::uint64_t epoch, s
   return {};
 }
 
+int SegmentStore::keep_end() {
+  if (end_to_keep_ && options_.keep_end) {
+    if (const int error = options_.keep_end(*end_to_keep_)) {
+      return error;
+    }
+  }
+  end_to_keep_.reset();
+  return 0;
+}
+
 int SegmentStore::make_spare(std::uint64_t bytes) {
   Spare spare;
-  spare.path = path_of(std::string{kSpare} + std::to_string(++spare_names_));
+  spare.path = path_of(std::string{kSparePrefix} + std::to_string(++spare_names_));
   spare.bytes = bytes;
   if (const int error = disk_.create(spare.path, spare.file)) {
     return error;
@@ -213,9 +174,11 @@ void SegmentStore::drop_spare() noexcept {
 
 DiskOutcome SegmentStore::write(std::span<const iovec> pieces) {
   MXKV_ASSERT(file_ != nullptr, "a group is written to the place that was made for it");
+  MXKV_ASSERT(!end_to_keep_, "a segment takes groups once the journal's end is kept");
   unsynced_ = true;
-  const int error = write_all(*file_, pieces, offset_);
-  return {error, error != 0 && !may_end(error)};
+  DiskOutcome outcome{write_all(*file_, pieces, offset_)};
+  outcome.lost = !outcome.ok() && !outcome.no_space();
+  return outcome;
 }
 
 void SegmentStore::advance(std::uint64_t bytes, std::uint64_t epoch, std::uint64_t chain) noexcept {
@@ -262,7 +225,7 @@ DiskOutcome SegmentStore::truncate(std::uint64_t epoch) {
     const std::string path = path_of(oldest.number);
     Spare spare;
     if (oldest.bytes == options_.segment_bytes && spares_.size() + recycled.size() < kMostSpares) {
-      spare.path = path_of(std::string{kSpare} + std::to_string(++spare_names_));
+      spare.path = path_of(std::string{kSparePrefix} + std::to_string(++spare_names_));
       spare.bytes = oldest.bytes;
       outcome.error = disk_.rename(path, spare.path);
     } else {

@@ -4,20 +4,23 @@
 // Before that it is a *spare*, made ahead while there is room in the current segment, or a segment that nobody
 // needs any more, whose old name is gone on disk before its header changes. Numbers are never used again.
 //
-// Spares that a former process left are removed at the start. Thread-safety: one thread, the writer's; the
-// figures any thread.
+// Thread-safety: one thread, the writer's; the figures any thread.
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "server/journal/disk.hpp"
+#include "server/journal/journal_end.hpp"
 #include "server/journal/segment_header.hpp"
 
 namespace mxkv::server {
@@ -45,6 +48,17 @@ struct SegmentOptions {
   std::uint64_t chain = 0;                                 ///< of the last group before
   std::vector<ClosedSegment> closed;                       ///< oldest first
   UnprovenTail unproven{};
+  /// Keeps the end outside of the journal, on disk when it returns 0; else an errno value. Called before a segment gets
+  /// its first group, on the thread of make_room(). None: nothing proves the end.
+  std::function<int(const JournalEnd&)> keep_end{};
+};
+
+/// What a segment begins with.
+struct SegmentBegin {
+  std::uint64_t epoch = 0;  ///< of its first group
+  /// All epochs up to it are on disk once the segment before is; epoch - 1 where no write was lost.
+  std::uint64_t durable = 0;
+  std::uint64_t created_us = 0;  ///< by the wall clock
 };
 
 /// What a step on the disk came to.
@@ -54,20 +68,23 @@ struct DiskOutcome {
       false;  ///< what was written before may be gone; else nothing happened, and it may be tried again
 
   [[nodiscard]] bool ok() const noexcept { return error == 0; }
+  /// The disk, or the user's part of it, is full.
+  [[nodiscard]] bool no_space() const noexcept { return error == ENOSPC || error == EDQUOT; }
 };
 
 class SegmentStore {
  public:
   SegmentStore(Disk& disk, SegmentOptions options);
 
-  /// Removes spares that were left. Start-up only.
-  [[nodiscard]] DiskOutcome clear();
-  /// Brings what is unproven to the disk: the next segment says that all before it is there. Start-up only.
-  [[nodiscard]] DiskOutcome settle();
+  /// Removes spares that a former process left, and brings what it left unproven to the disk: until then nobody may read
+  /// that. Start-up only.
+  [[nodiscard]] DiskOutcome prepare();
+  /// The segment that prepare() copies the end of, or the folder.
+  [[nodiscard]] std::string unproven_path() const;
 
-  /// Makes sure that a group of `bytes` has room in the current segment, which a new one becomes where need be.
-  /// `epoch` is the group's, `created_us` the wall clock.
-  [[nodiscard]] DiskOutcome make_room(std::uint64_t bytes, std::uint64_t epoch, std::uint64_t created_us);
+  /// Makes sure that a group of `bytes` has room in the current segment, which a new one becomes where need be, and
+  /// that the journal's end is kept.
+  [[nodiscard]] DiskOutcome make_room(std::uint64_t bytes, const SegmentBegin& begin);
 
   // Of the place where the next group goes; make_room() succeeded.
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
@@ -110,7 +127,8 @@ class SegmentStore {
   };
 
   [[nodiscard]] DiskOutcome leave();
-  [[nodiscard]] DiskOutcome begin_next(std::uint64_t bytes, std::uint64_t epoch, std::uint64_t created_us);
+  [[nodiscard]] DiskOutcome begin_next(std::uint64_t bytes, const SegmentBegin& begin);
+  [[nodiscard]] int keep_end();
   [[nodiscard]] int make_spare(std::uint64_t bytes);
   [[nodiscard]] int name_spare(const SegmentHeader& header);
   void drop_spare() noexcept;
@@ -133,6 +151,7 @@ class SegmentStore {
   std::uint64_t chain_;
   bool unsynced_ = false;
   bool after_gap_ = false;
+  std::optional<JournalEnd> end_to_keep_;  ///< of the current segment, which takes no group before
 
   // Relaxed: figures.
   std::atomic<std::uint64_t> total_bytes_{0};

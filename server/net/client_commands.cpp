@@ -18,13 +18,6 @@ std::string in_uri(std::string_view text) {
   return out;
 }
 
-/// Addresses are readable as they are; the path of a unix socket is anybody's.
-std::string address(const std::string& text) {
-  constexpr std::string_view kUnix = "unix:";
-  return text.starts_with(kUnix) ? std::string{kUnix} + in_uri(std::string_view{text}.substr(kUnix.size()))
-                                 : text;
-}
-
 std::string name_of_last(const Client& client) {
   const std::optional<protocol::verb> last = client.last.load(std::memory_order_relaxed);
   return last ? std::string{protocol::name_of(*last)} : std::string{};
@@ -36,31 +29,35 @@ std::string seconds_since(std::uint64_t then_ns, std::uint64_t now_ns) {
 
 }  // namespace
 
-std::string list_clients(const ClientTable& clients, std::uint64_t now_ns) {
+std::string list_clients(const ClientTable& clients, std::uint64_t now_ns, AdminCursor& cursor) {
   std::string text;
-  clients.for_each([&](const Client& client) {
+  cursor.after = clients.walk(cursor.after, [&](const Client& client) {
     const auto number = [](const auto& counter) {
       return std::to_string(counter.load(std::memory_order_relaxed));
     };
     text += "CLIENT id=" + std::to_string(client.id) + " cfd=" + std::to_string(client.socket) +
-            " addr=" + address(client.peer) + " listen=" + address(client.own) +
-            " name=" + in_uri(client.name) + " user=" + in_uri(client.user) +
-            " age=" + seconds_since(client.opened_ns, now_ns) +
+            " addr=" + client.peer + " listen=" + client.own + " name=" + in_uri(client.name) +
+            " user=" + in_uri(client.user) + " age=" + seconds_since(client.opened_ns, now_ns) +
             " idle=" + seconds_since(client.read_ns.load(std::memory_order_relaxed), now_ns) +
             " requests=" + number(client.requests) + " read=" + number(client.read_bytes) +
             " written=" + number(client.written_bytes) + " worker=" + number(client.worker) +
             " cmd=" + name_of_last(client) + "\r\n";
   });
-  return text.append(protocol::kEnd);
+  cursor.more = cursor.after != 0;
+  return cursor.more ? text : text.append(protocol::kEnd);
 }
 
-std::size_t kill_clients(ClientTable& clients, std::string_view which) {
-  const runtime::Result<std::uint64_t> id = config::parse_number(which);
-  const std::string with_kind = "tcp:" + std::string{which};
-  return clients.kill([&](const Client& client) {
-    return id ? client.id == id.value()
-              : client.peer == which || client.peer == with_kind || client_of(client.peer) == which;
+void kill_clients(ClientTable& clients, std::string_view which, AdminCursor& cursor) {
+  if (const runtime::Result<std::uint64_t> id = config::parse_number(which)) {
+    cursor.found += clients.kill_one(id.value()) ? 1 : 0;
+    return;
+  }
+  cursor.after = clients.kill(cursor.after, [&](const Client& client) {
+    const bool meant = is_peer(client.peer, which);
+    cursor.found += meant ? 1 : 0;
+    return meant;
   });
+  cursor.more = cursor.after != 0;
 }
 
 }  // namespace mxkv::server

@@ -16,6 +16,42 @@ void set_rates(Usage& usage, const config::LimitOptions& limits) noexcept {
 }
 }  // namespace
 
+namespace {
+ConnectionFacts::doing doing_of(const Client& client, int asker) noexcept {
+  using enum ConnectionFacts::doing;
+  if (client.socket == asker) {
+    return asks;
+  }
+  if (client.sends.load(std::memory_order_relaxed)) {
+    return sends;
+  }
+  switch (client.state.load(std::memory_order_relaxed)) {
+    case session_state::value:
+    case session_state::value_end:
+    case session_state::credentials:
+      return takes_value;
+    case session_state::swallowing:
+      return swallows;
+    case session_state::watch:
+      return watches;
+    default:
+      return reads;
+  }
+}
+}  // namespace
+
+ConnectionFacts facts_of(const Client& client, std::uint64_t now_ns, int asker) {
+  constexpr std::uint64_t kSecondNs = 1'000'000'000;
+  const std::uint64_t read_ns = client.read_ns.load(std::memory_order_relaxed);
+  return {.descriptor = client.socket,
+          .peer = client.peer,
+          .own = client.own,
+          .state = doing_of(client, asker),
+          .idle_seconds = now_ns > read_ns ? (now_ns - read_ns) / kSecondNs : 0,
+          .worker = client.worker.load(std::memory_order_relaxed),
+          .tls = client.tls};
+}
+
 Client* ClientTable::open(int socket, std::uint64_t now_ns, const config::LimitOptions& limits) {
   const std::scoped_lock lock{mutex_};
   return add(socket, now_ns, limits, false);
@@ -61,6 +97,7 @@ Client* ClientTable::add(int socket, std::uint64_t now_ns, const config::LimitOp
   client->own = std::move(facts.own);
   client->opened_ns = now_ns;
   client->read_ns.store(now_ns, std::memory_order_relaxed);
+  by_id_.emplace(client->id, client.get());
   return (by_socket_[socket] = std::move(client)).get();
 }
 
@@ -76,6 +113,7 @@ void ClientTable::close(int socket) noexcept {
       by_address_.erase(client_of(at->second->peer));
     }
   }
+  by_id_.erase(at->second->id);
   by_socket_.erase(at);
 }
 
@@ -93,6 +131,11 @@ void ClientTable::set_user(Client& client, std::string_view user) {
   client.user = user;
 }
 
+void ClientTable::set_tls(Client& client, std::shared_ptr<const TlsFacts> facts) {
+  const std::scoped_lock lock{mutex_};
+  client.tls = std::move(facts);
+}
+
 bool ClientTable::set_name(Client& client, std::string_view name) {
   const bool good =
       name.size() <= kMostNameBytes && std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7f; });
@@ -103,28 +146,40 @@ bool ClientTable::set_name(Client& client, std::string_view name) {
   return good;
 }
 
-void ClientTable::for_each(const std::function<void(const Client&)>& f) const {
+std::uint64_t ClientTable::walk(std::uint64_t after, const std::function<void(const Client&)>& f) const {
   const std::scoped_lock lock{mutex_};
-  std::vector<const Client*> all;
-  all.reserve(by_socket_.size());
-  for (const auto& [socket, client] : by_socket_) {
-    all.push_back(client.get());
+  auto at = by_id_.upper_bound(after);
+  for (std::size_t met = 0; at != by_id_.end(); ++at, ++met) {
+    if (met == kPage) {
+      return after;
+    }
+    f(*at->second);
+    after = at->first;
   }
-  std::ranges::sort(all, {}, &Client::id);
-  std::ranges::for_each(all, [&f](const Client* client) { f(*client); });
+  return 0;
 }
 
-// The sockets are open, since close() comes first.
-std::size_t ClientTable::kill(const std::function<bool(const Client&)>& f) {
-  const std::scoped_lock lock{mutex_};
-  std::size_t count = 0;
-  for (const auto& [socket, client] : by_socket_) {
-    if (f(*client)) {
-      ::shutdown(socket, SHUT_RDWR);
-      ++count;
+// Under the lock. The socket is open, since close() comes first.
+void ClientTable::end(Client& client) noexcept {
+  client.killed.store(true, std::memory_order_release);
+  ::shutdown(client.socket, SHUT_RDWR);
+}
+
+std::uint64_t ClientTable::kill(std::uint64_t after, const std::function<bool(const Client&)>& f) {
+  return walk(after, [this, &f](const Client& client) {
+    if (f(client)) {
+      end(*by_socket_.at(client.socket));
     }
+  });
+}
+
+bool ClientTable::kill_one(std::uint64_t id) {
+  const std::scoped_lock lock{mutex_};
+  const auto at = by_id_.find(id);
+  if (at != by_id_.end()) {
+    end(*at->second);
   }
-  return count;
+  return at != by_id_.end();
 }
 
 }  // namespace mxkv::server

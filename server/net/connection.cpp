@@ -23,8 +23,6 @@ constexpr std::size_t kGatheredPieces = 64;
 constexpr std::uint32_t kDrainReads = 64;
 /// Bytes that one connection sends in a round, about.
 constexpr std::size_t kMostSent = std::size_t{512} << 10U;
-/// Where memory is short, a client that did nothing for so long has to go.
-constexpr std::uint64_t kIdleWhereShortNs = 1'000'000'000;
 
 // Most replies are one piece, for which the kernel has less to copy and to check.
 ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
@@ -46,17 +44,16 @@ Connection::Connection(NetWorker& net, int socket, const Door& door)
       door_(&door),
       socket_(socket),
       client_(net.client_of(socket)),
-      session_(std::in_place, net.host(), *this, door.asks_login && !door.peer),
+      session_(net.host(), *this, door.asks_login && !door.peer),
       stage_(door.tls == nullptr ? connection_stage::serving : connection_stage::greeting),
       judged_(session_->output().end()) {
   client_.read_ns.store(net.now_ns(), std::memory_order_relaxed);
   session_->entry().descriptor.store(socket, std::memory_order_relaxed);
   tell_watchers({});
-  first_ended_ = session_->entry().ended;
   session_->entry().by_peer = door.peer;
   session_->entry().takes_stale = door.takes_stale;
-  session_->meter(door.peer ? nullptr : client_.usage.get());
-  session_->show_last(client_.last);
+  session_.unsettled().meter(door.peer ? nullptr : client_.usage.get());
+  session_.unsettled().show_last(client_.last);
   client_.worker.store(net_.host().worker.id().value(), std::memory_order_relaxed);
   MXKV_PROBE1(connection_open, socket_);
   note_work();
@@ -74,48 +71,50 @@ void Connection::became_ready(Readiness now) {
     read_on_ = read_on_ || now.read_on;
     if (session_->wants_input()) {
       net_.make_ready(*this);
+    } else {
+      note_unread();
     }
   }
   if (now.output && output_waits_) [[unlikely]] {
     end_output_wait();
   }
+  if (now.read_on && (now.reset || client_.killed.load(std::memory_order_acquire))) [[unlikely]] {
+    reset_ = true;
+    static_cast<void>(session_.step());
+  }
 }
 
 void Connection::take_turn() {
   MXKV_ASSERT(!closed(), "a closed connection has no turn");
+  Session& session = session_.step();
   if (stage_ == connection_stage::greeting) [[unlikely]] {
     shake_hands();
     return;
   }
-  if (session_->output().unsent_bytes() > 0 && !output_waits_) [[unlikely]] {
-    net_.directory().mark_dirty(session_->entry());  // flush() left some for this turn
-  }
   if (net_.reads_paused()) [[unlikely]] {
-    if (!session_->paused_for(pause::journal)) {
-      session_->wait_for_journal();
+    if (!session.paused_for(pause::journal)) {
+      session.wait_for_journal();
       net_.wait_for_journal(*this);
     }
     return;
   }
-  if (session_->pauses().has(pause::turn | pause::memory)) {
-    session_->resume();
+  if (session.pauses().has(pause::turn | pause::memory)) {
+    session.resume();
   }
-  if (readable_ && session_->wants_input()) {
-    read();
-  }
-  if (!closed()) {
-    arm();
+  if (readable_ && session.wants_input()) {
+    read(session);
   }
 }
 
-void Connection::read() {
-  MXKV_ASSERT(session_->wants_input(), "bytes are read for a session that takes them");
+void Connection::read(Session& session) {
+  MXKV_ASSERT(session.wants_input(), "bytes are read for a session that takes them");
+  session.entry().asked_ns = input_since_ns_ == 0 ? net_.now_ns() : std::exchange(input_since_ns_, 0);
   if (tls_ != nullptr) [[unlikely]] {
-    read_tls();
+    read_tls(session);
     return;
   }
   const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
-  const std::span<char> space = session_->value_space();
+  const std::span<char> space = session.value_space();
   std::array<iovec, 2> into{iovec{space.data(), space.size()}, iovec{buffer.data(), buffer.size()}};
   const std::size_t most = space.size() + buffer.size();
   const ssize_t got = space.empty() ? ::recv(socket_, buffer.data(), buffer.size(), 0)
@@ -123,38 +122,35 @@ void Connection::read() {
   if (got > 0) {
     const auto bytes = static_cast<std::size_t>(got);
     readable_ = bytes == most || read_on_;  // read on only if there may be more
-    take_bytes(bytes, std::min(bytes, space.size()));
+    take_bytes(session, bytes, std::min(bytes, space.size()));
     return;
   }
   readable_ = got < 0 && errno == EINTR;
   if (got == 0) {
-    session_->end_of_input();
-    net_.directory().mark_dirty(session_->entry());
+    session.end_of_input();
   } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+    ends_for_ = "error";
     close();  // reset by the client, as a rule: no reply would reach it
   }
 }
 
 // `direct` of the bytes are in the session's value already, the others in the read buffer.
-void Connection::take_bytes(std::size_t bytes, std::size_t direct) {
+void Connection::take_bytes(Session& session, std::size_t bytes, std::size_t direct) {
   client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);
-  session_->entry().read_bytes += bytes;
+  session.entry().read_bytes += bytes;
   NetCounters::add(client_.read_bytes, bytes);
   NetCounters::add(net_.counters().read_bytes, bytes);
   if (direct > 0) {
-    session_->received_value(direct);
+    session.received_value(direct);
   }
   if (net_.log().tells_trace() && direct == 0) [[unlikely]] {
     trace_request({net_.read_buffer().data(), bytes});
   }
   if (bytes > direct) {
-    session_->receive(net_.read_buffer().data(), bytes - direct, NetWorker::kReadHeadroom);
+    session.receive(net_.read_buffer().data(), bytes - direct, NetWorker::kReadHeadroom);
   }
-  session_->charge_input();
-  if (session_->finished()) {
-    net_.directory().mark_dirty(session_->entry());
-  }
-  if (session_->refused()) [[unlikely]] {
+  session.charge_input();
+  if (session.refused()) [[unlikely]] {
     net_.refused_input();
   }
   if (stage_ == connection_stage::draining) {
@@ -163,26 +159,10 @@ void Connection::take_bytes(std::size_t bytes, std::size_t direct) {
   }
 }
 
-// What the connection waits for next, if anything but its client.
-void Connection::arm() {
-  if (session_->paused_for(pause::turn)) {
-    NetCounters::add(net_.counters().yields);
-    net_.make_ready(*this);
-  } else if (session_->paused_for(pause::memory)) {
-    net_.wait_for_memory(*this);
-  } else if (session_->wants_input()) {
-    if (readable_) {
-      net_.make_ready(*this);
-    } else if (stage_ == connection_stage::draining) {
-      session_->end_of_input();
-      net_.directory().mark_dirty(session_->entry());
-    }
-  }
-}
-
 void Connection::begin_output_wait() {
   MXKV_ASSERT(!output_waits_ && !session_->entry().stuck, "the client's silence is noted once");
   output_waits_ = true;
+  client_.sends.store(true, std::memory_order_relaxed);
   sent_ns_ = net_.now_ns();
   net_.sending_waits(true);
   session_->entry().stuck = true;
@@ -192,11 +172,11 @@ void Connection::begin_output_wait() {
 
 void Connection::end_output_wait() {
   output_waits_ = false;
+  client_.sends.store(false, std::memory_order_relaxed);
   net_.sending_waits(false);
   readable_ = readable_ || door_->tls != nullptr;  // reading may have waited for it
-  session_->entry().stuck = false;
+  session_.step().entry().stuck = false;
   net_.events().watch_output(socket_, *this, false);
-  net_.directory().mark_dirty(session_->entry());
 }
 
 void Connection::note_sent(std::size_t bytes) {
@@ -212,8 +192,7 @@ void Connection::flush() {
   std::size_t left = gate_.sendable(output.sent_bytes(), output.unsent_bytes());
   while (left > 0 && !output_waits_) {
     if (sent_now >= kMostSent) {
-      net_.make_ready(*this);  // others have their turn first
-      return;
+      return;  // others have their turn first
     }
     if (tls_ != nullptr) [[unlikely]] {
       const std::size_t sent = send_record(left);
@@ -240,67 +219,119 @@ void Connection::flush() {
   }
 }
 
-void Connection::flush_and_arm() {
+// The only place that looks for the end of a connection and for what it waits for, whatever came before in this round.
+bool Connection::settle() {
   MXKV_ASSERT(!closed(), "a closed connection has nothing to send");
-  if (session_->entry().phase == connection_phase::silenced) [[unlikely]] {
-    close_for_output();
-    return;
+  Session& session = session_.unsettled();
+  if (session.entry().phase != connection_phase::open) [[unlikely]] {
+    session.entry().phase == connection_phase::silenced ? close_for_output() : close();
+    return true;
   }
-  if (session_->entry().phase == connection_phase::cut) [[unlikely]] {
+  if (reset_ && over_without_replies()) [[unlikely]] {
     close();
-    return;
+    return true;
+  }
+  if (stage_ == connection_stage::greeting) [[unlikely]] {
+    return settle_greeting();
   }
   if (net_.disk() != nullptr) [[unlikely]] {
     mark_output();
   }
   flush();
   if (closed()) {
-    return;
+    return true;
   }
-  client_.requests.store(session_->entry().ended - first_ended_, std::memory_order_relaxed);
-  session_->end_round();
-  if (session_->paused_for(pause::output)) {
-    session_->resume();
+  client_.requests.store(requests_before_ + session.requests(), std::memory_order_relaxed);
+  session.end_round();
+  if (session.paused_for(pause::output)) {
+    session.resume();
   }
-  if (session_->finished() && session_->output().unsent_bytes() == 0) {
+  if (session.finished() && session.output().unsent_bytes() == 0) {
     close();
-    return;
+    return true;
   }
-  arm();
+  return arm();
+}
+
+// A client that was killed is over at once. Of one that reset its connection, requests that came before are carried out as
+// long as that goes on by itself. What only others can end, or the disk, may take for ever: nothing waits for it.
+bool Connection::over_without_replies() const noexcept {
+  return client_.killed.load(std::memory_order_relaxed) || session_->pauses().has(kUntilTold) ||
+         gate_.holds() || (stage_ == connection_stage::greeting && tls_ == nullptr);
+}
+
+// What the connection waits for next, if anything but its client.
+bool Connection::arm() {
+  client_.state.store(session_->state(), std::memory_order_relaxed);
+  const std::size_t unsent = session_->unsent_bytes();
+  if (unsent > 0 && !output_waits_ && gate_.sendable(session_->output().sent_bytes(), unsent) > 0)
+      [[unlikely]] {
+    net_.make_ready(*this);  // flush() left some for the next turn
+  }
+  const Pauses pauses = session_->pauses();
+  if (pauses.has(kUntilTold)) [[unlikely]] {
+    return true;  // whoever ends that makes another step
+  }
+  if (pauses.has(pause::turn)) {
+    NetCounters::add(net_.counters().yields);
+    net_.make_ready(*this);
+  } else if (pauses.has(pause::memory)) {
+    net_.wait_for_memory(*this);
+    return false;
+  } else if (session_->wants_input()) {
+    if (readable_) {
+      net_.make_ready(*this);
+    } else if (stage_ == connection_stage::draining) {
+      session_.step().end_of_input();
+    }
+  }
+  return true;
 }
 
 void Connection::resume() {
   MXKV_ASSERT(!closed(), "a closed connection waits for no operation");
-  session_->resume();
-  net_.directory().mark_dirty(session_->entry());
+  session_.step().resume();
 }
 
 void Connection::give_room() {
   MXKV_ASSERT(!closed(), "a closed connection waits in no list");
-  session_->give_room();
-  net_.directory().mark_dirty(session_->entry());
+  session_.step().give_room();
+}
+
+void Connection::admitted() {
+  if (stage_ == connection_stage::greeting) {
+    begin_handshake();
+    net_.make_ready(*this);
+  } else {
+    give_room();
+  }
+}
+
+// One whose bytes are there to be read waits for the worker, not for its client.
+bool Connection::stalls(std::uint64_t now_ns) const noexcept {
+  if (stage_ == connection_stage::greeting) {
+    return !readable_ && now_ns - unread_ns_ >= Admission::kStallsNs;
+  }
+  return !readable_ && session_->wants_input() &&
+         (sends_nothing(now_ns, Admission::kStallsNs) || session_->value_is_slow(now_ns));
 }
 
 bool Connection::judged() {
   if (!session_->login_judged()) {
     return false;
   }
-  session_->judged();
-  net_.directory().mark_dirty(session_->entry());
+  session_.step().judged();
   return true;
 }
 
 bool Connection::rate_has_room() {
-  if (!session_->rate_has_room()) {
-    return false;
-  }
-  net_.directory().mark_dirty(session_->entry());
-  return true;
+  return session_.step().rate_has_room();
 }
 
 bool Connection::review() {
-  session_->meter(door_->peer ? nullptr : client_.usage.get());
-  if (session_->user_stays()) {
+  Session& session = session_.step();
+  session.meter(door_->peer ? nullptr : client_.usage.get());
+  if (session.user_stays()) {
     return false;
   }
   close();
@@ -322,7 +353,7 @@ void Connection::tell_watchers(std::string_view reason) {
 void Connection::trace_request(std::string_view bytes) {
   constexpr std::size_t kMostTold = 100;
   constexpr unsigned char kLastOfText = 0x7F;
-  if (session_->state() == session_state::line && !bytes.empty() &&
+  if (session_->expects_line() && !bytes.empty() &&
       static_cast<unsigned char>(bytes.front()) <= kLastOfText) {
     const std::string_view line = bytes.substr(0, bytes.find_first_of("\r\n"));
     net_.log().tell_trace(client_.peer + " sent " + std::to_string(bytes.size()) +
@@ -344,89 +375,11 @@ void Connection::drain() {
     close();
   } else if (stage_ == connection_stage::serving) {
     stage_ = connection_stage::draining;
+    ends_for_ = "shutdown";
     drain_reads_left_ = kDrainReads;
     readable_ = true;
     net_.make_ready(*this);
   }
-}
-
-void Connection::check_times(std::uint64_t now_ns) {
-  MXKV_ASSERT(!closed(), "a closed connection has no times");
-  constexpr std::uint64_t kNsPerMs = 1'000'000;
-  const config::LimitOptions& limits = net_.limits();
-  if (stage_ == connection_stage::greeting) {
-    if (now_ns - client_.read_ns.load(std::memory_order_relaxed) >= limits.handshake_ms * kNsPerMs) {
-      give_up_handshake("not finished in time");
-    }
-    return;
-  }
-  if (!session_->wants_input() || gate_.holds()) {
-    unread_ns_ = now_ns;
-  }
-  if (output_waits_ && session_->unsent_bytes() >= limits.output_high_water &&
-      now_ns - sent_ns_ >= limits.output_stall_ms * kNsPerMs) {
-    NetCounters::add(net_.counters().stalled);
-    net_.host().happenings->note(happening::closed_unread, client_name());
-    close();
-  } else if (limits.idle_timeout_ms != 0 && !door_->peer && !session_->watches() &&
-             !session_->pauses().has(pause::login | pause::rate) &&
-             session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !gate_.holds() &&
-             now_ns - client_.read_ns.load(std::memory_order_relaxed) >= limits.idle_timeout_ms * kNsPerMs) {
-    NetCounters::add(net_.counters().idle_closed);
-    net_.host().happenings->note(happening::closed_idle, client_name());
-    close();
-  }
-}
-
-bool Connection::takes_nothing(std::uint64_t now_ns) const noexcept {
-  return output_waits_ && now_ns - sent_ns_ >= kIdleWhereShortNs;
-}
-
-bool Connection::sends_nothing(std::uint64_t now_ns) const noexcept {
-  const std::uint64_t since = std::max(client_.read_ns.load(std::memory_order_relaxed), unread_ns_);
-  return session_->wants_input() && now_ns - since >= kIdleWhereShortNs;
-}
-
-void Connection::close_for_output() {
-  MXKV_ASSERT(!closed(), "a connection is counted once");
-  NetCounters::add(net_.counters().output_full);
-  close();
-}
-
-void Connection::close_for_input() {
-  MXKV_ASSERT(!closed() && !session_->running(), "no session is refused in the middle of its input");
-  if (stage_ == connection_stage::greeting) {
-    net_.refused_input();
-    give_up_handshake("there is no memory to wait for the rest of it");
-    return;
-  }
-  session_->refuse_input();
-  net_.refused_input();
-}
-
-void Connection::close() {
-  if (closed()) {
-    return;
-  }
-  stage_ = connection_stage::closed;
-  if (taker_ != nullptr) {
-    net_.leaves_no_more(*this);
-  }
-  tell_watchers("normal");
-  net_.leave_gate(*this, gate_.holds(), session_->paused_for(pause::journal));
-  net_.unlist(*this);
-  if (output_waits_.exchange(false)) {
-    net_.sending_waits(false);
-  }
-  const bool said_all = session_->output().unsent_bytes() == 0;
-  session_.reset();
-  if (door_->tls != nullptr) [[unlikely]] {
-    end_tls(said_all);
-  }
-  net_.clients().close(socket_);
-  MXKV_PROBE1(connection_close, socket_);
-  ::close(socket_);  // nothing is told of it any more
-  net_.delete_later(*this);
 }
 
 }  // namespace mxkv::server

@@ -5,11 +5,11 @@
 // only where the kernel would not take everything.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -17,8 +17,8 @@
 #include "server/net/door.hpp"
 #include "server/net/moved_connection.hpp"
 #include "server/net/second_chance.hpp"
-#include "server/net/session.hpp"
 #include "server/net/socket_events.hpp"
+#include "server/net/stepped_session.hpp"
 #include "server/reply/output_gate.hpp"
 
 namespace mxkv::server {
@@ -56,19 +56,27 @@ class Connection final : public ConnectionOwner {
     }
     return session_->entry().order.in_flight();
   }
-  /// The end of a round in which something was answered: sends, closes when all is done.
-  void flush_and_arm();
+  /// The end of a round in which it was marked: sends, closes it when all is done, says what it waits for. Returns
+  /// whether anything but waiting came of it.
+  bool settle();
   /// Operations ended that the session waited for.
   void resume() override;
   [[nodiscard]] std::string client_name() const override { return client_.peer; }
+  [[nodiscard]] bool has_left(std::size_t end) const override;
   [[nodiscard]] bool take_name(std::string_view name) override;
   void logged_in(const std::string& user) override;
   /// All up to `durable` is on disk: sends at the end of this round what waited for it.
   void reached_disk(std::uint64_t durable);
+  /// Nobody waits any more for what is held, or to be read: the client is told so, as far as it can be, and closed.
+  void give_up_waiting();
   /// The journal has room again: goes on reading.
   void journal_has_room();
   /// There may be room for what the session waits for.
   void give_room();
+  /// There is room for the large value or the handshake that it waits with.
+  void admitted();
+  /// Whether its large value or its handshake makes no progress at `now_ns`.
+  [[nodiscard]] bool stalls(std::uint64_t now_ns) const noexcept;
   /// The login that the session waits for may have been judged: goes on. False: it was not.
   bool judged();
   /// There may be room in its share of a second; false: there is none yet.
@@ -102,6 +110,9 @@ class Connection final : public ConnectionOwner {
   /// It rests: all that the taker needs. It is closed for this worker.
   [[nodiscard]] std::unique_ptr<MovedConnection> leave();
 
+  /// Whether it has shaken hands and nothing of it is under way, for a second at least.
+  [[nodiscard]] bool idles_with_tls(std::uint64_t now_ns) const noexcept;
+
   /// Among its worker's connections whose TLS keeps its buffers.
   SecondChancePlace place;
 
@@ -117,18 +128,29 @@ class Connection final : public ConnectionOwner {
   friend class NetWorker;  // its lists
   /// A few handshakes fill a round.
   static constexpr std::size_t kHandshakeRequests = 64;
+  /// Where memory is short, a client that did nothing for so long has to go.
+  static constexpr std::uint64_t kIdleWhereShortNs = 1'000'000'000;
 
   /// Whether the client has taken nothing, or sent nothing, for a while.
   [[nodiscard]] bool takes_nothing(std::uint64_t now_ns) const noexcept;
-  [[nodiscard]] bool sends_nothing(std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool sends_nothing(std::uint64_t now_ns,
+                                   std::uint64_t for_ns = kIdleWhereShortNs) const noexcept;
 
-  void read();
-  void take_bytes(std::size_t bytes, std::size_t direct);
-  void arm();
+  /// Since when its client could have sent something, and did not.
+  [[nodiscard]] std::uint64_t silent_since_ns() const noexcept {
+    return std::max(client_.read_ns.load(std::memory_order_relaxed), unread_ns_);
+  }
+  void read(Session& session);
+  void take_bytes(Session& session, std::size_t bytes, std::size_t direct);
+  [[nodiscard]] bool settle_greeting();
+  [[nodiscard]] bool over_without_replies() const noexcept;
+  [[nodiscard]] bool arm();
   void begin_output_wait();
   void await_output();
   void end_output_wait();
   void mark_output();
+  void say_last(std::string_view line);
+  void note_unread() noexcept;
   void note_sent(std::size_t bytes);
   void flush();
   void stay();
@@ -139,9 +161,10 @@ class Connection final : public ConnectionOwner {
   // --- TLS: connection_tls.cpp ---
 
   [[nodiscard]] bool begin_tls();
+  void begin_handshake();
   void shake_hands();
   void give_up_handshake(const std::string& why);
-  void read_tls();
+  void read_tls(Session& session);
   [[nodiscard]] std::span<const char> next_record(std::size_t most);
   [[nodiscard]] std::size_t send_record(std::size_t most);
   void end_tls(bool said_all);
@@ -149,34 +172,41 @@ class Connection final : public ConnectionOwner {
   void keep_buffers(bool comes);
   /// Returns how many bytes less it takes; the budget has still to be told.
   [[nodiscard]] std::size_t give_buffers();
-  void hold(std::size_t handshake, std::size_t own);
+  void hold(std::size_t record, std::size_t own);
 
   NetWorker& net_;
   const Door* door_;                ///< that it came by
   std::unique_ptr<TlsStream> tls_;  ///< null: it is sent as it is, or has not sent anything
   int socket_;
-  Client& client_;                  ///< as people ask for it
-  std::optional<Session> session_;  ///< none once it is closed
+  Client& client_;          ///< as people ask for it
+  SteppedSession session_;  ///< ended once it is closed
   connection_stage stage_;
   bool listed_ = false;                    ///< in the worker's list of connections whose turn comes
   bool readable_ = false;                  ///< there may be bytes in the kernel
   bool read_on_ = false;                   ///< also behind a read that is short
-  std::atomic<bool> output_waits_{false};  ///< for the client to take some; other threads only read it
+  bool reset_ = false;                     ///< no reply reaches the client any more
+  std::atomic<bool> output_waits_{false};  ///< for the client to take some
   std::uint32_t drain_reads_left_ = 0;
-  std::uint64_t sent_ns_ = 0;     ///< when the socket last took bytes, or was found full
-  std::uint64_t unread_ns_ = 0;   ///< when the session was last seen not to want any
-  NetWorker* taker_ = nullptr;    ///< where it is to go to, if anywhere
-  std::uint64_t leaves_ns_ = 0;   ///< since when
-  std::uint64_t settled_ns_ = 0;  ///< until when it stays
-  std::uint32_t first_ended_ =
-      0;                      ///< operations that its entry had ended before, less those of its own elsewhere
-  WorkNote noted_;            ///< as of note_work()
-  OutputGate gate_;           ///< output that waits for the disk
-  std::size_t judged_ = 0;    ///< of output up to here it is known whether it waits
-  std::size_t tls_held_ = 0;  ///< bytes of a handshake, or of a record that has not come whole
-  std::size_t tls_own_ = 0;   ///< bytes that TLS takes besides
-  std::shared_ptr<const TlsFacts>
-      tls_facts_;  ///< null: no TLS, or not yet; set under the worker's lock of its list
+  std::string_view ends_for_ =
+      "normal";                ///< what watchers are told of its end, unless its session ended in error
+  std::uint64_t sent_ns_ = 0;  ///< when the socket last took bytes, or was found full
+  std::uint64_t unread_ns_ =
+      0;  ///< when the session was last seen not to want any, a reply was held, or hands were shaken
+  std::uint64_t input_since_ns_ = 0;   ///< since when input waits for the journal to have room; 0: none does
+  NetWorker* taker_ = nullptr;         ///< where it is to go to, if anywhere
+  std::uint64_t leaves_ns_ = 0;        ///< since when
+  std::uint64_t settled_ns_ = 0;       ///< until when it stays
+  std::uint32_t requests_before_ = 0;  ///< taken with other workers
+  WorkNote noted_;                     ///< as of note_work()
+  OutputGate gate_;                    ///< output that waits for the disk
+  std::size_t judged_ = 0;             ///< of output up to here it is known whether it waits
+  bool judged_whole_ = true;           ///< no reply was half written there
+  bool held_whole_ = false;            ///< the same of where output is held
+  std::uint64_t held_since_ns_ = 0;    ///< or when some of it left last
+  std::uint64_t not_read_since_ns_ = 0;        ///< for the journal
+  std::size_t tls_held_ = 0;                   ///< bytes of a record that has not come whole
+  std::size_t tls_own_ = 0;                    ///< bytes that TLS takes besides
+  std::shared_ptr<const TlsFacts> tls_facts_;  ///< null: no TLS, or not yet
   Connection* next_ready_ = nullptr;
   Connection* next_ = nullptr;  ///< all connections of the worker
   Connection* previous_ = nullptr;

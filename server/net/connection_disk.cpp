@@ -10,12 +10,15 @@ namespace mxkv::server {
 // Of what was written since the last time. Earlier bytes wait for no more than they did.
 void Connection::mark_output() {
   const std::size_t from = std::exchange(judged_, session_->output().end());
+  const bool whole = std::exchange(judged_whole_, session_->entry().replies.all_closed());
   if (!std::exchange(session_->entry().awaits_disk, false)) {
     return;
   }
   const DiskGate& disk = *net_.disk();
   if (const std::uint64_t epoch = disk.must_wait_for(); epoch > disk.durable()) {
     if (!gate_.holds()) {
+      held_whole_ = whole;
+      held_since_ns_ = net_.now_ns();
       net_.holds_output(*this);
     }
     gate_.add(from, epoch);
@@ -25,16 +28,44 @@ void Connection::mark_output() {
 void Connection::reached_disk(std::uint64_t durable) {
   MXKV_ASSERT(!closed() && gate_.holds(), "what waits for the disk is open");
   if (gate_.open(durable)) {
-    client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);  // until now the client may have waited
-    net_.directory().mark_dirty(session_->entry());
+    held_whole_ = false;  // of a later mark that is not known
+    held_since_ns_ = net_.now_ns();
+    unread_ns_ = net_.now_ns();          // until now the client may have waited
+    static_cast<void>(session_.step());  // settle() sends it
+  }
+}
+
+// What was done nobody here knows. The line stands for the first reply that does not leave: where a reply is half sent,
+// or packets are, it would be taken for a part of them.
+void Connection::give_up_waiting() {
+  MXKV_ASSERT(!closed(), "a closed connection waits for nothing");
+  OutputBuffer& output = session_->output();
+  const std::string_view line = net_.disk()->given_up_line();
+  const bool begins = gate_.holds() ? held_whole_ : session_->entry().replies.all_closed();
+  if (!line.empty() && begins && !output_waits_ && !session_->speaks_binary() &&
+      gate_.sendable(output.sent_bytes(), output.unsent_bytes()) == 0) {
+    say_last(line);
+  }
+  NetCounters::add(net_.counters().journal_closed);
+  close();
+}
+
+bool Connection::has_left(std::size_t end) const {
+  const std::size_t sent = session_->entry().replies.output().sent_bytes();
+  const bool is_sent = static_cast<std::ptrdiff_t>(end - sent) <= 0;
+  return is_sent || (output_waits_ && gate_.lets(end));
+}
+
+// What its client sent waits in the kernel: for its requests that is time, as any other.
+void Connection::note_unread() noexcept {
+  if (session_->paused_for(pause::journal) && input_since_ns_ == 0) {
+    input_since_ns_ = net_.now_ns();
   }
 }
 
 void Connection::journal_has_room() {
   MXKV_ASSERT(!closed(), "a closed connection waits in no list");
-  session_->journal_has_room();
-  net_.directory().mark_dirty(session_->entry());
-  net_.make_ready(*this);
+  session_.step().journal_has_room();
 }
 
 }  // namespace mxkv::server

@@ -6,8 +6,13 @@
 #include <sys/un.h>
 
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <optional>
+#include <system_error>
+
+#include "server/store/watch/uri_key.hpp"
 
 namespace mxkv::server {
 
@@ -38,10 +43,24 @@ std::string address_text(int socket, AddressOf address_of) {
   std::memcpy(&in, &storage, sizeof in);
   const std::size_t length =
       bytes > offsetof(sockaddr_un, sun_path) ? bytes - offsetof(sockaddr_un, sun_path) : 0;
-  return "unix:" + std::string{in.sun_path, strnlen(in.sun_path, length)};
+  return "unix:" + socket_path_text({in.sun_path, strnlen(in.sun_path, length)});
 }
 
 }  // namespace
+
+std::string socket_path_text(std::string_view path) {
+  std::string text(3 * path.size(), '\0');
+  char* end = text.data();
+  for (const char& byte : path) {
+    if (byte == '/') {
+      *end++ = byte;
+    } else {
+      end = write_in_uri(end, {&byte, 1});
+    }
+  }
+  text.resize(static_cast<std::size_t>(end - text.data()));
+  return text;
+}
 
 std::string client_of(const std::string& peer) {
   constexpr std::string_view kFour = "tcp:";
@@ -65,6 +84,73 @@ std::string client_of(const std::string& peer) {
   std::array<char, INET6_ADDRSTRLEN> network{};
   inet_ntop(AF_INET6, &address, network.data(), network.size());
   return std::string{network.data()} + "/64";
+}
+
+namespace {
+
+/// An address and a port; a version 4 address as its mapped form. Port 0: any.
+struct ClientAddress {
+  in6_addr address{};
+  std::uint16_t port = 0;
+};
+
+std::optional<in6_addr> parse_client_ip(std::string text) {
+  in6_addr address{};
+  if (inet_pton(AF_INET6, text.c_str(), &address) == 1 ||
+      inet_pton(AF_INET6, ("::ffff:" + text).c_str(), &address) == 1) {
+    return address;
+  }
+  return std::nullopt;
+}
+
+/// ADDRESS, [ADDRESS], or either with :PORT behind it; an address of version 6 with a port stands in brackets.
+std::optional<ClientAddress> parse_client(std::string_view text) {
+  const bool in_brackets = text.starts_with('[');
+  const std::size_t close = in_brackets ? text.find(']') : std::string_view::npos;
+  if (in_brackets && close == std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::string_view host = in_brackets ? text.substr(1, close - 1) : text;
+  std::string_view port = in_brackets ? text.substr(close + 1) : std::string_view{};
+  if (const std::size_t colon = text.find(':');
+      !in_brackets && colon != std::string_view::npos && colon == text.rfind(':')) {
+    host = text.substr(0, colon);
+    port = text.substr(colon);
+  }
+  ClientAddress peer;
+  if (!port.empty()) {
+    const auto [end, failed] = std::from_chars(port.data() + 1, port.data() + port.size(), peer.port);
+    if (port.front() != ':' || failed != std::errc{} || end != port.data() + port.size() || peer.port == 0) {
+      return std::nullopt;
+    }
+  }
+  const std::optional<in6_addr> address = parse_client_ip(std::string{host});
+  if (!address) {
+    return std::nullopt;
+  }
+  peer.address = *address;
+  return peer;
+}
+
+std::string_view without_kind(std::string_view text) {
+  for (const std::string_view kind : {"tcp6:", "tcp:"}) {
+    if (text.starts_with(kind)) {
+      return text.substr(kind.size());
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_peer(const std::string& peer, std::string_view which) {
+  if (peer == which || client_of(peer) == which) {
+    return true;
+  }
+  const std::optional<ClientAddress> wanted = parse_client(without_kind(which));
+  const std::optional<ClientAddress> found = wanted ? parse_client(without_kind(peer)) : std::nullopt;
+  return found && IN6_ARE_ADDR_EQUAL(&found->address, &wanted->address) &&
+         (wanted->port == 0 || wanted->port == found->port);
 }
 
 std::string in_quotes(std::string_view text) {

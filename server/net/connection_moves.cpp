@@ -28,10 +28,11 @@ Connection::Connection(NetWorker& net, MovedConnection& moved)
       tls_(std::move(moved.tls)),
       socket_(moved.socket),
       client_(net.client_of(moved.socket)),
-      session_(std::in_place, net.host(), *this, moved.held, moved.binary, std::move(moved.seat)),
+      session_(net.host(), *this, moved.held, moved.binary, std::move(moved.seat)),
       stage_(connection_stage::serving),
       readable_(true),
       read_on_(moved.read_on),
+      unread_ns_(net.now_ns()),
       settled_ns_(moved.settled_ns),
       judged_(session_->output().end()),
       tls_facts_(std::move(moved.tls_facts)) {
@@ -39,11 +40,12 @@ Connection::Connection(NetWorker& net, MovedConnection& moved)
     hold(moved.tls_held, moved.tls_own);
   }
   session_->entry().descriptor.store(socket_, std::memory_order_relaxed);
-  first_ended_ = session_->entry().ended - client_.requests.load(std::memory_order_relaxed);
+  requests_before_ = client_.requests.load(std::memory_order_relaxed);
+  session_->entry().asked_ns = moved.read_ns;  // of what it holds
   session_->entry().by_peer = door_->peer;
   session_->entry().takes_stale = door_->takes_stale;
-  session_->meter(door_->peer ? nullptr : client_.usage.get());
-  session_->show_last(client_.last);
+  session_.unsettled().meter(door_->peer ? nullptr : client_.usage.get());
+  session_.unsettled().show_last(client_.last);
   client_.worker.store(net_.host().worker.id().value(), std::memory_order_relaxed);
   note_work();
 }
@@ -79,7 +81,7 @@ Connection::leaving Connection::go_on_leaving() {
     return leaving::waits;
   }
   if (!session_->paused_for(pause::move)) {
-    session_->come_to_rest();
+    session_.step().come_to_rest();
   }
   return session_->rests() && !gate_.holds() ? leaving::rests : leaving::waits;
 }
@@ -87,9 +89,7 @@ Connection::leaving Connection::go_on_leaving() {
 void Connection::stay() {
   taker_ = nullptr;
   if (session_->paused_for(pause::move)) {
-    session_->stay();
-    net_.directory().mark_dirty(session_->entry());
-    net_.make_ready(*this);
+    session_.step().stay();
   }
 }
 
@@ -105,7 +105,7 @@ std::unique_ptr<MovedConnection> Connection::leave() {
       net_.host().worker.runtime().budget().refund(runtime::memory_category::buffers, give_buffers());
     }
     moved->tls = std::move(tls_);
-    moved->tls_facts = tls_facts_;  // others may look at it here until it is in the taker's list
+    moved->tls_facts = std::move(tls_facts_);
     moved->tls_held = tls_held_;
     moved->tls_own = tls_own_;
     hold(0, 0);
@@ -113,13 +113,13 @@ std::unique_ptr<MovedConnection> Connection::leave() {
   moved->held = session_->held();
   moved->read_on = read_on_;
   moved->binary = session_->speaks_binary();
-  moved->seat = session_->give_seat();
+  moved->seat = session_.unsettled().give_seat();
   moved->read_ns = client_.read_ns.load(std::memory_order_relaxed);
   moved->keepalive_ms = net_.limits().keepalive_ms;
   taker_ = nullptr;
   stage_ = connection_stage::closed;
   net_.events().remove(socket_);
-  session_.reset();
+  session_.end();
   return moved;
 }
 

@@ -1,8 +1,8 @@
 // Connection's functions: TLS, where its listener has it.
 //
 // Before the handshake has ended the session gets nothing. A handshake takes memory and time that no client has
-// paid for yet: so it begins when the worker's share of unfinished input has room for it, counts there until it
-// ends, as does a record that does not come whole later, and a round takes few of them.
+// paid for yet: so it begins when the worker's room for handshakes admits it, and a round takes few of them. A record
+// that does not come whole later is unfinished input.
 //
 // Buffers of OpenSSL's are kept by so many connections of a worker, those that are busy, as its share of unfinished
 // input would hold, and counted besides; to give and to take them for each record costs a twelfth of what OpenSSL does.
@@ -45,13 +45,13 @@ opening opening_of(int socket) noexcept {
 
 }  // namespace
 
-// Of what it holds, that which a client may leave undone is unfinished input.
-void Connection::hold(std::size_t handshake, std::size_t own) {
+// Of what it holds, a record that has not come whole is unfinished input.
+void Connection::hold(std::size_t record, std::size_t own) {
   runtime::MemoryBudget& budget = net_.host().worker.runtime().budget();
   MemoryShare& share = net_.host().input.share();
   budget.refund(runtime::memory_category::buffers, tls_held_ + tls_own_);
   share.give(tls_held_);
-  tls_held_ = handshake;
+  tls_held_ = record;
   tls_own_ = own;
   share.take(tls_held_);
   budget.charge_unconditionally(runtime::memory_category::buffers, tls_held_ + tls_own_);
@@ -102,11 +102,14 @@ bool Connection::begin_tls() {
     close();
     return false;
   }
-  const MemoryShare& share = net_.host().input.share();
-  if (share.held() > 0 &&
-      share.held() + TlsStream::kHandshakeBytes > SessionHost::kSmallShares * share.bytes()) {
-    net_.wait_for_memory(*this);
-    return false;
+  Admission& handshakes = net_.host().handshakes;
+  if (!handshakes.holds(*this)) {
+    if (!handshakes.admits(TlsStream::kHandshakeBytes, net_.host().handshake_room()) ||
+        !net_.has_tls_room()) {
+      handshakes.wait(*this, TlsStream::kHandshakeBytes, net_.now_ns());
+      return false;
+    }
+    begin_handshake();
   }
   try {
     tls_ = std::make_unique<TlsStream>(door_->tls->current(), socket_);
@@ -115,8 +118,20 @@ bool Connection::begin_tls() {
     close();
     return false;
   }
-  hold(TlsStream::kHandshakeBytes, 0);
+  hold(0, TlsStream::kHandshakeBytes);
   return true;
+}
+
+// It has a place, though its first turn may still come.
+void Connection::begin_handshake() {
+  net_.host().handshakes.take(*this, TlsStream::kHandshakeBytes);
+  unread_ns_ = net_.now_ns();
+}
+
+bool Connection::idles_with_tls(std::uint64_t now_ns) const noexcept {
+  return tls_facts_ != nullptr && stage_ == connection_stage::serving && !door_->peer && taker_ == nullptr &&
+         !readable_ && !session_->watches() && session_->entry().order.in_flight() == 0 &&
+         session_->unsent_bytes() == 0 && !gate_.holds() && sends_nothing(now_ns);
 }
 
 void Connection::shake_hands() {
@@ -129,11 +144,11 @@ void Connection::shake_hands() {
     case TlsStream::outcome::done:
       stage_ = connection_stage::serving;
       client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);
+      net_.host().handshakes.give(*this);
       hold(0, TlsStream::kIdleBytes);
       keep_buffers(false);
       net_.shook_hands(*this);
       readable_ = true;  // requests may have come with its last bytes
-      net_.make_ready(*this);
       break;
     case TlsStream::outcome::wants_input:
       break;
@@ -145,6 +160,18 @@ void Connection::shake_hands() {
       give_up_handshake(tls_->reason().empty() ? "the client left" : tls_->reason());
       break;
   }
+}
+
+// A client whose handshake waits for room stays readable: whoever admits it makes it ready.
+bool Connection::settle_greeting() {
+  if (!readable_) {
+    return true;
+  }
+  if (tls_ == nullptr && !net_.host().handshakes.holds(*this)) {
+    return false;
+  }
+  net_.make_ready(*this);
+  return true;
 }
 
 // Reading and shaking hands may wait for it more than once.
@@ -160,31 +187,27 @@ void Connection::give_up_handshake(const std::string& why) {
   close();
 }
 
-// As read() of a socket: once what is there, as far as there is room. What comes behind bytes that were read, the
-// next turn finds again.
-void Connection::read_tls() {
+// As read() of a socket: once what is there, as far as there is room. What comes behind bytes that were read, be it more
+// of them or an end, the next turn finds again: the stream remembers it.
+void Connection::read_tls(Session& session) {
   const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
-  const std::span<char> space = session_->value_space();
-  TlsStream::Moved got{0, TlsStream::outcome::done};
+  const std::span<char> space = session.value_space();
   keep_buffers(true);
-  if (!space.empty()) {
-    got = tls_->read(space, read_on_);
-  }
-  const std::size_t direct = got.bytes;
-  if (got.how == TlsStream::outcome::done) {
-    got = tls_->read(buffer, read_on_);
-    got.bytes += direct;
-  }
+  const TlsStream::Moved direct =
+      space.empty() ? TlsStream::Moved{0, TlsStream::outcome::done} : tls_->read(space, read_on_);
+  const TlsStream::Moved rest =
+      direct.how == TlsStream::outcome::done ? tls_->read(buffer, read_on_) : direct;
+  const std::size_t bytes = direct.bytes + (direct.how == TlsStream::outcome::done ? rest.bytes : 0);
   if (const std::size_t held = tls_->held_bytes(); held != tls_held_) {
     hold(held, tls_own_);
   }
-  if (got.bytes > 0) {
-    readable_ = got.how != TlsStream::outcome::wants_input;
-    take_bytes(got.bytes, direct);
+  if (bytes > 0) {
+    readable_ = rest.how != TlsStream::outcome::wants_input;
+    take_bytes(session, bytes, direct.bytes);
     return;
   }
   readable_ = false;
-  switch (got.how) {
+  switch (rest.how) {
     case TlsStream::outcome::done:
     case TlsStream::outcome::wants_input:
       break;
@@ -192,8 +215,7 @@ void Connection::read_tls() {
       await_output();
       break;
     case TlsStream::outcome::ended:
-      session_->end_of_input();
-      net_.directory().mark_dirty(session_->entry());
+      session.end_of_input();
       break;
     case TlsStream::outcome::failed:
       close();
@@ -230,6 +252,16 @@ std::size_t Connection::send_record(std::size_t most) {
   return sent.bytes;
 }
 
+// Beside the output, whose held bytes are never sent.
+void Connection::say_last(std::string_view line) {
+  if (tls_ != nullptr) {
+    keep_buffers(false);
+    static_cast<void>(tls_->write(line));
+  } else {
+    static_cast<void>(::send(socket_, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  }
+}
+
 void Connection::end_tls(bool said_all) {
   if (said_all && tls_ != nullptr) {
     tls_->end();
@@ -238,6 +270,8 @@ void Connection::end_tls(bool said_all) {
     net_.ended_tls();
   } else {
     net_.shakes_hands_no_more();
+    net_.host().handshakes.forget(*this);
+    net_.host().handshakes.give(*this);
   }
   if (place.taken()) {
     net_.keeps_no_tls_buffers(*this);

@@ -3,11 +3,16 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 namespace mxkv::server {
 
 namespace {
+/// Of a user that is not known: no password has it.
+constexpr std::array<PasswordDigest, 1> kNobodysDigests{};
+
 std::uint64_t in_ms(std::chrono::steady_clock::time_point time) noexcept {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
@@ -51,47 +56,65 @@ std::shared_ptr<const Login> Credentials::log_in(Login::Claim claim, LoginBell* 
   } else if (bell == nullptr) {
     lock.unlock();
     verify(*login);
-  } else if (!enqueue(login, delay, now_ms)) {
+  } else if (hurries_ || stops_) {
     judge(*login, login_verdict::busy, nullptr);
+  } else {
+    enqueue(login, delay, now_ms);
   }
   return login;
 }
 
-// What can be said without a hash of crypt.
+// What can be said without a hash of crypt. Only a right password is told apart here. Whatever is wrong takes the same
+// time: an unknown name, a name with a password in clear text, and one with a hash. Else the time would tell who is a
+// user. So where any user has a hash each wrong login waits for one.
 Credentials::look Credentials::compare(const Login& login, std::shared_ptr<const User>& user) const {
   std::shared_ptr<const User> found = users_.find(login.claim_.user);
-  if (found == nullptr) {
-    return users_.some_hash().empty() ? look::wrong : look::slow;  // who is not known takes as long as who is
-  }
   const PasswordDigest digest = digester_.digest(login.claim_.password);
   bool same = false;
-  if (found->options.hashed) {
+  if (found != nullptr && found->options.hashed) {
     const auto at = verified_.find(found->options.password);
-    if (at == verified_.end() || !same_digest(at->second, digest)) {
-      return look::slow;
-    }
-    same = true;
+    same = at != verified_.end() && same_digest(at->second, digest);
   }
-  for (const PasswordDigest& each : found->digests) {
+  using Digests = std::span<const PasswordDigest>;
+  for (const PasswordDigest& each : found != nullptr ? Digests{found->digests} : Digests{kNobodysDigests}) {
     same = same_digest(each, digest) || same;
   }
-  if (same) {
+  if (same && found != nullptr) {
     user = std::move(found);
+    return look::accepted;
   }
-  return same ? look::accepted : look::wrong;
+  return users_.some_hash().empty() ? look::wrong : look::slow;
 }
 
-bool Credentials::enqueue(const std::shared_ptr<Login>& login, std::uint32_t delay_ms, std::uint64_t now_ms) {
-  if (hurries_ || stops_ || waiting_.size() >= kMostWaiting ||
-      !delays_.begin_wait(login->claim_.client, now_ms)) {
-    return false;
+LoginQueue::trust Credentials::trust_in(const std::string& client, std::uint64_t now_ms) const {
+  const std::uint32_t failures = delays_.failures(client, now_ms);
+  return failures == 0                      ? LoginQueue::trust::clean
+         : failures < rules_.free_of_client ? LoginQueue::trust::wrong_once
+                                            : LoginQueue::trust::suspect;
+}
+
+// Under the lock. A login that loses its place for another one.
+void Credentials::turn_away(const std::shared_ptr<Login>& login) {
+  judge(*login, login_verdict::busy, nullptr);
+  if (!stops_) {
+    login->bell_->login_judged();
   }
-  waiting_.emplace(Clock::now() + std::chrono::milliseconds{delay_ms}, login);
+}
+
+void Credentials::enqueue(const std::shared_ptr<Login>& login, std::uint32_t delay_ms, std::uint64_t now_ms) {
+  const Login::Claim& claim = login->claim_;
+  const std::shared_ptr<Login> dropped =
+      waiting_.put(login, claim.client, claim.user, Clock::now() + std::chrono::milliseconds{delay_ms},
+                   trust_in(claim.client, now_ms));
+  if (dropped == login) {
+    judge(*login, login_verdict::busy, nullptr);  // it was not told yet that it waits
+  } else if (dropped != nullptr) {
+    turn_away(dropped);
+  }
   if (!thread_.joinable()) {
     thread_ = std::thread{[this] { run(); }};
   }
   called_.notify_one();
-  return true;
 }
 
 // Looks once more at what is known: another login may have been verified meanwhile.
@@ -101,9 +124,10 @@ void Credentials::verify(Login& login) {
   look found = compare(login, user);
   if (found == look::slow) {
     user = users_.find(login.claim_.user);
-    const std::string hash = user == nullptr ? users_.some_hash() : user->options.password;
+    const bool hashed = user != nullptr && user->options.hashed;
+    const std::string hash = hashed ? user->options.password : users_.some_hash();
     lock.unlock();
-    const bool right = is_hash_of(hash, login.claim_.password) && user != nullptr;
+    const bool right = is_hash_of(hash, login.claim_.password) && hashed;
     lock.lock();
     if (right) {
       verified_.insert_or_assign(hash, digester_.digest(login.claim_.password));
@@ -120,7 +144,12 @@ void Credentials::judge(Login& login, login_verdict verdict, std::shared_ptr<con
     errors_.fetch_add(1, std::memory_order_relaxed);
   }
   if (verdict == login_verdict::wrong) {
-    delays_.failed(login.claim_.client, in_ms(Clock::now()));
+    const std::uint64_t now_ms = in_ms(Clock::now());
+    const std::string& client = login.claim_.client;
+    delays_.failed(client, now_ms);
+    for (const std::shared_ptr<Login>& dropped : waiting_.distrust(client, trust_in(client, now_ms))) {
+      turn_away(dropped);
+    }
   }
   wipe(login.claim_.password);
   login.verdict_ = verdict;
@@ -134,18 +163,14 @@ void Credentials::run() {
   while (!stops_) {
     if (waiting_.empty()) {
       called_.wait(lock);
-    } else if (const Clock::time_point due = waiting_.begin()->first; !hurries_ && due > Clock::now()) {
-      called_.wait_until(lock, due);
+    } else if (hurries_) {
+      turn_away(waiting_.take_any());
+    } else if (const std::shared_ptr<Login> login = waiting_.take(Clock::now()); login == nullptr) {
+      called_.wait_until(lock, *waiting_.next_due());
     } else {
-      const std::shared_ptr<Login> login = std::move(waiting_.extract(waiting_.begin()).mapped());
-      delays_.end_wait(login->claim_.client);
-      if (hurries_) {
-        judge(*login, login_verdict::busy, nullptr);
-      } else {
-        lock.unlock();
-        verify(*login);
-        lock.lock();
-      }
+      lock.unlock();
+      verify(*login);
+      lock.lock();
       if (!stops_) {
         login->bell_->login_judged();
       }
@@ -180,8 +205,8 @@ void Credentials::stop() noexcept {
     thread_.join();
   }
   const std::scoped_lock lock{mutex_};
-  for (const auto& [due, login] : std::exchange(waiting_, {})) {
-    judge(*login, login_verdict::busy, nullptr);
+  while (!waiting_.empty()) {
+    judge(*waiting_.take_any(), login_verdict::busy, nullptr);
   }
 }
 

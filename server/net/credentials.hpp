@@ -1,8 +1,10 @@
 // Who may come, asked by sessions: a user's name and password in, a verdict out, now or later.
 //
-// A password in clear text, and one that was verified before, is compared by its digest at once. Else a thread of its
-// own verifies: a hash of crypt takes milliseconds, in which a worker answers thousands. The thread also lets wait who
-// said wrong ones (login_delays.hpp). It begins with the first login that needs it.
+// A right password in clear text, and one that was verified before, is found by its digest at once. Else, where any user
+// has a hash, a thread of its own verifies: a hash of crypt takes milliseconds, in which a worker answers thousands. So
+// does each wrong login, so that its time does not tell which names are users'. Clients that gave wrong passwords wait
+// first (login_delays.hpp). The logins that wait are dealt by address (login_queue.hpp). The thread begins with the first
+// login that needs it.
 #pragma once
 
 #include <atomic>
@@ -10,7 +12,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,6 +19,7 @@
 #include <thread>
 
 #include "server/net/login_delays.hpp"
+#include "server/net/login_queue.hpp"
 #include "server/net/password.hpp"
 #include "server/net/users.hpp"
 
@@ -74,8 +76,6 @@ class Credentials {
  public:
   /// Longest block that can be a user and a password.
   static constexpr std::uint64_t kMostBytes = config::kMostLoginBytes + 1;
-  /// Logins that wait to be judged; more are told that the server is busy.
-  static constexpr std::size_t kMostWaiting = 4096;
 
   explicit Credentials(const LoginRules& rules = {}) noexcept : rules_(rules), delays_(rules) {}
   ~Credentials() { stop(); }
@@ -117,8 +117,9 @@ class Credentials {
   enum class look : std::uint8_t { accepted, wrong, slow };
 
   [[nodiscard]] look compare(const Login& login, std::shared_ptr<const User>& user) const;
-  [[nodiscard]] bool enqueue(const std::shared_ptr<Login>& login, std::uint32_t delay_ms,
-                             std::uint64_t now_ms);
+  void enqueue(const std::shared_ptr<Login>& login, std::uint32_t delay_ms, std::uint64_t now_ms);
+  void turn_away(const std::shared_ptr<Login>& login);
+  [[nodiscard]] LoginQueue::trust trust_in(const std::string& client, std::uint64_t now_ms) const;
   void verify(Login& login);
   void judge(Login& login, login_verdict verdict, std::shared_ptr<const User> user);
   void run();
@@ -135,7 +136,7 @@ class Credentials {
   Users users_;
   StringMap<PasswordDigest> verified_;  ///< by hash
   LoginDelays delays_;
-  std::multimap<Clock::time_point, std::shared_ptr<Login>> waiting_;
+  LoginQueue waiting_;
   std::condition_variable called_;
   bool hurries_ = false;
   bool stops_ = false;

@@ -1,9 +1,6 @@
 #include "server/net/descriptor_shortage.hpp"
 
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -29,18 +26,6 @@ std::string allowed_descriptors() {
 
 }  // namespace
 
-DescriptorShortage::~DescriptorShortage() {
-  if (reserve_ >= 0) {
-    ::close(reserve_);
-  }
-}
-
-void DescriptorShortage::keep_reserve() noexcept {
-  if (reserve_ < 0) {
-    reserve_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  }
-}
-
 void DescriptorShortage::begin(int error) {
   if (std::exchange(lasts_, true)) {
     return;
@@ -55,14 +40,6 @@ void DescriptorShortage::begin(int error) {
               "): those that come are refused; ulimit -n or LimitNOFILE allows more, "
               "limits.connections fewer");
   }
-}
-
-int DescriptorShortage::accept(int listener) noexcept {
-  if (reserve_ < 0) {
-    return -1;
-  }
-  ::close(std::exchange(reserve_, -1));
-  return ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
 void DescriptorShortage::note_end() {

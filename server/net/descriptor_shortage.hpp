@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "runtime/base/clock.hpp"
+#include "server/net/descriptor_reserve.hpp"
 #include "server/net/net_counters.hpp"
 #include "server/net/warning_sink.hpp"
 
@@ -18,17 +19,17 @@ class DescriptorShortage {
   /// All outlive this.
   DescriptorShortage(const runtime::Clock& clock, ConnectionCounters& counters, WarningSink& log) noexcept
       : clock_(clock), counters_(counters), log_(log) {}
-  ~DescriptorShortage();
+  ~DescriptorShortage() = default;
   DescriptorShortage(const DescriptorShortage&) = delete;
   DescriptorShortage& operator=(const DescriptorShortage&) = delete;
 
   /// Keeps a descriptor in reserve, if there is one and it has none yet.
-  void keep_reserve() noexcept;
+  void keep_reserve() noexcept { reserve_.refill(); }
   /// A socket could not be accepted, because of `error`.
   void begin(int error);
   /// Accepts one connection of `listener` with the reserve. -1: none waits, or the reserve is gone. The socket
   /// is to be closed, and then keep_reserve() called.
-  [[nodiscard]] int accept(int listener) noexcept;
+  [[nodiscard]] int accept(int listener) noexcept { return reserve_.accept(listener); }
   /// There is a descriptor again.
   void end() {
     if (lasts_) [[unlikely]] {
@@ -43,7 +44,7 @@ class DescriptorShortage {
   const runtime::Clock& clock_;
   ConnectionCounters& counters_;
   WarningSink& log_;
-  int reserve_ = -1;
+  DescriptorReserve reserve_{1};
   bool lasts_ = false;
   bool told_ = false;                 ///< that it began
   std::uint64_t begun_ns_ = 0;        ///< the one that lasts

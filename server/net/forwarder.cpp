@@ -71,6 +71,15 @@ void Forwarder::forward(std::unique_ptr<ForwardedRequest> request) {
     refused_.push_back(std::move(request));
     return;
   }
+  if (request->writes) {
+    request = order_.take(std::move(request));
+  }
+  if (request != nullptr) {
+    line_up(std::move(request));
+  }
+}
+
+void Forwarder::line_up(std::unique_ptr<ForwardedRequest> request) {
   const std::uint32_t shard = request->shard;
   lines_[shard].waiting.push_back(std::move(request));
   list(shard);
@@ -130,6 +139,9 @@ bool Forwarder::end_turn() {
   for (std::unique_ptr<ForwardedRequest>& request : std::exchange(refused_, {})) {
     ForwardCounters::add(counters_.no_memory);
     refuse(std::move(request), kNoForwardMemory);
+  }
+  if (order_.any_behind_own()) [[unlikely]] {
+    order_.release([this](std::unique_ptr<ForwardedRequest> write) { line_up(std::move(write)); });
   }
   // Each ends with what it gives to a link, or is listed again.
   for (const std::uint32_t shard : std::exchange(lines_due_, {})) {
@@ -224,6 +236,9 @@ void Forwarder::drop_late(Line& line, std::uint32_t shard, std::uint64_t now_ns)
       std::unique_ptr<ForwardedRequest> late = std::move(queue->front());
       queue->pop_front();
       ForwardCounters::add(counters_.no_owner);
+      if (late->goes) {
+        order_.give_up_behind(*late);
+      }
       refuse(std::move(late), no_owner_line(shard));
     }
   }
@@ -353,6 +368,11 @@ void Forwarder::end(std::unique_ptr<ForwardedRequest> request) {
   const bool writes = request->writes;
   const bool has_client = !request->then;
   const std::uint64_t number = request->number;
+  if (request->goes) {
+    if (std::unique_ptr<ForwardedRequest> next = order_.next_of(*request)) [[unlikely]] {
+      line_up(std::move(next));
+    }
+  }
   if (free_.size() < kMostFree && request->text.capacity() <= kKeptText) {
     std::string text = std::move(request->text);
     text.clear();

@@ -1,8 +1,8 @@
 // Brings a worker's requests to the nodes that own their keys, and their replies to the clients.
 //
 // Requests of one shard go out in the order in which they came, to one node at a time: where the owner changes, what
-// is on its way is waited for first. So writes of one client to one key stay in their order. What cannot go out is
-// held, and all of its shard behind it, until there is an owner, or its time is over.
+// is on its way is waited for first. Writes of one client to one key stay in their order (forwarded_order.hpp). What
+// cannot go out is held, and all of its shard behind it, until there is an owner, or its time is over.
 //
 // A node that has a key no more says so, and has done nothing. Where a connection breaks, what was not sent and what
 // only reads is sent again; of a write that was sent nobody knows whether it was done, and its client is told that.
@@ -23,6 +23,7 @@
 
 #include "server/cluster/cluster_store.hpp"
 #include "server/net/asio.hpp"
+#include "server/net/forwarded_order.hpp"
 #include "server/net/handler_memory.hpp"
 #include "server/net/peer_link.hpp"
 #include "server/reply/connection_table.hpp"
@@ -76,6 +77,8 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   void drop_late(Line& line, std::uint32_t shard, std::uint64_t now_ns);
   void moved(std::unique_ptr<ForwardedRequest> request, std::string_view address);
   void list(std::uint32_t shard);
+  /// Puts a request at the end of its shard's line.
+  void line_up(std::unique_ptr<ForwardedRequest> request);
   [[nodiscard]] PeerLink& link(std::uint32_t peer, bool changes);
   void deliver(std::unique_ptr<ForwardedRequest> request, std::string_view reply);
   void answer_binary(const ForwardedRequest& request, std::string_view reply);
@@ -101,6 +104,7 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   bool events_there_ = false;
   std::vector<std::unique_ptr<PeerLink>> links_;  ///< two of each peer, by its number; null: none was needed
   std::vector<PeerLink*> ready_;
+  ForwardedOrder order_;
   std::vector<Line> lines_;  ///< by shard
   std::vector<std::uint32_t> lines_due_;
   std::vector<std::unique_ptr<ForwardedRequest>> refused_;  ///< there is no memory for them

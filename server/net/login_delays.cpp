@@ -15,35 +15,13 @@ std::uint32_t LoginDelays::doubled(std::uint32_t failures, std::uint32_t free) c
 
 std::uint32_t LoginDelays::delay_ms(std::string_view client, std::uint32_t failures,
                                     std::uint64_t now_ms) const {
-  std::uint32_t delay = doubled(failures, rules_.free);
-  const auto at = clients_.find(client);
-  if (at != clients_.end() && now_ms < at->second.last_ms + rules_.forgotten_ms) {
-    delay = std::max(delay, doubled(at->second.failures, rules_.free_of_client));
-  }
-  return delay;
+  return std::max(doubled(failures, rules_.free),
+                  doubled(this->failures(client, now_ms), rules_.free_of_client));
 }
 
-bool LoginDelays::begin_wait(std::string_view client, std::uint64_t now_ms) {
-  if (client.empty()) {
-    return true;
-  }
-  Client& found = entry(client, now_ms);
-  const bool suspect = found.failures >= rules_.free_of_client;
-  if (suspect && found.waiting >= kMostWaiting) {
-    return false;
-  }
-  ++found.waiting;
-  return true;
-}
-
-void LoginDelays::end_wait(std::string_view client) noexcept {
+std::uint32_t LoginDelays::failures(std::string_view client, std::uint64_t now_ms) const {
   const auto at = clients_.find(client);
-  if (at != clients_.end() && at->second.waiting > 0) {
-    --at->second.waiting;
-    if (at->second.waiting == 0 && at->second.failures == 0) {
-      clients_.erase(at);
-    }
-  }
+  return at != clients_.end() && now_ms < at->second.last_ms + rules_.forgotten_ms ? at->second.failures : 0;
 }
 
 void LoginDelays::failed(std::string_view client, std::uint64_t now_ms) {

@@ -29,23 +29,20 @@ struct LoginRules {
 class LoginDelays {
  public:
   static constexpr std::size_t kMostClients = 4096;
-  static constexpr std::uint32_t kMostWaiting = 64;  ///< of one address at a time
 
   explicit LoginDelays(const LoginRules& rules) noexcept : rules_(rules) {}
 
   /// How long a login of `client` waits on a connection that had `failures`. An empty name is nobody's.
   [[nodiscard]] std::uint32_t delay_ms(std::string_view client, std::uint32_t failures,
                                        std::uint64_t now_ms) const;
-  /// A login of the address begins to wait; false: too many do.
-  [[nodiscard]] bool begin_wait(std::string_view client, std::uint64_t now_ms);
-  void end_wait(std::string_view client) noexcept;
+  /// Wrong logins of the address that are not forgotten.
+  [[nodiscard]] std::uint32_t failures(std::string_view client, std::uint64_t now_ms) const;
   void failed(std::string_view client, std::uint64_t now_ms);
   [[nodiscard]] std::size_t clients() const noexcept { return clients_.size(); }
 
  private:
   struct Client {
     std::uint32_t failures = 0;
-    std::uint32_t waiting = 0;
     std::uint64_t last_ms = 0;
   };
   [[nodiscard]] std::uint32_t doubled(std::uint32_t failures, std::uint32_t free) const noexcept;

@@ -28,6 +28,9 @@ SessionStore& store_of(const NetShared& shared, Store& store) noexcept {
   return shared.cluster != nullptr ? static_cast<SessionStore&>(*shared.cluster) : store;
 }
 
+/// So many connections with TLS leave memory of OpenSSL's behind that is worth a walk over the system's heap.
+constexpr std::size_t kTrimAfterTls = 256;
+
 /// Between two looks of a busy worker at listeners and timers.
 constexpr std::uint64_t kContextEveryNs = 250'000;
 
@@ -170,17 +173,20 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     disk()->end_round(worker.id().index());
   }
   while (ConnectionState* const entry = host_.directory.next_dirty()) {
-    static_cast<Connection*>(entry->owner)->flush_and_arm();
-    any = true;
+    any = static_cast<Connection*>(entry->owner)->settle() || any;
   }
+  host_.sampler.end_round();
   if (!host_.starved.empty() && host_.has_page_room()) [[unlikely]] {
     give_page_room();
     any = true;
   }
-  if (!host_.value_waiters.empty()) [[unlikely]] {
-    any = give_value_room() || any;
+  if (host_.values.waiting() > 0) [[unlikely]] {
+    any = admit(host_.values, host_.value_room()) || any;
   }
-  if (host_.input.share().is_short() || !host_.value_waiters.empty()) [[unlikely]] {
+  if (host_.handshakes.waiting() > 0 && has_tls_room()) [[unlikely]] {
+    any = admit(host_.handshakes, host_.handshake_room()) || any;
+  }
+  if (host_.input.share().is_short()) [[unlikely]] {
     arm_timer();
   }
   tell_of_closed();
@@ -188,7 +194,6 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     next_trim_ns_ = now_ns() + kTrimEveryNs;
     worker.task_heap().trim();
   }
-  host_.sampler.end_round();
   if (!leaving_.empty()) [[unlikely]] {
     any = let_leave() || any;
   }
@@ -200,7 +205,7 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
 }
 
 void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
-  if (ready_act_ || !closed_.empty()) {
+  if (ready_act_ || !closed_.empty() || host_.directory.any_dirty()) {
     return;
   }
   if (first_ready_ != nullptr) {
@@ -209,11 +214,17 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (!leaving_.empty()) {
     timeout_ns = std::min(timeout_ns, kLeavesAgainNs);
   }
+  if (host_.values.waiting() + host_.handshakes.waiting() > 0) {
+    timeout_ns = std::min(timeout_ns, Admission::kLookEveryNs);
+  }
   if (!host_.rate_waiters.empty()) {
     timeout_ns = std::min(timeout_ns, host_.rate_at_ns - std::min(host_.rate_at_ns, now_ns()));
   }
   if (forwarder_ != nullptr) [[unlikely]] {
     timeout_ns = std::min(timeout_ns, forwarder_->most_sleep_ns());
+  }
+  if (told_waits_ && disk()->most_wait_ns() != 0) [[unlikely]] {
+    timeout_ns = std::min(timeout_ns, kLateLookNs);
   }
   arm_sweep_timer();
   if (worker.task_heap().wants_trim()) {
@@ -221,6 +232,9 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   }
   if (disk() != nullptr && !may_park()) [[unlikely]] {
     return;
+  }
+  if (tls_left_ >= kTrimAfterTls) [[unlikely]] {
+    trim_system_memory();
   }
   wait_for_events();
   if (forwarder_ != nullptr) [[unlikely]] {
@@ -270,7 +284,7 @@ void NetWorker::set_limits(const config::LimitOptions& limits) {
 void NetWorker::adopt(int socket, const Door& door) {
   MXKV_ASSERT(socket >= 0, "a socket that was accepted is open");
   auto* const connection = new Connection(*this, socket, door);
-  list(*connection);
+  link(*connection);
   if (door.tls != nullptr) {
     ++handshakes_;
   }
@@ -290,13 +304,7 @@ void NetWorker::adopted(Connection& connection) {
   }
 }
 
-void NetWorker::list(Connection& connection) {
-  const std::scoped_lock lock{connections_mutex_};
-  link(connection);
-}
-
 void NetWorker::unlist(Connection& connection) {
-  const std::scoped_lock lock{connections_mutex_};
   unlink(connection);
 }
 
@@ -356,7 +364,7 @@ void NetWorker::shook_hands(Connection& connection) {
   NetCounters::add(counters_.tls_by_kernel, facts->by_kernel ? 1 : 0);
   shared_.connections.by_tls.fetch_add(1, std::memory_order_relaxed);
   shakes_hands_no_more();
-  const std::scoped_lock lock{connections_mutex_};
+  shared_.clients.set_tls(connection.client_, facts);
   connection.tls_facts_ = std::move(facts);
 }
 
@@ -368,6 +376,7 @@ std::size_t NetWorker::keep_tls_buffers(Connection& connection) {
 }
 
 void NetWorker::ended_tls() noexcept {
+  ++tls_left_;
   shared_.connections.by_tls.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -390,8 +399,8 @@ void NetWorker::sending_waits(bool begins) {
 void NetWorker::arm_timer() {
   const config::LimitOptions& limits = limits_;
   const bool idle_matters = limits.idle_timeout_ms != 0 && connections_ != nullptr;
-  if (timer_armed_ || (!idle_matters && sending_waits_ == 0 && handshakes_ == 0 &&
-                       !host_.input.share().is_short() && host_.value_waiters.empty())) {
+  if (timer_armed_ ||
+      (!idle_matters && sending_waits_ == 0 && handshakes_ == 0 && !host_.input.share().is_short())) {
     return;
   }
   std::uint32_t shortest_ms = limits.output_stall_ms;

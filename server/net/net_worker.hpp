@@ -15,9 +15,9 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/scheduler/poller.hpp"
@@ -52,9 +52,9 @@ struct NetShared {
   ClusterStore* cluster = nullptr;  ///< null: this node has all keys
   config::BalanceOptions balance{.mode = config::balance_mode::off};
   ClientTable clients{};
-  std::vector<NetWorker*> workers{};    ///< by number, as far as connections move
-  std::deque<RunDelay> delays{};        ///< theirs; none: they never wait for a CPU
-  std::atomic<std::uint64_t> moves{0};  ///< steps of them that changed lists of connections
+  std::atomic<std::uint64_t> trimmed_ns{0};  ///< when the system's heap was last trimmed; relaxed: a rate
+  std::vector<NetWorker*> workers{};         ///< by number, as far as connections move
+  std::deque<RunDelay> delays{};             ///< theirs; none: they never wait for a CPU
 };
 
 /// Thread-safety: owner worker only, unless a function says otherwise.
@@ -104,8 +104,6 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   [[nodiscard]] std::atomic<std::uint32_t>& load() noexcept { return load_; }
   /// Any thread.
   [[nodiscard]] const NetCounters& counters() const noexcept { return counters_; }
-  /// Any thread.
-  [[nodiscard]] std::vector<ConnectionFacts> connection_facts(std::uint64_t now_ns) const;
 
   // --- For its connections ---
 
@@ -136,6 +134,9 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   void shook_hands(Connection& connection);
   void ended_tls() noexcept;
   void shakes_hands_no_more() noexcept;
+  /// Whether another connection may speak TLS. Where their share of the memory limit is used up, the one that has been
+  /// idle for longest is closed for it.
+  [[nodiscard]] bool has_tls_room();
   /// A connection keeps the buffers of its TLS. Another one may have to give its own back: returns their bytes.
   [[nodiscard]] std::size_t keep_tls_buffers(Connection& connection);
   void keeps_no_tls_buffers(Connection& connection) noexcept { keep_tls_buffers_.remove(connection); }
@@ -163,8 +164,9 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   /// Requests in flight at which a round takes no further connection: enough to hide what each waits for, and
   /// few enough that their tasks, items and replies stay in the second-level cache until they are sent.
   static constexpr std::size_t kRequestsARound = 256;
+  /// Between two looks at who has waited at the gate of the disk for too long.
+  static constexpr std::uint64_t kLateLookNs = 100'000'000;
 
-  void list(Connection& connection);
   void link(Connection& connection) noexcept;
   void unlink(Connection& connection) noexcept;
   void adopted(Connection& connection);
@@ -179,21 +181,23 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   void arm_timer();
   void arm_sweep_timer();
   void check_times();
+  void trim_system_memory();
   void give_page_room();
   void give_rate_room();
   void tell_judged();
   void login_judged() noexcept override;
-  [[nodiscard]] bool give_value_room();
+  [[nodiscard]] bool admit(Admission& admission, std::uint64_t room);
   void begin_disk_round();
   [[nodiscard]] bool may_park();
   void park() noexcept;
   void close_held();
+  void give_up_late();
   void note_waits();
   void tell_of_closed();
   [[nodiscard]] bool relieve(ConnectionState& asking) override;
   void make_room();
   template <class Bytes>
-  [[nodiscard]] Connection* holder_of_most(const Bytes& bytes) const;
+  [[nodiscard]] std::vector<std::pair<std::size_t, Connection*>> holders(const Bytes& bytes) const;
   void delete_closed();
 
   NetShared& shared_;
@@ -219,24 +223,19 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   Connection* first_ready_ = nullptr;
   bool ready_act_ = false;  ///< not all of those that are ready only wait for memory
   Connection* last_ready_ = nullptr;
-  mutable std::mutex connections_mutex_;  ///< guards changes of the list, and others' looks at it
   Connection* connections_ = nullptr;
-  /// A connection that another worker has still to take in.
-  struct Departed {
-    int socket;
-    std::uint64_t read_ns;
-    std::shared_ptr<const TlsFacts> tls;
-  };
-  std::vector<Departed> departed_;    ///< guarded as the list
   std::vector<Connection*> leaving_;  ///< that are to go to another worker when they rest
   Balancer balancer_;
   std::atomic<std::uint64_t> takes_ns_{0};  ///< from then on it takes connections; relaxed: a hint to givers
   std::vector<Connection*> closed_;         ///< which may be in the list of those that are ready
   std::size_t sending_waits_ = 0;
   SecondChance<Connection> keep_tls_buffers_;
+  std::uint64_t next_tls_look_ns_ = 0;        ///< for one that is idle
+  std::size_t tls_left_ = 0;                  ///< connections with TLS that ended since the last trim
   std::size_t handshakes_ = 0;                ///< that have begun, or wait for their first bytes
   std::vector<Connection*> held_;             ///< whose output waits for the disk
   std::vector<Connection*> journal_waiters_;  ///< that are not read, since the journal is full
+  std::uint64_t next_late_ns_ = 0;            ///< when it is looked who has waited for too long
   std::uint64_t durable_ = 0;                 ///< as of this round, as the next two
   std::uint64_t broken_ = 0;
   bool reads_paused_ = false;

@@ -39,26 +39,4 @@ std::size_t NetWorker::review() {
   return closed;
 }
 
-std::vector<ConnectionFacts> NetWorker::connection_facts(std::uint64_t now_ns) const {
-  constexpr std::uint64_t kSecondNs = 1'000'000'000;
-  std::vector<ConnectionFacts> found;
-  const auto add = [&](int socket, std::uint64_t read_ns, ConnectionFacts::doing state, const auto& tls) {
-    ConnectionFacts& facts = found.emplace_back(facts_of_socket(socket));
-    facts.tls = tls;
-    facts.state = state;
-    facts.idle_seconds = now_ns > read_ns ? (now_ns - read_ns) / kSecondNs : 0;
-    facts.worker = host_.worker.id().value();
-  };
-  const std::scoped_lock lock{connections_mutex_};
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
-    add(connection->socket_, connection->client_.read_ns.load(std::memory_order_relaxed),
-        connection->output_waits_ ? ConnectionFacts::doing::sends : ConnectionFacts::doing::reads,
-        connection->tls_facts_);
-  }
-  for (const Departed& departed : departed_) {
-    add(departed.socket, departed.read_ns, ConnectionFacts::doing::reads, departed.tls);
-  }
-  return found;
-}
-
 }  // namespace mxkv::server

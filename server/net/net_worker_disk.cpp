@@ -1,7 +1,9 @@
 // NetWorker's functions: rounds as the journal sees them, and connections that wait for the disk.
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/assert.hpp"
 #include "server/net/net_worker.hpp"
@@ -38,7 +40,29 @@ void NetWorker::begin_disk_round() {
       connection->journal_has_room();
     }
   }
+  if (told_waits_ && now_ns() >= next_late_ns_) [[unlikely]] {
+    next_late_ns_ = now_ns() + kLateLookNs;
+    give_up_late();
+  }
   note_waits();
+}
+
+// Each wait has an end, whatever becomes of the disk or of the brokers.
+void NetWorker::give_up_late() {
+  const std::uint64_t most_ns = disk()->most_wait_ns();
+  if (most_ns == 0) {
+    return;
+  }
+  std::vector<Connection*> late;
+  std::ranges::copy_if(held_, std::back_inserter(late), [&](const Connection* connection) {
+    return now_ns() - connection->held_since_ns_ >= most_ns;
+  });
+  std::ranges::copy_if(journal_waiters_, std::back_inserter(late), [&](const Connection* connection) {
+    return !connection->gate_.holds() && now_ns() - connection->not_read_since_ns_ >= most_ns;
+  });
+  for (Connection* const connection : late) {
+    connection->give_up_waiting();
+  }
 }
 
 // Sessions may have begun something since the round's end. And what the worker waits for may have come before
@@ -65,8 +89,7 @@ void NetWorker::park() noexcept {
 // Whether what they were to be told is on disk will never be known: so they are not told.
 void NetWorker::close_held() {
   for (Connection* const connection : std::exchange(held_, {})) {
-    NetCounters::add(counters_.journal_closed);
-    connection->close();
+    connection->give_up_waiting();
   }
 }
 
@@ -77,7 +100,11 @@ void NetWorker::holds_output(Connection& connection) {
 
 void NetWorker::wait_for_journal(Connection& connection) {
   NetCounters::add(counters_.journal_pauses);
+  connection.not_read_since_ns_ = now_ns();
   journal_waiters_.push_back(&connection);
+  if (connection.readable_) {
+    connection.note_unread();
+  }
   note_waits();
 }
 

@@ -138,12 +138,7 @@ void NetWorker::leaves_no_more(Connection& connection) {
 void NetWorker::hand_over(Connection& connection, NetWorker& taker) {
   std::unique_ptr<MovedConnection> moved = connection.leave();
   moved->settled_ns = now_ns() + Balancer::kRestWindows * balancer_.window_ns();
-  {
-    const std::scoped_lock lock{connections_mutex_};
-    unlink(connection);
-    departed_.push_back({moved->socket, moved->read_ns, moved->tls_facts});
-    shared_.moves.fetch_add(1, std::memory_order_relaxed);
-  }
+  unlink(connection);
   closed_.push_back(&connection);
   load_.fetch_sub(1, std::memory_order_relaxed);
   taker.load_.fetch_add(1, std::memory_order_relaxed);
@@ -154,13 +149,7 @@ void NetWorker::hand_over(Connection& connection, NetWorker& taker) {
 
 void NetWorker::take_in(std::unique_ptr<MovedConnection> moved) {
   auto* const connection = new Connection(*this, *moved);
-  {
-    const std::scoped_lock locks{connections_mutex_, moved->from->connections_mutex_};
-    link(*connection);
-    std::erase_if(moved->from->departed_,
-                  [&moved](const Departed& departed) { return departed.socket == moved->socket; });
-    shared_.moves.fetch_add(1, std::memory_order_relaxed);
-  }
+  link(*connection);
   NetCounters::add(counters_.taken_in);
   if (moved->keepalive_ms != limits_.keepalive_ms) {
     set_keepalive(moved->socket, limits_.keepalive_ms);

@@ -1,10 +1,17 @@
 // NetWorker's functions: what becomes of connections that hold too much of its shares of memory.
+#include <malloc.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/net/net_worker.hpp"
+#include "server/net/tls_stream.hpp"
 
 namespace mxkv::server {
 
@@ -15,34 +22,63 @@ void NetWorker::give_page_room() {
   }
 }
 
-// In the order in which they came; those for which there is still no room wait again, behind.
-bool NetWorker::give_value_room() {
-  if (!std::exchange(host_.value_ended, false)) {
+// As many as there is room for, in the order of the room. A holder that stalls makes room where there is none.
+bool NetWorker::admit(Admission& admission, std::uint64_t room) {
+  if (!admission.due(now_ns())) {
     return false;
   }
-  for (ConnectionState* const entry : std::exchange(host_.value_waiters, {})) {
-    static_cast<Connection*>(entry->owner)->give_room();
+  bool any = false;
+  std::optional<std::vector<Connection*>> stalled;
+  for (std::size_t left = admission.waiting(); left > 0; --left) {
+    const std::optional<Admission::Waiter> next = admission.next(now_ns());
+    if (!next) {
+      break;
+    }
+    while (!admission.admits(next->bytes, room)) {
+      if (!stalled) {
+        stalled.emplace();
+        admission.for_each_holder([&](ConnectionOwner& owner) {
+          if (auto& holder = static_cast<Connection&>(owner); holder.stalls(now_ns())) {
+            stalled->push_back(&holder);
+          }
+        });
+      }
+      if (stalled->empty()) {
+        return any;
+      }
+      stalled->back()->close_for_input();
+      stalled->pop_back();
+    }
+    admission.forget(*next->owner);
+    static_cast<Connection*>(next->owner)->admitted();
+    any = true;
   }
-  return true;
+  return any;
 }
 
-/// The connection of which `bytes` says the most; null: of all it says 0.
+/// The connections of which `bytes` says more than 0, those with the most first.
 template <class Bytes>
-Connection* NetWorker::holder_of_most(const Bytes& bytes) const {
-  Connection* holder = nullptr;
-  std::size_t most = 0;
+std::vector<std::pair<std::size_t, Connection*>> NetWorker::holders(const Bytes& bytes) const {
+  std::vector<std::pair<std::size_t, Connection*>> found;
   for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
-    if (const std::size_t has = bytes(*connection); has > most) {
-      holder = connection;
-      most = has;
+    if (const std::size_t has = bytes(*connection); has > 0) {
+      found.emplace_back(has, connection);
     }
   }
-  return holder;
+  std::ranges::sort(found, std::greater{}, &std::pair<std::size_t, Connection*>::first);
+  return found;
 }
 
 bool NetWorker::relieve(ConnectionState& asking) {
-  Connection* const holder = holder_of_most(
-      [](const Connection& one) { return one.session_->running() ? 0 : one.session_->unfinished_bytes(); });
+  Connection* holder = nullptr;
+  std::size_t most = 0;
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    const Session& session = *connection->session_;
+    if (!session.running() && session.unfinished_bytes() > most) {
+      holder = connection;
+      most = session.unfinished_bytes();
+    }
+  }
   const Connection& own = *static_cast<Connection*>(asking.owner);
   if (holder == nullptr || holder == &own ||
       holder->session_->unfinished_bytes() <= own.session_->unfinished_bytes()) {
@@ -53,51 +89,97 @@ bool NetWorker::relieve(ConnectionState& asking) {
   return true;
 }
 
-// Clients that hold much of what others need, and make no use of it, have to go: the one that holds most
-// first.
+// Clients that hold much of what others need, and make no use of it, have to go: those that hold most first. All
+// connections are looked at once for each share.
 void NetWorker::make_room() {
   const std::uint64_t now = now_ns();
   const MemoryShare& output = host_.directory.share();
-  while (output.is_short() || (!host_.starved.empty() && !host_.has_page_room())) {
-    Connection* const holder = holder_of_most([now](const Connection& one) {
-      return one.takes_nothing(now) ? one.session_->entry().replies.copied_bytes() + 1 : 0;
-    });
-    if (holder == nullptr) {
-      break;
+  const auto replies_short = [&] {
+    return output.is_short() || (!host_.starved.empty() && !host_.has_page_room());
+  };
+  if (replies_short()) {
+    for (const auto& [bytes, holder] : holders([now](const Connection& one) {
+           return one.takes_nothing(now) ? one.session_->entry().replies.copied_bytes() + 1 : 0;
+         })) {
+      if (!replies_short()) {
+        break;
+      }
+      holder->close_for_output();
     }
-    holder->close_for_output();
   }
   const runtime::MemoryBudget& budget = host_.worker.runtime().budget();
-  while (budget.category_bytes(runtime::memory_category::referenced) >
-         budget.limit_bytes() / kReferencedParts) {
-    Connection* const holder = holder_of_most([now](const Connection& one) {
-      return one.takes_nothing(now) ? one.session_->entry().replies.referenced_bytes() : 0;
-    });
-    if (holder == nullptr) {
-      break;
+  const auto referenced_short = [&budget] {
+    return budget.category_bytes(runtime::memory_category::referenced) >
+           budget.limit_bytes() / kReferencedParts;
+  };
+  if (referenced_short()) {
+    for (const auto& [bytes, holder] : holders([now](const Connection& one) {
+           return one.takes_nothing(now) ? one.session_->entry().replies.referenced_bytes() : 0;
+         })) {
+      if (!referenced_short()) {
+        break;
+      }
+      holder->close_for_output();
     }
-    holder->close_for_output();
   }
   const MemoryShare& input = host_.input.share();
-  while (input.is_short()) {
-    // The beginnings of usual lines are many clients' and small; they go when there is nothing else to go.
-    const std::size_t least = input.held() > 3 * input.bytes() ? 0 : BlockPool::kSmallBlockBytes;
-    Connection* const holder = holder_of_most([now, least](const Connection& one) {
-      const std::size_t bytes = one.unfinished_bytes();
-      return one.sends_nothing(now) && bytes > least ? bytes : 0;
-    });
-    if (holder == nullptr) {
-      break;
+  if (input.is_short()) {
+    for (const auto& [bytes, holder] : holders(
+             [now](const Connection& one) { return one.sends_nothing(now) ? one.unfinished_bytes() : 0; })) {
+      // The beginnings of usual lines are many clients' and small; they go when there is nothing else to go.
+      const std::size_t least = input.held() > 3 * input.bytes() ? 0 : BlockPool::kSmallBlockBytes;
+      if (!input.is_short() || bytes <= least) {
+        break;
+      }
+      holder->close_for_input();
     }
-    holder->close_for_input();
   }
-  while (!host_.value_waiters.empty()) {
-    Connection* const holder = holder_of_most(
-        [now](const Connection& one) { return one.sends_nothing(now) ? one.session_->admitted_bytes() : 0; });
-    if (holder == nullptr) {
-      break;
+}
+
+// Clients that never asked for anything go first. A client whose last request is younger than a second is not idle; then the
+// newcomer waits.
+bool NetWorker::has_tls_room() {
+  constexpr std::size_t kTlsParts = 8;
+  constexpr std::size_t kLeastConnections = 128;
+  const std::size_t share = host_.worker.runtime().budget().limit_bytes() / kTlsParts;
+  if (shared_.connections.by_tls.load(std::memory_order_relaxed) <
+      std::max(kLeastConnections, share / TlsStream::kIdleBytes)) {
+    return true;
+  }
+  if (now_ns() < next_tls_look_ns_) {
+    return false;
+  }
+  Connection* idlest = nullptr;
+  std::pair<bool, std::uint64_t> first;
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    const Client& client = connection->client_;
+    const std::pair mine{client.requests.load(std::memory_order_relaxed) != 0,
+                         client.read_ns.load(std::memory_order_relaxed)};
+    if (connection->idles_with_tls(now_ns()) && (idlest == nullptr || mine < first)) {
+      idlest = connection;
+      first = mine;
     }
-    holder->close_for_input();
+  }
+  if (idlest == nullptr) {
+    next_tls_look_ns_ = now_ns() + Admission::kLookEveryNs;
+    return false;
+  }
+  NetCounters::add(counters_.idle_closed);
+  host_.happenings->note(happening::closed_idle,
+                         idlest->client_name() + ": TLS has no memory for more connections");
+  idlest->close();
+  return true;
+}
+
+// The system's heap keeps what OpenSSL frees, between what others still have. One worker at a time walks over it, when it
+// has nothing else to do: that takes about a millisecond for each MiB that goes back.
+void NetWorker::trim_system_memory() {
+  constexpr std::uint64_t kEveryNs = 10'000'000'000;
+  std::uint64_t trimmed = shared_.trimmed_ns.load(std::memory_order_relaxed);
+  if (now_ns() - trimmed >= kEveryNs &&
+      shared_.trimmed_ns.compare_exchange_strong(trimmed, now_ns(), std::memory_order_relaxed)) {
+    tls_left_ = 0;
+    ::malloc_trim(0);
   }
 }
 

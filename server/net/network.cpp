@@ -411,24 +411,16 @@ const SlowLog& Network::slow_log() const noexcept {
   return parts_->shared.slow;
 }
 
-// Where one moved meanwhile it may be missing, or there twice: then once more, a few times.
-std::vector<ConnectionFacts> Network::connections() const {
-  constexpr int kMostLooks = 5;
-  const std::atomic<std::uint64_t>& moves = parts_->shared.moves;
+std::vector<ConnectionFacts> Network::connections(AdminCursor& cursor) const {
   const std::uint64_t now_ns = parts_->runtime.clock().monotonic_ns();
-  std::vector<ConnectionFacts> all;
-  for (int look = 0; look < kMostLooks; ++look) {
-    const std::uint64_t before = moves.load(std::memory_order_relaxed);
-    all = parts_->listening;
-    for (const NetWorker& net : parts_->workers) {
-      std::vector<ConnectionFacts> some = net.connection_facts(now_ns);
-      std::move(some.begin(), some.end(), std::back_inserter(all));
-    }
-    if (moves.load(std::memory_order_relaxed) == before) {
-      break;
-    }
+  std::vector<ConnectionFacts> page;
+  if (cursor.after == 0) {
+    page = parts_->listening;
   }
-  return all;
+  cursor.after = parts_->shared.clients.walk(
+      cursor.after, [&](const Client& client) { page.push_back(facts_of(client, now_ns, cursor.asker)); });
+  cursor.more = cursor.after != 0;
+  return page;
 }
 
 std::vector<std::uint64_t> Network::connections_by_worker() const {

@@ -77,8 +77,8 @@ class Network {
   /// One a worker. Any thread.
   [[nodiscard]] const std::vector<const RequestSampler*>& samplers() const noexcept;
   [[nodiscard]] const SlowLog& slow_log() const noexcept;
-  /// All connections of now. Any thread.
-  [[nodiscard]] std::vector<ConnectionFacts> connections() const;
+  /// A page of the connections of now, and before the first of them the listeners. Any thread.
+  [[nodiscard]] std::vector<ConnectionFacts> connections(AdminCursor& cursor) const;
   /// All of them as people ask for them. Any thread.
   [[nodiscard]] ClientTable& clients() noexcept;
   /// How many each worker has, or will have. Any thread.

@@ -23,7 +23,8 @@ Pauses RequestAllowance::renew(const config::LimitOptions& limits, const ReplyQu
     return value < (before.has(reason) ? (limit + 1) / 2 : limit);
   };
   resume_at_ = limits.pipeline / 2;
-  if (taken_ >= limits.requests_per_turn) {
+  const std::uint32_t used = taken_ + extra_;
+  if (used >= limits.requests_per_turn) {
     return pause::turn;
   }
   if (load.waiting >= kMostWaiting || !below(pause::in_flight, load.in_flight, limits.pipeline)) {
@@ -40,7 +41,7 @@ Pauses RequestAllowance::renew(const config::LimitOptions& limits, const ReplyQu
     return pause::in_flight;
   }
   const std::size_t allowed =
-      std::min({std::size_t{most}, std::size_t{limits.requests_per_turn} - taken_,
+      std::min({std::size_t{most}, std::size_t{limits.requests_per_turn} - used,
                 std::size_t{limits.pipeline} - load.in_flight, room + 1 - load.in_flight});
   MXKV_ASSERT(allowed > 0, "an allowance is for one request at least");
   granted_ = taken_ + static_cast<std::uint32_t>(allowed);

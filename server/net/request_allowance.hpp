@@ -25,6 +25,8 @@ namespace mxkv::server {
 class RequestAllowance {
  public:
   static constexpr std::size_t kMostWaiting = 64;  ///< requests that wait for their order
+  /// A text of statistics of so many bytes takes about as long to make as a request.
+  static constexpr std::size_t kBytesOfRequest = 256;
 
   /// What a connection has under way.
   struct Load {
@@ -37,7 +39,8 @@ class RequestAllowance {
   [[nodiscard]] std::uint32_t left(std::uint64_t turn) noexcept {
     if (turn_ != turn) {
       turn_ = turn;
-      taken_ = granted_ = 0;
+      before_ += taken_;
+      taken_ = granted_ = extra_ = 0;
     }
     MXKV_DCHECK(taken_ <= granted_, "no more is taken than was granted");
     return granted_ - taken_;
@@ -66,6 +69,12 @@ class RequestAllowance {
     promised_ = 0;
   }
 
+  /// The request that was taken last made a text of `bytes`: it uses up as much of the turn as so many more requests.
+  void spend(std::size_t bytes) noexcept {
+    extra_ += static_cast<std::uint32_t>(std::min<std::size_t>(bytes / kBytesOfRequest, kMostExtra));
+    granted_ = taken_;  // the next one asks again
+  }
+
   /// Requests that were taken since the last call, in this turn.
   [[nodiscard]] std::uint32_t take_uncharged() noexcept {
     const std::uint32_t count = taken_ - std::min(charged_, taken_);
@@ -75,16 +84,22 @@ class RequestAllowance {
   /// No request of this turn was charged.
   void begin_charging() noexcept { charged_ = std::min(charged_, taken_); }
 
+  /// Requests that were ever taken, those that start no operation and those that are refused, too. Wraps around.
+  [[nodiscard]] std::uint32_t taken() const noexcept { return before_ + taken_; }
   [[nodiscard]] bool promises() const noexcept { return promised_ != 0; }
   /// A session that has too much in flight goes on when so few are.
   [[nodiscard]] std::uint32_t resume_at() const noexcept { return resume_at_; }
 
  private:
+  static constexpr std::size_t kMostExtra = std::size_t{1} << 20U;  ///< more than any turn has
+
   [[nodiscard]] std::size_t memory_of(std::size_t requests) const noexcept;
 
   std::uint64_t turn_ = ~std::uint64_t{0};
+  std::uint32_t before_ = 0;   ///< taken in the turns before
   std::uint32_t taken_ = 0;    ///< in this turn
   std::uint32_t granted_ = 0;  ///< of this turn, those taken included
+  std::uint32_t extra_ = 0;    ///< of this turn, for long texts
   std::uint32_t resume_at_ = 0;
   std::uint32_t charged_ = 0;  ///< of those taken; only of a session with rates
   ReplyEstimate estimate_;

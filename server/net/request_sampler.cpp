@@ -7,6 +7,7 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/probe.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::server {
 
@@ -59,7 +60,7 @@ std::string_view name_of(command_kind kind) noexcept {
 }
 
 std::string key_in_one_word(std::string_view key) {
-  if (key.empty() || protocol::is_printable_key(key)) {
+  if (key.empty() || (protocol::is_printable_key(key) && runtime::is_readable(key))) {
     return std::string{key};
   }
   std::string text(4 * ((key.size() + 2) / 3), '\0');
@@ -94,16 +95,25 @@ void RequestSampler::configure(const config::StatsOptions& options, const runtim
                                SlowLog& slow, std::uint16_t worker, Happenings* happenings) {
   MXKV_ASSERT(clock_ == nullptr, "a sampler is configured once");
   worker_ = worker;
+  gap_ = runtime::RandomGap{worker};
   clock_ = &clock;
   slow_ = &slow;
   happenings_ = happenings;
   latencies_ = std::make_unique<LatencyHistogram[]>(kCommandKinds);
+  samples_ = std::make_unique_for_overwrite<Sample[]>(kMostPending);
   change(options);
 }
 
 void RequestSampler::change(const config::StatsOptions& options) noexcept {
+  if (options.sample != one_in()) {
+    hot_keys_.clear();  // what the other sample met is to be multiplied by another number
+  }
   one_in_.store(options.sample, std::memory_order_relaxed);
-  left_ = options.sample;
+  left_ = 0;
+  if (options.sample != 0) {
+    gap_.set_mean(options.sample);
+    left_ = gap_.next();
+  }
   slow_ns_ = std::uint64_t{options.slow_ms} * 1'000'000;
 }
 
@@ -124,7 +134,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   if (one_in() == 0) {
     return;
   }
-  left_ = one_in();
+  left_ = gap_.next();
   const command_kind kind = kind_of(request.op);
   const std::uint64_t now_ns = clock_->monotonic_ns();
   count_keys(request, kind, now_ns);
@@ -135,7 +145,6 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
     untimed_.store(untimed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return;
   }
-  MXKV_ASSERT(pending_ < kMostPending, "samples have places");
   Sample& sample = samples_[pending_++];
   // Of several keys each has a reply, and so has the END behind those of gat.
   const bool many = protocol::is_retrieval(request.op) && request.key_count > 1;
@@ -143,7 +152,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   sample.entry = &entry;
   sample.generation = entry.generation;
   sample.ticket = entry.replies.next_ticket() + (many ? more : 0);
-  sample.begun_ns = now_ns;
+  sample.begun_ns = entry.asked_ns == 0 ? now_ns : entry.asked_ns;
   sample.request_bytes = protocol::takes_value(request.op) ? request.value_bytes : 0;
   sample.written_before = entry.replies.written_bytes();
   sample.keys = kind == command_kind::batch          ? request.batch_lines
@@ -151,6 +160,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
                 : kind < command_kind::range         ? 1
                                                      : 0;
   sample.kind = kind;
+  sample.answered = false;
   const std::string_view key = kind == command_kind::range  ? name_of_range(request.range)
                                : kind < command_kind::range ? request.key
                                                             : std::string_view{};
@@ -159,23 +169,43 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   MXKV_PROBE2(request_begin, name_of(kind).data(), worker_);
 }
 
-void RequestSampler::cancel(const ConnectionState& entry) noexcept {
-  if (pending_ > 0 && samples_[pending_ - 1].entry == &entry &&
-      samples_[pending_ - 1].ticket == entry.replies.next_ticket()) {
-    --pending_;
+// Where the reply ends is known only when it is written. What else its connection wrote in the same round counts to it:
+// a gate holds or lets go the output of a round together.
+bool RequestSampler::is_answered(Sample& sample) {
+  ReplyQueue& replies = sample.entry->replies;
+  if (!sample.answered && replies.is_past(sample.ticket)) {
+    sample.answered = true;
+    sample.reply_end = replies.output().end();
   }
+  return sample.answered;
 }
 
-void RequestSampler::time_answered() {
+void RequestSampler::time_replies() {
   const std::uint64_t now_ns = clock_->monotonic_ns();
   for (std::size_t i = 0; i < pending_;) {
-    const Sample& sample = samples_[i];
+    Sample& sample = samples_[i];
     const bool gone = sample.entry->generation != sample.generation || sample.entry->owner == nullptr;
-    if (!gone && !sample.entry->replies.is_past(sample.ticket)) {
+    if (!gone && !(is_answered(sample) && sample.entry->owner->has_left(sample.reply_end))) {
       ++i;
       continue;
     }
     if (!gone) {
+      end(sample, now_ns);
+    }
+    samples_[i] = samples_[--pending_];
+  }
+}
+
+void RequestSampler::time_last_replies(const ConnectionState& entry) {
+  const std::uint64_t now_ns = clock_->monotonic_ns();
+  const bool all_sent = entry.phase == connection_phase::open && entry.replies.unsent_bytes() == 0;
+  for (std::size_t i = 0; i < pending_;) {
+    Sample& sample = samples_[i];
+    if (sample.entry != &entry || sample.generation != entry.generation) {
+      ++i;
+      continue;
+    }
+    if (all_sent && is_answered(sample)) {
       end(sample, now_ns);
     }
     samples_[i] = samples_[--pending_];
@@ -196,7 +226,7 @@ void RequestSampler::end(const Sample& sample, std::uint64_t now_ns) {
                      .keys = sample.keys,
                      .client = sample.entry->owner->client_name(),
                      .request_bytes = sample.request_bytes,
-                     .reply_bytes = sample.entry->replies.written_bytes() - sample.written_before};
+                     .reply_bytes = sample.reply_end - sample.written_before};
     if (happenings_ != nullptr) {
       const std::string subject = key_in_one_word(slow.key);
       happenings_->note(happening::slow, std::string{name_of(slow.kind)} +

@@ -1,8 +1,13 @@
 // Times a sample of a worker's requests, by kind of command, and counts their keys and ranges.
 //
-// One of every `one_in` requests is timed. Its time begins when its line is taken and ends with the round in
-// which its reply, and all replies before it, went to the socket: it is what the server adds. The others pay
-// one decrement. Up to kMostPending samples run at once; a request that is due meanwhile is counted instead.
+// One of `one_in` requests is timed, chosen at random, so that no rhythm of a client's requests hides some of them from
+// the sample (runtime/base/random_gap.hpp). Its time begins when its line was read, and ends when nothing of ours keeps
+// its reply any more: at the end of the round in which the last byte of it, and of all replies before it, went to the
+// socket, or waits there for a client that does not read. So whatever holds a reply back is part of its time: other
+// requests, a journal that is not on disk, the logs of a cluster. This is the one place where times are taken.
+//
+// The others pay one decrement. Up to kMostPending samples run at once; a request that is due meanwhile is counted
+// instead.
 #pragma once
 
 #include <array>
@@ -17,6 +22,7 @@
 #include "config/options.hpp"
 #include "protocol/request.hpp"
 #include "runtime/base/clock.hpp"
+#include "runtime/base/random_gap.hpp"
 #include "server/net/hot_keys.hpp"
 #include "server/net/latency_histogram.hpp"
 #include "server/reply/connection_table.hpp"
@@ -79,7 +85,8 @@ class SlowLog {
 /// Thread-safety: owner worker only, but for what is said of any thread.
 class RequestSampler {
  public:
-  static constexpr std::size_t kMostPending = 32;
+  /// Where replies wait for a disk, thousands of requests a second take milliseconds each.
+  static constexpr std::size_t kMostPending = 256;
 
   RequestSampler() = default;
   RequestSampler(const RequestSampler&) = delete;
@@ -97,12 +104,17 @@ class RequestSampler {
   void pass(std::uint64_t requests) noexcept { left_ -= requests; }
   /// It is about to be started.
   void begin(ConnectionState& entry, const protocol::Request& request);
-  /// It was not started after all.
-  void cancel(const ConnectionState& entry) noexcept;
-  /// What was written so far has gone to the sockets.
+  /// All connections sent what they may: takes the time of replies that have left.
   void end_round() {
     if (pending_ != 0) [[unlikely]] {
-      time_answered();
+      time_replies();
+    }
+  }
+
+  /// The connection closes: of its replies, those that were sent are timed.
+  void end_connection(const ConnectionState& entry) {
+    if (pending_ != 0) [[unlikely]] {
+      time_last_replies(entry);
     }
   }
 
@@ -124,17 +136,22 @@ class RequestSampler {
     std::uint64_t begun_ns;
     std::uint64_t request_bytes;
     std::uint64_t written_before;  ///< bytes to its connection
+    std::size_t reply_end;  ///< once it is answered: where its reply ends, in all bytes of its connection
     std::uint32_t keys;
     command_kind kind;
+    bool answered;  ///< its reply is written
     std::uint8_t key_bytes;
     std::array<char, protocol::kMaxKeyBytes> key;
   };
 
   void count_keys(const protocol::Request& request, command_kind kind, std::uint64_t now_ns);
-  void time_answered();
+  void time_replies();
+  void time_last_replies(const ConnectionState& entry);
+  [[nodiscard]] static bool is_answered(Sample& sample);
   void end(const Sample& sample, std::uint64_t now_ns);
 
-  std::uint64_t left_ = 0;  ///< 0: goes round once in an age of the world
+  std::uint64_t left_ = 0;     ///< 0: goes round once in an age of the world
+  runtime::RandomGap gap_{0};  ///< between two of the sample
   std::size_t pending_ = 0;
   std::atomic<std::uint32_t> one_in_{0};  // relaxed, one writer
   std::uint16_t worker_ = 0;
@@ -143,7 +160,7 @@ class RequestSampler {
   SlowLog* slow_ = nullptr;
   Happenings* happenings_ = nullptr;  ///< null: nobody is told
   std::unique_ptr<LatencyHistogram[]> latencies_;
-  std::array<Sample, kMostPending> samples_;
+  std::unique_ptr<Sample[]> samples_;  ///< kMostPending
   HotKeys hot_keys_;
   std::atomic<std::uint64_t> untimed_{0};  // relaxed, one writer
 };

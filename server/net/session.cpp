@@ -18,9 +18,7 @@ Session::Session(SessionHost& host, ConnectionOwner& owner, bool asks_login)
 // It was admitted where it began.
 Session::Session(SessionHost& host, ConnectionOwner& owner, std::string_view held, bool binary, UserSeat seat)
     : host_(&host), entry_(&host.directory.open(owner)), held_(host.input) {
-  if (binary) {
-    state_.begin_binary();
-  }
+  binary ? state_.begin_binary() : state_.begin_text();
   take_seat(std::move(seat));
   held_.append(held.data(), held.size());
   pauses_.add(pause::turn);
@@ -47,7 +45,7 @@ Session::~Session() {
     std::erase(host_->starved, entry_);
   }
   if (pauses_.has(pause::value_room)) {
-    std::erase(host_->value_waiters, entry_);
+    host_->values.forget(*entry_->owner);
   }
   if (pauses_.has(pause::login)) {
     std::erase(host_->logging_in, entry_);
@@ -55,6 +53,7 @@ Session::~Session() {
   if (pauses_.has(pause::rate)) {
     std::erase(host_->rate_waiters, entry_);
   }
+  host_->sampler.end_connection(*entry_);
   host_->directory.close(*entry_);
 }
 
@@ -160,17 +159,21 @@ std::size_t Session::process(std::string_view data) {
     }
     used += taken;
   }
-  const bool takes_without_input = state_.is(session_state::keys) || state_.is(session_state::dump);
+  const bool takes_without_input =
+      state_.is(session_state::keys) || state_.is(session_state::dump) || state_.is(session_state::report);
   if (used == data.size() && !pauses_.has(kOfRoom | pause::order | pause::memory) && !takes_without_input) {
     pauses_.remove(kPassing);  // nothing is left that could be taken
   }
   return used;
 }
 
-// Pages of a dump, and a batch that came whole, need no input to go on.
+// Pages of a dump or a report, and a batch that came whole, need no input to go on.
 bool Session::ready_for_input() {
   if (state_.is(session_state::dump)) {
     return dump_ended();
+  }
+  if (state_.is(session_state::report)) {
+    return report_ended();
   }
   return !state_.is(session_state::batch) || batch_->missing() > 0 || batch_started();
 }
@@ -197,7 +200,10 @@ std::size_t Session::take(std::string_view rest) {
       return !rest.empty() && !pauses_.has(pause::login) && allowed() != 0 ? take_binary(rest) : 0;
     case session_state::binary:
       return !rest.empty() && allowed() != 0 ? take_binary(rest) : 0;
+    case session_state::opening:
+      return !rest.empty() ? take_opening(rest) : 0;
     case session_state::dump:
+    case session_state::report:
     case session_state::watch:
     case session_state::draining:
     case session_state::refused:
@@ -205,6 +211,24 @@ std::size_t Session::take(std::string_view rest) {
   }
   MXKV_ASSERT(false, "only states that read take input");
   return 0;
+}
+
+// Asked once: a byte that begins a line later means nothing.
+std::size_t Session::take_opening(std::string_view data) {
+  switch (protocol::protocol_of(data)) {
+    case protocol::wire_protocol::undecided:
+      return 0;
+    case protocol::wire_protocol::tls:
+      leave(data);
+      return data.size();
+    case protocol::wire_protocol::binary:
+      state_.begin_binary();
+      break;
+    case protocol::wire_protocol::text:
+      state_.begin_text();
+      break;
+  }
+  return take(data);
 }
 
 }  // namespace mxkv::server

@@ -17,7 +17,7 @@
 //   session_rates.cpp     how much a second
 //   session_binary.cpp    requests of the binary protocol
 //   session_sasl.cpp      how its clients log in
-//   session_streams.cpp   dumps and what is watched
+//   session_streams.cpp   dumps, reports of administration, and what is watched
 //   session_room.cpp      what it takes of the worker's shares of memory
 // One that rests may go on in another worker: see connection_moves.cpp.
 #pragma once
@@ -26,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "protocol/binary.hpp"
@@ -134,6 +135,8 @@ class Session {
   [[nodiscard]] std::string_view held() const noexcept { return held_.view(); }
   /// There is no memory for what it began to send: says so, and takes nothing more.
   void refuse_input();
+  /// Requests that it took since it is with this worker, whatever became of them. Wraps around.
+  [[nodiscard]] std::uint32_t requests() const noexcept { return allowance_.taken(); }
   /// The end of a round in which something was answered.
   void end_round() noexcept {
     if (allowance_.promises()) {
@@ -151,22 +154,29 @@ class Session {
   [[nodiscard]] bool speaks_binary() const noexcept { return state_.speaks_binary(); }
   [[nodiscard]] Pauses pauses() const noexcept { return pauses_; }
   [[nodiscard]] bool paused_for(pause reason) const noexcept { return pauses_.has(reason); }
+  /// Whether the bytes that come next may be shown in a log: they begin a request, and hold no password.
+  [[nodiscard]] bool expects_line() const noexcept { return state_.expects_line(); }
   /// Whether bytes that can be read now could be used.
   [[nodiscard]] bool wants_input() const noexcept { return state_.takes_input() && pauses_.empty(); }
   /// Whether nothing comes any more: when the output was sent, the connection may be closed.
   [[nodiscard]] bool finished() const noexcept {
     return !state_.takes_input() && first_waiting_ == nullptr && entry_->replies.all_closed();
   }
+  /// Whether it was ended for what the client sent.
+  [[nodiscard]] bool ended_in_error() const noexcept { return in_error_; }
   /// Whether it is in the middle of taking input.
   [[nodiscard]] bool running() const noexcept { return running_; }
 
   [[nodiscard]] ConnectionState& entry() const noexcept { return *entry_; }
-  [[nodiscard]] OutputBuffer& output() noexcept { return entry_->replies.output(); }
+  [[nodiscard]] OutputBuffer& output() const noexcept { return entry_->replies.output(); }
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return entry_->replies.unsent_bytes(); }
   /// Bytes that are kept of a request that is not complete, but for values.
   [[nodiscard]] std::size_t unfinished_bytes() const noexcept { return held_.view().size() + kept_; }
-  /// Bytes that a large value takes, or will, which is not complete.
-  [[nodiscard]] std::uint64_t admitted_bytes() const noexcept { return admitted_; }
+  /// Whether its large value came so slowly up to `now_ns` that it is to make room for another one.
+  [[nodiscard]] bool value_is_slow(std::uint64_t now_ns) const noexcept {
+    return admitted_ != 0 &&
+           now_ns - admitted_ns_ > Admission::kStallsNs + (admitted_ - block_left_) * Admission::kNsOfByte;
+  }
 
   static constexpr std::size_t kMostRanges = 4;         ///< in flight; each may stage a whole page
   static constexpr std::size_t kMostOfStranger = 4096;  ///< bytes of a line before login
@@ -188,6 +198,7 @@ class Session {
   std::size_t process(std::string_view data);
   [[nodiscard]] bool ready_for_input();
   std::size_t take(std::string_view rest);
+  std::size_t take_opening(std::string_view data);
   std::size_t take_line(std::string_view data);
   std::size_t take_usual(std::string_view data);
   std::size_t take_gets(std::string_view data);
@@ -216,6 +227,11 @@ class Session {
   /// Tells the log, with who it was.
   void note(happening what, const std::string& text = {}) const;
   void drain();
+  /// Drains for what the client sent.
+  void drain_in_error() {
+    in_error_ = true;
+    drain();
+  }
   void stop_taking();
 
   // The binary protocol.
@@ -228,11 +244,14 @@ class Session {
   void refuse_binary(const protocol::BinaryParsed& parsed, const protocol::Request& request);
   void refuse_binary_value(std::string_view error);
   [[nodiscard]] bool dispatch_binary(const protocol::Request& request);
-  [[nodiscard]] static std::string binary_text(const protocol::Request& request, std::string_view text);
+  [[nodiscard]] static std::string binary_text(const protocol::Request& request, std::string_view text,
+                                               bool more);
   void answer_binary(protocol::BinaryForm form, protocol::binary_status status);
   void answer_binary_text(protocol::BinaryForm form, std::string_view text);
   /// The request may be one of the sample.
   void sample(const protocol::Request& request);
+  /// It has to wait, and is taken again: it counts once, and its time goes on.
+  void take_again() noexcept { again_ = entry_->replies.next_ticket(); }
 
   // Blocks.
   [[nodiscard]] bool begin_value(const protocol::Request& request);
@@ -251,6 +270,9 @@ class Session {
   // Streams.
   void begin_dump(const protocol::Request& request);
   [[nodiscard]] bool dump_ended();
+  void add_page(const protocol::Request& request, const ReplyAddress& address, AdminCursor& cursor);
+  [[nodiscard]] bool report_ended();
+  void drop_report() noexcept;
   void watch(std::uint32_t kinds);
   void pull_watched();
   void stop_watching() noexcept;
@@ -278,7 +300,7 @@ class Session {
   void wait_for_rate();
   void charge() noexcept;
   void wait_for_page();
-  void wait_with_value();
+  void wait_with_value(std::uint64_t bytes);
   void hold(const char* data, std::size_t bytes);
   void keep(std::size_t bytes) noexcept;
   void keep_no_more() noexcept;
@@ -342,11 +364,14 @@ class Session {
   SessionState state_;
   Pauses pauses_;
   bool running_ = false;
+  bool in_error_ = false;
   bool limited_ = false;    ///< its user may not do everything
   bool usual_gets_ = true;  ///< usual lines may be taken without a look at their keys
   bool usual_sets_ = true;  ///< the same
   bool metered_ = false;    ///< there are rates
   std::uint32_t wrong_logins_ = 0;
+  std::uint32_t again_ =
+      ReplyAddress::kNoTicket;  ///< the ticket that a request is to have which is taken again
   UserSeat seat_;
   std::shared_ptr<const Login> login_;  ///< that is being judged
   Usage* client_ = nullptr;             ///< of its address
@@ -356,8 +381,9 @@ class Session {
   std::uint64_t charged_written_ = 0;
 
   RequestAllowance allowance_;
-  std::size_t kept_ = 0;        ///< bytes of a batch that is not complete
-  std::uint64_t admitted_ = 0;  ///< bytes of the large value that comes
+  std::size_t kept_ = 0;           ///< bytes of a batch that is not complete
+  std::uint64_t admitted_ = 0;     ///< bytes of the large value that comes
+  std::uint64_t admitted_ns_ = 0;  ///< when it began, or had last waited for memory
 
   KeysLine keys_;
 
@@ -376,6 +402,15 @@ class Session {
   std::uint64_t batch_bytes_ = 0;         ///< of the values of these
 
   DumpProgress* dump_ = nullptr;  ///< a dump that was begun; it goes page by page
+  /// The reply to a command of administration, of which pages are left.
+  struct Report {
+    protocol::verb op;
+    std::string argument;
+    protocol::BinaryForm binary;
+    ReplyAddress address;
+    AdminCursor cursor;
+  };
+  std::unique_ptr<Report> report_;  ///< null: none
   std::shared_ptr<Watcher> watcher_;
   std::uint32_t watch_ticket_ = 0;
 

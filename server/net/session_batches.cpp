@@ -19,7 +19,6 @@ constexpr std::size_t kBatchLineBytes = 704;
 
 void Session::begin_batch(std::uint32_t lines) {
   MXKV_ASSERT(batch_ == nullptr, "batches do not nest");
-  host_->sampler.cancel(*entry_);  // the time until all lines came is the client's
   batch_ = host_->store.begin_batch(lines);
   batch_lines_ = 0;
   batch_bytes_ = 0;
@@ -63,7 +62,7 @@ std::size_t Session::take_batch_line(std::string_view data) {
     swallow(block, {});
   } else if (parsed.length_unknown) {
     refuse_batch();
-    drain();
+    drain_in_error();
   }
   return parsed.consumed;
 }
@@ -112,7 +111,9 @@ bool Session::batch_started() {
       return false;
     }
     if (host_->sampler.due()) [[unlikely]] {
-      host_->request.op = protocol::verb::meta_batch;
+      host_->request.op = protocol::verb::meta_batch;  // what else is in it is of its last line
+      host_->request.batch_lines = batch_lines_;
+      host_->request.noreply = false;
       host_->sampler.begin(*entry_, host_->request);
     }
     host_->store.batch(host_->worker, std::move(batch_), address(claim, entry_->replies.open()));

@@ -19,7 +19,7 @@ using protocol::opcode;
 namespace {
 
 /// What `stats` says, as packets: one for each line, and an empty one behind them.
-std::string stat_packets(std::string_view text, BinaryForm form) {
+std::string stat_packets(std::string_view text, BinaryForm form, bool more) {
   std::string packets;
   const auto add = [&packets, form](std::string_view name, std::string_view value) {
     std::array<char, protocol::kBinaryHeaderBytes> header;
@@ -32,7 +32,9 @@ std::string stat_packets(std::string_view text, BinaryForm form) {
     add(line.substr(0, name), name == std::string_view::npos ? std::string_view{} : line.substr(name + 1));
     text.remove_prefix(5 + line.size() + protocol::kCrLf.size());
   }
-  add({}, {});
+  if (!more) {
+    add({}, {});
+  }
   return packets;
 }
 
@@ -50,7 +52,7 @@ std::size_t Session::take_binary(std::string_view data) {
   }
   if (parsed.what == protocol::outcome::close) {
     note(happening::foreign_protocol, ": no request of the binary protocol begins so");
-    drain();
+    drain_in_error();
     return data.size();
   }
   const BinaryForm form = request.meta.binary;
@@ -76,14 +78,14 @@ std::size_t Session::take_binary(std::string_view data) {
   if (protocol::takes_value(request.op)) {
     std::size_t used = 0;
     if (!take_binary_value(request, behind, used)) {
-      host_->sampler.cancel(*entry_);
+      take_again();
       return 0;
     }
     return parsed.consumed + used;
   }
   if (!dispatch_binary(request)) {
     MXKV_ASSERT(!pauses_.empty(), "a request waits for a reason");
-    host_->sampler.cancel(*entry_);
+    take_again();
     return 0;
   }
   return parsed.consumed;
@@ -99,7 +101,7 @@ void Session::refuse_binary(const protocol::BinaryParsed& parsed, const protocol
   }
   answer_binary(form, parsed.error);
   if (parsed.closes) {
-    drain();
+    drain_in_error();
   } else if (parsed.swallow > 0) {
     swallow(parsed.swallow, {});
   }
@@ -166,12 +168,12 @@ bool Session::dispatch_binary(const protocol::Request& request) {
 }
 
 // Carried out already: `text` is what the text protocol would say.
-std::string Session::binary_text(const protocol::Request& request, std::string_view text) {
+std::string Session::binary_text(const protocol::Request& request, std::string_view text, bool more) {
   const BinaryForm form = request.meta.binary;
   const bool good = text.starts_with("STAT ") || text == protocol::kEnd || text == protocol::kReset ||
                     text == protocol::kOk;
   if (good && request.op == protocol::verb::stats) {
-    return stat_packets(text, form);
+    return stat_packets(text, form, more);
   }
   std::array<char, protocol::kMostBinaryErrorBytes> answer;
   char* const end = good ? write_binary_header(answer.data(), form, {})

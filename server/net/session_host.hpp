@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "protocol/parser.hpp"
 #include "protocol/set_lines.hpp"
 #include "server/net/admin_source.hpp"
+#include "server/net/admission.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/request_sampler.hpp"
 #include "server/net/waiting_requests.hpp"
@@ -43,6 +45,7 @@ inline constexpr std::size_t kMostSets = 64;
 /// What the sessions of one worker share. `turn` is the worker's count of rounds.
 struct SessionHost {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  static constexpr int kNobody = -1;
 
   runtime::Worker& worker;
   SessionStore& store;
@@ -51,18 +54,17 @@ struct SessionHost {
   const config::LimitOptions& limits;
   std::string_view version_line;
   AdminSource* admin = nullptr;
-  Credentials* credentials = nullptr;             ///< null, or none required: every client is served
-  WatchHub* watch_hub = nullptr;                  ///< null: nothing can be watched
-  Happenings* happenings = nullptr;               ///< null: nobody is told
-  LoginBell* login_bell = nullptr;                ///< null: every login is judged at once
-  InputRelief* relief = nullptr;                  ///< null: no session leaves for another one
-  std::vector<ConnectionState*> watching{};       ///< sessions that watch
-  std::vector<ConnectionState*> starved{};        ///< sessions that pause for room for a page
-  std::vector<ConnectionState*> value_waiters{};  ///< sessions whose large value may not begin yet
-  std::vector<ConnectionState*> logging_in{};     ///< sessions whose login is being judged
-  std::vector<ConnectionState*> rate_waiters{};   ///< sessions that had their share of this second
-  std::uint64_t rate_at_ns = kNever;              ///< when one of them may have room
-  std::uint64_t rate_pauses = 0;                  ///< how often one had to wait
+  Credentials* credentials = nullptr;            ///< null, or none required: every client is served
+  WatchHub* watch_hub = nullptr;                 ///< null: nothing can be watched
+  Happenings* happenings = nullptr;              ///< null: nobody is told
+  LoginBell* login_bell = nullptr;               ///< null: every login is judged at once
+  InputRelief* relief = nullptr;                 ///< null: no session leaves for another one
+  std::vector<ConnectionState*> watching{};      ///< sessions that watch
+  std::vector<ConnectionState*> starved{};       ///< sessions that pause for room for a page
+  std::vector<ConnectionState*> logging_in{};    ///< sessions whose login is being judged
+  std::vector<ConnectionState*> rate_waiters{};  ///< sessions that had their share of this second
+  std::uint64_t rate_at_ns = kNever;             ///< when one of them may have room
+  std::uint64_t rate_pauses = 0;                 ///< how often one had to wait
   RequestSampler sampler{};
   WaitingPool<ItemBuilder> waiting{};
   std::uint64_t turn = 0;
@@ -71,8 +73,8 @@ struct SessionHost {
   protocol::Request binary_request{};  ///< the same of the binary protocol
   std::array<protocol::AskedKey, kMostGets> gets{};   ///< scratch: keys that are started together
   std::array<protocol::SentValue, kMostSets> sets{};  ///< scratch, too
-  std::uint64_t admitted = 0;  ///< bytes of large values that began and are not complete
-  bool value_ended = false;    ///< so that others may begin
+  Admission values{};                                 ///< large values that began and are not complete
+  Admission handshakes{};                             ///< of TLS
 
   /// Whether so many bytes more may be held of unfinished input, by a session that holds `own`. A session that
   /// has more goes first; where the others have little, one may go beyond the share. So may sessions that hold
@@ -95,11 +97,14 @@ struct SessionHost {
   }
   static constexpr std::size_t kSmallShares = 4;
   static constexpr std::size_t kShareOfLongLine = 16;
-  /// Whether a large value may begin to come: there is room for all of it, or no other one comes.
-  [[nodiscard]] bool admits_value(std::uint64_t bytes) const noexcept {
-    return admitted == 0 || admitted + bytes <= kValueShares * input.share().bytes();
-  }
+  /// Bytes that all large values which come may have together.
+  [[nodiscard]] std::uint64_t value_room() const noexcept { return kValueShares * input.share().bytes(); }
   static constexpr std::size_t kValueShares = 4;
+  /// The same of handshakes.
+  [[nodiscard]] std::uint64_t handshake_room() const noexcept {
+    return kHandshakeShares * input.share().bytes();
+  }
+  static constexpr std::size_t kHandshakeShares = 4;
   /// Most bytes of a page of a range: several have room in the share.
   [[nodiscard]] std::size_t page_bytes() noexcept {
     return std::min<std::size_t>(limits.scan_bytes, directory.share().bytes() / 4);

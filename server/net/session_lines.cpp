@@ -1,4 +1,6 @@
 // Session's functions: lines.
+#include <utility>
+
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
 #include "server/net/rights.hpp"
@@ -38,7 +40,7 @@ std::size_t Session::take_line(std::string_view data) {
       }
       if (!dispatch(request)) {
         MXKV_ASSERT(!pauses_.empty(), "a request waits for a reason");
-        host_->sampler.cancel(*entry_);
+        take_again();
         return 0;
       }
       if (state_.is(session_state::keys)) {
@@ -54,18 +56,18 @@ std::size_t Session::take_line(std::string_view data) {
     case protocol::outcome::error:
       return take_error(parsed);
     case protocol::outcome::close:
-      if (data.front() == protocol::kBinaryRequestMagic) {
-        allowance_.put_back();
-        state_.begin_binary();
-        return take_binary(data);
-      }
       leave(data);
       return data.size();
   }
   return 0;
 }
 
+// A batch is one of it when all of its lines came.
 void Session::sample(const protocol::Request& request) {
+  if (std::exchange(again_, ReplyAddress::kNoTicket) == entry_->replies.next_ticket() ||
+      request.op == protocol::verb::meta_batch) [[unlikely]] {
+    return;
+  }
   if (host_->sampler.due()) [[unlikely]] {
     host_->sampler.begin(*entry_, request);
     if (kind_of(request.op) < command_kind::range) {
@@ -82,7 +84,7 @@ void Session::leave(std::string_view data) {
   } else {
     note(happening::foreign_protocol, ": it speaks " + std::string{spoken});
   }
-  drain();
+  drain_in_error();
 }
 
 void Session::note(happening what, const std::string& text) const {
@@ -107,7 +109,7 @@ std::size_t Session::take_error(const protocol::Parsed& parsed) {
     answer(parsed.error);
   }
   if (parsed.closes) {
-    drain();
+    drain_in_error();
   }
   return parsed.consumed;
 }

@@ -12,11 +12,6 @@ namespace mxkv::server {
 // Until a client has said which user it is, only a set with its name and password counts. Its key, flags and
 // time mean nothing. The block of any other command is swallowed.
 std::size_t Session::take_login(std::string_view data) {
-  if (data.front() == protocol::kBinaryRequestMagic) {
-    allowance_.put_back();
-    state_.begin_binary();
-    return take_binary(data);
-  }
   const protocol::Request& request = host_->request;
   const protocol::Parsed parsed = host_->parser.parse_login(data.data(), data.size(), line_, host_->request);
   if (!is_line(parsed, data)) {

@@ -72,6 +72,7 @@ bool Session::rate_has_room() {
     --host_->rate_pauses;
     return false;
   }
+  entry_->asked_ns = host_->worker.now_ns();  // to wait for its rate is no time that a request takes
   resume();
   return true;
 }

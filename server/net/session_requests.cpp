@@ -71,6 +71,7 @@ bool Session::dispatch(const protocol::Request& request) {
     case verb::debugtime:
     case verb::config_get:
     case verb::config_set:
+    case verb::refresh_certs:
     case verb::flush_all:
       return dispatch_alone(request, operation_kind::barrier);
     case verb::version:
@@ -124,8 +125,9 @@ bool Session::dispatch_alone(const protocol::Request& request, operation_kind ki
   }
   const ReplyAddress where = address(claim, ticket_for(request.noreply));
   if (request.op == protocol::verb::flush_all) {
-    host_->store.flush_all(host_->worker, request.exptime, where, request.meta.binary);
-    note(happening::flushed);
+    if (host_->store.flush_all(host_->worker, request.exptime, where, request.meta.binary)) {
+      note(happening::flushed);
+    }
   } else if (protocol::is_range(request.op)) {
     if (kind == operation_kind::range) {
       begin_page(host_->request);
@@ -142,21 +144,19 @@ bool Session::dispatch_alone(const protocol::Request& request, operation_kind ki
 
 void Session::administer(const protocol::Request& request, const ReplyAddress& address) {
   MXKV_ASSERT(host_->admin != nullptr, "a session without administration gets no such commands");
-  if (protocol::is_one_of(request.op, protocol::verb::config_get, protocol::verb::config_set) &&
+  if (protocol::is_one_of(request.op, protocol::verb::config_get, protocol::verb::config_set,
+                          protocol::verb::refresh_certs) &&
       host_->admin->configure(request, entry_->owner->client_name(), address)) {
     return;
   }
-  std::string text = host_->admin->run(request);
-  if (text.empty()) {
-    drain();  // shutdown, which closes without an answer
-  } else if (request.is_binary()) {
-    text = binary_text(request, text);
+  AdminCursor cursor{.asker = entry_->descriptor.load(std::memory_order_relaxed)};
+  add_page(request, address, cursor);
+  if (cursor.more) {
+    report_ = std::make_unique<Report>(
+        Report{request.op, std::string{request.argument}, request.meta.binary, address, cursor});
+    state_.begin_report();
   }
-  if (ReplyQueue* const replies = host_->directory.find(address); replies != nullptr) {
-    replies->append(address.ticket, text);
-    replies->close(address.ticket);
-  }
-  host_->directory.finished(address);
+  host_->directory.finished(address);  // nothing else is started before the last page
 }
 
 // Where the share is small a page is shorter than it might be: it ends with a cursor.

@@ -23,6 +23,9 @@ std::uint32_t Session::renew_allowance() noexcept {
   }
   const Pauses found =
       allowance_.renew(host_->limits, entry_->replies, load(), host_->directory.share(), pauses_, most);
+  if (pauses_.has(pause::output) && !found.has(pause::output)) [[unlikely]] {
+    entry_->asked_ns = host_->worker.now_ns();  // until now they waited for their client to read
+  }
   pauses_.remove(kOfAllowance);
   pauses_.add(found);
   return found.empty() ? allowance_.left(host_->turn) : 0;
@@ -35,10 +38,10 @@ void Session::wait_for_page() {
 }
 
 // A large value must not begin to come yet.
-void Session::wait_with_value() {
+void Session::wait_with_value(std::uint64_t bytes) {
   MXKV_ASSERT(!pauses_.has(kOfRoom), "a session waits in one list once");
   pauses_.add(pause::value_room);
-  host_->value_waiters.push_back(entry_);
+  host_->values.wait(*entry_->owner, bytes, host_->worker.now_ns());
 }
 
 // The caller has taken it out of the list that it waited in.
@@ -60,9 +63,8 @@ void Session::keep_no_more() noexcept {
   host_->input.share().give(kept_);
   kept_ = 0;
   if (admitted_ != 0) {
-    MXKV_ASSERT(admitted_ <= host_->admitted, "the host counts what its sessions were admitted");
-    host_->admitted -= std::exchange(admitted_, 0);
-    host_->value_ended = true;
+    admitted_ = 0;
+    host_->values.give(*entry_->owner);
   }
 }
 
@@ -82,6 +84,7 @@ void Session::stop_taking() {
   drop_value();
   drop_batch();
   stop_watching();
+  drop_report();
   keep_no_more();
   pauses_.remove(kRetried | kOfAllowance);
 }
@@ -92,6 +95,7 @@ void Session::drain() {
 }
 
 void Session::refuse_input() {
+  in_error_ = true;
   state_.refuse();
   stop_taking();
   held_.clear();

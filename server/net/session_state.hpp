@@ -1,11 +1,13 @@
 // What a session reads next, or sends: one word with named states, and a function for each transition.
 //
+//   new         opening
 //   reading     line  keys  value  value_end  swallowing  batch  login  credentials  binary  binary_login
-//   streaming   dump  watch
+//   streaming   dump  report  watch
 //   draining    draining  refused: nothing more is taken; what was started is still answered
 //
 // Blocks (values, and what is swallowed) are read behind a line, behind a line of a batch, or before login.
 // The state that follows them, `home`, is kept beside the word: line, batch, login, or one of the binary protocol.
+// Which protocol a client speaks is decided once, by the first bytes of its connection.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +17,7 @@
 namespace mxkv::server {
 
 enum class session_state : std::uint8_t {
+  opening,       ///< the client has not said anything yet
   line,          ///< the next line is a request
   keys,          ///< in a line of many keys
   value,         ///< a value is being received
@@ -26,6 +29,7 @@ enum class session_state : std::uint8_t {
   binary,        ///< the next request is one of the binary protocol
   binary_login,  ///< the same, of a client that has not said yet which user it is
   dump,          ///< a dump is sent page by page
+  report,        ///< the reply to a command of administration, the same
   watch,         ///< lines for a watcher are sent
   draining,      ///< the client left, or ended the session
   refused,       ///< the client was told that there is no memory for its input
@@ -50,11 +54,21 @@ class SessionState {
   [[nodiscard]] bool between_requests() const noexcept {
     return state_ == session_state::line || state_ == session_state::binary;
   }
+  /// Whether the next bytes begin a line of a client that has logged in, if they are text.
+  [[nodiscard]] bool expects_line() const noexcept {
+    return state_ == session_state::line ||
+           (state_ == session_state::opening && home_ == session_state::line);
+  }
 
   /// The session is new, and its client has to log in.
   void require_login() noexcept {
-    leave(session_state::line);
-    state_ = home_ = session_state::login;
+    leave(session_state::opening);
+    home_ = session_state::login;
+  }
+  /// The client speaks the text protocol.
+  void begin_text() noexcept {
+    leave(session_state::opening);
+    state_ = home_;
   }
   void begin_credentials() noexcept { move(session_state::login, session_state::credentials); }
   void admit() noexcept {
@@ -63,9 +77,9 @@ class SessionState {
   }
   void reject() noexcept { move(session_state::credentials, session_state::login); }
 
-  /// The client turned out to speak the binary protocol.
+  /// The client speaks the binary protocol.
   void begin_binary() noexcept {
-    MXKV_ASSERT(state_ == session_state::line || state_ == session_state::login, "before its first request");
+    leave(session_state::opening);
     state_ = home_ = before_login() ? session_state::binary_login : session_state::binary;
   }
   void admit_binary() noexcept {
@@ -112,6 +126,14 @@ class SessionState {
 
   void begin_dump() noexcept { move(session_state::line, session_state::dump); }
   void end_dump() noexcept { move(session_state::dump, session_state::line); }
+  void begin_report() noexcept {
+    MXKV_ASSERT(between_requests(), "a report is the reply to a request");
+    state_ = session_state::report;
+  }
+  void end_report() noexcept {
+    leave(session_state::report);
+    state_ = home_;
+  }
   void begin_watch() noexcept { move(session_state::line, session_state::watch); }
 
   /// Nothing more is taken.
@@ -133,7 +155,7 @@ class SessionState {
     state_ = to;
   }
 
-  session_state state_ = session_state::line;
+  session_state state_ = session_state::opening;
   session_state home_ = session_state::line;
 };
 

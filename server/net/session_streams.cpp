@@ -1,9 +1,10 @@
-// Session's functions: replies that come in pieces over time, dumps and what is watched.
+// Session's functions: replies that come in pieces over time: dumps, reports of administration, and what is watched.
 #include <string>
 #include <utility>
 
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
+#include "server/net/client_table.hpp"
 #include "server/net/session.hpp"
 
 namespace mxkv::server {
@@ -44,6 +45,56 @@ bool Session::dump_ended() {
   }
   pauses_.add(pause::order);
   return false;
+}
+
+/// What a page costs that walks connections and says nothing of them.
+constexpr std::size_t kBytesOfPage = ClientTable::kPage * RequestAllowance::kBytesOfRequest / 4;
+
+// A page counts as one request by the rates, and by its length where other connections wait for their turn.
+void Session::add_page(const protocol::Request& request, const ReplyAddress& address, AdminCursor& cursor) {
+  std::string text = host_->admin->run(request, cursor);
+  if (text.empty() && !cursor.more) {
+    drain();  // shutdown, which closes without an answer
+  } else if (request.is_binary()) {
+    text = binary_text(request, text, cursor.more);
+  }
+  allowance_.spend(text.size() + (cursor.more ? kBytesOfPage : 0));
+  if (ReplyQueue* const replies = host_->directory.find(address); replies != nullptr) {
+    replies->append(address.ticket, text);
+    if (!cursor.more) {
+      replies->close(address.ticket);
+    }
+    host_->directory.mark_dirty(*entry_);
+  }
+}
+
+// Goes on with the next page while this connection has a share of the turn and the client takes what there is.
+bool Session::report_ended() {
+  MXKV_ASSERT(report_ != nullptr && report_->cursor.more, "a report has a page to come");
+  protocol::Request request;
+  request.op = report_->op;
+  request.argument = report_->argument;
+  request.meta.binary = report_->binary;
+  while (report_->cursor.more) {
+    if (!host_->has_page_room()) {
+      wait_for_page();
+      return false;
+    }
+    if (!may_take()) {
+      return false;
+    }
+    add_page(request, report_->address, report_->cursor);
+  }
+  report_.reset();
+  state_.end_report();
+  return true;
+}
+
+void Session::drop_report() noexcept {
+  if (report_ != nullptr) {
+    entry_->replies.close(report_->address.ticket);
+    report_.reset();
+  }
 }
 
 void Session::watch(std::uint32_t kinds) {

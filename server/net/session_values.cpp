@@ -33,8 +33,8 @@ void Session::received_value(std::size_t bytes) {
 // False: the value has to wait, and pauses_ says for what.
 bool Session::begin_value(const protocol::Request& request) {
   const bool large = request.value_bytes > kInlineValueBytes && batch_ == nullptr;
-  if (large && !host_->admits_value(request.value_bytes)) [[unlikely]] {
-    wait_with_value();
+  if (large && !host_->values.admits(request.value_bytes, host_->value_room())) [[unlikely]] {
+    wait_with_value(request.value_bytes);
     return false;
   }
   value_.emplace(host_->worker, request);
@@ -46,7 +46,8 @@ bool Session::begin_value(const protocol::Request& request) {
   if (large) {
     MXKV_ASSERT(admitted_ == 0, "one large value comes at a time");
     admitted_ = request.value_bytes;
-    host_->admitted += admitted_;
+    admitted_ns_ = host_->worker.now_ns();
+    host_->values.take(*entry_->owner, admitted_);
   }
   block_left_ = request.value_bytes;
   quiet_ = request.noreply;
@@ -89,6 +90,7 @@ std::size_t Session::take_value(std::string_view data) {
   if (taken < part.size()) [[unlikely]] {
     if (!value_->failed() && host_->store.makes_room(host_->worker, shortage::chunk)) {
       pauses_.add(pause::memory);
+      admitted_ns_ = host_->worker.now_ns();  // the client is not to blame for this wait
       return taken;
     }
     host_->store.count_no_memory(host_->worker);

@@ -35,6 +35,7 @@ struct Readiness {
   bool input;    ///< there may be bytes, or the end of them, or an error
   bool read_on;  ///< a read that is short does not mean that there is no more, from now on
   bool output;   ///< it may take bytes, or has an error
+  bool reset;    ///< it has an error: nothing that is sent reaches the other side
 };
 
 /// Thread-safety: owner worker only, but for wake(). `Owner`: whom an event of a socket is for.
@@ -86,7 +87,8 @@ class SocketEvents {
         const bool read_on = over || (bits & (EPOLLRDHUP | EPOLLPRI)) != 0;
         tell(*static_cast<Owner*>(event.data.ptr), Readiness{.input = read_on || (bits & EPOLLIN) != 0,
                                                              .read_on = read_on,
-                                                             .output = over || (bits & EPOLLOUT) != 0});
+                                                             .output = over || (bits & EPOLLOUT) != 0,
+                                                             .reset = (bits & EPOLLERR) != 0});
       }
     }
     return count == static_cast<int>(events_.size());

@@ -106,22 +106,24 @@ TlsStream::outcome TlsStream::stopped(int result) {
     case SSL_ERROR_WANT_WRITE:
       return outcome::wants_output;
     case SSL_ERROR_ZERO_RETURN:
-      return outcome::ended;
+      ERR_clear_error();
+      return end_ = outcome::ended;
     default:
       break;
   }
-  failed_ = true;
   const long verdict = SSL_get_verify_result(ssl_);
   const bool refused = ERR_GET_REASON(ERR_peek_error()) == SSL_R_CERTIFICATE_VERIFY_FAILED;
   reason_ = take_openssl_error();
   if (refused && verdict != X509_V_OK) {
     reason_.append(": ").append(X509_verify_cert_error_string(verdict));
   }
-  return outcome::failed;
+  return end_ = outcome::failed;
 }
 
 TlsStream::outcome TlsStream::shake_hands(bool read_on) {
-  MXKV_ASSERT(!failed_, "one that failed is closed");
+  if (end_ != outcome::done) {
+    return end_;
+  }
   read_on_ = read_on;
   empty_ = false;
   const int result = SSL_do_handshake(ssl_);
@@ -129,14 +131,17 @@ TlsStream::outcome TlsStream::shake_hands(bool read_on) {
 }
 
 TlsStream::Moved TlsStream::read(std::span<char> into, bool read_on) {
-  MXKV_ASSERT(!failed_, "one that failed is closed");
+  if (end_ != outcome::done) {
+    return {0, end_};
+  }
   read_on_ = read_on;
   empty_ = false;
   std::size_t filled = 0;
   while (filled < into.size()) {
     std::size_t got = 0;
     if (SSL_read_ex(ssl_, into.data() + filled, into.size() - filled, &got) != 1) {
-      return {filled, stopped(0)};
+      const outcome why = stopped(0);
+      return {filled, filled == 0 || why == outcome::wants_input ? why : outcome::done};
     }
     filled += got;
     if (empty_ && SSL_has_pending(ssl_) == 0) {
@@ -147,7 +152,10 @@ TlsStream::Moved TlsStream::read(std::span<char> into, bool read_on) {
 }
 
 TlsStream::Moved TlsStream::write(std::span<const char> bytes) {
-  MXKV_ASSERT(!failed_ && bytes.size() <= kRecordBytes, "what is sent is one record");
+  MXKV_ASSERT(bytes.size() <= kRecordBytes, "what is sent is one record");
+  if (end_ == outcome::failed) {
+    return {0, end_};
+  }
   std::size_t sent = 0;
   if (SSL_write_ex(ssl_, bytes.data(), bytes.size(), &sent) == 1) {
     unsent_ = false;
@@ -160,11 +168,11 @@ TlsStream::Moved TlsStream::write(std::span<const char> bytes) {
 
 // A record that was read in part is in them, too: OpenSSL before 3.0.14 does not look for that.
 bool TlsStream::give_buffers() noexcept {
-  return !failed_ && !unsent_ && SSL_has_pending(ssl_) == 0 && SSL_free_buffers(ssl_) == 1;
+  return end_ != outcome::failed && !unsent_ && SSL_has_pending(ssl_) == 0 && SSL_free_buffers(ssl_) == 1;
 }
 
 void TlsStream::end() noexcept {
-  if (!failed_ && !unsent_ && SSL_is_init_finished(ssl_) == 1) {
+  if (end_ != outcome::failed && !unsent_ && SSL_is_init_finished(ssl_) == 1) {
     static_cast<void>(SSL_shutdown(ssl_));
     ERR_clear_error();
   }

@@ -5,6 +5,14 @@
 // becomes a record of at most 16 KiB. One that the socket does not take whole stays in OpenSSL, and is offered
 // again by the next write(), which has to begin with the same bytes. Its buffers stay from record to record until
 // it is told to give them back.
+//
+// How a stream ends:
+//
+//     handshake ──> open ──> the other side ended ──> failed
+//         └───────────┴───────────────────────────────^
+//
+// Bytes that came before an end are delivered before it, and the end is told alone, by the next call. The stream remembers
+// it: from then on every call returns it, whatever the call is, and asks OpenSSL nothing. No input may make a call assert.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +21,7 @@
 #include <span>
 #include <string>
 
+#include "runtime/base/assert.hpp"
 #include "server/net/tls_context.hpp"
 
 struct bio_method_st;
@@ -39,7 +48,7 @@ class TlsStream {
   /// Most bytes of a record.
   static constexpr std::size_t kRecordBytes = std::size_t{16} << 10U;
   /// About what a connection takes beside its buffers, and while it shakes hands: measured by the test.
-  static constexpr std::size_t kIdleBytes = std::size_t{24} << 10U;
+  static constexpr std::size_t kIdleBytes = std::size_t{16} << 10U;
   static constexpr std::size_t kHandshakeBytes = std::size_t{96} << 10U;
   /// About what a record takes that is not whole.
   static constexpr std::size_t kBufferBytes = std::size_t{17} << 10U;
@@ -51,12 +60,18 @@ class TlsStream {
     done,          ///< as far as was asked
     wants_input,   ///< the socket has nothing more
     wants_output,  ///< the socket takes nothing more
-    ended,         ///< the other side will send nothing more
-    failed,        ///< no more calls: see reason()
+    ended,         ///< the other side sends nothing more; it may still be written to
+    failed,        ///< nothing is read or written any more: see reason()
   };
-  struct Moved {
-    std::size_t bytes;
-    outcome how;
+  /// Bytes that moved, or why none did. An end never comes with bytes, so that a caller that takes the bytes cannot lose
+  /// the end: `how` of bytes is `done`, and the next call says more, or `wants_input`.
+  struct [[nodiscard]] Moved {
+    constexpr Moved(std::size_t moved, outcome how_far) noexcept : bytes(moved), how(how_far) {
+      MXKV_ASSERT(bytes == 0 || how == outcome::done || how == outcome::wants_input,
+                  "an end is told alone, behind the bytes");
+    }
+    const std::size_t bytes;
+    const outcome how;
   };
 
   /// `socket` is non-blocking, and stays the caller's. Throws std::bad_alloc.
@@ -65,7 +80,7 @@ class TlsStream {
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
 
-  /// done: it may be read and written. `read_on`: see Readiness.
+  /// done: it may be read and written; also where it could be before. `read_on`: see Readiness.
   [[nodiscard]] outcome shake_hands(bool read_on);
   /// Fills `into` as far as it can; done: there may be more.
   [[nodiscard]] Moved read(std::span<char> into, bool read_on);
@@ -87,15 +102,16 @@ class TlsStream {
   friend bio_method_st* make_socket_method(bool by_kernel) noexcept;
   static int read_socket(bio_st* bio, char* to, int most) noexcept;
   static int write_socket(bio_st* bio, const char* from, int bytes) noexcept;
+  /// Why OpenSSL did not do it; an end is remembered.
   [[nodiscard]] outcome stopped(int result);
 
   std::shared_ptr<const TlsContext> context_;
   ssl_st* ssl_;
   int socket_;
-  bool read_on_ = false;  ///< also behind a read that is short
-  bool empty_ = false;    ///< the socket has nothing more until it is told of again
-  bool unsent_ = false;   ///< a record waits in OpenSSL for the socket
-  bool failed_ = false;
+  bool read_on_ = false;         ///< also behind a read that is short
+  bool empty_ = false;           ///< the socket has nothing more until it is told of again
+  bool unsent_ = false;          ///< a record waits in OpenSSL for the socket
+  outcome end_ = outcome::done;  ///< ended, failed: it has; done: not yet
   std::string reason_;
 };
 

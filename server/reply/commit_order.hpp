@@ -38,6 +38,19 @@ class CommitOrder {
   }
   /// Whether all writes before `seq` have ended.
   [[nodiscard]] bool is_turn(CommitSeq seq) const noexcept { return seq == turn_; }
+  /// A write takes effect on this node, and not on another one that it is sent on to.
+  void note_here(CommitSeq seq) noexcept { here_end_ = seq + 1; }
+  /// The number behind the last of these.
+  [[nodiscard]] CommitSeq here_end() noexcept {
+    if (has_ended(here_end_)) {
+      here_end_ = turn_;  // so that it is never half a round of numbers behind
+    }
+    return here_end_;
+  }
+  /// Whether all writes before `end` have ended; of numbers that are not older than half of all.
+  [[nodiscard]] bool has_ended(CommitSeq end) const noexcept {
+    return static_cast<std::int32_t>(turn_ - end) >= 0;
+  }
   /// Keeps `task` until the turn of `seq`, which has not come.
   void park(CommitSeq seq, runtime::MxTask* task) {
     MXKV_ASSERT(!is_turn(seq) && task != nullptr, "a write whose turn has come does not wait");
@@ -95,6 +108,7 @@ class CommitOrder {
 
   CommitSeq next_ = 0;
   CommitSeq turn_ = 0;
+  CommitSeq here_end_ = 0;
   SparseRing<Entry> waiting_;
 };
 

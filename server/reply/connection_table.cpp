@@ -103,6 +103,7 @@ ConnectionState& ConnectionTable::open(ConnectionOwner& owner) {
   MXKV_ASSERT(entry.replies.all_closed() && entry.order.in_flight() == 0, "a free entry owes nothing");
   entry.phase = connection_phase::open;
   entry.owner = &owner;
+  entry.asked_ns = 0;
   entry.stuck = false;
   entry.by_peer = false;
   entry.takes_stale = false;

@@ -43,6 +43,9 @@ class ConnectionOwner {
   virtual void resume() = 0;
   /// Who it is, for what people read; empty: not known.
   [[nodiscard]] virtual std::string client_name() const { return {}; }
+  /// Whether its output before `end`, a count of bytes ever written, has left: the server holds none of it back. What
+  /// the client does not take has left, too.
+  [[nodiscard]] virtual bool has_left(std::size_t /*end*/) const { return true; }
   /// It calls itself so. False: that is no name.
   [[nodiscard]] virtual bool take_name(std::string_view /*name*/) { return true; }
   /// It has said who it is.
@@ -81,6 +84,7 @@ struct ConnectionState {
   std::uint32_t generation = 0;    ///< how often it was opened
   std::uint32_t ended = 0;         ///< operations that ever ended; wraps around
   std::uint64_t read_bytes = 0;    ///< ever
+  std::uint64_t asked_ns = 0;      ///< when what is being taken came, by the monotonic clock; 0: not known
   std::atomic<int> descriptor{0};  ///< of the socket, for who watches on other workers; relaxed
   connection_phase phase = connection_phase::closed;
   resume_phase resuming = resume_phase::outside;
@@ -249,6 +253,8 @@ class ConnectionTable final : private PoolOverflow {
   }
   /// Takes one connection off the list of those that a reply was written to; null: none is left.
   [[nodiscard]] ConnectionState* next_dirty() noexcept;
+  /// Whether one is left on that list.
+  [[nodiscard]] bool any_dirty() const noexcept { return dirty_ != nullptr; }
   /// What replies may take, and take.
   [[nodiscard]] MemoryShare& share() noexcept { return output_->share(); }
   /// For what is written here and goes to another worker's connection.

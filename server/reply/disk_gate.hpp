@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace mxkv::server {
 
@@ -39,6 +40,10 @@ class DiskGate {
   [[nodiscard]] virtual std::uint64_t durable() const noexcept = 0;
   /// Grows whenever what waits by then will never be known to be on disk: its connections are closed.
   [[nodiscard]] virtual std::uint64_t broken() const noexcept = 0;
+  /// What waits for so long is given up: replies, and requests that are not read. 0: nothing is.
+  [[nodiscard]] virtual std::uint64_t most_wait_ns() const noexcept { return 0; }
+  /// What clients are told in place of what was given up, here or by broken(), before they are closed; empty: nothing.
+  [[nodiscard]] virtual std::string_view given_up_line() const noexcept { return {}; }
   /// Whether too much waits to be written: then connections are not read.
   [[nodiscard]] virtual bool reads_paused() const noexcept = 0;
   /// Why nothing may be changed now; null: it may. The text is good for ever.

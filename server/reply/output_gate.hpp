@@ -45,6 +45,10 @@ class OutputGate {
   [[nodiscard]] std::size_t sendable(std::size_t sent, std::size_t unsent) const noexcept {
     return holds() ? marks_[0].begin - sent : unsent;
   }
+  /// Whether nothing before `end` is held.
+  [[nodiscard]] bool lets(std::size_t end) const noexcept {
+    return !holds() || static_cast<std::ptrdiff_t>(marks_[0].begin - end) >= 0;
+  }
   /// What the first mark waits for. Only if it holds.
   [[nodiscard]] std::uint64_t awaited() const noexcept {
     MXKV_DCHECK(holds(), "what holds nothing waits for nothing");

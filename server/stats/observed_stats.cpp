@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
@@ -50,35 +51,44 @@ LatencyCounts latency_counts(const Network& network) {
   return sums;
 }
 
-void add_latency_stats(StatText& text, const Network& network) {
-  const std::vector<const RequestSampler*>& samplers = network.samplers();
-  text.add("sampled_one_in", samplers.front()->one_in());
-  std::uint64_t untimed = 0;
-  for (const RequestSampler* sampler : samplers) {
-    untimed += sampler->untimed();
+LatencyLook look_at_latencies(const Network& network) {
+  LatencyLook found;
+  for (const RequestSampler* const sampler : network.samplers()) {
+    LatencyCounts& counts = found.workers.emplace_back();
+    for (std::size_t i = 0; i < kCommandKinds; ++i) {
+      if (const auto* latencies = sampler->latencies(static_cast<command_kind>(i))) {
+        latencies->add_to(counts[i]);
+      }
+    }
+    found.untimed += sampler->untimed();
   }
-  text.add("samples_untimed", untimed);
+  return found;
+}
+
+void add_latency_stats(StatText& text, const Network& network, const LatencyLook& since) {
   // Each histogram is read once, so that the workers' samples add up to the sums while requests still come
   // in.
-  std::vector<std::array<LatencyHistogram::Counts, kCommandKinds>> workers(samplers.size());
-  std::array<LatencyHistogram::Counts, kCommandKinds> sums{};
-  for (std::size_t worker = 0; worker < samplers.size(); ++worker) {
+  LatencyLook now = look_at_latencies(network);
+  LatencyCounts sums{};
+  for (std::size_t worker = 0; worker < now.workers.size(); ++worker) {
     for (std::size_t i = 0; i < kCommandKinds; ++i) {
-      LatencyHistogram::Counts& counts = workers[worker][i];
-      if (const auto* latencies = samplers[worker]->latencies(static_cast<command_kind>(i))) {
-        latencies->add_to(counts);
+      LatencyHistogram::Counts& counts = now.workers[worker][i];
+      if (worker < since.workers.size()) {
+        std::ranges::transform(counts, since.workers[worker][i], counts.begin(), std::minus{});
       }
       std::ranges::transform(counts, sums[i], sums[i].begin(), std::plus{});
     }
   }
+  text.add("sampled_one_in", network.samplers().front()->one_in());
+  text.add("samples_untimed", now.untimed - since.untimed);
   const auto add_kinds = [&text](const std::string& prefix, const auto& kinds) {
     for (std::size_t i = 0; i < kCommandKinds; ++i) {
       add_percentiles(text, prefix + std::string{name_of(static_cast<command_kind>(i))} + ":", kinds[i]);
     }
   };
   add_kinds("", sums);
-  for (std::size_t worker = 0; worker < samplers.size(); ++worker) {
-    add_kinds("worker:" + std::to_string(worker) + ":", workers[worker]);
+  for (std::size_t worker = 0; worker < now.workers.size(); ++worker) {
+    add_kinds("worker:" + std::to_string(worker) + ":", now.workers[worker]);
   }
 }
 
@@ -104,6 +114,21 @@ void add_slow_stats(StatText& text, const Network& network) {
   }
 }
 
+// Wilson's interval of a share, scaled to the whole: it is right for few, too, and exact where each request is met.
+RequestsAbout requests_about(std::uint64_t met, std::uint64_t error, std::uint32_t one_in) {
+  constexpr double kDeviations = 1.96;
+  const double times = std::max<double>(one_in, 1);
+  const double spread = kDeviations * kDeviations * (1 - 1 / times);
+  const auto bound = [spread, times](std::uint64_t count, double side) {
+    const auto found = static_cast<double>(count);
+    return times * (found + spread / 2 + side * std::sqrt(spread * (found + spread / 4)));
+  };
+  const double least = std::max(bound(met, -1), static_cast<double>(met));
+  const double about = times * (static_cast<double>(met) + static_cast<double>(error) / 2);
+  return {static_cast<std::uint64_t>(std::llround(about)), static_cast<std::uint64_t>(std::floor(least)),
+          static_cast<std::uint64_t>(std::ceil(bound(met + error, 1)))};
+}
+
 std::vector<HotName> hot_names(const Network& network, std::uint64_t now_ns) {
   std::map<std::pair<HotKeys::what, std::string>, HotName> sums;
   for (const RequestSampler* sampler : network.samplers()) {
@@ -119,6 +144,7 @@ std::vector<HotName> hot_names(const Network& network, std::uint64_t now_ns) {
   for (auto& [named, sum] : sums) {
     // What came once, or is not above its error, is known for nothing.
     if (sum.sure > std::max<std::uint64_t>(sum.error, 1)) {
+      sum.requests = requests_about(sum.sure, sum.error, network.samplers().front()->one_in());
       found.push_back(std::move(sum));
     }
   }
@@ -130,21 +156,47 @@ std::vector<HotName> hot_names(const Network& network, std::uint64_t now_ns) {
 void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns) {
   for (const HotName& one : hot_names(network, now_ns)) {
     text.add((one.kind == HotKeys::what::range ? "range:" : "key:") + key_in_one_word(one.name),
-             std::to_string(one.sure) + " " + std::to_string(one.error));
+             std::to_string(one.requests.about) + " " + std::to_string(one.requests.least) + " " +
+                 std::to_string(one.requests.most));
   }
 }
 
-void add_connection_stats(StatText& text, const Network& network) {
-  for (const ConnectionFacts& one : network.connections()) {
+namespace {
+
+/// In memcached's words.
+std::string_view state_of(ConnectionFacts::doing what) noexcept {
+  switch (what) {
+    case ConnectionFacts::doing::listens:
+      return "conn_listening";
+    case ConnectionFacts::doing::takes_value:
+      return "conn_nread";
+    case ConnectionFacts::doing::swallows:
+      return "conn_swallow";
+    case ConnectionFacts::doing::watches:
+      return "conn_watch";
+    case ConnectionFacts::doing::asks:
+      return "conn_parse_cmd";
+    case ConnectionFacts::doing::sends:
+      return "conn_mwrite";
+    case ConnectionFacts::doing::reads:
+      break;
+  }
+  return "conn_read";
+}
+
+}  // namespace
+
+void add_connection_stats(StatText& text, const Network& network, AdminCursor& cursor) {
+  for (const ConnectionFacts& one : network.connections(cursor)) {
     const std::string prefix = std::to_string(one.descriptor) + ":";
     if (one.state == ConnectionFacts::doing::listens) {
       text.add(prefix + "addr", one.own);
-      text.add(prefix + "state", "conn_listening");
+      text.add(prefix + "state", state_of(one.state));
       continue;
     }
     text.add(prefix + "addr", one.peer);
     text.add(prefix + "listen_addr", one.own);
-    text.add(prefix + "state", one.state == ConnectionFacts::doing::sends ? "conn_mwrite" : "conn_read");
+    text.add(prefix + "state", state_of(one.state));
     text.add(prefix + "secs_since_last_cmd", one.idle_seconds);
     text.add(prefix + "worker", one.worker);
     if (one.tls != nullptr) {

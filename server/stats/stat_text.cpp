@@ -1,11 +1,27 @@
 #include "server/stats/stat_text.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::server {
 
 void StatText::add(std::string_view name, std::string_view value) {
-  text_.append("STAT ").append(name).append(" ").append(value).append("\r\n");
+  text_.append("STAT ");
+  append(name, false);
+  text_ += ' ';
+  append(value, true);
+  text_.append("\r\n");
+}
+
+void StatText::append(std::string_view text, bool blanks) {
+  const auto is_plain = [blanks](char c) { return (c > ' ' || (blanks && c == ' ')) && c < 0x7f; };
+  if (std::ranges::all_of(text, is_plain)) {
+    text_.append(text);
+  } else {
+    text_.append(blanks ? runtime::readable(text) : runtime::readable_word(text));
+  }
 }
 
 void StatText::add_seconds(std::string_view name, long seconds, long microseconds) {

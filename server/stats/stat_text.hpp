@@ -1,9 +1,11 @@
-// Lines of `stats`: "STAT <name> <value>", then END.
+// Lines of `stats`: "STAT <name> <value>", then END. Names and values come from clients, too: keys, paths, certificates.
+// Whatever they hold, a line stays one line, and its name one word (runtime/base/readable.hpp).
 #pragma once
 
 #include <concepts>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace mxkv::server {
 
@@ -17,10 +19,14 @@ class StatText {
   }
   /// Seconds with six decimals, as memcached prints CPU times.
   void add_seconds(std::string_view name, long seconds, long microseconds);
-  /// The whole reply.
+  /// The whole reply, or the last page of it.
   [[nodiscard]] std::string finish() &&;
+  /// The lines, where another page follows.
+  [[nodiscard]] std::string page() && { return std::move(text_); }
 
  private:
+  void append(std::string_view text, bool blanks);
+
   std::string text_;
 };
 

@@ -109,7 +109,7 @@ Statistics::Statistics(runtime::Runtime& runtime, Store& store, const config::Da
       shutdown_command_(options.server.shutdown_command),
       started_ns_(runtime.clock().monotonic_ns()) {}
 
-std::string Statistics::text(std::string_view group) {
+std::string Statistics::text(std::string_view group, AdminCursor& cursor) {
   StatText text;
   if (group.empty()) {
     general(text);
@@ -138,9 +138,9 @@ std::string Statistics::text(std::string_view group) {
   } else if (group == "sizes") {
     add_size_stats(text, runtime_);
   } else if (group == "conns") {
-    add_connection_stats(text, *network_);
+    add_connection_stats(text, *network_, cursor);
   } else if (group == "latency") {
-    add_latency_stats(text, *network_);
+    add_latency_stats(text, *network_, latencies_before_reset());
   } else if (group == "slow") {
     add_slow_stats(text, *network_);
   } else if (group == "hot") {
@@ -150,23 +150,24 @@ std::string Statistics::text(std::string_view group) {
   } else if (group == "reset") {
     reset();
     network_->forget_samples();
+    store_.watch_hub().prefixes().clear();
     return std::string{protocol::kReset};
   } else {
     return std::string{protocol::kError};
   }
-  return std::move(text).finish();
+  return cursor.more ? std::move(text).page() : std::move(text).finish();
 }
 
-// memcached counts commands by key prefix when told to. Here nothing is counted in advance.
 std::string Statistics::detail(std::string_view group) {
-  if (group == "detail off") {
-    return std::string{protocol::kOk};
-  }
+  WatchHub& hub = store_.watch_hub();
   if (group == "detail dump") {
-    return std::string{protocol::kEnd};
+    return hub.prefixes().text();
   }
-  return group == "detail on" ? "CLIENT_ERROR prefixes are not counted: see stats hot\r\n"
-                              : "CLIENT_ERROR usage: stats detail on|off|dump\r\n";
+  if (group != "detail on" && group != "detail off") {
+    return "CLIENT_ERROR usage: stats detail on|off|dump\r\n";
+  }
+  hub.count_prefixes(group == "detail on");
+  return std::string{protocol::kOk};
 }
 
 Statistics::Counters Statistics::counters() const noexcept {
@@ -190,6 +191,11 @@ Statistics::Counters Statistics::since_reset() {
   now.net.read_bytes -= baseline_.net.read_bytes;
   now.net.written_bytes -= baseline_.net.written_bytes;
   now.net.yields -= baseline_.net.yields;
+  now.net.stalled -= baseline_.net.stalled;
+  now.net.idle_closed -= baseline_.net.idle_closed;
+  now.net.output_full -= baseline_.net.output_full;
+  now.net.input_full -= baseline_.net.input_full;
+  now.net.journal_pauses -= baseline_.net.journal_pauses;
   now.net.moved_connections -= baseline_.net.moved_connections;
   now.net.handshakes -= baseline_.net.handshakes;
   now.net.handshake_errors -= baseline_.net.handshake_errors;
@@ -211,8 +217,15 @@ Statistics::Counters Statistics::since_reset() {
 
 void Statistics::reset() {
   const Counters now = counters();
+  LatencyLook latencies = look_at_latencies(*network_);
   const std::scoped_lock lock{mutex_};
   baseline_ = now;
+  latencies_before_ = std::move(latencies);
+}
+
+LatencyLook Statistics::latencies_before_reset() {
+  const std::scoped_lock lock{mutex_};
+  return latencies_before_;
 }
 
 // Differences, not since the reset: items that are there do not go away by it. The parts are read one after
@@ -307,13 +320,12 @@ void Statistics::settings(StatText& text) const {
   const config::LimitOptions& limits = settings.limits;
   text.add("maxbytes", runtime_.budget().limit_bytes());
   text.add("maxconns", limits.connections);
-  const auto tcp = std::ranges::find(options_.listeners, std::string{}, &config::ListenAddress::path);
-  const auto local =
-      std::ranges::find_if_not(options_.listeners, &std::string::empty, &config::ListenAddress::path);
-  text.add("tcpport", tcp == options_.listeners.end() ? 0 : tcp->port);
+  const auto tcp = std::ranges::find(listeners_, std::string{}, &config::ListenAddress::path);
+  const auto local = std::ranges::find_if_not(listeners_, &std::string::empty, &config::ListenAddress::path);
+  text.add("tcpport", tcp == listeners_.end() ? 0 : tcp->port);
   text.add("udpport", 0);
-  text.add("inter", tcp == options_.listeners.end() ? "" : tcp->address);
-  text.add("domain_socket", local == options_.listeners.end() ? "NULL" : local->path);
+  text.add("inter", tcp == listeners_.end() ? "NULL" : tcp->address);
+  text.add("domain_socket", local == listeners_.end() ? "NULL" : local->path);
   text.add("verbosity", verbosity_.load(std::memory_order_relaxed));
   text.add("evictions", store_.evicts() ? "on" : "off");
   text.add("num_threads", runtime_.worker_count());
@@ -322,7 +334,7 @@ void Statistics::settings(StatText& text) const {
   text.add("auth_enabled_sasl", credentials_.required() ? "yes" : "no");
   text.add("auth_enabled_ascii", credentials_.required() ? "yes" : "no");
   const auto speaks_tls = [](const config::ListenAddress& listener) { return listener.tls.has_value(); };
-  text.add("ssl_enabled", std::ranges::any_of(options_.listeners, speaks_tls) ? "yes" : "no");
+  text.add("ssl_enabled", std::ranges::any_of(listeners_, speaks_tls) ? "yes" : "no");
   text.add("item_size_max", limits.value_bytes);
   text.add("flush_enabled", "yes");
   text.add("dump_enabled", "yes");
@@ -339,10 +351,12 @@ void Statistics::settings(StatText& text) const {
   text.add("batch_lines", limits.batch_lines);
   text.add("batch_bytes", limits.batch_bytes);
   text.add("stat_key_prefix", ":");
-  text.add("detail_enabled", "no");
+  text.add("detail_enabled", store_.watch_hub().counts_prefixes() ? "yes" : "no");
   text.add("binding_protocol", "auto-negotiate");
-  // There are neither LRU lists nor slabs to be moved.
-  for (const char* name : {"lru_crawler", "lru_maintainer_thread", "lru_segmented", "slab_reassign"}) {
+  // Sweeps for expired items are what memcached's crawler does, and exporters ask for its numbers only where there is
+  // one. There are neither LRU lists nor slabs to be moved.
+  text.add("lru_crawler", "yes");
+  for (const char* name : {"lru_maintainer_thread", "lru_segmented", "slab_reassign"}) {
     text.add(name, "no");
   }
   for (const char* name : {"lru_crawler_sleep", "lru_crawler_tocrawl", "hot_lru_pct", "warm_lru_pct",

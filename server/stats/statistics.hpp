@@ -11,11 +11,15 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "config/options.hpp"
 #include "runtime/scheduler/runtime.hpp"
+#include "server/net/admin_source.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/network.hpp"
+#include "server/stats/observed_stats.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
@@ -35,6 +39,9 @@ class Statistics {
   /// Start-up only.
   void set_network(Network& network) noexcept { network_ = &network; }
 
+  /// Those that are open, with the ports that they got; before clients can come. Start-up only.
+  void set_listeners(std::vector<config::ListenAddress> listeners) { listeners_ = std::move(listeners); }
+
   /// Null: nothing is kept on disk.
   void set_durability(const Durability* durability) noexcept { durability_ = durability; }
 
@@ -51,8 +58,8 @@ class Statistics {
     shutdown_command_.store(allowed, std::memory_order_relaxed);
   }
 
-  /// The whole reply to `stats <group>`.
-  [[nodiscard]] std::string text(std::string_view group);
+  /// A page of the reply to `stats <group>`; all but `conns` have one.
+  [[nodiscard]] std::string text(std::string_view group, AdminCursor& cursor);
 
   /// Counters that `stats reset` puts back to zero.
   struct Counters {
@@ -72,7 +79,8 @@ class Statistics {
  private:
   [[nodiscard]] Counters since_reset();
   void reset();
-  [[nodiscard]] static std::string detail(std::string_view group);
+  [[nodiscard]] LatencyLook latencies_before_reset();
+  [[nodiscard]] std::string detail(std::string_view group);
   void general(StatText& text);
   void settings(StatText& text) const;
   void runtime_group(StatText& text) const;
@@ -83,14 +91,16 @@ class Statistics {
   const config::DaemonOptions& options_;
   const Credentials& credentials_;
   Network* network_ = nullptr;
+  std::vector<config::ListenAddress> listeners_;
   const Durability* durability_ = nullptr;
   const ClusterNode* cluster_ = nullptr;
   const ClusterStore* routed_ = nullptr;
   std::atomic<bool> shutdown_command_;  // relaxed: only shown
   std::uint64_t started_ns_;
   std::atomic<std::uint64_t> verbosity_{0};  // relaxed: only shown
-  std::mutex mutex_;                         ///< guards baseline_; `stats` is rare
+  std::mutex mutex_;                         ///< guards what follows; `stats` is rare
   Counters baseline_;
+  LatencyLook latencies_before_;  ///< the last reset
 };
 
 }  // namespace mxkv::server

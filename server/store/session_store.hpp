@@ -77,8 +77,8 @@ class SessionStore {
   /// A page of a dump, behind what `progress` says; it is told when the page ended.
   virtual void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) = 0;
   /// flush_all, now or `delay_s` seconds from now (above 30 days: at that unix time). `form`: of a
-  /// client of the binary protocol.
-  virtual void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
+  /// client of the binary protocol. False: it was refused, and answered so.
+  virtual bool flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                          protocol::BinaryForm form) = 0;
 
   /// A request for this key is one of the sample.

@@ -266,21 +266,20 @@ bool Store::refuses(const ReplyAddress& address, runtime::Worker& worker) {
   return true;
 }
 
-void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
+bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                       protocol::BinaryForm form) {
   if (form.given() && worker.local<WorkerContext>().refusal != nullptr) [[unlikely]] {
     auto& replies = *worker.local<WorkerContext>().replies;
     answer_binary(replies, address, form, protocol::binary_status::refused);
     replies.finished(address);
-    return;
+    return false;
   }
   if (refuses(address, worker)) {
-    return;
+    return false;
   }
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
   const std::uint64_t now_us = worker.now_us();
-  const std::uint64_t at = std::uint64_t{expiry_from(delay_s, Moment{worker})} * kUsPerSecond;
-  if (at > now_us) {
+  if (const std::uint64_t at = flush_time_us(delay_s, Moment{worker}); at != 0) {
     // Cas uniques follow the clock, so a point in time is a point in their order. The items go when they are
     // met, as expired ones do, or by a sweep.
     set_flush_point(worker, at);
@@ -293,12 +292,13 @@ void Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
       replies.reply(address, protocol::kOk);
     }
     replies.finished(address);
-    return;
+    return true;
   }
   if (state_.flush_points().next.load(std::memory_order_relaxed) > now_us) {
     set_flush_point(worker, now_us);  // takes the place of one that was to come
   }
   begin(worker.create<FlushTask>(state_, address, form), true, locks_, worker);
+  return true;
 }
 
 void Store::resume_flush(std::uint64_t next_us, std::uint64_t before_us) noexcept {

@@ -54,7 +54,7 @@ class Store final : public SessionStore {
   void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,
              const ReplyAddress& address) override;
   void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) override;
-  void flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
+  bool flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                  protocol::BinaryForm form) override;
   void sampled(runtime::Worker& worker, std::string_view key) override;
   void count_too_large(runtime::Worker& worker) noexcept override;

@@ -62,6 +62,11 @@ class Liveness {
   [[nodiscard]] bool operator()(const View& view) const noexcept {
     return !is_expired(view.expiry(), now_us_) && view.cas() > flushed_;  // no cas unique is 0
   }
+  /// Why an item does not count: flush_all took it away; else it has expired.
+  template <class View>
+  [[nodiscard]] bool is_flushed(const View& view) const noexcept {
+    return view.cas() <= flushed_;
+  }
   /// Items up to this cas unique are gone.
   [[nodiscard]] std::uint64_t flushed() const noexcept { return flushed_; }
 

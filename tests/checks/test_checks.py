@@ -148,6 +148,22 @@ class TextRulesTest(Invented):
         self.write("index/a.cpp", "// a\n" * (text_rules.MOST_LINES + 1))
         self.assertEqual(len(text_rules.check(self.root)), 1)
 
+    def test_a_program_that_parses_by_cli11_itself_is_caught(self):
+        self.write("bench/a.cpp", "// a\n  app.parse(count, words);\n")
+        self.write("bench/b.cpp", "// b\n  CLI11_PARSE(app, count, words);\n  mxkv::runtime::parse_words(app, words);\n")
+        self.assertEqual([text.split(": ")[0] for text in text_rules.check(self.root)], ["bench/a.cpp:2", "bench/b.cpp:2"])
+
+    def test_a_main_that_does_not_open_the_standard_streams_first_is_caught(self):
+        self.write("server/daemon/main.cpp", "// a\nint main(int count, char** words) {\n  return 0;\n}\n")
+        self.write("bench/a.cpp", "// a\nint main() {\n  mxkv::runtime::open_standard_streams();\n}\n")
+        self.write("tests/a.cpp", "// a\nint main() {\n}\n")
+        self.assertEqual([text.split(": ")[0] for text in text_rules.check(self.root)], ["server/daemon/main.cpp:2"])
+
+    def test_a_command_of_the_shell_that_prints_by_itself_is_caught(self):
+        self.write("protocol/clients/cli/commands/a.cpp", "// a\n  std::fprintf(stderr, text);\n  std::snprintf(text);\n")
+        self.write("protocol/clients/cli/session.cpp", "// a\n  std::fwrite(text);\n")
+        self.assertEqual([text.split(": ")[0] for text in text_rules.check(self.root)], ["protocol/clients/cli/commands/a.cpp:2"])
+
     def test_leftovers_are_caught(self):
         self.write("index/a.cpp", "// a\n// TO" "DO: later\n")
         self.assertEqual(text_rules.check(self.root), ["index/a.cpp:2: contains TO" "DO"])

@@ -9,6 +9,12 @@ import sources
 MOST_LINES = 450
 # Joined here, so that this file does not contain them.
 FORBIDDEN = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "DIS" + "ABLED_"]))
+PARSES = re.compile(r"\bapp(?:\.|->)parse\(|CLI11_PARSE")
+PROGRAMS = ("bench/", "protocol/", "server/")
+# mxkv-cli escapes what it prints in Session and complain(); the others print no text from outside.
+CLI = "protocol/clients/cli/"
+CLI_PRINTS = re.compile(r"std::(?:v?f?printf|f?puts|f?putc|putchar|fwrite|cout|cerr)\b")
+CLI_DOORS = {CLI + name for name in ("session.cpp", "text/complain.cpp", "program.cpp", "shell/shell.cpp", "transfer/progress.cpp")}
 CHECKED = (".hpp", ".cpp", ".py", ".sh", ".txt", ".cmake", ".md")
 
 
@@ -19,6 +25,16 @@ def check_cpp(name: str, lines: list[str], headers: set[str]) -> list[str]:
         found.append(f"{name}:1: does not open with a comment that says what it is")
     if name.endswith(".hpp") and not any(line.strip() == "#pragma once" for line in lines):
         found.append(f"{name}:1: has no #pragma once")
+    found += [f"{name}:{number}: parses by CLI11 itself, which takes [x,y] for a list: use runtime/base/command_line.hpp"
+              for number, line in enumerate(lines, 1) if PARSES.search(line) and name != "runtime/base/command_line.hpp"]
+    found += [f"{name}:{number}: prints by itself: Session::print() and complain() escape what a terminal would obey"
+              for number, line in enumerate(lines, 1)
+              if name.startswith(CLI) and name not in CLI_DOORS and CLI_PRINTS.search(line)]
+    found += [f"{name}:{number}: main() does not begin with open_standard_streams(): its first socket may be its output"
+              for number, line in enumerate(lines, 1)
+              if line.startswith("int main(") and name.startswith(PROGRAMS)
+              and "open_standard_streams();" not in "".join(lines[number:number + 1])
+              and not any("Figure figure{" in other for other in lines)]  # whose constructor does
     return found
 
 

@@ -29,9 +29,11 @@ SETTINGS = {
 
 
 class Node:
-    def __init__(self, name: str, place: Place, folder: Path, cluster: str, brokers: str, clock: str = "", authority: Authority = None) -> None:
+    def __init__(self, name: str, place: Place, folder: Path, cluster: str, brokers: str, clock: str = "", authority: Authority = None,
+                 options: dict = None, admin_port: int = 0) -> None:
         """`clock`: for libfaketime, such as `+0 x1.05`; without a rate it is the date alone. Empty: the machine's.
-        `authority`: nodes speak TLS among each other, by certificates that it signs for `localhost`."""
+        `authority`: nodes speak TLS among each other, by certificates that it signs for `localhost`.
+        `options`: more of `cluster`. `admin_port`: for pages; 0: none."""
         self.name = name
         self.place = place
         self.address = (place.address, PORT)
@@ -48,7 +50,8 @@ class Node:
         self.config.write_text(json.dumps(SETTINGS | {
             "listeners": [f"{place.address}:{PORT}", {"address": place.address, "port": STALE_PORT, "reads": "replica"}],
             "cluster": {"name": cluster, "brokers": brokers.split(","), "node": name, "peer": self.peer,
-                        "staleness": f"{int(STALENESS_S * 1000)}ms"} | self.certificate(authority)}), encoding="ascii")
+                        "staleness": f"{int(STALENESS_S * 1000)}ms"} | self.certificate(authority) | (options or {})}
+            | ({"admin": {"listeners": [f"{place.address}:{admin_port}"]}} if admin_port else {})), encoding="ascii")
         if clock:
             self.set_clock(clock)
             self.faked = ["env", f"LD_PRELOAD={FAKED_WAITS} {FAKETIME}", f"FAKETIME_TIMESTAMP_FILE={self.clock}", "FAKETIME_CACHE_DURATION=1",

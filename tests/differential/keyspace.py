@@ -36,7 +36,7 @@ class KeySpace:
         return b"l%s%s%d" % (self.letter, b"p" * chance.choice((9, 100, 240, 247)), chance.randrange(10))
 
     def binary(self, chance) -> bytes:
-        return b"b" + self.letter + bytes(chance.choice(b"\0\xff \r\nab") for _ in range(chance.choice((0, 1, 2, 3, 8, 180))))
+        return b"b" + self.letter + bytes(chance.choice(b"\0\xff \r\nab") for _ in range(chance.choice((0, 1, 2, 3, 8, 180, 248))))
 
     def word(self, chance) -> bytes:
         return b"w%s/%s" % (self.letter, b"/".join(b"%d" % chance.randrange(12) for _ in range(chance.randrange(1, 4))))

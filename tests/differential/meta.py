@@ -11,8 +11,6 @@ from model import Item, Version
 from replies import SESSION_AT_MOST, EitherHole, NumberHole, UniqueHole, age_hole
 
 
-LONGEST_IN_BASE64 = 186         # bytes of a key whose base64 is a word that may name a key
-
 GREATEST_MINTED = (1 << 53) - 1
 
 
@@ -101,7 +99,7 @@ def _after(store, flags: Flags, before: int, made: bool) -> int:
 
 def _chosen(flags: Flags):
     number = flags.number(b"E")
-    return None if number is None else Version(number)
+    return Version(number) if number else None
 
 
 def _differs(item, flags: Flags) -> bool:

@@ -3,7 +3,6 @@
 import classic
 import meta
 from keyspace import is_text
-from meta import LONGEST_IN_BASE64
 from model import LONG
 
 
@@ -68,13 +67,13 @@ class SingleKeyRequests:
         pairs = self.some(b"kq")
         if self.flip(0.2):
             pairs.append((b"O", b"o%d" % chance.randrange(100)))
-        if not is_text(key) or len(key) <= LONGEST_IN_BASE64 and self.flip(0.1):
+        if not is_text(key) or self.flip(0.1):
             pairs.append((b"b", b""))
         if self.flip(0.15):
             pairs.append((b"C", b"%d" % self.unique_of(key)))
         if self.flip(0.15):
             self.counter += 1
-            pairs.append((b"E", b"%d" % self.counter))
+            pairs.append((b"E", b"%d" % (self.counter if self.flip(0.9) else 0)))
         if self.flip(0.2 if verb != b"mg" else 0.1):
             pairs.append((b"T", b"%d" % self.time()))
         value = None

@@ -22,7 +22,11 @@ class Ledger {
         credentials_(credentials) {}
 
   std::vector<Owed> all() {
-    while (take()) {
+    const protocol::wire_protocol spoken = protocol::protocol_of(rest_);
+    if (spoken == protocol::wire_protocol::binary) {
+      owed_.emplace_back().how = Owed::form::stream;  // the binary protocol has a fuzzer of its own
+    }
+    while (spoken == protocol::wire_protocol::text && take()) {
     }
     return std::move(owed_);
   }
@@ -34,10 +38,6 @@ class Ledger {
     const bool logs_in = credentials_ != nullptr;
     const protocol::Parsed parsed = logs_in ? parser_.parse_login(rest_.data(), rest_.size(), line, *request_)
                                             : parser_.parse(rest_.data(), rest_.size(), line, *request_);
-    if (parsed.what == outcome::close && rest_.front() == protocol::kBinaryRequestMagic) {
-      owed_.emplace_back().how = Owed::form::stream;  // the binary protocol has a fuzzer of its own
-      return false;
-    }
     if (parsed.what == outcome::need_more || parsed.what == outcome::close) {
       return false;
     }
@@ -86,6 +86,7 @@ class Ledger {
       case verb::cache_memlimit:
       case verb::config_get:
       case verb::config_set:
+      case verb::refresh_certs:
       case verb::debugtime:
       case verb::shutdown: {
         const std::string text = administer(request);

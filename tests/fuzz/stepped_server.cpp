@@ -127,7 +127,7 @@ class Client final : public runtime::Poller, public server::ConnectionOwner, pri
   }
 
  private:
-  std::string run(const protocol::Request& request) override {
+  std::string run(const protocol::Request& request, server::AdminCursor& /*cursor*/) override {
     if (request.op == protocol::verb::cache_memlimit) {  // here in KiB, above what is used
       runtime::MemoryBudget& budget = worker_.runtime().budget();
       const std::size_t room = static_cast<std::size_t>(std::min(request.mebibytes, 4096U)) << 10U;

@@ -187,7 +187,7 @@ class Generator:
         return self.finish(bytes(line), data)
 
     def garbage(self):
-        line = bytes(b for b in self.chance.randbytes(self.chance.randrange(1, 120)) if b not in b"\n\x80")
+        line = bytes(b for b in self.chance.randbytes(self.chance.randrange(1, 120)) if b not in b"\n")
         return self.finish(line, b"")
 
     @staticmethod

@@ -1,8 +1,11 @@
 """A test with one directory for journal and checkpoints, and daemons on it, one after the other."""
 
+import subprocess
 import time
 
-from harness import DaemonCase
+from harness import DaemonCase, environment, patience
+
+_PAGE = 4096
 
 
 class DurableCase(DaemonCase):
@@ -27,6 +30,37 @@ class DurableCase(DaemonCase):
         self.log_file.unlink(missing_ok=True)
         self.start(*arguments, wait=wait, **options)
         return self.ports()[0] if wait else 0
+
+    def segments(self) -> list:
+        return sorted((self.data / "journal").glob("*.mxj"))
+
+    @staticmethod
+    def groups(segment) -> list:
+        """Where groups begin. What fills a page behind one may change without harm."""
+        data = segment.read_bytes()
+        return [at for at in range(_PAGE, len(data), _PAGE) if data[at:at + 4] == b"MXB1"]
+
+    def verify(self) -> subprocess.CompletedProcess:
+        return subprocess.run([environment.MXKVD, "journal", "verify", str(self.data)], capture_output=True, text=True,
+                              timeout=patience(120), check=False, stdin=subprocess.DEVNULL)
+
+    def check_without_newest(self, how: int) -> bool:
+        """While no daemon runs the newest segment is lost, or has lost all bytes, or is zeros: that is damage. Only a
+        segment that a crash left without groups may be missing. Returns whether it was damage."""
+        newest = self.segments()[-1]
+        kept = self.directory / "kept.mxj"
+        newest.rename(kept)
+        if how != 0:
+            newest.write_bytes(b"" if how == 1 else bytes(kept.stat().st_size))
+        done = self.verify()
+        kept.rename(newest)
+        if done.returncode == 0:
+            # By hashes: what a recycled file held before looks like groups.
+            self.assertIn(f"journal/{newest.name}: no epochs, 0 groups", self.verify().stdout)
+            return False
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(f"journal/{newest.name}: ", done.stderr)
+        return True
 
     def crash(self) -> float:
         """Kills it; returns when that was."""

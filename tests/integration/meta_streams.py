@@ -13,6 +13,8 @@ DIFFERENCES = {
     "quiet vivify": "q silences ma that makes an item, too; not in 1.6.18",
     "binary vivify": "what mg makes of a key in base64 is known to be binary; 1.6.18 prints the key raw afterwards",
     "base64": "base64 is strict here: whole groups, padding, no bits beyond the end; 1.6.18 reads what it can",
+    "long base64": "the limit of 250 bytes holds for the key here, for its base64 in 1.6.18",
+    "no letters": "a flag beyond ASCII is unknown here, a duplicate in memcached",
     "blanks": "control bytes within flags are part of them here; strtol passes over some in 1.6.18",
     "twenty words": "a line may have twenty words, as in later versions; 1.6.18 takes nineteen",
     "modes": "of an M token the first letter counts, as in later versions; 1.6.18 wants one letter",
@@ -49,6 +51,8 @@ def _is_base64(key: bytes) -> bool:
 def meta_difference(words: list):
     """The name of the difference that a meta command of these words falls under, or None. The key has no CR."""
     verb, flags_at = words[0], _VERBS.get(words[0], 99)
+    if len(words) > 1 and len(words[1]) > 250 and any(word.startswith(b"b") for word in words[2:]):
+        return "long base64"
     if verb == b"me":
         return None if words[2:] == [] or (words[2:] == [b"b"] and _is_base64(words[1])) else "me"
     if len(words) < flags_at:
@@ -63,6 +67,8 @@ def meta_difference(words: list):
     if any(re.search(rb"[\x01-\x1f\x7f]", word) for word in words[2:]):
         return "blanks"
     flags = words[flags_at:]
+    if any(word[0] > 126 for word in flags):
+        return "no letters"
     letters = {chr(word[0]) for word in flags}  # what stands behind the letter of such a flag means nothing
     found = "twenty words" if len(words) == 20 else None
     for word in flags:
@@ -216,7 +222,7 @@ class MetaCommands:
                b"F4294967296", b"M", b"Me", b"Mset", b"MQ", b"Ma", b"z", b"!", b"0", b"\x80", b"\xff", b"E5", b"x", b"noreply", b"v", b"q",
                b"b", b"k", b"k", b"T+5", b"D+5", b"u", b"I", b"s", b"N5")
         verb = self.chance.choice((b"mg", b"ms", b"md", b"ma", b"mg", b"ms", b"md", b"ma", b"me"))
-        key = self.chance.choice((key, key, key, key, base64.b64encode(key), b"=" + key, key.ljust(250, b"k"), key.ljust(251, b"k")))
+        key = self.chance.choice((key, key, key, key, base64.b64encode(key), base64.b64encode(key.ljust(200)), b"=" + key, key.ljust(250, b"k"), key.ljust(251, b"k")))
         flags = [self.chance.choice(odd) for _ in range(self.chance.randrange(1, 4))]
         if self.chance.random() < 0.1:
             flags = [b"O1", b"T5", b"v", b"k", b"s", b"t", b"f", b"c", b"h", b"l", b"u", b"q", b"P", b"L", b"I", b"S", b"N1", b"R1"][:17] + flags

@@ -82,6 +82,33 @@ class AdminPagesTest(AdminCase):
             self.assertEqual(self.get("/", Host=host, **browser).status, 200, host)
         self.assertEqual(self.get("/metrics", Host="cache1.example.com").status, 200)  # no browser
 
+    def test_a_request_of_http_1_1_has_one_header_host(self):
+        for headers in (b"", b"Host: a\r\nHost: a\r\n", b"Host: a\r\nX: y\r\nhost: b\r\n", b"Host: a b\r\n", b"Host: u@a\r\n"):
+            for method in (b"GET", b"POST"):
+                reply = self.raw_reply(method + b" /livez HTTP/1.1\r\n" + headers + b"\r\n")
+                self.assertTrue(reply.startswith(b"HTTP/1.1 400 "), (headers, reply))
+                self.assertIn(b"Host", reply.split(b"\r\n\r\n")[1])
+        reply = self.raw_reply(b"GET /livez HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n")
+        self.assertTrue(reply.startswith(b"HTTP/1.0 400 "), reply)
+
+    def test_a_target_may_be_a_whole_url_whose_host_counts(self):
+        def status(target: bytes, *headers: bytes) -> bytes:
+            sent = b"\r\n".join((b"GET %s HTTP/1.1" % target, b"Host: mxkv", b"Connection: close", *headers, b"", b""))
+            return self.raw_reply(sent).split(b" ")[1]
+        for target in (b"http://mxkv/livez", b"HTTP://127.0.0.1:80/livez?x", b"https://[::1]/metrics", b"http://mxkv", b"http://mxkv?x"):
+            self.assertEqual(status(target), b"200", target)
+        self.assertEqual(status(b"http://mxkv/nothing"), b"404")
+        self.assertEqual(status(b"http://evil.example/", b"Accept-Language: en"), b"421")
+        for target in (b"ftp://mxkv/livez", b"http:///livez", b"http://u@mxkv/livez", b"*", b"mxkv:80"):
+            self.assertEqual(status(target), b"400", target)
+
+    def test_weights_of_accept_decide_the_form_of_metrics(self):
+        for accept, wanted in (("application/openmetrics-text;version=1.0.0;q=0.6,text/plain;q=0.5,*/*;q=0.1", "application/openmetrics-text"),
+                               ("application/openmetrics-text;q=0", "text/plain"), ("application/openmetrics-text;q=0, text/plain", "text/plain"),
+                               ("application/openmetrics-text;q=0.2,text/plain;q=0.8", "text/plain"), ("*/*", "text/plain")):
+            kind = self.get("/metrics", Accept=accept).headers["Content-Type"]
+            self.assertTrue(kind.startswith(wanted + ";"), (accept, kind))
+
     def test_the_classic_clients_are_not_its_clients(self):
         reply = self.raw_reply(b"get a\r\nversion\r\n")
         self.assertTrue(reply.startswith(b"HTTP/1.1 400 "), reply)
@@ -98,22 +125,22 @@ class HostileHttpTest(AdminCase):
 
     def test_requests_sent_together_are_answered_in_turn(self):
         count = 100
-        connection = self.raw(LIVEZ * count + b"GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n")
+        connection = self.raw(LIVEZ * count + b"GET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         reply = read_all(connection)
         self.assertEqual(reply.count(b"HTTP/1.1 200 OK"), count)
         self.assertEqual(reply.count(b"HTTP/1.1 404 "), 1)
         self.assertGreater(reply.rindex(b"HTTP/1.1 404 "), reply.rindex(b"HTTP/1.1 200 OK"))
 
     def test_a_header_that_is_too_long_is_told_so(self):
-        for request in (b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n",
-                        b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n\r\n",
+        for request in (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 20_000 + b"\r\n\r\n",
+                        b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
                         b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5000 + b"\r\n"):
             reply = self.raw_reply(request)
             self.assertTrue(reply.startswith(b"HTTP/1.1 431 "), reply[:100])
         self.assert_answers()
 
     def test_a_header_without_end_ends(self):
-        connection = self.raw(b"GET / HTTP/1.1\r\n")
+        connection = self.raw(b"GET / HTTP/1.1\r\nHost: a\r\n")
         try:
             for _ in range(1000):
                 connection.sendall(b"A: " + b"b" * 1000 + b"\r\n")
@@ -124,17 +151,17 @@ class HostileHttpTest(AdminCase):
         self.assert_answers()
 
     def test_what_is_no_http_is_told_so(self):
-        for request in (b"\x80\x00\x00\x00\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        for request in (b"\x80\x00\x00\x00\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n",
                         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\r\n" * 8, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-                        b"GET livez HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-                        b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"):
+                        b"GET livez HTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+                        b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"):
             with self.subTest(request):
                 self.assertTrue(self.raw_reply(request).startswith(b"HTTP/1.1 400 "), request)
         self.assert_answers()
 
     def test_a_body_is_refused(self):
-        for request in (b"GET /livez HTTP/1.1\r\nContent-Length: 5\r\n\r\nabcde",
-                        b"GET /livez HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"):
+        for request in (b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcde",
+                        b"GET /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"):
             reply = self.raw_reply(request)
             self.assertTrue(reply.startswith(b"HTTP/1.1 413 "), reply[:100])
         self.assert_answers()
@@ -143,12 +170,12 @@ class HostileHttpTest(AdminCase):
         idle = [self.raw(b"GET /" if i % 2 else b"") for i in range(200)]
         self.assert_answers()
         connection = idle[-1]  # the last ones are still there
-        connection.sendall(b"livez HTTP/1.1\r\n\r\n")
+        connection.sendall(b"livez HTTP/1.1\r\nHost: a\r\n\r\n")
         self.assertTrue(connection.recv(100).startswith(b"HTTP/1.1 200 "))
         self.assertGreater(self.metrics()["mxkv_admin_connections_displaced_total"] + 1, 0)
 
     def test_a_slow_header_is_cut_off(self):
-        connection = self.raw(b"GET /livez HTTP/1.1\r\n")
+        connection = self.raw(b"GET /livez HTTP/1.1\r\nHost: a\r\n")
         ended = time.monotonic() + patience(30)
         try:
             while time.monotonic() < ended:
@@ -166,7 +193,7 @@ class HostileHttpTest(AdminCase):
         self.assert_answers()
 
     def test_resets_in_the_middle_stop_nothing(self):
-        for sent in (b"", b"GET", LIVEZ, LIVEZ * 50, b"GET /metrics HTTP/1.1\r\n\r\n" * 20):
+        for sent in (b"", b"GET", LIVEZ, LIVEZ * 50, b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 20):
             for _ in range(scaled(50, 5)):
                 connection = self.raw(sent)
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -179,13 +206,13 @@ class HostileHttpTest(AdminCase):
         connection.setblocking(False)
         try:
             for _ in range(2000):
-                connection.send(b"GET /metrics HTTP/1.1\r\n\r\n")
+                connection.send(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
         except BlockingIOError:
             pass
         self.assert_answers()
 
     def test_an_end_in_the_middle_of_requests_is_an_end_in_order(self):
-        for sent in (b"", b"GET /li", LIVEZ, b"GET /metrics HTTP/1.1\r\n\r\n" * 100):
+        for sent in (b"", b"GET /li", LIVEZ, b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 100):
             self.raw(sent)
         self.end()
 
@@ -269,15 +296,20 @@ class AdminLifeTest(AdminCase):
             client.close()
         wait_for(lambda: self.get("/readyz").status == 200, "ready again")
 
-    def test_writes_refused_for_lack_of_memory_are_overload(self):
+    def test_a_server_that_refuses_writes_is_overloaded_and_stays_ready(self):
         self.start_admin("--set", "memory.limit=16MiB", "--set", "memory.when_full=error")
         client = self.client()
         value = b"v" * 500_000
         for i in range(64):
             if client.set(b"k%d" % i, value) != b"STORED":
                 break
-        reply = wait_for(lambda: (found := self.get("/readyz")).status == 503 and found, "overloaded")
-        self.assertIn("lack of memory", reply.text)
+        reply = wait_for(lambda: "overloaded" in (found := self.get("/readyz")).text and found, "overloaded")
+        self.assertEqual((reply.status, reply.text),
+                         (200, "ready\noverloaded: writes were refused for lack of memory in the last 10 s\n"))
+        self.assertEqual(client.set(b"k", value), b"SERVER_ERROR out of memory storing object", "10 s begin anew")
+        metrics = self.metrics()
+        self.assertEqual((metrics["mxkv_ready"], metrics["mxkv_overloaded"]), (1, 1))
+        self.assertEqual(client.get(b"k0"), value, "it serves reads")
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ class WrongAdminLoginTest(AdminLoginCase):
     def test_who_waits_stops_nobody_else(self):
         self.serve_admin(*_USERS)
         coded = base64.b64encode(b"a:wrong").decode()
-        asked = f"GET /metrics HTTP/1.1\r\nAuthorization: Basic {coded}\r\n\r\n".encode()
+        asked = f"GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {coded}\r\n\r\n".encode()
         waiting = []
 
         def are_served_meanwhile() -> bool:
@@ -178,14 +178,14 @@ class WrongAdminLoginTest(AdminLoginCase):
         self.serve_admin(f'name: ann, password: "{hash_of("secret")}"')
         coded = base64.b64encode(b"ann:wrong").decode()
         for _ in range(30):
-            connection = self.raw(f"GET /metrics HTTP/1.1\r\nAuthorization: Basic {coded}\r\n\r\n".encode())
+            connection = self.raw(f"GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {coded}\r\n\r\n".encode())
             connection.close()
         self.assertEqual(self.get("/metrics", user="ann:secret").status, 200)
         self.end()
 
     def test_the_daemon_ends_while_logins_wait(self):
         coded = base64.b64encode(b"a:wrong").decode()
-        asked = f"GET /metrics HTTP/1.1\r\nAuthorization: Basic {coded}\r\n\r\n".encode()
+        asked = f"GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {coded}\r\n\r\n".encode()
         for count in scaled(5, 2) * [5, 60]:
             self.log_file.write_text("")
             self.serve_admin(*_USERS)

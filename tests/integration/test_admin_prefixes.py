@@ -113,7 +113,7 @@ class PrefixesTest(AdminCase):
     def test_an_end_while_it_counts_is_an_end_in_order(self):
         self.fill(b"large:", scaled(60_000, 20_000), 10)
         for _ in range(10):
-            self.raw(b"GET /prefixes.json HTTP/1.1\r\n\r\n")
+            self.raw(b"GET /prefixes.json HTTP/1.1\r\nHost: a\r\n\r\n")
         self.end()
 
 

@@ -1,5 +1,7 @@
 """Administration by HTTPS: as clients' listeners have TLS, and that hostile handshakes stop only themselves."""
 
+import contextlib
+import os
 import re
 import signal
 import socket
@@ -90,7 +92,7 @@ class AdminTlsTest(AdminTlsCase):
             client.shake_hands(part)
             for byte in _LIVEZ:
                 client.send(bytes([byte]), part)
-            client.send(_LIVEZ * 30 + b"GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n", part)
+            client.send(_LIVEZ * 30 + b"GET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", part)
             reply = client.read(1 << 20)
             self.assertEqual((reply.count(b"HTTP/1.1 200 OK"), reply.count(b"HTTP/1.1 404 ")), (31, 1))
 
@@ -256,6 +258,59 @@ class HostileAdminTlsTest(AdminTlsCase):
         self.assertNotIn(b"alive", read_all(client.wire))
         self.assert_answers()
 
+    def endings(self):
+        """Ways in which a client ends behind what it sent, by name."""
+        def closed(wire):
+            wire.close()
+
+        def reset(wire):
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            wire.close()
+
+        def half_closed(wire):
+            wire.shutdown(socket.SHUT_WR)
+            read_all(wire)
+            wire.close()
+
+        def junk(bytes_sent):
+            def way(wire):
+                wire.sendall(bytes_sent)
+                half_closed(wire)
+            return way
+        return {"close": closed, "reset": reset, "half close": half_closed, "HTTP": junk(_LIVEZ),
+                "a record that is none": junk(b"\x17\x03\x03\x00\x20" + bytes(32)), "an alert": junk(b"\x15\x03\x03\x00\x02\x02\x28")}
+
+    def test_connections_that_end_anywhere_leave_nothing_behind(self):
+        self.serve_admin()
+        self.assert_answers()
+        def descriptors() -> int:
+            return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        wait_for(lambda: self.metrics(where=self.plain_port)["mxkv_admin_connections"] == 1, "that which asks is the only one", 120)
+        before = descriptors()
+        request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for name, end in self.endings().items():
+            for stage in ("hello", "finish", "request", "unread"):
+                for part in (0, 1, 7, 60, 1 << 20):
+                    with self.subTest(end=name, stage=stage, part=part), contextlib.suppress(ConnectionError):
+                        client = self.records_of_admin()
+                        sent = client.hello()
+                        if stage != "hello":
+                            client.drip(sent, 1 << 20)
+                            client._feed()
+                            with contextlib.suppress(ssl.SSLWantReadError):
+                                client.tls.do_handshake()
+                            sent = client.take()
+                        if stage in ("request", "unread"):
+                            client.drip(sent, 1 << 20)
+                            client.tls.write(request * (50 if stage == "unread" else 1))
+                            sent = client.take()
+                        client.drip(sent[:part], 1 << 20)
+                        end(client.wire)
+        self.assert_answers()
+        wait_for(lambda: self.metrics(where=self.plain_port)["mxkv_admin_connections"] == 1, "all others are gone", 120)
+        wait_for(lambda: descriptors() <= before + 1, f"{before + 1} descriptors", 120)  # with the client that looked last
+        self.end()
+
     def test_who_takes_no_replies_stops_only_itself(self):
         self.serve_admin()
         client = self.records_of_admin()
@@ -263,7 +318,7 @@ class HostileAdminTlsTest(AdminTlsCase):
         client.wire.setblocking(False)
         try:
             for _ in range(2000):
-                client.tls.write(b"GET /metrics HTTP/1.1\r\n\r\n" * 10)
+                client.tls.write(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 10)
                 client.wire.send(client.take())
         except BlockingIOError:
             pass
@@ -274,7 +329,7 @@ class HostileAdminTlsTest(AdminTlsCase):
         self.serve_admin()
         client = self.records_of_admin()
         client.shake_hands()
-        client.send(b"GET /livez HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + b"a" * 100_000)
+        client.send(b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n" + b"a" * 100_000)
         self.assertTrue(client.read(1 << 20).startswith(b"HTTP/1.1 413 "))
         self.assert_answers()
 

@@ -358,6 +358,12 @@ class StreamsTest(BinaryCase):
             client.reset()
         self.assert_says(self.client.ask(request(GET, b"cut")), MISSING)
 
+    def test_a_text_connection_stays_text(self):
+        text = self.connect()
+        self.assertEqual(text.ask(b"mn"), b"MN")
+        self.assertEqual([text.ask(b"\x80" + line) for line in (b"", b"x", b"\x01\0\0 k")], [b"ERROR"] * 3)
+        self.assertEqual(text.ask(b"mn"), b"MN")
+
     def test_all_is_answered_though_the_client_sends_no_more(self):
         self.client.send(b"".join(store(SET, b"k%d" % i, b"v") for i in range(100)) + request(NOOP)[:20])
         self.client.finish_sending()

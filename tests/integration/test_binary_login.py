@@ -43,9 +43,9 @@ class BinaryLoginTest(DaemonCase):
     def test_wrong_passwords_and_other_mechanisms_stay_outside_and_may_try_again(self):
         self.serve("ann:secret\n")
         client = self.dial()
-        for packet in (plain("ann", "wrong"), plain("", ""), request(SASL_AUTH, b"CRAM-MD5", b"x"), request(SASL_AUTH, b"PLAIN", b"ann secret")):
+        for packet in (plain("ann", "wrong"), plain("", ""), plain("ann", "secret", who="somebody"), request(SASL_AUTH, b"CRAM-MD5", b"x"), request(SASL_AUTH, b"PLAIN", b"ann secret")):
             self.assertEqual(client.ask(packet).status, AUTH_ERROR)
-        self.assertEqual(client.ask(plain("ann", "secret", who="somebody")).status, OK)
+        self.assertEqual(client.ask(plain("ann", "secret", who="ann")).status, OK)
         self.assertEqual(client.ask(request(GET, b"none")).status, MISSING)
         self.wait_log("wrong user or password from tcp:127.0.0.1:")
 

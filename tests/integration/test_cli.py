@@ -54,6 +54,33 @@ class CliItemsTest(CliCase):
         self.assertEqual(self.documents("--escaped", "get", _BINARY, "none", code=1)[1], {"key": "none", "value": None})
         self.assertEqual(self.out("--escaped", "delete", _BINARY), "deleted\n")
 
+    def test_words_in_brackets_are_single_words(self):
+        names = ["[x,y]", "[]", "[[a],[b]]", "++", "%%", "{}"]
+        for name in [*names, "x", "y", "a", "b"]:
+            self.assertEqual(self.out("set", name, f"of {name}"), "stored\n")
+        self.assertEqual(self.out("get", "[x,y]"), "of [x,y]\n")
+        self.assertEqual(self.out("get", *names), "".join(f'{name} "of {name}"\n' for name in names))
+        self.assertEqual(self.out("touch", "--ttl", "0", *names), "touched\n" * len(names))
+        self.assertEqual(self.out("raw", "mg [x,y] s"), "HD s8\n")
+        self.assertEqual(self.out("delete", *names), "deleted\n" * len(names))
+        self.assertEqual(self.out(stdin=b"set '[x,y]' script\nget [x,y]\ndelete [x,y] ++\n"), "stored\nscript\ndeleted\n(not found)\n")
+        self.assertEqual([self.client.get(key) for key in (b"x", b"y", b"a", b"b")], [b"of x", b"of y", b"of a", b"of b"])
+        self.assertIsNone(self.client.get(b"[x,y]"))
+
+    def test_an_empty_value_takes_no_other_word(self):
+        self.cli("set", "k", "v")
+        self.assertIn(b"a key has 1 to 250 bytes, not 0", self.cli("scan", "--from=", "--to", "z", code=2).stderr)
+        self.assertEqual(self.out("scan", "--to=z"), "k\n")
+
+    def test_a_list_is_an_options_value(self):
+        done = self.cli("config", "set", "listeners", '["127.0.0.1:1", "127.0.0.1:2"]', code=4)
+        self.assertIn(b"listeners: cannot change while the daemon runs", done.stderr)
+
+    def test_a_port_is_a_number_up_to_65535(self):
+        for port in (str(self.server.port + 65536), "0", "-1", "http", "99999999999"):
+            self.assertIn(b"the port must be a number from 1 to 65535",
+                          self.cli("get", "k", code=2, where=f"127.0.0.1:{port}").stderr, port)
+
     def test_batches_happen_as_a_whole(self):
         lines = b"set a 1\n# a comment\n\nincr a 4\nget a\nadd b 'x y' 60\ndelete nobody\n"
         self.assertEqual(self.out("batch", "-", stdin=lines),
@@ -156,10 +183,15 @@ class CliServerTest(CliCase):
         self.assertGreaterEqual(latency["commands"]["get"]["samples"], 50)
         self.assertRegex(self.out("latency"), r"command +samples +p50.*\nget ")
         self.assertIn("hot", self.out("hot"))
-        self.assertTrue(any(entry["key"] == "hot" for entry in self.documents("hot")))
+        hot = next(entry for entry in self.documents("hot") if entry["key"] == "hot")
+        self.assertLessEqual(hot["at_least"], hot["about"])
+        self.assertLessEqual(hot["about"], hot["at_most"])
+        self.assertIn("every request is counted", self.out("hot"))
         self.cli("slow")
         self.documents("slow")
-        self.assertEqual(len(self.documents("latency", "--live", "--interval", "0.05", "--rounds", "2")), 2)
+        live = self.documents("latency", "--live", "--interval", "0.05", "--rounds", "2")
+        self.assertEqual(len(live), 2)
+        self.assertFalse([one for one in live if "get" in one.get("commands", {})], "there was no get in either interval")
 
     def test_top_tells_rates(self):
         stop = threading.Event()
@@ -179,6 +211,9 @@ class CliServerTest(CliCase):
         self.assertRegex(text, r"get +\d")
         self.assertRegex(text, r"worker +busy +connections")
         self.assertGreater(document["per_second"]["get"], 0)
+        self.assertIsNotNone(document["hit_ratio"])
+        self.assertIsNone(self.documents("top", "--rounds", "1", "--interval", "0.1")[0]["hit_ratio"], "there was no get")
+        self.assertIn("no gets", self.out("top", "--once", "--interval", "0.1"))
         self.assertEqual(len(document["workers_busy"]), 2)
 
     def test_memory_has_a_verdict(self):
@@ -215,7 +250,7 @@ class CliFailuresTest(CliCase):
         self.assertEqual(done.stderr.decode(), f"mxkv-cli: cannot connect to {where}: Connection refused\n")
         self.assertIn(b"cannot connect to nowhere.invalid:1: ", self.cli("get", "a", code=3, where="nowhere.invalid:1").stderr)
         self.assertIn(b"No such file", self.cli("get", "a", code=3, where="unix:/nowhere").stderr)
-        self.assertIn(b"is neither HOST:PORT nor unix:PATH", self.cli("get", "a", code=2, where=":1").stderr)
+        self.assertIn(b"is no host and port; write HOST:PORT or [ADDRESS]:PORT; or unix:PATH", self.cli("get", "a", code=2, where=":1").stderr)
 
     def test_a_server_that_does_not_answer(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:

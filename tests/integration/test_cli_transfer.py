@@ -42,6 +42,7 @@ class CliTransferTest(TransferCase):
     def test_what_goes_out_comes_in_again_equal(self):
         self.fill(campaign(20_000))
         self.cli("--escaped", "set", "\\x00\\xff bin", "\\x00\\xfe\\r\\n", "--flags", "4294967295")
+        self.cli("--escaped", "set", "\\x00" * 250, "the longest key that no text can carry")
         self.cli("set", "empty", "")
         self.cli("set", "large", "-", stdin=random.Random(1).randbytes(1_000_000))
         before = self.items()
@@ -118,6 +119,19 @@ class CliTransferTest(TransferCase):
         done = self.cli("import", str(self.file), "--mode", "set", code=4)
         self.assertIn(b"dump:2: the value has 2000000 bytes, the server takes 1048576", done.stderr)
         self.assertEqual(self.client.get(b"big"), b"old")
+        self.assertIn(b"; the first 1 items are stored, --resume goes on there", done.stderr)
+        self.assertEqual(self.client.get(b"first"), b"x")
+
+    def test_items_before_a_wrong_line_are_stored_and_counted(self):
+        lines = [b'{"key":"k%d","value":"v"}\n' % number for number in range(20)]
+        self.file.write_bytes(b"".join(lines[:9] + [b"{nonsense\n"] + lines[10:]))
+        done = self.cli("import", str(self.file), "--unverified", code=6)
+        self.assertIn(b"; the first 9 items are stored, --resume goes on there", done.stderr)
+        self.assertEqual(self.out("count", "--exact").split()[0], "9")
+        self.file.write_bytes(b"".join(lines))
+        self.assertIn(b"is of another file", self.cli("import", str(self.file), "--resume", code=6).stderr)
+        self.cli("import", str(self.file), "--unverified", "--skip", "9")
+        self.assertEqual(self.out("count", "--exact").split()[0], "20")
 
     def test_rates_hold_it_back_and_progress_is_shown(self):
         self.fill(3000)

@@ -3,9 +3,11 @@ it was."""
 
 import re
 import signal
+import unittest
 
-from harness import DaemonCase, mxkv_only, wait_for
+from harness import Connection, DaemonCase, mxkv_only, wait_for
 from harness.connection import block
+from test_listeners import HAS_IPV6
 
 
 def listed(client) -> list:
@@ -55,6 +57,47 @@ class ClientsTest(DaemonCase):
         self.assertTrue(second["listen"].endswith("so%20cket"), second)
         self.assertEqual(web.ask(b"client name"), b"OK")
         self.assertEqual(listed(local)[0]["name"], "")
+
+    def test_lists_of_many_connections_are_complete(self):
+        self.serve()
+        local, others = self.client(self.path), [self.client() for _ in range(200)]
+        for other in others:
+            other.ask(b"version")
+        found = listed(local)
+        self.assertEqual(len(found), 201)
+        self.assertEqual(found, sorted(found, key=lambda entry: int(entry["id"])), "each once, in one order over all pages")
+        ports = {f"tcp:127.0.0.1:{other.socket.getsockname()[1]}" for other in others}
+        self.assertEqual({entry["addr"] for entry in found} - ports, {"unix:"})
+        addresses = [value for name, value in local.stats(b"conns").items() if name.endswith(":addr")]
+        self.assertEqual(len(addresses), 203, "two listeners, too")
+        self.assertLessEqual(ports, set(addresses))
+        packets = self.client()
+        packets.send(b"\x80\x10\x00\x05" + bytes(4) + b"\x00\x00\x00\x05" + bytes(12) + b"conns" + b"\x80\x0a" + bytes(22))
+        names = []
+        while True:
+            header = packets.exactly(24)
+            body = packets.exactly(int.from_bytes(header[8:12], "big"))
+            if header[1] != 0x10:
+                break
+            names.append(body[:int.from_bytes(header[2:4], "big")])
+        self.assertEqual((names[-1], sum(name.endswith(b":addr") for name in names)), (b"", 204))
+        self.assertEqual(local.ask(b"client kill 127.0.0.1"), b"OK 201")
+        for other in others:
+            self.assertEqual(other.rest(), b"")
+        self.assertEqual(local.ask(b"client kill 127.0.0.1"), b"NOT_FOUND")
+
+    def test_commands_that_walk_all_connections_let_others_have_their_turn(self):
+        self.serve()
+        others = [self.client() for _ in range(300)]
+        walker = self.client()
+        walker.send(b"stats conns\r\n" * 256 + b"version\r\n")
+        for other in others:
+            self.assertRegex(other.ask(b"version"), b"^VERSION ")
+        ends = 0
+        while not (line := walker.line()).startswith(b"VERSION"):
+            ends += line == b"END"
+        self.assertEqual(ends, 256)
+        self.assertGreater(int(others[0].stats()["conn_yields"]), 100, "its turn ended many times")
 
     def test_the_list_tells_the_last_command_of_each(self):
         self.serve()
@@ -108,6 +151,36 @@ class ClientsTest(DaemonCase):
         self.assertEqual(local.ask(b"client kill 127.0.0.1"), b"OK 1")
         self.assertEqual(client.rest(), b"")
         wait_for(lambda: len(listed(local)) == 1, "it is gone")
+
+    @unittest.skipUnless(HAS_IPV6, "no IPv6 here")
+    def test_kill_knows_addresses_of_version_6_in_every_spelling(self):
+        self.start(listen=("127.0.0.1:0", "[::1]:0"))
+        client = self.client()
+
+        def killed(spelling: str) -> None:
+            victim, other = self.client(("::1", self.ports()[1])), self.client()
+            for each in (victim, other):
+                each.ask(b"mn")
+            port = victim.socket.getsockname()[1]
+            self.assertEqual(client.ask(b"client kill " + spelling.format(port=port).encode()), b"OK 1", spelling)
+            self.assertEqual(victim.rest(), b"")
+            self.assertEqual(other.ask(b"mn"), b"MN", "it is of another address")
+            wait_for(lambda: all(not entry["addr"].startswith("tcp6") for entry in listed(client)), "it is gone")
+        for spelling in ("::1", "[::1]", "[::1]:{port}", "tcp6:[::1]:{port}", "tcp6:[::1]", "0:0:0:0:0:0:0:1", "[0::1]:{port}", "::/64"):
+            with self.subTest(spelling):
+                killed(spelling)
+        for spelling in ("::2", "[::1]:1", "[::1]:0", "[::1]:99999", "[::1", "::1]", "[::1]x", "fe80::/64", "::1:11211x"):
+            self.assertEqual(client.ask(b"client kill " + spelling.encode()), b"NOT_FOUND", spelling)
+        self.end()
+
+    def test_requests_without_an_operation_and_refused_ones_count(self):
+        self.serve()
+        client, other = self.client(), self.client()
+        name = "tcp:127.0.0.1:%d" % client.socket.getsockname()[1]
+        client.send(b"mn\r\n" * 20 + b"version\r\n" * 20 + b"nonsense\r\n" * 20 + b"get\r\n" * 20 + b"get k\r\n" * 20)
+        for _ in range(100):
+            client.line()
+        wait_for(lambda: [entry["requests"] for entry in listed(other) if entry["addr"] == name] == ["100"], "all are counted")
 
     def test_kill_ends_one_that_watches_reads_nothing_or_sends_without_end(self):
         self.serve()
@@ -171,16 +244,32 @@ class WatchClientsTest(DaemonCase):
         self.assertIsNotNone(went)
         self.assertEqual(came[1], went[1])
 
+    def test_why_a_connection_went_is_told(self):
+        self.start("--set", "limits.idle_timeout=200ms", listen=("127.0.0.1:0", f"unix:{self.directory / 'socket'}"))
+        watcher = self.client()
+        self.assertEqual(watcher.ask(b"watch connevents"), b"OK")
+        for sent, reason in ((b"quit\r\n", "normal"), (b"GET / HTTP/1.1\r\n", "error"), (b"x" * 3000, "error"), (b"mb x\r\n", "error"),
+                             (b"\x80\x0a" + bytes(22) + b"get k\r\n", "error"), (b"\x16\x03\x01", "error"), (b"", "idle_timeout")):
+            other = self.client()
+            self.assertIn("type=conn_new ", event(watcher))
+            other.send(sent)
+            other.rest()
+            self.assertIn(f" reason={reason} ", event(watcher), sent)
+        local = Connection(str(self.directory / "socket"))
+        self.addCleanup(local.close)
+        self.assertRegex(event(watcher), r" type=conn_new rip=unix rport=0 transport=local cfd=\d+$")
+
     def test_lines_of_items_tell_the_client(self):
         self.start()
         watcher, other = self.client(), self.client()
         other.set(b"k", b"v")
         (cfd,) = [entry["cfd"] for entry in listed(other) if entry["addr"].endswith(f":{other.socket.getsockname()[1]}")]
         self.assertEqual(watcher.ask(b"watch fetchers mutations deletions"), b"OK")
-        for send, kind in ((b"get k\r\n", "item_get"), (b"mg k v\r\n", "item_get"), (b"get none\r\n", "item_get"),
+        for send, kind in ((b"get k\r\n", ""), (b"mg k v\r\n", ""), (b"get none\r\n", ""),
                            (b"set k 0 0 1\r\nx\r\n", "item_store"), (b"ms k 1\r\nx\r\n", "item_store"),
                            (b"delete k\r\n", "deleted")):
             other.send(send)
-            line = event(watcher)
-            self.assertIn(f"type={kind} ", line)
-            self.assertIn(f" cfd={cfd} ", line + " ")
+            for each in ("item_get", kind) if kind else ("item_get",):
+                line = event(watcher)
+                self.assertIn(f"type={each} ", line)
+                self.assertIn(f" cfd={cfd} ", line + " ")

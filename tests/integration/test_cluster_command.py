@@ -40,6 +40,12 @@ class ClusterCommandTest(unittest.TestCase):
                          "each shard is to have 2 replicas, and there are only 1 nodes")
         self.assertIn("shards[2].from: does not follow that of shard 1",
                       self.refused("cluster", "init", *HERE, "--replicas", "1", "--nodes", "a=10.0.0.1:1", "--splits", "m,c"))
+        for splits in ("a,,c", ",a", "a,"):
+            self.assertIn(f'of "{splits}" is empty (allowed: keys with one comma between them)',
+                          self.refused("cluster", "init", *HERE, "--replicas", "1", "--nodes", "a=10.0.0.1:1", "--splits", splits))
+        self.assertEqual(self.refused("cluster", "changes", *HERE, "--from", "3"),
+                         "--from: is a position in the log of one shard (allowed: together with --shard)")
+        self.assertIn("is out of range (allowed: 500ms to 1min)", self.refused("cluster", "lease", *HERE, "100ms"))
         self.assertIn(" excludes --", self.refused("cluster", "init", *HERE, "--nodes", "a=b:1", "--splits", "m",
                                                         "--shards", "2"))
         with tempfile.NamedTemporaryFile("w", suffix=".keys") as sample:

@@ -46,6 +46,8 @@ class ConfigGetTest(ConfigCase):
         self.assertEqual(list(self.told(client, b"stats")), ["stats.sample", "stats.slow"])
         self.assertEqual(list(self.told(client, b"stats.slow")), ["stats.slow"])
         self.assertEqual(self.told(client, b"nothing*"), {})
+        self.assertEqual(client.ask(b"config get cluster"), b"ERROR", "so clients ask where the nodes of ElastiCache are")
+        self.assertIn("cluster.forward", self.told(client, b"cluster.*"))
         self.assertEqual(client.ask(b"config get limits.pipelin"),
                          b"CLIENT_ERROR there is no such option (did you mean limits.pipeline?)")
         self.assertEqual(client.ask(b"config get zzzzzzzzz"), b"CLIENT_ERROR there is no such option")

@@ -1,11 +1,13 @@
 """The process is out of descriptors: clients that come are told so at once, in place of hanging for ever; it is logged and
-counted; and when descriptors are free again clients are served again.
+counted; and when descriptors are free again clients are served again. Probes of the administration listener are answered all
+the while.
 """
 
 import resource
 import unittest
 
-from harness import DaemonCase, SANITIZED, mxkv_only, wait_for
+from harness import SANITIZED, mxkv_only, wait_for
+from harness.http import AdminCase
 
 _DESCRIPTORS = 40
 _CLIENTS = 60
@@ -13,12 +15,12 @@ _BEGINS = "no connection can be accepted (Too many open files, 40 may be open)"
 _ENDS = "connections are accepted again"
 
 
-@mxkv_only("memcached leaves them waiting")
-@unittest.skipIf(SANITIZED, "a sanitizer needs descriptors of its own (pipes) to look at memory")
-class DescriptorsTest(DaemonCase):
+def limit() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
+
+
+class CrowdedCase(AdminCase):
     def start_short(self, *arguments, **options) -> None:
-        def limit():
-            resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
         self.start(*arguments, preexec_fn=limit, **options)
 
     def crowd(self, where=None) -> tuple:
@@ -39,6 +41,10 @@ class DescriptorsTest(DaemonCase):
                 served.append(client)
         return served, refused
 
+
+@mxkv_only("memcached leaves them waiting")
+@unittest.skipIf(SANITIZED, "a sanitizer needs descriptors of its own (pipes) to look at memory")
+class DescriptorsTest(CrowdedCase):
     def test_each_client_is_served_or_told_and_none_hangs(self):
         self.start_short()
         served, refused = self.crowd()
@@ -74,4 +80,22 @@ class DescriptorsTest(DaemonCase):
         served, refused = self.crowd(path)
         self.assertGreaterEqual(len(refused), _CLIENTS - _DESCRIPTORS)
         self.assertEqual(served[0].set(b"k", b"v"), b"STORED")
+        self.end()
+
+
+@mxkv_only("its administration")
+@unittest.skipIf(SANITIZED, "a sanitizer needs descriptors of its own (pipes) to look at memory")
+class ProbesTest(CrowdedCase):
+    def test_probes_are_answered_while_clients_hold_all_descriptors(self):
+        self.start_admin(preexec_fn=limit)
+        served, _ = self.crowd()
+        self.wait_log(_BEGINS)
+        idle = [self.raw() for _ in range(8)]  # more than the reserve; they ask for nothing and stay
+        for _ in range(5):
+            self.assertEqual(self.get("/livez").text, "alive\n")
+            wait_for(lambda: self.get("/readyz").text == "overloaded: no descriptor is left for another connection\n", "not ready")
+        self.assertEqual(served[0].set(b"k", b"v"), b"STORED")
+        for one in [*idle, *served]:
+            one.close()
+        wait_for(lambda: self.get("/readyz").text == "ready\n", "ready again")
         self.end()

@@ -33,7 +33,7 @@ class _Kills(DurableCase):
         port = self.begin()
         clients.fill(port)
         self.on_disk(port)
-        without_answer = 0
+        without_answer = noticed = 0
         for round_number in range(self.kills):
             before = clients.answers
             clients.start(port)
@@ -45,6 +45,7 @@ class _Kills(DurableCase):
             clients.join()
             if self.behind_s:
                 crashed = kept + self.behind_s
+            noticed += self.check_without_newest(chance.randrange(3))
             while chance.random() < 0.3:  # also while it comes back
                 self.begin(wait="")
                 time.sleep(chance.uniform(0, 0.15))
@@ -55,7 +56,8 @@ class _Kills(DurableCase):
             except AssertionError as problem:
                 raise AssertionError(f"round {round_number}: {problem}\n{self.log()}") from None
         self.end(signal.SIGTERM)
-        print(f"{type(self).__name__}: {self.kills} kills, {clients.answers} answers, "
+        self.assertGreater(noticed, 0)
+        print(f"{type(self).__name__}: {self.kills} kills, {noticed} lost segments noticed, {clients.answers} answers, "
               f"{without_answer} commands without one took effect")
 
     def wait_answers(self, clients: Clients, count: int) -> None:
@@ -141,23 +143,38 @@ class CleanEndTest(DurableCase):
             before = unique
             self.crash()
             if ahead < 0:
-                self.assertIn("the clock", self.log())
+                self.assertIn("the wall clock is behind", self.log())
 
     @unittest.skipIf(wall_clock.LIBRARY is None or SANITIZED, "faketime is not installed, or a sanitizer's library must come first")
     def test_what_is_stored_keeps_its_time_to_live_where_the_clock_was_set(self):
         clock = WallClock()
         self.addCleanup(clock.close)
         environment = os.environ | dict(clock.variables())
-        port = self.begin(env=environment)
-        self.assertEqual(self.client(port).set(b"k", b"1", exptime=5000), b"STORED")
-        clock.set_ahead(3 * 3600)
-        client = self.client(port)
+        client = self.client(self.begin(env=environment))
+        self.assertEqual(client.set(b"k", b"1", exptime=5000), b"STORED")
+        for ahead in (3 * 3600, -2 * 3600, 0):
+            groups = int(client.stats(b"durability")["groups"])
+            clock.set_ahead(ahead)
+            wait_for(lambda before=groups: int(client.stats(b"durability")["groups"]) > before,
+                     "the journal is told of the new clock, although nobody writes", _PATIENCE_S)
+            self.crash()
+            client = self.client(self.begin(env=environment))
+            left = int(client.ask(b"mg k t").split(b"t")[1])
+            self.assertTrue(4000 < left <= 5001, left)
 
-        def write_and_look() -> bool:
-            self.assertEqual(client.set(b"other", b"1"), b"STORED")  # at a write it is noticed
-            return client.stats(b"durability")["checkpoints"] != "0"
-        wait_for(write_and_look, "a checkpoint with the times of the new clock", _PATIENCE_S)
-        self.crash()
-        port = self.begin(env=environment)
-        left = int(self.client(port).ask(b"mg k t").split(b"t")[1])
-        self.assertTrue(4000 < left <= 5001, left)
+    @unittest.skipIf(wall_clock.LIBRARY is None or SANITIZED, "faketime is not installed, or a sanitizer's library must come first")
+    def test_what_has_expired_stays_gone_where_the_clock_is_wrong_at_a_start(self):
+        clock = WallClock()
+        self.addCleanup(clock.close)
+        environment = os.environ | dict(clock.variables())
+        client = self.client(self.begin(env=environment))
+        self.assertEqual(client.set(b"k", b"1", exptime=1), b"STORED")
+        self.assertEqual(client.set(b"day", b"1", exptime=80_000), b"STORED")
+        wait_for(lambda: client.get(b"k") is None, "the end of an item", _PATIENCE_S)
+        for ahead, lives in ((-86_400, True), (0, True), (86_400, False), (0, False)):
+            self.end(signal.SIGTERM)
+            clock.set_ahead(ahead)
+            client = self.client(self.begin(env=environment))
+            self.assertIsNone(client.get(b"k"))
+            self.assertEqual(client.get(b"day") is not None, lives, ahead)
+        self.end(signal.SIGTERM)

@@ -14,7 +14,6 @@ from harness import IS_MEMCACHED, LONG, SANITIZED, wait_for
 from harness.connection import padded
 
 _PATIENCE_S = 120
-_PAGE = 4096
 _IN_A_HEADER = 60
 
 
@@ -51,15 +50,6 @@ class RefusedStartTest(DurableCase):
         self.crash()
         return values
 
-    def segments(self) -> list:
-        return sorted((self.data / "journal").glob("*.mxj"))
-
-    @staticmethod
-    def groups(segment) -> list:
-        """Where groups begin. What fills a page behind one may change without harm."""
-        data = segment.read_bytes()
-        return [at for at in range(_PAGE, len(data), _PAGE) if data[at:at + 4] == b"MXB1"]
-
     def flip(self, path, at: int) -> None:
         with open(path, "r+b") as file:
             file.seek(at)
@@ -89,10 +79,9 @@ class RefusedStartTest(DurableCase):
         self.end(signal.SIGTERM)
         path = self.data / "MANIFEST"
         text = path.read_text()
-        self.assertRegex(text, "format 1\n")
-        path.write_text(text.replace("format 1\n", "format 9\n"))
-        said = self.refused()
-        self.assertIn("MANIFEST", said)
+        self.assertRegex(text, "format 2\noldest_reader 2\n")
+        path.write_text(text.replace("oldest_reader 2\n", "oldest_reader 9\n"))
+        self.assertIn("by a newer mxkvd", self.refused())
 
     def test_damage_in_the_middle_of_the_journal_is_told_by_file_and_byte_and_is_left_out_if_wanted(self):
         values = self.fill()
@@ -126,6 +115,69 @@ class RefusedStartTest(DurableCase):
         segments[1].write_bytes(other)
         segments[2].write_bytes(one)
         self.assertRegex(self.refused(), r"journal/[0-9a-f]{16}\.mxj")
+
+    def test_the_newest_segments_are_missed(self):
+        for ends_in_order in (True, False):
+            values = self.fill(2)
+            if ends_in_order:
+                self.begin()
+                self.end(signal.SIGTERM)
+            kept = self.directory / "kept"
+            shutil.copytree(self.data, kept)
+            segments = self.segments()
+            self.assertGreater(len(segments), 2)
+            spoil = {"the last is gone": lambda: segments[-1].unlink(),
+                     "the last two are gone": lambda: [path.unlink() for path in segments[-2:]],
+                     "all are gone": lambda: [path.unlink() for path in segments],
+                     "the last is empty": lambda: segments[-1].write_bytes(b""),
+                     "the last is zeros": lambda: segments[-1].write_bytes(bytes(segments[-1].stat().st_size))}
+            if ends_in_order:
+                spoil["the last has lost its groups"] = lambda: os.truncate(segments[-1], 4096)
+            for what, lose in spoil.items():
+                with self.subTest(what=what, ends_in_order=ends_in_order):
+                    lose()
+                    said = self.refused()
+                    self.assertIn(f"mxkvd: journal/{segments[-1].name}: ", said)
+                    self.assertIn("start with --recover=prefix", said)
+                    done = self.verify()
+                    self.assertEqual((done.returncode, done.stderr), (1, said + "\n"))
+                    self.assertIn("end: damaged", done.stdout)
+                    client = self.client(self.begin("--recover=prefix"))
+                    there = [key for key in sorted(values) if client.get(key) == values[key]]
+                    self.assertEqual(there, sorted(values)[:len(there)])
+                    self.assertEqual(client.stats()["curr_items"], str(len(there)))
+                    self.assertEqual(client.set(b"z", b"1"), b"STORED")
+                    self.crash()
+                    client = self.client(self.begin())
+                    self.assertEqual(client.get(b"z"), b"1")
+                    self.end(signal.SIGTERM)
+                shutil.rmtree(self.data)
+                shutil.copytree(kept, self.data)
+            shutil.rmtree(self.data)
+            shutil.rmtree(kept)
+
+    def test_a_journal_above_its_bound_is_served_and_shortened(self):
+        self.fill(12)
+        client = self.client(self.begin("--set", "durability.journal_most=8MiB", "--set", "durability.checkpoint.journal=4MiB"))
+        self.assertEqual(client.get(b"k000-00"), padded(b"k000-00", 1000))
+        wait_for(lambda: client.set(b"z", b"1") == b"STORED", "a checkpoint, and writes are served", _PATIENCE_S)
+        self.end(signal.SIGTERM)
+
+    def test_a_missing_begin_of_the_journal_has_no_prefix(self):
+        self.fill(2)
+        self.segments()[0].unlink()
+        for arguments in ((), ("--recover=prefix",)):
+            said = self.refused(*arguments)
+            self.assertIn("restore a backup", said)
+            self.assertNotIn("--recover", said)
+
+    def test_listening_is_said_when_nothing_refuses_the_start_any_more(self):
+        self.begin()
+        self.end(signal.SIGTERM)
+        (self.data / "journal/spare-1").mkdir()  # what cannot be removed as a file
+        code, said = self.run_to_end()
+        self.assertEqual(code, 2, said)
+        self.assertNotIn("listening on", said)
 
     def test_a_torn_tail_is_cut_with_one_line(self):
         values = self.fill(1)
@@ -161,7 +213,9 @@ class MemoryTest(DurableCase):
         self.end(signal.SIGTERM)
         code, said = self.run_to_end("--set", "memory.limit=16MiB")
         self.assertEqual(code, 2, said)
-        self.assertRegex(said, r"16MiB|16\.0MiB|16777216")
+        told = re.search(r"the memory limit of 16 MiB is below the data, which needs about (\d+) MiB: raise memory.limit", said)
+        self.assertIsNotNone(told, said)
+        self.assertIn(int(told[1]), range(30, 60))  # 30 MB of values, their keys and headers, and what is there without them
         client = self.client(self.begin("--set", "memory.limit=16MiB", "--set", "memory.when_full=evict"))
         there = client.present(self.keys)
         self.assertGreater(len(there), 2000)
@@ -169,7 +223,7 @@ class MemoryTest(DurableCase):
         # The newest are there; which of those in between the sample decides.
         self.assertGreater(len(there.intersection(self.keys[-1000:])), 900)
         self.assertEqual(there.intersection(self.keys[:1000]), set())
-        self.assertIn("were left out", self.log())
+        self.assertIn("do not fit into the memory limit", self.log())
         self.end(signal.SIGTERM)
 
     @unittest.skipIf(SANITIZED, "too much for too slow a build")
@@ -185,6 +239,21 @@ class MemoryTest(DurableCase):
         self.assertGreater(int(client.stats()["curr_items"]), 10_000)
         self.assertEqual(client.present(gone), set())
         self.end(signal.SIGTERM)
+
+    def test_what_a_start_left_out_does_not_come_back_where_there_is_room_again(self):
+        self.config.write_text(self.config.read_text().replace("when_full: error", "when_full: evict"))
+        client = self.client(self.begin())
+        client.store_all(self.keys, 1000)
+        self.end(signal.SIGTERM)
+        client = self.client(self.begin("--set", "memory.limit=16MiB"))
+        absent = sorted(set(self.keys) - client.present(self.keys))
+        self.assertGreater(len(absent), 10_000)
+        self.assertEqual(client.ask(b"delete " + absent[0]), b"NOT_FOUND")
+        self.end(signal.SIGTERM)
+        for end in (signal.SIGTERM, signal.SIGKILL):
+            client = self.client(self.begin())
+            self.assertFalse(client.present(absent))
+            self.end(end) if end == signal.SIGTERM else self.crash()
 
 
 @unittest.skipIf(IS_MEMCACHED, "of mxkvd")

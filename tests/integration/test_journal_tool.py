@@ -102,9 +102,17 @@ class JournalToolTest(DirectoryCase):
         (self.data / "MANIFEST").write_text(text.replace("incarnation 2", "incarnation 3"))
         self.assertIn(f"{self.data}/MANIFEST: ", self.complaint(1, "journal", "verify", self.data))
 
-    def test_without_a_manifest_the_segments_are_read(self):
+    def test_a_missing_manifest_is_told_as_a_start_tells_it(self):
         (self.data / "MANIFEST").unlink()
-        self.assertIn("no manifest", self.told("journal", "verify", self.data))
+        self.assertIn("it has journal and no MANIFEST", self.complaint(1, "journal", "verify", self.data))
+        (self.data / "MANIFEST.1").write_text("mxkv manifest\n")
+        self.assertIn("MANIFEST is missing, although MANIFEST.1 is there", self.complaint(1, "journal", "end", self.data))
+
+    def test_a_segment_with_a_huge_hole_behind_it_is_read(self):
+        os.truncate(self.data / "journal" / SECOND, 1 << 40)
+        done = run("journal", "verify", self.data)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("last epoch: 5 of", done.stdout)
 
     def test_dump_is_a_line_a_record(self):
         lines = self.told("journal", "dump", self.data).splitlines()

@@ -30,6 +30,19 @@ class ListenersTest(DaemonCase):
                              [b"value%d" % i for i in range(len(clients))])
         self.end()
 
+    def test_statistics_tell_the_listeners_that_are_open(self):
+        self.start(listen=["unix:so cket"])
+        settings = self.client(self.directory / "so cket").stats(b"settings")
+        self.assertEqual((settings["tcpport"], settings["inter"]), ("0", "NULL"))
+        self.assertTrue(settings["domain_socket"].endswith("so cket"), settings)
+        self.end()
+        self.log_file.unlink()
+        self.start(listen=["127.0.0.1:0"])
+        settings = self.client().stats(b"settings")
+        self.assertEqual((settings["tcpport"], settings["inter"], settings["domain_socket"], settings["ssl_enabled"]),
+                         (str(self.ports()[0]), "127.0.0.1", "NULL", "no"))
+        self.end()
+
     def test_a_large_value_and_a_deep_pipeline_go_through_a_unix_socket(self):
         self.start(listen=["unix:mxkv.sock"])
         client = self.client(self.directory / "mxkv.sock")

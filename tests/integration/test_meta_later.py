@@ -36,6 +36,16 @@ class NewerFlagsTest(MetaCase):
         self.store(b"ms k 1", b"e")
         self.assertGreater(self.unique(b"k"), minted)
 
+    def test_e_of_zero_asks_for_a_fresh_unique(self):
+        for line, value in ((b"ms k 1 E0", b"a"), (b"ms k 1 E0 MA N0", b"b")):
+            before = self.unique(b"k") if value == b"b" else 0
+            self.assertEqual(self.store(line, value), b"HD")
+            self.assertGreater(self.unique(b"k"), before)
+        self.one.send(b"ma n N0 E0 c\r\nma n E0 c\r\nmg v N0 E0 c\r\nmd k x E0\r\nmg k c\r\nmb 1\r\nms k 1 E0 c\r\nd\r\n")
+        replies = [self.one.line() for _ in range(7)]
+        self.assertEqual([reply[:4] for reply in replies], [b"HD c", b"HD c", b"HD c", b"HD", b"HD c", b"HD c", b"HD"])
+        self.assertNotIn(b"c0", b" ".join(replies).split(b" "))
+
     def test_c_in_mg_spares_the_value(self):
         self.store(b"ms k 1 E77", b"a")
         self.check((b"mg k v c C77", b"HD c77"), (b"mg k C78", b"HD"))
@@ -118,11 +128,11 @@ class BinaryKeysTest(MetaCase):
         self.assertEqual(self.one.records(b"scan bio 10")[0][:2], (b"bio", b"3"), "what begins behind it is not stopped")
 
     def test_keys_of_every_length(self):
-        for length in range(1, 187):
+        for length in range(1, 251):
             raw = bytes((i * 37 + length) % 256 for i in range(length))
             key = base64.b64encode(raw)
             self.assertEqual(self.store(b"ms %s 3 b k" % key, b"%03d" % length), b"HD k%s b" % key)
-        for length in range(1, 187):
+        for length in range(1, 251):
             raw = bytes((i * 37 + length) % 256 for i in range(length))
             self.assertEqual(self.value(self.two, b"mg %s v b" % base64.b64encode(raw)), (b"", b"%03d" % length))
 

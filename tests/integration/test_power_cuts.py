@@ -9,6 +9,7 @@ or garbage.
 import os
 import random
 import signal
+import subprocess
 import time
 import unittest
 
@@ -35,8 +36,9 @@ class FaultyDiskCase(DurableCase):
         self.variables = os.environ | {"LD_PRELOAD": _LIBRARY, "FAULTY_DISK_FOLDER": str(self.data),
                                        "FAULTY_DISK_SIDE": str(self.side), "FAULTY_DISK_CONTROL": str(self.control)}
 
-    def begin(self, *arguments, **options) -> int:
-        return super().begin(*arguments, env=self.variables, **options)
+    def begin(self, *arguments, full: bool = False, **options) -> int:
+        """`full`: the disk is, from before the start on."""
+        return super().begin(*arguments, env=self.variables | ({"FAULTY_DISK_FULL": "1"} if full else {}), **options)
 
     def tell(self, command: str) -> None:
         """Returns when it is obeyed, if the process goes on."""
@@ -77,11 +79,12 @@ class PowerCutTest(FaultyDiskCase):
         clients = Clients(seed=_CUTS)
         port = self.begin()
         clients.fill(port)
-        without_answer = 0
+        without_answer = noticed = 0
         for round_number in range(_CUTS):
             self.load(clients, port, chance.randrange(50, _MOST_ANSWERS))
             crashed = self.cut(chance.randrange(1 << 32))
             clients.join()
+            noticed += self.check_without_newest(chance.randrange(3))
             while chance.random() < 0.3:  # also while it comes back
                 self.begin(wait="")
                 time.sleep(chance.uniform(0.05, 0.2))
@@ -96,8 +99,9 @@ class PowerCutTest(FaultyDiskCase):
         told = [tuple(map(int, line.split())) for line in (self.side / "cuts").read_text().splitlines()]
         spoiled, undone = (sum(column) for column in zip(*told))
         self.assertGreater(spoiled, len(told))  # the library does stand between
-        print(f"PowerCutTest: {len(told)} cuts, {spoiled} sectors and {undone} changes of names lost, {clients.answers} answers, "
-              f"{without_answer} commands without one took effect")
+        self.assertGreater(noticed, 0)
+        print(f"PowerCutTest: {len(told)} cuts, {noticed} lost segments noticed, {spoiled} sectors and {undone} changes of "
+              f"names lost, {clients.answers} answers, {without_answer} commands without one took effect")
 
 
 class FailedDiskTest(FaultyDiskCase):
@@ -164,10 +168,57 @@ class FailedDiskTest(FaultyDiskCase):
         self.tell("full off")
         self.assertEqual(other.line(), b"STORED")
         wait_for(lambda: not self.refused(client), "writes are served again")
+        self.assertNotIn("flush_all from", self.log())  # it was refused
         crashed = self.cut(3)
         self.assertGreater(crashed, 0)
         client = self.client(self.begin())
         self.assertEqual((client.get(b"before"), client.get(b"held")), (b"1", b"2"))
+
+    def test_a_start_on_a_full_disk_serves_reads(self):
+        client = self.client(self.begin())
+        self.assertEqual(client.set(b"before", b"1"), b"STORED")
+        self.end(signal.SIGTERM)
+        for _ in range(2):  # nothing is promised meanwhile, so that nothing is missing behind it
+            client = self.client(self.begin(full=True))
+            self.assertIn("journal: writes are refused: no space left on device", self.log())
+            self.assertEqual(client.get(b"before"), b"1")
+            for command in (b"delete before", b"set before 0 0 1\r\n2", b"flush_all"):
+                self.assertTrue(client.ask(command).startswith(b"SERVER_ERROR journal: no space"), command)
+            self.end(signal.SIGTERM)
+        client = self.client(self.begin(full=True))
+        self.assertEqual(client.get(b"before"), b"1")
+        self.tell("full off")
+        wait_for(lambda: not self.refused(client), "writes are served")
+        self.cut(7)
+        client = self.client(self.begin())
+        self.assertEqual((client.get(b"before"), client.get(b"probe")), (b"1", b"1"))
+
+    def test_a_start_without_room_for_the_journals_end_is_refused(self):
+        """Behind a kill the last groups may be in the system's memory only: they are copied before anybody reads them."""
+        client = self.client(self.begin())
+        self.assertEqual(client.set(b"before", b"1"), b"STORED")
+        self.crash()
+        code, said = self.run_to_end(env=self.variables | {"FAULTY_DISK_FULL": "1"})
+        self.assertEqual(code, 2, said)
+        self.assertRegex(said, r"mxkvd: .*/journal/[0-9a-f]{16}\.mxj: No space left on device: the journal's end is copied")
+        self.assertNotIn("listening on", said)
+        self.assertEqual(self.client(self.begin()).get(b"before"), b"1")
+
+    def test_a_checkpoint_without_a_server_says_that_the_disk_is_full(self):
+        client = self.client(self.begin())
+        self.assertEqual(client.set(b"before", b"1"), b"STORED")
+        self.end(signal.SIGTERM)
+        for full in ("1", ""):
+            done = subprocess.run([self.command()[0], "checkpoint", str(self.data)], capture_output=True, text=True,
+                                  timeout=patience(120), check=False, env=self.variables | {"FAULTY_DISK_FULL": full})
+            with self.subTest(full=full):
+                if full:
+                    self.assertEqual(done.returncode, 1, done.stderr)
+                    self.assertIn("mxkvd: checkpoint: no space left on device", done.stderr)
+                    self.assertIn("--to BACKUP", done.stderr)
+                else:
+                    self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.client(self.begin()).get(b"before"), b"1")
 
     def test_a_slow_disk_is_told(self):
         port = self.begin()

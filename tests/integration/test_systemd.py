@@ -237,6 +237,8 @@ class ActivationTest(DaemonCase):
         self.assertFalse((self.directory / "own.sock").exists())
         self.assertEqual(self.client(port).set(b"k", b"v"), b"STORED")
         self.assertEqual(self.client(path).get(b"k"), b"v")
+        settings = self.client(path).stats(b"settings")
+        self.assertEqual((settings["tcpport"], settings["inter"], settings["domain_socket"]), (str(port), "127.0.0.1", str(path)))
         with open(f"/proc/{self.process.pid}/environ", "rb") as variables:
             self.assertIn(b"LISTEN_FDS=2", variables.read())
         self.end()

@@ -58,6 +58,26 @@ class WatchTest(WatchCase):
             found.append((kind, key, rest[b"status"], rest[b"size"]))
         self.assertEqual(sorted(found), sorted([(b"item_get", b"k", b"found", b"3")] * 3 + [(b"item_get", b"n", b"not_found", b"0")] * 2))
 
+    def test_fetchers_tell_what_each_command_found_before(self):
+        self.client.ask(b"delete k")
+        self.client.ask(b"delete n")
+        watcher = self.watch(b" fetchers mutations")
+        cases = ((block(b"set", b"k", b"123"), b"not_found 0 0", b"stored"), (block(b"set", b"k", b"5"), b"found 1 3", b"stored"),
+                 (block(b"add", b"k", b"x"), b"found 1 1", b"not_stored"), (b"incr k 5\r\n", b"found 1 1", b"stored"),
+                 (b"touch k 0\r\n", b"found 1 2", None), (b"touch k -1\r\n", b"found 1 2", None), (b"touch k 0\r\n", b"not_found 0 0", None),
+                 (b"ma n N0\r\n", b"not_found 0 0", b"stored"), (b"mb 1\r\nms n 2\r\nxy\r\n", b"found 1 1", b"stored"),
+                 (b"delete n\r\n", b"found 1 2", None), (b"delete n\r\n", b"not_found 0 0", None))
+        for command, found, status in cases:
+            self.client.send(command)
+            self.client.line()
+            if command.startswith(b"mb"):
+                self.assertEqual(self.client.line(), b"HD")
+            kind, _, rest = self.fields(watcher)
+            self.assertEqual((kind, b" ".join((rest[b"status"], rest[b"clsid"], rest[b"size"]))), (b"item_get", found), command)
+            if status:
+                kind, _, rest = self.fields(watcher)
+                self.assertEqual((kind, rest[b"status"]), (b"item_store", status), command)
+
     def test_deletions_tell_what_went_and_not_what_was_missing(self):
         self.client.set(b"a", b"1")
         self.client.set(b"b/c", b"12")
@@ -90,8 +110,8 @@ class WatchTest(WatchCase):
         self.client.set(b"k", b"1")
         self.client.get(b"k")
         self.client.ask(b"delete k")
-        lines = [_LINE.match(self.take_line(watcher)) for _ in range(3)]
-        self.assertEqual([line[3] for line in lines], [b"item_store", b"item_get", b"deleted"])
+        lines = [_LINE.match(self.take_line(watcher)) for _ in range(5)]
+        self.assertEqual([line[3] for line in lines], [b"item_get", b"item_store", b"item_get", b"item_get", b"deleted"])
         numbers = [int(line[2]) for line in lines]
         self.assertEqual(numbers, sorted(set(numbers)))
         self.assertLess(abs(int(lines[0][1]) - time.time()), 100)

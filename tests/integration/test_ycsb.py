@@ -225,7 +225,7 @@ class YcsbCommandLineTest(unittest.TestCase):
         self.assert_refused("-p: redis.datatype: 'hash' is none of string", "run", "--server-kind", "redis", "-p",
                             "redis.datatype=hash")
         self.assert_refused("-p: multireadkeys: 0 is not within 1 to 1000000", "run", "-p", "multireadkeys=0")
-        self.assert_refused("--server: 'nowhere' is neither HOST:PORT nor unix:PATH", "run", "--server", "nowhere")
+        self.assert_refused("--server: 'nowhere': has no port; write HOST:PORT or [ADDRESS]:PORT; or unix:PATH", "run", "--server", "nowhere")
 
     def test_all_mistakes_are_said_at_once(self):
         run = run_load_client("run", "-p", "recordcount=x", "-p", "fieldcount=y", "-p", "insertorder=z")

@@ -45,7 +45,8 @@ CLUSTER = {"replicas": 3, "durability": {"enabled": False}, "networkPolicy": {"e
            "cluster": {"enabled": True, "brokers": ["kafka-0.kafka:9092", "kafka-1.kafka:9092"],
                        "properties": {"security.protocol": "ssl"}, "shards": 6, "lease": "5s"}}
 NODES_BY_TLS = CLUSTER | {"cluster": CLUSTER["cluster"] | {"tls": {"existingSecret": "nodes", "name": "node.shop"}}}
-CASES = {"cluster": CLUSTER, "nodes by TLS": NODES_BY_TLS, "defaults": {}, "cache": CACHE_ONLY, "everything": EVERYTHING, "no administration": NO_ADMINISTRATION,
+SAMPLED = CLUSTER | {"cluster": CLUSTER["cluster"] | {"fromKeys": "user:1\nuser:2\nsession:1\n"}}
+CASES = {"cluster": CLUSTER, "a sample of keys": SAMPLED, "nodes by TLS": NODES_BY_TLS, "defaults": {}, "cache": CACHE_ONLY, "everything": EVERYTHING, "no administration": NO_ADMINISTRATION,
          "a secret that is there": {"users": {"existingSecret": "people", "key": "file"}, "preStopSeconds": 0,
                                     "podDisruptionBudget": {"enabled": False}}}
 
@@ -186,6 +187,9 @@ class HelmTest(unittest.TestCase):
         self.assertEqual(self.config("cluster")["cluster"],
                          {"name": "shop-mxkv", "brokers": ["kafka-0.kafka:9092", "kafka-1.kafka:9092"], "lease": "5s",
                           "properties": {"security.protocol": "ssl"}, "peer": "0.0.0.0:11311"})
+        sampled, = self.pod("a sample of keys")["initContainers"]
+        self.assertIn("--from-keys=/etc/mxkv/sample-keys.txt", sampled["command"])
+        self.assertEqual(self.one("a sample of keys", "ConfigMap")["data"]["sample-keys.txt"], "user:1\nuser:2\nsession:1\n")
         self.assertEqual(self.config("cluster")["memory"], {"when_full": "error"})
         variables = {one["name"]: one for one in container["env"]}
         self.assertEqual(variables["MXKVD_CLUSTER__NODE"]["valueFrom"], {"fieldRef": {"fieldPath": "metadata.name"}})

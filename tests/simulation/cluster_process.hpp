@@ -95,6 +95,8 @@ class ClusterProcess final : private server::ShardHost {
   /// Leaves the shard to `to`, if it serves it.
   bool leave(std::uint64_t to);
 
+  void set_lease(std::uint64_t lease_ns) { shard_.set_lease(lease_ns); }
+
   [[nodiscard]] bool lives() const noexcept { return alive_; }
   /// This engine loses nothing: so it must never be.
   [[nodiscard]] bool is_stranded() const noexcept { return stranded_; }

@@ -72,6 +72,14 @@ TEST(ClusterSimulation, NoticesLeasesFromWhenTheAnswerCame) {
   EXPECT_LT(first_complaint({.rules = {.lease_from_sending = false}}, kSeedsToNotice), kSeedsToNotice);
 }
 
+TEST(ClusterSimulation, NoticesLeasesThatEachNodeCountsByItsOwn) {
+  EXPECT_LT(first_complaint({.rules = {.waits_by_the_owners_lease = false}}, kSeedsToNotice), kSeedsToNotice);
+}
+
+TEST(ClusterSimulation, NoticesAShorterLeaseThatItsOwnerFollowsLate) {
+  EXPECT_LT(first_complaint({.rules = {.lease_shrinks_at_once = false}}, kSeedsToNotice), kSeedsToNotice);
+}
+
 // Clocks run at 0.95 to 1.05: what one takes for a lease and a twentieth is less than the other's lease.
 TEST(ClusterSimulation, NoticesAMarginThatIsTooSmall) {
   EXPECT_LT(first_complaint({.margin_permille = 1000, .rules = {}}, kSeedsToNotice), kSeedsToNotice);

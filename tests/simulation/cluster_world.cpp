@@ -92,6 +92,7 @@ class World {
     options.scope = kClusterScope;
     options.node = ++lives_;
     options.address = "node" + std::to_string(lives_);
+    options.lease_ns = any_lease_ns();
     options.margin_permille = plan_.margin_permille;
     options.part_bytes = 60;
     options.seed = dice_.below(1U << 30U) + 1;
@@ -99,6 +100,11 @@ class World {
     node.lives.push_back(std::make_unique<ClusterProcess>(
         ClusterProcess::Place{timeline_, dice_, engine_, node.link, node.clock, node.disk}, options));
     node.process().start();
+  }
+
+  /// Most are alike: a lease that is too long for all hides what a short one does.
+  std::uint64_t any_lease_ns() {
+    return dice_.permille(500) ? 3 * kSecond : dice_.between(kSecond, 4 * kSecond);
   }
 
   // Clients.
@@ -143,7 +149,7 @@ class World {
     const std::uint64_t last_ns = dice_.between(100 * kMs, 8 * kSecond);
     const auto owner = std::ranges::find_if(nodes_, [](const auto& one) { return one->process().serves(); });
     Node& chosen = owner != nodes_.end() && dice_.permille(700) ? **owner : node;
-    switch (const auto what = dice_.below(8); what) {
+    switch (const auto what = dice_.below(9); what) {
       case 0: {
         ClusterProcess& process = chosen.process();
         process.stand_still();
@@ -175,9 +181,25 @@ class World {
         chosen.process().run(
             [&chosen, &node] { static_cast<void>(chosen.process().leave(node.process().node())); });
         break;
+      case 7:
+        change_leases();
+        break;
       default:
         disturb();
         break;
+    }
+  }
+
+  /// Nodes learn of another lease at different times, or not at all.
+  void change_leases() {
+    const std::uint64_t lease_ns = any_lease_ns();
+    for (const auto& node : nodes_) {
+      if (dice_.permille(800)) {
+        ClusterProcess& process = node->process();
+        timeline_.in(dice_.below(2 * kSecond), [&process, lease_ns] {
+          process.run([&process, lease_ns] { process.set_lease(lease_ns); });
+        });
+      }
     }
   }
 

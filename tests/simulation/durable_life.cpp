@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/durability/access_notes.hpp"
+#include "server/durability/journal_continuation.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 
 namespace mxkv::simulation {
@@ -22,7 +24,7 @@ DurableLife::DurableLife(test::SimDisk& disk, runtime::Random& random, const Dur
       machine_(options.store.world.runtime),
       store_(machine_.runtime, options.store.store),
       replies_(keys) {
-  machine_.clock.advance_us(now_us - machine_.clock.steady_us());
+  machine_.clock.set_wall_us(now_us);
   bells_.rung.resize(workers());
 }
 
@@ -48,7 +50,11 @@ std::string DurableLife::recover() {
     return opened.error().message;
   }
   directory_ = std::move(opened).value();
-  auto found = server::recover(disk_, directory_.manifest, store_, {});
+  // A wall clock that was wrong is right from then on: clients send absolute times of expiry.
+  auto found = server::recover(disk_, directory_.manifest, store_, {.resume_time = [this](std::uint64_t us) {
+                                 machine_.clock.advance_us(us - machine_.clock.steady_us());
+                                 machine_.clock.set_wall_us(us);
+                               }});
   if (!found) {
     return found.error().message;
   }
@@ -61,17 +67,9 @@ std::string DurableLife::begin_journal() {
     return error->message;
   }
   make_journal();
-  if (std::string wrong = journal_->open(); !wrong.empty()) {
-    return wrong;
-  }
-  // As Durability::start().
-  const std::uint64_t first = journal_->epochs().current();
-  journal_->need(first, true);
-  while (journal_->writer().synced() < first && journal_->writer().state() == journal_state::running) {
-    static_cast<void>(journal_->step());
-  }
-  return journal_->writer().state() == journal_state::running ? std::string{}
-                                                              : journal_->writer().last_error();
+  std::string wrong = journal_->begin();
+  report_.full_starts += wrong.empty() && journal_->writer().out_of_space() ? 1 : 0;
+  return wrong;
 }
 
 void DurableLife::make_journal() {
@@ -79,18 +77,14 @@ void DurableLife::make_journal() {
   server::JournalOptions options{.workers = workers(),
                                  .first_epoch = recovered_.epoch + 1,
                                  .horizon_us = recovered_.ceiling,
-                                 .segments = {.folder = server::kJournalDirectory,
-                                              .directory = directory_.manifest.directory,
-                                              .incarnation = directory_.manifest.incarnation,
-                                              .segment_bytes = options_.segment_bytes,
-                                              .next_number = recovered_.next_segment,
-                                              .chain = recovered_.chain,
-                                              .closed = {},
-                                              .unproven = recovered_.unproven},
+                                 .segments = segments_behind(recovered_, *manifest_, options_.segment_bytes),
                                  .writer = {.mode = options_.mode}};
-  for (const server::KnownSegment& segment : recovered_.segments) {
-    const bool unused = std::ranges::find(recovered_.unused, segment.number) != recovered_.unused.end();
-    options.segments.closed.push_back({segment.number, unused ? 0 : segment.last_epoch, segment.bytes});
+  if (options_.mistake == durable_mistake::end_is_not_kept) {
+    options.segments.keep_end = {};
+  } else if (options_.mistake == durable_mistake::end_is_kept_too_early) {
+    options.segments.keep_end = [this](const server::JournalEnd& end) {
+      return manifest_->keep_end({.segment = end.segment + 1, .epoch = end.epoch});
+    };
   }
   const auto greatest_order = [this] {
     return std::max(store_.greatest_cas(now_us()), store_.tree().commits().floor());
@@ -107,7 +101,7 @@ void DurableLife::make_journal() {
     buffers.push_back(&journal_->buffer(id(i)));
     buffers.back()->set_context(&machine_[i]);
   }
-  feed_ = std::make_unique<server::StoreJournal>(std::move(buffers));
+  feed_ = std::make_unique<server::StoreJournal>(std::move(buffers), server::record_times::steady);
   gate_ = std::make_unique<server::JournalGate>(*journal_, machine_.clock, workers(), std::uint64_t{1} << 30U,
                                                 [this](std::size_t worker) { bells_.ring(worker); });
   keeper_ = std::make_unique<server::CheckpointKeeper>(*journal_, machine_.clock, config::DurabilityOptions{},
@@ -290,15 +284,11 @@ void DurableLife::interfere() {
 
 std::string DurableLife::end_in_order() {
   end();
+  server::record_accesses(store_, 0, now_us(), *journal_);
   if (!journal_->flush_all_now()) {
     return journal_->writer().last_error();
   }
-  const std::uint64_t ceiling = keeper_->ceiling();
-  if (const auto error = manifest_->change([&](server::Manifest& manifest) {
-        manifest.clean = true;
-        manifest.written_us = now_us();
-        manifest.ceiling = ceiling;
-      })) {
+  if (const auto error = note_orderly_end(*manifest_, *journal_, now_us(), keeper_->ceiling())) {
     return error->message;
   }
   in_order_ = journal_->writer().synced();

@@ -56,6 +56,7 @@ class DurableLife {
   }
   [[nodiscard]] DurableItems items() { return items_of(store_, now_us()); }
   [[nodiscard]] std::uint64_t now_us() const { return machine_.clock.steady_us(); }
+  [[nodiscard]] std::uint64_t wall_us() const { return machine_.clock.unix_us(); }
   /// Least epoch that the next start has to get to, by what was promised; `power`: the power was cut.
   [[nodiscard]] std::uint64_t promised(bool power) const;
   [[nodiscard]] std::unique_ptr<DurableLedger> take_ledger();

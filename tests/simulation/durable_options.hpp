@@ -10,8 +10,16 @@
 
 namespace mxkv::simulation {
 
+/// Made on purpose: the simulation has to find it.
+enum class durable_mistake : std::uint8_t {
+  none,
+  end_is_not_kept,        ///< no manifest says which segment is the newest
+  end_is_kept_too_early,  ///< the manifest names a segment that was not begun
+};
+
 struct DurableOptions {
   StoreWorldOptions store;
+  durable_mistake mistake = durable_mistake::none;
   server::JournalMode mode;
   bool exact = true;  ///< what is read is on disk: so the history of the clients explains what a start finds
   bool clock_back = false;  ///< the next process may begin at an earlier time
@@ -43,6 +51,9 @@ struct DurableReport {
   std::uint64_t cut_starts = 0;       ///< amid a recovery, or before the first group
   std::uint64_t cut_checkpoints = 0;  ///< while a checkpoint went on
   std::uint64_t cut_renames = 0;      ///< at one
+  std::uint64_t full_starts = 0;      ///< that served while the disk was full
+  std::uint64_t full_refusals = 0;    ///< starts for which it was too full
+  std::uint64_t lost_newest = 0;      ///< starts that were refused since the newest segment was lost
   std::uint64_t torn = 0;             ///< tails that a start cut
   std::uint64_t gaps = 0;             ///< that a start met
   std::uint64_t failures = 0;         ///< of the journal

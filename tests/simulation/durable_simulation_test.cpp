@@ -21,12 +21,13 @@ void print(const DurableReport& sum) {
             << ", released " << sum.released << ", lost changes " << sum.lost_changes << ", groups "
             << sum.groups << ", cuts " << sum.cuts << ", kills " << sum.kills << ", clean ends "
             << sum.clean_ends << ", cut starts " << sum.cut_starts << ", cut checkpoints "
-            << sum.cut_checkpoints << ", cut renames " << sum.cut_renames << ", torn " << sum.torn
-            << ", gaps " << sum.gaps << ", failures " << sum.failures << ", rebased " << sum.rebased
-            << ", no space " << sum.no_space << ", refusals " << sum.refusals << ", checkpoints "
-            << sum.checkpoints << ", failed " << sum.failed_checkpoints << ", from checkpoint "
-            << sum.from_checkpoint << ", amid " << sum.amid << ", recycled " << sum.recycled << ", removed "
-            << sum.removed << '\n';
+            << sum.cut_checkpoints << ", cut renames " << sum.cut_renames << ", full starts "
+            << sum.full_starts << ", too full " << sum.full_refusals << ", lost newest " << sum.lost_newest
+            << ", torn " << sum.torn << ", gaps " << sum.gaps << ", failures " << sum.failures << ", rebased "
+            << sum.rebased << ", no space " << sum.no_space << ", refusals " << sum.refusals
+            << ", checkpoints " << sum.checkpoints << ", failed " << sum.failed_checkpoints
+            << ", from checkpoint " << sum.from_checkpoint << ", amid " << sum.amid << ", recycled "
+            << sum.recycled << ", removed " << sum.removed << '\n';
 }
 
 /// A part of the seeds, so that parts can run at the same time.
@@ -73,10 +74,12 @@ TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
   EXPECT_GT(sum.cut_starts, least / 4);
   EXPECT_GT(sum.cut_checkpoints, least / 2);
   EXPECT_GT(sum.cut_renames, least / 50);
+  EXPECT_GT(sum.full_starts, least / 10);
+  EXPECT_GT(sum.lost_newest, least / 4);
   if (all) {
     EXPECT_GT(sum.torn, 0U);
+    EXPECT_GT(sum.gaps, least / 200);
   }
-  EXPECT_GT(sum.gaps, least / 200);
   EXPECT_GT(sum.failures, least / 50);
   EXPECT_GT(sum.rebased, least / 50);
   EXPECT_GT(sum.no_space, least / 20);
@@ -93,6 +96,30 @@ TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
                 ::testing::IsEmpty());
   }
 }
+
+struct Mistake {
+  durable_mistake what;
+  const char* name;
+  const char* complaint;
+};
+
+class DurableMistake : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(DurableMistake, IsFoundWithinAFewSeeds) {
+  const auto complaint = ::testing::Contains(::testing::HasSubstr(GetParam().complaint));
+  DurableReport sum;
+  for (std::uint64_t seed = 0; seed < 200 && !::testing::Value(sum.complaints, complaint); ++seed) {
+    sum.add(run_durable_world(seed, GetParam().what));
+  }
+  EXPECT_THAT(sum.complaints, complaint);
+}
+
+INSTANTIATE_TEST_SUITE_P(Made, DurableMistake,
+                         ::testing::Values(Mistake{durable_mistake::end_is_not_kept, "EndIsNotKept",
+                                                   "the newest segment is lost, and a start misses nothing"},
+                                           Mistake{durable_mistake::end_is_kept_too_early,
+                                                   "EndIsKeptTooEarly", "a start is refused: journal/"}),
+                         [](const auto& made) { return std::string{made.param.name}; });
 
 INSTANTIATE_TEST_SUITE_P(Parts, DurableSimulation, ::testing::Range(std::uint64_t{0}, kParts),
                          [](const auto& part) { return "Part" + std::to_string(part.param); });

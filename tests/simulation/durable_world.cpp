@@ -19,12 +19,13 @@ constexpr std::uint64_t kBeginUs = 1'700'001'000'000'000;
 /// Thread-safety: one thread.
 class DurableWorld {
  public:
-  explicit DurableWorld(std::uint64_t seed)
+  DurableWorld(std::uint64_t seed, durable_mistake mistake)
       : random_(seed ^ 0xD15C'0000U),
         options_(draw_durable_world(random_)),
         disk_(seed),
         keys_(options_.store.requests.keys, options_.store.requests.others,
               options_.store.requests.begin_number, options_.store.requests.long_keys) {
+    options_.mistake = mistake;
     disk_.on_step([this](const SimStep& step) { look_at(step); });
   }
 
@@ -52,11 +53,15 @@ class DurableWorld {
 
  private:
   static constexpr unsigned kMostStarts = 4;
+  static constexpr std::uint64_t kDayUs = 86'400'000'000;
   static constexpr std::size_t kPatience = 4'000;  ///< what takes longer is mostly told by the ledger, too
 
   /// A process that recovered and may serve; null: something is wrong. On the way there, others may have ended.
   std::unique_ptr<DurableLife> start(bool first) {
-    for (unsigned attempt = 0;; ++attempt) {
+    if (!first && one_in(random_, 3)) {
+      start_without_newest();
+    }
+    for (unsigned attempt = 0; complaints_.empty(); ++attempt) {
       const bool may_end = !first && attempt < kMostStarts && one_in(random_, 3);
       if (may_end) {
         end_within(24);
@@ -66,6 +71,9 @@ class DurableWorld {
       std::string wrong = life->recover();
       if (wrong.empty()) {
         check(*life);
+        if (!first && one_in(random_, 5)) {
+          disk_.fill_up();  // until some time later
+        }
         wrong = complaints_.empty() ? life->begin_journal() : "";
       }
       if (!complaints_.empty()) {
@@ -74,6 +82,14 @@ class DurableWorld {
       if (wrong.empty() && !disk_.is_off()) {
         disk_.power_off_at(0);
         return life;
+      }
+      if (wrong.ends_with(
+              ": the journal's end is copied before anybody may read it, and there is no room for that")) {
+        disk_.set_quota(~std::uint64_t{0});
+        ++report_.full_refusals;
+        life.reset();
+        lose(false);
+        continue;
       }
       if (!disk_.is_off()) {
         complaints_.add("a start is refused: " + wrong);
@@ -84,6 +100,42 @@ class DurableWorld {
       life.reset();
       lose(power);
     }
+    return nullptr;
+  }
+
+  /// The newest segment is lost while no process runs. A start is refused, unless nothing that was promised is missing;
+  /// then the segment is there again.
+  void start_without_newest() {
+    std::vector<std::string> names;
+    static_cast<void>(disk_.list(server::kJournalDirectory, names));
+    std::erase_if(names, [](const std::string& name) { return !name.ends_with(".mxj"); });
+    if (names.empty()) {
+      return;
+    }
+    const std::string newest = std::string{server::kJournalDirectory} + "/" + names.back();
+    // Behind its header anything may be lost without a trace, but for an end in order.
+    const std::uint64_t how = random_.below(ended_in_order_ ? 4 : 3);
+    const std::shared_ptr<test::SimFile> kept = disk_.exchange(newest, nullptr);
+    if (how != 0) {
+      auto spoiled = std::make_shared<test::SimFile>();
+      const std::string_view bytes = kept->bytes();
+      spoiled->write(0, how == 1   ? std::string{}
+                        : how == 2 ? std::string(bytes.size(), '\0')
+                                   : std::string{bytes.substr(0, server::kPageBytes)});
+      static_cast<void>(disk_.exchange(newest, std::move(spoiled)));
+    }
+    DurableLife life{disk_, random_, options_, keys_, now_us_, complaints_, report_};
+    const std::string wrong = life.recover();
+    static_cast<void>(disk_.exchange(newest, kept));
+    tell("without " + newest);
+    if (wrong.empty()) {
+      complaints_.unless(life.recovered().epoch >= must_,
+                         "the newest segment is lost, and a start misses nothing");
+      return;
+    }
+    ++report_.lost_newest;
+    complaints_.unless(wrong.find(newest) != std::string::npos,
+                       ("a start without " + newest + " is refused for something else: " + wrong).c_str());
   }
 
   /// What a start found, by what was promised and by what was there.
@@ -145,6 +197,7 @@ class DurableWorld {
     ledger_.reset();
     life.begin_service(state_, fills);
     const bool in_order = one_in(random_, 8);
+    ended_in_order_ = false;
     draw_trouble(in_order);
     life.run(one_in(random_, 3) ? 1 + random_.below(1500) : ~std::uint64_t{0});
     if (!complaints_.empty()) {
@@ -158,6 +211,7 @@ class DurableWorld {
       disk_.set_quota(~std::uint64_t{0});
       if (const std::string wrong = life.end_in_order(); wrong.empty()) {
         ++report_.clean_ends;
+        ended_in_order_ = true;
       } else if (!disk_.is_off()) {
         complaints_.unless(was_failed_, ("no end in order: " + wrong).c_str());
       }
@@ -172,9 +226,9 @@ class DurableWorld {
       complaints_.add(wrong);
     }
     cap_ = ~std::uint64_t{0};
-    now_us_ = life.now_us();
+    now_us_ = life.wall_us();
     if (options_.clock_back && one_in(random_, 2)) {
-      now_us_ -= random_.below(5'000'000);
+      now_us_ -= std::min(random_.below(one_in(random_, 4) ? kDayUs : 5'000'000), now_us_ - kBeginUs);
     } else {
       now_us_ += random_.below(3'000'000);
     }
@@ -253,8 +307,8 @@ class DurableWorld {
   StoreKeys keys_;
   Complaints complaints_;
   DurableReport report_;
-  std::uint64_t now_us_ = kBeginUs;
-  DurableState state_;  ///< that the next process goes on from
+  std::uint64_t now_us_ = kBeginUs;  ///< of the wall clock
+  DurableState state_;               ///< that the next process goes on from
   std::unique_ptr<DurableLedger> ledger_;
   std::unique_ptr<StoreHistory> history_;
   std::uint64_t must_ = 0;                 ///< least epoch that the next start has to get to
@@ -264,14 +318,15 @@ class DurableWorld {
   std::uint64_t off_ = 0;
   std::uint64_t trouble_ = 0;
   bool was_failed_ = false;
+  bool ended_in_order_ = false;  ///< the last process that served
   std::string story_;
   std::string off_path_;  ///< of the step at which the power goes
 };
 
 }  // namespace
 
-DurableReport run_durable_world(std::uint64_t seed) {
-  return DurableWorld{seed}.run();
+DurableReport run_durable_world(std::uint64_t seed, durable_mistake mistake) {
+  return DurableWorld{seed, mistake}.run();
 }
 
 }  // namespace mxkv::simulation

@@ -14,6 +14,7 @@
 namespace mxkv::simulation {
 
 /// Runs the world of that seed to its end.
-[[nodiscard]] DurableReport run_durable_world(std::uint64_t seed);
+[[nodiscard]] DurableReport run_durable_world(std::uint64_t seed,
+                                              durable_mistake mistake = durable_mistake::none);
 
 }  // namespace mxkv::simulation

@@ -68,6 +68,7 @@ ShardsProcess::ShardsProcess(const Place& place, std::uint64_t node, std::uint64
     options.scope = scope_of(id);
     options.node = node_;
     options.address = "node" + std::to_string(node_);
+    options.lease_ns = place_.dice.between(2, 4) * kSecond;
     options.margin_permille = margin_permille;
     options.part_bytes = 100;
     options.fresh_ns = kStalenessNs / 4;

@@ -79,6 +79,16 @@ class SimDisk::Open final : public server::DiskFile {
     return 0;
   }
 
+  [[nodiscard]] int truncate(std::uint64_t bytes) noexcept override {
+    const power state = disk_->step(kind::allocate, path_);
+    const std::lock_guard guard(disk_->mutex_);
+    if (life_ != disk_->life_ || state != power::on) {
+      return EIO;
+    }
+    file_->truncate(bytes);
+    return 0;
+  }
+
   [[nodiscard]] int size(std::uint64_t& bytes) noexcept override {
     const std::lock_guard guard(disk_->mutex_);
     bytes = file_->bytes().size();
@@ -144,6 +154,11 @@ void SimDisk::set_quota(std::uint64_t bytes) {
   quota_ = bytes;
 }
 
+void SimDisk::fill_up() {
+  const std::lock_guard guard(mutex_);
+  quota_ = used_bytes();
+}
+
 void SimDisk::write_short(bool is_wanted) {
   const std::lock_guard guard(mutex_);
   short_writes_ = is_wanted;
@@ -159,6 +174,11 @@ void SimDisk::fail_syncs(unsigned count, int error) {
   const std::lock_guard guard(mutex_);
   failing_syncs_ = count;
   sync_error_ = error;
+}
+
+std::shared_ptr<SimFile> SimDisk::exchange(const std::string& path, std::shared_ptr<SimFile> file) {
+  const std::lock_guard guard(mutex_);
+  return names_.exchange(path, std::move(file));
 }
 
 std::uint64_t SimDisk::steps() const {

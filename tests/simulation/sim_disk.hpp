@@ -63,11 +63,17 @@ class SimDisk final : public server::Disk {
   void kill();
   /// Bytes of all files together, by their lengths; more is ENOSPC, at the byte where it gets too much.
   void set_quota(std::uint64_t bytes);
+  /// No room from now on but what files give back.
+  void fill_up();
   /// Writes take a part of what they are given, every other time.
   void write_short(bool is_wanted);
   void fail_writes(unsigned count, int error);
   /// Syncs fail so many times; later ones succeed and do not write what those should have.
   void fail_syncs(unsigned count, int error);
+
+  /// While no process runs, and behind the back of all that is uncertain: what has this name from now on; null: nothing.
+  /// Returns what had it.
+  std::shared_ptr<SimFile> exchange(const std::string& path, std::shared_ptr<SimFile> file);
 
   [[nodiscard]] std::uint64_t steps() const;
   [[nodiscard]] bool is_off() const;

@@ -20,6 +20,13 @@ void SimFile::extend(std::uint64_t bytes) {
   now_.resize(std::max<std::uint64_t>(now_.size(), bytes));
 }
 
+void SimFile::truncate(std::uint64_t bytes) {
+  now_.resize(std::min<std::uint64_t>(now_.size(), bytes));
+  const std::size_t behind = (bytes + kSectorBytes - 1) / kSectorBytes;
+  dirty_.erase(dirty_.lower_bound(behind), dirty_.end());
+  dropped_.erase(dropped_.lower_bound(behind), dropped_.end());
+}
+
 void SimFile::sync() {
   durable_.resize(now_.size());
   for (const std::size_t sector : dirty_) {

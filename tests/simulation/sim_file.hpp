@@ -22,6 +22,7 @@ class SimFile {
 
   void write(std::uint64_t offset, std::string_view bytes);
   void extend(std::uint64_t bytes);
+  void truncate(std::uint64_t bytes);
   void sync();
   void fail_sync();
   /// Each uncertain sector becomes what it was, what it was to be, or garbage.

@@ -56,6 +56,17 @@ std::vector<SimFile*> SimNames::files() const {
   return files;
 }
 
+std::shared_ptr<SimFile> SimNames::exchange(const std::string& path, std::shared_ptr<SimFile> file) {
+  const auto found = now_.find(path);
+  std::shared_ptr<SimFile> before = found == now_.end() ? nullptr : found->second;
+  if (file != nullptr) {
+    now_[path] = std::move(file);
+  } else if (found != now_.end()) {
+    now_.erase(found);
+  }
+  return before;
+}
+
 void SimNames::sync(const std::string& directory) {
   std::erase_if(changes_, [this, &directory](const Change& change) {
     const bool is_of = parent_of(change.to.empty() ? change.from : change.to) == directory;

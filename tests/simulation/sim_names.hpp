@@ -33,6 +33,9 @@ class SimNames {
   /// All files, each once.
   [[nodiscard]] std::vector<SimFile*> files() const;
 
+  /// What a name stands for now, whatever it is on disk; null: nothing. Returns what it stood for.
+  std::shared_ptr<SimFile> exchange(const std::string& path, std::shared_ptr<SimFile> file);
+
   void sync(const std::string& directory);
   void cut(std::mt19937_64& random);
 

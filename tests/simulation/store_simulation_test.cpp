@@ -44,7 +44,7 @@ TEST_P(StoreSimulation, EverySeedIsLinearizableAndHoldsNothing) {
   const bool all = seeds.count >= kMostSeeds;
   const std::uint64_t least = all ? worlds : worlds / 3;  // in few worlds rare things scatter
   EXPECT_GT(sum.recorded, least * 20);
-  EXPECT_LT(sum.given_up, worlds / 50);
+  EXPECT_LE(sum.given_up, all ? worlds / 50 : 1 + worlds / 20);
   EXPECT_GT(sum.batches, least * 2);
   EXPECT_GT(sum.failed_batches, least);
   EXPECT_GT(sum.refused_lines, least / 10);

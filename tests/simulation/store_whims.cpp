@@ -54,7 +54,9 @@ void StoreWhims::have_whim(Worker& worker) {
     case 3:
     case 4:
     case 5:
-      if (options_.preempts && open_writes_ < kMostPreempted) {
+      // As a session: what the disk refuses is not begun, so that nobody is told a unique that comes again.
+      if (options_.preempts && open_writes_ < kMostPreempted &&
+          (disk_ == nullptr || disk_->refusal() == nullptr)) {
         start_preempted_write(worker);
       }
       break;

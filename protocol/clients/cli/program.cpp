@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -14,6 +13,8 @@
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/interrupt.hpp"
 #include "protocol/clients/cli/shell/shell.hpp"
+#include "protocol/clients/cli/text/complain.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -57,8 +58,7 @@ void add_global_options(CLI::App& app, Settings& settings, bool& keep_going) {
 }
 
 int tell(Outcome outcome, const std::string& text) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "mxkv-cli: %s\n", text.c_str());
+  complain("mxkv-cli: " + text);
   return static_cast<int>(outcome);
 }
 
@@ -84,7 +84,7 @@ int parse_and_run(int count, const char* const* arguments) {
     actions[sub] = command.declare(*sub);
   }
   try {
-    app.parse(count, arguments);
+    runtime::parse_words(app, runtime::words_behind_name(count, arguments));
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
     return 0;
@@ -92,9 +92,7 @@ int parse_and_run(int count, const char* const* arguments) {
     std::puts(app.version().c_str());
     return 0;
   } catch (const CLI::ParseError& error) {
-    std::string text = error.what();
-    std::ranges::replace(text, '\n', ' ');
-    return tell(Outcome::usage, text);
+    return tell(Outcome::usage, runtime::usage_text(error));
   }
   for (const CLI::App* const parsed : app.get_subcommands()) {
     return run_action(settings, actions.at(parsed));

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -10,12 +11,20 @@
 #include "protocol/clients/cli/connection/password.hpp"
 #include "protocol/clients/cli/failure.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 namespace {
 
+void write_out(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) {
+    throw Failure(Outcome::file, "standard output: " + std::generic_category().message(errno));
+  }
+}
+
 Milliseconds from_seconds(double seconds) {
-  return Milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  constexpr double kMost = 1e9;  // 31 years: as milliseconds it fits the integer
+  return Milliseconds(static_cast<std::int64_t>(std::min(seconds, kMost) * 1000));
 }
 
 }  // namespace
@@ -68,14 +77,19 @@ std::string Session::argument(const std::string& text) const {
 }
 
 void Session::print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-    throw Failure(Outcome::file, "standard output: " + std::generic_category().message(errno));
-  }
+  write_out(runtime::readable(text, "\n"));
 }
 
 void Session::print_line(std::string_view text) {
-  print(text);
-  print("\n");
+  write_out(runtime::readable(text) + '\n');
+}
+
+void Session::print_bytes(std::string_view bytes) {
+  write_out(::isatty(STDOUT_FILENO) != 0 ? runtime::readable(bytes, "\n\t") : std::string(bytes));
+}
+
+void Session::clear_terminal() {
+  write_out("\x1b[H\x1b[2J");
 }
 
 void Session::flush() {
@@ -89,7 +103,7 @@ bool Session::confirmed(const std::string& question) {
     return false;
   }
   flush();
-  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  std::fputs((runtime::readable(question) + " [y/N] ").c_str(), stderr);
   std::fflush(stderr);
   std::string answer;
   for (int byte = std::getchar(); byte != EOF && byte != '\n'; byte = std::getchar()) {

@@ -46,9 +46,15 @@ class Session {
   /// A key or value as it was written on the command line.
   [[nodiscard]] std::string argument(const std::string& text) const;
 
-  /// To standard output. Throws Failure (Outcome::file) where it takes no more.
+  // To standard output. All throw Failure (Outcome::file) where it takes no more.
+
+  /// Lines, and one line. What a terminal would obey, such as an escape sequence in a key, is always escaped.
   void print(std::string_view text);
   void print_line(std::string_view text);
+  /// A value as it is; on a terminal escaped, except for line ends and tabs.
+  void print_bytes(std::string_view bytes);
+  /// Standard output is a terminal.
+  void clear_terminal();
   void flush();
   /// Asks on the terminal. False: no, or there is no terminal.
   [[nodiscard]] bool confirmed(const std::string& question);

@@ -13,5 +13,5 @@
 // Reads are sent again if their connection was lost. Writes are not, unless [Options] asks for it: nobody knows whether
 // they took effect. All errors of the server are *[Error] and match, by errors.Is, the kinds that begin with Err.
 //
-// Keys are strings of any bytes, 1 to 250 of them; 187 where there are blanks or control bytes among them.
+// Keys are strings of any bytes, 1 to 250 of them.
 package mxkv

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -77,7 +78,7 @@ func keys(t *testing.T, client *mxkv.Client, where mxkv.Range, options ...mxkv.S
 
 func TestSingleKeys(t *testing.T) {
 	client, ctx := connect(t, mxkv.Options{}), context.Background()
-	for _, key := range []string{"k", "b \x00\r\n\xff"} {
+	for _, key := range []string{"k", "b \x00\r\n\xff", strings.Repeat(" ", 250)} {
 		_, err := client.Get(ctx, key)
 		is(t, err, mxkv.ErrNotFound)
 		is(t, client.Replace(ctx, key, nil), mxkv.ErrNotStored)

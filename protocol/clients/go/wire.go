@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	longestKey        = 250
-	longestEncodedKey = 187 // its base64 is the longest word that a line takes as a key
-	longestLine       = 1 << 16
-	longestValue      = 1 << 30
+	longestKey   = 250
+	longestLine  = 1 << 16
+	longestValue = 1 << 30
 )
 
 // reply is one line, and the value behind it if it announces one.
@@ -156,9 +155,6 @@ func keyWords(key string) (word, flag string, err error) {
 	}
 	if !needsBase64(key) {
 		return key, "", nil
-	}
-	if len(key) > longestEncodedKey {
-		return "", "", wrong("a key with blanks or control bytes has at most %d bytes, not %d", longestEncodedKey, len(key))
 	}
 	return encode(key), " b", nil
 }

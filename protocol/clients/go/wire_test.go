@@ -155,7 +155,7 @@ func TestTimesToLiveAreWholeSecondsAndUnixTimeBeyondThirtyDays(t *testing.T) {
 
 func TestKeysThatNoLineTakesAreRefusedUnsent(t *testing.T) {
 	client := answering(t, "", false)
-	for _, key := range []string{"", strings.Repeat("k", 251), strings.Repeat(" ", 188)} {
+	for _, key := range []string{"", strings.Repeat("k", 251), strings.Repeat(" ", 251)} {
 		if err := client.Set(context.Background(), key, nil); !errors.Is(err, ErrClient) {
 			t.Errorf("%q: %v", key, err)
 		}

@@ -159,8 +159,8 @@ let status = null;
 
 function showState() {
   const lost = status === null || status.lost;
-  document.body.className = (status && status.serves ? "" : "is-new ") + (lost ? "is-lost" : status.ready ? "is-ready" : "is-busy");
-  const state = lost ? "no answer" : status.ready ? "ready" : status.overloads.length ? "overloaded" : status.state;
+  const state = lost ? "no answer" : status.overloads.length ? "overloaded" : status.ready ? "ready" : status.state;
+  document.body.className = (status && status.serves ? "" : "is-new ") + (lost ? "is-lost" : state === "ready" ? "is-ready" : "is-busy");
   setText("state-text", state);
   document.title = `${status ? status.host + " – " : ""}mxkv${state === "ready" ? "" : " – " + state}`;
   const lines = lost ? [status ? `No answer since ${clock(status.time)}; what is shown is of then.` : "The server does not answer."]
@@ -309,8 +309,9 @@ function showHot(now) {
       row.dataset.shown = shown;
       row.cells[0].replaceChildren(...(one.kind === "range" ? [element("span", "tag", "range")] : []), element("span", "name", one.name), element("i", "weight"));
     }
-    row.cells[0].lastChild.style.width = 100 * one.samples / now.hot[0].samples + "%";
-    cell(row.cells[1], count(one.samples * now.sampled_one_in), "number");
+    row.cells[0].lastChild.style.width = 100 * Math.min(1, one.requests / now.hot[0].requests) + "%";
+    cell(row.cells[1], count(one.requests), "number");
+    row.cells[1].title = `${count(one.least)} to ${count(one.most)} in the last 30 to 60 s`;
   });
 }
 

@@ -119,7 +119,7 @@ void BatchLine::answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker&
     context.counters.count(counter::total_items);
   }
   if (context.watch->wants(~0U)) [[unlikely]] {
-    tell_watchers(shown_ != nullptr ? shown_ : met_, worker);
+    tell_watchers(met_, shown_ != nullptr ? shown_ : met_, worker);
   }
   answer_client(queue, ticket, worker);
 }

@@ -49,6 +49,12 @@ struct Moment {
   return at <= now ? 1 : static_cast<std::uint32_t>(std::min(at, kLast));
 }
 
+/// When a flush_all with this delay takes effect, by the steady time; 0: at once. A time that is past is no delay.
+[[nodiscard]] inline std::uint64_t flush_time_us(std::int64_t delay, const Moment& moment) noexcept {
+  const std::uint64_t at_us = std::uint64_t{expiry_from(delay, moment)} * kUsPerSecond;
+  return at_us > moment.now_us ? at_us : 0;
+}
+
 [[nodiscard]] constexpr bool is_expired(std::uint32_t expiry, std::uint64_t now_us) noexcept {
   return expiry != 0 && expiry <= now_us / kUsPerSecond;
 }

@@ -14,7 +14,7 @@ void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, const 
     shape.expiry = expiry_from(flags.vivify_exptime, moment);
   }
   shape.marks = flags.binary_key ? std::uint32_t{Item::kBinary} : 0U;
-  shape.unique_field = flags.has_unique;
+  shape.unique_field = flags.unique != 0;
   shape.unique = flags.unique;
 }
 

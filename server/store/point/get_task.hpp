@@ -137,8 +137,8 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     auto& context = worker.local<WorkerContext>();
     Item& found = *ItemRecord::item(value);
     const Item::View item{found};
-    if (!Liveness{worker}(item)) {
-      context.counters.count(counter::get_expired);
+    if (const Liveness live{worker}; !live(item)) {
+      context.counters.count(live.is_flushed(item) ? counter::get_flushed : counter::get_expired);
       await_read(&found, *this, address_, context);
       start_expiry(worker, value);
       return missed(worker);

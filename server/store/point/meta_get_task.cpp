@@ -14,8 +14,8 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   MXKV_DCHECK(request_.is_meta() && request_.only_reads(), "what changes an item is a WriteTask's");
   auto& context = worker.local<WorkerContext>();
   Item& item = *ItemRecord::item(value);
-  if (!is_live(item, worker)) {
-    context.counters.count(counter::get_expired);
+  if (const Liveness live{worker}; !live(Item::View{item})) {
+    context.counters.count(live.is_flushed(Item::View{item}) ? counter::get_flushed : counter::get_expired);
     await_read(&item, *this, address_, context);
     start_expiry(worker, value);
     return missed(worker);

@@ -33,8 +33,29 @@ std::string_view status_of(point_result result) noexcept {
 
 }  // namespace
 
-void WriteOperation::tell_watchers(const Item* item, runtime::Worker& worker) const {
+void WriteOperation::count_prefix(PrefixCounts& prefixes) const {
+  if (request_.terms.action == point_action::store) {
+    prefixes.count(key(), PrefixCounts::command::set);
+  } else if (request_.terms.action == point_action::remove) {
+    prefixes.count(key(), PrefixCounts::command::remove);
+  }
+}
+
+// As with memcached each command looks the item up first, so that fetchers see that.
+void WriteOperation::tell_watchers(const Item* before, const Item* item, runtime::Worker& worker) const {
   WatchHub& hub = *worker.local<WorkerContext>().watch;
+  if (hub.wants(watched::kFetchers)) {
+    const bool stores = request_.terms.action == point_action::store;
+    const bool found =
+        before != nullptr &&
+        (stores ? is_live(*before, worker) : decision_.result != point_result::not_found && !decision_.makes);
+    const std::uint64_t size = found ? before->value_bytes() : 0;
+    const bool reads = request_.terms.action == point_action::read && request_.shows_item();
+    (hub.*(reads ? &WatchHub::fetched : &WatchHub::met))(worker, key(), found, size, descriptor_of(address_));
+  }
+  if (hub.counts_prefixes()) {
+    count_prefix(hub.prefixes());
+  }
   const std::uint64_t bytes = item == nullptr ? 0 : item->value_bytes();
   const std::string_view word = protocol::point_word(request_.op).text;
   switch (request_.terms.action) {
@@ -45,10 +66,6 @@ void WriteOperation::tell_watchers(const Item* item, runtime::Worker& worker) co
       return;
     case point_action::read:
     case point_action::inspect:
-      if (request_.shows_item()) {
-        hub.fetched(worker, key(), decision_.result != point_result::not_found, bytes,
-                    descriptor_of(address_));
-      }
       return;
     case point_action::store:
     case point_action::count:

@@ -68,7 +68,7 @@ void WriteOperation::note_findings(const Item* old, const Moment& moment) noexce
 /// The item that the decision says, from the live one; null: out of memory.
 Item* WriteOperation::make(const Item* old, runtime::Worker& worker) const noexcept {
   const std::uint64_t* const unique =
-      request_.has_flags() && request_.flags->has_unique ? &request_.flags->unique : nullptr;
+      request_.has_flags() && request_.flags->unique != 0 ? &request_.flags->unique : nullptr;
   switch (decision_.source) {
     case item_source::appended:
       return join_values(worker, *old, *old, *item_, unique);
@@ -115,7 +115,7 @@ Item* WriteOperation::make_new(std::string_view value, std::uint32_t flags,
                                            .flags = flags,
                                            .expiry = decision_.expiry,
                                            .marks = decision_.marks,
-                                           .unique_field = meta.has_unique,
+                                           .unique_field = meta.unique != 0,
                                            .unique = meta.unique});
   if (made != nullptr) {
     protocol::write_text(made->value_begin(), value);

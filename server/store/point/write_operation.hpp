@@ -18,6 +18,8 @@
 
 namespace mxkv::server {
 
+class PrefixCounts;
+
 /// What a meta command has beyond that; follows its operation in the same block, before the key.
 struct MetaWrite {
   protocol::MetaFlags flags;
@@ -115,8 +117,9 @@ class WriteOperation {
   void set_lacks_memory() noexcept { decision_ = leaves(point_result::no_memory); }
   /// Notes that the item was read, if it was; then replies, if there is a queue.
   void answer_client(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker);
-  /// Tells those who watch what became of it. `item`: the one that was put, or else met; may be null.
-  void tell_watchers(const Item* item, runtime::Worker& worker) const;
+  /// Tells those who watch what became of it. `before`: what was met, live or not; `item`: what was put, or else met.
+  /// Both may be null.
+  void tell_watchers(const Item* before, const Item* item, runtime::Worker& worker) const;
   void count(runtime::Worker& worker, bool found);
 
   protocol::PointRequest request_;
@@ -145,6 +148,7 @@ class WriteOperation {
   [[nodiscard]] Item* make_new(std::string_view value, std::uint32_t flags,
                                runtime::Worker& worker) const noexcept;
   void note_read(runtime::Worker& worker) const noexcept;
+  void count_prefix(PrefixCounts& prefixes) const;
   [[gnu::noinline]] void write_reply(ReplyQueue& queue, std::uint32_t ticket, runtime::Worker& worker) const;
   /// Answers of those that store or remove say nothing of what was found.
   [[nodiscard]] bool tells_findings() const noexcept {

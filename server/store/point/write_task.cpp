@@ -110,10 +110,10 @@ void WriteTask::change_record(std::uint64_t word, runtime::Worker& /*worker*/) n
 }
 
 // Somebody watches, the disk is waited for, or the reply is not the next.
-step WriteTask::stored_rarer(Item& added, runtime::Worker& worker) {
+step WriteTask::stored_rarer(const Item* before, Item& added, runtime::Worker& worker) {
   MXKV_PATH(write_stored_rarer);
   if (worker.local<WorkerContext>().watch->wants(~0U)) {
-    tell_watchers(&added, worker);
+    tell_watchers(before, &added, worker);
   }
   shown_ = &added;
   return answer(worker);
@@ -136,7 +136,8 @@ step WriteTask::committed_rarer(bool found, std::uint64_t old_word, runtime::Wor
     retire_item(worker, ItemRecord::item(old_word));
   }
   if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
-    tell_watchers(added == nullptr && found ? ItemRecord::item(old_word) : added, worker);
+    const Item* const before = found ? ItemRecord::item(old_word) : nullptr;
+    tell_watchers(before, added == nullptr ? before : added, worker);
   }
   count(worker, decision_.result != point_result::not_found);
   return answer(worker);
@@ -153,7 +154,8 @@ step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker
   pass_.leave(*worker.local<WorkerContext>().locks, worker);
   drop_built(worker);
   if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
-    tell_watchers(found ? ItemRecord::item(old_word) : nullptr, worker);
+    const Item* const before = found ? ItemRecord::item(old_word) : nullptr;
+    tell_watchers(before, before, worker);
   }
   count(worker, decision_.result != point_result::not_found && decision_.result != point_result::not_stored);
   return answer(worker);

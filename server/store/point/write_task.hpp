@@ -126,7 +126,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
                                                std::uint64_t value, runtime::Worker& worker) noexcept;
   /// The usual end of a set: all of committed_rarer(), count() and answer() that it needs.
   [[nodiscard]] runtime::step stored(bool found, std::uint64_t old, runtime::Worker& worker);
-  [[gnu::noinline]] runtime::step stored_rarer(Item& added, runtime::Worker& worker);
+  [[gnu::noinline]] runtime::step stored_rarer(const Item* before, Item& added, runtime::Worker& worker);
   [[gnu::noinline]] runtime::step committed_rarer(bool found, std::uint64_t old, runtime::Worker& worker);
   [[gnu::noinline]] index::Change commit_in_place(ItemNode& leaf, const Item& item, std::uint64_t before,
                                                   runtime::Worker& worker) const noexcept;
@@ -164,7 +164,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
                         ? replies.reserve_next(address_, protocol::kStored.size())
                         : nullptr;
   if (out == nullptr) [[unlikely]] {
-    return stored_rarer(*added, worker);
+    return stored_rarer(found ? ItemRecord::item(old_word) : nullptr, *added, worker);
   }
   MXKV_PATH(write_stored);
   char* const end = request_.has_flags() ? protocol::write_text(out, protocol::kMetaDone)

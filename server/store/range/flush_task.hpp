@@ -1,6 +1,8 @@
 // flush_all: the tree is replaced by an empty one, while all keys are held.
 #pragma once
 
+#include <algorithm>
+
 #include "index/clear_task.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
@@ -14,9 +16,12 @@ namespace mxkv::server {
 /// Clears the tree for a client that waits. Holds all keys meanwhile.
 class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
  public:
-  /// Room above the order of a flush, for uniques that other workers tell of in the old tree, meanwhile and
-  /// unheard: they do not come again.
-  static constexpr std::uint64_t kMintSlack = 1U << 16U;
+  /// Room above the order of a flush and above its time, for uniques that other workers mint in the old tree
+  /// meanwhile: no put in the new tree may repeat them. The room above the order is what the writes under way can
+  /// take. It must stay small: a flush starts above the floor of the flush before, and ages of items are told by
+  /// their orders.
+  static constexpr std::uint64_t kMintsUnderWay = 256;
+  static constexpr std::uint64_t kMintSlackUs = 1U << 16U;
   static constexpr const char* kName = "flush_all";
 
   FlushTask(const runtime::TaskClass* task_class, StoreState& store, const ReplyAddress& address,
@@ -37,7 +42,7 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
   // --- For ClearTask ---
   [[nodiscard]] std::uint64_t mint_order(runtime::Worker& worker) noexcept {
     const std::uint64_t order = store_.mint_through(worker);
-    store_.tree().commits().raise_floor(order + kMintSlack);
+    store_.tree().commits().raise_floor(std::max(order + kMintsUnderWay, worker.now_us() + kMintSlackUs));
     return order;
   }
 

@@ -23,8 +23,14 @@ constexpr std::uint64_t kUntilWalkEnds = std::numeric_limits<std::uint64_t>::max
 constexpr std::size_t kHeadroomPart = 32;
 constexpr std::size_t kLeastHeadroom = std::size_t{1} << 20U;
 constexpr std::size_t kMostHeadroom = std::size_t{1} << 28U;
-/// Between two walks for spans: what the last one removed has to pass its epoch first.
+/// Between two walks for spans: what the last one removed has to pass its epoch first. At least so long where a request
+/// waits and that has happened.
 constexpr std::uint64_t kGiveBackEveryNs = 60'000'000;
+constexpr std::uint64_t kGiveBackSoonNs = 2'000'000;
+/// Between two times that a worker frees what it has retired, while a request waits.
+constexpr std::uint64_t kReclaimEveryNs = 1'000'000;
+/// A request that waits asks in every round: so long after a refusal none does.
+constexpr std::uint64_t kWaitsForNs = 10'000'000;
 /// Multiplier that spreads spans over groups.
 constexpr std::uint64_t kScatter = 0x9E3779B97F4A7C15U;
 /// Most groups of spans, of 256, that one walk empties.
@@ -127,6 +133,7 @@ bool Eviction::refused(runtime::Worker& worker, shortage what) noexcept {
     short_since_ns_ = now;
   }
   last_refusal_ns_ = now;
+  shared_.refused_ns.store(now, std::memory_order_relaxed);
   if (next_look_ns_ != kUntilWalkEnds) {
     next_look_ns_ = now;
   }
@@ -201,7 +208,7 @@ void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
     shared_.last_removal_ns.store(next_look_ns_, std::memory_order_relaxed);
   }
   if (std::exchange(purpose_, purpose::none) == purpose::spans) {
-    next_give_back_ns_ = next_look_ns_ + kGiveBackEveryNs;
+    gave_back_ns_ = next_look_ns_;
     MXKV_ASSERT(shared_.giving_back.load(std::memory_order_relaxed), "one walk at a time is for spans");
     shared_.giving_back.store(false, std::memory_order_relaxed);
   }
@@ -226,6 +233,29 @@ void Eviction::walk(purpose why, StoreState& store, runtime::Worker& worker) {
   worker.local<WorkerContext>().counters.count(why == purpose::spans ? counter::span_walks
                                                                      : counter::idle_walks);
   worker.create<EvictionWalk>(store.tree(), *this)->start(worker);
+}
+
+bool Eviction::anyone_waits(const runtime::Worker& worker) const noexcept {
+  return now_ns(worker) < shared_.refused_ns.load(std::memory_order_relaxed) + kWaitsForNs;
+}
+
+// The worker that was refused wakes the others: what they have retired while they were busy would wait for their next
+// round.
+void Eviction::reclaim(runtime::Worker& worker) {
+  next_reclaim_ns_ = now_ns(worker) + kReclaimEveryNs;
+  if (!anyone_waits(worker)) [[likely]] {
+    return;
+  }
+  if (worker.retired_objects() > 0) {
+    worker.reclaim_now();
+  }
+  runtime::Runtime& runtime = worker.runtime();
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    runtime::Worker& other = runtime.worker(runtime::WorkerId{static_cast<runtime::WorkerId::rep>(i)});
+    if (&other != &worker && other.counters().retired_bytes.load(std::memory_order_relaxed) > 0) {
+      static_cast<void>(other.wake_if_parked());
+    }
+  }
 }
 
 void Eviction::begin(StoreState& store, runtime::Worker& worker) {
@@ -311,7 +341,10 @@ bool Eviction::begin_giving_back(StoreState& store, runtime::Worker& worker) {
   if (!wants_spans_ && unused >= wanted / 4 * 3) {
     return false;
   }
-  if (now_ns(worker) < next_give_back_ns_) {
+  const std::size_t retired = retired_bytes(runtime);
+  const bool all_free = retired < wanted / 4 && seen_in_flight(store) == 0;
+  if (now_ns(worker) <
+      gave_back_ns_ + (all_free && anyone_waits(worker) ? kGiveBackSoonNs : kGiveBackEveryNs)) {
     return false;
   }
   if (unused >= wanted + wanted / 2) {
@@ -321,8 +354,7 @@ bool Eviction::begin_giving_back(StoreState& store, runtime::Worker& worker) {
   if (begin_census(true, store, worker)) {
     return true;
   }
-  if (retired_bytes(runtime) >= wanted) {
-    next_give_back_ns_ = now_ns(worker) + kGiveBackEveryNs;
+  if (retired >= wanted) {
     return false;  // enough has gone, and waits for those who may still read it
   }
   if (shared_.giving_back.exchange(true, std::memory_order_relaxed)) {

@@ -17,6 +17,10 @@
 // and moves the rest of what lies in some of the spans to others. Two walks see to the same spans: what the
 // first one removes makes room for what the second one moves. Chunks of large values are all of one size, so
 // when one is refused it is enough that the idlest large values go.
+//
+// What is removed becomes free when an epoch has passed, usually within 50 ms. While a request waits for memory that is
+// the longest part of its wait. So each worker then reclaims what it has retired every millisecond, parked ones are woken
+// for it, and the next walk for spans begins as soon as all of that is free.
 #pragma once
 
 #include <array>
@@ -41,6 +45,7 @@ class StoreState;
 struct EvictionShared {
   std::atomic<bool> giving_back{false};           ///< some worker walks for spans
   std::atomic<std::uint64_t> last_removal_ns{0};  ///< when a walk last ended that had removed something
+  std::atomic<std::uint64_t> refused_ns{0};       ///< when memory was last refused to a request
 };
 
 /// One a worker. Thread-safety: owner worker only.
@@ -50,6 +55,9 @@ class Eviction {
 
   /// To be called often; looks at the heap every millisecond.
   void tick(StoreState& store, runtime::Worker& worker) {
+    if (now_ns(worker) >= next_reclaim_ns_) [[unlikely]] {
+      reclaim(worker);
+    }
     if (now_ns(worker) >= next_look_ns_) [[unlikely]] {
       begin(store, worker);
     }
@@ -77,6 +85,9 @@ class Eviction {
   enum class purpose : std::uint8_t { none, census, idle, chunks, spans };
 
   static std::uint64_t now_ns(const runtime::Worker& worker) noexcept;
+  /// Whether a request waits for memory.
+  [[nodiscard]] bool anyone_waits(const runtime::Worker& worker) const noexcept;
+  void reclaim(runtime::Worker& worker);
   void begin(StoreState& store, runtime::Worker& worker);
   [[nodiscard]] bool begin_census(bool is_short, StoreState& store, runtime::Worker& worker);
   [[nodiscard]] bool begin_chunks(std::size_t headroom, StoreState& store, runtime::Worker& worker);
@@ -87,7 +98,8 @@ class Eviction {
   EvictionShared& shared_;
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t last_walk_ns_ = 0;
-  std::uint64_t next_give_back_ns_ = 0;
+  std::uint64_t gave_back_ns_ = 0;  ///< when a walk for spans last ended
+  std::uint64_t next_reclaim_ns_ = 0;
   std::uint64_t next_chunks_ns_ = 0;
   std::uint64_t short_since_ns_ = 0;  ///< the first refusal of those that followed each other; 0: none
   bool wants_spans_ = false;          ///< a block was refused

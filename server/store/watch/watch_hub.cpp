@@ -71,6 +71,9 @@ void WatchHub::settle_wanted() noexcept {
   for (const std::shared_ptr<Watcher>& watcher : watchers_) {
     wanted |= watcher->kinds();
   }
+  if (counts_prefixes()) {
+    wanted |= watched::kFetchers | watched::kMutations | watched::kDeletions;
+  }
   wanted_.store(wanted, std::memory_order_relaxed);
 }
 
@@ -104,12 +107,25 @@ void WatchHub::tell(runtime::Worker& worker, std::uint32_t kind, const std::stri
   }
 }
 
+void WatchHub::count_prefixes(bool on) {
+  const std::scoped_lock lock{mutex_};
+  counts_prefixes_.store(on, std::memory_order_relaxed);
+  settle_wanted();
+}
+
 void WatchHub::fetched(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes,
                        int cfd) {
+  if (counts_prefixes()) {
+    prefixes_.count(key, found ? PrefixCounts::command::hit : PrefixCounts::command::miss);
+  }
+  met(worker, key, found, bytes, cfd);
+}
+
+void WatchHub::met(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes, int cfd) {
   if (wants(watched::kFetchers)) {
     tell(worker, watched::kFetchers,
-         "item_get key=" + in_uri(key) + " status=" + (found ? "found" : "not_found") +
-             " clsid=1 cfd=" + std::to_string(cfd) + " size=" + std::to_string(bytes));
+         "item_get key=" + in_uri(key) + " status=" + (found ? "found" : "not_found") + " clsid=" +
+             (found ? "1" : "0") + " cfd=" + std::to_string(cfd) + " size=" + std::to_string(bytes));
   }
 }
 
@@ -134,16 +150,20 @@ void WatchHub::deleted(runtime::Worker& worker, std::string_view key, std::strin
 
 void WatchHub::connection(runtime::Worker& worker, std::string_view peer, std::string_view reason, int cfd) {
   if (wants(watched::kConnections)) {
-    const std::size_t kind = std::min(peer.find(':'), peer.size());
-    const std::size_t port = kind == peer.size() ? kind : std::max(peer.rfind(':'), kind);
-    const bool has_port = port > kind && port < peer.size();
-    const std::string_view host =
-        peer.substr(std::min(kind + 1, peer.size()), has_port ? port - kind - 1 : peer.npos);
+    // As memcached has it: a unix socket is "local", and where its other end is bound is not told.
+    std::string_view address = "unix";
+    std::string_view port = "0";
+    if (peer.starts_with("tcp")) {
+      address = peer.substr(peer.find(':') + 1);
+      port = address.substr(address.rfind(':') + 1);
+      address.remove_suffix(port.size() + 1);
+      if (address.starts_with('[')) {
+        address = address.substr(1, address.size() - 2);
+      }
+    }
     tell(worker, watched::kConnections,
-         (reason.empty() ? "conn_new rip=" : "conn_close rip=") +
-             (has_port ? std::string{host} : in_uri(host)) +
-             " rport=" + (has_port ? std::string{peer.substr(port + 1)} : "0") +
-             " transport=" + std::string{peer.substr(0, kind)} +
+         (reason.empty() ? "conn_new rip=" : "conn_close rip=") + std::string{address} +
+             " rport=" + std::string{port} + " transport=" + (address == "unix" ? "local" : "tcp") +
              (reason.empty() ? "" : " reason=" + std::string{reason}) + " cfd=" + std::to_string(cfd));
   }
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/base/assert.hpp"
+#include "server/store/watch/prefix_counts.hpp"
 
 namespace mxkv::runtime {
 class Worker;
@@ -83,8 +84,17 @@ class WatchHub {
     return (wanted_.load(std::memory_order_relaxed) & kinds) != 0;
   }
 
+  /// Whether commands are counted by prefix. While they are, what is counted is told here as to one who watches.
+  void count_prefixes(bool on);
+  [[nodiscard]] bool counts_prefixes() const noexcept {
+    return counts_prefixes_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] PrefixCounts& prefixes() noexcept { return prefixes_; }
+
   // Events, if wanted. `cfd`: the client's socket, as `client list` names it; 0: of none.
   void fetched(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes, int cfd);
+  /// What a command other than a read found before it did anything: fetchers see that, too.
+  void met(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes, int cfd);
   void stored(runtime::Worker& worker, std::string_view key, std::string_view status,
               std::string_view command, std::uint32_t expiry, std::uint64_t bytes, int cfd);
   void deleted(runtime::Worker& worker, std::string_view key, std::string_view command, std::uint64_t bytes,
@@ -102,6 +112,8 @@ class WatchHub {
   void settle_wanted() noexcept;
 
   std::atomic<std::uint32_t> wanted_{0};
+  std::atomic<bool> counts_prefixes_{false};  // relaxed: commands that run meanwhile may be counted or not
+  PrefixCounts prefixes_;
   std::atomic<std::uint64_t> number_{0};  // relaxed: each line has its own
   std::atomic<std::uint64_t> sent_{0};    // relaxed: statistics
   std::atomic<std::uint64_t> lost_{0};

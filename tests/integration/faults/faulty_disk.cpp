@@ -2,6 +2,7 @@
 // process and the files of one folder, as far as it comes by openat and its kin.
 //
 //   FAULTY_DISK_FOLDER    whose files; FAULTY_DISK_SIDE: a folder beside it, of the same file system
+//   FAULTY_DISK_FULL      not empty: it is full from the beginning
 //   FAULTY_DISK_CONTROL   a FIFO from which commands are read, a line each; NAME.obeyed has a line for each obeyed:
 //     cut SEED        the power is cut: what was not synced is old, new or garbage, and the process ends (code 99)
 //     fail sync N     the N-th sync from now on fails by EIO, and what it was to write is lost; later ones say yes
@@ -107,6 +108,8 @@ bool begin() {
   if (where == nullptr || side == nullptr || control == nullptr) {
     return false;
   }
+  const char* const is_full = std::getenv("FAULTY_DISK_FULL");
+  full = is_full != nullptr && *is_full != '\0';
   folder = where;
   disk.set_side(side);
   sigset_t all;

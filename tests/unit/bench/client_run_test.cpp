@@ -297,14 +297,14 @@ TEST_F(ClientRun, FailsOnAConnectionThatCloses) {
 
 TEST_F(ClientRun, SaysWhichSocketItCannotConnectTo) {
   Options options = options_for("c");
-  options.server = {.host = "", .port = "", .path = "/nowhere/socket"};
+  options.server = {.host = "", .port = 0, .path = "/nowhere/socket"};
   EXPECT_EQ(run_client(options).error().message,
             "cannot connect to unix:/nowhere/socket: No such file or directory");
 }
 
 TEST_F(ClientRun, SaysWhereItCannotConnect) {
   Options options = options_for("c");
-  options.server.port = "1";
+  options.server.port = 1;
   const auto result = run_client(options);
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().message.find("127.0.0.1:1"), std::string::npos);
@@ -312,12 +312,14 @@ TEST_F(ClientRun, SaysWhereItCannotConnect) {
 
 TEST(Endpoints, AreHostAndPort) {
   EXPECT_EQ(parse_endpoint("[::1]:80").value().host, "::1");
-  EXPECT_EQ(parse_endpoint("host:80").value().port, "80");
+  EXPECT_EQ(parse_endpoint("host:80").value().port, 80);
   EXPECT_EQ(parse_endpoint("unix:/a/b:1").value().path, "/a/b:1");
   EXPECT_EQ(text_of(parse_endpoint("unix:s").value()), "unix:s");
   EXPECT_EQ(text_of(parse_endpoint("host:80").value()), "host:80");
+  EXPECT_EQ(text_of(parse_endpoint("[::1]:80").value()), "[::1]:80");
   for (const std::string& text :
-       {std::string(), std::string("host"), std::string("host:"), std::string(":80"), std::string("unix:"),
+       {std::string(), std::string("host"), std::string("::1"), std::string("host:0"),
+        std::string("host:65617"), std::string("host:"), std::string(":80"), std::string("unix:"),
         "unix:" + std::string(200, 'x')}) {
     EXPECT_FALSE(parse_endpoint(text).ok()) << text;
   }

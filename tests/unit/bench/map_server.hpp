@@ -45,7 +45,7 @@ class MapServer {
     ::close(listener_);
   }
 
-  [[nodiscard]] std::string port() const { return std::to_string(port_); }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
   /// Between runs only: the thread serves nobody then.
   Store& store() { return store_; }
   void set_fault(Fault fault) { fault_ = std::move(fault); }

@@ -19,9 +19,10 @@ TEST(Endpoint, EveryFormIsRead) {
 }
 
 TEST(Endpoint, WhatIsNoneIsRefused) {
-  for (const std::string& text :
-       {std::string(), std::string(":5"), std::string("a:"), std::string("unix:"),
-        "unix:/" + std::string(200, 'x'), std::string("[::1"), std::string("a b:1")}) {
+  for (const std::string& text : {std::string(), std::string(":5"), std::string("a:"), std::string("unix:"),
+                                  "unix:/" + std::string(200, 'x'), std::string("[::1"), std::string("a b:1"),
+                                  std::string("[::1]x"), std::string("a:0"), std::string("a:65536"),
+                                  std::string("a:-1"), std::string("a:+1"), std::string("a:http")}) {
     EXPECT_THROW(static_cast<void>(endpoint_of(text)), Failure) << text;
   }
 }

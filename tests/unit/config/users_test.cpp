@@ -39,6 +39,14 @@ TEST(UsersFile, LinesAreUsersWhoMayDoEverything) {
   EXPECT_EQ(good("#a:b\n")[0].name, "#a");
 }
 
+TEST(UsersFile, AByteOrderMarkIsNoPartOfTheFirstName) {
+  EXPECT_EQ(good("\xef\xbb\xbf"
+                 "ann:x\nbob:y\n")[0]
+                .name,
+            "ann");
+  EXPECT_EQ(good("\xef\xbb\xbfusers:\n  - {name: ann, password: x}\n")[0].name, "ann");
+}
+
 TEST(UsersFile, YamlSaysRolesPrefixesAndLimits) {
   const std::vector<UserOptions> users =
       good(std::string{"# who may come\n---\nusers:\n  - name: ann\n    password: \""} + kHash +

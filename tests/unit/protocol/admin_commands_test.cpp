@@ -63,6 +63,8 @@ TEST(Config, GetsByAPatternAndSetsAllThatIsLeftOfTheLine) {
   EXPECT_EQ(ParsedLine("config get\r\n")->op, verb::config_get);
   EXPECT_EQ(ParsedLine("config get\r\n")->argument, "");
   EXPECT_EQ(ParsedLine("config get limits.* \r\n")->argument, "limits.*");
+  EXPECT_EQ(ParsedLine("config get cluster.*\r\n")->argument, "cluster.*");
+  expect_refused("config get cluster", kError);
   const ParsedLine line("config set log.file  a file.log \r\n");
   ASSERT_TRUE(line.accepted());
   EXPECT_EQ(line->op, verb::config_set);
@@ -72,6 +74,13 @@ TEST(Config, GetsByAPatternAndSetsAllThatIsLeftOfTheLine) {
        {"config", "config set", "config set a", "config get a b", "config x a b"}) {
     expect_refused(text, "CLIENT_ERROR usage: config get [pattern], config set <option> <value>\r\n");
   }
+}
+
+TEST(RefreshCerts, TakesWhateverStandsBehindIt) {
+  for (const std::string_view line : {"refresh_certs\r\n", "refresh_certs now\r\n"}) {
+    EXPECT_EQ(ParsedLine(line)->op, verb::refresh_certs);
+  }
+  expect_refused("refresh_cert", kError);
 }
 
 TEST(Watch, KnowsFourKindsAndBeginsWithFetchers) {

@@ -233,14 +233,19 @@ TEST(BinaryParser, AKeyThatNoTextCanCarryIsMarked) {
       ParsedPacket(Packet{.code = opcode::set, .key = "ab", .extras = set_extras()})->meta.binary_key);
 }
 
-TEST(PlainLogin, HasThreePartsOfWhichTheFirstMeansNothing) {
-  const PlainLogin login = read_plain_login(std::string_view{"who\0user\0pass\0word", 18});
-  EXPECT_TRUE(login.good);
-  EXPECT_EQ(login.user, "user");
-  EXPECT_EQ(login.password, std::string_view("pass\0word", 9));
+TEST(PlainLogin, HasThreePartsOfWhichTheFirstIsEmptyOrTheUser) {
+  for (const std::string_view message :
+       {std::string_view{"\0user\0pass word", 15}, std::string_view{"user\0user\0pass word", 19}}) {
+    const PlainLogin login = read_plain_login(message);
+    EXPECT_TRUE(login.good);
+    EXPECT_EQ(login.user, "user");
+    EXPECT_EQ(login.password, "pass word");
+  }
   EXPECT_TRUE(read_plain_login(std::string_view{"\0u\0", 3}).good);
   for (const std::string_view wrong :
-       {std::string_view{}, std::string_view{"user"}, std::string_view{"\0user", 5}}) {
+       {std::string_view{}, std::string_view{"user"}, std::string_view{"\0user", 5},
+        std::string_view{"who\0user\0password", 17}, std::string_view{"use\0user\0password", 17},
+        std::string_view{"\0user\0pass\0word", 15}}) {
     EXPECT_FALSE(read_plain_login(wrong).good);
   }
 }

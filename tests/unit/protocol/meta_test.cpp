@@ -65,7 +65,8 @@ TEST(Meta, EachFlagSaysOneThing) {
                {"L", "delta 1"},
                {"Lpath", "delta 1"},
                {"C18446744073709551615", "compare 18446744073709551615 delta 1"},
-               {"E0", "unique 0 delta 1"},
+               {"E0", "delta 1"},
+               {"E1", "unique 1 delta 1"},
                {"D5", "delta 5"},
                {"D18446744073709551615", "delta 18446744073709551615"},
                {"J13", "delta 1 initial 13"},
@@ -176,10 +177,9 @@ TEST(Meta, UnknownFlagsAreRefused) {
     expect_refused(std::string("mg k ") + letter, kInvalidFlag);
     expect_refused(std::string("ms k 4 ") + letter + "1", kInvalidFlag, 6);
   }
-  // Bytes outside ASCII count as duplicates, as in memcached.
-  expect_refused("mg k \x7f", kDuplicateFlag);
-  expect_refused("mg k \x80", kDuplicateFlag);
-  expect_refused("mg k \xff", kDuplicateFlag);
+  for (const std::string_view flag : {"\x7f", "\x80", "\xff", "\xff \xff"}) {
+    expect_refused("mg k " + std::string(flag), kInvalidFlag);
+  }
 }
 
 TEST(Meta, FlagsThatLackTheirNumber) {
@@ -245,9 +245,35 @@ TEST(Meta, KeysInBase64MayBeAnyBytes) {
   EXPECT_EQ(parse("mg AA== b")->key, std::string_view("\0", 1));
   EXPECT_EQ(parse("md IA0K b")->key, " \r\n");
   EXPECT_EQ(parse("ms /////w== 2 b")->key, "\xff\xff\xff\xff");
-  // 248 characters are the most that are whole groups of four.
-  EXPECT_EQ(parse("mg " + std::string(248, 'A') + " b")->key, std::string(186, '\0'));
   EXPECT_EQ(parse("mg Zm9v")->key, "Zm9v") << "only with b";
+}
+
+TEST(Meta, TheLimitOfAKeyHoldsForItsBytesNotForItsBase64) {
+  const auto encoded = [](std::size_t bytes) {
+    std::string text(400, '\0');
+    text.resize(
+        static_cast<std::size_t>(write_base64(text.data(), std::string(bytes, '\x01')) - text.data()));
+    return text;
+  };
+  for (const std::size_t bytes : {std::size_t{186}, std::size_t{187}, std::size_t{188}, kMaxKeyBytes}) {
+    for (const std::string_view verb : {"mg ", "md ", "ma ", "me "}) {
+      const ParsedLine line = parse(std::string(verb) + encoded(bytes) + " q k b");
+      ASSERT_TRUE(line.accepted()) << verb << bytes;
+      EXPECT_EQ(line->key, std::string(bytes, '\x01')) << verb;
+    }
+    const ParsedLine line = parse("ms " + encoded(bytes) + " 3 F1 b c");
+    ASSERT_TRUE(line.accepted()) << bytes;
+    EXPECT_EQ(line->key, std::string(bytes, '\x01'));
+  }
+  for (const std::size_t bytes : {kMaxKeyBytes + 1, kMaxKeyBytes + 2, kMaxKeyBytes + 3, kMaxKeyBytes + 30}) {
+    for (const std::string_view verb : {"mg ", "md ", "ma ", "me "}) {
+      expect_refused(std::string(verb) + encoded(bytes) + " b", kBadFormat);
+      expect_refused(std::string(verb) + encoded(bytes) + " v v b", kBadFormat);
+    }
+    expect_refused("ms " + encoded(bytes) + " 7 b", kBadFormat, 9);
+  }
+  expect_refused("mg " + encoded(187), kBadFormat);
+  expect_refused("ms " + encoded(187) + " 7 c", kBadFormat, 9);
 }
 
 TEST(Meta, WhatIsNotBase64IsRefused) {

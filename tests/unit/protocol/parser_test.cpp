@@ -52,9 +52,24 @@ TEST(Parser, ABrowserIsLeftWithoutAnAnswer) {
   EXPECT_EQ(ParsedLine("GET HTTP/1.1 x\r\n").parsed().error, kError);
 }
 
-TEST(Parser, TheBinaryProtocolIsClosedAtItsFirstByte) {
-  EXPECT_EQ(ParsedLine("\x80").parsed().what, outcome::close);
-  EXPECT_EQ(ParsedLine("\x81\r\n").parsed().error, kError);
+TEST(Parser, ALineMayBeginWithAnyByte) {
+  for (const std::string_view line : {"\x80", "\x81", "\x80\x01 k", "\x16\x03\x01"}) {
+    expect_refused(line, kError);
+  }
+}
+
+TEST(WireProtocol, TheFirstBytesTellIt) {
+  for (const auto& [first, spoken] : {std::pair{"\x80", wire_protocol::binary},
+                                      {"\x80get k\r\n", wire_protocol::binary},
+                                      {"\x16\x03", wire_protocol::tls},
+                                      {"\x16\x03\x01", wire_protocol::tls},
+                                      {"\x16", wire_protocol::undecided},
+                                      {"\x16\r", wire_protocol::text},
+                                      {"\x81", wire_protocol::text},
+                                      {"g", wire_protocol::text},
+                                      {"\r\n", wire_protocol::text}}) {
+    EXPECT_EQ(protocol_of(first), spoken) << first;
+  }
 }
 
 TEST(Parser, TooLongALineCloses) {

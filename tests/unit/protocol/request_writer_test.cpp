@@ -36,7 +36,6 @@ void expect_same_flags(const MetaFlags& one, const MetaFlags& other) {
   EXPECT_EQ(one.remove_value, other.remove_value);
   EXPECT_EQ(one.binary_key, other.binary_key);
   EXPECT_EQ(one.has_compare, other.has_compare);
-  EXPECT_EQ(one.has_unique, other.has_unique);
   EXPECT_EQ(one.has_exptime, other.has_exptime);
   EXPECT_EQ(one.vivify, other.vivify);
   EXPECT_EQ(one.has_recache, other.has_recache);

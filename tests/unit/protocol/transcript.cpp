@@ -121,7 +121,7 @@ std::string describe_meta(const MetaFlags& flags) {
   add(flags.invalidate, "invalidate");
   add(flags.remove_value, "remove value");
   add(flags.has_compare, "compare", std::to_string(flags.compare));
-  add(flags.has_unique, "unique", std::to_string(flags.unique));
+  add(flags.unique != 0, "unique", std::to_string(flags.unique));
   add(flags.has_exptime, "time", std::to_string(flags.exptime));
   add(flags.vivify, "vivify", std::to_string(flags.vivify_exptime));
   add(flags.has_recache, "recache", std::to_string(flags.recache));

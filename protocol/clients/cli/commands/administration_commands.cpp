@@ -82,7 +82,8 @@ Outcome run_raw(Session& session, const Words& lines) {
       if (session.json()) {
         print_json(session, json_bytes(text));
       } else {
-        session.print_line(text);
+        session.print_bytes(text);
+        session.print("\n");
       }
     };
     show(line);
@@ -99,7 +100,11 @@ Action declare_config(CLI::App& app) {
   const auto words = std::make_shared<Words>();
   app.add_option("ARGUMENT", *words, "get [PATTERN], or set OPTION VALUE")->required()->expected(1, 3);
   return [words](Session& session) {
-    return show_lines(session, joined("config", *words), words->front() == "get");
+    Words asked = *words;
+    if (asked == Words{"get", "cluster"}) {
+      asked.back() = "cluster.*";  // the word alone is another question to a server
+    }
+    return show_lines(session, joined("config", asked), asked.front() == "get");
   };
 }
 

@@ -1,6 +1,7 @@
 // batch: the lines of a file as one request, which happens at once or not at all.
 //
 //   get KEY / set KEY VALUE [TTL] / add .. / replace .. / append .. / prepend .. / delete KEY / incr KEY [N] / decr KEY [N]
+#include <cstdint>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
 #include "protocol/numbers.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -45,7 +47,7 @@ void append_request(std::string& out, const Words& words) {
   std::uint64_t number = 1;
   const bool numbered = words.size() == most && most > 2;
   if ((mode == '\0' && verb != "get" && verb != "delete") || words.size() < least || words.size() > most ||
-      (numbered && !protocol::read_u64(words[most - 1], number))) {
+      (numbered && !protocol::read_u64(words[most - 1], number)) || (!counts && number > INT64_MAX)) {
     throw Failure(Outcome::usage,
                   "get KEY, set|add|replace|append|prepend KEY VALUE [TTL], delete KEY and "
                   "incr|decr KEY [N] are what a batch may have");
@@ -70,7 +72,7 @@ std::vector<BatchLine> read_lines(std::istream& input, const std::string& name, 
   std::string text;
   for (std::size_t number = 1; std::getline(input, text); ++number) {
     try {
-      Words words = split_words(text);
+      Words words = split_words(number == 1 ? runtime::without_byte_order_mark(text) : text);
       if (!words.empty()) {
         append_request(requests, words);
         lines.push_back({number, std::move(words)});

@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <string>
 
-#include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
 #include "protocol/numbers.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 
 Json json_bytes(std::string_view bytes) {
-  if (is_utf8(bytes)) {
+  if (runtime::is_utf8(bytes)) {
     return std::string(bytes);
   }
   Json coded = Json::object();
@@ -33,7 +33,10 @@ Json json_word(std::string_view word) {
 }
 
 void print_json(Session& session, const Json& document) {
-  session.print_line(document.dump());
+  constexpr auto kReplace = Json::error_handler_t::replace;
+  const std::string text = document.dump(-1, ' ', false, kReplace);
+  // JSON's own escapes, of all that is not ASCII, where print_line() would put others that are no JSON.
+  session.print_line(runtime::is_readable(text) ? text : document.dump(-1, ' ', true, kReplace));
 }
 
 }  // namespace mxkv::cli

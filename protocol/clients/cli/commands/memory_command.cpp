@@ -55,7 +55,7 @@ Outcome run_memory(Session& session) {
   }
   std::vector<std::vector<std::string>> rows;
   for (const auto& [name, value] : parts) {
-    rows.push_back({name, bytes_text(value)});
+    rows.push_back({name == "expired" ? "expired, about" : name, bytes_text(value)});
   }
   session.print(table_text(rows));
   for (const std::string& sentence : verdict) {

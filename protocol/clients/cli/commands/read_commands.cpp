@@ -41,7 +41,8 @@ void print_item(Session& session, const GetArguments& arguments, const std::stri
     session.print_line(quoted_word(reply.value));
     return;
   }
-  session.print_line(reply.value);
+  session.print_bytes(reply.value);
+  session.print("\n");
 }
 
 Outcome run_get(Session& session, const GetArguments& arguments) {

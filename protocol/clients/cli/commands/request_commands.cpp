@@ -1,7 +1,9 @@
 // latency, hot, slow: what the server's sample of requests tells, as tables.
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "protocol/clients/cli/commands/live.hpp"
 #include "protocol/clients/cli/text/amounts.hpp"
 #include "protocol/clients/cli/wire/stats_reply.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -36,6 +39,15 @@ std::vector<std::string> sampled_commands(const Stats& stats) {
     }
   }
   return commands;
+}
+
+/// Which requests a table is of.
+std::string sample_text(double one_in, const std::string& what_is_done) {
+  if (one_in == 0) {
+    return "no request is " + what_is_done + ": stats.sample is off";
+  }
+  return one_in == 1 ? "every request is " + what_is_done
+                     : "one request in " + count_text(one_in) + " is " + what_is_done + ", chosen at random";
 }
 
 void show_latency(Session& session, const Stats& stats) {
@@ -63,7 +75,10 @@ void show_latency(Session& session, const Stats& stats) {
     }
   }
   session.print(table_text(rows));
-  session.print_line("one of every " + std::string(stats.text("sampled_one_in")) + " requests is timed");
+  session.print_line(sample_text(stats.number("sampled_one_in"), "timed"));
+  if (const double untimed = stats.number("samples_untimed"); untimed > 0) {
+    session.print_line(count_text(untimed) + " more were chosen and not timed: too many were at once");
+  }
 }
 
 /// Lines `STAT <group>:<name> <value>`, by group.
@@ -98,36 +113,42 @@ Outcome run_slow(Session& session) {
   }
   if (order.empty() && !session.json()) {
     const Stats settings = read_stats(session.connection(), "settings");
-    session.print_line("no request was slower than " + std::string(settings.text("stats_slow_ms")) +
-                       " ms (of those that are timed)");
+    session.print_line(settings.number("stats_slow_ms") == 0
+                           ? "slow requests are not kept: stats.slow is off"
+                           : "no timed request took " + std::string(settings.text("stats_slow_ms")) + " ms");
+    session.print_line(sample_text(settings.number("stats_sample"), "timed"));
   }
   return Outcome::done;
 }
 
-/// Lines `STAT key:<key> <times> <more at most>` and `range:<prefix>`.
+/// Lines `STAT key:<key> <about> <at least> <at most>` and `range:<prefix>`.
 Outcome run_hot(Session& session) {
   const Stats stats = read_stats(session.connection(), "hot");
-  Rows rows{{"key", "requests at least", "more at most"}};
+  Rows rows{{"key", "requests, about", "at least", "at most"}};
   for (const auto& [name, value] : stats.entries()) {
-    // The key may have spaces' worth of words behind it: the numbers are the last ones.
-    const std::size_t space = std::min(value.find(' '), value.size());
-    const std::string more = value.substr(std::min(space + 1, value.size()));
+    std::istringstream words{value};
+    std::array<std::string, 3> numbers;
+    for (std::string& number : numbers) {
+      words >> number;
+    }
     if (!session.json()) {
-      rows.push_back({name, value.substr(0, space), more});
+      rows.push_back(
+          {runtime::readable(name), numbers[0], numbers[1], numbers[2]});  // escaped, so that columns fit
       continue;
     }
     Json document = Json::object();
     const std::size_t colon = name.find(':');
     document["kind"] = name.substr(0, std::min(colon, name.size()));
     document["key"] = json_bytes(std::string_view(name).substr(std::min(colon + 1, name.size())));
-    document["at_least"] = json_word(value.substr(0, space));
-    if (!more.empty()) {
-      document["more_at_most"] = json_word(more);
-    }
+    document["about"] = json_word(numbers[0]);
+    document["at_least"] = json_word(numbers[1]);
+    document["at_most"] = json_word(numbers[2]);
     print_json(session, document);
   }
   if (!session.json()) {
+    const Stats settings = read_stats(session.connection(), "settings");
     session.print(rows.size() == 1 ? std::string("no key is hot\n") : table_text(rows));
+    session.print_line("in the last 30 to 60 s; " + sample_text(settings.number("stats_sample"), "counted"));
   }
   return Outcome::done;
 }
@@ -143,6 +164,7 @@ Outcome run_latency(Session& session, const LatencyArguments& arguments) {
     show_latency(session, read_stats(session.connection(), "latency"));
     return Outcome::done;
   }
+  static_cast<void>(read_stats(session.connection(), "reset"));
   return run_live(session, arguments.options, [](Session& live) {
     const Stats stats = read_stats(live.connection(), "latency");
     show_latency(live, stats);

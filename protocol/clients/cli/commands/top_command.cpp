@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -44,7 +45,7 @@ Outcome run_live(Session& session, const LiveOptions& options, const std::functi
   for (std::uint64_t round = 0; round < options.rounds; ++round) {
     sleep_for_interval(options.interval);
     if (in_place && options.rounds > 1) {
-      session.print("\x1b[H\x1b[2J");
+      session.clear_terminal();
     }
     draw(session);
     session.flush();
@@ -73,7 +74,7 @@ const std::vector<Counter>& command_counters() {
       {"batch", {"cmd_batch"}},
       {"items scanned", {"scan_items"}},
       {"evicted", {"evictions"}},
-      {"expired", {"reclaimed"}},
+      {"expired", {"reclaimed", "crawler_reclaimed"}},
   };
   return counters;
 }
@@ -107,10 +108,11 @@ class Between {
   [[nodiscard]] double seconds() const {
     return std::max(1e-3, std::chrono::duration<double>(now_time_ - before_time_).count());
   }
-  [[nodiscard]] double hit_ratio() const {
+  /// Nothing: there was no get.
+  [[nodiscard]] std::optional<double> hit_ratio() const {
     const double hits = delta("get_hits");
     const double all = hits + delta("get_misses");
-    return all == 0 ? 1 : hits / all;
+    return all == 0 ? std::nullopt : std::optional{hits / all};
   }
   [[nodiscard]] std::vector<double> busy() const {
     std::vector<double> shares;
@@ -145,7 +147,8 @@ void draw_json(Session& session, const Between& between) {
   for (const Counter& counter : command_counters()) {
     document["per_second"][counter.label] = between.rate(counter.names);
   }
-  document["hit_ratio"] = between.hit_ratio();
+  const std::optional<double> hits = between.hit_ratio();
+  document["hit_ratio"] = hits ? Json(*hits) : Json(nullptr);
   for (const char* const name : {"bytes", "limit_maxbytes", "curr_items", "curr_connections"}) {
     document[name] = json_word(between.now().text(name));
   }
@@ -159,12 +162,13 @@ void draw_text(Session& session, const Between& between) {
   const Stats& now = between.now();
   session.print_line(session.connection().server() + "  mxkv " + std::string(now.text("mxkv_version")) +
                      "  up " + seconds_text(now.number("uptime")));
-  const double limit = now.number("limit_maxbytes");
-  session.print_line(count_text(now.number("curr_items")) + " items, " + bytes_text(now.number("bytes")) +
-                     " of " + bytes_text(limit) + "; " + std::string(now.text("curr_connections")) +
-                     " connections; in " + bytes_text(between.rate({"bytes_read"})) + "/s, out " +
-                     bytes_text(between.rate({"bytes_written"})) + "/s; " +
-                     std::to_string(static_cast<int>(100 * between.hit_ratio() + 0.5)) + " % of gets hit");
+  const std::optional<double> hits = between.hit_ratio();
+  session.print_line(
+      count_text(now.number("curr_items")) + " items of " + bytes_text(now.number("bytes")) +
+      ", memory limit " + bytes_text(now.number("limit_maxbytes")) + "; " +
+      std::string(now.text("curr_connections")) + " connections; in " +
+      bytes_text(between.rate({"bytes_read"})) + "/s, out " + bytes_text(between.rate({"bytes_written"})) +
+      "/s; " + (hits ? std::to_string(static_cast<int>(100 * *hits + 0.5)) + " % of gets hit" : "no gets"));
   std::vector<std::vector<std::string>> rows{{"", "a second"}};
   for (const Counter& counter : command_counters()) {
     if (const double rate = between.rate(counter.names); rate > 0) {

@@ -1,5 +1,4 @@
 // export, import: items to a file and back.
-#include <cstdio>
 #include <map>
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/commands/json_text.hpp"
 #include "protocol/clients/cli/commands/range_options.hpp"
+#include "protocol/clients/cli/text/complain.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/transfer/importer.hpp"
 #include "protocol/clients/cli/transfer/progress.hpp"
@@ -51,7 +51,7 @@ void tell_report(Session& session, const char* done, const TransferReport& repor
     document["kept"] = report.kept;
     document["expired"] = report.expired;
     document["seconds"] = report.seconds;
-    std::fprintf(stderr, "%s\n", document.dump().c_str());
+    complain(document.dump());
     return;
   }
   std::string text = std::string(done) + " " + std::to_string(report.totals.items) + " items: " +
@@ -65,7 +65,7 @@ void tell_report(Session& session, const char* done, const TransferReport& repor
   if (report.expired != 0) {
     text += "; " + std::to_string(report.expired) + " expired meanwhile";
   }
-  std::fprintf(stderr, "%s\n", text.c_str());
+  complain(text);
 }
 
 Outcome run_export(Session& session, const RangeArguments& range, const ExportArguments& arguments) {

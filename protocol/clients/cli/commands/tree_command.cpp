@@ -9,6 +9,7 @@
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/commands/json_text.hpp"
 #include "protocol/clients/cli/text/amounts.hpp"
+#include "protocol/clients/cli/text/complain.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
 
@@ -99,9 +100,8 @@ void show_level(Session& session, const std::string& prefix, const TreeArguments
   }
   if (level.cut) {
     session.flush();
-    std::fprintf(stderr, "mxkv-cli: there are more than %llu prefixes below %s (--most)\n",
-                 static_cast<unsigned long long>(arguments.most),
-                 prefix.empty() ? "the root" : prefix.c_str());
+    complain("mxkv-cli: there are more than " + std::to_string(arguments.most) + " prefixes below " +
+             (prefix.empty() ? "the root" : quoted_word(prefix)) + " (--most)");
   }
 }
 

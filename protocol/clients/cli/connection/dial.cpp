@@ -105,7 +105,8 @@ int dial_host(const Endpoint& endpoint, Milliseconds patience) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (const int code = ::getaddrinfo(endpoint.host.c_str(), endpoint.port.c_str(), &hints, &found);
+  if (const int code =
+          ::getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
       code != 0) {
     throw cannot_connect(endpoint, ::gai_strerror(code));
   }

@@ -2,9 +2,10 @@
 
 #include <sys/un.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "protocol/clients/cli/failure.hpp"
+#include "runtime/base/host_port.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -26,32 +27,16 @@ Endpoint endpoint_of(const std::string& text) {
   if (text.starts_with('/')) {
     return unix_endpoint(text, text);
   }
-  std::string host = text;
-  std::string port(kDefaultPort);
-  const bool bracketed = text.starts_with('[');
-  const std::size_t close = bracketed ? text.find(']') : 0;
-  const std::size_t colon = close == std::string::npos ? close : text.find(':', close);
-  // More than one colon without brackets: an address of version 6, which has no port then.
-  const bool bare = !bracketed && std::count(text.begin(), text.end(), ':') > 1;
-  if (colon != std::string::npos && !bare) {
-    host = text.substr(0, colon);
-    port = text.substr(colon + 1);
+  runtime::Result<runtime::HostPort> place = runtime::parse_host_port(text, kDefaultPort);
+  if (!place) {
+    throw Failure(Outcome::usage, "--server: " + place.error().message + "; or unix:PATH");
   }
-  if (bracketed && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-  }
-  if (host.empty() || port.empty() || host.find_first_of("[] ") != std::string::npos) {
-    throw Failure(Outcome::usage, "--server: '" + text + "' is neither HOST:PORT nor unix:PATH");
-  }
-  return {.host = host, .port = port};
+  return {.host = std::move(place.value().host), .port = place.value().port};
 }
 
 std::string text_of(const Endpoint& endpoint) {
-  if (!endpoint.path.empty()) {
-    return "unix:" + endpoint.path;
-  }
-  const bool six = endpoint.host.find(':') != std::string::npos;
-  return (six ? "[" + endpoint.host + "]" : endpoint.host) + ":" + endpoint.port;
+  return endpoint.path.empty() ? runtime::text_of({.host = endpoint.host, .port = endpoint.port})
+                               : "unix:" + endpoint.path;
 }
 
 }  // namespace mxkv::cli

@@ -1,18 +1,18 @@
 // Where a server is: HOST:PORT, HOST, [ADDRESS]:PORT, unix:PATH, or /PATH.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace mxkv::cli {
 
 struct Endpoint {
   std::string host{};
-  std::string port{};
+  std::uint16_t port = 0;
   std::string path{};  ///< of a unix socket; empty: TCP
 };
 
-inline constexpr std::string_view kDefaultPort = "11211";
+inline constexpr std::uint16_t kDefaultPort = 11211;
 
 /// Throws Failure (Outcome::usage).
 [[nodiscard]] Endpoint endpoint_of(const std::string& text);

@@ -11,6 +11,7 @@
 
 #include "protocol/clients/cli/failure.hpp"
 #include "protocol/clients/cli/interrupt.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -24,7 +25,7 @@ std::string first_line_of(const std::string& file) {
   if (line.ends_with('\r')) {
     line.pop_back();
   }
-  return line;
+  return std::string(runtime::without_byte_order_mark(line));
 }
 
 /// A terminal that shows nothing of what is typed, until the end.

@@ -1,7 +1,5 @@
 #include "protocol/clients/cli/shell/line.hpp"
 
-#include <algorithm>
-#include <cstdio>
 #include <vector>
 
 #include <CLI/App.hpp>
@@ -11,7 +9,9 @@
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/interrupt.hpp"
 #include "protocol/clients/cli/text/amounts.hpp"
+#include "protocol/clients/cli/text/complain.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -51,17 +51,14 @@ Outcome run_words(Session& session, Words words) {
   }
   CLI::App app{std::string(command->summary), words[0]};
   const Action action = command->declare(app);
-  std::ranges::reverse(words);
-  words.pop_back();  // the name; CLI11 takes the rest from behind
+  words.erase(words.begin());  // the name
   try {
-    app.parse(words);
+    runtime::parse_words(app, words);
   } catch (const CLI::CallForHelp&) {
     session.print(app.help());
     return Outcome::done;
   } catch (const CLI::ParseError& error) {
-    std::string text = error.what();
-    std::ranges::replace(text, '\n', ' ');
-    throw Failure(Outcome::usage, text);
+    throw Failure(Outcome::usage, runtime::usage_text(error));
   }
   const Outcome outcome = action(session);
   session.flush();
@@ -89,8 +86,7 @@ LineOutcome run_line(Session& session, const std::string& line, const std::strin
     if (failure.outcome() != Outcome::usage && failure.outcome() != Outcome::no) {
       session.hang_up();  // replies may be on their way that nobody waits for
     }
-    std::fflush(stdout);
-    std::fprintf(stderr, "%s%s\n", place.c_str(), failure.what());
+    complain(place + failure.what());
     forget_interrupt();
     return {.outcome = failure.outcome()};
   }

@@ -1,9 +1,12 @@
 #include "protocol/clients/cli/text/quoting.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include "protocol/clients/cli/failure.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -70,13 +73,21 @@ bool is_blank(char byte) {
 }
 
 bool is_simple(std::string_view bytes) {
-  for (const char byte : bytes) {
-    const auto code = static_cast<unsigned char>(byte);
-    if (code <= 0x20 || code == 0x7f || byte == '"' || byte == '\'' || byte == '\\') {
-      return false;
-    }
+  return !bytes.empty() && bytes.front() != '#' && bytes.find_first_of(" \"'\\") == std::string_view::npos &&
+         runtime::is_readable(bytes);
+}
+
+void append_escape(std::string& text, char byte) {
+  const auto* const named = std::ranges::find(kEscapes, byte, &std::pair<char, char>::second);
+  text += '\\';
+  if (named != kEscapes.end()) {
+    text += named->first;
+    return;
   }
-  return !bytes.empty() && bytes.front() != '#' && is_utf8(bytes);
+  const auto code = static_cast<unsigned char>(byte);
+  text += 'x';
+  text += kHexDigits[code >> 4U];
+  text += kHexDigits[code & 0xfU];
 }
 
 }  // namespace
@@ -127,62 +138,18 @@ std::string quoted_word(std::string_view bytes) {
   if (is_simple(bytes)) {
     return std::string(bytes);
   }
-  const bool readable = is_utf8(bytes);
   std::string text = "\"";
-  for (const char byte : bytes) {
-    const auto code = static_cast<unsigned char>(byte);
-    const bool raw = code >= 0x20 && code != 0x7f && (code < 0x80 || readable);
-    if (raw && byte != '"' && byte != '\\') {
-      text += byte;
-      continue;
+  while (!bytes.empty()) {
+    const bool special = bytes.front() == '"' || bytes.front() == '\\';
+    const std::size_t readable = special ? 0 : runtime::readable_bytes(bytes);
+    if (readable == 0) {
+      append_escape(text, bytes.front());
+    } else {
+      text.append(bytes.substr(0, readable));
     }
-    text += '\\';
-    bool named = false;
-    for (const auto& [written, escaped] : kEscapes) {
-      if (byte == escaped) {
-        text += written;
-        named = true;
-      }
-    }
-    if (!named) {
-      text += 'x';
-      text += kHexDigits[code >> 4U];
-      text += kHexDigits[code & 0xfU];
-    }
+    bytes.remove_prefix(std::max<std::size_t>(readable, 1));
   }
   return text + '"';
-}
-
-bool is_utf8(std::string_view bytes) noexcept {
-  std::size_t at = 0;
-  const auto code = [&](std::size_t index) { return static_cast<unsigned char>(bytes[index]); };
-  while (at < bytes.size()) {
-    const unsigned lead = code(at);
-    if (lead < 0x80) {
-      ++at;
-      continue;
-    }
-    const std::size_t more = lead >= 0xc2 && lead < 0xe0   ? 1
-                             : (lead & 0xf0U) == 0xe0      ? 2
-                             : lead >= 0xf0 && lead < 0xf5 ? 3
-                                                           : 0;
-    if (more == 0 || at + more >= bytes.size()) {
-      return false;
-    }
-    for (std::size_t k = 1; k <= more; ++k) {
-      if ((code(at + k) & 0xc0U) != 0x80) {
-        return false;
-      }
-    }
-    const unsigned second = code(at + 1);
-    // Longer than needed, half of a pair, or beyond the last character.
-    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second >= 0xa0) ||
-        (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second >= 0x90)) {
-      return false;
-    }
-    at += 1 + more;
-  }
-  return true;
 }
 
 }  // namespace mxkv::cli

@@ -17,8 +17,7 @@ namespace mxkv::cli {
 [[nodiscard]] std::vector<std::string> split_words(std::string_view line);
 /// Takes the escapes of double quotes out of `text`.
 [[nodiscard]] std::string unescape(std::string_view text);
-/// `bytes` as one word of a line: as it is where that is readable, else in double quotes.
+/// `bytes` as one word of a line: as it is where that is readable (runtime/base/readable.hpp), else in double quotes.
 [[nodiscard]] std::string quoted_word(std::string_view bytes);
-[[nodiscard]] bool is_utf8(std::string_view bytes) noexcept;
 
 }  // namespace mxkv::cli

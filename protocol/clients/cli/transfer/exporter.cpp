@@ -44,11 +44,13 @@ void look_before(const ExportOptions& options) {
   }
 }
 
-/// How many items there are, about: for the progress alone.
+/// How many items there are, about: for the progress alone. Where they cannot be counted, none.
 double count_about(Connection& server, const Range& range) {
   server.send(range_line("mc", range) + "\r\n");
   const MetaReply reply = server.reply();
-  expect_no_error(reply);
+  if (reply.code != "HD") {
+    return 0;
+  }
   return static_cast<double>(reply.number('A'));
 }
 

@@ -1,5 +1,7 @@
 #include "protocol/clients/cli/transfer/importer.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <deque>
@@ -36,11 +38,11 @@ class Import {
   TransferReport run(std::uint64_t skip) {
     try {
       store_all(skip);
-      finish_group();
-      while (!in_flight_.empty()) {
-        take_answers();
-      }
+      take_all_answers();
     } catch (const Failure& failure) {
+      if (of_file_ && failure.outcome() != Outcome::interrupted) {
+        store_what_came_before();
+      }
       give_up(failure);
     }
     forget();
@@ -49,10 +51,25 @@ class Import {
   }
 
  private:
+  void take_all_answers() {
+    finish_group();
+    while (!in_flight_.empty()) {
+      take_answers();
+    }
+  }
+
+  /// The file goes wrong at an item: those before it are good.
+  void store_what_came_before() {
+    try {
+      take_all_answers();
+    } catch (const Failure&) {  // the first failure is the one to tell
+    }
+  }
+
   void store_all(std::uint64_t skip) {
     const auto reader = open_dump(file_);
     Item item;
-    while (reader->next(item)) {
+    for (of_file_ = true; reader->next(item); of_file_ = true) {
       ++report_.totals.items;
       report_.totals.bytes += item.key.size() + item.value.size();
       if (report_.totals.items <= skip) {
@@ -66,15 +83,18 @@ class Import {
                                             std::to_string(most_value_) + " (limits.value_bytes)");
       }
       place_ = reader->place();
+      of_file_ = false;
       add(item);
       if (requests_.size() >= kGroupBytes || grouped_ >= kGroupItems) {
         finish_group();
       }
     }
+    of_file_ = false;
   }
 
   void add(const Item& item) {
     ++grouped_;
+    last_added_ = report_.totals.items;
     const auto now = static_cast<std::uint64_t>(std::time(nullptr));
     if (item.expires != 0 && item.expires <= now) {
       ++report_.expired;
@@ -85,7 +105,8 @@ class Import {
       // Seconds from now where that is how the server reads them: its clock and ours may differ.
       constexpr std::uint64_t kMostSeconds = std::uint64_t{30} * 24 * 3600;
       const std::uint64_t left = item.expires - now;
-      store.seconds = static_cast<std::int64_t>(left <= kMostSeconds ? left : item.expires);
+      const std::uint64_t seconds = left <= kMostSeconds ? left : item.expires;
+      store.seconds = static_cast<std::int64_t>(std::min<std::uint64_t>(seconds, INT64_MAX));
     }
     if (options_.unique && item.unique != 0) {
       store.unique = item.unique;
@@ -99,7 +120,7 @@ class Import {
     }
     requests_ += "mn\r\n";
     server_.send(requests_);
-    in_flight_.push_back({report_.totals.items, place_});
+    in_flight_.push_back({last_added_, place_});
     requests_.clear();
     grouped_ = 0;
     if (in_flight_.size() >= kGroupsInFlight ||
@@ -152,10 +173,12 @@ class Import {
 
   [[noreturn]] void give_up(const Failure& failure) const {
     remember();
-    throw Failure(failure.outcome(), std::string(failure.what()) + "; the first " + std::to_string(done_) +
-                                         " items are stored, " +
-                                         (resumable() ? "--resume" : "--skip " + std::to_string(done_)) +
-                                         " goes on there");
+    // What is on its way has no answer of its own: the server tells what failed, and where a group ends.
+    const bool more = !in_flight_.empty();
+    throw Failure(failure.outcome(),
+                  std::string(failure.what()) + "; the first " + std::to_string(done_) + " items are stored" +
+                      (more ? ", and maybe items behind them; " : ", ") +
+                      (resumable() ? "--resume" : "--skip " + std::to_string(done_)) + " goes on there");
   }
 
   Connection& server_;
@@ -169,7 +192,9 @@ class Import {
   std::size_t grouped_ = 0;
   std::string place_;
   std::deque<Group> in_flight_;
-  std::uint64_t done_ = 0;  ///< items that the server has answered
+  std::uint64_t last_added_ = 0;  ///< the number of the last item that is sent or is to be
+  std::uint64_t done_ = 0;        ///< items that the server has answered
+  bool of_file_ = false;          ///< a failure is the file's, not the server's
 };
 
 TransferReport verify(InputFile& file, bool shown) {

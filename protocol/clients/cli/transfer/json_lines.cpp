@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/clients/cli/failure.hpp"
-#include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/transfer/checksum.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
 #include "protocol/reply.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using Document = nlohmann::ordered_json;
 
 void append_string(std::string& out, std::string_view bytes) {
-  if (is_utf8(bytes)) {
+  if (runtime::is_utf8(bytes)) {
     out += Document(std::string(bytes)).dump();
   } else {
     out += R"({"b64":")";

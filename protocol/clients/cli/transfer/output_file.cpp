@@ -10,6 +10,7 @@
 
 #include "protocol/clients/cli/failure.hpp"
 #include "protocol/clients/cli/interrupt.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -41,6 +42,7 @@ OutputFile::OutputFile(const std::string& path, std::uint64_t keep) : path_(path
   if (path.empty()) {
     part_ = "standard output";
     descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    to_terminal_ = ::isatty(STDOUT_FILENO) != 0;
   } else {
     // Items are nobody else's business than of who wrote them out.
     descriptor_ = ::open(part_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -61,7 +63,11 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(std::string_view bytes) {
-  buffer_ += bytes;
+  if (to_terminal_) {
+    buffer_ += runtime::readable(bytes, "\n");
+  } else {
+    buffer_ += bytes;
+  }
   if (buffer_.size() >= kBufferBytes) {
     flush();
   }

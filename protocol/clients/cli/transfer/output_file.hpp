@@ -32,6 +32,7 @@ class OutputFile {
   std::string part_;
   int descriptor_ = -1;
   bool memory_ = false;
+  bool to_terminal_ = false;  ///< which gets no escape sequences
   std::string buffer_;
 };
 

@@ -1,11 +1,10 @@
 // Replies out of bytes, and keys into words. No I/O: what is received is fed in pieces of any size.
 import { ClientError, ProtocolError, errorOf } from "./errors.js";
 
-/** Text is UTF-8; bytes may be any. 1 to 250 bytes, 187 where blanks or control bytes are among them. */
+/** Text is UTF-8; bytes may be any. 1 to 250 bytes. */
 export type Key = string | Uint8Array;
 
 const longestKey = 250;
-const longestEncodedKey = 187; // its base64 is the longest word that a line takes as a key
 const longestLine = 1 << 16;
 const end = Buffer.from("\r\n");
 
@@ -177,13 +176,7 @@ export function keyWords(key: Key, between = ""): string {
   if (bytes.length === 0 || bytes.length > longestKey) {
     throw new ClientError(`a key has 1 to ${longestKey} bytes, not ${bytes.length}`);
   }
-  if (!needsBase64(bytes)) {
-    return bytes.toString("latin1") + between;
-  }
-  if (bytes.length > longestEncodedKey) {
-    throw new ClientError(`a key with blanks or control bytes has at most ${longestEncodedKey} bytes, not ${bytes.length}`);
-  }
-  return bytes.toString("base64") + between + " b";
+  return needsBase64(bytes) ? `${bytes.toString("base64")}${between} b` : bytes.toString("latin1") + between;
 }
 
 /** Reads one reply to each of `count` lines. What is behind an error line is read all the same. */

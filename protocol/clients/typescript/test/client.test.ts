@@ -25,7 +25,7 @@ beforeEach(() => client.flushAll());
 after(() => client.close());
 
 test("single keys", async () => {
-  for (const key of ["k", binary]) {
+  for (const key of ["k", binary, Buffer.alloc(250)]) {
     assert.equal(await client.get(key), undefined);
     assert.equal(await client.replace(key, "x"), false);
     assert.equal(await client.append(key, "x"), false);

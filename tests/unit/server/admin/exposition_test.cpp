@@ -82,6 +82,18 @@ TEST(Exposition, AnswersInTheFormThatIsAskedFor) {
   EXPECT_EQ(Exposition::asked_for("text/html,*/*"), form::prometheus);
   EXPECT_EQ(Exposition::asked_for("Application/OpenMetrics-Text; version=1.0.0,text/plain;q=0.5"),
             form::openmetrics);
+  const std::string open = "application/openmetrics-text";
+  for (const std::string& accept :
+       {open + ";version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.4,*/*;q=0.1",
+        open + ";version=0.0.1;q=0.5," + open + ";version=1.0.0;q=0.75,text/plain;q=0.5",
+        "text/plain," + open, open}) {
+    EXPECT_EQ(Exposition::asked_for(accept), form::openmetrics) << accept;
+  }
+  for (const std::string& accept : {open + ";q=0", open + ";q=0, text/plain", open + ";q=0.0,*/*",
+                                    open + ";q=0.5,text/plain", open + ";q=0.5,*/*", std::string{"*/*"},
+                                    std::string{"application/*"}, "x" + open, open + ";q=0,text/plain;q=0"}) {
+    EXPECT_EQ(Exposition::asked_for(accept), form::prometheus) << accept;
+  }
   EXPECT_THAT(std::string{Exposition::content_type(form::openmetrics)},
               ::testing::StartsWith("application/openmetrics-text; version=1.0.0"));
 }

@@ -1,4 +1,4 @@
-// How keys, which may hold any bytes, become text, and come back as part of a URL.
+// How keys, which may hold any bytes, become part of a URL, and come back.
 #include "server/admin/status_json.hpp"
 
 #include <gtest/gtest.h>
@@ -7,13 +7,6 @@
 
 namespace mxkv::server {
 namespace {
-
-TEST(Readable, LeavesTextAndShowsWhatIsNone) {
-  EXPECT_EQ(readable_key("user:1"), "user:1");
-  EXPECT_EQ(readable_key("\xD0\xBA\xD0\xBB"), "\xD0\xBA\xD0\xBB");
-  EXPECT_EQ(readable_key(std::string_view{"a\0\n\x7F", 4}), "a\\x00\\x0a\\x7f");
-  EXPECT_EQ(readable_key(""), "");
-}
 
 TEST(Percents, CarryAnyBytesThereAndBack) {
   std::string all;

@@ -35,7 +35,7 @@ ClusterMap map_of(std::uint32_t shards, std::uint32_t replicas, const std::strin
   for (const char name : names) {
     nodes.push_back(node_of(std::string(1, name)));
   }
-  return first_map(99, replicas, std::move(nodes), even_splits(shards)).value();
+  return first_map(99, replicas, 3000, std::move(nodes), even_splits(shards)).value();
 }
 
 std::string error_of(const Result<ClusterMap>& map) {
@@ -75,7 +75,7 @@ TEST(ClusterMapTest, TheFirstSpreadsShardsAndWhatANodeLeavesEvenly) {
     }
   }
   EXPECT_EQ(heirs_of_a, (std::map<std::string, int>{{"b", 2}, {"c", 2}, {"d", 2}}));
-  EXPECT_EQ(error_of(first_map(1, 3, {node_of("a"), node_of("b")}, {})),
+  EXPECT_EQ(error_of(first_map(1, 3, 3000, {node_of("a"), node_of("b")}, {})),
             "each shard is to have 3 replicas, and there are only 2 nodes");
 }
 
@@ -105,6 +105,8 @@ TEST(ClusterMapTest, WhatIsWrongIsToldWithItsPlace) {
   EXPECT_EQ(wrong([](ClusterMap& map) { map.cluster = std::uint64_t{1} << 53U; }),
             "cluster: is not from 1 to 2^53 - 1");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.replicas = 0; }), "replicas: is 0");
+  EXPECT_EQ(wrong([](ClusterMap& map) { map.lease_ms = 499; }), "lease_ms: is not from 500 to 60000");
+  EXPECT_EQ(wrong([](ClusterMap& map) { map.lease_ms = 60'001; }), "lease_ms: is not from 500 to 60000");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.shards.clear(); }), "shards: is empty");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.nodes[1].name = "a b"; }),
             "nodes[1].name: \"a b\" is not a name (allowed: at most 100 letters, digits, . _ -)");
@@ -156,6 +158,21 @@ TEST(ClusterMapTest, TextsThatAreNoMapAreToldWithTheirPlace) {
   EXPECT_EQ(replaced("\"version\":1", "\"version\":1,\"later\":{}"), "") << "a newer program may say more";
 }
 
+TEST(ClusterMapTest, ALeaseIsOfAllNodes) {
+  const ClusterMap map = map_of(4, 2, "ab");
+  EXPECT_EQ(map.lease_ms, 3000U);
+  const ClusterMap longer = with_lease(map, 20'000).value();
+  EXPECT_EQ(longer.lease_ms, 20'000U);
+  EXPECT_EQ(longer.version, 2U);
+  EXPECT_EQ(longer.shards, map.shards);
+  EXPECT_EQ(moved(longer, 0, "b").value().lease_ms, 20'000U) << "other edits leave it";
+  EXPECT_EQ(error_of(with_lease(longer, 20'000)), "the lease is 20000 ms already");
+  EXPECT_EQ(error_of(with_lease(map, 100)), "lease_ms: is not from 500 to 60000");
+  std::string older = to_json(longer);
+  older.replace(older.find("\"lease_ms\":20000,"), 17, "");
+  EXPECT_EQ(map_of_json(older).value().lease_ms, 3000U);
+}
+
 TEST(ClusterMapTest, NodesComeAndGo) {
   const ClusterMap map = map_of(4, 2, "ac");
   const Result<ClusterMap> more = with_node(map, node_of("b"));
@@ -198,7 +215,8 @@ TEST(ClusterMapTest, ADrainedNodeCanGoWhenTheOthersHaveItsShards) {
   std::map<std::string, int> others = owned(drained_one);
   others.erase("b");
   EXPECT_LE(spread(others), 1);
-  EXPECT_FALSE(without_node(drained_one, "b").ok()) << "it has what the others still lack";
+  EXPECT_THAT(error_of(without_node(drained_one, "b")),
+              HasSubstr("until the others have it: mxkvd cluster settle"));
   const ClusterMap done = settled(drained_one).value();
   EXPECT_TRUE(without_node(done, "b").ok());
   std::map<std::string, int> kept;

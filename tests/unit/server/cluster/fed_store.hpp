@@ -32,7 +32,7 @@ class FedStore {
       buffers.push_back(buffers_.back().get());
       buffers.back()->set_context(&store.machine[i]);
     }
-    journal_ = std::make_unique<StoreJournal>(std::move(buffers));
+    journal_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::wall);
     feed_ = std::make_unique<ShardFeed>(*journal_);
     store.store.tree().commits().listen(feed_.get());
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -35,14 +36,24 @@ class StoringLog final : public OrderedLog {
     stored_.sink = &sink;
     stored_.next = from;
   }
+  /// As an engine does where it is asked to read from behind its end.
+  void refuse_far_reads() {
+    if (stored_.sink != nullptr && stored_.next > stored_.messages.size()) {
+      stored_.sink->begins_later();
+    }
+  }
   void stop() override { stored_.sink = nullptr; }
-  void end(EndDone /*done*/) override {}
+  void end(EndDone done) override { ends_.push_back(std::move(done)); }
   void trim(LogPosition /*before*/) override {}
 
   void poll() {
     for (const auto& [done, position] : std::exchange(answers, {})) {
       done({append_outcome::stored, position});
     }
+    for (const EndDone& done : std::exchange(ends_, {})) {
+      done(stored_.messages.size());
+    }
+    refuse_far_reads();
     while (stored_.sink != nullptr && stored_.next < stored_.messages.size()) {
       const LogPosition position = stored_.next++;
       if (!stored_.messages[position].empty()) {  // else a place that is not to be read
@@ -54,6 +65,7 @@ class StoringLog final : public OrderedLog {
  private:
   Stored& stored_;
   std::vector<std::pair<AppendDone, LogPosition>> answers;
+  std::vector<EndDone> ends_;
 };
 
 class FailingMemory final : public AppliedMemory {
@@ -84,8 +96,10 @@ class HostedShardTest : public testing::Test {
     for (std::uint32_t id = 0; id < kShards; ++id) {
       auto log = std::make_unique<StoringLog>(stored[id]);
       logs[id] = log.get();
+      auto snapshot_log = std::make_unique<StoringLog>(snapshots[id]);
+      snapshot_logs[id] = snapshot_log.get();
       shards[id] = std::make_unique<HostedShard>(
-          around, id, std::move(log), std::make_unique<StoringLog>(snapshots[id]),
+          around, id, std::move(log), std::move(snapshot_log),
           ShardOptions{.scope = {.cluster = 1, .shard = id}, .node = kMe, .address = "me", .rules = {}});
     }
   }
@@ -109,6 +123,9 @@ class HostedShardTest : public testing::Test {
     for (StoringLog* const log : logs) {
       log->poll();
     }
+    for (StoringLog* const log : snapshot_logs) {
+      log->poll();
+    }
     while (pipeline.step()) {
     }
     for (const auto& shard : shards) {
@@ -128,12 +145,13 @@ class HostedShardTest : public testing::Test {
     return pipeline.epochs().last_recorded() <= pipeline.epochs().durable();
   }
   void another_node_claims(std::uint32_t shard) {
+    const std::string body = write_claim({.lease_ns = 3'000'000'000, .address = "other"});
     stored[shard].messages.push_back(write_message({.kind = message_kind::open,
                                                     .shard = shard,
                                                     .cluster = 1,
                                                     .term = shards[shard]->engine().state().term() + 1,
                                                     .node = kOther,
-                                                    .body = "other"}));
+                                                    .body = body}));
   }
 
   runtime::ManualClock clock;
@@ -157,6 +175,7 @@ class HostedShardTest : public testing::Test {
   std::array<Stored, kShards> stored;
   std::array<Stored, kShards> snapshots;
   std::array<StoringLog*, kShards> logs{};
+  std::array<StoringLog*, kShards> snapshot_logs{};
 };
 
 TEST_F(HostedShardTest, WhereMemoryTakesNoMoreWhatIsOwnedGoesOn) {
@@ -203,6 +222,27 @@ TEST_F(HostedShardTest, AShardWithAHoleInItsLogHoldsUpOthersRarely) {
   pass_s(1);
   EXPECT_TRUE(is_here(1));
   EXPECT_TRUE(all_is_durable());
+}
+
+// A mirror's copies begin at 0, and the board tells the positions of what was copied.
+TEST_F(HostedShardTest, TopicsThatAreShorterThanTheBoardSaysAreToldToBeCopies) {
+  newest[0] = SnapshotEntry{.number = 1,
+                            .node = kOther,
+                            .first = 0,
+                            .messages = 0,
+                            .items = 0,
+                            .bytes = 0,
+                            .start = {.position = 5000, .state = {}}};
+  newest[1] = SnapshotEntry{
+      .number = 2, .node = kOther, .first = 900, .messages = 5, .items = 1, .bytes = 1, .start = {}};
+  pass_s(200);
+  EXPECT_FALSE(is_here(0) || is_here(1));
+  const auto tells = [this](const std::string& text) {
+    return std::ranges::count_if(warnings, [&](const std::string& line) { return line.starts_with(text); });
+  };
+  EXPECT_GE(tells("shard 0: its log ends at 0, and is to be read from 5000"), 1);
+  EXPECT_GE(tells("shard 1: the log of its snapshots ends at 0, and is to be read from 900"), 1);
+  EXPECT_LE(warnings.size(), 60U) << "it is tried again and again, and more and more seldom";
 }
 
 TEST_F(HostedShardTest, ASnapshotWithoutAnEndIsReadAgain) {

@@ -84,7 +84,7 @@ struct MapWriterTest : testing::Test {
     return write([=](const ClusterMap* current) { return moved(*current, shard, node); });
   }
 
-  Result<ClusterMap> first = first_map(5, 2, three_nodes(), {"g", "p"});
+  Result<ClusterMap> first = first_map(5, 2, 3000, three_nodes(), {"g", "p"});
   BoardView view;
   MemoryBoard board{view};
 };
@@ -166,7 +166,7 @@ TEST_F(MapWriterTest, AClusterIsShownWithWhoIsThereAndWhatIsMissing) {
   view.put_up(2, "node/a", presence("a", {of_shard(0, "owns", 100), of_shard(2, "follows", 7)}));
   EXPECT_FALSE(view.all_heard());
   EXPECT_EQ(state_table("shop", view.state()),
-            "cluster shop, map 1: 3 shards, 2 replicas each, 3 nodes\n\n"
+            "cluster shop, map 1: 3 shards, 2 replicas each, 3 nodes, lease 3000 ms\n\n"
             "node  state           peer        address     map  owns  keeps  version\n"
             "a     alive           10.9.9.9:1  10.9.9.9:2  1    1     2      1.0\n"
             "b     alive           10.9.9.9:1  10.9.9.9:2  1    1     2      1.0\n"
@@ -189,8 +189,32 @@ TEST_F(MapWriterTest, AClusterIsShownWithWhoIsThereAndWhatIsMissing) {
   EXPECT_EQ(still_missing(view.state()), "");
   view.put_up(5, "node/c", presence("c", {of_shard(1, "follows", 5), of_shard(2, "owns", 5000)}));
   EXPECT_EQ(still_missing(view.state()), "shard 2: node a is 4993 messages behind");
+  EXPECT_EQ(without_owner(view.state()), "");
+  EXPECT_EQ(still_missing(view.state(), 0), "") << "of that shard alone";
   view.forget_who_is_alive();
+  EXPECT_EQ(without_owner(view.state()), "3 shards of 3 have no owner: 0, 1, 2");
   EXPECT_THAT(state_table("shop", view.state()), HasSubstr("a     silent"));
+}
+
+// As far in the log as its owner: what it holds is no copy all the same.
+TEST_F(MapWriterTest, AReplicaThatTakesNoMoreIsNone) {
+  view.put_up(1, "node/a", presence("a", {of_shard(0, "owns", 100), of_shard(2, "follows", 7)}));
+  view.put_up(2, "node/b", presence("b", {of_shard(0, "stranded", 100), of_shard(1, "owns", 5)}));
+  view.put_up(3, "node/c", presence("c", {of_shard(1, "loads", 5), of_shard(2, "owns", 7)}));
+  const std::string table = state_table("shop", view.state());
+  EXPECT_THAT(table, HasSubstr("a, b      b stranded\n"));
+  EXPECT_THAT(table, HasSubstr("b, c      c loads\n"));
+  EXPECT_EQ(still_missing(view.state()), "shard 0: node b takes no more of its log (stranded)");
+  view.put_up(4, "node/b", presence("b", {of_shard(0, "follows", 100), of_shard(1, "owns", 5)}));
+  EXPECT_EQ(still_missing(view.state()), "shard 1: node c loads it");
+}
+
+TEST_F(MapWriterTest, ALeaseIsTakenUpOnceAllFollowItsMap) {
+  ASSERT_TRUE(write([](const ClusterMap* current) { return with_lease(*current, 5000); }).ok());
+  EXPECT_THAT(changes_of(first.value(), *view.history().current()), ElementsAre("lease: 3000 ms -> 5000 ms"));
+  EXPECT_EQ(follows_another_map(view.state()), "node a is silent");
+  view.put_up(1, "node/a", presence("a", {}));
+  EXPECT_EQ(follows_another_map(view.state()), "node a still follows map 1");
 }
 
 TEST_F(MapWriterTest, WhatGoesNeedNotHaveAnything) {

@@ -56,6 +56,24 @@ TEST(Message, EveryFlippedBitIsFound) {
   }
 }
 
+TEST(Message, AClaimTellsALeaseAndAnAddress) {
+  const std::string body = write_claim({.lease_ns = kLongestLeaseNs, .address = "10.0.0.1:11311"});
+  EXPECT_EQ(parse_claim(body).lease_ns, kLongestLeaseNs);
+  EXPECT_EQ(parse_claim(body).address, "10.0.0.1:11311");
+  for (const char* const older :
+       {"", "a:1", "1.1.1.1:1", "[2001:db8::1]:11311", "a-long-name.example.org:11311"}) {
+    EXPECT_EQ(parse_claim(older).lease_ns, kLongestLeaseNs) << "what is not known is waited for longest";
+    EXPECT_EQ(parse_claim(older).address, older);
+  }
+}
+
+TEST(Message, ABeatTellsALeaseOrNone) {
+  EXPECT_EQ(parse_lease(write_lease(3'000'000'000)), 3'000'000'000U);
+  EXPECT_EQ(parse_lease(""), std::nullopt);
+  EXPECT_EQ(parse_lease(write_lease(kLongestLeaseNs + 1)), std::nullopt);
+  EXPECT_EQ(parse_lease(write_lease(0)), std::nullopt);
+}
+
 TEST(Message, OneThatIsCutOrLongerIsFound) {
   const std::string bytes = write_message(group());
   for (std::size_t size = 0; size < bytes.size(); ++size) {

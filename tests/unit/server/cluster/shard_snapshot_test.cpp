@@ -71,7 +71,8 @@ class Pieces final : public SnapshotSource {
 };
 
 ShardStart some_start() {
-  return {.position = 77, .state = ShardState::restored(5, 1234567890123, 18, 99)};
+  return {.position = 77,
+          .state = ShardState::restored(5, 1234567890123, 18, 99, 3'000'000'000, 20'000'000'000)};
 }
 
 SnapshotEntry write(ListLog& log, std::uint64_t number, int pieces) {

@@ -8,8 +8,10 @@
 namespace mxkv::server {
 namespace {
 
-Message open(std::uint64_t term, std::uint64_t node) {
-  return {.kind = message_kind::open, .term = term, .node = node, .body = {}};
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+Message open(std::uint64_t term, std::uint64_t node, std::string_view body = {}) {
+  return {.kind = message_kind::open, .term = term, .node = node, .body = body};
 }
 
 Message beat(std::uint64_t term, std::uint64_t sequence, std::uint64_t node) {
@@ -73,6 +75,48 @@ TEST(ShardState, NothingCountsBehindAYield) {
   EXPECT_EQ(state.take(open(2, 7)), message_effect::opens)
       << "whoever claims it: to wait for 6 is a courtesy";
   EXPECT_EQ(state.left_to(), 0U);
+}
+
+TEST(ShardState, ALeaseIsTheOneThatTheOwnerToldLast) {
+  ShardState state;
+  const std::string claim = write_claim({.lease_ns = 20 * kSecondNs, .address = "a:1"});
+  static_cast<void>(state.take(open(1, 5, claim)));
+  EXPECT_EQ(state.lease_ns(), 20 * kSecondNs);
+  static_cast<void>(state.take(beat(1, 1, 5)));
+  EXPECT_EQ(state.lease_ns(), 20 * kSecondNs) << "a beat may tell none";
+  const std::string told = write_lease(kSecondNs);
+  Message telling = beat(1, 3, 5);
+  telling.body = told;
+  static_cast<void>(state.take(telling));
+  EXPECT_EQ(state.lease_ns(), 20 * kSecondNs) << "it does not count";
+  telling.sequence = 2;
+  static_cast<void>(state.take(telling));
+  EXPECT_EQ(state.lease_ns(), kSecondNs);
+  static_cast<void>(state.take(open(2, 6)));
+  EXPECT_EQ(state.lease_ns(), kLongestLeaseNs) << "of an older server";
+}
+
+// The second owner was ousted before it served: the first one may still read by its longer lease.
+TEST(ShardState, LeasesOfOwnersBeforeCountUntilTheOwnerServes) {
+  const std::string longer = write_claim({.lease_ns = 20 * kSecondNs, .address = "a:1"});
+  const std::string shorter = write_claim({.lease_ns = kSecondNs, .address = "b:1"});
+  ShardState state;
+  static_cast<void>(state.take(open(1, 5, longer)));
+  static_cast<void>(state.take(open(2, 6, shorter)));
+  EXPECT_EQ(state.longest_lease_ns(), 20 * kSecondNs);
+  static_cast<void>(state.take(beat(2, 1, 6)));
+  static_cast<void>(state.take(open(3, 7, shorter)));
+  EXPECT_EQ(state.longest_lease_ns(), 20 * kSecondNs);
+  ShardState by_beat = state;
+  Message telling = beat(3, 1, 7);
+  const std::string told = write_lease(kSecondNs);
+  telling.body = told;
+  static_cast<void>(by_beat.take(telling));
+  EXPECT_EQ(by_beat.longest_lease_ns(), kSecondNs) << "whoever tells a lease by a beat serves";
+  Message group = beat(3, 1, 7);
+  group.kind = message_kind::group;
+  static_cast<void>(state.take(group));
+  EXPECT_EQ(state.longest_lease_ns(), kSecondNs) << "only an owner that serves appends changes";
 }
 
 TEST(ShardState, PartsFollowEachOther) {

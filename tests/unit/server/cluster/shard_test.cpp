@@ -85,6 +85,10 @@ struct ShardTest : ::testing::Test {
       shard.tick();
     }
   }
+  static std::string other_claims(std::uint64_t term, std::uint64_t lease_s = 3) {
+    return of_other(message_kind::open, term, 0,
+                    write_claim({.lease_ns = lease_s * kSecondUs * 1000, .address = "other"}));
+  }
   static std::string of_other(message_kind kind, std::uint64_t term, std::uint64_t sequence,
                               std::string_view body = {}) {
     return write_message({.kind = kind,
@@ -119,7 +123,7 @@ struct ShardTest : ::testing::Test {
 
 TEST_F(ShardTest, AFollowerAppliesWhatCountsAndPutsPartsTogether) {
   shard.start();
-  log.show(0, of_other(message_kind::open, 1, 0));
+  log.show(0, other_claims(1));
   log.show(1, of_other(message_kind::group, 1, 1, "one"));
   log.show(2, of_other(message_kind::group, 1, 3, "behind a gap"));
   log.show(3, "somebody else's");
@@ -134,7 +138,7 @@ TEST_F(ShardTest, AFollowerAppliesWhatCountsAndPutsPartsTogether) {
 
 TEST_F(ShardTest, ClaimsWhenItHearsNothingAndNotBefore) {
   shard.start();
-  log.show(0, of_other(message_kind::open, 1, 0));
+  log.show(0, other_claims(1));
   for (std::uint64_t beat = 1; beat < 20; ++beat) {
     pass_s(1);
     log.show(beat, of_other(message_kind::beat, 1, beat));
@@ -144,12 +148,12 @@ TEST_F(ShardTest, ClaimsWhenItHearsNothingAndNotBefore) {
   ASSERT_EQ(log.sent.size(), 1U);
   EXPECT_EQ(log.message(0).kind, message_kind::open);
   EXPECT_EQ(log.message(0).term, 2U);
-  EXPECT_EQ(log.message(0).body, "me");
+  EXPECT_EQ(parse_claim(log.message(0).body).address, "me");
 }
 
 TEST_F(ShardTest, ServesOnlyWhenTheLeaseBeforeIsOverForCertain) {
   shard.start();
-  log.show(0, of_other(message_kind::open, 1, 0));
+  log.show(0, other_claims(1));
   while (log.sent.empty()) {
     pass_s(1);
   }
@@ -202,7 +206,7 @@ TEST_F(ShardTest, IsOustedByAClaimInAGapAndAnswersNothing) {
   memory.start = ShardStart{};
   shard.submit(7, "abc");
   log.answer(0, {append_outcome::stored, 3});
-  log.show(2, of_other(message_kind::open, 2, 0));
+  log.show(2, other_claims(2));
   EXPECT_EQ(memory.ousted_times, 1);
   EXPECT_THAT(memory.acknowledged_epochs, IsEmpty());
   EXPECT_FALSE(shard.serves());
@@ -218,7 +222,7 @@ TEST_F(ShardTest, ItsOwnClaimOfAFormerTermIsNoneWhenItIsReadAgain) {
   memory.start = ShardStart{};
   pass_s(1);
   log.answer(1, {append_outcome::stored, 2});
-  log.show(1, of_other(message_kind::open, 2, 0));
+  log.show(1, other_claims(2));
   ASSERT_EQ(log.reads_from, 0U);
   log.sent.clear();
   pass_s(5);  // claims the first term once more, for it has read nothing yet
@@ -260,6 +264,97 @@ TEST_F(ShardTest, TheLeaseCountsFromTheFirstSending) {
   EXPECT_FALSE(shard.serves()) << "sent four seconds ago";
 }
 
+TEST_F(ShardTest, WaitsForTheLeaseOfTheOwnerAndNotForItsOwn) {
+  shard.start();
+  log.show(0, other_claims(1, 20));
+  pass_s(20);
+  EXPECT_THAT(log.sent, IsEmpty()) << "the owner says something only every seven seconds";
+  log.show(1, of_other(message_kind::beat, 1, 1));
+  while (log.sent.empty()) {
+    pass_s(1);
+  }
+  log.show(2, of_other(message_kind::beat, 1, 2));  // it was not silent for so long
+  log.show(3, log.sent[0].first);
+  ASSERT_EQ(shard.now(), Shard::role::owns);
+  for (std::size_t answered = 1; answered <= 22; ++answered) {
+    pass_s(1);
+    ASSERT_EQ(log.sent.size(), answered + 1) << "its beats go by its own lease";
+    log.answer(answered, {append_outcome::stored, 3 + answered});
+    EXPECT_FALSE(shard.serves()) << answered;
+  }
+  pass_s(1);
+  EXPECT_TRUE(shard.serves());
+}
+
+TEST_F(ShardTest, ALongerLeaseCountsForWhatIsSentBehindIt) {
+  own();
+  shard.submit(7, "a");
+  shard.set_lease(20 * kSecondUs * 1000);
+  shard.tick();
+  ASSERT_EQ(log.sent.size(), 2U);
+  EXPECT_EQ(parse_lease(log.message(1).body), 20 * kSecondUs * 1000);
+  log.answer(0, {append_outcome::stored, 2});
+  pass_s(4);
+  EXPECT_FALSE(shard.serves()) << "nobody may have read of the longer one";
+  log.answer(1, {append_outcome::stored, 3});
+  pass_s(15);
+  EXPECT_TRUE(shard.serves());
+}
+
+TEST_F(ShardTest, AShorterLeaseCountsFromWhenItIsSent) {
+  own();
+  shard.submit(7, "a");
+  shard.set_lease(kSecondUs * 1000);
+  shard.tick();
+  ASSERT_EQ(log.sent.size(), 2U);
+  EXPECT_TRUE(shard.serves());
+  clock.advance_us(kSecondUs + 1);
+  EXPECT_FALSE(shard.serves()) << "whoever read it does not wait for more";
+  log.answer(0, {append_outcome::stored, 2});
+  EXPECT_FALSE(shard.serves()) << "what was sent before keeps no longer lease either";
+}
+
+TEST_F(ShardTest, AClaimTellsTheLeaseThatItsOwnerGoesBy) {
+  shard.start();
+  pass_s(5);
+  ASSERT_EQ(log.sent.size(), 1U);
+  EXPECT_EQ(parse_claim(log.message(0).body).lease_ns, options().lease_ns);
+  shard.set_lease(20 * kSecondUs * 1000);
+  const std::uint64_t claimed_ns = clock.monotonic_ns();
+  log.show(0, log.sent[0].first);
+  ASSERT_EQ(shard.now(), Shard::role::owns);
+  EXPECT_LE(shard.lease_until_ns(), claimed_ns + options().lease_ns) << "the claim told that one";
+  shard.tick();
+  EXPECT_EQ(parse_lease(log.message(1).body), 20 * kSecondUs * 1000);
+}
+
+TEST_F(ShardTest, WaitsLongerWhereOwnersThatWereReplacedLived) {
+  shard.start();
+  log.show(0, other_claims(1));
+  log.show(1, other_claims(2));
+  log.show(2, of_other(message_kind::beat, 1, 1));  // the first owner lives
+  pass_s(6);
+  EXPECT_THAT(log.sent, IsEmpty()) << "two leases at least";
+  pass_s(4);
+  EXPECT_EQ(log.sent.size(), 1U);
+  log.show(3, other_claims(3));
+  log.sent.clear();
+  pass_s(5);
+  EXPECT_THAT(log.sent, IsEmpty()) << "the second one said nothing more, but the first is not forgotten";
+  clock.advance_us(200 * kSecondUs);
+  shard.tick();
+  pass_s(5);
+  EXPECT_EQ(log.sent.size(), 1U) << "it was quiet";
+}
+
+TEST_F(ShardTest, DoesNotWaitLongerForOneThatDied) {
+  shard.start();
+  log.show(0, other_claims(1));
+  log.show(1, other_claims(2));
+  pass_s(5);
+  EXPECT_EQ(log.sent.size(), 1U);
+}
+
 TEST_F(ShardTest, LeavesWhenAllIsAcknowledgedAndServesNoMore) {
   own();
   shard.submit(7, "a");
@@ -270,13 +365,13 @@ TEST_F(ShardTest, LeavesWhenAllIsAcknowledgedAndServesNoMore) {
   log.answer(1, {append_outcome::stored, 3});
   EXPECT_EQ(shard.now(), Shard::role::follows);
   EXPECT_EQ(shard.state().left_to(), kOther);
-  pass_s(5);
+  pass_s(3);
   EXPECT_EQ(log.sent.size(), 2U) << "whom it was left to comes first";
 }
 
 TEST_F(ShardTest, ClaimsWhatIsLeftToItAndServesAtOnce) {
   shard.start();
-  log.show(0, of_other(message_kind::open, 1, 0));
+  log.show(0, other_claims(1));
   log.show(1, of_other(message_kind::yield, 1, 1, write_node(kMe)));
   shard.tick();
   clock.advance_us(1000);
@@ -298,7 +393,7 @@ TEST_F(ShardTest, TakesNoPartWhereItsLogWasCutOff) {
 
 TEST_F(ShardTest, TakesNoPartWhereItsLogHasAHole) {
   shard.start();
-  log.show(0, of_other(message_kind::open, 1, 0));
+  log.show(0, other_claims(1));
   log.show(2, of_other(message_kind::beat, 1, 1));
   EXPECT_EQ(shard.now(), Shard::role::stranded);
   pass_s(20);
@@ -318,7 +413,7 @@ TEST_F(ShardTest, AnOwnerThatCannotReadAGapAnswersNothing) {
 
 TEST_F(ShardTest, WhoStoodStillDoesNotClaimBeforeItHasRead) {
   shard.start();
-  log.show(0, of_other(message_kind::open, 1, 0));
+  log.show(0, other_claims(1));
   pass_s(1);
   clock.advance_us(20 * kSecondUs);
   shard.tick();
@@ -327,7 +422,7 @@ TEST_F(ShardTest, WhoStoodStillDoesNotClaimBeforeItHasRead) {
 
 TEST_F(ShardTest, WhoDoesNotReadDoesNotTakeThatForSilence) {
   shard.start();
-  log.show(0, of_other(message_kind::open, 1, 0));
+  log.show(0, other_claims(1));
   for (int tenths = 0; tenths < 200; ++tenths) {
     clock.advance_us(kSecondUs / 10);
     shard.tick(tenths % 5 == 4);  // now and then something of another shard is read

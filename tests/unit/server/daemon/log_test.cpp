@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -39,6 +40,29 @@ class LogTest : public ::testing::Test {
 TEST_F(LogTest, LinesHaveTimeLevelAndText) {
   Log{options_}.warning("two\nlines");
   EXPECT_THAT(text(), ContainsRegex("^20[0-9-]+ [0-9:.]+ warning two\\\\nlines\n$"));
+}
+
+TEST_F(LogTest, NoLineHoldsWhatATerminalObeys) {
+  Log{options_}.info(
+      "\x1b]0;x\x07 \xc2\x9b"
+      "31m \x9b é");
+  EXPECT_THAT(text(), EndsWith(" info \\x1b]0;x\\x07 \\xc2\\x9b31m \\x9b é\n"));
+}
+
+TEST_F(LogTest, OnlyLinksOfItsOwnUserAndOfRootAreFollowed) {
+  const std::filesystem::path victim = directory_ / "victim";
+  std::filesystem::create_symlink(victim, options_.file);
+  EXPECT_EQ(Log::lack_of(options_), "") << "its own";
+  if (::lchown(options_.file.c_str(), ::geteuid() + 1, static_cast<gid_t>(-1)) != 0) {
+    GTEST_SKIP() << "only root gives a link away";
+  }
+  std::filesystem::remove(victim);
+  for (const std::size_t rotate_bytes : {std::size_t{0}, std::size_t{4096}}) {
+    options_.rotate_bytes = rotate_bytes;
+    EXPECT_THAT(Log::lack_of(options_), HasSubstr("is a symbolic link of user "));
+    EXPECT_THROW(Log{options_}, std::exception);
+  }
+  EXPECT_FALSE(std::filesystem::exists(victim));
 }
 
 TEST_F(LogTest, JsonLinesHaveThemAsMembers) {

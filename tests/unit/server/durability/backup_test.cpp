@@ -49,6 +49,21 @@ TEST_F(BackupTest, HoldsTheSameAndLeavesTheDirectoryAlone) {
   EXPECT_THAT(verified.text, HasSubstr("end: clean"));
 }
 
+TEST_F(BackupTest, KnowsItsOwnEnd) {
+  Manifest manifest = small_manifest();
+  manifest.end = {.segment = 1, .epoch = 0};
+  directory.write_manifest(manifest);
+  EXPECT_EQ(back_up().outcome.ended, how::fine);
+  const auto verify = [this] {
+    return told_by([this](const LinePrinter& print) { return verify_journal(directory.beside(), print); })
+        .outcome;
+  };
+  EXPECT_EQ(verify().ended, how::fine) << verify().complaint;
+  std::filesystem::remove(directory.beside() + "/" + TestDirectory::segment(2));
+  EXPECT_EQ(verify().ended, how::damaged);
+  EXPECT_THAT(verify().complaint, HasSubstr("0000000000000002.mxj: is missing"));
+}
+
 TEST_F(BackupTest, ATornTailIsLeftBehind) {
   std::string bytes = directory.read(TestDirectory::segment(2));
   bytes[journal.last_group + kCommitBlockBytes + kBlockHeaderBytes] ^= 1;

@@ -13,6 +13,7 @@
 #include "server/durability/backup.hpp"
 #include "server/durability/directory_survey.hpp"
 #include "server/durability/journal_tool.hpp"
+#include "server/durability/manifest_file.hpp"
 #include "server/journal/journal.hpp"
 #include "server/journal/posix_disk.hpp"
 #include "tests/unit/server/durability/test_directory.hpp"
@@ -33,9 +34,11 @@ class FilledJournal {
     EXPECT_TRUE(disk) << disk.error().message;
     disk_ = std::move(disk).value();
     directory.write_manifest(small_manifest());
+    manifest_ = std::make_unique<ManifestFile>(*disk_, small_manifest());
     JournalOptions options;
     options.segments.directory = test_directory();
     options.segments.segment_bytes = std::uint64_t{64} << 10U;
+    options.segments.keep_end = [this](const JournalEnd& end) { return manifest_->keep_end(end); };
     WriterHooks hooks;
     hooks.greatest_order = [this] { return order_.load(std::memory_order_relaxed); };
     journal_ = std::make_unique<Journal>(*disk_, clock_, options, std::move(hooks));
@@ -55,10 +58,15 @@ class FilledJournal {
     while (journal_->writer().passed() < before) {
       round("");
     }
-    Manifest manifest = small_manifest();
-    manifest.checkpoint = CheckpointEntry{.begun = before + 1, .needs = before, .flushes = {}};
-    EXPECT_FALSE(write_manifest(*disk_, manifest));
-    journal_->truncate(before + 1);
+    const std::uint64_t begun = before + 1;
+    journal_->need(begun, true);
+    while (journal_->writer().synced() < begun) {
+      round("");
+    }
+    EXPECT_FALSE(manifest_->change([begun](Manifest& manifest) {
+      manifest.checkpoint = CheckpointEntry{.begun = begun, .needs = begun, .flushes = {}};
+    }));
+    journal_->truncate(begun);
   }
   void park() { journal_->park(kWorker); }
 
@@ -75,6 +83,7 @@ class FilledJournal {
   }
 
   std::unique_ptr<PosixDisk> disk_;
+  std::unique_ptr<ManifestFile> manifest_;
   runtime::SystemClock clock_;
   std::atomic<std::uint64_t> order_{1};  // relaxed: a number
   std::unique_ptr<Journal> journal_;
@@ -84,6 +93,7 @@ TEST(BesideAWriter, WhatTheNextReadingDoesNotFindIsNoDamage) {
   TestDirectory directory;
   SmallJournal journal;
   journal.write_to(directory);
+  directory.write_manifest(small_manifest());
   const std::string whole = directory.read(TestDirectory::segment(1));
   directory.write(TestDirectory::segment(1), whole.substr(0, 2 * kPageBytes));
   int readings = 1;
@@ -101,6 +111,7 @@ TEST(BesideAWriter, WhatTwoReadingsFindIsDamage) {
   TestDirectory directory;
   SmallJournal journal;
   journal.write_to(directory);
+  directory.write_manifest(small_manifest());
   directory.write(TestDirectory::segment(1), journal.first.bytes().substr(0, 2 * kPageBytes));
   int readings = 1;
   const auto survey = survey_directory(directory.path(), [&] { ++readings; });

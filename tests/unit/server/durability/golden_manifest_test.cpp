@@ -1,5 +1,6 @@
-// A manifest of format 1, as it was written first: this code writes it byte for byte, and reads it. It is in
-// tests/data/journal_format_1, beside the segments; MXKV_WRITE_GOLDEN=1 in the environment writes it.
+// Manifests as they were written first: this code writes the one of format 2 byte for byte, and reads that of format 1 as
+// well. They are in tests/data/journal_format_1, beside the segments, and in tests/data/journal_format_2;
+// MXKV_WRITE_GOLDEN=1 in the environment writes the latter.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,9 +13,10 @@
 namespace mxkv::server::test {
 namespace {
 
-const std::string kPath = MXKV_GOLDEN "/MANIFEST";
+const std::string kFormat1 = MXKV_GOLDEN "/MANIFEST";
+const std::string kFormat2 = MXKV_GOLDEN "/../journal_format_2/MANIFEST";
 
-Manifest golden_manifest() {
+Manifest golden_manifest(const JournalEnd& end) {
   Manifest manifest;
   manifest.directory.fill(0x5A);
   manifest.incarnation = 2;
@@ -22,28 +24,38 @@ Manifest golden_manifest() {
   manifest.written_us = 1'763'000'000'000'000;
   manifest.ceiling = 1'763'000'010'000'000;
   manifest.first_segment = 0x11;
+  manifest.end = end;
   manifest.checkpoint =
       CheckpointEntry{.begun = 3, .needs = 4, .made_us = 1'763'000'000'000'000, .flushes = {}};
   manifest.counters = {{"total_items", 12}};
   return manifest;
 }
 
-std::string read_golden() {
-  std::ifstream file(kPath, std::ios::binary);
+const JournalEnd kGoldenEnd{.segment = 0x12, .epoch = 5};
+
+std::string read_golden(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(GoldenManifest, IsWrittenByteForByte) {
+  const std::string text = manifest_text(golden_manifest(kGoldenEnd));
   if (std::getenv("MXKV_WRITE_GOLDEN") != nullptr) {
-    std::ofstream(kPath, std::ios::binary) << manifest_text(golden_manifest());
+    std::ofstream(kFormat2, std::ios::binary) << text;
   }
-  EXPECT_EQ(read_golden(), manifest_text(golden_manifest()));
+  EXPECT_EQ(read_golden(kFormat2), text);
 }
 
 TEST(GoldenManifest, IsReadAsWhatItSays) {
-  const auto manifest = parse_manifest(read_golden());
+  const auto manifest = parse_manifest(read_golden(kFormat2));
   ASSERT_TRUE(manifest) << manifest.error().message;
-  EXPECT_EQ(manifest.value(), golden_manifest());
+  EXPECT_EQ(manifest.value(), golden_manifest(kGoldenEnd));
+}
+
+TEST(GoldenManifest, OfTheFormatBeforeHasNoEndOfTheJournal) {
+  const auto manifest = parse_manifest(read_golden(kFormat1));
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_EQ(manifest.value(), golden_manifest({}));
 }
 
 }  // namespace

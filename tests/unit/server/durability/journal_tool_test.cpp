@@ -20,7 +20,10 @@ using how = ToolOutcome::how;
 
 class JournalToolTest : public testing::Test {
  protected:
-  JournalToolTest() { journal.write_to(directory); }
+  JournalToolTest() {
+    journal.write_to(directory);
+    directory.write_manifest(small_manifest());
+  }
   void TearDown() override {
     if (!before.empty()) {
       EXPECT_EQ(directory.everything(), before);
@@ -84,10 +87,47 @@ TEST_F(JournalToolTest, DamageIsToldWithFileByteAndEpoch) {
 
 TEST_F(JournalToolTest, AMissingSegmentIsDamage) {
   std::filesystem::remove(directory.path() + "/" + TestDirectory::segment(1));
-  directory.write_manifest(small_manifest());
   const Told told = verify();
   EXPECT_EQ(told.outcome.ended, how::damaged);
   EXPECT_THAT(told.outcome.complaint, HasSubstr("0000000000000002.mxj: begins with epoch 3"));
+}
+
+TEST_F(JournalToolTest, AMissingNewestSegmentIsDamage) {
+  Manifest manifest = small_manifest();
+  manifest.end = {.segment = 2, .epoch = 3};
+  directory.write_manifest(manifest);
+  EXPECT_EQ(verify().outcome.ended, how::fine);
+  std::filesystem::remove(directory.path() + "/" + TestDirectory::segment(2));
+  for (const Told& told : {verify(), end(), dump()}) {
+    EXPECT_EQ(told.outcome.ended, how::damaged);
+    EXPECT_THAT(told.outcome.complaint, StartsWith("journal/0000000000000002.mxj: is missing"));
+    EXPECT_THAT(told.outcome.complaint, HasSubstr("--recover=prefix"));
+  }
+}
+
+TEST_F(JournalToolTest, WithoutAManifestItTellsWhatIsThereAndWhatAStartWouldSay) {
+  std::filesystem::remove(directory.path() + "/" + kManifestName);
+  const Told told = verify();
+  EXPECT_EQ(told.outcome.ended, how::damaged);
+  EXPECT_THAT(told.text, HasSubstr("journal/0000000000000001.mxj: epochs 1 to 2"));
+  EXPECT_THAT(told.text, HasSubstr("end: damaged\n"));
+  EXPECT_THAT(told.outcome.complaint, HasSubstr("it has journal and no MANIFEST"));
+  directory.write(kOldManifestName, manifest_text(small_manifest()));
+  EXPECT_THAT(verify().outcome.complaint, HasSubstr("MANIFEST is missing, although MANIFEST.1 is there"));
+}
+
+TEST_F(JournalToolTest, AHugeHoleBehindTheEndIsNoMatter) {
+  const std::string path = directory.path() + "/" + TestDirectory::segment(2);
+  std::error_code wrong;
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40U, wrong);
+  if (wrong) {
+    GTEST_SKIP() << "this file system has no such files";
+  }
+  const Told told =
+      told_by([this](const LinePrinter& print) { return verify_journal(directory.path(), print); });
+  EXPECT_EQ(told.outcome.ended, how::fine) << told.outcome.complaint;
+  EXPECT_THAT(told.text, HasSubstr("last epoch: 3 of"));
+  EXPECT_THAT(told.text, HasSubstr("end: clean\n"));
 }
 
 TEST_F(JournalToolTest, ADamagedManifestIsTold) {

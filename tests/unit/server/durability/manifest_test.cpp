@@ -25,6 +25,7 @@ Manifest some_manifest() {
   manifest.written_us = 1'700'000'000'000'001;
   manifest.ceiling = 1'700'000'010'000'001;
   manifest.first_segment = 17;
+  manifest.end = {.segment = 19, .epoch = 840};
   manifest.checkpoint = CheckpointEntry{.begun = 812,
                                         .needs = 830,
                                         .parts = 4,
@@ -57,6 +58,14 @@ TEST(ManifestText, ReadsAsItWasWritten) {
   EXPECT_EQ(parse_manifest(manifest_text(bare)).value(), bare);
 }
 
+TEST(ManifestText, WhatTheJournalHasToReachIsInIt) {
+  const JournalExpectations expected = expectations_of(some_manifest());
+  EXPECT_EQ(expected.first_segment, 17U);
+  EXPECT_EQ(expected.from_epoch, 812U);
+  EXPECT_EQ(expected.needs_epoch, 830U);
+  EXPECT_EQ(expected.end, (JournalEnd{.segment = 19, .epoch = 840}));
+}
+
 TEST(ManifestText, NoByteMayBeMissingOrChanged) {
   const std::string text = manifest_text(some_manifest());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -75,7 +84,7 @@ TEST(ManifestText, ErrorsSayLineAndWhat) {
   EXPECT_THAT(error(with_line("clean yes", "clean maybe")), HasSubstr("line 6: `clean` is yes or no"));
   EXPECT_THAT(error(with_line("written_us ", "wrote_us ")),
               HasSubstr("line 7: `written_us ...` was expected"));
-  EXPECT_THAT(error(with_line("oldest_reader 1", "oldest_reader 9")), HasSubstr("newer mxkvd"));
+  EXPECT_THAT(error(with_line("oldest_reader 2", "oldest_reader 9")), HasSubstr("newer mxkvd"));
   EXPECT_THAT(error(with_line("counter.evictions 0", "counter. 0")), HasSubstr("a counter has"));
   EXPECT_THAT(error(manifest_text(some_manifest()).substr(0, 60)), HasSubstr("the file ends here"));
 }

@@ -36,6 +36,8 @@ TEST(RecordText, OtherTypesShowWhatTheyHave) {
   EXPECT_EQ(record_text(GoneRecord{3, "k", gone_reason::evicted}), R"(gone order=3 key="k" evicted)");
   EXPECT_EQ(record_text(GoneRecord{3, "k", gone_reason::deleted}), R"(gone order=3 key="k" deleted)");
   EXPECT_EQ(record_text(TouchRecord{5, "k", 0}), R"(touch order=5 key="k" expiry=never)");
+  EXPECT_EQ(record_text(TouchRecord{.order = 5, .key = "k", .access = 9}),
+            R"(touch order=5 key="k" expiry=never access=9)");
   EXPECT_EQ(record_text(RangeGoneRecord{6, {.from = "a", .to = "b", .to_is_open = true}, 12}),
             R"(range_gone order=6 from=["a" to="b") items=12)");
   EXPECT_EQ(

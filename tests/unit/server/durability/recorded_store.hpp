@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "server/durability/access_notes.hpp"
 #include "server/durability/data_directory.hpp"
 #include "server/durability/journal_checkpoints.hpp"
+#include "server/durability/journal_continuation.hpp"
 #include "server/durability/recovery.hpp"
 #include "server/durability/store_journal.hpp"
 #include "tests/unit/server/durability/text_store.hpp"
@@ -16,21 +18,31 @@ namespace mxkv::server::testing {
 
 class RecordedStore {
  public:
-  /// Recovers what the directory holds; see recovered(). `now_us`: of its clock. `hasty`: a checkpoint counts
-  /// before what it holds is on disk, which is wrong.
+  /// Recovers what the directory holds; see recovered(). `now_us`: of its wall clock, not before that of a
+  /// ManualClock at its start. `hasty`: a checkpoint counts
+  /// before what it holds is on disk, which is wrong. `cache_bytes`: the memory limit of a cache, which leaves out
+  /// what does not fit; 0: of a store, which has enough.
   RecordedStore(Disk& disk, std::uint64_t now_us, std::size_t workers = 2,
-                const CheckpointOptions& checkpoints = {.rate_bytes = 0, .parts = 2}, bool hasty = false)
-      : store(workers), hasty_(hasty) {
-    store.machine.clock.advance_us(now_us - store.machine.clock.steady_us());
+                const CheckpointOptions& checkpoints = {.rate_bytes = 0, .parts = 2}, bool hasty = false,
+                std::size_t cache_bytes = 0)
+      : store(workers, cache_bytes == 0 ? std::size_t{256} << 20U : cache_bytes), hasty_(hasty) {
+    runtime::ManualClock& clock = store.machine.clock;
+    clock.set_wall_us(now_us);
     auto opened = open_data_directory(disk);
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     directory_ = std::move(opened).value();
-    auto found = recover(disk, directory_.manifest, store.store, {});
+    auto found =
+        recover(disk, directory_.manifest, store.store,
+                {.left_out = cache_bytes == 0 ? nullptr : &left_out, .resume_time = [&](std::uint64_t us) {
+                   clock.advance_us(us - clock.steady_us());
+                   clock.set_wall_us(now_us);
+                 }});
     EXPECT_TRUE(found.ok()) << found.error().message;
     recovered = std::move(found).value();
     EXPECT_EQ(begin_service(disk, directory_, now_us), std::nullopt);
     manifest = std::make_unique<ManifestFile>(disk, directory_.manifest);
     begin_journal(disk, workers);
+    served_from_us_ = store.machine.clock.steady_us();
     checkpointer = std::make_unique<Checkpointer>(disk, *manifest, store.store, *view_, checkpoints);
   }
   RecordedStore(const RecordedStore&) = delete;
@@ -41,6 +53,9 @@ class RecordedStore {
     for (std::size_t i = 0; i < store.machine.runtime.worker_count(); ++i) {
       journal->park(worker(i));
     }
+    const std::uint64_t now_us = store.machine.clock.steady_us();
+    record_accesses(store.store, std::max(served_from_us_, checkpointer->status().ages_from_us), now_us,
+                    *journal);
     EXPECT_TRUE(journal->flush_all_now());
     store.run_until_idle();  // gives back what the journal held of values
     store.store.tree().commits().listen(nullptr);
@@ -62,6 +77,7 @@ class RecordedStore {
   }
 
   TextStore store;
+  LeftOutKeys left_out;
   Recovered recovered;
   std::unique_ptr<ManifestFile> manifest;
   std::unique_ptr<Journal> journal;
@@ -82,24 +98,18 @@ class RecordedStore {
     options.workers = workers;
     options.first_epoch = recovered.epoch + 1;
     options.horizon_us = recovered.ceiling;
-    options.segments.directory = directory_.manifest.directory;
-    options.segments.incarnation = directory_.manifest.incarnation;
-    options.segments.segment_bytes = 64U << 10U;
-    options.segments.next_number = recovered.next_segment;
-    options.segments.chain = recovered.chain;
-    for (const KnownSegment& segment : recovered.segments) {
-      options.segments.closed.push_back({segment.number, segment.last_epoch, segment.bytes});
-    }
+    options.segments = segments_behind(recovered, *manifest, 64U << 10U);
     WriterHooks hooks;
     hooks.greatest_order = [this] { return store.store.greatest_cas(store.machine.clock.steady_us()); };
     journal = std::make_unique<Journal>(disk, store.machine.clock, std::move(options), std::move(hooks));
     EXPECT_EQ(journal->open(), "");
+    record_left_out(left_out, store.store.tree().commits().claim(0), *journal);
     std::vector<JournalBuffer*> buffers;
     for (std::size_t i = 0; i < workers; ++i) {
       buffers.push_back(&journal->buffer(worker(i)));
       buffers.back()->set_context(&store.machine[i]);
     }
-    listener_ = std::make_unique<StoreJournal>(std::move(buffers));
+    listener_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::steady);
     store.store.tree().commits().listen(listener_.get());
     store.begins_round = [this](std::size_t i) {
       static_cast<void>(journal->begin_round(worker(i), store.machine.clock.steady_us()));
@@ -114,6 +124,7 @@ class RecordedStore {
   }
 
   bool hasty_;
+  std::uint64_t served_from_us_ = 0;
   DataDirectory directory_;
   std::unique_ptr<StoreJournal> listener_;
   std::unique_ptr<JournalCheckpoints> view_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -15,7 +16,9 @@
 namespace mxkv::server::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::uint64_t kNow = 1'700'000'000'000'000;
 
@@ -56,6 +59,16 @@ TEST(Recovery, WithLessMemoryThanDataIsRefusedWithBothNumbers) {
   ASSERT_FALSE(recovered.ok());
   EXPECT_THAT(recovered.error().message, HasSubstr("memory limit of "));
   EXPECT_THAT(recovered.error().message, HasSubstr("below the data, which needs about "));
+  unsigned limit = 0;
+  unsigned needed = 0;
+  ASSERT_EQ(
+      std::sscanf(recovered.error().message.c_str(),
+                  "the memory limit of %u MiB is below the data, which needs about %u MiB", &limit, &needed),
+      2);
+  // 3,000 items of 4,000 bytes, of which two megabytes found room.
+  EXPECT_EQ(limit, budget.limit_bytes() >> 20U);
+  EXPECT_GE(needed, limit + 9);
+  EXPECT_LE(needed, limit + 14);
   budget.set_limit_bytes(std::size_t{256} << 20U);
   EXPECT_TRUE(store.items().empty());
   EXPECT_EQ(recover_into(store, disk).value().items, 3000U) << "nothing has changed";
@@ -65,16 +78,54 @@ TEST(Recovery, WithLessMemoryThanDataKeepsTheNewestOfACache) {
   KeptDisk disk;
   fill(disk, 8000, true, true);
   TextStore store{1, std::size_t{24} << 20U};
-  const auto recovered = recover_into(store, disk, {.evict = true});
+  LeftOutKeys left_out;
+  const auto recovered = recover_into(store, disk, {.left_out = &left_out});
   ASSERT_TRUE(recovered.ok()) << recovered.error().message;
-  EXPECT_GT(recovered.value().left_out, 500U);
+  EXPECT_GT(left_out.size(), 500U);
   EXPECT_GT(recovered.value().items, 2000U);
-  EXPECT_EQ(recovered.value().items + recovered.value().left_out, 8000U);
+  EXPECT_EQ(recovered.value().items + left_out.size(), 8000U);
   std::size_t read = 0;
   for (const auto& [key, item] : store.items()) {
     read += item.access != 0 ? 1U : 0U;
   }
   EXPECT_EQ(read, 2000U) << "those that were read are newer";
+}
+
+TEST(Recovery, AFullCacheComesBackWholeAtTheSameLimit) {
+  constexpr std::size_t kLimit = std::size_t{24} << 20U;
+  for (const bool checkpoint : {false, true}) {
+    SCOPED_TRACE(checkpoint);
+    KeptDisk disk;
+    std::size_t items = 0;
+    {
+      RecordedStore recorded{disk, kNow, 1, {.rate_bytes = 0, .parts = 2}, false, kLimit};
+      const std::string value(4000, 'v');
+      const auto set = [&](std::size_t i) {
+        return recorded.store.ask("set key:" + std::to_string(100'000 + i * 7919 % 50'000) + " 0 0 4000\r\n" +
+                                  value + "\r\n");
+      };
+      while (set(items) == "STORED\r\n") {
+        ++items;
+        recorded.store.machine.clock.advance_us(1'000);
+        static_cast<void>(recorded.journal->step());
+      }
+      ASSERT_GT(items, 2000U);
+      // Eviction keeps the 32nd part of the memory free.
+      for (std::size_t i = 0; i < items; i += 32) {
+        recorded.store.ask("delete key:" + std::to_string(100'000 + i * 7919 % 50'000) + "\r\n");
+      }
+      items = recorded.store.items().size();
+      if (checkpoint) {
+        recorded.checkpointer->begin();
+        recorded.finish_checkpoint();
+      }
+    }
+    for (int start = 0; start < 2; ++start) {
+      RecordedStore recorded{disk, kNow + 3'600'000'000, 1, {.rate_bytes = 0, .parts = 2}, false, kLimit};
+      EXPECT_EQ(recorded.left_out.size(), 0U);
+      EXPECT_EQ(recorded.store.items().size(), items);
+    }
+  }
 }
 
 TEST(Recovery, TellsHowFarItIsAndWhatItFound) {
@@ -91,6 +142,40 @@ TEST(Recovery, TellsHowFarItIsAndWhatItFound) {
   EXPECT_TRUE(recovered.value().clock_behind);
   EXPECT_GT(recovered.value().item_bytes, 500'000U);
   EXPECT_EQ(recovered.value().torn, "");
+}
+
+std::vector<std::string> segments_of(Disk& disk) {
+  std::vector<std::string> names;
+  EXPECT_EQ(disk.list(kJournalDirectory, names), 0);
+  std::erase_if(names, [](const std::string& name) { return segment_number(name) == 0; });
+  return names;
+}
+
+TEST(Recovery, SegmentsThatACrashLeftBehindACheckpointGoWithTheNextOne) {
+  KeptDisk disk;
+  fill(disk, 100, false, false);
+  const std::string oldest = std::string{kJournalDirectory} + "/" + segments_of(disk).front();
+  std::unique_ptr<DiskBytes> bytes;
+  ASSERT_EQ(disk.read(oldest, bytes), 0);
+  fill(disk, 0, true, false);
+  ASSERT_EQ(segments_of(disk).size(), 1U);
+  // As if the process had ended before it removed that one.
+  std::unique_ptr<DiskFile> file;
+  ASSERT_EQ(disk.create(oldest, file), 0);
+  std::string content{bytes->bytes()};
+  const iovec piece{content.data(), content.size()};
+  ASSERT_EQ(file->write_at({&piece, 1}, 0).bytes, content.size());
+  {
+    TextStore store{2};
+    const auto recovered = recover_into(store, disk);
+    ASSERT_TRUE(recovered.ok()) << recovered.error().message;
+    ASSERT_EQ(recovered.value().segments.size(), 2U);
+    EXPECT_EQ(recovered.value().segments[0].last_epoch, 0U);
+    EXPECT_GT(recovered.value().segments[1].last_epoch, 0U);
+    EXPECT_EQ(recovered.value().items, 100U);
+  }
+  fill(disk, 0, true, false);
+  EXPECT_THAT(segments_of(disk), Not(Contains(oldest.substr(oldest.find('/') + 1))));
 }
 
 TEST(Recovery, OfADamagedCheckpointIsRefusedWithFileAndByte) {

@@ -195,7 +195,7 @@ class TextStore final : public ConnectionOwner, private AdminSource {
     }
     return any;
   }
-  std::string run(const protocol::Request& /*request*/) override { return "OK\r\n"; }
+  std::string run(const protocol::Request& /*request*/, AdminCursor& /*cursor*/) override { return "OK\r\n"; }
 
   config::LimitOptions limits_;
   std::vector<std::unique_ptr<WorkerReplies>> replies_;

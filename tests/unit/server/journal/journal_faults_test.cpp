@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 struct JournalFaultsTest : ::testing::Test, JournalWorld {
@@ -213,6 +214,140 @@ TEST_F(JournalFaultsTest, AStartWithoutSpaceSaysSo) {
   disk.room = 100;
   journal = std::make_unique<Journal>(disk, clock, options, WriterHooks{.greatest_order = [] { return 0; }});
   EXPECT_THAT(journal->open(), HasSubstr("0000000000000001.mxj"));
+}
+
+/// A journal that goes on behind something: the first try to begin it is the test's.
+struct JournalStartTest : JournalFaultsTest {
+  JournalStartTest() {
+    options.segments.keep_end = [this](const JournalEnd& end) {
+      if (const int error = std::exchange(keep_error, 0)) {
+        return error;
+      }
+      ends.push_back(end);
+      groups.push_back(read_groups(disk).size());
+      return 0;
+    };
+  }
+  [[nodiscard]] std::string begin() {
+    make();
+    return journal->begin();
+  }
+  void after_a_second() {
+    clock.advance_us(1'000'000);
+    settle();
+  }
+
+  std::vector<JournalEnd> ends;     ///< that were kept
+  std::vector<std::size_t> groups;  ///< on disk at each of them
+  int keep_error = 0;               ///< of the next
+};
+
+TEST_F(JournalStartTest, OnAFullDiskItRefusesWritesUntilThereIsRoom) {
+  disk.room = 100;
+  EXPECT_EQ(begin(), "");
+  EXPECT_EQ(writer().state(), journal_state::refusing);
+  EXPECT_TRUE(writer().out_of_space());
+  EXPECT_EQ(writer().refusal(), "no space left on device");
+  EXPECT_THAT(ends, IsEmpty());
+  after_a_second();
+  EXPECT_EQ(writer().state(), journal_state::refusing);
+  disk.room = 10 * kSegmentBytes;
+  after_a_second();
+  EXPECT_EQ(writer().state(), journal_state::running);
+  EXPECT_FALSE(writer().out_of_space());
+  EXPECT_EQ(writer().synced(), 1U);
+  EXPECT_THAT(ends, ElementsAre(JournalEnd{.segment = 1, .epoch = 0}));
+  commit("a");
+  EXPECT_EQ(journal->epochs().durable(), 2U);
+}
+
+TEST_F(JournalStartTest, TheCopyOfATailFindsRoomWhereTheFormerProcessAllocatedAhead) {
+  EXPECT_EQ(begin(), "");
+  commit("killed");
+  options.first_epoch = journal->epochs().durable() + 1;
+  options.segments.next_number = 2;
+  options.segments.chain = read_segments(disk).at(0).last_chain;
+  options.segments.unproven = {.number = 1, .end = 3 * kPageBytes};
+  journal.reset();
+  disk.room = disk.used();
+  EXPECT_EQ(begin(), "");
+  EXPECT_EQ(disk.at("journal/" + segment_name(1)).size(), 3 * kPageBytes);
+  EXPECT_THAT(read_groups(disk).at(1).keys(), ElementsAre("killed"));
+  EXPECT_EQ(writer().state(), journal_state::refusing) << "a segment does not fit";
+  disk.room = 10 * kSegmentBytes;
+  after_a_second();
+  EXPECT_EQ(writer().state(), journal_state::running);
+  EXPECT_THAT(read_segments(disk), SizeIs(2));
+}
+
+TEST_F(JournalStartTest, WithoutRoomForTheCopyOfATailItIsRefused) {
+  EXPECT_EQ(begin(), "");
+  commit("killed");
+  options.segments.unproven = {.number = 1, .end = 3 * kPageBytes};
+  journal.reset();
+  disk.room = 100;
+  EXPECT_THAT(begin(), HasSubstr("journal/0000000000000001.mxj"));
+  EXPECT_THAT(begin(), HasSubstr("there is no room for that"));
+}
+
+TEST_F(JournalStartTest, OnADiskThatCannotWriteItIsRefused) {
+  disk.write_error = EIO;
+  EXPECT_THAT(begin(), HasSubstr("0000000000000001.mxj"));
+}
+
+TEST_F(JournalStartTest, AnEndThatCannotBeKeptHoldsTheSegmentsGroupsBack) {
+  keep_error = ENOSPC;
+  EXPECT_EQ(begin(), "");
+  after_a_second();
+  EXPECT_EQ(writer().synced(), 1U);
+  for (keep_error = EIO; ends.size() == 1;) {
+    commit("a", 8000);
+    if (writer().state() == journal_state::refusing) {
+      EXPECT_EQ(keep_error, 0) << "the second segment is there, and its end is not kept";
+      const std::size_t before = read_groups(disk).size();
+      commit("b");
+      EXPECT_EQ(read_groups(disk).size(), before);
+      after_a_second();
+    }
+  }
+  EXPECT_EQ(writer().state(), journal_state::running);
+  EXPECT_THAT(read_segments(disk), SizeIs(2)) << "the same segment was used then";
+}
+
+TEST_F(JournalStartTest, TheEndIsKeptBeforeASegmentTakesAGroup) {
+  EXPECT_EQ(begin(), "");
+  fill(20);
+  ASSERT_GT(ends.size(), 2U);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    EXPECT_EQ(ends[i].segment, i + 1);
+    EXPECT_EQ(ends[i].epoch, groups[i]) << "an epoch is a group here";
+  }
+}
+
+TEST_F(JournalStartTest, WhileBrokenOnlyWhatIsProvenIsKept) {
+  EXPECT_EQ(begin(), "");
+  commit("good");
+  disk.sync_error = EIO;
+  commit("lost");
+  fill(12);
+  EXPECT_EQ(writer().state(), journal_state::broken);
+  ASSERT_GT(ends.size(), 2U);
+  EXPECT_EQ(ends[1], (JournalEnd{.segment = 2, .epoch = 2}));
+  EXPECT_EQ(ends[2], (JournalEnd{.segment = 3, .epoch = 2}));
+  const std::uint64_t epoch = journal->end_epoch();
+  settle();
+  journal->rebased(epoch + 1);
+  fill(12);
+  EXPECT_GT(ends.back().epoch, epoch);
+}
+
+TEST_F(JournalStartTest, AnEndInOrderDoesNotWaitForTheNextTry) {
+  EXPECT_EQ(begin(), "");
+  disk.write_error = ENOSPC;
+  commit("late");
+  EXPECT_EQ(writer().state(), journal_state::refusing);
+  EXPECT_TRUE(journal->flush_all_now());
+  EXPECT_THAT(read_groups(disk).at(1).keys(), ElementsAre("late"));
 }
 
 }  // namespace

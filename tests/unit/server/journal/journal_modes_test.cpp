@@ -70,6 +70,19 @@ TEST_F(JournalModesTest, AtAnIntervalRepliesWaitOnlyIfTheDiskIsFurtherBehind) {
   EXPECT_EQ(journal->writer().behind_ns(clock.monotonic_ns()), 0U);
 }
 
+TEST_F(JournalModesTest, WhatIsBehindIsSeenWhileTheWriterDoesNotRun) {
+  open_in(sync_mode::interval);
+  put_one();
+  clock.advance_us(2'000'000);
+  EXPECT_EQ(journal->writer().behind_ns(clock.monotonic_ns()), 2'000'000'000U);
+  EXPECT_TRUE(journal->writer().replies_wait(clock.monotonic_ns()));
+  settle();
+  clock.advance_us(500'000);
+  settle();
+  EXPECT_EQ(journal->epochs().durable(), 1U);
+  EXPECT_EQ(journal->writer().behind_ns(clock.monotonic_ns()), 0U);
+}
+
 TEST_F(JournalModesTest, AHeldReplyGetsItsEpochAtOnce) {
   open_in(sync_mode::interval);
   put_one();

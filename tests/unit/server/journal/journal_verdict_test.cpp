@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// A segment of groups of a page each; each says that the one before is on disk.
@@ -136,7 +137,65 @@ TEST(JournalVerdict, AMissingSegmentIsNamed) {
             "them");
   files.erase(files.begin());
   EXPECT_THAT(judge_files(files).damage, HasSubstr("no file has those from epoch 1 on"));
-  EXPECT_FALSE(judge_files(files, {.recover_prefix = true}).usable()) << "there is no prefix";
+  for (const bool prefix : {false, true}) {
+    const std::string damage = judge_files(files, {.recover_prefix = prefix}).damage;
+    EXPECT_THAT(damage, HasSubstr("; restore a backup")) << "there is no prefix";
+    EXPECT_THAT(damage, Not(HasSubstr("--recover=prefix")));
+  }
+}
+
+TEST(JournalVerdict, AJournalWithoutItsNewestSegmentIsDamaged) {
+  auto files = three_segments();
+  const JournalEnd running{.segment = 18, .epoch = 8};
+  EXPECT_EQ(judge_files(files, {.end = running}).damage, "");
+  files.pop_back();
+  EXPECT_EQ(judge_files(files).damage, "") << "nothing in the journal proves it";
+  EXPECT_EQ(judge_files(files, {.end = running}).damage,
+            "journal/0000000000000012.mxj: is missing, although the journal went on in it behind epoch 8. "
+            "Epochs that were acknowledged since are affected; restore, or start with --recover=prefix to go "
+            "on without them");
+  EXPECT_THAT(judge_files(files, {.end = {.segment = 18, .epoch = 12}}).damage,
+              HasSubstr("4 epochs that were acknowledged are affected, and all that followed; restore, or"));
+  const JournalVerdict prefix = judge_files(files, {.end = running, .recover_prefix = true});
+  EXPECT_EQ(prefix.damage, "");
+  EXPECT_EQ(prefix.last_epoch, 8U);
+  EXPECT_THAT(prefix.left_out, StartsWith("journal/0000000000000012.mxj: is missing"));
+  EXPECT_THAT(judge_files({}, {.end = running}).damage, HasSubstr("8 epochs that were acknowledged are"));
+}
+
+TEST(JournalVerdict, ANewestSegmentOfZerosOrWithoutBytesIsDamaged) {
+  for (const std::string& spoiled :
+       {std::string{}, std::string(100, '\0'), std::string(5 * kPageBytes, '\0')}) {
+    auto files = three_segments();
+    files[2].second = spoiled;
+    const JournalVerdict verdict = judge_files(files, {.end = {.segment = 18, .epoch = 8}});
+    EXPECT_THAT(verdict.damage, StartsWith("journal/0000000000000012.mxj: it is no journal segment"));
+    EXPECT_THAT(verdict.damage, HasSubstr("the journal went on in it behind epoch 8"));
+  }
+}
+
+TEST(JournalVerdict, AnEndThatIsKnownIsReached) {
+  auto files = three_segments();
+  const JournalEnd end{.segment = 18, .epoch = 12};
+  EXPECT_EQ(judge_files(files, {.end = end}).damage, "");
+  files[2].second.resize(3 * kPageBytes);
+  EXPECT_EQ(judge_files(files).last_epoch, 10U);
+  EXPECT_EQ(judge_files(files, {.end = end}).damage,
+            "journal/0000000000000012.mxj: damaged at byte 12288 (epoch 11), although epoch 12 was on disk. "
+            "2 epochs that were acknowledged are affected; restore, or start with --recover=prefix to go on "
+            "without them");
+  EXPECT_EQ(judge_files(files, {.end = end, .recover_prefix = true}).last_epoch, 10U);
+  EXPECT_THAT(judge_files(files, {.from_epoch = 9, .needs_epoch = 11, .end = end}).damage,
+              HasSubstr("The checkpoint needs them up to epoch 11; restore a backup"));
+}
+
+TEST(JournalVerdict, ASegmentThatWasBegunBehindTheKnownEndHidesNothing) {
+  // A crash came before the end was kept: the newest segment holds nothing, the one before is the known end.
+  auto files = three_segments();
+  files.emplace_back(19, segment(header_of(19, 13, scan_all(files)[2].groups.back().chain), 0).bytes());
+  EXPECT_EQ(judge_files(files, {.end = {.segment = 18, .epoch = 8}}).damage, "");
+  files.erase(files.begin() + 2);
+  EXPECT_THAT(judge_files(files, {.end = {.segment = 18, .epoch = 8}}).damage, HasSubstr("missing"));
 }
 
 TEST(JournalVerdict, ASegmentOfAnotherHistoryIsRefused) {
@@ -205,7 +264,7 @@ TEST(JournalVerdict, SegmentsBeforeTheCheckpointAreNotNeeded) {
   }
   EXPECT_THAT(judge_files(files, {.from_epoch = 4}).damage, HasSubstr("damaged at byte 0 (epoch 4)"));
   EXPECT_EQ(judge_files(files, {.from_epoch = 5, .needs_epoch = 13}).damage,
-            "the journal ends with epoch 12, but the checkpoint needs it up to epoch 13");
+            "the journal ends with epoch 12. The checkpoint needs them up to epoch 13; restore a backup");
 }
 
 TEST(JournalVerdict, AGapIsPassedOnlyByACheckpointBegunBehindIt) {

@@ -53,12 +53,15 @@ struct JournalWorld {
   }
 
   void open() {
+    make();
+    EXPECT_EQ(journal->open(), "");
+  }
+  void make() {
     WriterHooks hooks;
     hooks.greatest_order = [this] { return order; };
     hooks.on_change = [this] { ++changes; };
     hooks.warn = [this](std::string_view text) { warnings.emplace_back(text); };
     journal = std::make_unique<Journal>(disk, clock, options, std::move(hooks));
-    EXPECT_EQ(journal->open(), "");
   }
 
   /// The worker wakes up, does that, and parks again.

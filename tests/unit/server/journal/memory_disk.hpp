@@ -116,6 +116,10 @@ class MemoryDisk final : public Disk {
       return std::exchange(disk_.sync_error, 0);
     }
     int allocate(std::uint64_t bytes) noexcept override { return grow(bytes); }
+    int truncate(std::uint64_t bytes) noexcept override {
+      bytes_->resize(bytes);
+      return 0;
+    }
     int size(std::uint64_t& bytes) noexcept override {
       bytes = bytes_->size();
       return 0;

@@ -28,6 +28,7 @@ std::vector<Record> some_of_each() {
           GoneRecord{3, "gone", gone_reason::evicted},
           GoneRecord{4, "deleted", gone_reason::deleted},
           TouchRecord{5, "touched", 0},
+          TouchRecord{.order = 5, .key = "read", .expiry = 6, .access = 2047},
           RangeGoneRecord{6, {.from = "a", .to = "b", .from_is_open = true, .to_is_open = true}, 12},
           RangeTouchRecord{7, {.from = "", .to = "", .has_no_end = true}, 12, 13, 14},
           FlushRecord{8},

@@ -46,6 +46,8 @@ TEST(Record, IsWrittenAsTheFormatSays) {
             "\x02\x01\x03\x00\x02\x00\x00\x00\x00\x00\x00\x00key"s);
   EXPECT_EQ(written(TouchRecord{3, "key", 4}),
             "\x03\x00\x03\x00\x03\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00key"s);
+  EXPECT_EQ(written(TouchRecord{.order = 3, .key = "key", .expiry = 4, .access = 0x7A5}),
+            "\x03\xA5\x03\x07\x03\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00key"s);
   EXPECT_EQ(written(RangeGoneRecord{4, {.from = "a", .to = "bc", .to_is_open = true}, 6}),
             "\x04\x02\x01\x02\x04\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00"s + "abc");
   EXPECT_EQ(written(RangeTouchRecord{5, {.from = "a", .from_is_open = true, .has_no_end = true}, 6, 7, 8}),

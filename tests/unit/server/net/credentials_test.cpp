@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -106,6 +107,36 @@ TEST(Credentials, AHashIsVerifiedOnAThreadOfItsOwnAndKnownFromThenOn) {
   credentials.stop();
 }
 
+TEST(Credentials, WhateverIsWrongIsLookedAtForAsLong) {
+  Credentials credentials;
+  credentials.replace(users_of(hashed_users() + "  - {name: bob, password: clear}\n"));
+  Bell bell;
+  std::vector<std::shared_ptr<const Login>> wrong;
+  for (const std::string user : {"ann", "bob", "nobody", ""}) {
+    wrong.push_back(credentials.log_in({.user = user, .password = "wrong", .client = {}}, &bell));
+    EXPECT_FALSE(wrong.back()->judged()) << user << ": a hash is made for each";
+  }
+  bell.wait_for(wrong.size());
+  for (const std::shared_ptr<const Login>& each : wrong) {
+    EXPECT_EQ(each->verdict(), login_verdict::wrong) << each->name();
+  }
+  const auto right = credentials.log_in({.user = "bob", .password = "clear", .client = {}}, &bell);
+  EXPECT_TRUE(right->judged()) << "a right password in clear text needs none";
+  EXPECT_EQ(right->verdict(), login_verdict::accepted);
+  credentials.stop();
+}
+
+TEST(Credentials, TheHashOfAUserLetsInNobodyElse) {
+  Credentials credentials;
+  credentials.replace(users_of(hashed_users() + "  - {name: bob, password: clear}\n"));
+  EXPECT_EQ(verdict(credentials, "bob", "secret"), login_verdict::wrong);
+  EXPECT_EQ(verdict(credentials, "nobody", "secret"), login_verdict::wrong);
+  EXPECT_EQ(verdict(credentials, "ann", "clear"), login_verdict::wrong);
+  EXPECT_EQ(verdict(credentials, "ann", {"secret\0", 7}), login_verdict::wrong);
+  EXPECT_EQ(verdict(credentials, "ann", {"secret\0more", 11}), login_verdict::wrong);
+  EXPECT_EQ(verdict(credentials, "ann", "secret"), login_verdict::accepted);
+}
+
 TEST(Credentials, WhoIsInStaysInWhileNothingOfItsUserChanges) {
   Credentials credentials;
   const std::string text = hashed_users("writer");
@@ -155,10 +186,64 @@ TEST(Credentials, MoreThanMayWaitAreToldThatItIsBusy) {
   credentials.replace(users_of("ann:x\n"));
   Bell bell;
   const Login::Claim claim{.user = "ann", .password = "x", .client = {}};
-  for (std::size_t i = 0; i < Credentials::kMostWaiting; ++i) {
+  for (std::size_t i = 0; i < LoginQueue::kMost; ++i) {
     ASSERT_FALSE(credentials.log_in(claim, &bell)->judged());
   }
   EXPECT_EQ(credentials.log_in(claim, &bell)->verdict(), login_verdict::busy);
+  credentials.stop();
+}
+
+TEST(Credentials, ALoginFromElsewhereIsCheckedBeforeTheGuessesOfAnotherAddress) {
+  Credentials credentials;
+  credentials.replace(users_of(hashed_users()));
+  Bell bell;
+  std::vector<std::shared_ptr<const Login>> guesses;
+  for (int i = 0; i < 40; ++i) {
+    guesses.push_back(credentials.log_in({.user = "ann", .password = "guess", .client = "10.0.0.1"}, &bell));
+  }
+  const auto honest = credentials.log_in({.user = "ann", .password = "secret", .client = "10.0.0.2"}, &bell);
+  while (!honest->judged()) {
+    std::this_thread::yield();
+  }
+  const auto judged = std::ranges::count_if(guesses, [](const auto& guess) { return guess->judged(); });
+  EXPECT_EQ(honest->verdict(), login_verdict::accepted);
+  EXPECT_LT(judged, 40) << "they are still being checked";
+  credentials.stop();
+}
+
+TEST(Credentials, AnAddressThatGuessesDoesNotFillTheQueue) {
+  Credentials credentials{{.free_of_client = 1, .first_ms = 60'000, .longest_ms = 60'000}};
+  credentials.replace(users_of("ann:x\n"));
+  Bell bell;
+  EXPECT_EQ(credentials.log_in({.user = "ann", .password = "y", .client = "10.0.0.1"}, &bell)->verdict(),
+            login_verdict::wrong);
+  const auto claim = [](const char* user) {
+    return Login::Claim{.user = user, .password = "x", .client = "10.0.0.1"};
+  };
+  std::vector<std::shared_ptr<const Login>> guesses;
+  for (std::size_t i = 0; i < LoginQueue::kMostOfSuspect; ++i) {
+    guesses.push_back(credentials.log_in(claim("root"), &bell));
+  }
+  EXPECT_EQ(credentials.log_in(claim("root"), &bell)->verdict(), login_verdict::busy);
+  EXPECT_FALSE(credentials.log_in(claim("ann"), &bell)->judged()) << "another user of that address may wait";
+  bell.wait_for(1);
+  EXPECT_EQ(std::ranges::count_if(guesses, [](const auto& guess) { return guess->judged(); }), 1)
+      << "one of the guesses lost its place";
+  credentials.stop();
+}
+
+TEST(Credentials, AWrongPasswordOfAClearTextUserTakesAsLongAsAnUnknownName) {
+  Credentials credentials;
+  credentials.replace(users_of(hashed_users() + "  - {name: bob, password: clear}\n"));
+  Bell bell;
+  for (const char* const name : {"bob", "nobody", "ann"}) {
+    EXPECT_FALSE(credentials.log_in({.user = name, .password = "wrong", .client = {}}, &bell)->judged())
+        << name;
+  }
+  EXPECT_EQ(credentials.log_in({.user = "bob", .password = "clear", .client = {}}, &bell)->verdict(),
+            login_verdict::accepted);
+  bell.wait_for(3);
+  EXPECT_EQ(credentials.errors(), 3U);
   credentials.stop();
 }
 

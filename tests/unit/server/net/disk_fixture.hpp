@@ -42,6 +42,8 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
   [[nodiscard]] std::uint64_t broken() const noexcept override { return broken_; }
   [[nodiscard]] bool reads_paused() const noexcept override { return full; }
   [[nodiscard]] const char* refusal() const noexcept override { return reason; }
+  [[nodiscard]] std::uint64_t most_wait_ns() const noexcept override { return most_ns; }
+  [[nodiscard]] std::string_view given_up_line() const noexcept override { return line; }
 
   /// Closes the epoch, and puts it on disk.
   void sync() {
@@ -62,6 +64,8 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
   bool full = false;
   bool waiting = false;
   const char* reason = nullptr;
+  std::uint64_t most_ns = 0;
+  std::string_view line;
   int ended_rounds = 0;
   int parks = 0;
   int unparks = 0;
@@ -107,7 +111,7 @@ class DiskServer : private WarningSink, private AdminSource {
 
  private:
   void warn(const std::string& /*text*/) override {}
-  std::string run(const protocol::Request& /*request*/) override { return "OK\r\n"; }
+  std::string run(const protocol::Request& /*request*/, AdminCursor& /*cursor*/) override { return "OK\r\n"; }
 
   runtime::testing::Bell nobody_;  // before the machine: its end wakes the worker
 

@@ -202,6 +202,90 @@ TEST(DiskGate, NoClientIsIdleWhileItsReplyIsHeld) {
   server.sync();
   EXPECT_EQ(client.received(), "STORED\r\n");
   EXPECT_FALSE(client.closed());
+  const std::uint64_t now_ns = server.machine.clock.monotonic_ns();
+  std::vector<std::uint64_t> idle_seconds;
+  server.net.clients().walk(
+      0, [&](const auto& each) { idle_seconds.push_back(facts_of(each, now_ns, -1).idle_seconds); });
+  EXPECT_EQ(idle_seconds, std::vector<std::uint64_t>{60}) << "since its last request";
+}
+
+constexpr std::string_view kGivenUp = "SERVER_ERROR outcome unknown\r\n";
+
+/// Replies are given up after ten seconds, and clients are told.
+struct ImpatientServer : DiskServer {
+  ImpatientServer() {
+    disk.most_ns = 10'000'000'000;
+    disk.line = kGivenUp;
+  }
+};
+
+TEST(DiskGate, AReplyThatWaitsForTooLongBecomesAnError) {
+  ImpatientServer server;
+  Wire writer{server};
+  Wire idle{server};
+  writer.send("set k 0 0 1\r\n1\r\nset l 0 0 1\r\n2\r\n");
+  server.pass_s(9);
+  EXPECT_EQ(writer.received(), "");
+  server.pass_s(2);
+  EXPECT_EQ(writer.received(), kGivenUp);
+  EXPECT_TRUE(writer.closed());
+  EXPECT_EQ(server.net.counters().journal_closed.load(), 1U);
+  EXPECT_FALSE(server.disk.waiting);
+  server.sync();
+  EXPECT_EQ(idle.ask("get k\r\n"), "VALUE k 0 1\r\n1\r\nEND\r\n") << "it was done all the same";
+}
+
+TEST(DiskGate, WhoseRepliesLeaveOneAfterTheOtherIsNotGivenUp) {
+  ImpatientServer server;
+  Wire client{server};
+  for (int i = 0; i < 5; ++i) {
+    client.send("set k 0 0 1\r\n1\r\n");
+    server.pass_s(8);
+    server.disk.close();
+    client.send("set k 0 0 1\r\n2\r\n");
+    server.disk.on_disk = server.disk.current - 1;  // the first of the two alone
+    server.run();
+    EXPECT_EQ(client.received(), "STORED\r\n");
+    server.pass_s(8);
+    server.sync();
+    EXPECT_EQ(client.received(), "STORED\r\n");
+  }
+  EXPECT_FALSE(client.closed());
+}
+
+TEST(DiskGate, PacketsAreNotMixedWithALineOfText) {
+  ImpatientServer server;
+  Wire client{server};
+  const std::string set{
+      "\x80\x01\x00\x01\x08\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+      "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00kv",
+      34};
+  client.send(set);
+  server.pass_s(11);
+  EXPECT_EQ(client.received(), "");
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(DiskGate, WhoIsNotReadForTooLongIsToldSo) {
+  ImpatientServer server;
+  Wire client{server};
+  server.disk.full = true;
+  server.run();
+  EXPECT_EQ(client.ask("get k\r\n"), "");
+  server.pass_s(11);
+  EXPECT_EQ(client.received(), kGivenUp);
+  EXPECT_TRUE(client.closed());
+  EXPECT_FALSE(server.disk.waiting);
+}
+
+TEST(DiskGate, WhatWasHeldWhenTheDiskBrokeIsToldToBeUnknown) {
+  ImpatientServer server;
+  Wire writer{server};
+  writer.send("set k 0 0 1\r\n1\r\n");
+  server.disk.break_down();
+  server.run();
+  EXPECT_EQ(writer.received(), kGivenUp);
+  EXPECT_TRUE(writer.closed());
 }
 
 TEST(DiskGate, AWorkerParksBehindTheEndOfItsRoundAndNotOverWhatHasCome) {

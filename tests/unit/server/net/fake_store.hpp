@@ -194,13 +194,14 @@ class FakeStore final : public SessionStore {
   void count_too_large(runtime::Worker& /*worker*/) noexcept override {}
   void count_no_memory(runtime::Worker& /*worker*/) noexcept override {}
 
-  void flush_all(runtime::Worker& /*worker*/, std::int64_t /*delay*/, const ReplyAddress& address,
+  bool flush_all(runtime::Worker& /*worker*/, std::int64_t /*delay*/, const ReplyAddress& address,
                  protocol::BinaryForm /*form*/) override {
     add([this, address] {
       items.clear();
       directory->reply(address, protocol::kOk);
       directory->finished(address);
     });
+    return true;
   }
 
   /// Runs one pending operation, any of them.

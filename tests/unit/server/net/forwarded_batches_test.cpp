@@ -29,7 +29,7 @@ TEST(ForwardedBatches, ABatchOfOneNodeIsDoneThere) {
   EXPECT_EQ(owner.ask("mg lion f s\r\nmg kiwi v\r\n"), "HD f3 s100000\r\nVA 100000\r\n" + large + "\r\n");
 }
 
-TEST(ForwardedBatches, ABatchOfSeveralNodesIsRefused) {
+TEST(ForwardedBatches, ABatchOfSeveralShardsIsRefusedWhereverTheseAre) {
   Nodes nodes;
   for (std::size_t node = 0; node < 3; ++node) {
     BlockingClient client{nodes[node].port()};
@@ -41,8 +41,9 @@ TEST(ForwardedBatches, ABatchOfSeveralNodesIsRefused) {
   nodes[2].know(2, nodes[1]);
   for (std::size_t node = 0; node < 3; ++node) {
     BlockingClient client{nodes[node].port()};
-    EXPECT_EQ(client.ask("mb 2\r\nms key 1\r\nx\r\nms zoo 1\r\ny\r\n"), "HD\r\nHD\r\nHD\r\n");
-    EXPECT_EQ(client.ask("get key zoo\r\n"), "VALUE key 0 1\r\nx\r\nVALUE zoo 0 1\r\ny\r\nEND\r\n");
+    EXPECT_EQ(client.ask("mb 2\r\nms key 1\r\nx\r\nms zoo 1\r\ny\r\n"),
+              "SERVER_ERROR batch spans shards 1 and 2\r\n");
+    EXPECT_EQ(client.ask("get key zoo\r\n"), "END\r\n");
   }
 }
 
@@ -113,7 +114,9 @@ TEST(ForwardedBatches, AFlushReachesAllNodes) {
     EXPECT_EQ(other.ask("flush_all 10\r\n"),
               "SERVER_ERROR flush_all with a delay is not possible in a cluster\r\n");
   }
-  EXPECT_EQ(client.ask("flush_all\r\n"), "OK\r\n");
+  for (const char* const now : {"flush_all", "flush_all 0", "flush_all -1", "flush_all 2592001"}) {
+    EXPECT_EQ(client.ask(set("key", "x") + now + "\r\nget key\r\n"), "STORED\r\nOK\r\nEND\r\n") << now;
+  }
   for (std::size_t node = 0; node < 3; ++node) {
     BlockingClient other{nodes[node].port()};
     EXPECT_EQ(other.ask("mc a Hh e\r\nmc h Hp e\r\nmc p e\r\n"), "HD A0 B0\r\nHD A0 B0\r\nHD A0 B0\r\n");

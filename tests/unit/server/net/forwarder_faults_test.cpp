@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/unit/server/net/loopback_listener.hpp"
 #include "tests/unit/server/net/routed_nodes.hpp"
 
 namespace mxkv::server::test {
@@ -115,25 +116,12 @@ TEST(ForwarderFaults, APeerThatComesBackIsFound) {
 /// Takes one connection, and what comes by it, and answers as the test says.
 class FalsePeer {
  public:
-  FalsePeer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::bind(listener_, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
-    EXPECT_EQ(::listen(listener_, 10), 0);
-    socklen_t bytes = sizeof at;
-    EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&at), &bytes), 0);
-    port_ = ntohs(at.sin_port);
-  }
-  ~FalsePeer() {
-    hang_up();
-    ::close(listener_);
-  }
-  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  ~FalsePeer() { hang_up(); }
+  [[nodiscard]] std::string address() const { return listener_.address(); }
   /// The next connection's bytes, up to this end.
   std::string take(std::string_view end) {
     if (socket_ < 0) {
-      socket_ = ::accept(listener_, nullptr, nullptr);
+      socket_ = ::accept(listener_.socket(), nullptr, nullptr);
     }
     std::string all;
     std::array<char, 4096> buffer{};
@@ -156,9 +144,8 @@ class FalsePeer {
   }
 
  private:
-  int listener_;
+  LoopbackListener listener_;
   int socket_ = -1;
-  std::uint16_t port_ = 0;
 };
 
 TEST(ForwarderFaults, OfAWriteThatWasSentNobodyKnowsWhenTheConnectionBreaks) {
@@ -180,6 +167,69 @@ TEST(ForwarderFaults, OfAWriteThatWasSentNobodyKnowsWhenTheConnectionBreaks) {
   peer.answer("?\r\nEND\r\nVA 2\r\n??\r\n");
   EXPECT_EQ(client.read_to("??\r\n"), "VALUE key 0 1\r\n?\r\nEND\r\nVA 2\r\n??\r\n");
   EXPECT_EQ(nodes[0].cluster().forwarded().lost, 2U);
+}
+
+// Until the first is done nobody knows that its owner will not refuse it, and take the second.
+TEST(ForwarderFaults, OfTwoWritesToOneKeyTheSecondIsSentWhenTheFirstHasEnded) {
+  Nodes nodes{{.patience_ms = 20'000}, 1};
+  FalsePeer peer;
+  nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(peer.address())});
+  BlockingClient client{nodes[0].port()};
+  client.send("delete key\r\nadd key 0 0 1\r\nx\r\nincr key 1 noreply\r\n" + set("kiwi", "y"));
+  EXPECT_EQ(peer.take("y\r\n"), "delete key\r\n" + set("kiwi", "y"));
+  peer.answer("SERVER_ERROR moved -\r\nSTORED\r\n");
+  EXPECT_EQ(peer.take("\r\n"), "delete key\r\n");
+  peer.answer("NOT_FOUND\r\n");
+  EXPECT_EQ(peer.take("x\r\n"), "add key 0 0 1\r\nx\r\n");
+  peer.answer("STORED\r\n");
+  EXPECT_EQ(peer.take("\r\n"), "incr key 1\r\n");
+  peer.answer("7\r\n");
+  EXPECT_EQ(client.read_to("STORED\r\nSTORED\r\n"), "NOT_FOUND\r\nSTORED\r\nSTORED\r\n");
+}
+
+TEST(ForwarderFaults, AWriteIsSentOnWhenThoseBeforeItHaveEndedHere) {
+  Nodes nodes{{.patience_ms = 20'000}, 1};
+  FalsePeer peer;
+  const Route there{Route::to::peer, nodes[0].routes.peer(peer.address())};
+  nodes[0].routes.set(1, there);
+  nodes[0].routes.set(2, there);
+  BlockingClient client{nodes[0].port()};
+  BlockingClient other{nodes[0].port()};
+  // The one worker has taken what was sent, or will before it takes anything else.
+  const auto send_whole = [&](const std::string& bytes) {
+    const std::uint64_t before = nodes[0].sockets().read_bytes;
+    client.send(bytes);
+    for (int i = 0; i < 60'000 && nodes[0].sockets().read_bytes < before + bytes.size(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    }
+  };
+  client.send("delete key\r\n");
+  EXPECT_EQ(peer.take("\r\n"), "delete key\r\n");
+  send_whole(set("abc", "x"));
+  EXPECT_EQ(other.ask("get abc\r\n"), "END\r\n") << "it is here, behind what is on its way";
+  nodes[0].routes.set(0, there);
+  send_whole("append abc 0 0 1\r\ny\r\n");
+  other.send(set("zoo", "z"));
+  EXPECT_EQ(peer.take("z\r\n"), set("zoo", "z")) << "what came before it on the other connection waits";
+  peer.answer("NOT_FOUND\r\nSTORED\r\n");
+  EXPECT_EQ(other.read_to("STORED\r\n"), "STORED\r\n");
+  EXPECT_EQ(peer.take("y\r\n"), "append abc 0 0 1\r\ny\r\n");
+  peer.answer("STORED\r\n");
+  EXPECT_EQ(client.read_to("STORED\r\nSTORED\r\n"), "NOT_FOUND\r\nSTORED\r\nSTORED\r\n");
+}
+
+TEST(ForwarderFaults, WritesBehindOneThatIsGivenUpAreGivenUpWithIt) {
+  Nodes nodes{{.patience_ms = 50}};
+  nodes[0].forget(1);
+  BlockingClient client{nodes[0].port()};
+  std::string refused;
+  std::string requests;
+  for (int i = 0; i < 20; ++i) {
+    requests += "incr key 1\r\n";
+    refused += "SERVER_ERROR shard 1 has no owner\r\n";
+  }
+  EXPECT_EQ(client.ask(requests), refused);
+  EXPECT_EQ(nodes[0].cluster().forwarded().held, 1U) << "the others did not wait anew";
 }
 
 TEST(ForwarderFaults, APeerThatIsSilentIsGivenUp) {

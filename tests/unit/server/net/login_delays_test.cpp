@@ -25,22 +25,10 @@ TEST(LoginDelays, AnAddressThatConnectsAnewIsHeldUpUntilItWasQuiet) {
   EXPECT_EQ(delays.delay_ms("", 0, 1000), 0U) << "this machine's own are not";
   EXPECT_EQ(delays.delay_ms("1.2.3.4", 0, 60'999), 400U);
   EXPECT_EQ(delays.delay_ms("1.2.3.4", 0, 61'000), 0U);
+  EXPECT_EQ(delays.failures("1.2.3.4", 60'999), 4U);
+  EXPECT_EQ(delays.failures("1.2.3.4", 61'000), 0U);
   delays.failed("1.2.3.4", 61'000);
   EXPECT_EQ(delays.delay_ms("1.2.3.4", 0, 61'000), 0U) << "it begins anew";
-}
-
-TEST(LoginDelays, OfAnAddressThatGuessesOnlySoManyWaitAtATime) {
-  LoginDelays delays{LoginRules{.free_of_client = 1}};
-  for (std::uint32_t i = 0; i < 2 * LoginDelays::kMostWaiting; ++i) {
-    EXPECT_TRUE(delays.begin_wait("good", 0)) << "many connect at once after a restart";
-  }
-  delays.failed("bad", 0);
-  for (std::uint32_t i = 0; i < LoginDelays::kMostWaiting; ++i) {
-    EXPECT_TRUE(delays.begin_wait("bad", 0));
-  }
-  EXPECT_FALSE(delays.begin_wait("bad", 0));
-  delays.end_wait("bad");
-  EXPECT_TRUE(delays.begin_wait("bad", 0));
 }
 
 TEST(LoginDelays, TheTableIsBoundedAndForgetsWhoWasQuietForLongest) {
@@ -51,10 +39,6 @@ TEST(LoginDelays, TheTableIsBoundedAndForgetsWhoWasQuietForLongest) {
   EXPECT_EQ(delays.clients(), LoginDelays::kMostClients);
   EXPECT_EQ(delays.delay_ms("5", 0, 5000), 0U);
   EXPECT_EQ(delays.delay_ms("4000", 0, 5000), 100U);
-  LoginDelays waiting{LoginRules{}};
-  EXPECT_TRUE(waiting.begin_wait("a", 0));
-  waiting.end_wait("a");
-  EXPECT_EQ(waiting.clients(), 0U) << "who did nothing wrong is not kept";
 }
 
 }  // namespace

@@ -200,6 +200,7 @@ TEST(Moves, ConnectionsAreNeverToldOfTwiceNorMissed) {
   WorkerClient one{server, 0};
   WorkerClient two{server, 1};
   EXPECT_EQ(server.listed(), 2U);
+  EXPECT_EQ(one.ask("mn\r\n"), "MN\r\n");  // what it speaks is known from here on
   server.nets[0].give_all(server.nets[1]);
   server.step(0);
   EXPECT_EQ(server.listed(), 2U);

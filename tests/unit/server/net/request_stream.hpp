@@ -79,11 +79,11 @@ class RequestStream {
       case 1:
         return prefix_ + std::string("\0 b", 3);
       case 2:
-        return prefix_ + std::string(186 - prefix_.size(), 'R');
+        return prefix_ + std::string(250 - prefix_.size(), 'R');
       case 3:
         return prefix_ + "z MN\r\n";
       default:
-        return text_key().substr(0, 180);
+        return text_key();
     }
   }
   std::string number() { return one_of("0", "1", "2", "7", "41", "18446744073709551615", "100000"); }

@@ -42,6 +42,8 @@ class RoutedNode final : private WarningSink, private AdminSource {
     std::size_t memory_bytes = 0;             ///< 0: as a runtime has it that is told nothing
     std::optional<config::TlsOptions> tls{};  ///< of nodes among each other
     config::LimitOptions limits{};
+    config::StatsOptions stats{};
+    DiskGate* gate = nullptr;  ///< that holds replies back; null: none does
   };
 
   explicit RoutedNode(const Options& options)
@@ -60,10 +62,9 @@ class RoutedNode final : private WarningSink, private AdminSource {
       replies_.push_back(std::make_unique<WorkerReplies>(
           runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}), runtime_.budget()));
     }
-    network_ =
-        std::make_unique<Network>(runtime_, replies_, store_, limits_, static_cast<AdminSource&>(*this),
-                                  credentials_, config::StatsOptions{}, config::BalanceOptions{},
-                                  static_cast<WarningSink&>(*this), nullptr, &cluster_);
+    network_ = std::make_unique<Network>(
+        runtime_, replies_, store_, limits_, static_cast<AdminSource&>(*this), credentials_, options.stats,
+        config::BalanceOptions{}, static_cast<WarningSink&>(*this), options.gate, &cluster_);
     client_socket_.push_back(std::move(stale_socket_.front()));
     network_->listen(std::move(client_socket_));
     network_->listen_for_peers(std::move(peer_socket_.front()));
@@ -89,6 +90,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
   [[nodiscard]] std::string peer_address() const { return "127.0.0.1:" + std::to_string(peer_port_); }
   [[nodiscard]] ClusterStore& cluster() noexcept { return cluster_; }
   [[nodiscard]] NetStats sockets() const noexcept { return network_->stats(); }
+  [[nodiscard]] Network& network() noexcept { return *network_; }
   /// What went wrong first when hands were shaken; empty: nothing did.
   [[nodiscard]] std::string failed_handshake() {
     return store_.happenings().take()[static_cast<std::size_t>(happening::failed_handshake)].about;
@@ -143,7 +145,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
     return options;
   }
   void warn(const std::string& /*text*/) override {}
-  std::string run(const protocol::Request& /*request*/) override { return "OK\r\n"; }
+  std::string run(const protocol::Request& /*request*/, AdminCursor& /*cursor*/) override { return "OK\r\n"; }
 
   std::vector<ListenSocket> client_socket_;
   std::vector<ListenSocket> stale_socket_;

@@ -48,6 +48,78 @@ TEST(SessionDump, AClientThatGoesInTheMiddleLeavesNothing) {
   }
 }
 
+TEST(SessionReport, GoesPageByPageAndThePipelineBehindItWaits) {
+  for (const std::size_t part : {std::size_t{1}, std::size_t{1000}}) {
+    Client client;
+    client.send("set a 0 0 1\r\n1\r\nstats pages\r\nget a\r\n", part);
+    std::string expected = "STORED\r\n";
+    for (std::size_t page = 1; page <= Client::kPages; ++page) {
+      expected += "STAT " + std::to_string(page) + " " + std::string(Client::kPageBytes, 'p') + "\r\n";
+    }
+    EXPECT_EQ(client.settle(part), expected + "END\r\nVALUE a 0 1\r\n1\r\nEND\r\n");
+  }
+}
+
+TEST(SessionReport, ItsPagesUseUpTheTurn) {
+  Client client;
+  client.send("stats pages\r\nstats pages\r\n");
+  const std::size_t most =
+      client.limits_.requests_per_turn * RequestAllowance::kBytesOfRequest / Client::kPageBytes;
+  EXPECT_LE(client.pages_made, most + 1) << "others have their turn";
+  EXPECT_TRUE(client.session->paused_for(pause::turn));
+  client.settle();
+  EXPECT_EQ(client.pages_made, 2 * Client::kPages);
+}
+
+TEST(SessionReport, LongTextsOfOnePageUseUpTheTurn) {
+  Client client;
+  std::string sent;
+  for (int i = 0; i < 256; ++i) {
+    sent += "stats long\r\n";
+  }
+  client.send(sent);
+  EXPECT_LT(client.pages_made, 10U) << "one turn took all of them";
+  EXPECT_TRUE(client.session->paused_for(pause::turn));
+  client.settle();
+  EXPECT_EQ(client.pages_made, 256U);
+}
+
+TEST(SessionReport, StopsWhileTheClientDoesNotRead) {
+  config::LimitOptions limits;
+  limits.output_high_water = 100'000;
+  Client client{limits};
+  client.reads_replies = false;
+  client.send("stats pages\r\n");
+  EXPECT_EQ(client.settle(), "");
+  EXPECT_LT(client.session->unsent_bytes(), 100'000 + 2 * Client::kPageBytes);
+  EXPECT_TRUE(client.session->paused_for(pause::output));
+  client.reads_replies = true;
+  EXPECT_TRUE(client.settle().ends_with("END\r\n"));
+  EXPECT_EQ(client.pages_made, Client::kPages);
+}
+
+TEST(SessionReport, AClientThatGoesInTheMiddleLeavesNothing) {
+  for (const int rounds : {0, 1, 3}) {
+    Client client;
+    client.send("stats pages\r\n");
+    for (int i = 0; i < rounds; ++i) {
+      client.round();
+    }
+    client.session.reset();
+    client.settle_store();
+    EXPECT_EQ(client.directory.next_dirty(), nullptr);
+    EXPECT_EQ(client.directory.entries(), 0U);
+  }
+}
+
+TEST(SessionReport, AClientWithoutMemoryForItsInputIsToldBehindThePages) {
+  Client client;
+  client.send("stats pages\r\n");
+  client.session->refuse_input();
+  EXPECT_TRUE(client.settle().ends_with("p\r\nSERVER_ERROR out of memory reading request\r\n"));
+  EXPECT_TRUE(client.session->finished());
+}
+
 TEST(SessionShutdown, ClosesWithoutAnAnswer) {
   Client client;
   EXPECT_EQ(client.ask("verbosity 1\r\nshutdown\r\nversion\r\n"), "OK\r\n");
@@ -135,7 +207,7 @@ TEST(SessionSample, TimesRequestsWhoseRepliesWentOutAndCountsTheirKeys) {
   runtime::ManualClock clock;
   SlowLog slow;
   Client client;
-  client.host.sampler.configure({.sample = 2, .slow_ms = 5}, clock, slow, 3);
+  client.host.sampler.configure({.sample = 1, .slow_ms = 5}, clock, slow, 3);
   const auto samples = [&client](command_kind kind) {
     LatencyHistogram::Counts counts{};
     client.host.sampler.latencies(kind)->add_to(counts);
@@ -151,14 +223,35 @@ TEST(SessionSample, TimesRequestsWhoseRepliesWentOutAndCountsTheirKeys) {
   clock.advance_us(5000);
   client.settle();
   client.host.sampler.end_round();
-  EXPECT_EQ(samples(command_kind::get), 2U);
+  EXPECT_EQ(samples(command_kind::get), 4U);
   EXPECT_EQ(samples(command_kind::set), 0U) << "nobody waits for them";
-  EXPECT_EQ(client.host.sampler.hot_keys().counts(0).size(), 3U) << "b, d, f";
-  EXPECT_EQ(client.store.sample.size(), 3U);
-  ASSERT_EQ(slow.latest().size(), 2U);
+  EXPECT_EQ(client.host.sampler.hot_keys().counts(0).size(), 6U);
+  EXPECT_EQ(client.store.sample.size(), 6U);
+  ASSERT_EQ(slow.latest().size(), 4U);
   EXPECT_EQ(slow.latest()[0].nanoseconds, 5'000'000U);
   EXPECT_EQ(slow.latest()[0].worker, 3U);
   EXPECT_EQ(slow.latest()[0].client, "test:1");
+}
+
+// One request in 64 is of the sample, and 64 is a multiple of most rhythms of clients.
+TEST(SessionSample, OfAClientsRhythmEachBeatIsMetAlike) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 64}, clock, slow, 0);
+  constexpr int kLoops = 8000;
+  std::string loops;
+  for (int i = 0; i < kLoops / 100; ++i) {
+    loops += "get a\r\nget b\r\nincr c 1\r\nset d 0 0 1\r\n1\r\n";
+  }
+  for (int i = 0; i < 100; ++i) {
+    client.ask(loops);
+  }
+  const std::vector<HotKeys::Count> found = client.host.sampler.hot_keys().counts(clock.monotonic_ns());
+  ASSERT_EQ(found.size(), 4U);
+  for (const HotKeys::Count& count : found) {
+    EXPECT_NEAR(static_cast<double>(count.samples), kLoops / 64.0, kLoops / 64.0 / 2) << count.key;
+  }
 }
 
 TEST(SessionSample, OfAClientThatIsGoneIsDropped) {
@@ -192,6 +285,47 @@ TEST(SessionSample, CountsAllKeysOfARequestAndRangesByTheirPrefix) {
   }
   EXPECT_EQ(found, (std::map<std::string, std::uint64_t>{
                        {"a", 1}, {"b", 1}, {"hot", 2}, {"range user:", 1}, {"range k1", 1}}));
+}
+
+TEST(SessionSample, ARequestThatHasToWaitIsOneAndItsTimeGoesOn) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 1, .slow_ms = 1}, clock, slow, 0);
+  client.send("get a\r\nmx user: p\r\n");
+  EXPECT_TRUE(client.session->paused_for(pause::order));
+  for (int again = 0; again < 3; ++again) {
+    clock.advance_us(5000);
+    client.session->resume();
+  }
+  client.settle();
+  client.host.sampler.end_round();
+  std::map<command_kind, std::uint64_t> took;
+  for (const SlowRequest& one : slow.latest()) {
+    took[one.kind] = one.nanoseconds;
+  }
+  EXPECT_EQ(took, (std::map<command_kind, std::uint64_t>{{command_kind::get, 15'000'000},
+                                                         {command_kind::range, 15'000'000}}));
+  for (const HotKeys::Count& count : client.host.sampler.hot_keys().counts(clock.monotonic_ns())) {
+    EXPECT_EQ(count.samples, 1U) << count.key;
+  }
+}
+
+TEST(SessionSample, ABatchTellsHowManyLinesItHas) {
+  runtime::ManualClock clock;
+  SlowLog slow;
+  Client client;
+  client.host.sampler.configure({.sample = 1, .slow_ms = 1}, clock, slow, 0);
+  client.send("mb 3\r\nmd a\r\nmd b\r\n");
+  clock.advance_us(9000);
+  client.send("md c\r\n");
+  clock.advance_us(5000);
+  client.settle();
+  client.host.sampler.end_round();
+  ASSERT_EQ(slow.latest().size(), 1U) << "the line of the batch is no request of its own";
+  EXPECT_EQ(slow.latest()[0].kind, command_kind::batch);
+  EXPECT_EQ(slow.latest()[0].keys, 3U);
+  EXPECT_EQ(slow.latest()[0].nanoseconds, 5'000'000U) << "until all of it came the time is the client's";
 }
 
 TEST(SessionSample, SlowRequestsTellTheirRangeAndSizes) {

@@ -122,8 +122,7 @@ TEST(SessionBatch, OneThatDoesNotSayHowManyLinesItHasIsToldAndClosed) {
 }
 
 TEST(SessionBatch, ALineWithoutAnEndOrOfABrowserCloses) {
-  for (const std::string& line :
-       {std::string("GET / HTTP/1.1\r\n"), std::string(3000, 'x'), std::string("\x80")}) {
+  for (const std::string& line : {std::string("GET / HTTP/1.1\r\n"), std::string(3000, 'x')}) {
     Client client;
     EXPECT_EQ(client.ask("mn\r\nmb 2\r\nms a 1\r\nx\r\n" + line), "MN\r\n");
     EXPECT_TRUE(client.session->finished());

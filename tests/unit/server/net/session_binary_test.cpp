@@ -28,6 +28,37 @@ TEST(SessionBinary, TheFirstByteDecides) {
   EXPECT_EQ(all_told(client.ask(Packet{.code = opcode::version}.wire())), Answers{"11 0 opaq: 1.2.3"});
 }
 
+TEST(SessionBinary, OnlyTheFirstByteDecides) {
+  for (const std::string& before : {std::string("mn\r\n"), std::string("\r\n"), std::string("foo\r\n"),
+                                    std::string("mb 2\r\nmg a\r\n")}) {
+    for (const std::size_t part : {std::size_t{1}, std::size_t{1000}}) {
+      Client client;
+      client.send(before + noop() + "\r\nmn\r\n", part);
+      const std::string text = client.settle(part);
+      EXPECT_TRUE(text.ends_with("ERROR\r\nMN\r\n")) << text;
+      EXPECT_FALSE(client.session->speaks_binary());
+      EXPECT_FALSE(client.session->finished());
+    }
+  }
+}
+
+TEST(SessionBinary, AClientThatSaysNothingSpeaksNothingYet) {
+  Client client;
+  client.session->resume();
+  EXPECT_FALSE(client.session->may_move()) << "what it speaks would be decided before it said so";
+  client.session->end_of_input();
+  EXPECT_TRUE(client.session->finished());
+}
+
+TEST(SessionBinary, ATlsHandshakeEndsOnlyAConnectionThatBeginsWithIt) {
+  Client client;
+  client.send("\x16\x03\x01", 1);
+  EXPECT_EQ(client.settle(), "");
+  EXPECT_TRUE(client.session->finished());
+  Client other;
+  EXPECT_EQ(other.ask("\x16\r\n\x16\x03\r\nmn\r\n"), "ERROR\r\nERROR\r\nMN\r\n");
+}
+
 TEST(SessionBinary, AnotherMagicEndsTheSessionWithoutAWord) {
   Client client;
   EXPECT_EQ(all_told(client.ask(noop() + "get k\r\n" + noop())), Answers{"10 0 opaq"});
@@ -163,6 +194,8 @@ TEST_F(SessionSasl, WhoIsNoUserStaysOutsideAndMayTryAgain) {
   for (const std::string& wrong :
        {login("ann", "wrong"), login("ann secret", ""), login("", ""), login("ann", "secret", "CRAM-MD5"),
         Packet{.code = opcode::sasl_auth, .key = "PLAIN", .value = "ann secret"}.wire(),
+        Packet{.code = opcode::sasl_auth, .key = "PLAIN", .value = std::string("bob\0ann\0secret", 14)}
+            .wire(),
         Packet{.code = opcode::sasl_auth, .key = "PLAIN", .value = std::string(3000, 'x')}.wire(),
         Packet{.code = opcode::sasl_step, .key = "PLAIN", .value = std::string("\0ann\0secret", 11)}
             .wire()}) {

@@ -85,6 +85,9 @@ class Client : public ConnectionOwner, private AdminSource {
     return settle();
   }
 
+  static constexpr std::size_t kPages = 50;
+  static constexpr std::size_t kPageBytes = 16384;
+  std::size_t pages_made = 0;  ///< by commands of administration
   bool reads_replies = true;
   bool reads_directly = true;  ///< into the room that values have
   std::mt19937 random{1};
@@ -106,7 +109,15 @@ class Client : public ConnectionOwner, private AdminSource {
     return options;
   }
 
-  std::string run(const protocol::Request& request) override {
+  /// `stats pages` has kPages of kPageBytes, `stats long` one.
+  std::string run(const protocol::Request& request, AdminCursor& cursor) override {
+    ++pages_made;
+    if (request.argument == "pages" || request.argument == "long") {
+      cursor.more = request.argument == "pages" && ++cursor.after < kPages;
+      const std::string text =
+          "STAT " + std::to_string(cursor.after) + " " + std::string(kPageBytes, 'p') + "\r\n";
+      return cursor.more ? text : text + "END\r\n";
+    }
     return request.op == protocol::verb::stats      ? "STAT " + std::string(request.argument) + "\r\nEND\r\n"
            : request.op == protocol::verb::shutdown ? std::string{}
                                                     : "OK\r\n";

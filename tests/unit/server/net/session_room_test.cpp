@@ -169,18 +169,20 @@ TEST(SessionRoom, ALargeValueWaitsWhileOthersComeAndBeginsWhenTheyEnded) {
   Client client;
   client.memory.budget.set_limit_bytes(1 << 20U);
   client.input.share().update_limit();
-  client.host.admitted = client.host.kValueShares * client.input.share().bytes();
+  Client other;
+  client.host.values.take(other, client.host.value_room());
   const std::string value(100'000, 'v');
   client.send("set k 0 0 100000\r\n" + value + "\r\nmn\r\n", 16384);
   EXPECT_EQ(client.settle(), "");
   EXPECT_TRUE(client.session->paused_for(pause::value_room));
-  EXPECT_EQ(client.host.value_waiters.size(), 1U);
-  client.host.admitted = 0;
-  client.host.value_waiters.clear();
+  EXPECT_EQ(client.host.values.waiting(), 1U);
+  client.host.values.give(other);
+  EXPECT_TRUE(client.host.values.due(0));
+  client.host.values.forget(client);
   client.session->give_room();
   EXPECT_EQ(client.settle(16384), "STORED\r\nMN\r\n");
-  EXPECT_EQ(client.host.admitted, 0U);
-  EXPECT_TRUE(client.host.value_ended);
+  EXPECT_EQ(client.host.values.held(), 0U);
+  EXPECT_EQ(client.host.values.waiting(), 0U);
 }
 
 }  // namespace

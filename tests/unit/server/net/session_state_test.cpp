@@ -22,6 +22,7 @@ struct Event {
 };
 
 constexpr Event kRequireLogin{"require_login", &SessionState::require_login};
+constexpr Event kBeginText{"begin_text", &SessionState::begin_text};
 constexpr Event kBeginCredentials{"begin_credentials", &SessionState::begin_credentials};
 constexpr Event kAdmit{"admit", &SessionState::admit};
 constexpr Event kReject{"reject", &SessionState::reject};
@@ -39,15 +40,17 @@ constexpr Event kBeginBatch{"begin_batch", &SessionState::begin_batch};
 constexpr Event kEndBatch{"end_batch", &SessionState::end_batch};
 constexpr Event kBeginDump{"begin_dump", &SessionState::begin_dump};
 constexpr Event kEndDump{"end_dump", &SessionState::end_dump};
+constexpr Event kBeginReport{"begin_report", &SessionState::begin_report};
+constexpr Event kEndReport{"end_report", &SessionState::end_report};
 constexpr Event kBeginWatch{"begin_watch", &SessionState::begin_watch};
 constexpr Event kDrain{"drain", &SessionState::drain};
 constexpr Event kRefuse{"refuse", &SessionState::refuse};
 
 constexpr std::array kEvents{
-    kRequireLogin, kBeginCredentials, kAdmit,       kReject,          kBeginKeys,     kEndKeys,
-    kBeginValue,   kFillValue,        kEndValue,    kBeginSwallowing, kEndSwallowing, kBeginBatch,
-    kEndBatch,     kBeginDump,        kEndDump,     kBeginWatch,      kDrain,         kRefuse,
-    kBeginBinary,  kAdmitBinary,      kRejectBinary};
+    kRequireLogin, kBeginCredentials, kAdmit,        kReject,          kBeginKeys,     kEndKeys,
+    kBeginValue,   kFillValue,        kEndValue,     kBeginSwallowing, kEndSwallowing, kBeginBatch,
+    kEndBatch,     kBeginDump,        kEndDump,      kBeginWatch,      kDrain,         kRefuse,
+    kBeginBinary,  kAdmitBinary,      kRejectBinary, kBeginText,       kBeginReport,   kEndReport};
 
 /// What a transition leads to.
 struct Step {
@@ -66,19 +69,29 @@ struct Row {
 const std::vector<Row>& table() {
   const Step drains{kDrain, state::draining};
   const Step refuses{kRefuse, state::refused};
-  const std::vector<Step> of_a_line{{kRequireLogin, state::login},
-                                    {kBeginKeys, state::keys},
+  const std::vector<Step> of_an_opening{{kRequireLogin, state::opening},
+                                        {kBeginText, state::line},
+                                        {kBeginBinary, state::binary},
+                                        drains,
+                                        refuses};
+  const std::vector<Step> of_a_strangers_opening{{kRequireLogin, state::opening},
+                                                 {kBeginText, state::login},
+                                                 {kBeginBinary, state::binary_login},
+                                                 drains,
+                                                 refuses};
+  const std::vector<Step> of_a_line{{kBeginKeys, state::keys},
                                     {kBeginValue, state::value},
                                     {kBeginSwallowing, state::swallowing},
                                     {kBeginBatch, state::batch},
                                     {kBeginDump, state::dump},
+                                    {kBeginReport, state::report},
                                     {kBeginWatch, state::watch},
-                                    {kBeginBinary, state::binary},
                                     drains,
                                     refuses};
   const std::vector<Step> of_a_packet{{kAdmitBinary, state::binary},
                                       {kRejectBinary, state::binary_login},
                                       {kBeginValue, state::value},
+                                      {kBeginReport, state::report},
                                       {kBeginSwallowing, state::swallowing},
                                       drains,
                                       refuses};
@@ -88,50 +101,52 @@ const std::vector<Row>& table() {
                                                 drains,
                                                 refuses};
   static const std::vector<Row> rows{
-      {state::line, {}, of_a_line},
-      {state::keys, {kBeginKeys}, {{kEndKeys, state::line}, drains, refuses}},
+      {state::opening, {}, of_an_opening},
+      {state::opening, {kRequireLogin}, of_a_strangers_opening},
+      {state::line, {kBeginText}, of_a_line},
+      {state::keys, {kBeginText, kBeginKeys}, {{kEndKeys, state::line}, drains, refuses}},
       {state::value,
-       {kBeginValue},
+       {kBeginText, kBeginValue},
        {{kFillValue, state::value_end},
         {kEndValue, state::line},
         {kBeginSwallowing, state::swallowing},
         drains,
         refuses}},
-      {state::value_end, {kBeginValue, kFillValue}, {{kEndValue, state::line}, drains, refuses}},
-      {state::swallowing, {kBeginSwallowing}, {{kEndSwallowing, state::line}, drains, refuses}},
-      {state::swallowing, {kBeginValue, kBeginSwallowing}, {{kEndSwallowing, state::line}, drains, refuses}},
+      {state::value_end, {kBeginText, kBeginValue, kFillValue}, {{kEndValue, state::line}, drains, refuses}},
+      {state::swallowing, {kBeginText, kBeginSwallowing}, {{kEndSwallowing, state::line}, drains, refuses}},
+      {state::swallowing,
+       {kBeginText, kBeginValue, kBeginSwallowing},
+       {{kEndSwallowing, state::line}, drains, refuses}},
       {state::batch,
-       {kBeginBatch},
+       {kBeginText, kBeginBatch},
        {{kBeginValue, state::value},
         {kBeginSwallowing, state::swallowing},
         {kEndBatch, state::line},
         drains,
         refuses}},
       {state::value,
-       {kBeginBatch, kBeginValue},
+       {kBeginText, kBeginBatch, kBeginValue},
        {{kFillValue, state::value_end},
         {kEndValue, state::batch},
         {kBeginSwallowing, state::swallowing},
         drains,
         refuses}},
       {state::value_end,
-       {kBeginBatch, kBeginValue, kFillValue},
+       {kBeginText, kBeginBatch, kBeginValue, kFillValue},
        {{kEndValue, state::batch}, drains, refuses}},
-      {state::swallowing, {kBeginBatch, kBeginSwallowing}, {{kEndSwallowing, state::batch}, drains, refuses}},
-      {state::login,
-       {kRequireLogin},
-       {{kBeginCredentials, state::credentials},
-        {kBeginSwallowing, state::swallowing},
-        {kBeginBinary, state::binary_login},
-        drains,
-        refuses}},
       {state::swallowing,
-       {kRequireLogin, kBeginSwallowing},
+       {kBeginText, kBeginBatch, kBeginSwallowing},
+       {{kEndSwallowing, state::batch}, drains, refuses}},
+      {state::login,
+       {kRequireLogin, kBeginText},
+       {{kBeginCredentials, state::credentials}, {kBeginSwallowing, state::swallowing}, drains, refuses}},
+      {state::swallowing,
+       {kRequireLogin, kBeginText, kBeginSwallowing},
        {{kEndSwallowing, state::login}, drains, refuses}},
       {state::credentials,
-       {kRequireLogin, kBeginCredentials},
+       {kRequireLogin, kBeginText, kBeginCredentials},
        {{kAdmit, state::line}, {kReject, state::login}, drains, refuses}},
-      {state::line, {kRequireLogin, kBeginCredentials, kAdmit}, of_a_line},
+      {state::line, {kRequireLogin, kBeginText, kBeginCredentials, kAdmit}, of_a_line},
       {state::binary, {kBeginBinary}, of_a_packet},
       {state::binary, {kRequireLogin, kBeginBinary, kAdmitBinary}, of_a_packet},
       {state::value,
@@ -152,10 +167,12 @@ const std::vector<Row>& table() {
       {state::swallowing,
        {kRequireLogin, kBeginBinary, kBeginSwallowing},
        {{kEndSwallowing, state::binary_login}, drains, refuses}},
-      {state::dump, {kBeginDump}, {{kEndDump, state::line}, drains, refuses}},
-      {state::watch, {kBeginWatch}, {drains, refuses}},
-      {state::draining, {kDrain}, {}},
-      {state::refused, {kRefuse}, {}},
+      {state::dump, {kBeginText, kBeginDump}, {{kEndDump, state::line}, drains, refuses}},
+      {state::report, {kBeginText, kBeginReport}, {{kEndReport, state::line}, drains, refuses}},
+      {state::report, {kBeginBinary, kBeginReport}, {{kEndReport, state::binary}, drains, refuses}},
+      {state::watch, {kBeginText, kBeginWatch}, {drains, refuses}},
+      {state::draining, {kBeginText, kDrain}, {}},
+      {state::refused, {kBeginText, kRefuse}, {}},
   };
   return rows;
 }
@@ -224,11 +241,24 @@ TEST(SessionStateDeathTest, ATransitionFromAnyOtherStateAsserts) {
 TEST(SessionState, IsBeforeLoginUntilTheClientWasAdmitted) {
   EXPECT_FALSE(after({}).before_login());
   EXPECT_TRUE(after({kRequireLogin}).before_login());
-  EXPECT_TRUE(after({kRequireLogin, kBeginSwallowing}).before_login());
-  EXPECT_TRUE(after({kRequireLogin, kBeginCredentials, kReject}).before_login());
-  EXPECT_FALSE(after({kRequireLogin, kBeginCredentials, kAdmit}).before_login());
+  EXPECT_TRUE(after({kRequireLogin, kBeginText, kBeginSwallowing}).before_login());
+  EXPECT_TRUE(after({kRequireLogin, kBeginText, kBeginCredentials, kReject}).before_login());
+  EXPECT_FALSE(after({kRequireLogin, kBeginText, kBeginCredentials, kAdmit}).before_login());
   EXPECT_TRUE(after({kRequireLogin, kBeginBinary}).before_login());
   EXPECT_FALSE(after({kRequireLogin, kBeginBinary, kAdmitBinary}).before_login());
+}
+
+TEST(SessionState, ExpectsALineOnceNoPasswordCanCome) {
+  EXPECT_TRUE(after({}).expects_line());
+  EXPECT_TRUE(after({kBeginText}).expects_line());
+  EXPECT_TRUE(after({kRequireLogin, kBeginText, kBeginCredentials, kAdmit}).expects_line());
+  for (const std::vector<Event>& way : {std::vector{kRequireLogin},
+                                        {kRequireLogin, kBeginText},
+                                        {kRequireLogin, kBeginText, kBeginCredentials},
+                                        {kBeginText, kBeginValue},
+                                        {kBeginBinary}}) {
+    EXPECT_FALSE(after(way).expects_line());
+  }
 }
 
 TEST(SessionState, SpeaksOneProtocolForGood) {

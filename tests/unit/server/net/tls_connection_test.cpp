@@ -61,10 +61,11 @@ TEST_F(TlsConnection, IsAnsweredAndMoves) {
     EXPECT_EQ(server.connections(to), 1U);
     EXPECT_EQ(client.ask("get k\r\nget k\r\n"),
               "VALUE k 0 5\r\nvalue\r\nEND\r\nVALUE k 0 5\r\nvalue\r\nEND\r\n");
-    const auto facts = server.nets[to].connection_facts(0);
-    ASSERT_EQ(facts.size(), 1U);
-    ASSERT_NE(facts[0].tls, nullptr);
-    EXPECT_EQ(facts[0].tls->version, "TLSv1.3");
+    std::vector<std::string> versions;
+    server.shared.clients.walk(0, [&versions](const auto& one) {
+      versions.push_back(one.tls == nullptr ? "none" : one.tls->version);
+    });
+    EXPECT_EQ(versions, std::vector<std::string>{"TLSv1.3"});
     EXPECT_EQ(server.shared.connections.by_tls.load(), 1U);
   }
 }
@@ -90,6 +91,52 @@ TEST_F(TlsConnection, ThatShakesHandsDoesNotMoveAndIsGivenUpInTime) {
   EXPECT_EQ(server.connections(0), 0U);
   EXPECT_EQ(server.nets[0].counters().handshake_errors.load(), 1U);
   EXPECT_EQ(budget.category_bytes(runtime::memory_category::buffers), before);
+}
+
+TEST_F(TlsConnection, HandshakesThatStallMakeRoomForOneThatWaits) {
+  TwoWorkers server;
+  server.machine.runtime.budget().set_limit_bytes(std::size_t{1} << 20U);
+  server.run();
+  SessionHost& host = server.nets[0].host();
+  const std::size_t most = host.handshake_room() / TlsStream::kHandshakeBytes;
+  std::deque<TlsClientOf> silent;
+  for (std::size_t i = 0; i < most + 20; ++i) {
+    ASSERT_EQ(::send(silent.emplace_back(server, door, false).socket(), "\x16\x03", 2, 0), 2);
+    server.run();
+  }
+  EXPECT_EQ(host.handshakes.waiting(), 20U);
+  EXPECT_EQ(host.input.share().held(), 0U) << "other clients' requests have a share of their own";
+  WorkerClient plain{server, 0};
+  plain.send("get ");
+  EXPECT_EQ(plain.ask("k\r\n"), "END\r\n") << "a line in two pieces";
+  TlsClientOf honest{server, door};
+  server.pass_ms(Admission::kStallsNs / 1'000'000 + 50);
+  for (int round = 0; round < 10 && !honest.peer().shake_hands(); ++round) {
+    server.run();
+  }
+  EXPECT_EQ(honest.ask("get k\r\n"), "END\r\n");
+}
+
+TEST_F(TlsConnection, TheIdlestMakesRoomWhereTheirShareIsUsedUp) {
+  constexpr std::size_t kMost = 128;
+  TwoWorkers server;
+  server.machine.runtime.budget().set_limit_bytes(std::size_t{1} << 20U);
+  std::deque<TlsClientOf> clients;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    clients.emplace_back(server, door);
+  }
+  EXPECT_EQ(clients.front().ask("get k\r\n"), "END\r\n");
+  EXPECT_EQ(server.connections(0), kMost);
+  TlsClientOf waits{server, door};
+  EXPECT_EQ(server.shared.connections.by_tls.load(), kMost) << "nobody was idle for a second";
+  server.pass_ms(1500);
+  for (int round = 0; round < 10 && !waits.peer().shake_hands(); ++round) {
+    server.run();
+  }
+  EXPECT_EQ(waits.ask("get k\r\n"), "END\r\n");
+  EXPECT_EQ(server.shared.connections.by_tls.load(), kMost);
+  EXPECT_EQ(clients.front().ask("get k\r\n"), "END\r\n") << "those that asked for something stay longest";
+  EXPECT_EQ(server.nets[0].counters().idle_closed.load(), 1U);
 }
 
 TEST_F(TlsConnection, IsChargedForWhatItTakes) {

@@ -153,7 +153,7 @@ TEST(UsersOnWorkers, ClientsAreListedByNumberUntilTheyLeave) {
   ClientTable& clients = server.shared.clients;
   const auto names = [&clients] {
     std::string text;
-    clients.for_each([&text](const ::mxkv::server::Client& one) {
+    clients.walk(0, [&text](const ::mxkv::server::Client& one) {
       text += one.user + "/" + one.name + "/" + std::to_string(one.worker.load()) + "/" +
               std::to_string(one.requests.load()) + " ";
     });
@@ -164,12 +164,15 @@ TEST(UsersOnWorkers, ClientsAreListedByNumberUntilTheyLeave) {
   EXPECT_EQ(one.ask(login("r")), "STORED\r\n");
   EXPECT_EQ(one.ask("client name batch\r\nclient name a\x01\r\nget a\r\nget a\r\n"),
             "OK\r\nCLIENT_ERROR a name has at most 64 letters, digits and signs\r\nEND\r\nEND\r\n");
-  EXPECT_EQ(names(), "r/batch/0/2 //0/0 ");
+  EXPECT_EQ(names(), "r/batch/0/5 //0/0 ") << "each request counts";
   server.move(0, 1);
   EXPECT_EQ(one.ask("get a\r\n"), "END\r\n");
-  EXPECT_EQ(names(), "r/batch/1/3 //0/0 ");
+  EXPECT_EQ(names(), "r/batch/1/6 //0/0 ");
   std::size_t killed = 0;
-  killed += clients.kill([](const auto& each) { return each.user == "r"; });
+  clients.kill(0, [&killed](const auto& each) {
+    killed += each.user == "r" ? 1 : 0;
+    return each.user == "r";
+  });
   server.run();
   EXPECT_EQ(killed, 1U);
   EXPECT_EQ(names(), "//0/0 ");

@@ -75,6 +75,27 @@ TEST(CommitOrder, TheTurnPassesOverWritesThatEndedWithoutEffect) {
   EXPECT_EQ(order.end(a), task(c));
 }
 
+TEST(CommitOrder, TellsWhetherWritesOfThisNodeHaveEnded) {
+  Memory memory;
+  CommitOrder order{memory.pool};
+  EXPECT_TRUE(order.has_ended(order.here_end())) << "there is none";
+  const CommitSeq elsewhere = order.start();
+  const CommitSeq here = order.start();
+  EXPECT_TRUE(order.has_ended(order.here_end()));
+  order.note_here(here);
+  const CommitSeq end = order.here_end();
+  EXPECT_FALSE(order.has_ended(end));
+  EXPECT_EQ(order.end(elsewhere), nullptr);
+  EXPECT_FALSE(order.has_ended(end));
+  EXPECT_EQ(order.end(here), nullptr);
+  EXPECT_TRUE(order.has_ended(end));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(order.end(order.start()), nullptr);
+  }
+  EXPECT_TRUE(order.has_ended(order.here_end()));
+  EXPECT_EQ(order.here_end() - end, 3U) << "it keeps up, so that numbers may wrap around";
+}
+
 TEST(CommitOrder, CommitsInOrderWhateverTheOrderOfArrival) {
   std::mt19937 random{3};
   Memory memory;

@@ -20,12 +20,15 @@ TEST(OutputGate, BytesBehindAMarkWaitForItsEpoch) {
   gate.add(10, 3);
   gate.add(20, 4);
   EXPECT_EQ(gate.sendable(4, 100), 6U);
+  EXPECT_TRUE(gate.lets(10));
+  EXPECT_FALSE(gate.lets(11));
   EXPECT_FALSE(gate.open(2));
   EXPECT_TRUE(gate.open(3));
   EXPECT_EQ(gate.sendable(10, 100), 10U);
   EXPECT_TRUE(gate.open(9));
   EXPECT_FALSE(gate.holds());
   EXPECT_EQ(gate.sendable(20, 100), 100U);
+  EXPECT_TRUE(gate.lets(1000));
 }
 
 TEST(OutputGate, AMarkForNoLaterEpochAddsNothing) {
@@ -42,6 +45,8 @@ TEST(OutputGate, PlacesMayWrapAround) {
   const std::size_t end = ~std::size_t{0} - 4;
   gate.add(end + 10, 1);
   EXPECT_EQ(gate.sendable(end, 100), 10U);
+  EXPECT_TRUE(gate.lets(end + 10));
+  EXPECT_FALSE(gate.lets(end + 11));
 }
 
 // Whatever marks are merged: nothing leaves before its own epoch, and all leaves when all is on disk.

@@ -4,10 +4,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Base64;
 
-/** A key of any bytes, 1 to 250 of them; 187 where blanks or control bytes are among them. Ordered by its bytes. */
+/** A key of any bytes, 1 to 250 of them. Ordered by its bytes. */
 public final class Key implements Comparable<Key> {
   static final int LONGEST = 250;
-  private static final int LONGEST_ENCODED = 187; // its base64 is the longest word that a line takes as a key
   private final byte[] bytes;
 
   private Key(byte[] bytes) {
@@ -75,12 +74,6 @@ public final class Key implements Comparable<Key> {
     if (bytes.length == 0 || bytes.length > LONGEST) {
       throw new MxkvException.Client("a key has 1 to 250 bytes, not " + bytes.length);
     }
-    if (!needsBase64()) {
-      return raw() + between;
-    }
-    if (bytes.length > LONGEST_ENCODED) {
-      throw new MxkvException.Client("a key with blanks or control bytes has at most 187 bytes, not " + bytes.length);
-    }
-    return encoded() + between + " b";
+    return needsBase64() ? encoded() + between + " b" : raw() + between;
   }
 }

@@ -1,4 +1,7 @@
-// Inside the parser: the keys of a range, which come as they are or in base64.
+// Inside the parser: the keys of ranges and of meta commands, which come as they are or in base64.
+//
+// The limit of a key holds for its bytes, not for their text. So whoever may get a key in base64 reads it here,
+// and not by Token::is_key().
 #pragma once
 
 #include <cstddef>
@@ -32,7 +35,11 @@ class KeyReader {
       return text;
     }
     std::size_t bytes = 0;
-    if (text.size() > kMaxEncodedKeyBytes || !read_base64(text, out_, bytes)) {
+    if (text.size() > kMaxEncodedKeyBytes) {
+      error_ = kBadFormat;
+      return {};
+    }
+    if (!read_base64(text, out_, bytes)) {
       error_ = kBadEncoding;
       return {};
     }

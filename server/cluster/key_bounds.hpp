@@ -1,0 +1,89 @@
+// Keys beside others: where ranges are cut at shards.
+//
+// All functions: any thread.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "protocol/request.hpp"
+#include "server/cluster/routes.hpp"
+
+namespace mxkv::server {
+
+/// The least text above all that begin with `prefix`, in `room`, which has as many bytes at least; empty: there is
+/// none.
+[[nodiscard]] inline std::string_view behind_prefix(std::string_view prefix, char* room) noexcept {
+  while (!prefix.empty() && prefix.back() == '\xFF') {
+    prefix.remove_suffix(1);
+  }
+  if (!prefix.empty()) {
+    std::ranges::copy(prefix, room);
+    ++room[prefix.size() - 1];
+  }
+  return {room, prefix.size()};
+}
+
+using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
+
+/// The least key that is above another one.
+[[nodiscard]] inline std::string_view behind_key(std::string_view key, KeyRoom& room) noexcept {
+  if (key.size() >= protocol::kMaxKeyBytes) {
+    return behind_prefix(key, room.data());
+  }
+  std::ranges::copy(key, room.data());
+  room[key.size()] = '\0';
+  return {room.data(), key.size() + 1};
+}
+
+/// The greatest key that is below another one, which is not empty.
+[[nodiscard]] inline std::string key_before(std::string_view key) {
+  std::string before{key};
+  if (before.back() == '\0') {
+    before.pop_back();
+  } else {
+    --before.back();
+    before.resize(protocol::kMaxKeyBytes, '\xFF');
+  }
+  return before;
+}
+
+/// The last shard with keys below this one.
+[[nodiscard]] inline std::uint32_t shard_below(const Routes& routes, std::string_view key) noexcept {
+  const std::uint32_t shard = routes.shard_of(key);
+  return shard > 0 && routes.begin_of(shard) == key ? shard - 1 : shard;
+}
+
+/// The part of a range that lies in a shard, by its bounds, walking up. What it refers to stays as long as `range`,
+/// `routes` and `room` do.
+[[nodiscard]] inline protocol::RangeRequest part_in_shard(const protocol::RangeRequest& range,
+                                                          const Routes& routes, std::uint32_t shard,
+                                                          KeyRoom& room) noexcept {
+  protocol::RangeRequest part = range;
+  if (part.by_prefix) {
+    part.by_prefix = false;
+    if (part.low.unbounded && !part.prefix.empty()) {
+      part.low = {.key = part.prefix, .unbounded = false, .inclusive = true};
+    }
+    if (const std::string_view end = behind_prefix(part.prefix, room.data());
+        part.high.unbounded && !end.empty()) {
+      part.high = {.key = end, .unbounded = false, .inclusive = false};
+    }
+    part.prefix = {};
+  }
+  part.reverse = false;
+  const std::string_view begin = routes.begin_of(shard);
+  const std::string_view end = routes.end_of(shard);
+  if (!begin.empty() && (part.low.unbounded || part.low.key < begin)) {
+    part.low = {.key = begin, .unbounded = false, .inclusive = true};
+  }
+  if (!end.empty() && (part.high.unbounded || part.high.key >= end)) {
+    part.high = {.key = end, .unbounded = false, .inclusive = false};
+  }
+  return part;
+}
+
+}  // namespace mxkv::server

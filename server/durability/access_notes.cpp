@@ -1,0 +1,83 @@
+#include "server/durability/access_notes.hpp"
+
+#include "runtime/base/cache_line.hpp"
+#include "server/durability/item_record.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+/// The items of a tree in the order of their keys, a leaf at a time, while no worker runs.
+class ItemWalk {
+ public:
+  explicit ItemWalk(const ItemTree& tree) noexcept : leaf_(node_at(tree.root().word())) {
+    while (!leaf_->leaf()) {
+      leaf_ = node_at(leaf_->value(false, {}));
+    }
+    enter();
+  }
+
+  /// Null: there are no more.
+  const Item* next() noexcept {
+    while (at_ == entries_.count) {
+      if (leaf_->meta().high_infinite()) {
+        return nullptr;
+      }
+      leaf_ = node_at(leaf_->right());
+      enter();
+    }
+    return ItemRecord::item(entries_.values[at_++]);
+  }
+
+ private:
+  static const ItemNode* node_at(std::uint64_t word) noexcept {
+    return static_cast<const ItemNode*>(runtime::TaggedPointer{word}.object());
+  }
+  void enter() noexcept {
+    leaf_->copy_entries(leaf_->meta(), false, entries_);
+    at_ = 0;
+    for (unsigned i = 0; i < entries_.count; ++i) {
+      runtime::prefetch_read(ItemRecord::item(entries_.values[i]));
+    }
+  }
+
+  const ItemNode* leaf_;
+  index::Entries entries_;
+  unsigned at_ = 0;
+};
+
+/// Whether the item may have been read then or later. An age is rounded down by a second, and by its 128th part.
+bool read_since(const Item& item, std::uint64_t since_us) noexcept {
+  constexpr std::uint64_t kRounded = std::uint64_t{1} << 20U;
+  const std::uint64_t read_us = item.last_access_us();
+  return item.accessed() && read_us + (read_us - item.cas()) / 64 + kRounded >= since_us;
+}
+
+}  // namespace
+
+void record_accesses(Store& store, std::uint64_t since_us, std::uint64_t now_us, Journal& journal) {
+  for (std::size_t i = 0; i < store.tree().runtime().worker_count(); ++i) {
+    journal.park(runtime::WorkerId{static_cast<std::uint16_t>(i)});  // else the writer waits for their rounds
+  }
+  ItemWalk walk{store.tree()};
+  const std::uint64_t flushed_us = store.flush_points().at(now_us);
+  journal.record_alone([&](JournalBuffer& buffer) {
+    if (journal.writer().state() != journal_state::running) {
+      return false;
+    }
+    const Item* item = walk.next();
+    for (; item != nullptr; item = walk.next()) {
+      if (read_since(*item, since_us) && !is_expired(item->expiry(), now_us) && item->cas() > flushed_us) {
+        break;
+      }
+    }
+    if (item == nullptr) {
+      return false;
+    }
+    buffer.append(TouchRecord{
+        .order = item->cas(), .key = item->key(), .expiry = item->expiry(), .access = item->access_code()});
+    return true;
+  });
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,83 @@
+// How old the items are that a start finds, and how much of them fits into memory: where more is found than fits,
+// this tells from which age on items are evicted.
+//
+// The sample is thinned when it is full: then every second item of it goes, and from there on half as many are
+// noted. So it is exact for few items, and a percent off at most for many.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace mxkv::server {
+
+/// Bytes of an item, about, and when it was last read or made.
+struct ItemFacts {
+  std::uint64_t last_access_us = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Thread-safety: that of a plain value.
+class AgeSample {
+ public:
+  /// An item that was found.
+  void note(const ItemFacts& facts) {
+    found_bytes_ += facts.bytes;
+    if (seen_++ % stride_ != 0) {
+      return;
+    }
+    sample_.push_back({facts.last_access_us, facts.bytes * stride_});
+    if (sample_.size() == kMost) {
+      thin();
+    }
+  }
+  /// An item that was noted is in memory.
+  void fitted(const ItemFacts& facts) noexcept { fitted_bytes_ += facts.bytes; }
+
+  void take(const AgeSample& other) {
+    sample_.insert(sample_.end(), other.sample_.begin(), other.sample_.end());
+    found_bytes_ += other.found_bytes_;
+    fitted_bytes_ += other.fitted_bytes_;
+  }
+
+  /// The newest items, from this time of access on, have about as many bytes as fitted.
+  [[nodiscard]] std::uint64_t newest_from_us() {
+    std::sort(sample_.begin(), sample_.end(),
+              [](const ItemFacts& a, const ItemFacts& b) { return a.last_access_us > b.last_access_us; });
+    // What the sample misses, and spans that end up less full, must not push out newer items.
+    constexpr double kSure = 0.985;
+    const double part =
+        static_cast<double>(fitted_bytes_) / static_cast<double>(std::max<std::uint64_t>(found_bytes_, 1));
+    double all = 0;
+    for (const ItemFacts& facts : sample_) {
+      all += static_cast<double>(facts.bytes);
+    }
+    double bytes = 0;
+    for (const ItemFacts& facts : sample_) {
+      bytes += static_cast<double>(facts.bytes);
+      if (bytes > all * part * kSure) {
+        return facts.last_access_us + 1;
+      }
+    }
+    return 0;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 65536;
+
+  void thin() {
+    for (std::size_t i = 0; i < kMost / 2; ++i) {
+      sample_[i] = {sample_[2 * i].last_access_us, 2 * sample_[2 * i].bytes};
+    }
+    sample_.resize(kMost / 2);
+    stride_ *= 2;
+  }
+
+  std::vector<ItemFacts> sample_;
+  std::uint64_t seen_ = 0;
+  std::uint64_t stride_ = 1;
+  std::uint64_t found_bytes_ = 0;
+  std::uint64_t fitted_bytes_ = 0;
+};
+
+}  // namespace mxkv::server

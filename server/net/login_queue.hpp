@@ -1,0 +1,81 @@
+// Logins that wait for the thread that verifies passwords, dealt by address.
+//
+// One check takes tens of milliseconds, so a queue in order of arrival would let one address hold up everyone else. Here
+// each address has a queue of its own, divided by the user that the login names:
+//
+//   queue ── address ── user ── logins by the time from which they may be checked
+//
+// Addresses take turns, and so do the users of one address. Every second check is for addresses that gave no wrong
+// password, as far as any of them waits. A newcomer has its turn after those that wait for theirs: to connect
+// anew is no advantage.
+//
+// The queue is bounded. Where it is full, the latest login of the user with the most logins of the address with the most
+// logins loses its place; it need not be the one that comes.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/net/string_map.hpp"
+
+namespace mxkv::server {
+
+class Login;
+
+/// Thread-safety: that of a plain value.
+class LoginQueue {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Waiting = std::shared_ptr<Login>;
+  static constexpr std::size_t kMost = 4096;         ///< logins that wait
+  static constexpr std::size_t kMostOfSuspect = 64;  ///< of an address that gave many wrong passwords
+  enum class trust : std::uint8_t { clean, wrong_once, suspect };  ///< no wrong password; some; many
+
+  /// `login` of `user` at `address` may be checked from `due` on. Returns the login that loses its place for it, which
+  /// may be `login`; null: none does.
+  [[nodiscard]] Waiting put(Waiting login, const std::string& address, const std::string& user, Time due,
+                            trust trusted);
+  /// The address gave a wrong password. Returns the logins that lose their places.
+  [[nodiscard]] std::vector<Waiting> distrust(std::string_view address, trust trusted);
+  /// The next login to be checked, of those that may be; null: none may.
+  [[nodiscard]] Waiting take(Time now);
+  /// Any login; the queue is not empty.
+  [[nodiscard]] Waiting take_any();
+  /// When the next login may be checked; none: none waits.
+  [[nodiscard]] std::optional<Time> next_due() const;
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+
+ private:
+  struct User {
+    std::uint64_t turn = 0;
+    std::multimap<Time, Waiting> logins;
+  };
+  struct Address {
+    std::uint64_t turn = 0;          ///< its next
+    std::uint64_t turn_of_user = 0;  ///< the latest of its users
+    std::size_t count = 0;           ///< logins
+    trust trusted = trust::clean;
+    StringMap<User> users;
+    [[nodiscard]] Time due() const;
+  };
+  using At = StringMap<Address>::iterator;
+  using UserAt = StringMap<User>::iterator;
+
+  [[nodiscard]] At next_address(Time now, bool clean);
+  [[nodiscard]] Waiting remove(At address, UserAt user, std::multimap<Time, Waiting>::iterator login);
+  [[nodiscard]] Waiting drop_of(At address);
+
+  StringMap<Address> addresses_;  ///< with a login at least, and so their users
+  std::size_t count_ = 0;
+  std::uint64_t turn_ = 0;  ///< the latest of an address
+  bool next_is_clean_ = true;
+};
+
+}  // namespace mxkv::server

@@ -1,0 +1,41 @@
+// The session of a connection, which changes in steps only, and each step is settled.
+//
+// A step may end the session, pause it, or leave something to send. Code that changes the session therefore has to ask for
+// a step. The step puts the connection on its worker's list of connections to look at, and Connection::settle() decides at
+// the end of the round what becomes of it. Reading needs no step: everything else sees a const session. So no step can
+// forget to look for the end.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "server/net/session.hpp"
+
+namespace mxkv::server {
+
+/// Thread-safety: owner worker only.
+class SteppedSession {
+ public:
+  /// `arguments`: those of Session.
+  template <class... Arguments>
+  explicit SteppedSession(SessionHost& host, Arguments&&... arguments)
+      : directory_(host.directory), session_(std::in_place, host, std::forward<Arguments>(arguments)...) {}
+
+  [[nodiscard]] const Session* operator->() const noexcept { return &*session_; }
+  [[nodiscard]] const Session& operator*() const noexcept { return *session_; }
+  /// To change it; settle() follows at the end of the round.
+  [[nodiscard]] Session& step() noexcept {
+    directory_.mark_dirty(session_->entry());
+    return *session_;
+  }
+  /// To change it where nothing can end: in settle() itself, and while the connection begins or leaves.
+  [[nodiscard]] Session& unsettled() noexcept { return *session_; }
+  /// The connection is closed.
+  void end() noexcept { session_.reset(); }
+
+ private:
+  ConnectionTable& directory_;
+  std::optional<Session> session_;
+};
+
+}  // namespace mxkv::server

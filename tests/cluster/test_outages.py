@@ -1,0 +1,154 @@
+"""A cluster on loopback whose brokers go away and come back, whose lease changes while it serves, and whose keys are counted,
+deleted and exported over all shards. What watches a cluster tells what is so: who serves, who is ready, what became of a request.
+"""
+
+import contextlib
+import os
+import signal
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import nodes
+from brokers import Brokers
+from clients import Line
+from nodes import Node
+from setting import machine, wait_for
+
+CLUSTER = "outages"
+SHARDS = 6
+PATIENCE_S = 120
+ADMIN_PORT = 8080
+
+
+class Loopback:
+    """A place of network.py's kind, without a namespace: an address of this machine alone."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    @staticmethod
+    def command(*words) -> list:
+        return [str(word) for word in words]
+
+
+@machine.needs(machine.long_only(), machine.missing("java", "mvn"))
+class OutagesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.folder = Path(os.environ.get("MXKV_CLUSTER_LOGS", folder))
+        cls.brokers = Brokers(Path(os.environ.get("MXKV_BROKERS", folder)))
+        cls.addClassCleanup(cls.brokers.stop)
+        net = os.getpid() % 200 + 20
+        cls.nodes = [Node(name, Loopback(f"127.{net}.0.{i + 1}"), cls.folder, CLUSTER, cls.brokers.addresses,
+                          options={"deadline": "2s", "lease": "20s" if name == "a" else "1s"}, admin_port=ADMIN_PORT)
+                     for i, name in enumerate("abc")]
+        cls.addClassCleanup(lambda: [node.end() for node in cls.nodes])
+        made = cls.cluster("init", "--shards", SHARDS, "--lease", "2s", "--nodes", ",".join(node.entry for node in cls.nodes))
+        assert "all of user:* lies in shard" in made.stderr, made.stderr
+        for node in cls.nodes:
+            node.start()
+        wait_for(lambda: all(node.stats() for node in cls.nodes), "all nodes answer", lambda: nodes.evidence(cls.nodes))
+        nodes.wait_until_served(cls.nodes, SHARDS, PATIENCE_S)
+
+    @classmethod
+    def cluster(cls, command: str, *words, check: bool = True):
+        return machine.run(machine.MXKVD, "cluster", command, "--name", CLUSTER, "--brokers", cls.brokers.addresses, *words,
+                           check=check, timeout=PATIENCE_S)
+
+    def ask(self, node: Node, request: bytes, last: bytes, seconds: float = 30) -> bytes:
+        with contextlib.closing(Line(node.address, seconds)) as line:
+            line.send(request)
+            reply = b""
+            while not reply.endswith(last):
+                reply += line.line() + b"\r\n"
+            return reply
+
+    def readiness(self, node: Node) -> tuple:
+        try:
+            with urllib.request.urlopen(f"http://{node.address[0]}:{ADMIN_PORT}/readyz", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def wait_until_ready(self) -> None:
+        nodes.wait_until_served(self.nodes, SHARDS, PATIENCE_S)
+        wait_for(lambda: all(self.readiness(node)[0] == 200 for node in self.nodes), "all are ready",
+                 lambda: str([self.readiness(node) for node in self.nodes]), PATIENCE_S)
+
+    def test_a_lease_is_of_all_nodes_and_changes_while_they_serve(self):
+        self.wait_until_ready()
+        for node in self.nodes:
+            self.assertIn("and is not followed: the cluster's map says 2s", node.log.read_text(encoding="utf-8"))
+        self.assertIn("lease: 2000 ms -> 3000 ms", self.cluster("lease", "3s").stdout)
+        self.assertIn("lease 3000 ms", self.cluster("status").stdout)
+        self.assertEqual(self.ask(self.nodes[0], b"set kept 0 0 1\r\nx\r\n", b"\r\n"), b"STORED\r\n")
+        self.assertEqual(self.ask(self.nodes[2], b"get kept\r\n", b"END\r\n"), b"VALUE kept 0 1\r\nx\r\nEND\r\n")
+
+    def test_counts_deletes_and_exports_go_over_all_shards(self):
+        self.wait_until_ready()
+        a, b, _ = self.nodes
+        keys = [f"{first}:{i:03}" for first in "09AZbmxz" for i in range(50)]
+        stored = b"".join(b"ms %s 4\r\nitem\r\n" % key.encode() for key in keys)
+        self.assertEqual(self.ask(a, stored + b"mn\r\n", b"MN\r\n"), b"HD\r\n" * len(keys) + b"MN\r\n")
+        self.assertEqual(self.ask(b, b"mc - e\r\n", b"\r\n").split()[:2], [b"HD", b"A%d" % self.count()])
+        self.assertGreaterEqual(self.count(), len(keys))
+        cli = os.environ["MXKV_CLI"]
+        dump = self.folder / "outages.dump"
+        host = f"{b.address[0]}:{b.address[1]}"
+        machine.run(cli, "--server", host, "export", "--output", dump, "--overwrite", timeout=PATIENCE_S)
+        before = self.count()
+        reply = self.ask(a, b"mx - A150\r\n", b"\r\n")
+        self.assertTrue(reply.startswith(b"HD A150 G"), reply)
+        while b" G" in reply:
+            reply = self.ask(a, b"mx - A150 G" + reply.split(b" G")[1], b"\r\n")
+        self.assertEqual(self.count(), 0)
+        machine.run(cli, "--server", host, "import", dump, timeout=PATIENCE_S)
+        self.assertEqual(self.count(), before)
+        self.assertIn(b"spans shards", self.ask(a, b"mx - X\r\n", b"\r\n"))
+
+    def count(self) -> int:
+        return int(self.ask(self.nodes[1], b"mc - e\r\n", b"\r\n").split()[1][1:])
+
+    def test_where_all_brokers_are_away_everything_says_so(self):
+        self.wait_until_ready()
+        owner = next(node for node in self.nodes if node.serves())
+        with contextlib.closing(Line(owner.address, 60)) as waits:
+            for n in (1, 2, 3):
+                self.brokers.send(n, signal.SIGSTOP)  # SIGSTOP: they answer nothing, and close nothing
+            waits.send(b"".join(b"set key%d 0 0 1\r\nx\r\n" % i for i in range(50)))
+            first = waits.line()
+            while first == b"STORED":
+                first = waits.line()
+            self.assertTrue(first.startswith((b"SERVER_ERROR outcome unknown", b"SERVER_ERROR shard ")), first)
+        wait_for(lambda: not any(node.serves() for node in self.nodes), "nobody says that it serves", lambda: nodes.evidence(self.nodes))
+        for node in self.nodes:
+            status, text = wait_for(lambda node=node: (found := self.readiness(node)) and found[0] == 503 and found, "not ready")
+            self.assertRegex(text, "the brokers")
+            wait_for(lambda node=node: "the brokers are silent" in node.log.read_text(encoding="utf-8"), "a line of it")
+        self.assertIn("cluster: librdkafka: ", wait_for(lambda: "librdkafka" in owner.log.read_text(encoding="utf-8") and
+                                                        owner.log.read_text(encoding="utf-8"), "what the library says"))
+        for n in (1, 2, 3):
+            self.brokers.send(n, signal.SIGCONT)
+        self.wait_until_ready()
+        self.assertEqual(self.cluster("status").returncode, 0)
+
+    def test_a_shard_without_an_owner_is_told_by_the_exit_code(self):
+        self.wait_until_ready()
+        for node in self.nodes:
+            self.assertEqual(node.end(), 0)
+        done = self.cluster("status", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"{SHARDS} shards of {SHARDS} have no owner: 0, 1, 2", done.stderr)
+        self.assertIn("not left to another node in", "".join(node.log.read_text(encoding="utf-8") for node in self.nodes))
+        for node in self.nodes:
+            node.start()
+        wait_for(lambda: all(node.stats() for node in self.nodes), "all nodes answer", lambda: nodes.evidence(self.nodes))
+        self.wait_until_ready()
+
+
+if __name__ == "__main__":
+    machine.main()
