@@ -167,7 +167,7 @@ void ClientTable::end(Client& client) noexcept {
 
 std::uint64_t ClientTable::kill(std::uint64_t after, const std::function<bool(const Client&)>& f) {
   return walk(after, [this, &f](const Client& client) {
-    if (f(client)) {
+    if (!client.killed.load(std::memory_order_relaxed) && f(client)) {
       end(*by_socket_.at(client.socket));
     }
   });
@@ -176,10 +176,11 @@ std::uint64_t ClientTable::kill(std::uint64_t after, const std::function<bool(co
 bool ClientTable::kill_one(std::uint64_t id) {
   const std::scoped_lock lock{mutex_};
   const auto at = by_id_.find(id);
-  if (at != by_id_.end()) {
-    end(*at->second);
+  if (at == by_id_.end() || at->second->killed.load(std::memory_order_relaxed)) {
+    return false;
   }
-  return at != by_id_.end();
+  end(*at->second);
+  return true;
 }
 
 }  // namespace mxkv::server

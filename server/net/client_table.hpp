@@ -75,9 +75,10 @@ class ClientTable {
   /// Calls f(client) for those of a page, behind the one of the number `after`. Returns where the next page begins; 0:
   /// this was the last.
   std::uint64_t walk(std::uint64_t after, const std::function<void(const Client&)>& f) const;
-  /// The same, and marks those that `f` says as killed and shuts their sockets down: their workers close them at once.
+  /// The same of those that were not killed before. Marks those that `f` says as killed and shuts their sockets down:
+  /// their workers close them at once.
   std::uint64_t kill(std::uint64_t after, const std::function<bool(const Client&)>& f);
-  /// Ends the connection of this number alike; false: there is none.
+  /// Ends the connection of this number alike; false: there is none, or it was killed before.
   bool kill_one(std::uint64_t id);
 
  private:
