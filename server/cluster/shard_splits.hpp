@@ -13,8 +13,8 @@ namespace mxkv::server {
 
 /// Each shard costs its owner three messages a lease, and each node that keeps it a place in what it fetches.
 inline constexpr std::uint32_t kMostShards = 256;
-/// So many settle in a few leases on nodes and brokers of two busy cores each.
-inline constexpr std::uint32_t kTestedShards = 64;
+/// More settle slowly where nodes and brokers share two busy cores; how many do well there was not measured.
+inline constexpr std::uint32_t kAdvisedShards = 64;
 
 /// The first keys of all shards but the first: even over the first two bytes of printable keys. For when nothing is known
 /// of the keys. `shards`: from 1 to kMostShards.

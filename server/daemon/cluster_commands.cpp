@@ -116,10 +116,10 @@ std::vector<std::string> listed_splits(const std::string& text) {
 /// What is right, and maybe not what is wanted.
 void warn_of_shards(const ClusterCommand& command, const ClusterMap& map) {
   const std::size_t shards = map.shards.size();
-  if (shards > kTestedShards) {
+  if (shards > kAdvisedShards) {
     complain(kExitOk,
-             ("warning: " + std::to_string(shards) + " shards are more than were tested (" +
-              std::to_string(kTestedShards) + "): each costs nodes and brokers work while nothing is asked")
+             ("warning: " + std::to_string(shards) + " shards are more than are advised (" +
+              std::to_string(kAdvisedShards) + "): each costs nodes and brokers work while nothing is asked")
                  .c_str());
   }
   if (shards > 1 && !command.splits && command.sample.empty()) {
