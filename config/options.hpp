@@ -254,7 +254,7 @@ struct ClusterOptions {
   std::string node;                               ///< this one's name; empty: the host's
   std::optional<ListenAddress> peer;              ///< where the other nodes come to; never a unix socket
   TlsOptions tls{.minimum = tls_version::v1_3};   ///< between nodes; both show a certificate, of client_ca
-  std::string advertise;             ///< address:port that the other nodes use; empty: that of `peer`
+  std::string advertise;             ///< address:port that the other nodes use; empty: the address of `peer`
   std::string address;               ///< address:port that clients are told; empty: the first listener's
   std::uint32_t lease_ms = 3000;     ///< for the tools that write the map, whose lease is the one that counts
   bool forward = true;               ///< requests for another node's shard are passed on to it

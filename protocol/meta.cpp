@@ -142,9 +142,9 @@ class LineKey {
     error_ = keys.error();
   }
 
-  /// Whether it is too long, or text that is no key: this is told before anything that is wrong with flags.
+  /// Whether it is too long, or text that is no key: this error goes before any error of the flags.
   [[nodiscard]] bool malformed() const noexcept { return error_ == kBadFormat; }
-  /// What is wrong with the key, or nothing.
+  /// The error of the key, or none.
   [[nodiscard]] std::string_view error() const noexcept { return error_; }
   [[nodiscard]] std::size_t flags() const noexcept { return flags_; }
 
@@ -153,7 +153,7 @@ class LineKey {
   std::string_view error_;
 };
 
-/// Reads the flags that are left; what is wrong with them or with the key, or nothing. `tokens_before` were taken. A
+/// Reads the flags that are left; their error, or the error of the key, or none. `tokens_before` were taken. A
 /// long opaque is told apart: memcached sees it when it writes the answer, so that all else comes first.
 std::string_view read_flags(CommandLine line, const LineKey& key, std::size_t tokens_before,
                             bool& long_opaque) noexcept {

@@ -61,7 +61,7 @@ inline std::vector<std::string> words_behind_name(int count, const char* const* 
   return {arguments + std::min(count, 1), arguments + count};
 }
 
-/// What is wrong with a command line, in one line.
+/// The error of a command line, in one line.
 inline std::string usage_text(const CLI::Error& error) {
   std::string text = error.what();
   std::erase(text, detail::kWordMark);
@@ -69,7 +69,7 @@ inline std::string usage_text(const CLI::Error& error) {
   return text;
 }
 
-/// Parses; where there is nothing to go on with, prints help or what is wrong and returns the exit code, 0 or 2.
+/// Parses; where there is nothing to go on with, prints help or the error and returns the exit code, 0 or 2.
 inline std::optional<int> parse_or_exit(CLI::App& app, const std::vector<std::string>& words) {
   try {
     parse_words(app, words);

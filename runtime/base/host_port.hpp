@@ -22,7 +22,7 @@ struct HostPort {
 /// Decimal digits, from 1 to 65535. The resolver would take a larger number modulo 65536.
 [[nodiscard]] std::optional<std::uint16_t> parse_port(std::string_view text) noexcept;
 
-/// `default_port` where `text` has none; 0: then that is an error. Errors name `text` and what is wrong.
+/// `default_port` where `text` has none; 0: then that is an error. Errors name `text` and its fault.
 [[nodiscard]] Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_port);
 
 /// With brackets where the host has colons.

@@ -1,4 +1,4 @@
-// A clock whose steady time goes on from that of an earlier process.
+// A clock whose steady time goes on from the steady time of an earlier process.
 #pragma once
 
 #include <atomic>

@@ -68,7 +68,7 @@ class Overloads {
     std::vector<std::string> overloads;
     bool takes_clients = true;  ///< none of them keeps it from serving another client
   };
-  /// What is overloaded now. To be called about once a second.
+  /// The overloads that last now. To be called about once a second.
   [[nodiscard]] Found look(const ServingParts& parts, Time now);
   /// The worker that hangs for good; empty: none.
   [[nodiscard]] std::string hangs_for_good(Time now) const;

@@ -35,7 +35,7 @@ bool same_letters(std::string_view text, std::string_view lower) noexcept {
   });
 }
 
-/// "0", "1", or either with up to three digits behind a point; what is no weight counts as none was said.
+/// "0", "1", or either with up to three digits behind a point; any other text counts as no weight.
 unsigned read_weight(std::string_view text) noexcept {
   const bool form = !text.empty() && text.size() <= 5 && (text[0] == '0' || text[0] == '1') &&
                     (text.size() == 1 || text[1] == '.');

@@ -13,7 +13,7 @@ struct HttpTarget {
   std::string_view host{};     ///< with its port, if one was said; may be empty
   std::string_view path{};     ///< begins with a slash
   std::string_view query{};    ///< behind the question mark
-  const char* flaw = nullptr;  ///< what is wrong; null: nothing
+  const char* flaw = nullptr;  ///< the error; null: none
 };
 
 /// The headers Host of a request.

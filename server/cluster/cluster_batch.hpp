@@ -35,7 +35,7 @@ class ClusterBatch final : public ReceivedBatch {
   [[nodiscard]] bool is_elsewhere() const noexcept { return elsewhere_; }
   /// As it came, with its first line. The values' memory is given back.
   [[nodiscard]] std::string take_text(runtime::Worker& worker);
-  /// That of its keys.
+  /// The shard of its keys.
   [[nodiscard]] std::uint32_t shard() const noexcept { return *shard_; }
   /// Its keys were here when its lines came, and are another node's now.
   void leave(runtime::Worker& worker);

@@ -24,7 +24,7 @@ std::string_view text_of(Shard::role role) {
   return "stranded";
 }
 
-/// Where memory takes no more of it, nobody is to rely on what is here, whatever its engine does.
+/// Where memory takes no more of the shard, nobody may rely on its items here, whatever its engine does.
 std::string role_of(const HostedShard& shard) {
   if (shard.loading()) {
     return "loads";

@@ -62,7 +62,8 @@ void ClusterStore::range(runtime::Worker& worker, const protocol::Request& reque
   }
 }
 
-// What is done at once lies in one shard, wherever others are: a line that works is not to fail when a shard moves.
+// An operation at one moment lies in one shard, wherever other shards are: a line that works is not to fail when a shard
+// moves.
 void ClusterStore::whole_range(runtime::Worker& worker, const protocol::Request& request, const Span& span,
                                const ReplyAddress& address, std::uint64_t now_ns) {
   if (span.first == span.last) {

@@ -83,7 +83,7 @@ class HostedShard final : private ShardHost {
   [[nodiscard]] bool may_leave() const noexcept { return open_ && !leaving_; }
   /// It follows its log, with nothing to be cleaned or loaded.
   [[nodiscard]] bool follows() const noexcept { return shard_.now() == Shard::role::follows && is_sound(); }
-  /// What is here of it, may be relied on: it is loaded, not about to be thrown away, and memory took in all of it.
+  /// Its items here may be relied on: they are loaded, not about to be thrown away, and memory took in all of them.
   [[nodiscard]] bool is_sound() const noexcept {
     return !loading_ && !clean_at_ && (open_ || !around_.memory.failed());
   }

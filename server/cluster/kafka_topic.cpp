@@ -108,8 +108,8 @@ TopicVerdict check_shape(rd_kafka_t& client, const TopicPlan& plan, int patience
   return {.answered = true, .dangers = std::move(dangers)};
 }
 
-/// What it is better with. A board: each node says something a second, and who starts reads all that was not compacted
-/// yet. A log: brokers delete whole segments, and never the one that is written to.
+/// Settings that the topic is better with. A board: each node says something a second, and a node that starts reads all
+/// that was not compacted yet. A log: brokers delete whole segments, and never the one that is written to.
 std::vector<std::pair<const char*, const char*>> wishes_of(const TopicPlan& plan) {
   if (!plan.board) {
     return {{"segment.bytes", "67108864"}, {"segment.ms", "3600000"}};

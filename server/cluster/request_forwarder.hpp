@@ -34,7 +34,7 @@ struct ForwardedRequest {
   std::uint32_t sent_to = 0;     ///< the peer that has it
   std::uint64_t number = 0;      ///< of all that its forwarder was given
 
-  // Its place among the writes of its client, for who orders them.
+  // Its place among the writes of its client, for the part that orders them.
   std::uint64_t key_of_client = 0;  ///< the same for all writes of one client to one key
   CommitSeq after = 0;  ///< those of its client up to here that take effect on this node are to end first
   bool goes = false;    ///< nothing holds it back any more

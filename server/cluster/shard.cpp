@@ -229,7 +229,7 @@ void Shard::take_claim(const Message& message, const ShardState& before) {
 
 void Shard::become_owner(const ShardState& before) {
   const std::uint64_t now_ns = clock_.monotonic_ns();
-  // Who leaves a shard serves no more, and has said so in the log; and nobody served one without a term.
+  // A node that leaves a shard serves no more, and has said so in the log; and nobody served one without a term.
   const bool free = before.left_to() != 0 || before.term() == 0;
   const std::uint64_t waits_for_ns =
       options_.rules.waits_by_the_owners_lease ? before.longest_lease_ns() : wanted_lease_ns_;

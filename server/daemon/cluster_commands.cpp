@@ -113,7 +113,7 @@ std::vector<std::string> listed_splits(const std::string& text) {
   return splits;
 }
 
-/// What is right, and maybe not what is wanted.
+/// Maps that are right, and maybe not the ones that were wanted.
 void warn_of_shards(const ClusterCommand& command, const ClusterMap& map) {
   const std::size_t shards = map.shards.size();
   if (shards > kAdvisedShards) {
@@ -277,7 +277,7 @@ MapWritten change(OpenBoard& open, const ClusterCommand& command) {
   return std::move(written).value();
 }
 
-/// Until nothing is missing, or for as long as was asked. Returns what is; empty: nothing.
+/// Until nothing is missing, or for as long as was asked. Returns what is missing; empty: nothing.
 std::string wait_for_nodes(OpenBoard& open, std::uint32_t wait_s,
                            const std::function<std::string(const ClusterState&)>& missing_in) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{wait_s};

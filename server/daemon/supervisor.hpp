@@ -46,8 +46,8 @@ class Supervisor final : private HappeningBell {
   static constexpr const char* kConfigSet = "config set";  ///< who set an option
 
   void reload();
-  /// `by`: who asked for it, for the log. What `wanted` says was checked; `admin` is what prepare_admin() made of it, none
-  /// where those listeners stay. Returns whether anything changed.
+  /// `by`: the client or signal that asked for it, for the log. What `wanted` says was checked; `admin` is what
+  /// prepare_admin() made of it, none where those listeners stay. Returns whether anything changed.
   bool apply(const config::DaemonOptions& wanted, const config::Resolved& resolved, const std::string& by,
              std::optional<std::vector<HttpListener>> admin);
   /// False: it is as the options say.
@@ -68,7 +68,7 @@ class Supervisor final : private HappeningBell {
     std::size_t listeners = 0;  ///< that have them; 0: none does, or the old ones stay
     std::string flaw;           ///< of a file; empty: none
   };
-  /// `by`: who asked for it, for the log.
+  /// `by`: the client or signal that asked for it, for the log.
   CertificatesRead reread_certificates(const std::string& by);
   [[nodiscard]] std::string refresh_certificates(const ConfigRequest& request);
   void reopen_log(const config::LogOptions& options);

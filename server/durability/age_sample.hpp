@@ -17,7 +17,7 @@ struct ItemFacts {
   std::uint64_t bytes = 0;
 };
 
-/// Thread-safety: that of a plain value.
+/// Thread-safety: none, as of a plain value.
 class AgeSample {
  public:
   /// An item that was found.

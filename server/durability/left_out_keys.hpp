@@ -14,7 +14,7 @@
 
 namespace mxkv::server {
 
-/// Holds one byte more than each key. Thread-safety: that of a plain value.
+/// Holds one byte more than each key. Thread-safety: none, as of a plain value.
 class LeftOutKeys {
  public:
   /// At most 255 bytes. Throws std::bad_alloc.

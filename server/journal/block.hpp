@@ -72,7 +72,7 @@ struct CommitMark {
   std::uint64_t unix_us = 0;      ///< wall clock
   std::int32_t wall_ahead_s =
       0;                    ///< of the steady time, by which records tell times; versions without it write 0
-  std::uint64_t chain = 0;  ///< that of the group before, with this group's links (see group_chain)
+  std::uint64_t chain = 0;  ///< the chain of the group before, with this group's links (see group_chain)
 
   friend bool operator==(const CommitMark&, const CommitMark&) = default;
 };

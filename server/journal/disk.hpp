@@ -37,7 +37,7 @@ class DiskFile {
   /// Makes room up to `bytes` and the file so long, without changing what it holds. Where the file system
   /// cannot, zeros are written to what is new. 0: writes up to there will not lack space.
   [[nodiscard]] virtual int allocate(std::uint64_t bytes) noexcept = 0;
-  /// Cuts the file to `bytes`: what is behind becomes room.
+  /// Cuts the file to `bytes`: the bytes behind become room.
   [[nodiscard]] virtual int truncate(std::uint64_t bytes) noexcept = 0;
   [[nodiscard]] virtual int size(std::uint64_t& bytes) noexcept = 0;
 };

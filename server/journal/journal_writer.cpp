@@ -185,7 +185,7 @@ bool JournalWriter::due(std::uint64_t now_ns) {
   if (!recorded) {
     first_ns_ = 0;
     if (!unmade_) {
-      oldest_ns_.store(0, std::memory_order_relaxed);  // news came late, of what is durable by now
+      oldest_ns_.store(0, std::memory_order_relaxed);  // news came late, of records that are durable by now
     }
   } else if (first_ns_ == 0) {
     first_ns_ = now_ns;

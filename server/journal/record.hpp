@@ -81,7 +81,7 @@ struct GoneRecord {
   friend bool operator==(const GoneRecord&, const GoneRecord&) = default;
 };
 
-/// The item lives until another second. With the item's own order: only its access age is told.
+/// The item lives until another second. With the item's own order it tells only the access age.
 struct TouchRecord {
   std::uint64_t order = 0;
   std::string_view key{};

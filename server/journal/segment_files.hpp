@@ -1,4 +1,4 @@
-// What is done to files of segments as a whole. All return 0 or an errno value. Thread-safety: one thread.
+// Operations on whole files of segments. All return 0 or an errno value. Thread-safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline constexpr std::string_view kSparePrefix = "spare-";
 
 /// Brings the first `bytes` of a segment to the disk, as a copy that takes its place. So no byte that is on disk is
 /// written again. And pages whose flush failed, which the system takes for flushed and another flush skips, are other
-/// ones now. What is behind these bytes goes; it may become the room for the copy.
+/// ones now. The bytes behind these go; their place may become the room for the copy.
 [[nodiscard]] int replace_by_copy(Disk& disk, const std::string& folder, const std::string& path,
                                   std::uint64_t bytes);
 

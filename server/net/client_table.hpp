@@ -36,15 +36,16 @@ struct Client {
   std::uint64_t opened_ns = 0;
   std::shared_ptr<Usage> usage;           ///< of its address; null: of none
   std::string name;                       ///< that it gave itself
-  std::string user;                       ///< who logged in; empty: nobody
+  std::string user;                       ///< the name of the login; empty: none
   std::shared_ptr<const TlsFacts> tls{};  ///< null: no TLS, or its handshake goes on
   std::atomic<std::uint32_t> requests{0};
   std::atomic<std::uint64_t> read_bytes{0};
   std::atomic<std::uint64_t> written_bytes{0};
   std::atomic<std::uint64_t> read_ns{0};
   std::atomic<std::uint16_t> worker{0};
-  std::atomic<bool> killed{false};  ///< release by kill(), acquire by its worker when its socket is told of
-  std::atomic<bool> sends{false};   ///< it waits for the client to take replies
+  std::atomic<bool> killed{
+      false};  ///< release by kill(), acquire by its worker at the next event of its socket
+  std::atomic<bool> sends{false};  ///< it waits for the client to take replies
   LastCommand last{};
   std::atomic<session_state> state{session_state::opening};  ///< at the end of its last turn
 };

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -67,7 +66,7 @@ class Connection final : public ConnectionOwner {
   void logged_in(const std::string& user) override;
   /// All up to `durable` is on disk: sends at the end of this round what waited for it.
   void reached_disk(std::uint64_t durable);
-  /// Nobody waits any more for what is held, or to be read: the client is told so, as far as it can be, and closed.
+  /// Replies that are held, or input that is not read, are given up: the client gets a last line where one can stand.
   void give_up_waiting();
   /// The journal has room again: goes on reading.
   void journal_has_room();
@@ -181,11 +180,11 @@ class Connection final : public ConnectionOwner {
   Client& client_;          ///< as people ask for it
   SteppedSession session_;  ///< ended once it is closed
   connection_stage stage_;
-  bool listed_ = false;                    ///< in the worker's list of connections whose turn comes
-  bool readable_ = false;                  ///< there may be bytes in the kernel
-  bool read_on_ = false;                   ///< also behind a read that is short
-  bool reset_ = false;                     ///< no reply reaches the client any more
-  std::atomic<bool> output_waits_{false};  ///< for the client to take some
+  bool listed_ = false;        ///< in the worker's list of connections whose turn comes
+  bool readable_ = false;      ///< there may be bytes in the kernel
+  bool read_on_ = false;       ///< also behind a read that is short
+  bool reset_ = false;         ///< no reply reaches the client any more
+  bool output_waits_ = false;  ///< for the client to take some
   std::uint32_t drain_reads_left_ = 0;
   std::string_view ends_for_ =
       "normal";                ///< what watchers are told of its end, unless its session ended in error

@@ -2,7 +2,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/probe.hpp"
@@ -77,7 +77,7 @@ void Connection::close() {
   tell_watchers(session_->ended_in_error() ? "error" : ends_for_);
   net_.leave_gate(*this, gate_.holds(), session_->paused_for(pause::journal));
   net_.unlist(*this);
-  if (output_waits_.exchange(false)) {
+  if (std::exchange(output_waits_, false)) {
     net_.sending_waits(false);
   }
   const bool said_all = session_->output().unsent_bytes() == 0;

@@ -18,7 +18,7 @@ struct ConnectionFacts {
     takes_value,
     swallows,  ///< a value that was refused
     watches,
-    asks,   ///< what is told here
+    asks,   ///< for this list
     sends,  ///< it waits for the client to take replies
   };
   int descriptor = -1;

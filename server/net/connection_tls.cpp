@@ -187,8 +187,8 @@ void Connection::give_up_handshake(const std::string& why) {
   close();
 }
 
-// As read() of a socket: once what is there, as far as there is room. What comes behind bytes that were read, be it more
-// of them or an end, the next turn finds again: the stream remembers it.
+// As read() of a socket: once, all bytes that are there, as far as there is room. More bytes, or an end, behind those
+// that were read the next turn finds again: the stream remembers it.
 void Connection::read_tls(Session& session) {
   const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
   const std::span<char> space = session.value_space();

@@ -64,9 +64,9 @@ std::shared_ptr<const Login> Credentials::log_in(Login::Claim claim, LoginBell* 
   return login;
 }
 
-// What can be said without a hash of crypt. Only a right password is told apart here. Whatever is wrong takes the same
-// time: an unknown name, a name with a password in clear text, and one with a hash. Else the time would tell who is a
-// user. So where any user has a hash each wrong login waits for one.
+// The verdict that needs no hash of crypt. Only a right password is told apart here. Whatever is wrong takes the same
+// time: an unknown name, a name with a password in clear text, and one with a hash. Else the time would tell
+// the name of a user. So where any user has a hash each wrong login waits for one.
 Credentials::look Credentials::compare(const Login& login, std::shared_ptr<const User>& user) const {
   std::shared_ptr<const User> found = users_.find(login.claim_.user);
   const PasswordDigest digest = digester_.digest(login.claim_.password);

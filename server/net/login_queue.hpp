@@ -29,7 +29,7 @@ namespace mxkv::server {
 
 class Login;
 
-/// Thread-safety: that of a plain value.
+/// Thread-safety: none, as of a plain value.
 class LoginQueue {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -164,7 +164,7 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   /// Requests in flight at which a round takes no further connection: enough to hide what each waits for, and
   /// few enough that their tasks, items and replies stay in the second-level cache until they are sent.
   static constexpr std::size_t kRequestsARound = 256;
-  /// Between two looks at who has waited at the gate of the disk for too long.
+  /// Between two looks for connections that have waited at the gate of the disk for too long.
   static constexpr std::uint64_t kLateLookNs = 100'000'000;
 
   void link(Connection& connection) noexcept;
@@ -235,7 +235,7 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   std::size_t handshakes_ = 0;                ///< that have begun, or wait for their first bytes
   std::vector<Connection*> held_;             ///< whose output waits for the disk
   std::vector<Connection*> journal_waiters_;  ///< that are not read, since the journal is full
-  std::uint64_t next_late_ns_ = 0;            ///< when it is looked who has waited for too long
+  std::uint64_t next_late_ns_ = 0;            ///< of the next look for connections that wait too long
   std::uint64_t durable_ = 0;                 ///< as of this round, as the next two
   std::uint64_t broken_ = 0;
   bool reads_paused_ = false;

@@ -17,7 +17,7 @@
 //   session_rates.cpp     how much a second
 //   session_binary.cpp    requests of the binary protocol
 //   session_sasl.cpp      how its clients log in
-//   session_streams.cpp   dumps, reports of administration, and what is watched
+//   session_streams.cpp   dumps, reports of administration, and watched events
 //   session_room.cpp      what it takes of the worker's shares of memory
 // One that rests may go on in another worker: see connection_moves.cpp.
 #pragma once

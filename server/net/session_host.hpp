@@ -56,7 +56,7 @@ struct SessionHost {
   AdminSource* admin = nullptr;
   Credentials* credentials = nullptr;            ///< null, or none required: every client is served
   WatchHub* watch_hub = nullptr;                 ///< null: nothing can be watched
-  Happenings* happenings = nullptr;              ///< null: nobody is told
+  Happenings* happenings = nullptr;              ///< null: they are not noted
   LoginBell* login_bell = nullptr;               ///< null: every login is judged at once
   InputRelief* relief = nullptr;                 ///< null: no session leaves for another one
   std::vector<ConnectionState*> watching{};      ///< sessions that watch

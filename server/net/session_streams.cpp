@@ -1,4 +1,4 @@
-// Session's functions: replies that come in pieces over time: dumps, reports of administration, and what is watched.
+// Session's functions: replies that come in pieces over time: dumps, reports of administration, and watched events.
 #include <string>
 #include <utility>
 

@@ -109,7 +109,7 @@ class TlsStream {
   ssl_st* ssl_;
   int socket_;
   bool read_on_ = false;         ///< also behind a read that is short
-  bool empty_ = false;           ///< the socket has nothing more until it is told of again
+  bool empty_ = false;           ///< the socket has nothing more until its next event
   bool unsent_ = false;          ///< a record waits in OpenSSL for the socket
   outcome end_ = outcome::done;  ///< ended, failed: it has; done: not yet
   std::string reason_;

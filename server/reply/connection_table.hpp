@@ -84,7 +84,7 @@ struct ConnectionState {
   std::uint32_t generation = 0;    ///< how often it was opened
   std::uint32_t ended = 0;         ///< operations that ever ended; wraps around
   std::uint64_t read_bytes = 0;    ///< ever
-  std::uint64_t asked_ns = 0;      ///< when what is being taken came, by the monotonic clock; 0: not known
+  std::uint64_t asked_ns = 0;      ///< when the input under way came, by the monotonic clock; 0: not known
   std::atomic<int> descriptor{0};  ///< of the socket, for who watches on other workers; relaxed
   connection_phase phase = connection_phase::closed;
   resume_phase resuming = resume_phase::outside;

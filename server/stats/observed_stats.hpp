@@ -56,7 +56,7 @@ void add_latency_stats(StatText& text, const Network& network, const LatencyLook
 void add_slow_stats(StatText& text, const Network& network);
 /// Keys and ranges that are asked for most, most first: about how many requests there were, at least and at most.
 void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns);
-/// Who is connected, as memcached tells it: a page of it. The listeners come first.
+/// A page of the list of connections, in memcached's form. The listeners come first.
 void add_connection_stats(StatText& text, const Network& network, AdminCursor& cursor);
 
 }  // namespace mxkv::server

@@ -117,7 +117,7 @@ class WriteOperation {
   void set_lacks_memory() noexcept { decision_ = leaves(point_result::no_memory); }
   /// Notes that the item was read, if it was; then replies, if there is a queue.
   void answer_client(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker);
-  /// Tells those who watch what became of it. `before`: what was met, live or not; `item`: what was put, or else met.
+  /// Tells watchers what became of it. `before`: the item that was met, live or not; `item`: what was put, or else met.
   /// Both may be null.
   void tell_watchers(const Item* before, const Item* item, runtime::Worker& worker) const;
   void count(runtime::Worker& worker, bool found);

@@ -18,8 +18,8 @@
 // first one removes makes room for what the second one moves. Chunks of large values are all of one size, so
 // when one is refused it is enough that the idlest large values go.
 //
-// What is removed becomes free when an epoch has passed, usually within 50 ms. While a request waits for memory that is
-// the longest part of its wait. So each worker then reclaims what it has retired every millisecond, parked ones are woken
+// A removed item's memory becomes free when an epoch has passed, usually within 50 ms. While a request waits for memory that
+// is the longest part of its wait. So each worker then reclaims what it has retired every millisecond, parked ones are woken
 // for it, and the next walk for spans begins as soon as all of that is free.
 #pragma once
 

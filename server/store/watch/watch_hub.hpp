@@ -84,7 +84,7 @@ class WatchHub {
     return (wanted_.load(std::memory_order_relaxed) & kinds) != 0;
   }
 
-  /// Whether commands are counted by prefix. While they are, what is counted is told here as to one who watches.
+  /// Whether commands are counted by prefix. While they are, their commands are told here as to a watcher.
   void count_prefixes(bool on);
   [[nodiscard]] bool counts_prefixes() const noexcept {
     return counts_prefixes_.load(std::memory_order_relaxed);

@@ -173,7 +173,7 @@ class Import {
 
   [[noreturn]] void give_up(const Failure& failure) const {
     remember();
-    // What is on its way has no answer of its own: the server tells what failed, and where a group ends.
+    // Items on their way have no answer of their own: the server tells which failed, and where a group ends.
     const bool more = !in_flight_.empty();
     throw Failure(failure.outcome(),
                   std::string(failure.what()) + "; the first " + std::to_string(done_) + " items are stored" +

@@ -1,4 +1,4 @@
-// Who goes first where large values or handshakes find no room, and which of those that stall make some.
+// Which connection goes first where large values or handshakes find no room, and which of those that stall make some.
 #include "server/net/admission.hpp"
 
 #include <gtest/gtest.h>

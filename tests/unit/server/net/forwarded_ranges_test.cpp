@@ -1,5 +1,5 @@
 // Ranges of a cluster: whoever follows the cursors finds all keys of all nodes, each once and in their order, whichever
-// node is asked; counts and deletes go over all shards; what is done at once lies in one shard.
+// node is asked; counts and deletes go over all shards; operations at one moment lie in one shard.
 #include <gmock/gmock.h>
 
 #include <atomic>

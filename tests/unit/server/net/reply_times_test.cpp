@@ -81,7 +81,7 @@ TEST(ReplyTimes, OnlyAReadThatSawANewValueTakesUntilThatIsOnDisk) {
   EXPECT_GE(server.longest_ns(command_kind::get), 30 * kMs);
 }
 
-// Each of a pipeline waits for its own epoch, and what is said at once waits behind what is held.
+// Each of a pipeline waits for its own epoch, and replies without a wait stay behind held ones.
 TEST(ReplyTimes, OfAPipelineEachTakesUntilItsOwnReplyLeaves) {
   TimingServer server;
   Wire client{server};

@@ -137,7 +137,7 @@ inline void end_by(int& socket, ending how, std::string good = {}) {
   }
 }
 
-/// What is there to be read from a socket.
+/// All bytes that can be read from a socket now.
 inline std::string bytes_there(int socket) {
   std::string all;
   std::array<char, 4096> buffer{};

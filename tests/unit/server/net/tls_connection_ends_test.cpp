@@ -144,7 +144,7 @@ TEST_F(TlsConnectionEnds, InTheMiddleOfAValue) {
     static_cast<void>(begin(client_stage::shaken));
     send_bytes(socket_, peer_->say("set k 0 0 100000\r\n" + std::string(10'000, 'v')));
     server_.run();
-    // The rest of a record goes straight into the value; what is wrong comes behind it.
+    // The rest of a record goes straight into the value; the wrong bytes come behind it.
     end_by(socket_, how, peer_->say(std::string(5000, 'v')));
     expect_free();
   }
