@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import threading
+import time
 import unittest
 
 from cache_ledger import CacheLedger
@@ -94,21 +95,36 @@ class WarmStartTest(_CacheCase):
             there = now
         self.end(signal.SIGTERM)
 
-    def test_what_was_read_before_a_start_outlives_what_was_not(self):
+    def test_a_start_knows_what_was_read_before_it_and_when(self):
         client = self.client(self.begin())
-        ledger = CacheLedger(60_000, _VALUE, random.Random(5))
-        keys = ledger.keys[:15_000]
-        ledger.store(client, keys)
-        hot = random.Random(1).sample(keys, 4000)
-        cold = sorted(set(keys) - set(hot))
+        ledger = CacheLedger(15_000, _VALUE, random.Random(5))
+        ledger.store(client, ledger.keys)
+        read = set(random.Random(1).sample(ledger.keys, 4000))
         wait_for(lambda: int(client.stats()["uptime"]) >= 3, "an age of some seconds", _PATIENCE_S)
-        ledger.read(client, hot)
+        ledger.read(client, sorted(read))
+        began = time.monotonic()
+        before = self.accesses(client, ledger.keys)
         self.end(signal.SIGTERM)
         client = self.client(self.begin())
-        ledger.store(client, ledger.keys[15_000:38_000])
-        left = [len(client.present(some)) / len(some) for some in (hot, cold)]
-        self.assertGreater(left[0], left[1] + 0.3)
+        after = self.accesses(client, ledger.keys)
+        seconds = time.monotonic() - began
+        self.assertEqual({key for key in ledger.keys if after[key][1]}, read)
+        for key in ledger.keys:
+            self.assertGreaterEqual(after[key][0], before[key][0], key)
+            self.assertLess(after[key][0], before[key][0] + seconds + 2, key)
         self.end(signal.SIGTERM)
+
+    def accesses(self, client, keys) -> dict:
+        """By key: for how many seconds nobody has used the item, and whether anybody has read it."""
+        found = {}
+        for at in range(0, len(keys), 100):
+            some = keys[at:at + 100]
+            client.send(b"".join(b"me %s\r\n" % key for key in some))
+            for key in some:
+                line = client.line()
+                self.assertRegex(line, b"^ME " + key + b" ")
+                found[key] = int(re.search(rb" la=(\d+) ", line)[1]), b" fetch=yes " in line
+        return found
 
 
 del _CacheCase

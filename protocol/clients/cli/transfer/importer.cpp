@@ -40,10 +40,8 @@ class Import {
       store_all(skip);
       take_all_answers();
     } catch (const Failure& failure) {
-      if (of_file_ && failure.outcome() != Outcome::interrupted) {
-        store_what_came_before();
-      }
-      give_up(failure);
+      const bool goes_wrong_in_file = of_file_ && failure.outcome() != Outcome::interrupted;
+      give_up(goes_wrong_in_file ? store_items_before(failure) : failure);
     }
     forget();
     report_.seconds = progress_.seconds();
@@ -58,11 +56,13 @@ class Import {
     }
   }
 
-  /// The file goes wrong at an item: those before it are good.
-  void store_what_came_before() {
+  /// The file goes wrong at an item: the items before it are good. Returns the failure that is the first in the file.
+  Failure store_items_before(const Failure& of_file) {
     try {
       take_all_answers();
-    } catch (const Failure&) {  // the first failure is the one to tell
+      return of_file;
+    } catch (const Failure& of_server) {
+      return of_server;
     }
   }
 
