@@ -27,64 +27,23 @@ struct Layout {
   bool extras_optional = false;
 };
 
+/// The rows of the commands; a login is none of them.
 constexpr Layout layout_of(opcode code) noexcept {
-  switch (code) {
-    case opcode::get:
-    case opcode::getq:
-    case opcode::getk:
-    case opcode::getkq:
-      return {true, verb::get, 0, part::always};
-    case opcode::set:
-    case opcode::setq:
-      return {true, verb::set, 8, part::always, true};
-    case opcode::add:
-    case opcode::addq:
-      return {true, verb::add, 8, part::always, true};
-    case opcode::replace:
-    case opcode::replaceq:
-      return {true, verb::replace, 8, part::always, true};
-    case opcode::append:
-    case opcode::appendq:
-      return {true, verb::append, 0, part::always, true};
-    case opcode::prepend:
-    case opcode::prependq:
-      return {true, verb::prepend, 0, part::always, true};
-    case opcode::remove:
-    case opcode::removeq:
-      return {true, verb::remove, 0, part::always};
-    case opcode::increment:
-    case opcode::incrementq:
-      return {true, verb::incr, 20, part::always};
-    case opcode::decrement:
-    case opcode::decrementq:
-      return {true, verb::decr, 20, part::always};
-    case opcode::touch:
-      return {true, verb::touch, 4, part::always};
-    case opcode::gat:
-    case opcode::gatq:
-    case opcode::gatk:
-    case opcode::gatkq:
-      return {true, verb::gat, 4, part::always};
-    case opcode::quit:
-    case opcode::quitq:
-      return {true, verb::quit};
-    case opcode::flush:
-    case opcode::flushq:
-      return {true, verb::flush_all, 4, part::never, false, true};
-    case opcode::noop:
-    case opcode::sasl_mechanisms:
-      return {true, verb::meta_noop};
-    case opcode::sasl_auth:
-    case opcode::sasl_step:
-      return {true, verb::meta_noop, 0, part::always, true};
-    case opcode::version:
-      return {true, verb::version};
-    case opcode::stat:
-      return {true, verb::stats, 0, part::maybe};
-    case opcode::verbosity:
-      return {true, verb::verbosity, 4};
-    case opcode::none:
-      break;
+  if (code == opcode::sasl_mechanisms) {
+    return {true, verb::meta_noop};
+  }
+  if (code == opcode::sasl_auth || code == opcode::sasl_step) {
+    return {true, verb::meta_noop, 0, part::always, true};
+  }
+  for (const Command& command : detail::kCommandTable) {
+    const BinaryShape& shape = command.binary;
+    if (shape.code != opcode::none && shape.code == plain_form_of(code)) {
+      const part key = command.is_point()                    ? part::always
+                       : shape.optional && shape.extras == 0 ? part::maybe
+                                                             : part::never;
+      return {
+          true, command.op, shape.extras, key, takes_value(command.op), shape.optional && shape.extras != 0};
+    }
   }
   return {};
 }

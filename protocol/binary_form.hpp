@@ -51,6 +51,42 @@ enum class opcode : std::uint8_t {
   none = 0xff,  ///< no request of this protocol
 };
 
+/// The opcode that is not quiet and tells no key.
+[[nodiscard]] constexpr opcode plain_form_of(opcode code) noexcept {
+  switch (code) {
+    case opcode::getq:
+    case opcode::getk:
+    case opcode::getkq:
+      return opcode::get;
+    case opcode::gatq:
+    case opcode::gatk:
+    case opcode::gatkq:
+      return opcode::gat;
+    case opcode::setq:
+      return opcode::set;
+    case opcode::addq:
+      return opcode::add;
+    case opcode::replaceq:
+      return opcode::replace;
+    case opcode::removeq:
+      return opcode::remove;
+    case opcode::incrementq:
+      return opcode::increment;
+    case opcode::decrementq:
+      return opcode::decrement;
+    case opcode::quitq:
+      return opcode::quit;
+    case opcode::flushq:
+      return opcode::flush;
+    case opcode::appendq:
+      return opcode::append;
+    case opcode::prependq:
+      return opcode::prepend;
+    default:
+      return code;
+  }
+}
+
 struct BinaryForm {
   opcode code = opcode::none;
   std::array<char, 4> opaque{};  ///< as sent

@@ -76,11 +76,7 @@ Parsed parse_flush_all(CommandLine line) noexcept {
 }
 
 // As memcached since 1.6 does; libmemcached's memccapable insists.
-Parsed parse_version(CommandLine /*line*/) noexcept {
-  return accepted();
-}
-
-Parsed parse_quit(CommandLine /*line*/) noexcept {
+Parsed parse_bare(CommandLine /*line*/) noexcept {
   return accepted();
 }
 

@@ -1,9 +1,14 @@
-// The parser's frame: finds the line, recognises the verb, hands over to the verb's family.
+// The parser's frame: finds the line, recognises its first word, and hands over to what reads the rest.
 #include "protocol/parser.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
 
 #include "protocol/commands.hpp"
 #include "protocol/line_scan.hpp"
 #include "protocol/numbers.hpp"
+#include "protocol/words.hpp"
 
 namespace mxkv::protocol {
 namespace {
@@ -22,128 +27,91 @@ Parsed unknown_command(const Tokens& tokens) noexcept {
   return tokens.last().starts_with("HTTP/") ? closed() : refused(kError);
 }
 
-Parsed run(CommandLine line, verb op, Parsed (*family)(CommandLine) noexcept) noexcept {
-  line.request.op = op;
-  return family(line);
-}
+/// A first word, and what it begins.
+struct Word {
+  std::string_view text{};
+  verb op{};
+  Grammar reads = nullptr;
+  std::uint64_t begin = word_of(text.substr(0, 8));  ///< its first eight bytes
+};
 
-/// A command whose name has more than eight letters.
-Parsed parse_long_name(CommandLine line, std::string_view name) noexcept {
-  if (name == "verbosity") {
-    return run(line, verb::verbosity, parse_verbosity);
+/// First words that no row has: further names of a command.
+constexpr std::array kOtherNames{Word{"put", verb::set, parse_storage},
+                                 Word{"slabs", verb::tune, parse_slabs},
+                                 Word{"lru_crawler", verb::tune, parse_lru_crawler}};
+
+constexpr std::size_t kWords = kOtherNames.size() + [] {
+  std::size_t count = 0;
+  for (const Command& command : detail::kCommandTable) {
+    count += command.reads != nullptr ? 1 : 0;
   }
-  if (name == "flush_all") {
-    return run(line, verb::flush_all, parse_flush_all);
+  return count;
+}();
+
+/// The first words, by a hash without collisions of their first eight bytes, which are a word's own.
+class WordTable {
+ public:
+  consteval WordTable() {
+    std::size_t count = 0;
+    for (const Command& command : detail::kCommandTable) {
+      if (command.reads != nullptr) {
+        words_[count++] = {command.word, command.op, command.reads};
+      }
+    }
+    for (const Word& word : kOtherNames) {
+      words_[count++] = word;
+    }
+    while (!fill()) {
+      factor_ = factor_ * 6364136223846793005U + 1442695040888963407U;  // Knuth, MMIX
+    }
   }
-  if (name == "lru_crawler") {
-    return run(line, verb::tune, parse_lru_crawler);
+
+  /// Null: there is none.
+  [[nodiscard]] const Word* find(std::string_view name) const noexcept {
+    const std::uint64_t begin = load_text(name.substr(0, 8));
+    const Word& word = words_[numbers_[slot_of(begin)]];
+    const bool same = word.begin == begin && word.text.size() == name.size();
+    return same && (name.size() <= 8 || word.text == name) ? &word : nullptr;
   }
-  if (name == "refresh_certs") {
-    return run(line, verb::refresh_certs, parse_refresh_certs);
+
+ private:
+  static constexpr unsigned kBits = 10;
+  static constexpr std::uint8_t kNone = kWords;  ///< a word without a letter
+
+  [[nodiscard]] constexpr std::size_t slot_of(std::uint64_t begin) const noexcept {
+    return static_cast<std::size_t>((begin * (factor_ | 1U)) >> (64 - kBits));
   }
-  if (name == "cache_memlimit") {
-    return run(line, verb::cache_memlimit, parse_cache_memlimit);
+  consteval bool fill() {
+    numbers_.fill(kNone);
+    for (std::size_t n = 0; n < kWords; ++n) {
+      std::uint8_t& number = numbers_[slot_of(words_[n].begin)];
+      if (number != kNone) {
+        return false;
+      }
+      number = static_cast<std::uint8_t>(n);
+    }
+    return true;
   }
-  return name == "debugtime" ? run(line, verb::debugtime, parse_debugtime) : unknown_command(line.tokens);
-}
+
+  std::uint64_t factor_ = 1;
+  std::array<Word, kWords + 1> words_{};
+  std::array<std::uint8_t, std::size_t{1} << kBits> numbers_{};
+};
+constexpr WordTable kWordTable;
 
 Parsed parse_line(CommandLine line) noexcept {
   line.request.noreply = false;
   line.request.key = {};
-  const Token token = line.tokens.next();
-  const std::string_view name = token.text;
+  const std::string_view name = line.tokens.next().text;
   if (name.empty()) {
     return refused(kBadFormat);
   }
-  if (!token.clean) {
-    // Words are compared with zeros behind them: "get" and a NUL byte would look like a get.
+  const Word* const word = kWordTable.find(name);
+  if (word == nullptr) {
     return unknown_command(line.tokens);
   }
-  if (name.size() > 8) {
-    return parse_long_name(line, name);
-  }
-  switch (load_text(name)) {
-    case word_of("get"):
-      return run(line, verb::get, parse_retrieval);
-    case word_of("gets"):
-      return run(line, verb::gets, parse_retrieval);
-    case word_of("gat"):
-      return run(line, verb::gat, parse_get_and_touch);
-    case word_of("gats"):
-      return run(line, verb::gats, parse_get_and_touch);
-    case word_of("set"):
-    case word_of("put"):
-      return run(line, verb::set, parse_storage);
-    case word_of("add"):
-      return run(line, verb::add, parse_storage);
-    case word_of("replace"):
-      return run(line, verb::replace, parse_storage);
-    case word_of("append"):
-      return run(line, verb::append, parse_storage);
-    case word_of("prepend"):
-      return run(line, verb::prepend, parse_storage);
-    case word_of("cas"):
-      return run(line, verb::cas, parse_storage);
-    case word_of("mg"):
-      return run(line, verb::meta_get, parse_meta);
-    case word_of("ms"):
-      return run(line, verb::meta_set, parse_meta_set);
-    case word_of("md"):
-      return run(line, verb::meta_delete, parse_meta);
-    case word_of("ma"):
-      return run(line, verb::meta_arithmetic, parse_meta);
-    case word_of("me"):
-      return run(line, verb::meta_debug, parse_meta);
-    case word_of("mr"):
-      return run(line, verb::meta_range, parse_meta_range);
-    case word_of("mc"):
-      return run(line, verb::meta_count, parse_meta_range);
-    case word_of("mx"):
-      return run(line, verb::meta_range_delete, parse_meta_range);
-    case word_of("mt"):
-      return run(line, verb::meta_range_touch, parse_meta_range);
-    case word_of("mb"):
-      return run(line, verb::meta_batch, parse_meta_batch);
-    case word_of("mn"):
-      line.request.op = verb::meta_noop;
-      return accepted();
-    case word_of("incr"):
-      return run(line, verb::incr, parse_arithmetic);
-    case word_of("decr"):
-      return run(line, verb::decr, parse_arithmetic);
-    case word_of("touch"):
-      return run(line, verb::touch, parse_touch);
-    case word_of("delete"):
-      return run(line, verb::remove, parse_delete);
-    case word_of("scan"):
-      return run(line, verb::scan, parse_range);
-    case word_of("scans"):
-      return run(line, verb::scans, parse_range);
-    case word_of("pscan"):
-      return run(line, verb::pscan, parse_range);
-    case word_of("pscans"):
-      return run(line, verb::pscans, parse_range);
-    case word_of("stats"):
-      return run(line, verb::stats, parse_stats);
-    case word_of("lru"):
-      return run(line, verb::tune, parse_lru);
-    case word_of("client"):
-      return run(line, verb::client, parse_client);
-    case word_of("watch"):
-      return run(line, verb::watch, parse_watch);
-    case word_of("slabs"):
-      return run(line, verb::tune, parse_slabs);
-    case word_of("config"):
-      return run(line, verb::config_get, parse_config);
-    case word_of("shutdown"):
-      return run(line, verb::shutdown, parse_shutdown);
-    case word_of("version"):
-      return run(line, verb::version, parse_version);
-    case word_of("quit"):
-      return run(line, verb::quit, parse_quit);
-    default:
-      return unknown_command(line.tokens);
-  }
+  line.request.op = word->op;
+  return word->reads(line);
 }
 
 Parsed parse_login_line(CommandLine line) noexcept {

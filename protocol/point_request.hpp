@@ -6,35 +6,12 @@
 // how it is counted, logged and answered.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
 #include "protocol/request.hpp"
 
 namespace mxkv::protocol {
-
-/// What is done with the item of the key.
-enum class point_action : std::uint8_t {
-  read,     ///< get gets gat gats touch, mg
-  store,    ///< set add replace append prepend cas, ms
-  remove,   ///< delete, md
-  count,    ///< incr decr, ma
-  inspect,  ///< me
-};
-
-/// When a value that was sent is stored, and how.
-enum class store_mode : std::uint8_t { set, add, replace, append, prepend };
-
-/// The terms of a request that its word alone tells, or its flags.
-struct PointTerms {
-  point_action action = point_action::read;
-  store_mode mode = store_mode::set;
-  bool down = false;      ///< count: subtract
-  bool compares = false;  ///< only if the item has the unique `compare`
-  bool touches = false;   ///< the item gets a new time to live, `exptime`
-  bool ordered = false;   ///< it has a place in the order of its connection's writes
-};
 
 struct PointRequest {
   std::string_view key;
@@ -101,112 +78,9 @@ struct PointRequest {
   }
 };
 
-/// A word that asks for something of one key.
-struct PointWord {
-  verb op = verb::get;
-  PointTerms terms{};
-  std::string_view text{};
-};
-
-namespace detail {
-
-/// The row of a verb; an empty one for what is no command for one key. It has no default: a verb without terms
-/// would be answered as a get.
-constexpr PointWord row_of(verb op) noexcept {
-  using enum point_action;
-  switch (op) {
-    case verb::get:
-      return {op, {read}, "get"};
-    case verb::gets:
-      return {op, {read}, "gets"};
-    case verb::gat:
-      return {op, {.action = read, .touches = true}, "gat"};
-    case verb::gats:
-      return {op, {.action = read, .touches = true}, "gats"};
-    case verb::touch:
-      return {op, {.action = read, .touches = true, .ordered = true}, "touch"};
-    case verb::set:
-      return {op, {.action = store, .ordered = true}, "set"};
-    case verb::add:
-      return {op, {.action = store, .mode = store_mode::add, .ordered = true}, "add"};
-    case verb::replace:
-      return {op, {.action = store, .mode = store_mode::replace, .ordered = true}, "replace"};
-    case verb::append:
-      return {op, {.action = store, .mode = store_mode::append, .ordered = true}, "append"};
-    case verb::prepend:
-      return {op, {.action = store, .mode = store_mode::prepend, .ordered = true}, "prepend"};
-    case verb::cas:
-      return {op, {.action = store, .compares = true, .ordered = true}, "cas"};
-    case verb::incr:
-      return {op, {.action = count, .ordered = true}, "incr"};
-    case verb::decr:
-      return {op, {.action = count, .down = true, .ordered = true}, "decr"};
-    case verb::remove:
-      return {op, {.action = remove, .ordered = true}, "delete"};
-    case verb::meta_get:
-      return {op, {read}, "mg"};
-    case verb::meta_set:
-      return {op, {.action = store, .ordered = true}, "ms"};
-    case verb::meta_delete:
-      return {op, {.action = remove, .ordered = true}, "md"};
-    case verb::meta_arithmetic:
-      return {op, {.action = count, .ordered = true}, "ma"};
-    case verb::meta_debug:
-      return {op, {inspect}, "me"};
-    // By name: what is for no key, or for many.
-    case verb::cache_memlimit:
-    case verb::cachedump:
-    case verb::client:
-    case verb::config_get:
-    case verb::config_set:
-    case verb::debugtime:
-    case verb::flush_all:
-    case verb::meta_batch:
-    case verb::meta_count:
-    case verb::meta_noop:
-    case verb::meta_range:
-    case verb::meta_range_delete:
-    case verb::meta_range_touch:
-    case verb::metadump:
-    case verb::mgdump:
-    case verb::pscan:
-    case verb::pscans:
-    case verb::quit:
-    case verb::refresh_certs:
-    case verb::scan:
-    case verb::scans:
-    case verb::shutdown:
-    case verb::stats:
-    case verb::tune:
-    case verb::verbosity:
-    case verb::version:
-    case verb::watch:
-      break;
-  }
-  return {};
-}
-
-inline constexpr std::size_t kVerbs = 64;
-
-/// The rows by verb.
-inline constexpr std::array<PointWord, kVerbs> kPointWordOf = [] {
-  std::array<PointWord, kVerbs> words{};
-  for (std::size_t n = 0; n < kVerbs; ++n) {
-    words[n] = row_of(static_cast<verb>(n));
-  }
-  return words;
-}();
-
-}  // namespace detail
-
-/// What is known of a word for one key; its text is empty for any other command.
-[[nodiscard]] constexpr const PointWord& point_word(verb op) noexcept {
-  return detail::kPointWordOf[static_cast<std::size_t>(op)];
-}
-
 /// What a parsed command for one key asks. The flags are those of `request`.
 [[nodiscard]] inline PointRequest point_request(const Request& request) noexcept {
-  PointRequest point{.key = request.key, .terms = point_word(request.op).terms, .op = request.op};
+  PointRequest point{.key = request.key, .terms = command_of(request.op).terms, .op = request.op};
   if (is_meta(request.op) || request.is_binary()) {
     point.take(request.meta);
   } else {
@@ -219,14 +93,14 @@ inline constexpr std::array<PointWord, kVerbs> kPointWordOf = [] {
 
 /// mg with v alone.
 [[nodiscard]] inline PointRequest usual_meta_get(std::string_view key) noexcept {
-  PointRequest point{.key = key, .terms = point_word(verb::meta_get).terms, .op = verb::meta_get};
+  PointRequest point{.key = key, .terms = command_of(verb::meta_get).terms, .op = verb::meta_get};
   point.take(kValueAlone);
   return point;
 }
 /// set with neither flags nor time, or ms with no flags.
 [[nodiscard]] inline PointRequest usual_set(std::string_view key, bool meta) noexcept {
   return {.key = key,
-          .terms = point_word(verb::set).terms,
+          .terms = command_of(verb::set).terms,
           .op = meta ? verb::meta_set : verb::set,
           .flags = meta ? &kNoMetaFlags : nullptr};
 }
@@ -234,7 +108,7 @@ inline constexpr std::array<PointWord, kVerbs> kPointWordOf = [] {
 [[nodiscard]] inline PointRequest usual_delete(std::string_view key, bool binary_key) noexcept {
   const verb op = binary_key ? verb::meta_delete : verb::remove;
   return {
-      .key = key, .terms = point_word(op).terms, .op = op, .flags = binary_key ? &kBinaryKeyAlone : nullptr};
+      .key = key, .terms = command_of(op).terms, .op = op, .flags = binary_key ? &kBinaryKeyAlone : nullptr};
 }
 
 }  // namespace mxkv::protocol

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "protocol/command_table.hpp"
 #include "protocol/meta.hpp"
 #include "protocol/words.hpp"
 
@@ -20,88 +21,8 @@ inline constexpr std::size_t kMaxKeyBytes = 250;
 /// Longest delimiter of prefixes (mc).
 inline constexpr std::size_t kMaxDelimiterBytes = 16;
 
-enum class verb : std::uint8_t {
-  get,
-  gets,
-  gat,
-  gats,
-  set,  ///< also `put`
-  add,
-  replace,
-  append,
-  prepend,
-  cas,
-  incr,
-  decr,
-  touch,
-  remove,  ///< `delete`
-  scan,
-  scans,
-  pscan,
-  pscans,
-  meta_range,         ///< mr
-  meta_count,         ///< mc
-  meta_range_delete,  ///< mx
-  meta_range_touch,   ///< mt; `exptime`: T
-  stats,
-  version,
-  verbosity,
-  cache_memlimit,
-  shutdown,
-  debugtime,
-  config_get,  ///< `argument`: a pattern, empty for all
-  config_set,  ///< `argument`: the option; `setting`: its value
-  refresh_certs,
-  metadump,   ///< lru_crawler metadump
-  mgdump,     ///< lru_crawler mgdump
-  cachedump,  ///< stats cachedump
-  watch,
-  client,  ///< `argument`: what of its connection, or of others
-  tune,    ///< lru, slabs, lru_crawler: what has no effect here
-  flush_all,
-  quit,
-  meta_batch,       ///< mb
-  meta_get,         ///< mg
-  meta_set,         ///< ms
-  meta_delete,      ///< md
-  meta_arithmetic,  ///< ma
-  meta_debug,       ///< me
-  meta_noop,        ///< mn
-};
-
 [[nodiscard]] constexpr bool is_one_of(verb op, std::same_as<verb> auto... which) noexcept {
   return ((op == which) || ...);
-}
-/// A classic command with a data block.
-[[nodiscard]] constexpr bool is_storage(verb op) noexcept {
-  return is_one_of(op, verb::set, verb::add, verb::replace, verb::append, verb::prepend, verb::cas);
-}
-/// Whether a data block follows the line.
-[[nodiscard]] constexpr bool takes_value(verb op) noexcept {
-  return is_storage(op) || op == verb::meta_set;
-}
-[[nodiscard]] constexpr bool is_retrieval(verb op) noexcept {
-  return is_one_of(op, verb::get, verb::gets, verb::gat, verb::gats);
-}
-/// A range that is asked for with flags.
-[[nodiscard]] constexpr bool is_meta_range(verb op) noexcept {
-  return is_one_of(op, verb::meta_range, verb::meta_count, verb::meta_range_delete, verb::meta_range_touch);
-}
-/// A range whose items may change.
-[[nodiscard]] constexpr bool changes_range(verb op) noexcept {
-  return is_one_of(op, verb::meta_range_delete, verb::meta_range_touch);
-}
-[[nodiscard]] constexpr bool is_range(verb op) noexcept {
-  return is_one_of(op, verb::scan, verb::scans, verb::pscan, verb::pscans) || is_meta_range(op);
-}
-/// A meta command as memcached has them, mn among them; ranges and batches are none.
-[[nodiscard]] constexpr bool is_meta(verb op) noexcept {
-  return is_one_of(op, verb::meta_get, verb::meta_set, verb::meta_delete, verb::meta_arithmetic,
-                   verb::meta_debug, verb::meta_noop);
-}
-/// Whether a line of mb may be this: what works on one key and says what became of it.
-[[nodiscard]] constexpr bool may_stand_in_batch(verb op) noexcept {
-  return is_one_of(op, verb::meta_get, verb::meta_set, verb::meta_delete, verb::meta_arithmetic);
 }
 
 /// One end of a range.

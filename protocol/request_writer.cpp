@@ -85,7 +85,7 @@ void append_flags(std::string& out, const PointRequest& request, const ValueTerm
 }
 
 void write_meta_line(std::string& out, const PointRequest& request, const ValueTerms& value) {
-  out += point_word(request.op).text;
+  out += command_of(request.op).word;
   out += ' ';
   if (request.flags->binary_key) {
     append_base64(out, request.key);
@@ -269,7 +269,7 @@ void write_point_line(std::string& out, const PointRequest& request, const Value
     write_meta_line(out, request, value);
     return;
   }
-  out += point_word(request.op).text;
+  out += command_of(request.op).word;
   const bool time_first = is_one_of(request.op, verb::gat, verb::gats);
   if (time_first) {
     append_signed(out, " ", request.exptime);

@@ -1,8 +1,8 @@
 #include "server/net/client_commands.hpp"
 
 #include "config/parse.hpp"
+#include "protocol/command_table.hpp"
 #include "protocol/reply.hpp"
-#include "protocol/verb_name.hpp"
 #include "server/net/connection_facts.hpp"
 #include "server/store/watch/uri_key.hpp"
 

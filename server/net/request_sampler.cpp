@@ -11,8 +11,6 @@
 
 namespace mxkv::server {
 
-using protocol::verb;
-
 namespace {
 
 /// What stands for a range: its prefix, or the bound that it begins at.
@@ -23,41 +21,6 @@ std::string_view name_of_range(const protocol::RangeRequest& range) noexcept {
 }
 
 }  // namespace
-
-// What is `other` counts for no key, so an action that nobody gave a kind is named by the compiler.
-command_kind kind_of(verb op) noexcept {
-  using protocol::point_action;
-  const protocol::PointWord& word = protocol::point_word(op);
-  if (word.text.empty()) {
-    return protocol::is_range(op)   ? command_kind::range
-           : op == verb::meta_batch ? command_kind::batch
-                                    : command_kind::other;
-  }
-  const bool meta = protocol::is_meta(op);
-  switch (word.terms.action) {
-    case point_action::read:
-      return meta                  ? command_kind::mg
-             : !word.terms.touches ? command_kind::get
-             : word.terms.ordered  ? command_kind::touch
-                                   : command_kind::gat;
-    case point_action::store:
-      return meta ? command_kind::ms : command_kind::set;
-    case point_action::remove:
-      return meta ? command_kind::md : command_kind::remove;
-    case point_action::count:
-      return meta ? command_kind::ma : command_kind::arithmetic;
-    case point_action::inspect:
-      break;
-  }
-  return command_kind::other;
-}
-
-std::string_view name_of(command_kind kind) noexcept {
-  constexpr std::array<std::string_view, kCommandKinds> kNames{
-      "get", "gat", "set", "delete", "arithmetic", "touch", "mg",
-      "ms",  "md",  "ma",  "range",  "batch",      "other"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
 
 std::string key_in_one_word(std::string_view key) {
   if (key.empty() || (protocol::is_printable_key(key) && runtime::is_readable(key))) {
@@ -135,7 +98,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
     return;
   }
   left_ = gap_.next();
-  const command_kind kind = kind_of(request.op);
+  const command_kind kind = protocol::command_of(request.op).timed_as;
   const std::uint64_t now_ns = clock_->monotonic_ns();
   count_keys(request, kind, now_ns);
   if (request.noreply) {

@@ -30,25 +30,8 @@
 
 namespace mxkv::server {
 
-/// What latencies are told apart by.
-enum class command_kind : std::uint8_t {
-  get,
-  gat,
-  set,
-  remove,
-  arithmetic,
-  touch,
-  mg,
-  ms,
-  md,
-  ma,
-  range,
-  batch,  ///< from when all of it was there
-  other
-};
-inline constexpr std::size_t kCommandKinds = static_cast<std::size_t>(command_kind::other) + 1;
-[[nodiscard]] command_kind kind_of(protocol::verb op) noexcept;
-[[nodiscard]] std::string_view name_of(command_kind kind) noexcept;
+using protocol::command_kind;
+using protocol::kCommandKinds;
 
 /// A request that took long.
 struct SlowRequest {

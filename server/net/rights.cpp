@@ -9,9 +9,8 @@ namespace mxkv::server {
 
 namespace {
 
+using protocol::least_role;
 using protocol::verb;
-
-enum class need : std::uint8_t { nothing, reader, writer, administrator };
 
 /// Statistics that show keys or clients, or change something. The first word of the group is looked at.
 bool is_for_administrators(std::string_view group) noexcept {
@@ -20,42 +19,28 @@ bool is_for_administrators(std::string_view group) noexcept {
   return std::ranges::find(kGroups, word) != kGroups.end();
 }
 
-// What is not named needs an administrator.
-need need_of(const protocol::Request& request) noexcept {
-  using protocol::is_one_of;
-  const verb op = request.op;
-  if (is_one_of(op, verb::version, verb::quit, verb::meta_noop) ||
-      op == verb::meta_batch) {  // its lines are looked at
-    return need::nothing;
+least_role need_of(const protocol::Request& request) noexcept {
+  const protocol::Command& command = protocol::command_of(request.op);
+  if (request.op == verb::client && !request.argument.starts_with("name")) {
+    return least_role::administrator;
   }
-  if (op == verb::client) {
-    return request.argument.starts_with("name") ? need::nothing : need::administrator;
+  if (request.op == verb::stats && is_for_administrators(request.argument)) {
+    return least_role::administrator;
   }
-  if (op == verb::stats) {
-    return is_for_administrators(request.argument) ? need::administrator : need::reader;
+  if (command.is_point() && !protocol::point_request(request).only_reads()) {
+    return least_role::writer;  // mg may change an item by its flags
   }
-  if (op == verb::meta_get) {
-    return protocol::point_request(request).only_reads() ? need::reader : need::writer;
-  }
-  if (is_one_of(op, verb::get, verb::gets, verb::meta_debug) ||
-      (protocol::is_range(op) && !protocol::changes_range(op))) {
-    return need::reader;
-  }
-  const bool changes = protocol::is_retrieval(op) || protocol::takes_value(op) ||
-                       protocol::changes_range(op) ||
-                       is_one_of(op, verb::incr, verb::decr, verb::touch, verb::remove, verb::meta_delete,
-                                 verb::meta_arithmetic);
-  return changes ? need::writer : need::administrator;
+  return command.needs;
 }
 
-bool has_role(const User& user, need wanted) noexcept {
+bool has_role(const User& user, least_role wanted) noexcept {
   switch (wanted) {
-    case need::nothing:
-    case need::reader:
+    case least_role::anybody:
+    case least_role::reader:
       return true;
-    case need::writer:
+    case least_role::writer:
       return user.may_write();
-    case need::administrator:
+    case least_role::administrator:
       return user.may_administer();
   }
   return false;
@@ -81,10 +66,7 @@ bool keys_permitted(const User& user, const protocol::Request& request) noexcept
     }
     return true;
   }
-  const bool of_one_key = protocol::is_retrieval(request.op) || protocol::is_storage(request.op) ||
-                          (protocol::is_meta(request.op) && request.op != verb::meta_noop) ||
-                          protocol::is_one_of(request.op, verb::incr, verb::decr, verb::touch, verb::remove);
-  return !of_one_key || may_use(user, request.key);
+  return !protocol::command_of(request.op).is_point() || may_use(user, request.key);
 }
 
 }  // namespace

@@ -313,6 +313,7 @@ class Session {
 
   // Requests. False: it must be taken again later.
   [[nodiscard]] bool dispatch(const protocol::Request& request);
+  void begin_keys(const protocol::Request& request);
   [[nodiscard]] bool dispatch_alone(const protocol::Request& request, operation_kind kind);
   void administer(const protocol::Request& request, const ReplyAddress& address);
   void begin_page(protocol::Request& request) noexcept;

@@ -70,7 +70,7 @@ void Session::sample(const protocol::Request& request) {
   }
   if (host_->sampler.due()) [[unlikely]] {
     host_->sampler.begin(*entry_, request);
-    if (kind_of(request.op) < command_kind::range) {
+    if (protocol::command_of(request.op).timed_as < command_kind::range) {
       host_->store.sampled(host_->worker, request.key);
     }
   }

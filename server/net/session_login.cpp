@@ -1,8 +1,8 @@
 // Session's functions: clients that have not logged in, and what those who have may not do.
 #include <utility>
 
+#include "protocol/command_table.hpp"
 #include "protocol/reply.hpp"
-#include "protocol/verb_name.hpp"
 #include "runtime/base/assert.hpp"
 #include "server/net/connection_facts.hpp"
 #include "server/net/session.hpp"

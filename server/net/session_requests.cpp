@@ -6,44 +6,17 @@
 namespace mxkv::server {
 
 bool Session::dispatch(const protocol::Request& request) {
-  using protocol::verb;
-  switch (request.op) {
-    case verb::get:
-    case verb::gets:
-      if (request.key_count == 1) [[likely]] {
-        start({.key = request.key, .op = request.op}, operation_kind::read, nullptr, false);
-        return true;
-      }
-      [[fallthrough]];
-    case verb::gat:
-    case verb::gats:
-      if (request.key_count == 1) {
-        start(protocol::point_request(request), operation_kind::exclusive, nullptr, false);
-      } else {
-        keys_.each = protocol::point_request(request);
-        keys_.each.end_line = false;
-        state_.begin_keys();
-      }
+  using protocol::beginning;
+  switch (protocol::command_of(request.op).begins) {
+    case beginning::keys:
+      begin_keys(request);
       return true;
-    case verb::set:
-    case verb::add:
-    case verb::replace:
-    case verb::append:
-    case verb::prepend:
-    case verb::cas:
-    case verb::meta_set:
+    case beginning::value:
       return begin_value(request);
-    case verb::remove:
-    case verb::incr:
-    case verb::decr:
-    case verb::touch:
-    case verb::meta_delete:
-    case verb::meta_arithmetic:
-    case verb::meta_get:
-    case verb::meta_debug:
+    case beginning::point:
       start_any(protocol::point_request(request), request.noreply);
       return true;
-    case verb::meta_noop:
+    case beginning::noop:
       // A peer's is the end of the reply before it, and of nothing else.
       if ((entry_->commits.in_flight() == 0 && first_waiting_ == nullptr) || entry_->by_peer) [[likely]] {
         answer(protocol::kMetaNoop);
@@ -51,57 +24,52 @@ bool Session::dispatch(const protocol::Request& request) {
       }
       // Writes that say nothing have taken effect when it is answered.
       return dispatch_alone(request, operation_kind::barrier);
-    case verb::scan:
-    case verb::scans:
-    case verb::pscan:
-    case verb::pscans:
-    case verb::meta_range:
-    case verb::meta_count:
-    case verb::meta_range_delete:
-    case verb::meta_range_touch:
-      return dispatch_alone(
-          request, protocol::changes_range(request.op) ? operation_kind::barrier : operation_kind::range);
-    case verb::meta_batch:
+    case beginning::page:
+      return dispatch_alone(request, operation_kind::range);
+    case beginning::alone:
+      return dispatch_alone(request, operation_kind::barrier);
+    case beginning::batch:
       begin_batch(request.batch_lines);
       return true;
-    case verb::stats:
-    case verb::verbosity:
-    case verb::cache_memlimit:
-    case verb::shutdown:
-    case verb::debugtime:
-    case verb::config_get:
-    case verb::config_set:
-    case verb::refresh_certs:
-    case verb::flush_all:
-      return dispatch_alone(request, operation_kind::barrier);
-    case verb::version:
+    case beginning::version:
       answer(host_->version_line);
       return true;
-    case verb::tune:
+    case beginning::tune:
       if (!request.noreply) {
         answer(protocol::kOk);
       }
       return true;
-    case verb::client:
+    case beginning::client:
       if (!request.argument.starts_with("name")) {
         return dispatch_alone(request, operation_kind::barrier);
       }
       answer(entry_->owner->take_name(protocol::word_behind(request.argument)) ? protocol::kOk
                                                                                : protocol::kBadName);
       return true;
-    case verb::watch:
+    case beginning::watch:
       watch(request.watched);
       return true;
-    case verb::metadump:
-    case verb::mgdump:
-    case verb::cachedump:
+    case beginning::dump:
       begin_dump(request);
       return true;
-    case verb::quit:
+    case beginning::quit:
       drain();
       return true;
   }
   return true;
+}
+
+// Of one key the request is begun at once; several are begun one by one as there is room.
+void Session::begin_keys(const protocol::Request& request) {
+  if (request.key_count > 1) {
+    keys_.each = protocol::point_request(request);
+    keys_.each.end_line = false;
+    state_.begin_keys();
+  } else if (protocol::command_of(request.op).terms.touches) {
+    start(protocol::point_request(request), operation_kind::exclusive, nullptr, false);
+  } else {
+    start({.key = request.key, .op = request.op}, operation_kind::read, nullptr, false);
+  }
 }
 
 // Ranges and barriers are not copied to wait: a session that finds one that must wait takes nothing more.

@@ -23,7 +23,7 @@ void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, const 
 ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& request)
     : value_bytes_(request.value_bytes),
       request_{.key = {},  // the item's, when there is one
-               .terms = protocol::point_word(request.op).terms,
+               .terms = protocol::command_of(request.op).terms,
                .op = request.op,
                .exptime = request.exptime,
                .compare = request.cas_unique} {
@@ -33,7 +33,7 @@ ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& reque
 ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& request, std::string_view value)
     : value_bytes_(request.value_bytes),
       request_{.key = {},
-               .terms = protocol::point_word(request.op).terms,
+               .terms = protocol::command_of(request.op).terms,
                .op = request.op,
                .exptime = request.exptime,
                .compare = request.cas_unique} {

@@ -57,7 +57,7 @@ void WriteOperation::tell_watchers(const Item* before, const Item* item, runtime
     count_prefix(hub.prefixes());
   }
   const std::uint64_t bytes = item == nullptr ? 0 : item->value_bytes();
-  const std::string_view word = protocol::point_word(request_.op).text;
+  const std::string_view word = protocol::command_of(request_.op).word;
   switch (request_.terms.action) {
     case point_action::remove:
       if (decision_.result == point_result::deleted) {

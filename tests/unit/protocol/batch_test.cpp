@@ -40,7 +40,7 @@ TEST(Batch, NoOtherErrorCloses) {
 }
 
 TEST(Batch, WhatMayStandInIt) {
-  for (unsigned op = 0; op <= static_cast<unsigned>(verb::meta_noop); ++op) {
+  for (unsigned op = 0; op < kCommands; ++op) {
     const auto which = static_cast<verb>(op);
     const bool may = which == verb::meta_get || which == verb::meta_set || which == verb::meta_delete ||
                      which == verb::meta_arithmetic;

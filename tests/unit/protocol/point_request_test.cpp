@@ -1,7 +1,6 @@
 // What a word and its flags ask of one key, and predicates that no order of the verbs decides.
 #include "protocol/point_request.hpp"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -80,22 +79,6 @@ TEST(PointRequest, OrderIsThatOfWhatItChangesAndShows) {
   for (const std::string line :
        {"touch k 30", "set k 0 0 1", "incr k 1", "delete k", "ms k 1", "md k", "ma k"}) {
     EXPECT_EQ(order_of(line), "changes, ordered") << line;
-  }
-}
-
-TEST(PointRequest, VerbsForAKeyHaveAWordOfTheirOwnAndOthersNone) {
-  std::vector<std::string_view> texts;
-  for (unsigned n = 0; n <= static_cast<unsigned>(verb::meta_noop); ++n) {
-    const auto op = static_cast<verb>(n);
-    const bool has_key = is_storage(op) || is_retrieval(op) || (is_meta(op) && op != verb::meta_noop) ||
-                         is_one_of(op, verb::incr, verb::decr, verb::touch, verb::remove);
-    const std::string_view text = point_word(op).text;
-    EXPECT_EQ(text.empty(), !has_key) << n;
-    if (has_key) {
-      EXPECT_EQ(point_word(op).op, op) << text;
-      EXPECT_EQ(std::count(texts.begin(), texts.end(), text), 0) << text;
-      texts.push_back(text);
-    }
   }
 }
 

@@ -88,7 +88,7 @@ TEST_F(ReplyStyles, ErrorsAreToldInTheSameWords) {
 
 TEST_F(ReplyStyles, OneOfSeveralKeysThatIsLeftOutSaysNothing) {
   const protocol::PointRequest one{.key = "k",
-                                   .terms = protocol::point_word(protocol::verb::gat).terms,
+                                   .terms = protocol::command_of(protocol::verb::gat).terms,
                                    .op = protocol::verb::gat,
                                    .end_line = false};
   for (const point_result result : {point_result::not_found, point_result::no_memory}) {
