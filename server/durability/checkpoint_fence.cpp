@@ -54,6 +54,7 @@ void CheckpointFence::start(runtime::WorkerId worker) {
 }
 
 void CheckpointFence::ended(bool failed) {
+  MXKV_ASSERT(!done(), "a fence ends once");
   CheckpointBell& bell = bell_;  // this may be gone once it is done
   failed_ = failed;
   done_.store(true, std::memory_order_release);

@@ -56,6 +56,7 @@ CheckpointKeeper::~CheckpointKeeper() {
 }
 
 void CheckpointKeeper::start(Checkpointer& checkpointer) {
+  MXKV_ASSERT(checkpointer_ == nullptr, "a keeper is started once");
   checkpointer_ = &checkpointer;
   thread_ = std::thread([this] { run(); });
 }

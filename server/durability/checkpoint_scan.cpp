@@ -155,6 +155,7 @@ bool CheckpointBuffer::add(const Item::View& item, std::int64_t wall_ahead_s) {
   block.end = filled_;
   ++block.records;
   block.last = put.key;
+  MXKV_DCHECK(block.first <= block.last, "a scan meets keys in their order");
   if (put.apart_bytes != 0) {
     block.value = item.item().list();
     block.value->reference_by_reply();
@@ -251,6 +252,7 @@ void PartScan::lost() {
 }
 
 void PartScan::hand_over(state now) {
+  MXKV_ASSERT(state_.load(std::memory_order_relaxed) == state::running, "a scan is handed over once");
   CheckpointBell& bell = bell_;  // this may be gone once the state says so
   state_.store(now, std::memory_order_release);
   bell.ring();
@@ -267,6 +269,7 @@ void CheckpointCut::start(runtime::WorkerId worker, std::uint64_t seed) {
 }
 
 void CheckpointCut::ended(bool failed) {
+  MXKV_ASSERT(!done(), "a cut ends once");
   CheckpointBell& bell = bell_;
   failed_ = failed;
   done_.store(true, std::memory_order_release);
@@ -274,6 +277,7 @@ void CheckpointCut::ended(bool failed) {
 }
 
 KeyRanges CheckpointCut::ranges(std::uint32_t parts) && {
+  MXKV_ASSERT(parts > 0 && done() && !failed_, "what was cut is cut into parts");
   std::uint64_t all = 0;
   for (const auto& [key, weight] : samples_) {
     all += weight;

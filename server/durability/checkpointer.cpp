@@ -18,6 +18,11 @@ constexpr std::uint64_t kForEver = ~std::uint64_t{0};
 constexpr std::uint64_t kLookAgainNs = 5'000'000;
 constexpr std::uint64_t kMostAheadNs = 50'000'000;  ///< of the rate: what was not written may be caught up
 
+/// The epoch that the last checkpoint began with; 0: there is none.
+std::uint64_t begun_of(const std::optional<CheckpointEntry>& last) noexcept {
+  return last ? last->begun : 0;
+}
+
 std::uint64_t items_of(const Store& store) noexcept {
   const std::uint64_t removed = store.total(counter::items_removed);
   const std::uint64_t added = store.total(counter::items_added);
@@ -66,6 +71,7 @@ CheckpointStatus Checkpointer::status() const {
 }
 
 void Checkpointer::start() {
+  MXKV_ASSERT(!thread_.joinable(), "a checkpointer is started once");
   thread_ = std::thread{[this] {
     while (!stopping_.load(std::memory_order_relaxed)) {
       if (!step()) {
@@ -109,6 +115,7 @@ bool Checkpointer::step() {
     if (!wanted_.load(std::memory_order_relaxed)) {
       return false;
     }
+    MXKV_ASSERT(scans_.empty() && writers_.empty(), "nothing of the last checkpoint is left");
     remove_unnamed_checkpoints(disk_, manifest_.get().checkpoint);
     begun_ns_ = store_.tree().runtime().clock().monotonic_ns();
     ended_epoch_ = journal_.end_epoch();
@@ -166,6 +173,7 @@ bool Checkpointer::step_settle() {
   }
   entry_ = {};
   entry_.begun = ended_epoch_ + 1;
+  MXKV_ASSERT(entry_.begun > begun_of(manifest_.get().checkpoint), "a checkpoint begins behind the last one");
   scans_from_us_ = store_.tree().runtime().clock().steady_us();
   entry_.made_us = store_.tree().runtime().clock().unix_us();
   entry_.flushes = {store_.flush_points().next.load(std::memory_order_relaxed),
@@ -194,6 +202,7 @@ bool Checkpointer::step_cut() {
   const KeyRanges ranges = std::move(*cut_).ranges(std::max(options_.parts, 1U));
   cut_.reset();
   const std::size_t parts = std::min<std::size_t>(ranges.size(), std::max(options_.parts, 1U));
+  MXKV_ASSERT(parts > 0, "all keys are in some part");
   for (std::size_t i = 0; i < parts; ++i) {
     scans_.emplace_back(store_, bell_, ranges.from(i), i + 1 == parts ? std::string_view{} : ranges.to(i),
                         record_times::steady);
@@ -214,6 +223,7 @@ bool Checkpointer::step_cut() {
 }
 
 std::string Checkpointer::open_part(std::size_t i) {
+  MXKV_ASSERT(i == writers_.size() && i < entry_.parts, "parts are opened one after the other");
   const auto number = static_cast<std::uint32_t>(i);
   const Manifest manifest = manifest_.get();
   const CheckpointHeader header{.directory = manifest.directory,
@@ -264,6 +274,9 @@ bool Checkpointer::step_scan() {
   if (!all_ended) {
     return false;
   }
+  for (const PartScan& scan : scans_) {
+    MXKV_ASSERT(scan.exhausted(), "a checkpoint has all keys of each of its parts");
+  }
   entry_.needs = journal_.last_recorded();
   // Its first epoch at least: the last record may be of one that was given up, and where writes are refused since
   // there is no later one.
@@ -273,6 +286,7 @@ bool Checkpointer::step_scan() {
 }
 
 std::string Checkpointer::write_buffer(std::size_t i) {
+  MXKV_ASSERT(scans_[i].now() == PartScan::state::filled, "a buffer is written when its scan has ended");
   const CheckpointBuffer& buffer = scans_[i].buffer();
   PartWriter& writer = *writers_[i];
   const std::uint64_t before = writer.bytes();
@@ -307,6 +321,7 @@ std::string Checkpointer::write_buffer(std::size_t i) {
 }
 
 std::string Checkpointer::end_part(std::size_t i) {
+  MXKV_ASSERT(writers_[i] != nullptr, "a part ends once");
   const int error = writers_[i]->end();
   entry_.items += writers_[i]->items();
   entry_.bytes += writers_[i]->bytes();
@@ -353,6 +368,10 @@ bool Checkpointer::step_verify() {
 }
 
 bool Checkpointer::step_name() {
+  MXKV_ASSERT(entry_.parts > 0 && verified_ == entry_.parts,
+              "a checkpoint counts when all of it was read back");
+  MXKV_ASSERT(journal_.on_disk(std::max(entry_.needs, entry_.begun)),
+              "a checkpoint counts when the records of what it has are on disk");
   const std::optional<CheckpointEntry> before = manifest_.get().checkpoint;
   const std::uint64_t ceiling = journal_.ceiling();
   const auto error = manifest_.change([&](Manifest& manifest) {
@@ -366,7 +385,7 @@ bool Checkpointer::step_name() {
   }
   journal_.checkpointed(entry_.begun);
   MXKV_PROBE3(checkpoint_end, entry_.begun, entry_.items, entry_.bytes);
-  if (before && before->begun != entry_.begun) {
+  if (before) {
     remove_checkpoint(disk_, checkpoint_path(before->begun));
   }
   {
@@ -382,6 +401,7 @@ bool Checkpointer::step_name() {
 }
 
 void Checkpointer::fail(const std::string& why) {
+  MXKV_ASSERT(!why.empty() && stage_ != stage::idle, "a checkpoint that runs fails for a reason");
   {
     const std::scoped_lock lock{mutex_};
     ++status_.failed;

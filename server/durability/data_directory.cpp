@@ -93,6 +93,7 @@ Result<DataDirectory> open_data_directory(Disk& disk) {
 }
 
 std::optional<Error> begin_service(Disk& disk, DataDirectory& directory, std::uint64_t now_us) {
+  MXKV_ASSERT(directory.lock != nullptr, "whoever serves from a directory has locked it");
   for (const char* name : {kJournalDirectory, kCheckpointDirectory}) {
     if (const int error = make_directory(disk, name); error != 0) {
       return Error{disk.text(name, error)};

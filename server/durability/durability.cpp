@@ -94,6 +94,7 @@ void Durability::tell(const Recovered& found, double seconds) {
 }
 
 void Durability::begin_journal(const Recovered& found) {
+  MXKV_ASSERT(journal_ == nullptr, "a journal goes on once");
   const runtime::Clock& clock = runtime_.clock();
   if (const auto error = begin_service(*held_.disk, held_.data, clock.unix_us())) {
     throw StartRefused{error->message};
@@ -146,6 +147,7 @@ void Durability::begin_journal(const Recovered& found) {
 // soon as there is room. Keys that the start left out are recorded before anybody is served: clients are told that they
 // are absent, and no later start may bring them back.
 void Durability::start(std::function<void(std::size_t)> wake) {
+  MXKV_ASSERT(wake != nullptr && wake_ == nullptr, "it is started once, and wakes the workers");
   wake_ = std::move(wake);
   served_from_us_ = runtime_.clock().steady_us();
   if (const std::string wrong = journal_->begin(); !wrong.empty()) {

@@ -45,6 +45,7 @@ ChunkList* make_list(runtime::Worker& worker, const PutRecord& put, Pieces& apar
     ChunkList::drop(worker, list);
     return nullptr;
   }
+  MXKV_ASSERT(list->bytes() == bytes, "a value is loaded whole");
   return list;
 }
 
@@ -69,6 +70,7 @@ Item* make_item_of(runtime::Worker& worker, const PutRecord& put, Pieces apart, 
       for (std::string_view piece; !(piece = apart.next()).empty();) {
         to += piece.copy(to, piece.size());
       }
+      MXKV_ASSERT(to == item->value_begin() + shape.value_bytes, "a value is loaded whole");
     }
   } else {
     ChunkList* const list = make_list(worker, put, apart, shape.value_bytes);

@@ -14,6 +14,7 @@ SegmentOptions segments_behind(const Recovered& found, ManifestFile& manifest, s
                          .unproven = found.unproven,
                          .keep_end = [&manifest](const JournalEnd& end) { return manifest.keep_end(end); }};
   for (const KnownSegment& segment : found.segments) {
+    MXKV_ASSERT(segment.number < options.next_number, "the next segment has a number of its own");
     options.closed.push_back(
         {.number = segment.number, .last_epoch = segment.last_epoch, .bytes = segment.bytes});
   }

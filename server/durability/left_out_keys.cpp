@@ -35,6 +35,7 @@ bool LeftOutKeys::Walk::next(std::string_view& key) noexcept {
     return false;
   }
   const std::string_view piece = pieces_[piece_];
+  MXKV_ASSERT(at_ < piece.size(), "a piece ends behind a key");
   key = piece.substr(at_ + 1, static_cast<std::uint8_t>(piece[at_]));
   at_ += 1 + key.size();
   if (at_ == piece.size()) {

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "server/journal/hash.hpp"
+#include "server/journal/segment_files.hpp"
 
 namespace mxkv::server {
 
@@ -117,6 +118,9 @@ DirectoryId directory_of(Lines& lines) {
 CheckpointEntry checkpoint_of(Lines& lines) {
   CheckpointEntry entry;
   entry.begun = lines.number("checkpoint.begun");
+  if (entry.begun == 0 && lines.error().empty()) {
+    lines.fail("`checkpoint.begun` is an epoch: at least 1");
+  }
   entry.needs = lines.number("checkpoint.needs");
   entry.parts = static_cast<std::uint32_t>(lines.number("checkpoint.parts", 0xFFFF));
   entry.items = lines.number("checkpoint.items");
@@ -146,13 +150,8 @@ int write_file(Disk& disk, const std::string& path, std::string& text) {
     error = disk.remove(path);
     error = error != 0 ? error : disk.create(path, file);
   }
-  std::size_t written = 0;
-  while (error == 0 && written < text.size()) {
-    const iovec piece{text.data() + written, text.size() - written};
-    const DiskFile::Written some = file->write_at({&piece, 1}, written);
-    written += some.bytes;
-    error = some.error != 0 || some.bytes > 0 ? some.error : EIO;
-  }
+  const iovec piece{text.data(), text.size()};
+  error = error != 0 ? error : write_all(*file, {&piece, 1}, 0);
   return error != 0 ? error : file->sync();
 }
 
@@ -239,6 +238,8 @@ Result<std::optional<Manifest>> read_manifest(Disk& disk) {
 
 int replace_manifest(Disk& disk, const Manifest& manifest, std::string& path) {
   std::string text = manifest_text(manifest);
+  const Result<Manifest> read_back = parse_manifest(text);
+  MXKV_ASSERT(read_back && read_back.value() == manifest, "a start reads the manifest as it is written");
   path = kNewManifestName;
   if (const int error = write_file(disk, kNewManifestName, text); error != 0) {
     return error;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/durability/manifest.hpp"
 
 namespace mxkv::server {
@@ -22,6 +23,9 @@ class ManifestFile {
     const std::scoped_lock lock{mutex_};
     Manifest changed = manifest_;
     how(changed);
+    MXKV_ASSERT(changed.directory == manifest_.directory && changed.incarnation >= manifest_.incarnation,
+                "a directory stays what it is");
+    MXKV_ASSERT(changed.ceiling >= manifest_.ceiling, "orders that were given out stay so");
     std::optional<runtime::Error> error = write_manifest(disk_, changed);
     if (!error) {
       manifest_ = std::move(changed);
@@ -31,6 +35,7 @@ class ManifestFile {
   /// Where the journal ends from now on, on disk when this returns 0; else an errno value.
   [[nodiscard]] int keep_end(const JournalEnd& end) {
     const std::scoped_lock lock{mutex_};
+    MXKV_ASSERT(end.segment > manifest_.end.segment, "the journal's end moves on");
     Manifest changed = manifest_;
     changed.end = end;
     std::string path;

@@ -157,6 +157,7 @@ PartItems::PartItems(std::span<const Part> parts, std::string_view from, std::st
 }
 
 void PartItems::next() {
+  MXKV_ASSERT(!ended_, "there is nothing behind the last item");
   while (!ended_ && records_.empty()) {
     if (!open_block()) {
       ended_ = true;
@@ -167,11 +168,13 @@ void PartItems::next() {
 }
 
 void PartItems::fail(std::string_view what) {
+  MXKV_ASSERT(block_ > 0 && error_.empty(), "the first thing that is wrong is in a block that was opened");
   const Part& part = parts_[part_];
   error_ = part.damage(part.blocks()[block_ - 1].offset, what);
 }
 
 bool PartItems::open_block() {
+  MXKV_ASSERT(records_.empty(), "the block before was read to its end");
   while (part_ < parts_.size() && block_ == parts_[part_].blocks().size()) {
     ++part_;
     block_ = 0;

@@ -1,16 +1,17 @@
 #include "server/durability/part_writer.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cerrno>
-#include <climits>
+#include <limits>
 #include <vector>
 
 #include "server/journal/hash.hpp"
+#include "server/journal/segment_files.hpp"
 
 namespace mxkv::server {
 
 int PartWriter::begin(Disk& disk, const std::string& path, const CheckpointHeader& header) {
+  MXKV_ASSERT(file_ == nullptr && header.part < header.parts,
+              "a part is begun once, and is one of its checkpoint");
   if (const int error = disk.create(path, file_); error != 0) {
     return error;
   }
@@ -23,11 +24,12 @@ int PartWriter::begin(Disk& disk, const std::string& path, const CheckpointHeade
   std::array<char, kPageBytes> page{};
   write_checkpoint_header(page.data(), header);
   iovec piece{page.data(), page.size()};
-  return write_all({&piece, 1});
+  return append({&piece, 1});
 }
 
 int PartWriter::add(std::string_view puts, std::uint32_t records, std::string_view first,
                     std::string_view last) {
+  MXKV_ASSERT(file_ != nullptr && !puts.empty(), "a block has records, and a file");
   MXKV_ASSERT(records > 0 && first <= last && (items_ == 0 || last_ < first), "a part's keys come in order");
   if (items_ == 0) {
     first_ = first;
@@ -40,6 +42,7 @@ int PartWriter::add(std::string_view puts, std::uint32_t records, std::string_vi
 }
 
 int PartWriter::add_value(std::span<const std::string_view> pieces) {
+  MXKV_ASSERT(items_ > 0, "a value follows its put");
   while (!pieces.empty()) {
     std::size_t count = 0;
     std::size_t bytes = 0;
@@ -56,6 +59,7 @@ int PartWriter::add_value(std::span<const std::string_view> pieces) {
 }
 
 int PartWriter::end() {
+  MXKV_ASSERT(file_ != nullptr && first_ <= last_, "a part that was begun ends");
   const std::string footer = footer_payload({.items = items_,
                                              .bytes = offset_,
                                              .chain = chain_,
@@ -69,6 +73,7 @@ int PartWriter::end() {
 
 int PartWriter::write(block_kind kind, std::span<const std::string_view> pieces, std::uint32_t records,
                       std::size_t raw_bytes) {
+  MXKV_ASSERT(raw_bytes <= std::numeric_limits<std::uint32_t>::max(), "a block's length fits its header");
   std::array<char, kBlockHeaderBytes> head{};
   BlockHeader header;
   header.epoch = epoch_;
@@ -85,28 +90,15 @@ int PartWriter::write(block_kind kind, std::span<const std::string_view> pieces,
   for (const std::string_view piece : pieces) {
     all.push_back({const_cast<char*>(piece.data()), piece.size()});
   }
-  return write_all(all);
+  return append(all);
 }
 
-int PartWriter::write_all(std::span<iovec> pieces) {
-  while (!pieces.empty()) {
-    const std::size_t most = std::min<std::size_t>(pieces.size(), IOV_MAX);
-    const DiskFile::Written written = file_->write_at(pieces.first(most), offset_);
-    offset_ += written.bytes;
-    if (written.error != 0 || written.bytes == 0) {
-      return written.error != 0 ? written.error : EIO;
-    }
-    std::size_t left = written.bytes;
-    while (!pieces.empty() && left >= pieces.front().iov_len) {
-      left -= pieces.front().iov_len;
-      pieces = pieces.subspan(1);
-    }
-    if (left > 0) {
-      pieces.front().iov_base = static_cast<char*>(pieces.front().iov_base) + left;
-      pieces.front().iov_len -= left;
-    }
+int PartWriter::append(std::span<const iovec> pieces) {
+  const int error = write_all(*file_, pieces, offset_);
+  for (const iovec& piece : pieces) {
+    offset_ += piece.iov_len;
   }
-  return 0;
+  return error;
 }
 
 }  // namespace mxkv::server

@@ -35,7 +35,7 @@ class PartWriter {
  private:
   [[nodiscard]] int write(block_kind kind, std::span<const std::string_view> pieces, std::uint32_t records,
                           std::size_t raw_bytes);
-  [[nodiscard]] int write_all(std::span<iovec> pieces);
+  [[nodiscard]] int append(std::span<const iovec> pieces);
 
   std::unique_ptr<DiskFile> file_;
   std::unique_ptr<Compressor> compressor_;  ///< null: blocks stay as they are

@@ -20,6 +20,7 @@ bool ends_sooner(const RangeOperation& a, const RangeOperation& b) noexcept {
 }  // namespace
 
 void RangeOperations::note(std::uint64_t order) noexcept {
+  MXKV_DCHECK(order != 0, "what was recorded has a place in the order");
   greatest_order_ = std::max(greatest_order_, order);
   ++records_;
 }
@@ -77,6 +78,7 @@ void RangeOperations::seal(const FlushState& flushes) {
 }
 
 void RangesAtKey::change(std::string_view key) {
+  MXKV_DCHECK(here_.empty() || !here_.back()->begins_after(key), "keys are asked for in their order");
   for (; next_ < all_->size() && !(*all_)[next_].begins_after(key); ++next_) {
     here_.push_back(&(*all_)[next_]);
   }

@@ -45,6 +45,7 @@ bool RecordDealer::add(record_type type, std::uint64_t order, std::string_view k
     return false;
   }
   const std::size_t range = ranges_->of(key);
+  MXKV_DCHECK(range < records_.size(), "each key is in a range");
   records_[range].push_back(KeyRecord::of(key, ranges_->shared(range), order, type, record));
   greatest_order_ = std::max(greatest_order_, order);
   return true;
@@ -72,6 +73,7 @@ bool RecordDealer::deal(const SegmentScan& segment, const ScannedGroup& group) {
 void sample_group(const SegmentScan& segment, const ScannedGroup& group,
                   std::vector<KeyRanges::Sample>& samples) {
   constexpr std::uint64_t kMost = 8;
+  MXKV_ASSERT(group.end <= segment.bytes.size(), "a group that was scanned lies in its segment");
   std::uint64_t at = group.begin + kCommitBlockBytes;
   for (std::uint32_t i = 0; i < group.blocks; ++i) {
     const char* const header = segment.bytes.data() + at;

@@ -172,6 +172,7 @@ class Recovery {
 
   /// `is_short`: given for a trial, whose items count only if it stays false.
   std::string load(std::atomic<bool>* is_short) {
+    MXKV_ASSERT(runs_.empty() && range_count_ > 0, "a trial's items are dropped before others are loaded");
     const double begin = seconds();
     runs_.resize(range_count_);
     Turns turns{range_count_};
@@ -193,6 +194,7 @@ class Recovery {
         return share.error;
       }
     }
+    MXKV_ASSERT(ranges_done_.load() == range_count_, "items of all key ranges were loaded");
     if (is_short != nullptr && is_short->load(std::memory_order_relaxed)) {
       AgeSample& sample = shares.front().trial.sample;
       for (std::size_t i = 1; i < shares.size(); ++i) {
@@ -209,6 +211,7 @@ class Recovery {
     }
     std::vector<Run*> runs;
     for (const auto& run : runs_) {
+      MXKV_ASSERT(run != nullptr, "each key range has a run");
       runs.push_back(run.get());
     }
     return index::BulkLoader<ItemTraits>::finish(store_.tree(), runs) ? std::string{} : no_memory();
@@ -268,6 +271,8 @@ class Recovery {
     result_.torn = verdict.torn;
     result_.gap = verdict.gap;
     result_.left_off = verdict.left_out;
+    MXKV_ASSERT(result_.ceiling >= manifest_.ceiling && result_.ceiling <= kMostOrder,
+                "new orders are above all that were given out");
     store_.tree().commits().raise_floor(result_.ceiling);
     store_.resume_flush(result_.flushes.next, result_.flushes.before);
     if (first_expiry_ != std::numeric_limits<std::uint32_t>::max()) {
@@ -293,8 +298,10 @@ class Recovery {
     for (const JournalVerdict::Part& part : verdict.parts) {
       const SegmentScan& scan = scans[part.segment];
       const auto known = std::ranges::find(result_.segments, scan.number, &KnownSegment::number);
+      MXKV_ASSERT(known != result_.segments.end(), "a segment whose groups count is known");
       known->last_epoch = part.groups == 0 ? scan.header.first_epoch - 1 : scan.groups[part.groups - 1].epoch;
     }
+    MXKV_ASSERT(result_.next_segment > manifest_.end.segment, "numbers of segments are never used again");
     note_unproven();
   }
 

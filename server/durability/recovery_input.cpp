@@ -88,6 +88,7 @@ std::vector<RecoveryInput::Group> RecoveryInput::groups() const {
   std::vector<Group> all;
   for (const JournalVerdict::Part& part : verdict_.parts) {
     const SegmentScan& scan = scans_[part.segment];
+    MXKV_ASSERT(part.groups <= scan.groups.size(), "groups that count were scanned");
     for (std::size_t i = 0; i < part.groups; ++i) {
       if (scan.groups[i].epoch >= from_epoch() && scan.groups[i].blocks > 0) {
         all.push_back({&scan, &scan.groups[i]});
@@ -111,6 +112,7 @@ void RecoveryInput::cut_ranges(const std::vector<Group>& groups) {
 }
 
 std::string RecoveryInput::deal_records(std::size_t threads, const std::function<void()>& tick) {
+  MXKV_ASSERT(threads > 0 && verdict_.usable(), "records are dealt of a journal that was judged");
   const std::vector<Group> all = groups();
   cut_ranges(all);
   dealers_.assign(threads, RecordDealer{*ranges_});

@@ -134,6 +134,7 @@ bool Replay::merge(std::vector<KeyRecord>& records, std::size_t shared, StoredIt
 }
 
 bool Replay::settle(const KeyRecord* first, const KeyRecord* last, const StoredItem* base, ReplaySink& sink) {
+  MXKV_DCHECK(first != last || base != nullptr, "a key has records, or an item in the checkpoint");
   const KeyRecord* decides = last;  // one behind the last put or gone
   while (decides != first && decides[-1].type() == record_type::touch) {
     --decides;
@@ -157,6 +158,7 @@ bool Replay::settle(const KeyRecord* first, const KeyRecord* last, const StoredI
   if (order <= operations_.floor() || order <= ranges_.gone_through()) {
     return true;
   }
+  MXKV_DCHECK(first == last || first->key() == item.put.key, "the records are the item's");
   apply_touches(item, decides, last);
   if (is_expired(item.put.expiry, now_us_) || order <= operations_.flushes().at(now_us_)) {
     ++counts_.expired;

@@ -45,6 +45,7 @@ RecordBounds bounds_of(const index::ChangedRange<std::string_view>& range,
       bounds.to_is_open = true;
       break;
     case index::far_end::prefix: {
+      MXKV_ASSERT(range.to.size() <= end.size(), "a prefix is no longer than a key");
       // The least key above all that begin so.
       std::string_view prefix = range.to;
       while (!prefix.empty() && prefix.back() == '\xFF') {
@@ -73,6 +74,7 @@ StoreJournal::StoreJournal(std::vector<JournalBuffer*> buffers, record_times tim
 }
 
 StoreJournal::Desk& StoreJournal::desk(runtime::Worker& worker) noexcept {
+  MXKV_DCHECK(worker.id().index() < desks_.size(), "each worker has a desk");
   return desks_[worker.id().index()];
 }
 
@@ -96,11 +98,13 @@ void StoreJournal::put(const Item& item, Desk& desk, runtime::Worker& worker) no
     return;
   }
   ChunkList* const list = item.list();
+  MXKV_ASSERT(list->bytes() == record.apart_bytes, "a value has as many bytes as its record says");
   list->reference();
   desk.buffer->put_apart(record, {.owner = list, .of = &kListOfChunks, .bytes = list->bytes()});
 }
 
 void StoreJournal::range(const Commit& commit, Desk& desk, runtime::Worker& worker) noexcept {
+  MXKV_ASSERT(commit.range != nullptr, "what befell a range tells which");
   std::array<char, index::kMaxKeyBytes> end;
   const RecordBounds bounds = bounds_of(*commit.range, end);
   if (commit.change.what == change::range_gone) {

@@ -86,7 +86,7 @@ bool CommitEpochs::all_passed(std::uint64_t epoch) const noexcept {
 }
 
 bool CommitEpochs::await_passed(std::uint64_t epoch) noexcept {
-  MXKV_DCHECK(epoch + 1 == current(), "the last epoch that was closed is awaited");
+  MXKV_ASSERT(epoch + 1 == current(), "the last epoch that was closed is awaited");
   awaited_.store(epoch, std::memory_order_seq_cst);
   if (!all_passed(epoch)) {
     return false;
@@ -102,7 +102,7 @@ bool CommitEpochs::last_to_pass() const noexcept {
 }
 
 std::uint64_t CommitEpochs::horizon_of(std::uint64_t epoch) const noexcept {
-  MXKV_DCHECK(epoch + 1 == current(), "the horizon is that of the last epoch that was closed");
+  MXKV_ASSERT(epoch + 1 == current(), "the horizon is that of the last epoch that was closed");
   std::uint64_t horizon = last_close_us_;
   for (std::size_t i = 0; i < workers_; ++i) {
     // Acquire, pairs with end_round(). A seat that moves there only now belongs to a worker that was parked:
@@ -115,7 +115,7 @@ std::uint64_t CommitEpochs::horizon_of(std::uint64_t epoch) const noexcept {
 }
 
 void CommitEpochs::publish_durable(std::uint64_t epoch, std::uint64_t horizon_us) noexcept {
-  MXKV_DCHECK(epoch >= durable() && epoch < current(), "what is durable is closed, and stays durable");
+  MXKV_ASSERT(epoch >= durable() && epoch < current(), "what is durable is closed, and stays durable");
   horizon_us_.store(std::max(horizon_us_.load(std::memory_order_relaxed), horizon_us),
                     std::memory_order_release);
   durable_.store(epoch, std::memory_order_release);

@@ -68,6 +68,7 @@ std::string Journal::begin() {
 }
 
 std::string Journal::write_now() {
+  MXKV_ASSERT(!thread_.joinable(), "before it is started, the caller writes");
   const std::uint64_t last = epochs_.current();
   writer_.need(last, true);
   while (writer_.synced() < last && writer_.state() == journal_state::running) {
@@ -77,6 +78,7 @@ std::string Journal::write_now() {
 }
 
 void Journal::start() {
+  MXKV_ASSERT(!thread_.joinable(), "a journal is started once");
   thread_ = std::thread([this] { run(); });
 }
 
@@ -102,6 +104,7 @@ bool Journal::flush_all_now() {
   for (std::size_t i = 0; i < desks_.size(); ++i) {
     park(runtime::WorkerId{static_cast<std::uint16_t>(i)});
   }
+  MXKV_ASSERT(!thread_.joinable(), "whoever writes the end is the only one who writes");
   const std::uint64_t last = epochs_.current();
   writer_.need(last, true);
   writer_.retry_now();

@@ -53,6 +53,8 @@ JournalBuffer::~JournalBuffer() {
 }
 
 void JournalBuffer::put_apart(const PutRecord& record, const ApartValue& value) noexcept {
+  MXKV_ASSERT(value.owner != nullptr && value.bytes == record.apart_bytes,
+              "a value apart is all of its record's");
   append(record);
   block_->apart = value;
   seal();  // the value follows its block
@@ -97,6 +99,7 @@ void JournalBuffer::begin_block(std::uint64_t label) noexcept {
 }
 
 void JournalBuffer::seal() noexcept {
+  MXKV_ASSERT(block_ != nullptr && records_ > 0, "a block that is sealed has records");
   block_->payload_bytes = static_cast<std::uint32_t>(at_ - block_->payload());
   block_->records = records_;
   chunk_at_ = aligned(at_);
@@ -136,6 +139,7 @@ void JournalBuffer::take_back() noexcept {
       block->apart.of->release(block->apart.owner, context_);
     }
     JournalChunk* const chunk = block->chunk;
+    MXKV_ASSERT(chunk->under_way > 0, "a block comes back once");
     if (--chunk->under_way == 0 && chunk != chunk_) {
       keep(chunk);
     }
@@ -172,6 +176,7 @@ JournalChunk* JournalBuffer::allocate() noexcept {
 }
 
 void JournalBuffer::release(JournalChunk* chunk) noexcept {
+  MXKV_ASSERT(chunk->under_way == 0, "memory goes when all blocks in it came back");
   munmap(chunk, JournalChunk::kBytes);
   if (share_->budget != nullptr) {
     share_->budget->refund(runtime::memory_category::buffers, JournalChunk::kBytes);

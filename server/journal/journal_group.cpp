@@ -17,6 +17,7 @@ std::size_t parts_of(std::uint64_t bytes) noexcept {
 }  // namespace
 
 void JournalGroup::begin(std::uint64_t epoch) noexcept {
+  MXKV_ASSERT(epoch > epoch_, "each group is of a later epoch");
   epoch_ = epoch;
   raw_bytes_ = kCommitBlockBytes;
   records_ = 0;
@@ -27,6 +28,7 @@ void JournalGroup::begin(std::uint64_t epoch) noexcept {
 
 void JournalGroup::add(JournalBlock& block, runtime::WorkerId worker) {
   MXKV_ASSERT(block.epoch == epoch_, "a group is of one epoch");
+  MXKV_ASSERT(block.records > 0 && block.payload_bytes > 0, "a block has records");
   added_.push_back({&block, worker});
   const std::size_t parts = parts_of(block.apart.bytes);
   parts_ += parts;
@@ -36,6 +38,7 @@ void JournalGroup::add(JournalBlock& block, runtime::WorkerId worker) {
 
 std::uint64_t JournalGroup::seal(std::uint64_t offset, std::uint64_t seed, std::uint64_t chain,
                                  CommitMark commit) {
+  MXKV_ASSERT(epoch_ != 0 && offset % kPageBytes == 0, "a group that was begun goes to the begin of a page");
   seed_ = seed;
   at_ = offset + kCommitBlockBytes;
   chain_ = begin_group_chain(chain, epoch_);

@@ -1,7 +1,9 @@
 #include "server/journal/journal_verdict.hpp"
 
 #include <algorithm>
+#include <functional>
 
+#include "runtime/base/assert.hpp"
 #include "server/journal/damage_text.hpp"
 
 namespace mxkv::server {
@@ -14,6 +16,9 @@ class Judge {
  public:
   Judge(std::span<const SegmentScan> scans, const JournalExpectations& expectations)
       : scans_(scans), expectations_(expectations) {
+    MXKV_ASSERT(expectations.from_epoch > 0, "epochs are numbered from 1");
+    MXKV_ASSERT(std::ranges::is_sorted(scans, std::less<>{}, &SegmentScan::number),
+                "segments come in their order");
     verdict_.last_epoch = expectations.from_epoch - 1;
   }
 
@@ -36,6 +41,7 @@ class Judge {
   /// Ends the journal before the epoch that is missing, if that is wished and leaves what a start needs; else refuses it.
   /// What it advises is what would help.
   void end_damaged(std::string why) {
+    MXKV_ASSERT(!why.empty() && verdict_.damage.empty(), "the first damage is the one to tell");
     if (verdict_.last_epoch < expectations_.needs_epoch) {
       verdict_.damage = std::move(why) + ". The checkpoint needs them up to epoch " +
                         std::to_string(expectations_.needs_epoch) + std::string{what_to_do(remedy::backup)};
@@ -154,6 +160,8 @@ class Judge {
       next_ = group.epoch + 1;
     }
     verdict_.last_epoch = std::max(verdict_.last_epoch, next_ - 1);
+    MXKV_ASSERT(verdict_.parts.empty() || verdict_.parts.back().segment < segment,
+                "segments are taken in order");
     verdict_.parts.push_back(part);
   }
 

@@ -202,6 +202,7 @@ bool JournalWriter::due(std::uint64_t now_ns) {
 }
 
 void JournalWriter::close(std::uint64_t now_ns) {
+  MXKV_ASSERT(turn_ == turn::open && written_ == closed_, "one group is written at a time");
   closed_ = epochs_.close(clock_.steady_us(now_ns));
   close_ns_ = now_ns;
   first_ns_ = 0;
@@ -210,6 +211,7 @@ void JournalWriter::close(std::uint64_t now_ns) {
 }
 
 void JournalWriter::collect() {
+  MXKV_ASSERT(turn_ == turn::closing, "the records of a closed epoch are collected once");
   horizon_us_ = epochs_.horizon_of(closed_);
   group_.begin(closed_);
   for (std::size_t worker = 0; worker < lanes_.size(); ++worker) {
@@ -247,6 +249,7 @@ bool JournalWriter::write(std::uint64_t now_ns) {
 }
 
 DiskOutcome JournalWriter::write_group(bool flush) {
+  MXKV_ASSERT(proven_ < group_.epoch() && group_.epoch() == closed_, "a group tells of groups before it");
   const std::uint64_t unix_us = clock_.unix_us();
   DiskOutcome outcome = store_.make_room(
       group_.bytes(),
@@ -270,6 +273,7 @@ DiskOutcome JournalWriter::write_group(bool flush) {
   if (outcome.ok() && flush) {
     outcome = store_.sync();
   }
+  MXKV_ASSERT(store_.offset() % kPageBytes == 0, "groups begin at pages");
   if (outcome.ok()) {
     store_.advance(group_.bytes(), group_.epoch(), chain);
   }
@@ -277,6 +281,7 @@ DiskOutcome JournalWriter::write_group(bool flush) {
 }
 
 void JournalWriter::written(bool flushed_too) {
+  MXKV_ASSERT(turn_ == turn::writing && written_ < closed_, "a group is written once");
   count(counts_.groups);
   count(counts_.records, group_.records());
   count(counts_.bytes, group_.bytes());
@@ -308,6 +313,7 @@ void JournalWriter::written(bool flushed_too) {
 }
 
 void JournalWriter::give_up(int error) {
+  MXKV_ASSERT(error != 0 && turn_ != turn::closing, "a group that was collected is given up for a reason");
   const std::string path = store_.path();
   store_.abandon();
   hand_back();
@@ -331,6 +337,7 @@ void JournalWriter::give_up(int error) {
 }
 
 void JournalWriter::cannot(const char* what, int error, std::uint64_t now_ns) {
+  MXKV_ASSERT(error != 0, "what cannot be done has a reason");
   count(counts_.no_space);
   retry_ns_ = now_ns + kRetryNs;
   if (turn_ == turn::writing) {
@@ -372,6 +379,7 @@ bool JournalWriter::upkeep(std::uint64_t now_ns) {
   }
   const std::uint64_t synced = synced_.load(std::memory_order_relaxed);
   if (needed_on_disk_.load(std::memory_order_relaxed) > synced && written_ > synced && !unmade_) {
+    MXKV_ASSERT(turn_ == turn::open, "what was written is synced between groups");
     if (const DiskOutcome outcome = store_.sync(); outcome.ok()) {
       synced_.store(written_, std::memory_order_release);
       proven_ = written_;
@@ -397,6 +405,7 @@ bool JournalWriter::upkeep(std::uint64_t now_ns) {
 }
 
 void JournalWriter::apply_mode() {
+  MXKV_ASSERT(next_mode_.has_value(), "there is another mode to go by");
   mode_ = *std::exchange(next_mode_, std::nullopt);
   const bool commit = mode_.sync == config::sync_mode::commit;
   epochs_.set_readers_wait(commit && mode_.readers_wait);

@@ -72,6 +72,7 @@ DiskOutcome SegmentStore::leave() {
   if (const DiskOutcome synced = sync(); !synced.ok()) {
     return synced;
   }
+  MXKV_ASSERT(closed_.empty() || closed_.back().number < number_, "segments are left in their order");
   closed_.push_back({number_, last_epoch_, bytes_});
   file_.reset();
   count();
@@ -79,6 +80,7 @@ DiskOutcome SegmentStore::leave() {
 }
 
 DiskOutcome SegmentStore::begin_next(std::uint64_t bytes, const SegmentBegin& begin) {
+  MXKV_ASSERT(file_ == nullptr, "a segment is left before the next one begins");
   const std::uint64_t needed = kPageBytes + bytes;
   if (!spares_.empty() && spares_.front().bytes < needed) {
     if (const int error = spares_.front().file->allocate(needed)) {
@@ -107,6 +109,7 @@ DiskOutcome SegmentStore::begin_next(std::uint64_t bytes, const SegmentBegin& be
     count();
     return {error};
   }
+  MXKV_ASSERT(begin.durable < begin.epoch, "a segment begins with an epoch that is not on disk");
   number_ = options_.next_number++;
   file_ = std::move(spares_.front().file);
   bytes_ = spares_.front().bytes;
@@ -182,6 +185,8 @@ DiskOutcome SegmentStore::write(std::span<const iovec> pieces) {
 }
 
 void SegmentStore::advance(std::uint64_t bytes, std::uint64_t epoch, std::uint64_t chain) noexcept {
+  MXKV_ASSERT(bytes <= bytes_ - offset_, "a group was written to the room that was made for it");
+  MXKV_ASSERT(epoch == last_epoch_ + 1, "no epoch is left out of a segment");
   offset_ += bytes;
   last_epoch_ = epoch;
   chain_ = chain;
