@@ -64,6 +64,9 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void hands_shaken(const Error& error);
   void await_request();
   void read_header();
+  void take_header();
+  /// Reads once, then goes on; an end or an error is the connection's.
+  void read_more(void (HttpConnection::*then)());
   void header_came(const Error& error);
   void answer();
   void let_in(HttpLogin::verdict verdict);
@@ -87,7 +90,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::list<HttpConnection*>::iterator place_;  ///< in the list; its end: it was closed
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::empty_body>> parser_;
-  HttpTarget target_;  ///< of the request that the parser holds
+  std::size_t header_bytes_ = 0;  ///< of the header that is being read, as far as the parser took them
+  HttpTarget target_;             ///< of the request that the parser holds
   Timer timer_;
   bool sees_keys_ = true;  ///< who made the request
   Time asked_{};
