@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <exception>
+#include <string_view>
 #include <utility>
 
+#include "protocol/parser.hpp"
 #include "server/admin/http_host.hpp"
 #include "server/admin/http_message.hpp"
 #include "server/net/connection_facts.hpp"
@@ -145,9 +147,19 @@ void HttpConnection::header_came(const Error& error) {
   if (error == http::error::header_limit) {
     refuse(431, "the header is too long");
   } else if (error) {
+    note_foreign_protocol();
     refuse(400, "this is no request of HTTP/1.1");
   } else {
     answer();
+  }
+}
+
+// A client by TLS cannot read the reply: only the log can say what is wrong.
+void HttpConnection::note_foreign_protocol() {
+  const std::string_view bytes{static_cast<const char*>(buffer_.cdata().data()), buffer_.size()};
+  if (protocol::foreign_protocol(bytes) == "TLS") {
+    shared_.happenings.note(happening::foreign_protocol,
+                            peer_ + ": it speaks TLS, which its listener does not");
   }
 }
 

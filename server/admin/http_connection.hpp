@@ -33,7 +33,7 @@ struct HttpShared {
   Credentials& credentials;
   std::string host_name;  ///< of this machine
   PasswordDigester digester{};
-  Happenings happenings{};            ///< wrong logins and failed handshakes, for the log
+  Happenings happenings{};            ///< what the log is to tell of: see HttpServer
   std::list<HttpConnection*> open{};  ///< who has waited longest comes first
   /// So that a probe is answered when clients have taken all other descriptors: for both probes, a scraper and a person.
   DescriptorReserve reserve{4};
@@ -68,6 +68,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   /// Reads once, then goes on; an end or an error is the connection's.
   void read_more(void (HttpConnection::*then)());
   void header_came(const Error& error);
+  void note_foreign_protocol();
   void answer();
   void let_in(HttpLogin::verdict verdict);
   void look_at_login();
