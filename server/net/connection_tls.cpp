@@ -277,7 +277,10 @@ void Connection::end_tls(bool said_all) {
     net_.keeps_no_tls_buffers(*this);
   }
   hold(0, 0);
-  tls_.reset();
+  if (tls_ != nullptr) {
+    tls_.reset();
+    net_.freed_tls();
+  }
 }
 
 }  // namespace mxkv::server

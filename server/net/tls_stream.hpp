@@ -47,7 +47,8 @@ class TlsStream {
  public:
   /// Most bytes of a record.
   static constexpr std::size_t kRecordBytes = std::size_t{16} << 10U;
-  /// About what a connection takes beside its buffers, and while it shakes hands: measured by the test.
+  /// About what a connection takes beside its buffers, and while it shakes hands: measured by the test. Half of the former
+  /// is the SSL structure itself, 7.6 KB in OpenSSL 3.0, and most of the rest are its session, its ciphers' states and locks.
   static constexpr std::size_t kIdleBytes = std::size_t{16} << 10U;
   static constexpr std::size_t kHandshakeBytes = std::size_t{96} << 10U;
   /// About what a record takes that is not whole.
