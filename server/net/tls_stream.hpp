@@ -85,6 +85,8 @@ class TlsStream {
   [[nodiscard]] outcome shake_hands(bool read_on);
   /// Fills `into` as far as it can; done: there may be more.
   [[nodiscard]] Moved read(std::span<char> into, bool read_on);
+  /// Whether the other side sends nothing more, and all that came was read. What is there stays for the next read().
+  [[nodiscard]] bool ends_now();
   /// Sends `bytes`, a record's at most, or none of them.
   [[nodiscard]] Moved write(std::span<const char> bytes);
   /// Gives its buffers back; they are there again when they are needed. False: there is something in them.

@@ -162,6 +162,9 @@ class Script {
       case 14:
         static_cast<void>(stream_->held_bytes());
         static_cast<void>(stream_->give_buffers());
+        if (const bool ends = stream_->ends_now(); !ends && end_ != tls_outcome::done) {
+          wrong_ = "a stream that is over says that more may come";
+        }
         break;
       default:
         for (int round = 0; round < 4; ++round) {  // both are honest for a while
