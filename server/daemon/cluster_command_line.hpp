@@ -12,6 +12,7 @@
 #include <CLI/Validators.hpp>
 
 #include "config/load.hpp"
+#include "runtime/base/command_line.hpp"
 #include "server/cluster/shard_splits.hpp"
 #include "server/daemon/cluster_commands.hpp"
 
