@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What comments cite exists: tags of papers in runtime/PAPERS.md, rules of the protocol, headings of documents; so does
-what documents link to, the functions that ARCHITECTURE.md names, and the types in GLOSSARY.md's last column.
+"""What comments cite exists: tags of papers in runtime/PAPERS.md, rules of the protocol, headings of documents. So do links
+of documents, the functions, files and folders that the architecture pages name, and the types in GLOSSARY.md's last column.
 
 A tag is [Mx 4.2], [LAS 4.1, 4.2], [To 4.2 to 4.5], [MK figs. 3b, 4] and the like; in tables also [Mx] 4.2, figure 1. What
 follows a colon or a quotation mark is talk. A rule is "protocol rule 13", inside protocol/ also "rule 13". A heading is
@@ -14,7 +14,7 @@ import sources
 
 PAPERS = "runtime/PAPERS.md"
 PROTOCOL = "protocol/PROTOCOL.md"
-ARCHITECTURE = "server/ARCHITECTURE.md"
+ARCHITECTURE_PAGES = re.compile(r"server/ARCHITECTURE\.md|server/architecture/\w+\.md")
 GLOSSARY = "server/GLOSSARY.md"
 SUFFIXES = (".hpp", ".cpp", ".py", ".md", ".txt", ".json", ".yaml", ".cmake")
 FAMILIES = ("Mx", "MK", "LAS", "To")
@@ -28,6 +28,7 @@ PLAN = re.compile(r"\b[Aa]rchitecture,?(?: sections?)? \d|\bprotocol\.md\b")
 RULE = re.compile(r"\b(protocol )?rules? (\d+)(?:(?:-|, | to )(\d+))?")
 LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
 FUNCTION = re.compile(r"`(?:([A-Za-z_]\w*)::)?([a-z_]\w*)\(\)`|`([A-Z]\w*)::([a-z_]\w*)`")
+PATH = re.compile(r"`((?:[a-z][\w.-]*/)+(?:[\w.-]+)?)(?: [^`]*)?`")
 HEADING = re.compile(r"\b([\w/.]+\.md), \"([^\"\n]+)\"")
 
 
@@ -84,16 +85,25 @@ def broken_links(root: Path, name: str, text: str) -> list[str]:
             if not (root / name).parent.joinpath(link).exists()]
 
 
+def broken_paths(name: str, text: str, files: set[str], folders: set[str]) -> list[str]:
+    """Files and folders in backquotes, by their path from the root; `tests/checks/house --list` names its first word."""
+    return [f"{name}: names {path}, which does not exist" for path in PATH.findall(text)
+            if path not in files and path.rstrip("/") not in folders]
+
+
 def broken_names(root: Path, names: list[str]) -> list[str]:
-    """Functions and types that two documents name and no source has."""
+    """Functions, files and types that the architecture pages and the glossary name and that do not exist."""
     texts = [sources.read(root, name) for name in names if name.endswith(sources.CPP) and not name.startswith("tests/")]
     words = {word for text in texts for word in re.findall(r"\w+", text)}
     called = {word for text in texts for word in re.findall(r"(\w+)\(", text)}
+    files, folders = set(names), {str(folder) for name in names for folder in Path(name).parents}
     found = []
-    if ARCHITECTURE in names:
-        for around, name, other_around, other in FUNCTION.findall(sources.read(root, ARCHITECTURE)):
+    for page in filter(ARCHITECTURE_PAGES.fullmatch, names):
+        text = sources.read(root, page)
+        found += broken_paths(page, text, files, folders)
+        for around, name, other_around, other in FUNCTION.findall(text):
             if (name or other) not in called or (around or other_around or name or other) not in words:
-                found.append(f"{ARCHITECTURE}: names {around or other_around}::{name or other}(), which no source has")
+                found.append(f"{page}: names {around or other_around}::{name or other}(), which no source has")
     if GLOSSARY in names:
         for line in sources.read(root, GLOSSARY).splitlines():
             cells = line.split("|")
