@@ -60,6 +60,15 @@ class DocumentsTest(Invented):
         self.write("server/architecture/server.svg", "<svg/>")
         self.assertEqual(documents.check(self.root), [])
 
+    def test_another_order_of_the_folders_is_caught(self):
+        right = "server: `reply, journal < store < durability < cluster < net, stats < admin < daemon`. More."
+        runtime = "base < topology < {memory, epoch} < {task, resource} < synchronization < pool < scheduler < hierarchy"
+        self.write("server/README.md", f"{right}\n\n{runtime}\n")
+        self.assertEqual(documents.check(self.root), [])
+        self.write("server/README.md", right.replace(" < admin", ""))
+        self.write("runtime/README.md", runtime.replace(" < pool", ""))
+        self.assertEqual([text.split(":")[0] for text in documents.check(self.root)], ["runtime/README.md", "server/README.md"])
+
     def test_the_command_to_run_is_named(self):
         self.write("index/a.hpp", "// a\n" * 100)
         self.write(house_document.PAGE, page_of(house_sources.Folder("index", files=1, lines=10)))
