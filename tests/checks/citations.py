@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What comments cite exists: tags of papers in runtime/PAPERS.md, rules of the protocol, headings of documents. So do links
-of documents, the functions, files and folders that the architecture pages name, and the types in GLOSSARY.md's last column.
+of documents; the functions, files and folders that the architecture pages and CONTRIBUTING name; and the types in
+GLOSSARY.md's last column.
 
 A tag is [Mx 4.2], [LAS 4.1, 4.2], [To 4.2 to 4.5], [MK figs. 3b, 4] and the like; in tables also [Mx] 4.2, figure 1. What
 follows a colon or a quotation mark is talk. A rule is "protocol rule 13", inside protocol/ also "rule 13". A heading is
@@ -14,7 +15,8 @@ import sources
 
 PAPERS = "runtime/PAPERS.md"
 PROTOCOL = "protocol/PROTOCOL.md"
-ARCHITECTURE_PAGES = re.compile(r"server/ARCHITECTURE\.md|server/architecture/\w+\.md")
+# These name functions, files and folders for readers who are new to the code.
+GUIDES = re.compile(r"server/ARCHITECTURE\.md|server/architecture/\w+\.md|\.github/(?:CONTRIBUTING|STYLE)\.md")
 GLOSSARY = "server/GLOSSARY.md"
 SUFFIXES = (".hpp", ".cpp", ".py", ".md", ".txt", ".json", ".yaml", ".cmake")
 FAMILIES = ("Mx", "MK", "LAS", "To")
@@ -86,19 +88,19 @@ def broken_links(root: Path, name: str, text: str) -> list[str]:
 
 
 def broken_paths(name: str, text: str, files: set[str], folders: set[str]) -> list[str]:
-    """Files and folders in backquotes, by their path from the root; `tests/checks/house --list` names its first word."""
+    """Files and folders in backquotes, by their path from the root; of a command line the first word. Build folders may lack."""
     return [f"{name}: names {path}, which does not exist" for path in PATH.findall(text)
-            if path not in files and path.rstrip("/") not in folders]
+            if path not in files and path.rstrip("/") not in folders and not path.startswith("build/")]
 
 
 def broken_names(root: Path, names: list[str]) -> list[str]:
-    """Functions, files and types that the architecture pages and the glossary name and that do not exist."""
+    """Functions, files and types that do not exist and that the guides and the glossary name."""
     texts = [sources.read(root, name) for name in names if name.endswith(sources.CPP) and not name.startswith("tests/")]
     words = {word for text in texts for word in re.findall(r"\w+", text)}
     called = {word for text in texts for word in re.findall(r"(\w+)\(", text)}
     files, folders = set(names), {str(folder) for name in names for folder in Path(name).parents}
     found = []
-    for page in filter(ARCHITECTURE_PAGES.fullmatch, names):
+    for page in filter(GUIDES.fullmatch, names):
         text = sources.read(root, page)
         found += broken_paths(page, text, files, folders)
         for around, name, other_around, other in FUNCTION.findall(text):
