@@ -16,7 +16,8 @@ import sources
 PAPERS = "runtime/PAPERS.md"
 PROTOCOL = "protocol/PROTOCOL.md"
 # These name functions, files and folders for readers who are new to the code.
-GUIDES = re.compile(r"server/ARCHITECTURE\.md|server/architecture/\w+\.md|\.github/(?:CONTRIBUTING|STYLE)\.md")
+GUIDES = re.compile(r"server/ARCHITECTURE\.md|server/architecture/\w+\.md|\.github/(?:CONTRIBUTING|STYLE)\.md|"
+                    r"(?:runtime|index|protocol|config|server)/(?:.*/)?README\.md")
 GLOSSARY = "server/GLOSSARY.md"
 SUFFIXES = (".hpp", ".cpp", ".py", ".md", ".txt", ".json", ".yaml", ".cmake")
 FAMILIES = ("Mx", "MK", "LAS", "To")
@@ -87,10 +88,16 @@ def broken_links(root: Path, name: str, text: str) -> list[str]:
             if not (root / name).parent.joinpath(link).exists()]
 
 
-def broken_paths(name: str, text: str, files: set[str], folders: set[str]) -> list[str]:
-    """Files and folders in backquotes, by their path from the root; of a command line the first word. Build folders may lack."""
-    return [f"{name}: names {path}, which does not exist" for path in PATH.findall(text)
-            if path not in files and path.rstrip("/") not in folders and not path.startswith("build/")]
+def broken_paths(name: str, text: str, existing: set[str]) -> list[str]:
+    """Files and folders in backquotes; of a command line the first word. Build folders may lack.
+
+    A guide names them from the root. A README may also name them from its own folder, and without their ending.
+    """
+    readme = name.endswith("README.md")
+    bases = ("", f"{Path(name).parent}/", "server/") if readme else ("",)
+    endings = ("", ".hpp", ".cpp") if readme else ("",)
+    return [f"{name}: names {path}, which does not exist" for path in PATH.findall(text) if not path.startswith("build/")
+            and not any(base + path.rstrip("/") + ending in existing for base in bases for ending in endings)]
 
 
 def broken_names(root: Path, names: list[str]) -> list[str]:
@@ -98,13 +105,13 @@ def broken_names(root: Path, names: list[str]) -> list[str]:
     texts = [sources.read(root, name) for name in names if name.endswith(sources.CPP) and not name.startswith("tests/")]
     words = {word for text in texts for word in re.findall(r"\w+", text)}
     called = {word for text in texts for word in re.findall(r"(\w+)\(", text)}
-    files, folders = set(names), {str(folder) for name in names for folder in Path(name).parents}
+    existing = set(names) | {str(folder) for name in names for folder in Path(name).parents}
     found = []
     for page in filter(GUIDES.fullmatch, names):
         text = sources.read(root, page)
-        found += broken_paths(page, text, files, folders)
+        found += broken_paths(page, text, existing)
         for around, name, other_around, other in FUNCTION.findall(text):
-            if (name or other) not in called or (around or other_around or name or other) not in words:
+            if (name or other) not in (called if name else words) or (around or other_around or name or other) not in words:
                 found.append(f"{page}: names {around or other_around}::{name or other}(), which no source has")
     if GLOSSARY in names:
         for line in sources.read(root, GLOSSARY).splitlines():

@@ -68,6 +68,12 @@ class CitationsTest(Invented):
                          ["server/architecture/store.md: names server/store/stores.hpp, which does not exist",
                           "server/architecture/store.md: names server/net/, which does not exist"])
 
+    def test_a_readme_names_files_from_its_folder_and_without_their_ending(self):
+        self.write("server/store/store.hpp", "// The store.\n")
+        self.assertEqual(self.violations("`store/store` `server/store/store.hpp`\n", "server/README.md"), [])
+        self.assertEqual(self.violations("`store/stores`\n", "server/README.md"),
+                         ["server/README.md: names store/stores, which does not exist"])
+
     def test_architecture_pages_name_functions_that_exist(self):
         self.assertEqual(self.violations("`Store::get`\n", "server/architecture/request.md"),
                          ["server/architecture/request.md: names Store::get(), which no source has"])
