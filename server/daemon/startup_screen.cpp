@@ -149,7 +149,7 @@ std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
   if (limit > available) {
     warnings.push_back("the memory limit of " + format_size_rounded(limit) + " is more than the " +
                        format_size_rounded(available) +
-                       " there are: the system will kill or swap the process before it is reached");
+                       " of this machine: the system kills or swaps the process before the limit is reached");
   } else if (host.swap_bytes != 0 && limit > available / 4 * 3) {
     warnings.push_back("swap is on (" + format_size_rounded(host.swap_bytes) +
                        ") and the memory limit is more than "

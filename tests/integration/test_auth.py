@@ -140,7 +140,7 @@ class AuthTest(DaemonCase):
         users = self.directory / "users"
         for text, expected in (("", ": holds no user"), ("ann\n", ":1:1: is not user:password"),
                                ("ann:x\n\n", ":2:1: is not user:password"), (":x\n", ":1:1: is not user:password"),
-                               ("a n:x\n", ":1:2: the user holds a space"), ("a:" + "x" * 254 + "\n", ":1:256: is longer than 255"),
+                               ("a n:x\n", ":1:2: the user's name contains a space"), ("a:" + "x" * 254 + "\n", ":1:256: is longer than 255"),
                                (None, ": cannot be read")):
             users.unlink(missing_ok=True)
             if text is not None:

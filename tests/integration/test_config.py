@@ -171,7 +171,7 @@ class CheckTest(ConfigCase):
         file = self.file("memory:\n  limit: 64TiB\n")
         done = run("check", file)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, rf"^{file}:2:10: warning: memory.limit: 64TiB is more than the .* there are: .*\n$")
+        self.assertRegex(done.stderr, rf"^{file}:2:10: warning: memory.limit: 64TiB is more than the .* of this machine: .*\n$")
 
     def test_one_address_for_two_listeners_is_refused(self):
         file = self.file("listeners: [\"127.0.0.1:7\", \"127.0.0.1:7\"]\n")

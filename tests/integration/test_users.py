@@ -100,7 +100,7 @@ class HashedUsersTest(UsersCase):
             self.write("name: a, password: x", mode=mode)
             code, errors = self.run_to_end("--set", f"server.auth_file={self.users}")
             self.assertEqual(code, 2)
-            self.assertIn(f"{self.users}: others may write it (allowed: chmod go-w)", errors)
+            self.assertIn(f"{self.users}: other users of this machine may write to it (allowed: chmod go-w)", errors)
 
 
 @mxkv_only("users")

@@ -144,7 +144,7 @@ TEST_F(StartupScreen, WarnsOfFewDescriptors) {
 TEST_F(StartupScreen, WarnsOfMoreMemoryThanThereIs) {
   options.memory.limit_bytes = 17ULL << 30U;
   EXPECT_THAT(warnings(),
-              ElementsAre(StartsWith("the memory limit of 17GiB is more than the 16GiB there are")));
+              ElementsAre(StartsWith("the memory limit of 17GiB is more than the 16GiB of this machine")));
 }
 
 TEST_F(StartupScreen, WarnsOfSwitchesWithoutEffectAtTheirPlace) {
