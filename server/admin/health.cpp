@@ -130,8 +130,9 @@ void Overloads::look_at_workers(const ServingParts& parts, Time now) {
     return;
   }
   hangs_since_ = hangs_since_.value_or(now);
-  hanging_ = "worker " + std::to_string(hanging->worker) +
-             (hanging->how == hang::in_a_task ? " hangs in a task" : " only retries what does not go on");
+  hanging_ =
+      "worker " + std::to_string(hanging->worker) +
+      (hanging->how == hang::in_a_task ? " hangs in a task" : " is stuck: its tasks retry without progress");
 }
 
 std::string Overloads::hangs_for_good(Time now) const {

@@ -94,7 +94,7 @@ struct Commands {
     check->add_option("FILE", file, "YAML file with options")->required();
     check->add_option("--topology", other, kOther)->type_name("XML|SYNTHETIC");
     CLI::Option* exact =
-        print_config->add_flag("--effective", effective, "With what is found out on this machine");
+        print_config->add_flag("--effective", effective, "With the values detected on this machine");
     print_config->add_flag("--defaults", defaults, "Without file and flags")->excludes(exact);
     add_flags(*print_config, flags);
     add_directory_commands();

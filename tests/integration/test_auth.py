@@ -123,7 +123,7 @@ class AuthTest(DaemonCase):
         self.assertEqual(self.log_in(inside, b"ann secret"), b"STORED")
         self.users.write_text("eve:new\n")
         self.process.send_signal(signal.SIGHUP)
-        self.wait_log("1 user may authenticate; closed 1 connection of users who are gone or may something else now")
+        self.wait_log("1 user may authenticate; closed 1 connection of users who were removed or changed")
         self.assertRaises(ConnectionError, inside.ask, b"version")
         self.assertNotIn("nothing changed", self.log())
         client = self.client()

@@ -58,7 +58,7 @@ class ConfigGetTest(ConfigCase):
         self.assertEqual(client.ask(b"cache_memlimit 80"), b"OK")
         self.assertEqual(self.told(client, b"memory.limit")["memory.limit"], ("now", "80MiB", "cache_memlimit"))
         self.process.send_signal(signal.SIGHUP)
-        self.wait_log("reload: the memory limit is 64MiB again, cache_memlimit had made it 80MiB")
+        self.wait_log("reload: the memory limit is 64MiB again, cache_memlimit had set it to 80MiB")
         self.assertEqual(client.stats()["limit_maxbytes"], str(64 << 20))
         self.end()
 

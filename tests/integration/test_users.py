@@ -216,7 +216,7 @@ class RevocationTest(UsersCase):
         waiting = self.client()
         self.reload("name: a, password: x, role: administrator", "name: b, password: new", "name: c, password: x, role: reader",
                     "name: e, password: x, requests: 2000000")
-        self.wait_log("reload: 4 users may authenticate; closed 3 connections of users who are gone or may something else now")
+        self.wait_log("reload: 4 users may authenticate; closed 3 connections of users who were removed or changed")
         for name in "bcd":
             with self.assertRaises((Closed, ConnectionError)):
                 clients[name].ask(b"version")
