@@ -7,8 +7,8 @@
   is told     "is told", "are told": say who says what to whom
   somebody    "somebody", "someone": a client, an operator, another node
 
-The ceilings below may only be lowered: a change that rewrites texts lowers them to the new counts, rounded up to the next
-25. The aim is below thirty in all.
+The ceilings below may only be lowered: a change that rewrites texts lowers them to the new counts, rounded up, with a little
+room for work under way. The aim is below thirty in all.
 
   tests/checks/words.py                  the counts and the ceilings
   tests/checks/words.py --list           also each place, by folder
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import sources
 
-CEILINGS = {"what is": 1150, "who": 325, "that of": 250, "is told": 325, "somebody": 75}
+CEILINGS = {"what is": 1050, "who": 300, "that of": 250, "is told": 300, "somebody": 75}
 
 KINDS = {
     "what is": re.compile(r"\bwhat (?:is|was|are|were|has|had|have)\b", re.IGNORECASE),
