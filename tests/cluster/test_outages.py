@@ -14,6 +14,7 @@ from pathlib import Path
 import nodes
 from brokers import Brokers
 from clients import Line
+from network import Loopback
 from nodes import Node
 from setting import machine, wait_for
 
@@ -21,17 +22,6 @@ CLUSTER = "outages"
 SHARDS = 6
 PATIENCE_S = 120
 ADMIN_PORT = 8080
-
-
-class Loopback:
-    """A place of network.py's kind, without a namespace: an address of this machine alone."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-
-    @staticmethod
-    def command(*words) -> list:
-        return [str(word) for word in words]
 
 
 @machine.needs(machine.long_only(), machine.missing("java", "mvn"))
