@@ -103,6 +103,20 @@ class OutagesTest(unittest.TestCase):
     def count(self) -> int:
         return int(self.ask(self.nodes[1], b"mc - e\r\n", b"\r\n").split()[1][1:])
 
+    def test_expired_items_leave_the_memory_of_replicas(self):
+        self.wait_until_ready()
+        before = [self.in_memory(node) for node in self.nodes]
+        stored = b"".join(b"ms %c:short%d 1 T1\r\nx\r\n" % (first, i) for first in b"09AZbmxz" for i in range(20))
+        self.assertEqual(set(self.ask(self.nodes[0], stored + b"mn\r\n", b"MN\r\n").splitlines()), {b"HD", b"MN"})
+        self.assertIn(b"HD", self.ask(self.nodes[1], b"mg 0:short0 T3600\r\nms 0:short1 1\r\nx\r\nmd 0:short0\r\nmd 0:short1\r\nmn\r\n", b"MN\r\n"))
+        wait_for(lambda: [self.in_memory(node) for node in self.nodes] == before, "all that has expired is gone",
+                 lambda: f"{before} {[self.in_memory(node) for node in self.nodes]}", PATIENCE_S)
+
+    def in_memory(self, node: Node) -> int:
+        """Items of all shards that it keeps."""
+        stats = dict(line.split(b" ", 2)[1:] for line in self.ask(node, b"stats\r\n", b"END\r\n").splitlines() if line.startswith(b"STAT "))
+        return int(stats[b"curr_items"])
+
     def test_where_all_brokers_are_away_everything_says_so(self):
         self.wait_until_ready()
         owner = next(node for node in self.nodes if node.serves())
