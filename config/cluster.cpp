@@ -37,7 +37,7 @@ class ClusterCheck {
              "is none (allowed with cluster.name: an address and a port that the other nodes reach)");
     } else if (mine.advertise.empty() && is_open(*mine.peer)) {
       report("cluster.peer", format_listen(*mine.peer) +
-                                 " is no address that another node can ask (allowed: one address of this "
+                                 " is an address that other nodes cannot reach (allowed: one address of this "
                                  "machine, or cluster.advertise beside it)");
     }
     if (mine.address.empty()) {
@@ -46,16 +46,17 @@ class ClusterCheck {
     check_tls();
     if (mine.node.empty() && !is_cluster_name(cluster_node(mine))) {
       report("cluster.node", "is auto, and the host's name, \"" + cluster_node(mine) +
-                                 "\", is no name for a node (allowed: letters, digits, . _ -)");
+                                 "\", is not a valid name of a node (allowed: letters, digits, . _ -)");
     }
     if (!options_.durability.directory.empty()) {
       report("durability.directory",
-             "given together with cluster.name (allowed: one of them; what a cluster's node keeps is in the "
-             "brokers' logs)");
+             "given together with cluster.name (allowed: one of them; a node of a cluster keeps its data in "
+             "the brokers' logs)");
     }
     if (options_.when_full == when_full::evict) {
-      report("memory.when_full",
-             "is evict, and followers would evict what the owner has (allowed with cluster.name: error)");
+      report(
+          "memory.when_full",
+          "is evict, and followers would evict items that the owner has (allowed with cluster.name: error)");
     }
   }
 
@@ -65,7 +66,7 @@ class ClusterCheck {
     if (!first.path.empty() || is_open(first)) {
       report("cluster.address",
              "is auto, and the first listener, " + format_listen(first) +
-                 ", is no address that clients can be told (allowed: an address in numbers "
+                 ", is an address that clients cannot reach (allowed: an address in numbers "
                  "and a port)");
     }
   }

@@ -11,9 +11,10 @@ Findings doubts(const DaemonOptions& options, const Resolved& resolved, const Ma
   const std::size_t available = available_memory(facts);
   if (available != 0 && limit > available) {
     const Origin* origin = find_origin(options.origins, "memory.limit");
-    found.push_back({origin == nullptr ? Origin{} : *origin, "memory.limit",
-                     format_size_rounded(limit) + " is more than the " + format_size_rounded(available) +
-                         " there are: the system will kill or swap the process before it is reached"});
+    found.push_back(
+        {origin == nullptr ? Origin{} : *origin, "memory.limit",
+         format_size_rounded(limit) + " is more than the " + format_size_rounded(available) +
+             " of this machine: the system kills or swaps the process before the limit is reached"});
   }
   Findings idle = switches_without_effect(options, resolved.runtime.workers.size(), resolved.nodes.size());
   found.insert(found.end(), idle.begin(), idle.end());

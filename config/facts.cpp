@@ -118,7 +118,7 @@ Result<MachineFacts> read_machine_facts(const std::filesystem::path& root) {
     }
   }
   if (facts.memory_bytes == 0) {
-    return Error{file.string() + ": does not tell the memory of this machine"};
+    return Error{file.string() + ": does not state the memory of this machine"};
   }
   const CgroupLimits limits = cgroup_limits(root);
   // Version 1 writes "no limit" as a number beyond any machine.

@@ -42,7 +42,7 @@ NodeOptions exact(const NodeOptions& given, const Resolved& resolved) {
 // What had no place in file or flags was found out.
 void found_out(Origins& origins, const std::string& path) {
   if (find_origin(origins, path) == nullptr) {
-    origins[path] = Origin{.source = "found out"};
+    origins[path] = Origin{.source = "detected"};
   }
 }
 

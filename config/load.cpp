@@ -63,7 +63,7 @@ Value parse_set(const std::string& argument, Findings& findings) {
   const std::string path = argument.substr(0, equals);
   if (equals == std::string::npos || !is_path(path)) {
     findings.push_back(
-        {Origin{.source = "--set " + argument}, "", "is no assignment (allowed: path.to.key=value)"});
+        {Origin{.source = "--set " + argument}, "", "is not an assignment (allowed: path.to.key=value)"});
     return make(value_kind::broken, "");
   }
   const std::string source = "--set " + path;
@@ -155,7 +155,7 @@ Loaded with_option(DaemonOptions options, const std::string& path, const std::st
   Loaded loaded{.options = std::move(options), .findings = {}};
   if (!is_path(path)) {
     loaded.findings.push_back(
-        {Origin{.source = source}, "", "is no assignment (allowed: path.to.key and a value)"});
+        {Origin{.source = source}, "", "is not an assignment (allowed: path.to.key and a value)"});
     return loaded;
   }
   const Value root = nested(path, parse_yaml(text, source, places::none, loaded.findings), source);

@@ -183,7 +183,7 @@ Result<std::string> parse_socket_path(std::string_view text) {
       "the path of a unix socket, such as /run/mxkv.sock, of at most 107 bytes";
   static_assert(kMostBytes == 107);
   if (text.empty() || text.size() > kMostBytes || text.find('\0') != std::string_view::npos) {
-    return mistake(text, "is no path for a unix socket", kAllowed);
+    return mistake(text, "is not a valid path of a unix socket", kAllowed);
   }
   return std::string{text};
 }
@@ -199,7 +199,7 @@ Result<std::uint32_t> parse_file_mode(std::string_view text) {
     mode = mode * 8 + static_cast<std::uint32_t>(digit - '0');
   }
   if (digits.size() != 3 || mode == 0) {
-    return mistake(text, "is no file mode", "octal digits such as 0660, not all of them 0");
+    return mistake(text, "is not a file mode", "octal digits such as 0660, not all of them 0");
   }
   return mode;
 }
@@ -234,7 +234,7 @@ Result<ListenAddress> parse_listen(std::string_view text) {
   }
   const std::optional<std::uint64_t> port = whole_number(text.substr(colon + 1));
   if (!port || *port > std::numeric_limits<std::uint16_t>::max()) {
-    return mistake(text, "has no port from 0 to 65535", kAllowed);
+    return mistake(text, "needs a port from 0 to 65535", kAllowed);
   }
   ListenAddress listen;
   listen.address = std::move(address);

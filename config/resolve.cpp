@@ -112,8 +112,8 @@ class Resolver {
       }
     }
     if (!absent.empty()) {
-      report(path, name_of(absent) + (absent.size() == 1 ? " is" : " are") +
-                       " not there, or this process may not use " + (absent.size() == 1 ? "it" : "them") +
+      report(path, name_of(absent) + (absent.size() == 1 ? " does" : " do") +
+                       " not exist, or this process may not use " + (absent.size() == 1 ? "it" : "them") +
                        " (available: " + format_cpu_list(all_cpus(topology_)) + ")");
     }
     return units;
@@ -227,7 +227,7 @@ class Resolver {
     const std::vector<PuId> fresh = not_yet_taken(wanted.cpus, path + ".cpus");
     const NumaNode* node = topology_.find_node(wanted.node);
     if (node == nullptr) {
-      report(path + ".node", "NUMA " + name + " is not there, or this process may not use it (available: " +
+      report(path + ".node", "NUMA " + name + " does not exist, or this process may not use it (available: " +
                                  available_nodes(topology_) + ")");
       return {};
     }
@@ -280,7 +280,7 @@ class Resolver {
   void check_memory(const NodeOptions& wanted, const NumaNode& node, const std::string& name,
                     const std::string& path) {
     if (wanted.memory_percent != 0 && node.memory_bytes == 0) {
-      report(path + ".memory", name + " does not tell how much memory it has (allowed: a size)");
+      report(path + ".memory", name + " does not report its memory (allowed: a size)");
     }
     if (node.memory_bytes != 0 && wanted.memory_bytes > node.memory_bytes) {
       report(path + ".memory", name + " has only " + format_size_rounded(node.memory_bytes));
@@ -305,7 +305,7 @@ class Resolver {
                        : default_memory_limit(facts_);
     }
     if (shares != placement.nodes.size()) {
-      report(prefix_ + "nodes", "some have memory and some have not (allowed: all or none)");
+      report(prefix_ + "nodes", "some nodes have memory and some do not (allowed: all or none)");
     }
     if (limited) {
       report("memory.limit", "given together with the memory of nodes (allowed: one of them)");

@@ -212,34 +212,34 @@ void limits(SchemaVisitor& visitor, LimitOptions& options) {
 
 // commit, never, or the time that the disk may be behind.
 void sync(SchemaVisitor& visitor, DurabilityOptions& options) {
-  visitor.scalar("sync",
-                 ScalarField{.set = [&options](std::string_view text) -> Mistake {
-                               if (text == "commit" || text == "never") {
-                                 options.sync = text == "commit" ? sync_mode::commit : sync_mode::never;
-                                 options.interval_ms = DurabilityOptions{}.interval_ms;
-                                 return {};
-                               }
-                               const Result<std::uint32_t> time = parse_duration_ms(text);
-                               if (!time || time.value() < 10 || time.value() > 10_s) {
-                                 return Error{in_quotes(text) +
-                                              " is no way to sync (allowed: commit, 10ms to 10s, or never)"};
-                               }
-                               options.sync = sync_mode::interval;
-                               options.interval_ms = time.value();
-                               return {};
-                             },
-                             .get =
-                                 [&options] {
-                                   switch (options.sync) {
-                                     case sync_mode::commit:
-                                       return std::string{"commit"};
-                                     case sync_mode::never:
-                                       return std::string{"never"};
-                                     case sync_mode::interval:
-                                       break;
-                                   }
-                                   return format_duration_ms(options.interval_ms);
-                                 }});
+  visitor.scalar(
+      "sync", ScalarField{.set = [&options](std::string_view text) -> Mistake {
+                            if (text == "commit" || text == "never") {
+                              options.sync = text == "commit" ? sync_mode::commit : sync_mode::never;
+                              options.interval_ms = DurabilityOptions{}.interval_ms;
+                              return {};
+                            }
+                            const Result<std::uint32_t> time = parse_duration_ms(text);
+                            if (!time || time.value() < 10 || time.value() > 10_s) {
+                              return Error{in_quotes(text) +
+                                           " is not a way to sync (allowed: commit, 10ms to 10s, or never)"};
+                            }
+                            options.sync = sync_mode::interval;
+                            options.interval_ms = time.value();
+                            return {};
+                          },
+                          .get =
+                              [&options] {
+                                switch (options.sync) {
+                                  case sync_mode::commit:
+                                    return std::string{"commit"};
+                                  case sync_mode::never:
+                                    return std::string{"never"};
+                                  case sync_mode::interval:
+                                    break;
+                                }
+                                return format_duration_ms(options.interval_ms);
+                              }});
 }
 
 void durability(SchemaVisitor& visitor, DurabilityOptions& options) {

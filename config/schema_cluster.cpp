@@ -36,7 +36,8 @@ Result<ListenAddress> parse_tcp(std::string_view text, bool one_machine, std::st
     return Error{in_quotes(text) + " is not an address and a port from 1 to 65535" + allowed};
   }
   if (one_machine && listen.value().address.find_first_not_of("0:.") == std::string::npos) {
-    return Error{in_quotes(text) + " is every address, and no one's" + allowed};
+    return Error{in_quotes(text) + " means every address of a machine, and other nodes need one of them" +
+                 allowed};
   }
   return listen;
 }

@@ -180,7 +180,7 @@ Mistake among(const std::vector<TopologySection>& before, const TopologySection&
       return Error{"the name " + section.name + " is taken (allowed: a name of its own)"};
     }
     if (other.when == TopologyCondition{}) {
-      return Error{"is never reached, since " + other.name +
+      return Error{"is never used, because " + other.name +
                    " before it fits every machine (allowed: a topology without when only as the last)"};
     }
   }

@@ -59,7 +59,7 @@ Mistake set_name(UserOptions& user, std::string_view text) {
   const bool wrong =
       std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; });
   if (text.empty() || wrong || text.size() > kMostLoginBytes) {
-    return Error{"is no name (allowed: 1 to 255 bytes without spaces and control characters)"};
+    return Error{"is not a valid user name (allowed: 1 to 255 bytes without spaces and control characters)"};
   }
   user.name = text;
   return {};
@@ -70,12 +70,12 @@ Mistake set_password(UserOptions& user, std::string_view text) {
   user.password = text;
   user.hashed = text.starts_with('$');
   if (text.find('\0') != std::string_view::npos || (!user.hashed && text.size() > kMostLoginBytes)) {
-    return Error{"is no password (allowed: at most 255 bytes without a NUL)"};
+    return Error{"is not a valid password (allowed: at most 255 bytes without a NUL)"};
   }
   const int known = user.hashed ? crypt_checksalt(user.password.c_str()) : CRYPT_SALT_OK;
   if (known != CRYPT_SALT_OK && known != CRYPT_SALT_TOO_CHEAP && known != CRYPT_SALT_METHOD_LEGACY) {
     return Error{
-        "begins with $ and is no hash that crypt(5) knows (allowed: what mxkvd hash-password prints)"};
+        "begins with $ but is not a hash that crypt(5) knows (allowed: the output of mxkvd hash-password)"};
   }
   return {};
 }
@@ -94,13 +94,13 @@ void user_keys(SchemaVisitor& item, UserOptions& user, bool& has_password) {
                          .set_text = {},
                          .add_text = [&user](std::string_view text) -> Mistake {
                            if (text.empty() || text.size() > kMostPrefixBytes) {
-                             return Error{"is no prefix (allowed: 1 to 250 bytes)"};
+                             return Error{"is not a valid prefix (allowed: 1 to 250 bytes)"};
                            }
                            user.prefixes.emplace_back(text);
                            return {};
                          },
                          .add_mapping = [](SchemaVisitor& /*inner*/) -> Mistake {
-                           return Error{"is no prefix (allowed: text)"};
+                           return Error{"is not a valid prefix (allowed: text)"};
                          },
                          .items = {}});
   ranged(item, "requests", user.requests, kCount, {1, kMostRate, "off"});
@@ -122,7 +122,7 @@ void show_users(SchemaVisitor& visitor, std::vector<UserOptions>& users) {
       return Error{"name and password are longer than 254 bytes together"};
     }
     if (user.role == user_role::administrator && !user.prefixes.empty()) {
-      return Error{"an administrator has prefixes (allowed: of readers and writers)"};
+      return Error{"an administrator has prefixes (allowed: prefixes of readers and writers)"};
     }
     if (!names.insert(user.name).second) {
       return Error{"a second user " + in_quotes(user.name) + " (allowed: one of each name)"};
@@ -153,7 +153,7 @@ std::vector<UserOptions> parse_lines(std::string_view text, const std::string& s
     if (colon == std::string_view::npos || colon == 0) {
       wrong(0, "is not user:password");
     } else if (const std::size_t space = entry.substr(0, colon).find(' '); space != std::string_view::npos) {
-      wrong(space, "the user holds a space");
+      wrong(space, "the user's name contains a space");
     } else if (const std::size_t nul = entry.find('\0'); nul != std::string_view::npos) {
       wrong(nul, "holds a NUL");
     } else if (entry.size() > kMostLoginBytes) {
@@ -218,12 +218,14 @@ UsersFile read_users(const std::string& file, Findings& findings) {
     return cannot(errno != 0 ? errno : EIO);
   }
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    findings.push_back({Origin{.source = file}, "", "others may write it (allowed: chmod go-w)"});
+    findings.push_back(
+        {Origin{.source = file}, "", "other users of this machine may write to it (allowed: chmod go-w)"});
     return {};
   }
   UsersFile read = parse_users(text.str(), file, findings);
   if ((found.st_mode & S_IROTH) != 0) {
-    read.warnings.insert(read.warnings.begin(), file + ": everybody may read it (better: chmod o-r)");
+    read.warnings.insert(read.warnings.begin(),
+                         file + ": every user of this machine may read it (better: chmod o-r)");
   }
   return read;
 }

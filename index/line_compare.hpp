@@ -7,7 +7,7 @@
 //
 // Vectors are loaded through inline assembly, since C++ has no atomic vector load: words are whole (aligned eight
 // bytes), but may be of different versions, so callers clamp what they get and validate it before they rely on it.
-// The one exception of server/ARCHITECTURE.md, "The memory model".
+// The one exception of server/architecture/memory.md, "The memory model".
 //
 // Vector units compare signed numbers, so nodes hold *ranks*: heads with the sign bit flipped.
 #pragma once

@@ -15,7 +15,7 @@
 // are the greatest.
 //
 // Thread-safety: readers under OptimisticRead, writers under WriteLatch; layout() also before publication.
-// [Mx 5.1]; server/ARCHITECTURE.md, "The memory model".
+// [Mx 5.1]; server/architecture/memory.md, "The memory model".
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A parsed command of the text protocol, classic or meta. Plain data; the views point into the caller's
-// buffer (or, for decoded cursors and base64 bounds, into the request's own scratch) and are good until
+// A parsed command, of the text protocol (classic or meta) or of the binary protocol. Plain data; the views point into
+// the caller's buffer (or, for decoded cursors and base64 bounds, into the request's own scratch) and are good until
 // either changes.
 #pragma once
 

@@ -111,7 +111,7 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS adduser)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "ordered in-memory key-value server")
 set(CPACK_PACKAGE_DESCRIPTION
 "mxkvd keeps keys and values in memory, in order. It speaks memcached's text
-protocol, so that memcached's clients work, and adds range scans.
+and binary protocols, so that memcached's clients work, and adds range scans.
 
 mxkv-ycsb is a load client for it, with the workloads of YCSB.")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

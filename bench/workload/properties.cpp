@@ -217,7 +217,7 @@ std::uint64_t PropertyReader::whole(std::string_view name, std::uint64_t otherwi
   }
   const auto number = number_of<std::uint64_t>(trimmed(entry->value));
   if (!number) {
-    complain(name, "'" + trimmed(entry->value) + "' is no whole number");
+    complain(name, "'" + trimmed(entry->value) + "' is not a whole number");
   } else if (*number < least || *number > most) {
     complain(name, std::to_string(*number) + " is not within " + std::to_string(least) + " to " +
                        std::to_string(most));

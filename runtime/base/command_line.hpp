@@ -3,20 +3,64 @@
 // CLI11 reads meaning into some words. Where an option takes a list, `[x,y]` becomes the two words x and y. Behind a
 // subcommand `++` ends its arguments. `--name=` takes the next word for its value. parse_words() marks such words with
 // a byte at their end, so that CLI11 does not recognise them, and takes the byte away where an option gets its value.
-// No program calls App::parse() itself; tests/checks/text_rules.py forbids it.
+//
+// CLI11 2.1 also reads -1 as the largest number of an unsigned type, and a number with too many digits as well. Here both
+// are errors. That holds for each option, because each source with options includes this header.
+//
+// No program calls App::parse() itself, and none includes CLI11 without this; tests/checks/text_rules.py forbids it.
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+
+namespace mxkv::runtime::detail {
+
+/// Digits in base 8, 10 or 16 as in C, without a sign. False: it is no such number, or T is too small for it.
+template <class T>
+bool read_unsigned(const std::string& text, T& number) noexcept {
+  errno = 0;
+  char* end = nullptr;
+  const std::uint64_t read = std::strtoull(text.c_str(), &end, 0);
+  number = static_cast<T>(read);
+  return !text.empty() && text.find('-') == std::string::npos && errno == 0 &&
+         end == text.c_str() + text.size() && number == read;
+}
+
+}  // namespace mxkv::runtime::detail
+
+// The conversions of CLI11 for the unsigned types that options have.
+namespace CLI::detail {
+
+template <>
+inline bool integral_conversion<std::uint64_t, dummy>(const std::string& text,
+                                                      std::uint64_t& number) noexcept {
+  return mxkv::runtime::detail::read_unsigned(text, number);
+}
+template <>
+inline bool integral_conversion<std::uint32_t, dummy>(const std::string& text,
+                                                      std::uint32_t& number) noexcept {
+  return mxkv::runtime::detail::read_unsigned(text, number);
+}
+template <>
+inline bool integral_conversion<std::uint16_t, dummy>(const std::string& text,
+                                                      std::uint16_t& number) noexcept {
+  return mxkv::runtime::detail::read_unsigned(text, number);
+}
+
+}  // namespace CLI::detail
 
 namespace mxkv::runtime {
 
@@ -25,7 +69,7 @@ namespace detail {
 /// A unit separator: nobody types it. A word that ends with one gets a second one, so that each word comes back.
 inline constexpr char kWordMark = '\x1f';
 
-inline std::string marked(std::string word) {
+inline std::string marked(const std::string& word) {
   const bool special = word == "++" || word.find('[') != std::string::npos || word.ends_with(kWordMark) ||
                        (word.starts_with("--") && word.ends_with('='));
   return special ? word + kWordMark : word;
@@ -50,12 +94,33 @@ inline void unmark_values(CLI::App& app) {
 
 }  // namespace detail
 
+/// What to tell of a number that was refused: CLI11 says `Could not convert: NAME = VALUE`.
+inline std::string number_error(const CLI::ConversionError& error) {
+  constexpr std::string_view kHead = "Could not convert: ";
+  const std::string text = error.what();
+  const std::size_t equals = text.find(" = ");
+  if (!text.starts_with(kHead) || equals == std::string::npos) {
+    return text;
+  }
+  const std::string value = text.substr(equals + 3);
+  const bool below = value.starts_with('-');
+  const bool digits = value.find_first_not_of("0123456789", below ? 1 : 0) == std::string::npos;
+  return text.substr(kHead.size(), equals - kHead.size()) + ": '" + value + "' is not a valid number" +
+         (!digits ? ""
+          : below ? ": it must be 0 or more"
+                  : ": it is too large");
+}
+
 /// Parses the words behind the program's name, once for an app. Throws CLI::Error like App::parse().
 inline void parse_words(CLI::App& app, const std::vector<std::string>& words) {
   detail::unmark_values(app);
   std::vector<std::string> reversed(words.size());  // as CLI11 wants them
   std::ranges::transform(words, reversed.rbegin(), detail::marked);
-  app.parse(std::move(reversed));
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::ConversionError& error) {
+    throw CLI::ConversionError(number_error(error));
+  }
 }
 inline std::vector<std::string> words_behind_name(int count, const char* const* arguments) {
   return {arguments + std::min(count, 1), arguments + count};

@@ -72,7 +72,6 @@ Overloads::Found Overloads::look(const ServingParts& parts, Time now) {
       found.push_back("writes are refused: " + std::move(refusal));
     }
   }
-  look_at_cluster(parts, found);
   const std::uint64_t refused = parts.count(counter::store_no_memory);
   if (refused != std::exchange(refused_, refused)) {
     refused_at_ = now;
@@ -81,6 +80,7 @@ Overloads::Found Overloads::look(const ServingParts& parts, Time now) {
     found.emplace_back("writes were refused for lack of memory in the last 10 s");
   }
   const std::size_t serves_on = found.size();  // with any number of these; with none of those that follow
+  look_at_cluster(parts, found);
   const NetStats net = parts.network.stats();
   if (!net.accepting) {
     found.emplace_back("no descriptor is left for another connection");
@@ -130,8 +130,9 @@ void Overloads::look_at_workers(const ServingParts& parts, Time now) {
     return;
   }
   hangs_since_ = hangs_since_.value_or(now);
-  hanging_ = "worker " + std::to_string(hanging->worker) +
-             (hanging->how == hang::in_a_task ? " hangs in a task" : " only retries what does not go on");
+  hanging_ =
+      "worker " + std::to_string(hanging->worker) +
+      (hanging->how == hang::in_a_task ? " hangs in a task" : " is stuck: its tasks retry without progress");
 }
 
 std::string Overloads::hangs_for_good(Time now) const {

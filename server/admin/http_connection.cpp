@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <exception>
+#include <string_view>
 #include <utility>
 
+#include "protocol/parser.hpp"
 #include "server/admin/http_host.hpp"
 #include "server/admin/http_message.hpp"
 #include "server/net/connection_facts.hpp"
@@ -103,32 +105,61 @@ void HttpConnection::await_request() {
     return;
   }
   stream_.plain().expires_after(shared_.limits.idle_time);
-  stream_.async_read_some(buffer_.prepare(kReadBytes),
-                          [self = shared_from_this()](const Error& error, std::size_t bytes) {
-                            if (!error) {
-                              self->buffer_.commit(bytes);
-                              self->read_header();
-                            }
-                          });
+  read_more(&HttpConnection::read_header);
 }
 
 void HttpConnection::read_header() {
   parser_.emplace();
   parser_->header_limit(shared_.limits.header_bytes);
+  header_bytes_ = 0;
   stream_.plain().expires_after(shared_.limits.header_time);
-  http::async_read_header(
-      stream_, buffer_, *parser_,
-      [self = shared_from_this()](const Error& error, std::size_t /*bytes*/) { self->header_came(error); });
+  take_header();
+}
+
+// The parser's own limit holds for the bytes that it is given at once, and Beast's reads do not add up what it took of
+// earlier ones: a header of small lines would have no end.
+void HttpConnection::take_header() {
+  Error error;
+  const std::size_t taken = parser_->put(buffer_.data(), error);
+  buffer_.consume(taken);
+  header_bytes_ += taken;
+  const bool needs_more = error == http::error::need_more;
+  if (header_bytes_ + (needs_more ? buffer_.size() : 0) > shared_.limits.header_bytes) {
+    header_came(http::make_error_code(http::error::header_limit));
+  } else if (needs_more) {
+    read_more(&HttpConnection::take_header);
+  } else {
+    header_came(error);
+  }
+}
+
+void HttpConnection::read_more(void (HttpConnection::*then)()) {
+  stream_.async_read_some(buffer_.prepare(kReadBytes),
+                          [self = shared_from_this(), then](const Error& error, std::size_t bytes) {
+                            if (!error) {
+                              self->buffer_.commit(bytes);
+                              (self.get()->*then)();
+                            }
+                          });
 }
 
 void HttpConnection::header_came(const Error& error) {
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+  if (error == http::error::header_limit) {
     refuse(431, "the header is too long");
-  } else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
-             error != http::error::end_of_stream && error != http::error::partial_message) {
+  } else if (error) {
+    note_foreign_protocol();
     refuse(400, "this is no request of HTTP/1.1");
-  } else if (!error) {
+  } else {
     answer();
+  }
+}
+
+// A client by TLS cannot read the reply: only the log can say what is wrong.
+void HttpConnection::note_foreign_protocol() {
+  const std::string_view bytes{static_cast<const char*>(buffer_.cdata().data()), buffer_.size()};
+  if (protocol::foreign_protocol(bytes) == "TLS") {
+    shared_.happenings.note(happening::foreign_protocol,
+                            peer_ + ": it speaks TLS, which its listener does not");
   }
 }
 

@@ -33,7 +33,7 @@ struct HttpShared {
   Credentials& credentials;
   std::string host_name;  ///< of this machine
   PasswordDigester digester{};
-  Happenings happenings{};            ///< wrong logins and failed handshakes, for the log
+  Happenings happenings{};            ///< what the log is to tell of: see HttpServer
   std::list<HttpConnection*> open{};  ///< who has waited longest comes first
   /// So that a probe is answered when clients have taken all other descriptors: for both probes, a scraper and a person.
   DescriptorReserve reserve{4};
@@ -64,7 +64,11 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void hands_shaken(const Error& error);
   void await_request();
   void read_header();
+  void take_header();
+  /// Reads once, then goes on; an end or an error is the connection's.
+  void read_more(void (HttpConnection::*then)());
   void header_came(const Error& error);
+  void note_foreign_protocol();
   void answer();
   void let_in(HttpLogin::verdict verdict);
   void look_at_login();
@@ -87,7 +91,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::list<HttpConnection*>::iterator place_;  ///< in the list; its end: it was closed
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::empty_body>> parser_;
-  HttpTarget target_;  ///< of the request that the parser holds
+  std::size_t header_bytes_ = 0;  ///< of the header that is being read, as far as the parser took them
+  HttpTarget target_;             ///< of the request that the parser holds
   Timer timer_;
   bool sees_keys_ = true;  ///< who made the request
   Time asked_{};

@@ -197,7 +197,8 @@ struct HttpServer::Parts {
     }
     const auto seen = shared.happenings.take();
     for (const auto& [what, text] : {std::pair{happening::wrong_login, "wrong user or password from "},
-                                     std::pair{happening::failed_handshake, "TLS handshake failed with "}}) {
+                                     std::pair{happening::failed_handshake, "TLS handshake failed with "},
+                                     std::pair{happening::foreign_protocol, "closed "}}) {
       const Happenings::Seen& one = seen[static_cast<std::size_t>(what)];
       if (one.times > 0) {
         log.warn("administration by HTTP: " + (text + one.about) +

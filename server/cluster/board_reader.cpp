@@ -4,12 +4,13 @@
 
 namespace mxkv::server {
 
-void BoardReader::put_up(std::uint64_t /*position*/, std::string_view key,
+void BoardReader::put_up(std::uint64_t position, std::string_view key,
                          std::optional<std::string_view> value) {
+  read_ = position + 1;
   if (const std::string_view node = node_of_key(key); !node.empty()) {
     // What was said before this one looked is no sign of life.
     if (value && caught_up_) {
-      presences_.emplace_back(node, *value);
+      presences_.push_back({.node = std::string{node}, .text = std::string{*value}, .position = position});
     }
     return;
   }

@@ -32,10 +32,16 @@ class BoardReader final : public BoardSink {
   [[nodiscard]] std::optional<SnapshotEntry> snapshot(std::uint32_t shard) const;
   /// Shards of which something older was put up since the last call than what is known, or nothing: it may be trimmed.
   [[nodiscard]] std::vector<std::uint32_t> take_outdated() { return std::exchange(outdated_, {}); }
-  /// Nodes and what they said, since the last call.
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> take_presences() {
-    return std::exchange(presences_, {});
-  }
+  /// What a node said, and where that stands.
+  struct Said {
+    std::string node;
+    std::string text;
+    std::uint64_t position = 0;
+  };
+  /// Since the last call.
+  [[nodiscard]] std::vector<Said> take_presences() { return std::exchange(presences_, {}); }
+  /// All before this position was read.
+  [[nodiscard]] std::uint64_t read() const noexcept { return read_; }
 
  private:
   void take_snapshot(std::uint32_t shard, std::string_view key, std::optional<std::string_view> value);
@@ -43,7 +49,8 @@ class BoardReader final : public BoardSink {
   MapHistory maps_;
   std::map<std::uint32_t, SnapshotEntry> snapshots_;
   std::vector<std::uint32_t> outdated_;
-  std::vector<std::pair<std::string, std::string>> presences_;
+  std::vector<Said> presences_;
+  std::uint64_t read_ = 0;
   std::string complaint_;
   std::uint64_t left_out_ = 0;
   bool caught_up_ = false;

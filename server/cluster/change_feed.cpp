@@ -84,6 +84,7 @@ void ChangeFeed::hand_out(LogPosition position, std::uint64_t term, std::string_
   while (const std::optional<BodyEntry> entry = reader.next()) {
     entries.push_back(*entry);
   }
+  damaged_ += reader.wrong() != nullptr ? 1 : 0;
   const auto order_of = [](const BodyEntry& entry) {
     return std::visit([](const auto& record) { return record.order; }, entry.record);
   };

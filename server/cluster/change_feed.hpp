@@ -28,7 +28,9 @@ class ChangeFeed final : public LogSink {
  public:
   using Take = std::function<void(const FedChange& change)>;
 
-  ChangeFeed(const MessageScope& scope, Take take) : scope_(scope), take_(std::move(take)) {}
+  /// `state`: as of where reading begins, where that is known.
+  ChangeFeed(const MessageScope& scope, Take take, const ShardState& state = {})
+      : scope_(scope), take_(std::move(take)), state_(state) {}
 
   void message(LogPosition position, std::string_view bytes) override;
   void begins_later() override { cut_off_ = true; }
@@ -38,6 +40,8 @@ class ChangeFeed final : public LogSink {
   /// Messages that were seen, and those that are damaged or another cluster's.
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
   [[nodiscard]] std::uint64_t discarded() const noexcept { return discarded_; }
+  /// Groups that count and hold what is no record: what stands behind that is not told.
+  [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
 
  private:
   /// Whether its term is another one than is known: it began before what was seen first.
@@ -50,6 +54,7 @@ class ChangeFeed final : public LogSink {
   std::string parts_;
   std::uint64_t messages_ = 0;
   std::uint64_t discarded_ = 0;
+  std::uint64_t damaged_ = 0;
   bool cut_off_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_store.hpp"
+#include "server/cluster/reply_words.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/point/binary_reply.hpp"
 #include "server/store/store.hpp"
@@ -27,12 +28,6 @@ struct Flush {
   std::uint32_t left = 0;  ///< shards
   std::string failure{};
 };
-
-std::string base64_of(std::string_view key) {
-  std::string text(4 * ((key.size() + 2) / 3), '\0');
-  protocol::write_base64(text.data(), key);
-  return text;
-}
 
 void answer(ConnectionTable& replies, const ReplyAddress& address, protocol::BinaryForm form,
             std::string_view failure) {

@@ -177,6 +177,7 @@ void ClusterNode::tick(std::uint64_t now_ns) {
   // While nobody is heard, not even this node itself, it is the board that is away.
   route_others(board_ns_);
   take_snapshots(now_ns);
+  note_settled(now_ns);
   hold_expired(now_ns);
   // What it serves others are to know at once: who served it before may be gone, and cannot say who has it.
   if (std::vector<std::uint32_t> served = served_now(); now_ns >= presence_ns_ || served != told_served_) {
@@ -197,11 +198,14 @@ void ClusterNode::read_news(std::uint64_t now_ns) {
       board_.put(snapshot_key(shard), write_snapshot_entry(*entry), {});
     }
   }
-  for (auto& [name, text] : reader_.take_presences()) {
+  for (const auto& [name, text, position] : reader_.take_presences()) {
     if (std::optional<Presence> presence = parse_presence(text)) {
       board_ns_ = now_ns;
       if (name != options_.name) {
-        neighbours_[name] = {.presence = *std::move(presence), .heard_ns = now_ns};
+        const std::uint64_t known_ns = words_.known_ns(*presence);
+        neighbours_[name] = {.presence = *std::move(presence), .heard_ns = now_ns, .known_ns = known_ns};
+      } else if (presence->process == process_) {
+        words_.add(position, presence->said_ns);
       } else if (presence->process != process_ &&
                  std::exchange(told_twin_, presence->process) != presence->process) {
         lines_.warn("cluster: another process is node " + name + ", too, at " + presence->peer +

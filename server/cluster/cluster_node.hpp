@@ -28,6 +28,7 @@
 #include "server/cluster/shard_feed.hpp"
 #include "server/cluster/shard_memory.hpp"
 #include "server/cluster/store_items.hpp"
+#include "server/cluster/words_read.hpp"
 #include "server/durability/store_journal.hpp"
 #include "server/store/store.hpp"
 
@@ -99,6 +100,7 @@ class ClusterNode {
   struct Neighbour {
     Presence presence;
     std::uint64_t heard_ns = 0;
+    std::uint64_t known_ns = 0;  ///< see WordsRead
   };
 
   void ring() noexcept;
@@ -110,6 +112,7 @@ class ClusterNode {
   void host_shards();
   [[nodiscard]] std::uint64_t lease_ns() const noexcept { return std::uint64_t{map_.lease_ms} * 1'000'000; }
   void follow_map(std::uint64_t now_ns);
+  void note_settled(std::uint64_t now_ns);
   void hold_expired(std::uint64_t now_ns);
   void leave_surplus(std::uint64_t now_ns);
   void drop_surplus();
@@ -159,6 +162,11 @@ class ClusterNode {
   std::map<std::uint32_t, std::uint64_t> caught_up_ns_;  ///< by shard: it was as far as its owner was then
   std::vector<std::unique_ptr<HostedShard>> retired_;    ///< answers of their logs may still come
   std::map<std::string, Neighbour> neighbours_;
+  WordsRead words_;
+  std::uint64_t settled_ns_ =
+      0;  ///< all changes of this node from before then are acknowledged; 0: nothing is known
+  std::uint64_t settling_ns_ = 0;  ///< it will be that once this epoch is durable
+  std::uint64_t settling_epoch_ = 0;
   std::uint64_t told_twin_ = 0;      ///< the process that says it is this node, and was told of last
   std::uint64_t told_left_out_ = 0;  ///< of what the reader has left out
   std::uint64_t board_ns_ = 0;       ///< when anybody was heard last, this node too

@@ -136,10 +136,19 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
   open_shards_.store(open, std::memory_order_relaxed);
 }
 
+// Each worker has ended a round since the epoch was closed. So a change by a clock from before that is in it, or earlier.
+void ClusterNode::note_settled(std::uint64_t now_ns) {
+  if (settling_epoch_ != 0 && pipeline_.epochs().durable() < settling_epoch_) {
+    return;
+  }
+  settled_ns_ = settling_ns_;
+  settling_ns_ = now_ns;
+  settling_epoch_ = pipeline_.end_epoch();
+}
+
 // What is dead by its expiry may have been touched since, by a record that is not read yet: it stays until this node is
-// known to be as far as the shard's owner was some time ago.
+// known to be as far as the shard's owner was then (words_read.hpp).
 void ClusterNode::hold_expired(std::uint64_t now_ns) {
-  constexpr std::uint64_t kOnItsWayNs = 2 * kNsPerSecond;
   const bool applied = memory_.waiting_bytes() == 0;
   std::uint64_t known_ns = now_ns;
   for (const auto& [id, shard] : hosted_) {
@@ -154,8 +163,8 @@ void ClusterNode::hold_expired(std::uint64_t now_ns) {
     for (const auto& [name, neighbour] : neighbours_) {
       const auto theirs = std::ranges::find(neighbour.presence.shards, id, &ShardPresence::id);
       if (applied && shard->follows() && theirs != neighbour.presence.shards.end() && theirs->serves &&
-          shard->engine().position() >= theirs->position && neighbour.heard_ns > kOnItsWayNs) {
-        caught_up_ns = std::max(caught_up_ns, neighbour.heard_ns - kOnItsWayNs);
+          shard->engine().position() >= theirs->position) {
+        caught_up_ns = std::max(caught_up_ns, neighbour.known_ns);
       }
     }
     known_ns = std::min(known_ns, caught_up_ns);

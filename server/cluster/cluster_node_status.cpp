@@ -105,7 +105,10 @@ void ClusterNode::tell_presence() {
                     .peer = options_.peer,
                     .version = options_.version,
                     .map_version = map_.version,
+                    .said_ns = runtime_.clock().monotonic_ns(),
+                    .read = reader_.read(),
                     .shards = {}};
+  presence.behind_ns = settled_ns_ == 0 ? Presence::kNotTold : presence.said_ns - settled_ns_;
   for (const auto& [id, shard] : hosted_) {
     presence.shards.push_back(presence_of(*shard));
     if (ends_ns_ != 0 && presence.shards.back().role == "follows") {

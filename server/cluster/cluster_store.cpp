@@ -271,10 +271,6 @@ void ClusterStore::set_elsewhere(runtime::Worker& worker, const protocol::SentVa
 
 // --- What is the node's own ---
 
-void ClusterStore::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) {
-  store_.dump(worker, progress, address);
-}
-
 void ClusterStore::sampled(runtime::Worker& worker, std::string_view key) {
   store_.sampled(worker, key);
 }

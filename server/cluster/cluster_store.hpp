@@ -80,10 +80,11 @@ class ClusterStore final : public SessionStore, private OwnerReads {
   [[nodiscard]] std::size_t set(runtime::Worker& worker, std::span<const protocol::SentValue> values,
                                 const ReplyAddress& first, CommitSeq seq) override;
 
-  // Of several keys at once: on one node. A flush is one of each shard.
+  // Of several keys at once: on one node. A flush is one of each shard, and so are the pages of a dump.
   void range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) override;
   bool flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                  protocol::BinaryForm form) override;
+  void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) override;
   [[nodiscard]] std::unique_ptr<ReceivedBatch> begin_batch(std::uint32_t lines) override;
   void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,
              const ReplyAddress& address) override;
@@ -91,7 +92,6 @@ class ClusterStore final : public SessionStore, private OwnerReads {
   // The node's own: the store's.
   void count_too_large(runtime::Worker& worker) noexcept override;
   void count_no_memory(runtime::Worker& worker) noexcept override;
-  void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) override;
   [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what) noexcept override;
   void sampled(runtime::Worker& worker, std::string_view key) override;
 

@@ -5,7 +5,6 @@
 // is one of all shards, and a cursor leads over the rest of the whole range.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 #include "server/cluster/cluster_store.hpp"
 #include "server/cluster/key_bounds.hpp"
 #include "server/cluster/refusal.hpp"
+#include "server/cluster/reply_words.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
@@ -38,23 +38,6 @@ void add_decimal(std::string& sum, std::string_view more) {
     carry = digits / 10;
   }
   sum = std::move(added);
-}
-
-std::uint64_t number_in(std::string_view text) noexcept {
-  std::uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-/// What comes behind "HD" in a reply: a word for each flag.
-template <class Each>
-void each_word(std::string_view reply, const Each& each) {
-  reply = reply.substr(0, reply.find('\r'));
-  for (std::size_t at = reply.find(' '); at != std::string_view::npos;) {
-    const std::size_t begin = at + 1;
-    at = reply.find(' ', begin);
-    each(reply.substr(begin, at == std::string_view::npos ? at : at - begin));
-  }
 }
 
 /// The sum of what mc answers for parts of a range.

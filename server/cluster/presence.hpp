@@ -23,12 +23,18 @@ struct ShardPresence {
 };
 
 struct Presence {
+  static constexpr std::uint64_t kNotTold = ~std::uint64_t{0};
+
   std::string name;           ///< of the node
   std::uint64_t process = 0;  ///< another one behind each start, never 0
   std::string address;        ///< that clients are told
   std::string peer;           ///< that other nodes use
   std::string version;        ///< of the program
   std::uint64_t map_version = 0;
+  std::uint64_t said_ns = 0;  ///< by its own clock, when it said this
+  std::uint64_t read = 0;     ///< of the board: all before this position it had read
+  /// Its changes that were older than this when it said so are acknowledged by the logs. An older server tells none.
+  std::uint64_t behind_ns = kNotTold;
   std::vector<ShardPresence> shards;
 
   /// Null: the node does not hold it.

@@ -21,6 +21,11 @@ inline constexpr std::string_view kNoForwardMemory = "SERVER_ERROR out of memory
 [[nodiscard]] inline std::string no_owner_line(std::uint32_t shard) {
   return "SERVER_ERROR shard " + std::to_string(shard) + " has no owner\r\n";
 }
+/// The shard has an owner, as far as this node knows, and no connection to that node stands.
+[[nodiscard]] inline std::string unreachable_line(std::uint32_t shard, std::string_view address) {
+  return "SERVER_ERROR shard " + std::to_string(shard) + ": its owner " + std::string{address} +
+         " cannot be reached\r\n";
+}
 /// Of a write that was sent: it may have been done, or may be yet.
 [[nodiscard]] inline std::string lost_line(std::uint32_t shard) {
   return "SERVER_ERROR outcome unknown: connection to the owner of shard " + std::to_string(shard) +

@@ -33,8 +33,9 @@ void TopicWatch::run() {
     lock.unlock();
     try {
       look();
-    } catch (const std::exception&) {
-      // no client was to be had: the next look finds one
+    } catch (const std::exception& error) {  // the look needs a Kafka client of its own
+      say("cluster: this look at the topics' settings failed: " + std::string{error.what()} +
+          "; the next one is in " + std::to_string(every_ms_) + " ms");
     }
     lock.lock();
   }
@@ -53,11 +54,15 @@ void TopicWatch::look() {
     }
   }
   dangers_->store(found.size(), std::memory_order_relaxed);
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
   for (const std::string& danger : found) {
-    options_.lines->say(true, "cluster: acknowledged writes may be lost: " + danger,
-                        static_cast<std::uint64_t>(std::chrono::nanoseconds{now}.count()));
+    say("cluster: acknowledged writes may be lost: " + danger);
   }
+}
+
+void TopicWatch::say(std::string line) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  options_.lines->say(true, std::move(line),
+                      static_cast<std::uint64_t>(std::chrono::nanoseconds{now}.count()));
 }
 
 }  // namespace mxkv::server

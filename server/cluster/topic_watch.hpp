@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -28,6 +29,7 @@ class TopicWatch {
  private:
   void run();
   void look();
+  void say(std::string line);
 
   KafkaOptions options_;
   std::vector<TopicPlan> plans_;

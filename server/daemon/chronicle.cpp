@@ -86,7 +86,7 @@ void Chronicle::tell_of_eviction(Time now, std::uint64_t evicted, const Facts& f
       lines.push_back({Line::level::info, "memory is full (" +
                                               config::format_size_rounded(facts.memory_used) + " of " +
                                               config::format_size_rounded(facts.memory_most) +
-                                              "): what nobody read for longest is evicted"});
+                                              "): the least recently used items are evicted"});
     }
     lines.push_back({Line::level::debug, "evicted " + std::to_string(evicted) + " items (" +
                                              config::format_size_rounded(facts.memory_used) + " of " +

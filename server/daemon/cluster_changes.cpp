@@ -6,13 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "server/cluster/board_reader.hpp"
 #include "server/cluster/change_feed.hpp"
-#include "server/cluster/cluster_node.hpp"
-#include "server/cluster/kafka_board.hpp"
-#include "server/daemon/cluster_commands.hpp"
-#include "server/daemon/cluster_start.hpp"
-#include "server/daemon/daemon.hpp"
+#include "server/daemon/cluster_board.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -65,19 +60,14 @@ class Changes {
 }  // namespace
 
 int tell_changes(const ClusterCommand& command) {
-  constexpr int kPatienceMs = 30'000;
   constexpr int kPollMs = 100;
   const std::string prefix = "cluster " + command.cluster.name + ": ";
-  const KafkaOptions kafka = kafka_options(command.cluster);
-  BoardReader reader;
-  KafkaBoard board{kafka, board_topic(command.cluster.name), reader};
-  std::string why;
-  const std::optional<ClusterMap> map = read_board(board, reader, kPatienceMs, why);
-  if (!map) {
-    return complain(kExitFailed, (prefix + why).c_str());
+  const CommandBoard board{command};
+  if (!board.map) {
+    return kExitFailed;
   }
-  KafkaClient engine{kafka};
-  Changes changes{engine, *map, reader, command};
+  KafkaClient engine{board.kafka};
+  Changes changes{engine, *board.map, board.reader, command};
   if (changes.empty()) {
     return complain(kExitWrongOptions,
                     (prefix + "there is no shard " + std::to_string(*command.only_shard)).c_str());

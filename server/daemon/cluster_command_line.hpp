@@ -12,6 +12,7 @@
 #include <CLI/Validators.hpp>
 
 #include "config/load.hpp"
+#include "runtime/base/command_line.hpp"
 #include "server/cluster/shard_splits.hpp"
 #include "server/daemon/cluster_commands.hpp"
 
@@ -60,6 +61,10 @@ class ClusterCommandLine {
         ->type_name("N");
     changes->add_option("--idle", asked_.idle_s, "End when nothing changed for so many seconds; 0: never (0)")
         ->type_name("N");
+    CLI::App* const backup =
+        add(ClusterCommand::what::backup, "backup", "All items into a file that mxkv-cli import takes");
+    backup->add_option("FILE", file_, "The file, which is not there yet")->required();
+    backup->add_option("--shard", asked_.only_shard, "Of one shard alone")->type_name("N");
     for (CLI::App* const waits : {move, drain, settle, lease}) {
       waits->add_option("--wait", asked_.wait_s, "Seconds for the nodes to do it; 0: not at all (60)")
           ->type_name("N");
@@ -102,6 +107,9 @@ class ClusterCommandLine {
     }
     if (command.cluster.brokers.empty()) {
       return runtime::Error{"no broker is named (allowed: --brokers, or --config with cluster.brokers)"};
+    }
+    if (!file_.empty()) {
+      command.file = directory / file_;
     }
     if (!command.sample.empty()) {
       command.sample = directory / command.sample;
@@ -162,6 +170,7 @@ class ClusterCommandLine {
   std::vector<std::string> brokers_;
   std::vector<std::string> sets_;
   std::string lease_;
+  std::string file_;  ///< of backup
   ClusterCommand asked_;
 };
 

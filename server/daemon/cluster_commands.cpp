@@ -257,6 +257,7 @@ Result<ClusterMap> edited(const ClusterCommand& command, const ClusterMap& map) 
       return with_lease(map, command.cluster.lease_ms);
     case what::init:
     case what::changes:
+    case what::backup:
     case what::status:
       break;
   }
@@ -345,6 +346,8 @@ int run_command(const ClusterCommand& command) {
         return make_cluster(command);
       case ClusterCommand::what::changes:
         return tell_changes(command);
+      case ClusterCommand::what::backup:
+        return write_backup(command);
       case ClusterCommand::what::status:
         return show_state(command);
       default:

@@ -12,9 +12,9 @@
 
 namespace mxkv::server {
 
-/// `mxkvd cluster init|status|move|drain|add|remove|settle|lease|changes`.
+/// `mxkvd cluster init|status|move|drain|add|remove|settle|lease|changes|backup`.
 struct ClusterCommand {
-  enum class what : std::uint8_t { init, status, move, drain, add, remove, settle, lease, changes };
+  enum class what : std::uint8_t { init, status, move, drain, add, remove, settle, lease, changes, backup };
   what asked = what::status;
   config::ClusterOptions cluster;  ///< its name, brokers and properties; of init and lease: its lease
   // init
@@ -30,10 +30,11 @@ struct ClusterCommand {
   std::string node;
   std::uint32_t wait_s = 60;  ///< for the nodes to do what the map says; 0: not at all
   bool json = false;          ///< of status
-  // changes
+  // changes, backup
   std::optional<std::uint32_t> only_shard{};
   std::optional<std::uint64_t> from{};  ///< position in the shard's log; none: the oldest that is there
   std::uint32_t idle_s = 0;             ///< it ends when nothing changed for so long; 0: never
+  std::filesystem::path file;           ///< of backup
 };
 
 /// "NAME=PEER" or "NAME=PEER=ADDRESS", such as a=10.0.0.1:11311=10.0.0.1:11211. Thread-safety: any thread.
@@ -41,6 +42,8 @@ struct ClusterCommand {
 
 /// Writes what changed, a line of JSON each, until it is ended. Thread-safety: the main thread.
 [[nodiscard]] int tell_changes(const ClusterCommand& command);
+/// Writes all items to a file, and what moment they are of to standard output. Thread-safety: the main thread.
+[[nodiscard]] int write_backup(const ClusterCommand& command);
 
 /// Writes its answer to standard output, or what is wrong to standard error, and returns the exit code.
 /// Thread-safety: the main thread.

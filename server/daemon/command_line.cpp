@@ -67,7 +67,7 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--pid-file", flags.pid_file, "File that holds the process's number while it runs")
       ->type_name("PATH");
   app.add_option("--recover", flags.recover,
-                 "prefix: where the journal is damaged, start with what stands before and leave out the rest")
+                 "prefix: if the journal is damaged, start with the data before the damage and drop the rest")
       ->type_name("HOW")
       ->check(CLI::IsMember({"prefix"}));
   app.add_option("--set", flags.sets,
@@ -81,20 +81,20 @@ struct Commands {
   Commands(CLI::App& app, Flags& flags)
       : topology(app.add_subcommand("topology", "Show the machine as the server sees it")),
         check(app.add_subcommand("check", "Check a file, and whether it fits this machine or another")),
-        print_config(app.add_subcommand("print-config", "Print every key, its value and who set it")),
-        journal(app.add_subcommand("journal", "Show what the journal of a data directory holds")),
+        print_config(app.add_subcommand("print-config", "Print every key, its value and its origin")),
+        journal(app.add_subcommand("journal", "Show the contents of a data directory's journal")),
         checkpoint(app.add_subcommand(
-            "checkpoint", "Write all that a data directory holds anew, so that the next start is fast")),
+            "checkpoint", "Write a checkpoint of a data directory, so that the next start is fast")),
         hash_password(app.add_subcommand("hash-password", "Read a password and print its hash, for users")) {
     app.require_subcommand(0, 1);
     constexpr const char* kOther = "Another machine: hwloc's XML file or synthetic description";
-    CLI::Option* yaml = topology->add_flag("--yaml", as_yaml, "A configuration file that is ready for it");
-    topology->add_flag("--json", as_json, "For programs")->excludes(yaml);
+    CLI::Option* yaml = topology->add_flag("--yaml", as_yaml, "A configuration file for this machine");
+    topology->add_flag("--json", as_json, "As JSON")->excludes(yaml);
     topology->add_option("--topology", other, kOther)->type_name("XML|SYNTHETIC");
     check->add_option("FILE", file, "YAML file with options")->required();
     check->add_option("--topology", other, kOther)->type_name("XML|SYNTHETIC");
     CLI::Option* exact =
-        print_config->add_flag("--effective", effective, "With what is found out on this machine");
+        print_config->add_flag("--effective", effective, "With the values detected on this machine");
     print_config->add_flag("--defaults", defaults, "Without file and flags")->excludes(exact);
     add_flags(*print_config, flags);
     add_directory_commands();
@@ -102,10 +102,10 @@ struct Commands {
 
   void add_directory_commands() {
     journal->require_subcommand(1);
-    verify = journal->add_subcommand("verify", "Is all of it whole? Exit code 1: it is damaged");
-    dump = journal->add_subcommand("dump", "Its records, a line each");
-    end = journal->add_subcommand("end", "The last epoch, its time, and what stands behind it");
-    dump->add_option("--from", from, "Epoch to begin with")
+    verify = journal->add_subcommand("verify", "Check that all files are whole; exit code 1: damaged");
+    dump = journal->add_subcommand("dump", "Print the records, one per line");
+    end = journal->add_subcommand("end", "Print the last epoch, its time, and the bytes behind it");
+    dump->add_option("--from", from, "First epoch to print")
         ->type_name("EPOCH")
         ->check([](const std::string& text) {
           // Or a negative one would become one of the largest.
@@ -170,7 +170,7 @@ PrintConfigCommand print_config_command(const Commands& commands, config::Daemon
 Result<Request> parse_command_line(int count, const char* const* arguments,
                                    const std::filesystem::path& directory) {
   Flags flags;
-  CLI::App app{"mxkvd: an ordered in-memory key-value server that speaks memcached's text protocol", "mxkvd"};
+  CLI::App app{"mxkvd: an ordered in-memory key-value server that speaks memcached's protocols", "mxkvd"};
   app.set_version_flag("--version", version_text);
   app.footer(help_footer);
   add_flags(app, flags);

@@ -20,7 +20,7 @@ std::string count_of(std::size_t count, const std::string& what) {
 /// Who set a value: "set by config.yaml:3:10", or that nobody did. Where it says `auto` nobody did, whoever wrote that.
 std::string set_by(const config::DaemonOptions& options, std::string_view path, bool automatic = false) {
   const config::Origin* origin = config::find_origin(options.origins, path);
-  return origin == nullptr || automatic ? "found out" : "set by " + to_string(*origin);
+  return origin == nullptr || automatic ? "detected" : "set by " + to_string(*origin);
 }
 
 std::string who_placed(const config::DaemonOptions& options, const config::Resolved& resolved) {
@@ -34,7 +34,7 @@ std::string who_placed(const config::DaemonOptions& options, const config::Resol
       return std::string{key} + " " + set_by(options, key);
     }
   }
-  return "placement found out";
+  return "placement detected";
 }
 
 }  // namespace
@@ -61,24 +61,24 @@ std::string durability_line(const config::DaemonOptions& options) {
   const config::DurabilityOptions& mine = options.durability;
   if (!options.cluster.name.empty()) {
     return "a node of the cluster " + options.cluster.name +
-           ": data is kept in memory, and what was answered in its logs";
+           ": data is kept in memory, and acknowledged writes in its logs";
   }
   if (mine.directory.empty()) {
     return "data is kept in memory only: a restart loses it";
   }
   const std::string what = options.when_full == config::when_full::evict
                                ? "a cache that restarts warm, from "
-                               : "a store: what was stored is there after a restart, from ";
+                               : "a store: data survives a restart, from ";
   switch (mine.sync) {
     case config::sync_mode::commit:
-      return what + mine.directory + "; replies wait for the disk, and nothing that was answered is lost";
+      return what + mine.directory + "; replies wait for the disk, and nothing that was acknowledged is lost";
     case config::sync_mode::interval:
       return what + mine.directory + "; a crash loses at most " +
              config::format_duration_ms(mine.interval_ms);
     case config::sync_mode::never:
       break;
   }
-  return what + mine.directory + "; a power cut loses what the system had not written yet";
+  return what + mine.directory + "; a power cut loses data that the system had not written yet";
 }
 
 }  // namespace
@@ -101,10 +101,10 @@ std::vector<std::string> startup_screen(const config::DaemonOptions& options,
   std::vector<std::string> placement = placement_lines(resolved);
   const bool shares = !resolved.nodes.empty() && resolved.nodes.front().memory_bytes != 0;
   const bool automatic = options.memory.limit_bytes == 0 && options.memory_limit_percent == 0;
-  placement.back() += shares ? " (what the nodes' shares add up to)"
-                             : " (" + set_by(options, "memory.limit", automatic) + ")";
+  placement.back() +=
+      shares ? " (the sum of the nodes' shares)" : " (" + set_by(options, "memory.limit", automatic) + ")";
   placement.back() += options.when_full == config::when_full::evict
-                          ? "; when it is full, items that nobody read for longest are evicted"
+                          ? "; when it is full, the least recently used items are evicted"
                           : "; when it is full, writes get SERVER_ERROR out of memory storing object";
   lines.insert(lines.end(), placement.begin(), placement.end());
   lines.push_back(durability_line(options));
@@ -149,7 +149,7 @@ std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
   if (limit > available) {
     warnings.push_back("the memory limit of " + format_size_rounded(limit) + " is more than the " +
                        format_size_rounded(available) +
-                       " there are: the system will kill or swap the process before it is reached");
+                       " of this machine: the system kills or swaps the process before the limit is reached");
   } else if (host.swap_bytes != 0 && limit > available / 4 * 3) {
     warnings.push_back("swap is on (" + format_size_rounded(host.swap_bytes) +
                        ") and the memory limit is more than "
@@ -159,8 +159,8 @@ std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
   }
   if (facts.cgroup_cpus != 0 && resolved.runtime.workers.size() > facts.cgroup_cpus) {
     warnings.push_back(std::to_string(resolved.runtime.workers.size()) +
-                       " workers, but the control group pays for " + count_of(facts.cgroup_cpus, "CPU") +
-                       ": all workers stop when its time is used up");
+                       " workers, but the control group allows " + count_of(facts.cgroup_cpus, "CPU") +
+                       ": all workers stop when that CPU time is used up");
   }
   for (const config::Finding& idle :
        config::switches_without_effect(options, resolved.runtime.workers.size(), resolved.nodes.size())) {

@@ -44,7 +44,7 @@ Supervisor::Supervisor(Parts& parts, Log& log, const Signals& signals, const con
 ending Supervisor::run() {
   admin_.serves();
   if (!notifier_.ready()) {
-    log_.warning("NOTIFY_SOCKET takes no message: the service manager is not told");
+    log_.warning("NOTIFY_SOCKET takes no message: the service manager is not notified");
   }
   next_ping_ = steady_clock::now();
   for (;;) {
@@ -110,9 +110,10 @@ void Supervisor::chronicle(Time now) {
 
 void Supervisor::ping() {
   if (const std::optional<HangingWorker> found = rounds_.hanging(pulses(parts_.runtime))) {
-    log_.error("worker " + std::to_string(found->worker) +
-               (found->how == hang::in_a_task ? " hangs in a task" : " only retries what does not go on") +
-               ": the watchdog is not told that all is well");
+    log_.error(
+        "worker " + std::to_string(found->worker) +
+        (found->how == hang::in_a_task ? " hangs in a task" : " is stuck: its tasks retry without progress") +
+        "; no watchdog ping is sent");
   } else {
     notifier_.watchdog();
   }
@@ -195,7 +196,7 @@ bool Supervisor::limit_memory(const std::string& by, bool told) {
   budget.set_limit_bytes(limit);
   if (!told) {
     log_.info(by + ": the memory limit is " + config::format_size(limit) +
-              " again, cache_memlimit had made it " + config::format_size(before));
+              " again, cache_memlimit had set it to " + config::format_size(before));
   }
   return true;
 }
@@ -220,7 +221,7 @@ void Supervisor::reread_users() {
             (closed == 0
                  ? ""
                  : "; closed " + std::to_string(closed) + (closed == 1 ? " connection" : " connections") +
-                       " of users who are gone or may something else now"));
+                       " of users who were removed or changed"));
 }
 
 // The old ones stay if any of the files is wrong.
@@ -250,7 +251,7 @@ Supervisor::CertificatesRead Supervisor::reread_certificates(const std::string& 
 void Supervisor::reopen_log(const config::LogOptions& options) {
   report_crashes_also_to(options.file);
   if (const std::string why = log_.reopen(options); !why.empty()) {
-    log_.error("the log file was not opened anew: " + why);
+    log_.error("the log file could not be reopened: " + why);
   }
 }
 
@@ -264,8 +265,8 @@ ending Supervisor::drain() {
   while (!parts_.network.drained()) {
     if (steady_clock::now() >= deadline) {
       log_.warning((parts_.network.stats().held != 0
-                        ? "connections whose replies the disk, or the cluster's log, did not let go in "
-                        : "connections that did not take their replies in ") +
+                        ? "connections whose replies waited for the disk, or the cluster's log, for "
+                        : "connections that did not read their replies within ") +
                    config::format_duration_ms(running_.server.drain_timeout_ms) + " are dropped");
       return ending::timed_out;
     }

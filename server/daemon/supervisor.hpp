@@ -21,7 +21,7 @@ namespace mxkv::server {
 /// How it came to the end.
 enum class ending : std::uint8_t {
   drained,    ///< what had arrived was answered
-  timed_out,  ///< connections did not take their replies in time
+  timed_out,  ///< connections did not read their replies in time
   at_once,    ///< a second signal came: nothing was put in order
 };
 

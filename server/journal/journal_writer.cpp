@@ -16,12 +16,6 @@ constexpr std::uint64_t kSlowNs = kSecondNs;
 constexpr std::uint64_t kLazyNs = 10'000'000;          ///< of sync never
 constexpr std::uint64_t kCeilingSlackUs = 10'000'000;  ///< longer than any interval
 
-void raise_to(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
-  std::uint64_t before = word.load(std::memory_order_relaxed);
-  while (before < value && !word.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
-  }
-}
-
 /// "no space left on device": within a sentence.
 std::string text_of(int error) {
   std::string text = std::generic_category().message(error);
@@ -65,48 +59,6 @@ JournalWriter::~JournalWriter() {
     }
   }
 }
-
-// -- any thread
-
-void JournalWriter::need(std::uint64_t epoch, bool on_disk) noexcept {
-  MXKV_DCHECK(epoch <= epochs_.current(), "what is needed is recorded already");
-  raise_to(on_disk ? needed_on_disk_ : needed_, epoch);
-}
-
-void JournalWriter::truncate(std::uint64_t before_epoch) noexcept {
-  raise_to(truncate_, before_epoch);
-}
-
-void JournalWriter::rebased(std::uint64_t checkpoint_epoch) noexcept {
-  raise_to(rebased_, checkpoint_epoch);
-}
-
-void JournalWriter::set_mode(const JournalMode& mode) {
-  const std::lock_guard lock(mutex_);
-  wanted_mode_ = mode;
-}
-
-JournalMode JournalWriter::mode() const {
-  const std::lock_guard lock(mutex_);
-  return shown_mode_;
-}
-
-std::string JournalWriter::refusal() const {
-  const std::lock_guard lock(mutex_);
-  return refusal_;
-}
-
-std::string JournalWriter::last_error() const {
-  const std::lock_guard lock(mutex_);
-  return last_error_;
-}
-
-std::uint64_t JournalWriter::behind_ns(std::uint64_t now_ns) const noexcept {
-  const std::uint64_t oldest = oldest_ns_.load(std::memory_order_relaxed);
-  return oldest == 0 || now_ns < oldest ? 0 : now_ns - oldest;
-}
-
-// -- the writer
 
 bool JournalWriter::step() {
   const std::uint64_t now_ns = clock_.monotonic_ns();

@@ -82,6 +82,9 @@ void Connection::became_ready(Readiness now) {
     reset_ = true;
     static_cast<void>(session_.step());
   }
+  if (now.read_on && session_->paused_for(pause::journal)) [[unlikely]] {
+    static_cast<void>(session_.step());  // settle() looks whether its client is gone
+  }
 }
 
 void Connection::take_turn() {
@@ -270,6 +273,9 @@ bool Connection::arm() {
   }
   const Pauses pauses = session_->pauses();
   if (pauses.has(kUntilTold)) [[unlikely]] {
+    if (pauses.has(pause::journal) && over_unread()) {
+      close();
+    }
     return true;  // whoever ends that makes another step
   }
   if (pauses.has(pause::turn)) {

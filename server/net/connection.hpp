@@ -143,6 +143,8 @@ class Connection final : public ConnectionOwner {
   void take_bytes(Session& session, std::size_t bytes, std::size_t direct);
   [[nodiscard]] bool settle_greeting();
   [[nodiscard]] bool over_without_replies() const noexcept;
+  /// Whether its client is gone while the journal keeps it from being read.
+  [[nodiscard]] bool over_unread();
   [[nodiscard]] bool arm();
   void begin_output_wait();
   void await_output();
@@ -164,6 +166,8 @@ class Connection final : public ConnectionOwner {
   void shake_hands();
   void give_up_handshake(const std::string& why);
   void read_tls(Session& session);
+  /// Whether the client sends nothing more, and nothing that it sent is unread.
+  [[nodiscard]] bool tls_ended();
   [[nodiscard]] std::span<const char> next_record(std::size_t most);
   [[nodiscard]] std::size_t send_record(std::size_t most);
   void end_tls(bool said_all);

@@ -1,4 +1,7 @@
 // Connection's functions: output that waits for the disk, and input that waits for the journal.
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -61,6 +64,24 @@ void Connection::note_unread() noexcept {
   if (session_->paused_for(pause::journal) && input_since_ns_ == 0) {
     input_since_ns_ = net_.now_ns();
   }
+}
+
+// While the disk hangs, the journal takes nothing, and no end of input is read. A client that said its end and has nothing
+// left to be done is gone. So is one that closed its unix socket, whatever it sent: nobody reads the replies. By TCP a client
+// that sent requests before its end may still wait for the replies: it stays, and keepalive finds it if it does not.
+bool Connection::over_unread() {
+  if (!read_on_ || stage_ == connection_stage::greeting) {
+    return false;
+  }
+  pollfd both_ways{.fd = socket_, .events = 0, .revents = 0};
+  if (::poll(&both_ways, 1, 0) == 1 && (both_ways.revents & (POLLHUP | POLLERR)) != 0) {
+    return true;
+  }
+  if (!session_->awaits_input_alone()) {
+    return false;
+  }
+  char byte = 0;
+  return tls_ != nullptr ? tls_ended() : ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 void Connection::journal_has_room() {

@@ -223,6 +223,15 @@ void Connection::read_tls(Session& session) {
   }
 }
 
+bool Connection::tls_ended() {
+  keep_buffers(true);
+  const bool ended = tls_->ends_now();
+  if (const std::size_t held = tls_->held_bytes(); held != tls_held_) {
+    hold(held, tls_own_);
+  }
+  return ended;
+}
+
 // One piece goes as it lies; several become one record, as what a socket is sent is one segment.
 std::span<const char> Connection::next_record(std::size_t most) {
   std::array<iovec, kPiecesOfRecord> pieces;
@@ -277,7 +286,10 @@ void Connection::end_tls(bool said_all) {
     net_.keeps_no_tls_buffers(*this);
   }
   hold(0, 0);
-  tls_.reset();
+  if (tls_ != nullptr) {
+    tls_.reset();
+    net_.freed_tls();
+  }
 }
 
 }  // namespace mxkv::server

@@ -201,6 +201,7 @@ bool Forwarder::send_line(std::uint32_t shard, std::uint64_t now_ns) {
   PeerLink& reads = link(peer, false);
   PeerLink& writes = link(peer, true);
   if (now_ns < line.not_before_ns || !reads.usable(now_ns) || !writes.usable(now_ns)) {
+    line.unreached = line.unreached || now_ns >= line.not_before_ns;  // by requests for other shards
     hold(line, std::max({line.not_before_ns, reads.usable_ns(), writes.usable_ns()}), now_ns);
     list(shard);
     return false;
@@ -239,15 +240,23 @@ void Forwarder::drop_late(Line& line, std::uint32_t shard, std::uint64_t now_ns)
       if (late->goes) {
         order_.give_up_behind(*late);
       }
-      refuse(std::move(late), no_owner_line(shard));
+      refuse(std::move(late), why_late(line, shard));
     }
   }
+}
+
+std::string Forwarder::why_late(const Line& line, std::uint32_t shard) const {
+  const Route route = routes_.route(shard);
+  return route.where == Route::to::peer && line.unreached
+             ? unreachable_line(shard, routes_.peer_address(route.peer))
+             : no_owner_line(shard);
 }
 
 void Forwarder::answered(std::unique_ptr<ForwardedRequest> request, std::string_view reply) {
   Line& line = lines_[request->shard];
   MXKV_ASSERT(line.in_flight > 0, "a request is answered once");
   --line.in_flight;
+  line.unreached = false;
   if (!line.idle()) {
     list(request->shard);
   }
@@ -285,6 +294,7 @@ void Forwarder::lost(std::unique_ptr<ForwardedRequest> request, bool sent) {
   Line& line = lines_[shard];
   MXKV_ASSERT(line.in_flight > 0, "a request is lost once");
   --line.in_flight;
+  line.unreached = true;
   if (sent && request->changes) {
     ForwardCounters::add(counters_.lost);
     refuse(std::move(request), lost_line(shard));

@@ -65,6 +65,7 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
     std::uint64_t not_before_ns = 0;  ///< nothing is sent
     std::uint64_t look_again_ns = 0;  ///< while it is listed
     bool listed = false;              ///< in lines_due_
+    bool unreached = false;           ///< the last that was sent found no connection, or it broke
     [[nodiscard]] bool idle() const noexcept { return again.empty() && waiting.empty(); }
   };
 
@@ -75,6 +76,8 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   [[nodiscard]] bool send_line(std::uint32_t shard, std::uint64_t now_ns);
   void hold(Line& line, std::uint64_t until_ns, std::uint64_t now_ns);
   void drop_late(Line& line, std::uint32_t shard, std::uint64_t now_ns);
+  /// What is told a request that has waited for too long.
+  [[nodiscard]] std::string why_late(const Line& line, std::uint32_t shard) const;
   void moved(std::unique_ptr<ForwardedRequest> request, std::string_view address);
   void list(std::uint32_t shard);
   /// Puts a request at the end of its shard's line.

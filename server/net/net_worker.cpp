@@ -28,9 +28,6 @@ SessionStore& store_of(const NetShared& shared, Store& store) noexcept {
   return shared.cluster != nullptr ? static_cast<SessionStore&>(*shared.cluster) : store;
 }
 
-/// So many connections with TLS leave memory of OpenSSL's behind that is worth a walk over the system's heap.
-constexpr std::size_t kTrimAfterTls = 256;
-
 /// Between two looks of a busy worker at listeners and timers.
 constexpr std::uint64_t kContextEveryNs = 250'000;
 
@@ -233,8 +230,8 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (disk() != nullptr && !may_park()) [[unlikely]] {
     return;
   }
-  if (tls_left_ >= kTrimAfterTls) [[unlikely]] {
-    trim_system_memory();
+  if (tls_left_ > 0) [[unlikely]] {
+    timeout_ns = std::min(timeout_ns, trim_system_memory());
   }
   wait_for_events();
   if (forwarder_ != nullptr) [[unlikely]] {
@@ -376,7 +373,6 @@ std::size_t NetWorker::keep_tls_buffers(Connection& connection) {
 }
 
 void NetWorker::ended_tls() noexcept {
-  ++tls_left_;
   shared_.connections.by_tls.fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -133,6 +133,7 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   /// A connection's TLS handshake ended well; or a connection closes that had, or had not, come so far.
   void shook_hands(Connection& connection);
   void ended_tls() noexcept;
+  void freed_tls() noexcept { ++tls_left_; }
   void shakes_hands_no_more() noexcept;
   /// Whether another connection may speak TLS. Where their share of the memory limit is used up, the one that has been
   /// idle for longest is closed for it.
@@ -181,7 +182,8 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   void arm_timer();
   void arm_sweep_timer();
   void check_times();
-  void trim_system_memory();
+  /// Returns in how long it is to be called again; kForever: not before more connections with TLS have ended.
+  [[nodiscard]] std::uint64_t trim_system_memory();
   void give_page_room();
   void give_rate_room();
   void tell_judged();
@@ -230,10 +232,10 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   std::vector<Connection*> closed_;         ///< which may be in the list of those that are ready
   std::size_t sending_waits_ = 0;
   SecondChance<Connection> keep_tls_buffers_;
-  std::uint64_t next_tls_look_ns_ = 0;        ///< for one that is idle
-  std::size_t tls_left_ = 0;                  ///< connections with TLS that ended since the last trim
-  std::size_t handshakes_ = 0;                ///< that have begun, or wait for their first bytes
-  std::vector<Connection*> held_;             ///< whose output waits for the disk
+  std::uint64_t next_tls_look_ns_ = 0;  ///< for one that is idle
+  std::size_t tls_left_ = 0;       ///< connections with TLS, and handshakes, that ended since the last trim
+  std::size_t handshakes_ = 0;     ///< that have begun, or wait for their first bytes
+  std::vector<Connection*> held_;  ///< whose output waits for the disk
   std::vector<Connection*> journal_waiters_;  ///< that are not read, since the journal is full
   std::uint64_t next_late_ns_ = 0;            ///< of the next look for connections that wait too long
   std::uint64_t durable_ = 0;                 ///< as of this round, as the next two

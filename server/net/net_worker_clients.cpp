@@ -1,5 +1,8 @@
 // NetWorker's functions: logins that were judged elsewhere, and how much clients may have a second.
+#include <algorithm>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/assert.hpp"
 #include "server/net/net_worker.hpp"
@@ -20,11 +23,24 @@ void NetWorker::tell_judged() {
   }
 }
 
-// In the order in which they came; those that have still to wait do so behind those that come.
+// In the order in which they came, a page a look: other connections have their turn between two pages. A page in which some
+// had room is followed by the next one at once. Else the next look is when one of the page may have room, or a millisecond
+// later where others were not looked at. Those that have still to wait do so behind those that come.
 void NetWorker::give_rate_room() {
-  host_.rate_at_ns = SessionHost::kNever;
-  for (ConnectionState* const entry : std::exchange(host_.rate_waiters, {})) {
-    static_cast<void>(static_cast<Connection*>(entry->owner)->rate_has_room());
+  constexpr std::uint64_t kNextPageNs = 1'000'000;
+  std::vector<ConnectionState*>& waiters = host_.rate_waiters;
+  const auto last =
+      waiters.begin() + static_cast<std::ptrdiff_t>(std::min(waiters.size(), ClientTable::kPage));
+  const std::vector<ConnectionState*> page(waiters.begin(), last);
+  waiters.erase(waiters.begin(), last);
+  const bool others = !waiters.empty();
+  host_.rate_at_ns = others ? now_ns() + kNextPageNs : SessionHost::kNever;
+  bool had_room = false;
+  for (ConnectionState* const entry : page) {
+    had_room = static_cast<Connection*>(entry->owner)->rate_has_room() || had_room;
+  }
+  if (others && had_room) {
+    host_.rate_at_ns = 0;
   }
   counters_.rate_pauses.store(host_.rate_pauses, std::memory_order_relaxed);
 }

@@ -159,9 +159,7 @@ std::size_t Session::process(std::string_view data) {
     }
     used += taken;
   }
-  const bool takes_without_input =
-      state_.is(session_state::keys) || state_.is(session_state::dump) || state_.is(session_state::report);
-  if (used == data.size() && !pauses_.has(kOfRoom | pause::order | pause::memory) && !takes_without_input) {
+  if (used == data.size() && !pauses_.has(kOfRoom | pause::order | pause::memory) && !takes_without_input()) {
     pauses_.remove(kPassing);  // nothing is left that could be taken
   }
   return used;

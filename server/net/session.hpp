@@ -162,6 +162,13 @@ class Session {
   [[nodiscard]] bool finished() const noexcept {
     return !state_.takes_input() && first_waiting_ == nullptr && entry_->replies.all_closed();
   }
+  /// Whether nothing but the journal keeps it, and all that came before was taken and answered: what it holds is at most a
+  /// request that has not come whole. If no more input comes, there is nothing left to do.
+  [[nodiscard]] bool awaits_input_alone() const noexcept {
+    const bool is_idle = !takes_without_input() && first_waiting_ == nullptr &&
+                         entry_->order.in_flight() == 0 && entry_->replies.all_closed();
+    return pauses_ == pause::journal && state_.takes_input() && (is_idle || watches()) && unsent_bytes() == 0;
+  }
   /// Whether it was ended for what the client sent.
   [[nodiscard]] bool ended_in_error() const noexcept { return in_error_; }
   /// Whether it is in the middle of taking input.
@@ -195,6 +202,10 @@ class Session {
   void run(std::string_view data, bool held);
   void keep_rest(std::string_view rest, std::size_t used, bool held);
   void note_what_resumes() noexcept;
+  [[nodiscard]] bool takes_without_input() const noexcept {
+    return state_.is(session_state::keys) || state_.is(session_state::dump) ||
+           state_.is(session_state::report);
+  }
   std::size_t process(std::string_view data);
   [[nodiscard]] bool ready_for_input();
   std::size_t take(std::string_view rest);

@@ -151,6 +151,19 @@ TlsStream::Moved TlsStream::read(std::span<char> into, bool read_on) {
   return {filled, outcome::done};
 }
 
+bool TlsStream::ends_now() {
+  if (end_ == outcome::done) {
+    read_on_ = true;
+    empty_ = false;
+    char byte = 0;
+    std::size_t got = 0;
+    if (SSL_peek_ex(ssl_, &byte, 1, &got) != 1) {
+      static_cast<void>(stopped(0));
+    }
+  }
+  return end_ != outcome::done;
+}
+
 TlsStream::Moved TlsStream::write(std::span<const char> bytes) {
   MXKV_ASSERT(bytes.size() <= kRecordBytes, "what is sent is one record");
   if (end_ == outcome::failed) {

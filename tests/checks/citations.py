@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What comments cite exists: tags of papers in runtime/PAPERS.md, rules of the protocol, headings of documents; so does
-what documents link to, the functions that ARCHITECTURE.md names, and the types in GLOSSARY.md's last column.
+"""What comments cite exists: tags of papers in runtime/PAPERS.md, rules of the protocol, headings of documents. So do links
+of documents; the functions, files and folders that the architecture pages and CONTRIBUTING name; and the types in
+GLOSSARY.md's last column.
 
 A tag is [Mx 4.2], [LAS 4.1, 4.2], [To 4.2 to 4.5], [MK figs. 3b, 4] and the like; in tables also [Mx] 4.2, figure 1. What
 follows a colon or a quotation mark is talk. A rule is "protocol rule 13", inside protocol/ also "rule 13". A heading is
@@ -14,7 +15,9 @@ import sources
 
 PAPERS = "runtime/PAPERS.md"
 PROTOCOL = "protocol/PROTOCOL.md"
-ARCHITECTURE = "server/ARCHITECTURE.md"
+# These name functions, files and folders for readers who are new to the code.
+GUIDES = re.compile(r"server/ARCHITECTURE\.md|server/architecture/\w+\.md|\.github/(?:CONTRIBUTING|STYLE)\.md|"
+                    r"(?:runtime|index|protocol|config|server)/(?:.*/)?README\.md")
 GLOSSARY = "server/GLOSSARY.md"
 SUFFIXES = (".hpp", ".cpp", ".py", ".md", ".txt", ".json", ".yaml", ".cmake")
 FAMILIES = ("Mx", "MK", "LAS", "To")
@@ -28,6 +31,7 @@ PLAN = re.compile(r"\b[Aa]rchitecture,?(?: sections?)? \d|\bprotocol\.md\b")
 RULE = re.compile(r"\b(protocol )?rules? (\d+)(?:(?:-|, | to )(\d+))?")
 LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
 FUNCTION = re.compile(r"`(?:([A-Za-z_]\w*)::)?([a-z_]\w*)\(\)`|`([A-Z]\w*)::([a-z_]\w*)`")
+PATH = re.compile(r"`((?:[a-z][\w.-]*/)+(?:[\w.-]+)?)(?: [^`]*)?`")
 HEADING = re.compile(r"\b([\w/.]+\.md), \"([^\"\n]+)\"")
 
 
@@ -84,16 +88,31 @@ def broken_links(root: Path, name: str, text: str) -> list[str]:
             if not (root / name).parent.joinpath(link).exists()]
 
 
+def broken_paths(name: str, text: str, existing: set[str]) -> list[str]:
+    """Files and folders in backquotes; of a command line the first word. Build folders may lack.
+
+    A guide names them from the root. A README may also name them from its own folder, and without their ending.
+    """
+    readme = name.endswith("README.md")
+    bases = ("", f"{Path(name).parent}/", "server/") if readme else ("",)
+    endings = ("", ".hpp", ".cpp") if readme else ("",)
+    return [f"{name}: names {path}, which does not exist" for path in PATH.findall(text) if not path.startswith("build/")
+            and not any(base + path.rstrip("/") + ending in existing for base in bases for ending in endings)]
+
+
 def broken_names(root: Path, names: list[str]) -> list[str]:
-    """Functions and types that two documents name and no source has."""
+    """Functions, files and types that do not exist and that the guides and the glossary name."""
     texts = [sources.read(root, name) for name in names if name.endswith(sources.CPP) and not name.startswith("tests/")]
     words = {word for text in texts for word in re.findall(r"\w+", text)}
     called = {word for text in texts for word in re.findall(r"(\w+)\(", text)}
+    existing = set(names) | {str(folder) for name in names for folder in Path(name).parents}
     found = []
-    if ARCHITECTURE in names:
-        for around, name, other_around, other in FUNCTION.findall(sources.read(root, ARCHITECTURE)):
-            if (name or other) not in called or (around or other_around or name or other) not in words:
-                found.append(f"{ARCHITECTURE}: names {around or other_around}::{name or other}(), which no source has")
+    for page in filter(GUIDES.fullmatch, names):
+        text = sources.read(root, page)
+        found += broken_paths(page, text, existing)
+        for around, name, other_around, other in FUNCTION.findall(text):
+            if (name or other) not in (called if name else words) or (around or other_around or name or other) not in words:
+                found.append(f"{page}: names {around or other_around}::{name or other}(), which no source has")
     if GLOSSARY in names:
         for line in sources.read(root, GLOSSARY).splitlines():
             cells = line.split("|")

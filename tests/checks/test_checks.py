@@ -136,6 +136,11 @@ class TextRulesTest(Invented):
         self.write("runtime/base/a.hpp", "int x;\n")
         self.assertEqual(len(text_rules.check(self.root)), 2)
 
+    def test_a_long_page_of_the_architecture_is_caught(self):
+        self.write("server/architecture/store.md", "A line.\n" * 171)
+        self.write("server/OPERATING.md", "A line.\n" * 171)
+        self.assertEqual(len(text_rules.check(self.root)), 1)
+
     def test_a_source_is_explained_by_its_header(self):
         self.write("index/a.cpp", "int x;\n")
         self.assertEqual(len(text_rules.check(self.root)), 1)

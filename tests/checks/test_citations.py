@@ -60,6 +60,24 @@ class CitationsTest(Invented):
                          ["server/GLOSSARY.md: names the type Gate, which no source has"])
         self.assertEqual(len(self.violations("`Store::gets`, `Stores::get()`, `begin()`\n", "server/ARCHITECTURE.md")), 4)
 
+    def test_architecture_pages_name_files_and_folders_that_exist(self):
+        self.write("server/store/store.hpp", "// The store.\n")
+        text = "`server/store/store.hpp` `server/store/` `server/store` `server/store/store.hpp --list` `runtime/PAPERS.md` `a / b`\n"
+        self.assertEqual(self.violations(text, "server/architecture/store.md"), [])
+        self.assertEqual(self.violations("`server/store/stores.hpp` `server/net/`\n", "server/architecture/store.md"),
+                         ["server/architecture/store.md: names server/store/stores.hpp, which does not exist",
+                          "server/architecture/store.md: names server/net/, which does not exist"])
+
+    def test_a_readme_names_files_from_its_folder_and_without_their_ending(self):
+        self.write("server/store/store.hpp", "// The store.\n")
+        self.assertEqual(self.violations("`store/store` `server/store/store.hpp`\n", "server/README.md"), [])
+        self.assertEqual(self.violations("`store/stores`\n", "server/README.md"),
+                         ["server/README.md: names store/stores, which does not exist"])
+
+    def test_architecture_pages_name_functions_that_exist(self):
+        self.assertEqual(self.violations("`Store::get`\n", "server/architecture/request.md"),
+                         ["server/architecture/request.md: names Store::get(), which no source has"])
+
     def test_a_heading_must_exist(self):
         self.assertEqual(len(self.violations('// runtime/README.md, "The gate"\n')), 1)
         self.write("runtime/README.md", "# runtime\n\n## The gate\n")

@@ -7,9 +7,13 @@ from pathlib import Path
 import sources
 
 MOST_LINES = 450
+# A page of the architecture is read in one go.
+MOST_PAGE_LINES = 170
+PAGE = re.compile(r"server/ARCHITECTURE\.md|server/architecture/\w+\.md")
 # Joined here, so that this file does not contain them.
 FORBIDDEN = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "DIS" + "ABLED_"]))
 PARSES = re.compile(r"\bapp(?:\.|->)parse\(|CLI11_PARSE")
+OPTIONS = "runtime/base/command_line.hpp"
 PROGRAMS = ("bench/", "protocol/", "server/")
 # mxkv-cli escapes what it prints in Session and complain(); the others print no text from outside.
 CLI = "protocol/clients/cli/"
@@ -25,8 +29,11 @@ def check_cpp(name: str, lines: list[str], headers: set[str]) -> list[str]:
         found.append(f"{name}:1: does not open with a comment that says what it is")
     if name.endswith(".hpp") and not any(line.strip() == "#pragma once" for line in lines):
         found.append(f"{name}:1: has no #pragma once")
-    found += [f"{name}:{number}: parses by CLI11 itself, which takes [x,y] for a list: use runtime/base/command_line.hpp"
-              for number, line in enumerate(lines, 1) if PARSES.search(line) and name != "runtime/base/command_line.hpp"]
+    found += [f"{name}:{number}: parses by CLI11 itself, which takes [x,y] for a list: use {OPTIONS}"
+              for number, line in enumerate(lines, 1) if PARSES.search(line) and name != OPTIONS]
+    includes = [number for number, line in enumerate(lines, 1) if line.startswith("#include <CLI/")]
+    if includes and name != OPTIONS and f'#include "{OPTIONS}"' not in lines:
+        found.append(f"{name}:{includes[0]}: includes CLI11 alone, which takes -1 for the largest number: include {OPTIONS}")
     found += [f"{name}:{number}: prints by itself: Session::print() and complain() escape what a terminal would obey"
               for number, line in enumerate(lines, 1)
               if name.startswith(CLI) and name not in CLI_DOORS and CLI_PRINTS.search(line)]
@@ -47,6 +54,8 @@ def check(root: Path) -> list[str]:
         lines = sources.read(root, name).splitlines()
         if name.endswith((".hpp", ".cpp", ".py")) and len(lines) > MOST_LINES:
             found.append(f"{name}: has {len(lines)} lines, {MOST_LINES} are allowed: split it by concept")
+        if PAGE.fullmatch(name) and len(lines) > MOST_PAGE_LINES:
+            found.append(f"{name}: has {len(lines)} lines, {MOST_PAGE_LINES} are allowed: a page has one subject")
         found += [f"{name}:{number}: contains {match.group()}"
                   for number, line in enumerate(lines, 1) if (match := FORBIDDEN.search(line))]
         if name in cpp:

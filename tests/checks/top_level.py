@@ -5,9 +5,9 @@ from pathlib import Path
 
 import sources
 
-FOLDERS = {"runtime", "index", "protocol", "config", "server", "bench", "tests", "docker", ".ci", ".github"}
+FOLDERS = {"runtime", "index", "protocol", "config", "server", "bench", "tests", "docker", ".ci", ".github", ".devcontainer"}
 FILES = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", ".clang-format", ".clang-tidy", ".gitignore",
-         ".dockerignore"}
+         ".dockerignore", ".editorconfig", ".clangd", ".git-blame-ignore-revs"}
 NEEDED = {"CMakeLists.txt", "CMakePresets.json", "LICENSE"}
 
 

@@ -96,7 +96,7 @@ class Memcached:
             return Answer("unknown", text=f"{where[0]}: {error or type(error).__name__}")
         if answer is not None:
             return answer
-        if line.startswith(KNOWN_NOT_DONE) or b" has no owner" in line:
+        if line.startswith(KNOWN_NOT_DONE) or line.endswith((b" has no owner", b" cannot be reached")):
             return Answer("failed", text=line.decode())
         self.close()
         return Answer("unknown", text=line.decode())

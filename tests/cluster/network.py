@@ -85,6 +85,17 @@ class Place:
         ip("netns", "delete", self.name, check=False)
 
 
+class Loopback:
+    """A place without a namespace: an address of this machine alone."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    @staticmethod
+    def command(*words) -> list:
+        return [str(word) for word in words]
+
+
 class Network:
     def __init__(self) -> None:
         remove_left_over()

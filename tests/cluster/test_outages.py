@@ -14,6 +14,7 @@ from pathlib import Path
 import nodes
 from brokers import Brokers
 from clients import Line
+from network import Loopback
 from nodes import Node
 from setting import machine, wait_for
 
@@ -21,17 +22,6 @@ CLUSTER = "outages"
 SHARDS = 6
 PATIENCE_S = 120
 ADMIN_PORT = 8080
-
-
-class Loopback:
-    """A place of network.py's kind, without a namespace: an address of this machine alone."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-
-    @staticmethod
-    def command(*words) -> list:
-        return [str(word) for word in words]
 
 
 @machine.needs(machine.long_only(), machine.missing("java", "mvn"))
@@ -112,6 +102,20 @@ class OutagesTest(unittest.TestCase):
 
     def count(self) -> int:
         return int(self.ask(self.nodes[1], b"mc - e\r\n", b"\r\n").split()[1][1:])
+
+    def test_expired_items_leave_the_memory_of_replicas(self):
+        self.wait_until_ready()
+        before = [self.in_memory(node) for node in self.nodes]
+        stored = b"".join(b"ms %c:short%d 1 T1\r\nx\r\n" % (first, i) for first in b"09AZbmxz" for i in range(20))
+        self.assertEqual(set(self.ask(self.nodes[0], stored + b"mn\r\n", b"MN\r\n").splitlines()), {b"HD", b"MN"})
+        self.assertIn(b"HD", self.ask(self.nodes[1], b"mg 0:short0 T3600\r\nms 0:short1 1\r\nx\r\nmd 0:short0\r\nmd 0:short1\r\nmn\r\n", b"MN\r\n"))
+        wait_for(lambda: [self.in_memory(node) for node in self.nodes] == before, "all that has expired is gone",
+                 lambda: f"{before} {[self.in_memory(node) for node in self.nodes]}", PATIENCE_S)
+
+    def in_memory(self, node: Node) -> int:
+        """Items of all shards that it keeps."""
+        stats = dict(line.split(b" ", 2)[1:] for line in self.ask(node, b"stats\r\n", b"END\r\n").splitlines() if line.startswith(b"STAT "))
+        return int(stats[b"curr_items"])
 
     def test_where_all_brokers_are_away_everything_says_so(self):
         self.wait_until_ready()

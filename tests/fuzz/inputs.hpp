@@ -46,4 +46,7 @@ namespace mxkv::fuzz {
 /// them, in both forms. Returns what is wrong.
 [[nodiscard]] std::string check_import_input(std::string_view input);
 
+/// What a peer by TLS does, step by step: the first byte says which side it is. Returns what is wrong.
+[[nodiscard]] std::string check_tls_input(std::string_view input);
+
 }  // namespace mxkv::fuzz

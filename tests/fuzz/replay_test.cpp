@@ -141,5 +141,13 @@ TEST(Replay, ChangedMessagesAreReadOrRefused) {
   mutate("message", check_message_input, MXKV_MUTATIONS);
 }
 
+TEST(Replay, SeedPeersByTlsAreUnderstoodOrEnded) {
+  replay("tls", check_tls_input);
+}
+
+TEST(Replay, ChangedPeersByTlsAreUnderstoodOrEnded) {
+  mutate("tls", check_tls_input, 100);
+}
+
 }  // namespace
 }  // namespace mxkv::fuzz

@@ -1,6 +1,8 @@
 """Administration by HTTP: what each path says, and that hostile requests stop only themselves."""
 
+import contextlib
 import http.client
+import select
 import signal
 import socket
 import struct
@@ -137,6 +139,21 @@ class HostileHttpTest(AdminCase):
                         b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5000 + b"\r\n"):
             reply = self.raw_reply(request)
             self.assertTrue(reply.startswith(b"HTTP/1.1 431 "), reply[:100])
+        self.assert_answers()
+
+    def test_a_header_of_many_small_lines_is_too_long_however_it_comes(self):
+        # Each part ends with the first byte of a line: the parser has taken all lines before it.
+        begin, lines = b"GET /livez HTTP/1.1\r\nHost: a\r\nA", b": b\r\nA"
+        for first, *parts in ((1000, 1000), (1300, 60, 60), (20,) * 80, (400,) * 40):
+            connection = self.raw(begin + lines * first)
+            for count in parts:  # those that lie in the server's kernel are read as one part
+                select.select([connection], [], [], 0.02)
+                with contextlib.suppress(ConnectionError):  # it has answered, and does not listen for ever
+                    connection.sendall(lines * count)
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(b": b\r\nConnection: close\r\n\r\n")
+            self.assertTrue(read_all(connection).startswith(b"HTTP/1.1 431 "), (first, parts))
+        self.assertTrue(self.raw_reply(begin + lines * 1300 + b": b\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 200 "))
         self.assert_answers()
 
     def test_a_header_without_end_ends(self):

@@ -120,6 +120,13 @@ class AdminTlsTest(AdminTlsCase):
         self.assertEqual(self.get_secure("/config", user="ann:secret").status, 200)
         self.assertEqual(self.get_secure("/readyz").status, 200)
 
+    def test_a_client_by_tls_of_a_listener_without_it_is_told_of_by_the_log(self):
+        self.serve_admin()
+        with self.assertRaises((ssl.SSLError, OSError)):
+            self.get("/livez", where=self.plain_port, tls=self.context())
+        self.wait_log("it speaks TLS, which its listener does not")
+        self.assert_answers()
+
     def test_clients_that_speak_tls_are_counted(self):
         self.write_config(f"listeners:\n  - {{port: 0, tls: {{certificate: {self.server}, key: {self.key}}}}}\n"
                           "admin: {listeners: [{port: 0}]}\n")

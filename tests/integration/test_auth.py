@@ -123,7 +123,7 @@ class AuthTest(DaemonCase):
         self.assertEqual(self.log_in(inside, b"ann secret"), b"STORED")
         self.users.write_text("eve:new\n")
         self.process.send_signal(signal.SIGHUP)
-        self.wait_log("1 user may authenticate; closed 1 connection of users who are gone or may something else now")
+        self.wait_log("1 user may authenticate; closed 1 connection of users who were removed or changed")
         self.assertRaises(ConnectionError, inside.ask, b"version")
         self.assertNotIn("nothing changed", self.log())
         client = self.client()
@@ -140,7 +140,7 @@ class AuthTest(DaemonCase):
         users = self.directory / "users"
         for text, expected in (("", ": holds no user"), ("ann\n", ":1:1: is not user:password"),
                                ("ann:x\n\n", ":2:1: is not user:password"), (":x\n", ":1:1: is not user:password"),
-                               ("a n:x\n", ":1:2: the user holds a space"), ("a:" + "x" * 254 + "\n", ":1:256: is longer than 255"),
+                               ("a n:x\n", ":1:2: the user's name contains a space"), ("a:" + "x" * 254 + "\n", ":1:256: is longer than 255"),
                                (None, ": cannot be read")):
             users.unlink(missing_ok=True)
             if text is not None:

@@ -84,7 +84,7 @@ class TopologyTest(ConfigCase):
         narrow = {"preexec_fn": lambda: os.sched_setaffinity(0, {cpu})}
         machine = json.loads(self.told("topology", "--json", **narrow))
         self.assertEqual([unit["cpu"] for unit in machine["cpus"]], [cpu])
-        self.assertRegex(self.told("print-config", "--effective", **narrow), rf"(?m)^cpus: {cpu} +# found out$")
+        self.assertRegex(self.told("print-config", "--effective", **narrow), rf"(?m)^cpus: {cpu} +# detected$")
 
     def test_the_file_for_this_machine_is_right_and_starts(self):
         file = self.file(self.told("topology", "--yaml"))
@@ -171,7 +171,7 @@ class CheckTest(ConfigCase):
         file = self.file("memory:\n  limit: 64TiB\n")
         done = run("check", file)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, rf"^{file}:2:10: warning: memory.limit: 64TiB is more than the .* there are: .*\n$")
+        self.assertRegex(done.stderr, rf"^{file}:2:10: warning: memory.limit: 64TiB is more than the .* of this machine: .*\n$")
 
     def test_one_address_for_two_listeners_is_refused(self):
         file = self.file("listeners: [\"127.0.0.1:7\", \"127.0.0.1:7\"]\n")
@@ -205,7 +205,7 @@ class PrintConfigTest(ConfigCase):
 
     def test_effective_says_what_was_found_out(self):
         text = self.told("print-config", "--effective", "--memory", "64MiB")
-        self.assertRegex(text, rf"(?m)^workers: {len(os.sched_getaffinity(0))} +# found out$")
+        self.assertRegex(text, rf"(?m)^workers: {len(os.sched_getaffinity(0))} +# detected$")
         self.assertRegex(text, r"(?m)^  limit: 64MiB +# --memory$")
 
     def test_wrong_flags_are_refused_as_by_the_daemon(self):

@@ -58,7 +58,7 @@ class ConfigGetTest(ConfigCase):
         self.assertEqual(client.ask(b"cache_memlimit 80"), b"OK")
         self.assertEqual(self.told(client, b"memory.limit")["memory.limit"], ("now", "80MiB", "cache_memlimit"))
         self.process.send_signal(signal.SIGHUP)
-        self.wait_log("reload: the memory limit is 64MiB again, cache_memlimit had made it 80MiB")
+        self.wait_log("reload: the memory limit is 64MiB again, cache_memlimit had set it to 80MiB")
         self.assertEqual(client.stats()["limit_maxbytes"], str(64 << 20))
         self.end()
 
@@ -110,7 +110,7 @@ class ConfigSetTest(ConfigCase):
                 ("limits.pipelin 5", b"CLIENT_ERROR config set: limits.pipelin: an unknown key, did you mean pipeline? "),
                 ("limits.pipeline many", b"CLIENT_ERROR config set: limits.pipeline: \"many\" is not a number"),
                 ("limits.pipeline 0", b"CLIENT_ERROR config set: limits.pipeline: \"0\" is out of range (allowed: 1 to 65536)"),
-                ("limits. 5", b"CLIENT_ERROR config set: is no assignment (allowed: path.to.key and a value)"),
+                ("limits. 5", b"CLIENT_ERROR config set: is not an assignment (allowed: path.to.key and a value)"),
                 ("limits.pipeline {a: [", b"CLIENT_ERROR config set:"),
                 ("workers 3", b"CLIENT_ERROR config set: workers: cannot change while the daemon runs, from 2 to 3"),
                 ("server.debug_time true", b"CLIENT_ERROR config set: server.debug_time: cannot change while the daemon runs"),

@@ -7,13 +7,16 @@ import socket
 import struct
 import threading
 
-from harness import LONG, Connection, DaemonCase, campaign, mxkv_only, patience, scaled, wait_for
+from harness import LONG, SANITIZED, Connection, DaemonCase, campaign, mxkv_only, patience, scaled, wait_for
 from harness.connection import block
 from harness.tls import Records, TlsCase
+from hoarding import resident_bytes
 
 _PATIENCE_S = 120
 _TURN = 256  # limits.requests_per_turn: its last request pauses the connection
 _MILLION = 1_000_000
+_MIB = 1 << 20
+_KEPT_MIB = 10  # by the threads' caches in the system's heap, and pools that the first clients fill
 _THREADS = 4
 _GETS = b"get absent\r\n" * _TURN
 _NOOP = b"\x80\x0a" + bytes(22)
@@ -194,7 +197,8 @@ class TlsChurnTest(EndsCase, TlsCase):
         descriptors = self.descriptors()
         honest = self.secure(timeout=_PATIENCE_S)
         idling = []
-        each = campaign(4000, 20, part=40)
+        resident = resident_bytes(self.process.pid)
+        each = 50_000 if LONG else campaign(4000, 20, part=40)
         over = threading.Event()
 
         def churn(number: int) -> None:
@@ -235,6 +239,13 @@ class TlsChurnTest(EndsCase, TlsCase):
             client.wire.close()
         honest.close()
         self.expect_nothing_left(watcher, descriptors)
+        if not SANITIZED:
+            wait_for(lambda: resident_bytes(self.process.pid) <= resident + _KEPT_MIB * _MIB, "memory is the system's again",
+                     _PATIENCE_S)
+        stats = watcher.stats()
+        print(f"{2 * each} clients by TLS came and went: {stats['tls_handshakes']} handshakes, {stats['ssl_handshake_errors']} that "
+              f"failed, {self.descriptors()} descriptors as before, resident MiB {resident / _MIB:.1f} before, "
+              f"{resident_bytes(self.process.pid) / _MIB:.1f} behind them", flush=True)
         self.end()
 
     def test_the_server_outlives_bytes_that_are_no_record_behind_a_request(self):

@@ -133,3 +133,35 @@ class WaitingForMemoryTest(FullCase):
         refused = sum(int(value) for name, value in self.client.stats(b"memory").items() if name.endswith("items:refused"))
         self.assertGreater(refused, 0)
         self.assertLess(refused, 4 * count * 2000)
+
+
+@unittest.skipIf(SANITIZED, "a sanitizer changes no walk, and makes each value slow")
+@mxkv_only("the counters are mxkv's")
+class SmallCacheTest(FullCase):
+    """A cache that holds a few hundred values, of 1 byte to 800 kB: large and small ones want each other's memory."""
+    limit_mib = 16
+    options = Options(memory_mib=limit_mib)
+
+    def walks(self) -> int:
+        memory = self.client.stats(b"memory")
+        return int(memory["idle_walks"]) + int(memory["span_walks"])
+
+    def store_some(self, count: int) -> None:
+        def work(client: Connection, number: int) -> None:
+            chance = random.Random(number)
+            for _ in range(count):
+                value = b"x" * int(800_000 ** chance.random())
+                self.assertEqual(client.set(b"key%d" % chance.randrange(3000), value), b"STORED")
+
+        clients = Threads(self.server.port, timeout=120)
+        clients.start(work, 8)
+        clients.join()
+
+    def test_a_value_waits_for_few_walks(self):
+        count = scaled(150, 40)
+        self.store_some(count)
+        before = self.walks()
+        self.store_some(count)
+        self.assertGreater(int(self.client.stats()["evictions"]), count, "it was full")
+        # Walks that each free too little for a value that waits are 3.6 a value. Walks that grow are 0.6 at most.
+        self.assertLess((self.walks() - before) / (8 * count), 1.5, "walks a value")

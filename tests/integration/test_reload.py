@@ -104,7 +104,7 @@ class ReloadTest(ReloadCase):
         client.send(b"get large\r\n" * 100)
         client.socket.recv(1)
         self.end()
-        self.assertIn("did not take their replies in 0ms are dropped", self.log())
+        self.assertIn("did not read their replies within 0ms are dropped", self.log())
         self.assertNotIn("SIGTERM: ending", self.log(), "the level is warning")
 
     def test_what_cannot_change_is_refused_whole_and_each_key_named(self):
@@ -197,7 +197,7 @@ class LogFileTest(ReloadCase):
         logs.write_text("a file in the place of the directory")
         self.process.send_signal(signal.SIGHUP)
         self.log_file = moved / "out.log"
-        self.wait_log("the log file was not opened anew")
+        self.wait_log("the log file could not be reopened")
         self.end()
 
 

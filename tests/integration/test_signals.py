@@ -96,7 +96,7 @@ class StagesTest(StagesBase):
             self.begin_reply(client)
             return lambda: None
         self.each_signal(stage, timeout="100ms")
-        self.assertIn("did not take their replies in 100ms are dropped", self.log())
+        self.assertIn("did not read their replies within 100ms are dropped", self.log())
 
     def test_a_client_that_sends_without_end_is_not_served_without_end(self):
         self.start_one()

@@ -180,7 +180,7 @@ class WatchdogTest(NotifyCase):
             stopped = self.stop_at_work()
             deadline = time.monotonic() + patience(5 * self.PERIOD_S)
             while time.monotonic() < deadline:
-                if "hangs in a task: the watchdog is not told that all is well" in self.log():
+                if "hangs in a task; no watchdog ping is sent" in self.log():
                     return stopped
                 time.sleep(0.02)
             stopped.go_on()

@@ -100,7 +100,7 @@ class HashedUsersTest(UsersCase):
             self.write("name: a, password: x", mode=mode)
             code, errors = self.run_to_end("--set", f"server.auth_file={self.users}")
             self.assertEqual(code, 2)
-            self.assertIn(f"{self.users}: others may write it (allowed: chmod go-w)", errors)
+            self.assertIn(f"{self.users}: other users of this machine may write to it (allowed: chmod go-w)", errors)
 
 
 @mxkv_only("users")
@@ -216,7 +216,7 @@ class RevocationTest(UsersCase):
         waiting = self.client()
         self.reload("name: a, password: x, role: administrator", "name: b, password: new", "name: c, password: x, role: reader",
                     "name: e, password: x, requests: 2000000")
-        self.wait_log("reload: 4 users may authenticate; closed 3 connections of users who are gone or may something else now")
+        self.wait_log("reload: 4 users may authenticate; closed 3 connections of users who were removed or changed")
         for name in "bcd":
             with self.assertRaises((Closed, ConnectionError)):
                 clients[name].ask(b"version")

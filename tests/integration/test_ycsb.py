@@ -212,7 +212,7 @@ class YcsbCommandLineTest(unittest.TestCase):
         self.assertIn(f"mxkv-ycsb: {problem}\n", run.err)
 
     def test_wrong_values_have_their_place(self):
-        self.assert_refused("-p: recordcount: 'many' is no whole number", "run", "-p", "recordcount=many")
+        self.assert_refused("-p: recordcount: 'many' is not a whole number", "run", "-p", "recordcount=many")
         self.assert_refused("-p: threadcount: 0 is not within 1 to 1024", "run", "-threads", "0")
         self.assert_refused("-p: target: 'fast' is no number", "run", "-target", "fast")
         self.assert_refused("-p: operationcount: 0 needs maxexecutiontime", "run", "-p", "operationcount=0")

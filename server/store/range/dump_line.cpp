@@ -23,31 +23,29 @@ std::uint64_t by_wall(std::uint64_t steady_s, std::int64_t wall_ahead_s) noexcep
       std::max<std::int64_t>(static_cast<std::int64_t>(steady_s) + wall_ahead_s, 0));
 }
 
-char* write_metadump(char* out, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
-  out = write_text(write_in_uri(write_text(out, "key="), item.key()), " exp=");
-  out = item.expiry() == 0 ? write_text(out, "-1") : write_number(out, by_wall(item.expiry(), wall_ahead_s));
-  out = write_number(write_text(out, " la="),
-                     by_wall(item.item().last_access_us() / kUsPerSecond, wall_ahead_s));
-  out = write_number(write_text(out, " cas="), item.item().unique());
-  out = write_text(write_text(out, " fetch="), item.item().accessed() ? "yes" : "no");
-  out = write_number(write_text(out, " cls=1 size="), item.item().memory_bytes());
-  out = write_number(write_text(out, " flags="), item.flags());
+char* write_metadump(char* out, const DumpedItem& item) noexcept {
+  out = write_text(write_in_uri(write_text(out, "key="), item.key), " exp=");
+  out = item.expires == 0 ? write_text(out, "-1") : write_number(out, item.expires);
+  out = write_number(write_text(out, " la="), item.last_access);
+  out = write_number(write_text(out, " cas="), item.unique);
+  out = write_text(write_text(out, " fetch="), item.accessed ? "yes" : "no");
+  out = write_number(write_text(out, " cls=1 size="), item.memory_bytes);
+  out = write_number(write_text(out, " flags="), item.flags);
   return write_text(out, "\n");
 }
 
-char* write_mgdump(char* out, const Item::View& item) noexcept {
-  const std::string_view key = item.key();
+char* write_mgdump(char* out, const DumpedItem& item) noexcept {
   out = write_text(out, "mg ");
-  if (!has_binary_key(item)) {
-    return write_text(write_text(out, key), protocol::kCrLf);
+  if (!item.binary_key) {
+    return write_text(write_text(out, item.key), protocol::kCrLf);
   }
-  return write_text(protocol::write_base64(out, key), " b\r\n");
+  return write_text(protocol::write_base64(out, item.key), " b\r\n");
 }
 
-char* write_cachedump(char* out, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
-  out = write_text(write_text(write_text(out, "ITEM "), item.key()), " [");
-  out = write_number(out, item.value_bytes());
-  out = write_number(write_text(out, " b; "), item.expiry() == 0 ? 0 : by_wall(item.expiry(), wall_ahead_s));
+char* write_cachedump(char* out, const DumpedItem& item) noexcept {
+  out = write_text(write_text(write_text(out, "ITEM "), item.key), " [");
+  out = write_number(out, item.value_bytes);
+  out = write_number(write_text(out, " b; "), item.expires);
   return write_text(out, " s]\r\n");
 }
 
@@ -57,16 +55,29 @@ bool is_dumped(dump_form form, const Item::View& item) noexcept {
   return form != dump_form::cachedump || !has_binary_key(item);
 }
 
-char* write_dump_line(char* out, dump_form form, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
+char* write_dump_line(char* out, dump_form form, const DumpedItem& item) noexcept {
   switch (form) {
     case dump_form::metadump:
-      return write_metadump(out, item, wall_ahead_s);
+      return write_metadump(out, item);
     case dump_form::mgdump:
       return write_mgdump(out, item);
     case dump_form::cachedump:
-      return write_cachedump(out, item, wall_ahead_s);
+      return write_cachedump(out, item);
   }
   return out;
+}
+
+char* write_dump_line(char* out, dump_form form, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
+  return write_dump_line(out, form,
+                         {.key = item.key(),
+                          .value_bytes = item.value_bytes(),
+                          .memory_bytes = item.item().memory_bytes(),
+                          .expires = item.expiry() == 0 ? 0 : by_wall(item.expiry(), wall_ahead_s),
+                          .last_access = by_wall(item.item().last_access_us() / kUsPerSecond, wall_ahead_s),
+                          .unique = item.item().unique(),
+                          .flags = item.flags(),
+                          .accessed = item.item().accessed(),
+                          .binary_key = has_binary_key(item)});
 }
 
 }  // namespace mxkv::server

@@ -13,10 +13,25 @@ namespace mxkv::server {
 
 inline constexpr std::size_t kMostDumpLineBytes = 3 * index::kMaxKeyBytes + 256;
 
+/// What a line tells. Times are those of the wall clock, in seconds.
+struct DumpedItem {
+  std::string_view key{};
+  std::uint64_t value_bytes = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t expires = 0;  ///< 0: never
+  std::uint64_t last_access = 0;
+  std::uint64_t unique = 0;
+  std::uint32_t flags = 0;
+  bool accessed = false;
+  bool binary_key = false;
+};
+
 /// Whether an item that is there has a line.
 [[nodiscard]] bool is_dumped(dump_form form, const Item::View& item) noexcept;
 /// Its line, at most kMostDumpLineBytes. Times are told by the wall clock, as absolute exptimes are.
 char* write_dump_line(char* out, dump_form form, const Item::View& item, std::int64_t wall_ahead_s) noexcept;
+/// The same of an item that another node told of.
+char* write_dump_line(char* out, dump_form form, const DumpedItem& item) noexcept;
 
 /// What follows the last line.
 [[nodiscard]] inline std::string_view end_of_dump(dump_form form) noexcept {

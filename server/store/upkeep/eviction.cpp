@@ -31,6 +31,8 @@ constexpr std::uint64_t kGiveBackSoonNs = 2'000'000;
 constexpr std::uint64_t kReclaimEveryNs = 1'000'000;
 /// A request that waits asks in every round: so long after a refusal none does.
 constexpr std::uint64_t kWaitsForNs = 10'000'000;
+/// A request that was refused so lately was not helped by the walks before.
+constexpr std::uint64_t kStillRefusedNs = 3'000'000;
 /// Multiplier that spreads spans over groups.
 constexpr std::uint64_t kScatter = 0x9E3779B97F4A7C15U;
 /// Most groups of spans, of 256, that one walk empties.
@@ -46,6 +48,8 @@ constexpr std::size_t kCensusHeadrooms = 4;
 /// Part of the items met that goes, usually and when less than a quarter of the headroom is left.
 constexpr double kUsualPart = 0.1;
 constexpr double kLargePart = 0.5;
+/// The largest part of the large values met that one walk removes.
+constexpr double kMostOfLarge = 0.5;
 /// Twice as much goes after each walk over all leaves that found too little; after so many, everything.
 constexpr int kMostFruitless = 4;
 
@@ -110,6 +114,11 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
 };
 
 static_assert(sizeof(EvictionWalk) <= runtime::kLargestTaskBytes);
+
+/// The part that goes after so many walks over all leaves that found too little.
+double bolder(double part, int fruitless_laps) noexcept {
+  return fruitless_laps == kMostFruitless ? 1 : std::min(1.0, std::ldexp(part, fruitless_laps));
+}
 
 std::size_t retired_bytes(runtime::Runtime& runtime) {
   std::size_t sum = 0;
@@ -191,15 +200,16 @@ void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
     if (!removed_) {
       next_look_ns_ += kLookAgainNs;  // nothing is idle: without a pause nobody would ever park
     }
-    if (purpose_ == purpose::idle) {
-      if (missing_ == 0) {
-        fruitless_laps_ = 0;
-      } else if (whole_lap_ && fruitless_laps_ < kMostFruitless) {
-        ++fruitless_laps_;
+    if (purpose_ == purpose::chunks && whole_lap_ && !removed_) {
+      wants_spans_ = true;  // what is idlest are small items: their spans have to go back
+      if (fruitless_laps_ == kMostFruitless) {
+        next_chunks_ns_ = next_look_ns_ + kGiveBackSoonNs;  // and no large item is left
       }
-    } else if (whole_lap_ && !removed_) {  // what is idlest are small items: their spans have to go back
-      wants_spans_ = true;
-      next_chunks_ns_ = next_look_ns_ + kGiveBackEveryNs;
+    }
+    if (missing_ == 0) {
+      fruitless_laps_ = 0;
+    } else if (whole_lap_ && fruitless_laps_ < kMostFruitless) {
+      ++fruitless_laps_;
     }
   }
   if (removed_) {
@@ -249,10 +259,13 @@ void Eviction::reclaim(runtime::Worker& worker) {
   if (worker.retired_objects() > 0) {
     worker.reclaim_now();
   }
+  worker.items().flush_foreign();  // another worker may wait for these blocks, or for their spans
+  worker.items().trim();
   runtime::Runtime& runtime = worker.runtime();
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     runtime::Worker& other = runtime.worker(runtime::WorkerId{static_cast<runtime::WorkerId::rep>(i)});
-    if (&other != &worker && other.counters().retired_bytes.load(std::memory_order_relaxed) > 0) {
+    if (&other != &worker && (other.counters().retired_bytes.load(std::memory_order_relaxed) > 0 ||
+                              other.items().bin_bytes() > 0)) {
       static_cast<void>(other.wake_if_parked());
     }
   }
@@ -292,8 +305,7 @@ void Eviction::begin(StoreState& store, runtime::Worker& worker) {
   }
   missing_ = headroom - free + headroom / 4;
   const double part = unused + spare < headroom / 4 ? kLargePart : kUsualPart;
-  times_.set_part(fruitless_laps_ == kMostFruitless ? 1 : std::min(1.0, std::ldexp(part, fruitless_laps_)),
-                  worker.now_us());
+  times_.set_part(bolder(part, fruitless_laps_), worker.now_us());
   walk(purpose::idle, store, worker);
 }
 
@@ -308,7 +320,8 @@ bool Eviction::begin_chunks(std::size_t headroom, StoreState& store, runtime::Wo
     return true;
   }
   missing_ = headroom - coming;
-  times_.set_part(kUsualPart, worker.now_us());
+  // Never all of them: the latest large values stay, however fast others come.
+  times_.set_part(std::min(bolder(kUsualPart, fruitless_laps_), kMostOfLarge), worker.now_us());
   walk(purpose::chunks, store, worker);
   return true;
 }
@@ -365,8 +378,12 @@ bool Eviction::begin_giving_back(StoreState& store, runtime::Worker& worker) {
   if (second_walk_) {
     second_walk_ = false;
   } else {
+    // What a walk frees need not be whole spans. So it takes twice as much as the last one that did not help.
+    const std::uint64_t now = now_ns(worker);
+    const bool in_vain = now - last_refusal_ns_ < kStillRefusedNs && now - gave_back_ns_ < kAnotherTimeNs;
+    const std::size_t least = in_vain ? std::size_t{2} * marked_ : 1;
     first_marked_ = static_cast<std::uint8_t>(first_marked_ + marked_);
-    marked_ = static_cast<std::uint8_t>(std::clamp<std::size_t>(goal * 256 / spans + 1, 1, kMostMarked));
+    marked_ = static_cast<std::uint8_t>(std::min(std::max(goal * 256 / spans + 1, least), kMostMarked));
     second_walk_ = true;
   }
   MXKV_ASSERT(marked_ > 0 && marked_ <= kMostMarked, "a walk for spans has marked some, and not most");

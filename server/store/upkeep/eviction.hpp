@@ -18,9 +18,9 @@
 // first one removes makes room for what the second one moves. Chunks of large values are all of one size, so
 // when one is refused it is enough that the idlest large values go.
 //
-// A removed item's memory becomes free when an epoch has passed, usually within 50 ms. While a request waits for memory that
-// is the longest part of its wait. So each worker then reclaims what it has retired every millisecond, parked ones are woken
-// for it, and the next walk for spans begins as soon as all of that is free.
+// A removed item's memory becomes free when an epoch has passed, usually within 50 ms. While a request waits, each worker
+// reclaims what it has retired every millisecond, and parked workers are woken for it. The next walk for spans begins as soon
+// as all of that is free. Where the request is still refused the walk takes twice as much as the last one.
 #pragma once
 
 #include <array>
@@ -109,7 +109,7 @@ class Eviction {
   IdleTimes times_;
   std::uint64_t flushes_ = ~std::uint64_t{0};  ///< before the items that `times_` is of
   std::uint64_t added_ = 0;                    ///< items ever, at the last census
-  int fruitless_laps_ = 0;                     ///< of walks for idle items, in a row
+  int fruitless_laps_ = 0;                     ///< of walks for idle or large items, in a row
   bool whole_lap_ = false;                     ///< the walk goes over all leaves
   bool removed_ = false;                       ///< by this walk
   purpose purpose_ = purpose::none;            ///< of the walk

@@ -71,5 +71,43 @@ TEST(CommandLine, AnErrorTellsTheWordAsItWas) {
   }
 }
 
+/// What parsing `--number=WORD` into a T tells; empty: it is a number, and `number` has it.
+template <class T>
+std::string refusal_of(const std::string& word, T& number) {
+  CLI::App app{"", "program"};
+  app.add_option("--number", number, "")->type_name("N");
+  try {
+    parse_words(app, {"--number=" + word});
+    return "";
+  } catch (const CLI::ParseError& error) {
+    return usage_text(error);
+  }
+}
+
+template <class T>
+class UnsignedOption : public ::testing::Test {};
+using UnsignedTypes =
+    ::testing::Types<std::uint16_t, std::uint32_t, std::uint64_t, std::optional<std::uint64_t>>;
+TYPED_TEST_SUITE(UnsignedOption, UnsignedTypes);
+
+TYPED_TEST(UnsignedOption, RefusesNumbersBelowZeroAndTooLargeOnes) {
+  TypeParam number{};
+  for (const char* word : {"-1", "-0", "-18446744073709551615"}) {
+    EXPECT_EQ(refusal_of(word, number),
+              std::string{"--number: '"} + word + "' is not a valid number: it must be 0 or more");
+  }
+  EXPECT_EQ(refusal_of("18446744073709551616", number),
+            "--number: '18446744073709551616' is not a valid number: it is too large");
+  EXPECT_EQ(refusal_of("many", number), "--number: 'many' is not a valid number");
+  EXPECT_EQ(refusal_of("65535", number), "");
+  EXPECT_EQ(number, TypeParam{65535});
+}
+
+TEST(CommandLine, SignedNumbersMayBeBelowZero) {
+  std::int64_t seconds = 0;
+  EXPECT_EQ(refusal_of("-1", seconds), "");
+  EXPECT_EQ(seconds, -1);
+}
+
 }  // namespace
 }  // namespace mxkv::runtime

@@ -33,6 +33,18 @@ TEST(JsonLines, WithoutAHeaderKeyAndValueAreEnough) {
   EXPECT_FALSE(reader->next(item));
 }
 
+TEST(JsonLines, AByteOrderMarkBeforeTheFirstLineIsSkipped) {
+  const std::string mark = "\xef\xbb\xbf";
+  InputFile file("f", mark + "{\"key\":\"a\",\"value\":\"x\"}\n");
+  const auto reader = open_dump(file);
+  Item item;
+  ASSERT_TRUE(reader->next(item));
+  EXPECT_EQ(item.key, "a");
+  EXPECT_FALSE(reader->next(item));
+  EXPECT_EQ(failure_of(mark), "");
+  EXPECT_EQ(failure_of(mark + "{1}\n"), "f:1: is no JSON object");
+}
+
 TEST(JsonLines, AWrongLineIsNamed) {
   const std::string first = "{\"key\":\"a\",\"value\":\"x\"}\n";
   for (const auto& [line, what] :

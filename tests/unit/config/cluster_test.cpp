@@ -77,26 +77,28 @@ TEST(Cluster, WhatOthersAreToldMayDiffer) {
 }
 
 TEST(Cluster, WhatIsMissingOrExcludesItIsToldAllAtOnce) {
-  EXPECT_EQ(wrong("durability: {directory: d}\ncluster: {name: c}\n"),
-            "1:25: durability.directory: given together with cluster.name (allowed: one of them; what a "
-            "cluster's node keeps is in the brokers' logs)\n"
-            "2:17: cluster.brokers: is empty (allowed with cluster.name: at least one host:port)\n"
-            "2:17: cluster.peer: is none (allowed with cluster.name: an address and a port that the other "
-            "nodes reach)\n"
-            "2:17: memory.when_full: is evict, and followers would evict what the owner has (allowed with "
-            "cluster.name: error)");
+  EXPECT_EQ(
+      wrong("durability: {directory: d}\ncluster: {name: c}\n"),
+      "1:25: durability.directory: given together with cluster.name (allowed: one of them; a node of a "
+      "cluster keeps its data in the brokers' logs)\n"
+      "2:17: cluster.brokers: is empty (allowed with cluster.name: at least one host:port)\n"
+      "2:17: cluster.peer: is none (allowed with cluster.name: an address and a port that the other "
+      "nodes reach)\n"
+      "2:17: memory.when_full: is evict, and followers would evict items that the owner has (allowed with "
+      "cluster.name: error)");
   EXPECT_EQ(wrong("cluster: {brokers: [\"a:1\"], peer: 0.0.0.0:1}\n"), "") << "no name, no cluster";
 }
 
 TEST(Cluster, AnAddressThatNobodyCanAskIsRefused) {
   const std::string start = "memory: {when_full: error}\ncluster: {name: c, brokers: [\"a:1\"], peer: ";
-  EXPECT_EQ(wrong(start + "\"0.0.0.0:11311\"}\n"),
-            "2:44: cluster.peer: 0.0.0.0:11311 is no address that another node can ask (allowed: one address "
-            "of this machine, or cluster.advertise beside it)");
+  EXPECT_EQ(
+      wrong(start + "\"0.0.0.0:11311\"}\n"),
+      "2:44: cluster.peer: 0.0.0.0:11311 is an address that other nodes cannot reach (allowed: one address "
+      "of this machine, or cluster.advertise beside it)");
   EXPECT_EQ(wrong(start + "\"0.0.0.0:11311\", advertise: \"10.0.0.1:7\"}\n"), "");
   EXPECT_EQ(wrong(start + "10.0.0.1:1}\nlisteners: [\"[::]:11211\"]\n"),
-            "2:17: cluster.address: is auto, and the first listener, [::]:11211, is no address that clients "
-            "can be told (allowed: an address in numbers and a port)");
+            "2:17: cluster.address: is auto, and the first listener, [::]:11211, is an address that clients "
+            "cannot reach (allowed: an address in numbers and a port)");
   EXPECT_EQ(wrong(start + "10.0.0.1:1, address: 10.0.0.1:2}\nlisteners: [\"[::]:11211\"]\n"), "");
   EXPECT_EQ(wrong(start + "\"127.0.0.1:11211\"}\n"),
             "2:44: cluster.peer: 127.0.0.1:11211 is taken already (by listeners[0], 127.0.0.1:11211)");
@@ -120,8 +122,10 @@ TEST(Cluster, EachValueSaysWhatIsAllowed) {
                           "a port, such as 10.0.0.5:11311, or none)"))
         << address;
   }
-  EXPECT_THAT(wrong("cluster: {advertise: \"0.0.0.0:1\"}\n"), HasSubstr("is every address, and no one's"));
-  EXPECT_THAT(wrong("cluster: {address: \"[::]:1\"}\n"), HasSubstr("is every address, and no one's"));
+  EXPECT_THAT(wrong("cluster: {advertise: \"0.0.0.0:1\"}\n"),
+              HasSubstr("means every address of a machine, and other nodes need one of them"));
+  EXPECT_THAT(wrong("cluster: {address: \"[::]:1\"}\n"),
+              HasSubstr("means every address of a machine, and other nodes need one of them"));
   EXPECT_THAT(wrong("cluster: {lease: 100ms}\n"), HasSubstr("is out of range (allowed: 500ms to 1min)"));
   EXPECT_THAT(wrong("cluster: {snapshot: 1KiB}\n"), HasSubstr("64KiB"));
 }

@@ -104,7 +104,7 @@ TEST_F(Facts, WithoutMeminfoThereIsAnError) {
   std::filesystem::remove(root_ / "proc/meminfo");
   const runtime::Result<MachineFacts> facts = read_machine_facts(root_);
   ASSERT_FALSE(facts.ok());
-  EXPECT_THAT(facts.error().message, ::testing::HasSubstr("proc/meminfo: does not tell the memory"));
+  EXPECT_THAT(facts.error().message, ::testing::HasSubstr("proc/meminfo: does not state the memory"));
 }
 
 TEST(LiveFacts, ThisMachineHasMemory) {

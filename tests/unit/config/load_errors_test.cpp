@@ -94,9 +94,9 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"duration out of range", "limits: {scan_time: 1h}\n",
        "1:21: limits.scan_time: \"1h\" is out of range (allowed: 1ms to 10s)"},
       {"no way to sync", "durability:\n  sync: always\n",
-       "2:9: durability.sync: \"always\" is no way to sync (allowed: commit, 10ms to 10s, or never)"},
+       "2:9: durability.sync: \"always\" is not a way to sync (allowed: commit, 10ms to 10s, or never)"},
       {"sync too long", "durability: {sync: 11s}\n",
-       "1:20: durability.sync: \"11s\" is no way to sync (allowed: commit, 10ms to 10s, or never)"},
+       "1:20: durability.sync: \"11s\" is not a way to sync (allowed: commit, 10ms to 10s, or never)"},
       {"size out of range in a section of a section", "durability: {checkpoint: {rate: 1KiB}}\n",
        "1:33: durability.checkpoint.rate: \"1KiB\" is out of range (allowed: 64KiB to 1TiB, or unlimited)"},
       {"unknown word", "experimental:\n  prefetch:\n    mode: sometimes\n",
@@ -116,10 +116,12 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
        "1:23: listeners[0].address: \"nowhere\" is not an address (allowed: an IPv4 or IPv6 address in "
        "numbers)"},
       {"unix socket without a path", "listeners: [\"unix:\"]\n",
-       "1:13: listeners[0]: \"\" is no path for a unix socket (allowed: the path of a unix socket, such as "
+       "1:13: listeners[0]: \"\" is not a valid path of a unix socket (allowed: the path of a unix socket, "
+       "such as "
        "/run/mxkv.sock, of at most 107 bytes)"},
       {"malformed mode", "listeners: [{path: /a, mode: rw}]\n",
-       "1:30: listeners[0].mode: \"rw\" is no file mode (allowed: octal digits such as 0660, not all of them "
+       "1:30: listeners[0].mode: \"rw\" is not a file mode (allowed: octal digits such as 0660, not all of "
+       "them "
        "0)"},
       {"listener on a node without a number", "listeners: [{port: 1, node: near}]\n",
        "1:29: listeners[0].node: \"near\" is not a number (allowed: decimal digits)"},
@@ -256,10 +258,10 @@ TEST(LoadErrors, OfSetNameTheArgument) {
       {"workers.more=1", "--set workers.more: workers: is a list or a mapping (allowed: one value)"},
       {"limits=1", "--set limits: is not a mapping (allowed: key: value)"},
       {"log={level: info, level: off}", "--set log: level: a repeated key (allowed: once)"},
-      {"workers", "--set workers: is no assignment (allowed: path.to.key=value)"},
-      {"=1", "--set =1: is no assignment (allowed: path.to.key=value)"},
-      {".a=1", "--set .a=1: is no assignment (allowed: path.to.key=value)"},
-      {"a..b=1", "--set a..b=1: is no assignment (allowed: path.to.key=value)"},
+      {"workers", "--set workers: is not an assignment (allowed: path.to.key=value)"},
+      {"=1", "--set =1: is not an assignment (allowed: path.to.key=value)"},
+      {".a=1", "--set .a=1: is not an assignment (allowed: path.to.key=value)"},
+      {"a..b=1", "--set a..b=1: is not an assignment (allowed: path.to.key=value)"},
   };
   for (const auto& [argument, error] : cases) {
     const runtime::Result<DaemonOptions> options = load(std::nullopt, std::vector<std::string>{argument});

@@ -188,6 +188,10 @@ TEST(Load, EmptySectionsAndListsKeepTheDefaults) {
   EXPECT_EQ(describe(load_text("memory:\nlimits:\nnodes:\nlog: {}\n")), describe(DaemonOptions{}));
 }
 
+TEST(Load, AByteOrderMarkAtTheBeginningIsSkipped) {
+  EXPECT_EQ(load_text("\xef\xbb\xbflog:\n  rate: 77\n").log.rate, 77U);
+}
+
 TEST(Load, WordsForFoundOutUndoAFile) {
   const DaemonOptions options =
       load_text("workers: 4\ncpus: \"1\"\nmemory: {limit: 1GiB}\nlog: {file: x}\n",

@@ -144,14 +144,15 @@ TEST(ResolveWorkers, NodesGiveCountsOrCpusOrEverything) {
 TEST(ResolveWorkers, AbsentCpusAndNodesAreErrorsThatSayWhatIsThere) {
   DaemonOptions options;
   options.cpus = cpus({3, 16});
-  EXPECT_EQ(error_of(options), "cpus: CPU 16 is not there, or this process may not use it (available: 0-15)");
+  EXPECT_EQ(error_of(options),
+            "cpus: CPU 16 does not exist, or this process may not use it (available: 0-15)");
   options = DaemonOptions{};
   options.nodes = {node_of(2, 0, {}, 0)};
   EXPECT_EQ(error_of(options),
-            "nodes[0].node: NUMA node 2 is not there, or this process may not use it (available: 0, 1)");
+            "nodes[0].node: NUMA node 2 does not exist, or this process may not use it (available: 0, 1)");
   options.nodes = {node_of(0, 0, cpus({99}), 0)};
   EXPECT_EQ(error_of(options),
-            "nodes[0].cpus: CPU 99 is not there, or this process may not use it (available: 0-15)");
+            "nodes[0].cpus: CPU 99 does not exist, or this process may not use it (available: 0-15)");
 }
 
 TEST(ResolveWorkers, ContradictionsOfNodesAreErrors) {
@@ -214,7 +215,7 @@ TEST(ResolveMemory, SharesOfNodesAddUp) {
             "memory.limit: given together with the memory of nodes (allowed: one of them)");
   options.memory.limit_bytes = 0;
   options.nodes[1].memory_bytes = 0;
-  EXPECT_EQ(error_of(options), "nodes: some have memory and some have not (allowed: all or none)");
+  EXPECT_EQ(error_of(options), "nodes: some nodes have memory and some do not (allowed: all or none)");
   options.nodes[1].memory_bytes = 9ULL << 30U;
   EXPECT_EQ(error_of(options), "nodes[1].memory: node 1 has only 8GiB");
 }
@@ -267,7 +268,7 @@ TEST(ResolveWorkers, OnlyUseTheCpusOfAnInheritedMask) {
   const runtime::Result<Resolved> result = resolve(options, topology, kFacts);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message,
-            "nodes[0].cpus: CPU 4 is not there, or this process may not use it (available: 2-3,9)");
+            "nodes[0].cpus: CPU 4 does not exist, or this process may not use it (available: 2-3,9)");
 }
 
 TEST(ResolveTopologies, CountOnlyNodesAndCpusThatThisProcessMayUse) {

@@ -68,7 +68,7 @@ TEST(UsersFile, AWrongLineIsSaidWithItsPlace) {
   EXPECT_EQ(wrong("a:b\nc\n"), "f:2:1: is not user:password");
   EXPECT_EQ(wrong(":b\n"), "f:1:1: is not user:password");
   EXPECT_EQ(wrong("a:b\n\nc:d\n"), "f:2:1: is not user:password");
-  EXPECT_EQ(wrong("a b:c\n"), "f:1:2: the user holds a space");
+  EXPECT_EQ(wrong("a b:c\n"), "f:1:2: the user's name contains a space");
   EXPECT_EQ(wrong(std::string{"a:\0\n", 4}), "f:1:3: holds a NUL");
   EXPECT_EQ(wrong("a:" + std::string(254, 'x')), "f:1:256: is longer than 255 bytes");
   EXPECT_EQ(wrong("a:" + std::string(253, 'x')), "");
@@ -84,21 +84,20 @@ TEST(UsersFile, AWrongUserIsSaidWithItsPlaceAndNeverItsPassword) {
       "prefixes, requests, bytes, connections)");
   EXPECT_EQ(user("password: secret"), "f:2:5: users[0]: has no name (allowed: name, password and more)");
   EXPECT_EQ(user("name: a"), "f:2:5: users[0]: has no password (allowed: name, password and more)");
-  EXPECT_EQ(
-      user("name: a, password: $nohash"),
-      "f:2:25: users[0].password: begins with $ and is no hash that crypt(5) knows (allowed: what mxkvd "
-      "hash-password prints)");
+  EXPECT_EQ(user("name: a, password: $nohash"),
+            "f:2:25: users[0].password: begins with $ but is not a hash that crypt(5) knows (allowed: the "
+            "output of mxkvd hash-password)");
   EXPECT_EQ(user("name: a, password: x, role: admin"),
             "f:2:34: users[0].role: \"admin\" is unknown (allowed: reader, writer, administrator)");
-  EXPECT_EQ(
-      user("name: a b, password: x"),
-      "f:2:12: users[0].name: is no name (allowed: 1 to 255 bytes without spaces and control characters)");
+  EXPECT_EQ(user("name: a b, password: x"),
+            "f:2:12: users[0].name: is not a valid user name (allowed: 1 to 255 bytes without spaces and "
+            "control characters)");
   EXPECT_EQ(user("name: a, password: x, prefixes: []"),
             "f:2:28: users[0].prefixes: is an empty list (allowed: at least one item)");
   EXPECT_EQ(user("name: a, password: x, prefixes: [\"\"]"),
-            "f:2:39: users[0].prefixes[0]: is no prefix (allowed: 1 to 250 bytes)");
+            "f:2:39: users[0].prefixes[0]: is not a valid prefix (allowed: 1 to 250 bytes)");
   EXPECT_EQ(user("name: a, password: x, role: administrator, prefixes: [\"p\"]"),
-            "f:2:5: users[0]: an administrator has prefixes (allowed: of readers and writers)");
+            "f:2:5: users[0]: an administrator has prefixes (allowed: prefixes of readers and writers)");
   EXPECT_EQ(user("name: a, password: x, requests: 0"),
             "f:2:38: users[0].requests: \"0\" is out of range (allowed: 1 to 1000000000, or off)");
   EXPECT_EQ(wrong("users:\n  - {name: a, password: x}\n  - {name: a, password: y}\n"),
@@ -136,7 +135,8 @@ TEST_F(UsersFileOnDisk, OneThatOthersMayWriteIsRefused) {
   for (const mode_t mode : {0620U, 0602U, 0666U}) {
     EXPECT_TRUE(read(mode).users.empty());
     ASSERT_EQ(findings_.size(), 1U) << std::oct << mode;
-    EXPECT_EQ(to_error(findings_).message, file_ + ": others may write it (allowed: chmod go-w)");
+    EXPECT_EQ(to_error(findings_).message,
+              file_ + ": other users of this machine may write to it (allowed: chmod go-w)");
   }
 }
 
@@ -144,7 +144,8 @@ TEST_F(UsersFileOnDisk, OneThatOthersMayReadIsWarnedOfAndSoAreClearPasswords) {
   EXPECT_EQ(
       read(0600).warnings,
       (std::vector<std::string>{file_ + ": a password is in clear text (mxkvd hash-password makes a hash)"}));
-  EXPECT_EQ(read(0604).warnings.front(), file_ + ": everybody may read it (better: chmod o-r)");
+  EXPECT_EQ(read(0604).warnings.front(),
+            file_ + ": every user of this machine may read it (better: chmod o-r)");
   EXPECT_TRUE(findings_.empty());
 }
 

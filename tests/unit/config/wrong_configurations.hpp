@@ -183,17 +183,17 @@ inline constexpr std::array<WrongConfiguration, 114> kWrongConfigurations{{
     {"a CPU twice", "cpus: 0-3,2\n",
      "1:7: cpus: \"0-3,2\" names CPU 2 twice (allowed: CPU numbers and ranges such as 0-3,8, or all)"},
     {"a CPU that is not there", "cpus: 0,9\n",
-     "1:7: cpus: CPU 9 is not there, or this process may not use it (available: 0-7)"},
+     "1:7: cpus: CPU 9 does not exist, or this process may not use it (available: 0-7)"},
     {"CPUs that are not there", "cpus: 6-10\n",
-     "1:7: cpus: CPUs 8-10 are not there, or this process may not use them (available: 0-7)"},
+     "1:7: cpus: CPUs 8-10 do not exist, or this process may not use them (available: 0-7)"},
     {"CPUs of a node that are not there", "nodes:\n  - node: 0\n    cpus: \"3,8-9\"\n",
-     "3:11: nodes[0].cpus: CPUs 8-9 are not there, or this process may not use them (available: 0-7)"},
+     "3:11: nodes[0].cpus: CPUs 8-9 do not exist, or this process may not use them (available: 0-7)"},
     {"CPUs of another node", "nodes:\n  - {node: 0, cpus: \"0-5\"}\n",
      "2:21: nodes[0].cpus: CPUs 4-5 are not of node 0 (it has 0-3)"},
     {"overlapping CPUs", "nodes:\n  - {node: 0, cpus: \"0-3\"}\n  - {node: 1, cpus: \"3-5\"}\n",
      "3:21: nodes[1].cpus: CPU 3 is taken already (by nodes[0].cpus)"},
     {"a node that is not there", "nodes:\n  - {node: 0}\n  - {node: 2}\n",
-     "3:12: nodes[1].node: NUMA node 2 is not there, or this process may not use it (available: 0, 1)"},
+     "3:12: nodes[1].node: NUMA node 2 does not exist, or this process may not use it (available: 0, 1)"},
     {"a node beyond all", "nodes: [{node: 1024}]\n",
      "1:16: nodes[0].node: \"1024\" is out of range (allowed: 0 to 1023)"},
     {"a node twice", "nodes:\n  - {node: 1}\n  - {node: 1}\n",
@@ -205,7 +205,7 @@ inline constexpr std::array<WrongConfiguration, 114> kWrongConfigurations{{
     {"memory beyond the node", "nodes:\n  - {node: 0, memory: 9GiB}\n  - {node: 1, memory: 8GiB}\n",
      "2:23: nodes[0].memory: node 0 has only 8GiB"},
     {"memory of some nodes", "nodes:\n  - {node: 0, memory: 4GiB}\n  - {node: 1}\n",
-     "2:3: nodes: some have memory and some have not (allowed: all or none)"},
+     "2:3: nodes: some nodes have memory and some do not (allowed: all or none)"},
     {"memory of nodes and of all", "memory: {limit: 4GiB}\nnodes:\n  - {node: 0, memory: 50%}\n",
      "1:17: memory.limit: given together with the memory of nodes (allowed: one of them)"},
     {"workers beside nodes", "workers: 2\nnodes: [{node: 0}]\n",
@@ -228,7 +228,7 @@ inline constexpr std::array<WrongConfiguration, 114> kWrongConfigurations{{
     {"two topologies of one name", "topologies:\n  - {name: a, when: {nodes: 2}}\n  - {name: a}\n",
      "3:5: topologies[1]: the name a is taken (allowed: a name of its own)"},
     {"a topology that is never reached", "topologies:\n  - {name: a}\n  - {name: b, when: {nodes: 1}}\n",
-     "3:5: topologies[1]: is never reached, since a before it fits every machine (allowed: a topology "
+     "3:5: topologies[1]: is never used, because a before it fits every machine (allowed: a topology "
      "without when only as the last)"},
     {"a count that is none", "topologies: [{name: a, when: {nodes: 4-2}}]\n",
      "1:38: topologies[0].when.nodes: \"4-2\" is not a count (allowed: a number, a range such as 2-4, at "
@@ -247,10 +247,10 @@ inline constexpr std::array<WrongConfiguration, 114> kWrongConfigurations{{
     {"CPUs of the topology that fits",
      "topologies:\n  - name: four\n    when: {nodes: 4}\n    cpus: \"0-63\"\n  - name: two\n    when: "
      "{nodes: 2}\n    cpus: \"0-63\"\n",
-     "7:11: topologies[1].cpus: CPUs 8-63 are not there, or this process may not use them (available: 0-7)"},
+     "7:11: topologies[1].cpus: CPUs 8-63 do not exist, or this process may not use them (available: 0-7)"},
     {"a node of the topology that fits",
      "topologies:\n  - name: two\n    when: {nodes: 2}\n    nodes:\n      - {node: 5, memory: 1GiB}\n",
-     "5:16: topologies[0].nodes[0].node: NUMA node 5 is not there, or this process may not use it "
+     "5:16: topologies[0].nodes[0].node: NUMA node 5 does not exist, or this process may not use it "
      "(available: 0, 1)"},
     {"no listener", "listeners: []\n", "1:1: listeners: is an empty list (allowed: at least one item)"},
     {"a listener by name", "listeners: [\"localhost:11211\"]\n",
@@ -276,9 +276,10 @@ inline constexpr std::array<WrongConfiguration, 114> kWrongConfigurations{{
      "once; first in line 4)"},
     {"several on the machine",
      "nodes:\n  - {node: 0, cpus: \"0-4\", memory: 9GiB}\n  - {node: 0}\n  - {node: 3}\nspin_rounds: x\n",
-     "2:3: nodes: some have memory and some have not (allowed: all or none)\n2:21: nodes[0].cpus: CPU 4 is "
+     "2:3: nodes: some nodes have memory and some do not (allowed: all or none)\n2:21: nodes[0].cpus: CPU 4 "
+     "is "
      "not of node 0 (it has 0-3)\n2:36: nodes[0].memory: node 0 has only 8GiB\n3:12: nodes[1].node: node 0 "
-     "is listed twice (first as nodes[0])\n4:12: nodes[2].node: NUMA node 3 is not there, or this process "
+     "is listed twice (first as nodes[0])\n4:12: nodes[2].node: NUMA node 3 does not exist, or this process "
      "may not use it (available: 0, 1)\n5:14: spin_rounds: \"x\" is not a number (allowed: decimal digits)"},
 }};
 

@@ -7,6 +7,7 @@
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/commands/json_text.hpp"
 #include "protocol/numbers.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 namespace {

@@ -14,6 +14,7 @@
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
 #include "protocol/numbers.hpp"
+#include "runtime/base/command_line.hpp"
 #include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {

@@ -13,6 +13,7 @@
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/transfer/pacer.hpp"
 #include "protocol/clients/cli/wire/pages.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 namespace {

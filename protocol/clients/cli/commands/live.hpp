@@ -8,6 +8,7 @@
 
 #include "protocol/clients/cli/failure.hpp"
 #include "protocol/clients/cli/session.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 

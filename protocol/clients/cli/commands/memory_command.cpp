@@ -12,6 +12,7 @@
 #include "protocol/clients/cli/commands/json_text.hpp"
 #include "protocol/clients/cli/text/amounts.hpp"
 #include "protocol/clients/cli/wire/stats_reply.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 namespace {

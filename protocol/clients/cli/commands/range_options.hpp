@@ -9,6 +9,7 @@
 
 #include "protocol/clients/cli/session.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 

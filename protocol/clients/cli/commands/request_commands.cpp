@@ -16,6 +16,7 @@
 #include "protocol/clients/cli/commands/live.hpp"
 #include "protocol/clients/cli/text/amounts.hpp"
 #include "protocol/clients/cli/wire/stats_reply.hpp"
+#include "runtime/base/command_line.hpp"
 #include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {

@@ -17,6 +17,7 @@
 #include "protocol/clients/cli/interrupt.hpp"
 #include "protocol/clients/cli/text/amounts.hpp"
 #include "protocol/clients/cli/wire/stats_reply.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 

@@ -12,6 +12,7 @@
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/transfer/importer.hpp"
 #include "protocol/clients/cli/transfer/progress.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 namespace {

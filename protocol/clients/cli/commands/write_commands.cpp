@@ -14,6 +14,7 @@
 #include "protocol/clients/cli/commands/json_text.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 namespace {

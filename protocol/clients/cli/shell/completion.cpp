@@ -9,6 +9,7 @@
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/pages.hpp"
+#include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
 namespace {

@@ -3,8 +3,18 @@
 #include "protocol/clients/cli/failure.hpp"
 #include "protocol/clients/cli/transfer/block_file.hpp"
 #include "protocol/clients/cli/transfer/json_lines.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
+namespace {
+
+/// Editors put the mark before the first line of JSON. It belongs to no line, and no checksum covers it.
+void skip_byte_order_mark(InputFile& file) {
+  const std::string_view begin = file.peek(3);
+  file.skip(begin.size() - runtime::without_byte_order_mark(begin).size());
+}
+
+}  // namespace
 
 std::unique_ptr<DumpWriter> begin_dump(DumpForm form, OutputFile& file, const std::string& range_text,
                                        bool compressed) {
@@ -13,11 +23,13 @@ std::unique_ptr<DumpWriter> begin_dump(DumpForm form, OutputFile& file, const st
 }
 
 std::unique_ptr<DumpWriter> resume_dump(DumpForm form, OutputFile& file, InputFile& before, bool compressed) {
+  skip_byte_order_mark(before);
   return form == DumpForm::blocks ? resume_blocks(file, before, compressed) : resume_json_lines(file, before);
 }
 
 std::unique_ptr<DumpReader> open_dump(InputFile& file) {
   constexpr std::size_t kMagicBytes = 8;
+  skip_byte_order_mark(file);
   const std::string_view begin = file.peek(kMagicBytes);
   // A first byte that no line of JSON begins with: blocks, or what is left of them.
   const bool lines =

@@ -15,11 +15,26 @@ Presence some_presence() {
           .peer = "10.0.0.1:11311",
           .version = "1",
           .map_version = 3,
+          .said_ns = 9,
+          .read = 8,
+          .behind_ns = 7,
           .shards = {{.id = 2, .role = "follows", .term = 4, .position = 5, .serves = true}}};
 }
 
 TEST(PresenceTest, ComesBackAsItWas) {
   EXPECT_EQ(parse_presence(write_presence(some_presence())), some_presence());
+}
+
+TEST(PresenceTest, AnOlderServerTellsLess) {
+  const std::string text = write_presence(some_presence());
+  std::string older = text;
+  for (const char* name : {"\"said_ns\":9,", "\"read\":8,", "\"behind_ns\":7,"}) {
+    older.erase(older.find(name), std::string{name}.size());
+  }
+  Presence expected = some_presence();
+  expected.said_ns = expected.read = 0;
+  expected.behind_ns = Presence::kNotTold;
+  EXPECT_EQ(parse_presence(older), expected);
 }
 
 TEST(PresenceTest, WhatIsNoneIsNone) {
@@ -34,7 +49,8 @@ TEST(PresenceTest, WhatIsNoneIsNone) {
 
 TEST(PresenceTest, ANumberIsAWholeOneFromZeroOn) {
   const std::string text = write_presence(some_presence());
-  for (const char* name : {"process", "map_version", "id", "term", "position"}) {
+  for (const char* name :
+       {"process", "map_version", "said_ns", "read", "behind_ns", "id", "term", "position"}) {
     for (const char* value : {"-1", "1e300", "0.5", "\"1\"", "null"}) {
       std::string other = text;
       const std::size_t at = other.find(std::string{"\""} + name + "\":") + std::string{name}.size() + 3;

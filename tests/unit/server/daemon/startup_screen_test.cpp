@@ -38,28 +38,28 @@ struct StartupScreen : ::testing::Test {
 };
 
 TEST_F(StartupScreen, SaysWhatWasFoundOut) {
-  EXPECT_THAT(screen(),
-              ElementsAre("machine: 2 NUMA nodes, 4 CPUs, 16GiB", "workers: 4; placement found out",
-                          "node 0: 2 workers on CPUs 0-1", "node 1: 2 workers on CPUs 2-3",
-                          "memory: limit 12GiB (found out); when it is full, items that nobody read for "
-                          "longest are evicted",
-                          "data is kept in memory only: a restart loses it"));
+  EXPECT_THAT(
+      screen(),
+      ElementsAre(
+          "machine: 2 NUMA nodes, 4 CPUs, 16GiB", "workers: 4; placement detected",
+          "node 0: 2 workers on CPUs 0-1", "node 1: 2 workers on CPUs 2-3",
+          "memory: limit 12GiB (detected); when it is full, the least recently used items are evicted",
+          "data is kept in memory only: a restart loses it"));
 }
 
 TEST_F(StartupScreen, SaysWhatBecomesOfTheData) {
   options.durability.directory = "/d";
   EXPECT_EQ(screen().back(),
-            "a cache that restarts warm, from /d; replies wait for the disk, and nothing that was answered "
-            "is lost");
+            "a cache that restarts warm, from /d; replies wait for the disk, and nothing that was "
+            "acknowledged is lost");
   options.when_full = config::when_full::error;
   options.durability.sync = config::sync_mode::interval;
   options.durability.interval_ms = 2000;
-  EXPECT_EQ(screen().back(),
-            "a store: what was stored is there after a restart, from /d; a crash loses at most 2s");
+  EXPECT_EQ(screen().back(), "a store: data survives a restart, from /d; a crash loses at most 2s");
   options.durability.sync = config::sync_mode::never;
   EXPECT_EQ(screen().back(),
-            "a store: what was stored is there after a restart, from /d; a power cut loses what the "
-            "system had not written yet");
+            "a store: data survives a restart, from /d; a power cut loses data that the system had not "
+            "written yet");
   options.durability.directory.clear();
   options.cluster = {.name = "shop",
                      .brokers = {"10.0.0.1:9092"},
@@ -69,7 +69,7 @@ TEST_F(StartupScreen, SaysWhatBecomesOfTheData) {
                      .advertise = {},
                      .address = "10.0.0.5:11211"};
   EXPECT_EQ(screen().back(),
-            "a node of the cluster shop: data is kept in memory, and what was answered in its logs");
+            "a node of the cluster shop: data is kept in memory, and acknowledged writes in its logs");
 }
 
 TEST_F(StartupScreen, NamesTheTopologyThatFitsAndWhoSetIt) {
@@ -79,19 +79,18 @@ TEST_F(StartupScreen, NamesTheTopologyThatFitsAndWhoSetIt) {
   options.topologies[0].nodes[0].workers = 9;
   options.topologies[0].nodes[0].memory_percent = 50;
   options.origins["topologies"] = {.source = "mxkv.yaml", .line = 3, .column = 1};
-  EXPECT_THAT(
-      screen(),
-      ElementsAre("machine: 2 NUMA nodes, 4 CPUs, 16GiB",
-                  "workers: 9; topology two fits (set by mxkv.yaml:3:1)",
-                  "node 0: 9 workers on any CPU, 4GiB of memory",
-                  StartsWith("memory: limit 4GiB (what the nodes' shares add up to); when it is full"),
-                  StartsWith("data is kept")));
+  EXPECT_THAT(screen(),
+              ElementsAre("machine: 2 NUMA nodes, 4 CPUs, 16GiB",
+                          "workers: 9; topology two fits (set by mxkv.yaml:3:1)",
+                          "node 0: 9 workers on any CPU, 4GiB of memory",
+                          StartsWith("memory: limit 4GiB (the sum of the nodes' shares); when it is full"),
+                          StartsWith("data is kept")));
 }
 
 TEST_F(StartupScreen, SaysThatNothingIsLostWhereThatWasAskedFor) {
   options.when_full = config::when_full::error;
   EXPECT_EQ(screen()[4],
-            "memory: limit 12GiB (found out); when it is full, writes get SERVER_ERROR out of memory storing "
+            "memory: limit 12GiB (detected); when it is full, writes get SERVER_ERROR out of memory storing "
             "object");
 }
 
@@ -110,8 +109,8 @@ TEST_F(StartupScreen, WhereAFileSaysAutoNobodySetAnything) {
   for (const char* key : {"workers", "cpus", "nodes", "topologies", "memory.limit"}) {
     options.origins[key] = {.source = "mxkv.yaml", .line = 3, .column = 1};
   }
-  EXPECT_EQ(screen()[1], "workers: 4; placement found out");
-  EXPECT_THAT(screen(), testing::Contains(StartsWith("memory: limit 12GiB (found out)")));
+  EXPECT_EQ(screen()[1], "workers: 4; placement detected");
+  EXPECT_THAT(screen(), testing::Contains(StartsWith("memory: limit 12GiB (detected)")));
 }
 
 TEST_F(StartupScreen, AQuietMachineIsWarnedOfNothing) {
@@ -144,7 +143,7 @@ TEST_F(StartupScreen, WarnsOfFewDescriptors) {
 TEST_F(StartupScreen, WarnsOfMoreMemoryThanThereIs) {
   options.memory.limit_bytes = 17ULL << 30U;
   EXPECT_THAT(warnings(),
-              ElementsAre(StartsWith("the memory limit of 17GiB is more than the 16GiB there are")));
+              ElementsAre(StartsWith("the memory limit of 17GiB is more than the 16GiB of this machine")));
 }
 
 TEST_F(StartupScreen, WarnsOfSwitchesWithoutEffectAtTheirPlace) {
@@ -170,7 +169,7 @@ TEST_F(StartupScreen, WarnsOfMoreWorkersThanTheControlGroupPaysFor) {
   facts.cgroup_cpus = 1;
   EXPECT_THAT(warnings(), IsEmpty());
   options.workers = 4;
-  EXPECT_THAT(warnings(), ElementsAre(StartsWith("4 workers, but the control group pays for 1 CPU")));
+  EXPECT_THAT(warnings(), ElementsAre(StartsWith("4 workers, but the control group allows 1 CPU")));
 }
 
 struct HostFiles : ::testing::Test {

@@ -5,65 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/server/net/disk_fixture.hpp"
-#include "tests/unit/server/net/ending_client.hpp"
-#include "tests/unit/server/net/two_workers.hpp"
+#include "tests/unit/server/net/ending_ways.hpp"
 
 namespace mxkv::server::test {
 namespace {
-
-/// Ways that the session has to read.
-std::vector<Way> said_ways() {
-  return {{"quit", "quit\r\n"},
-          {"HTTP", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"},
-          {"TLS bytes", "\x16\x03\x01\x02\x05" + std::string(10'000, 'h')},
-          {"endless line", std::string(10'000, 'x')},
-          {"binary QuitQ", std::string{"\x80\x17", 2} + std::string(22, '\0')},
-          {"binary quit", std::string{"\x80\x07", 2} + std::string(22, '\0')},
-          {"quit, and more", "quit\r\nget k\r\n"}};
-}
-
-/// Ways of the socket.
-std::vector<Way> cut_ways() {
-  return {kHalfClose,
-          kClose,
-          kReset,
-          kKilled,
-          {"half a line, half close", "get k", Way::act::half_close},
-          {"half a line, close", "get k", Way::act::close}};
-}
-
-std::vector<Way> all_ways() {
-  std::vector<Way> all = said_ways();
-  for (const Way& way : cut_ways()) {
-    all.push_back(way);
-  }
-  return all;
-}
-
-Ground ground_of(TwoWorkers& server) {
-  return {server.nets[0], server.shared, [&server] { server.run(); }};
-}
-Ground ground_of(DiskServer& server) {
-  return {server.net, server.shared, [&server] { server.run(); }};
-}
-
-/// The client ends behind `before`; then the slot is free, `lift` having ended the pause where the end has to be read first.
-void expect_free(
-    EndingClient& client, const Ground& ground, const Way& way, const std::string& before,
-    const std::function<void()>& lift = [] {}) {
-  SCOPED_TRACE(way.name);
-  if (way.bytes.starts_with('\x80') && client.begins_as_text(before)) {
-    return;  // the first byte of a connection decides its protocol
-  }
-  client.end(way, before);
-  if (!way.is_hard()) {
-    ground.run();
-    lift();
-  }
-  EXPECT_TRUE(wait_until(ground, [&] { return client.closed() && client.left_over().empty(); }))
-      << "left:" << client.left_over();
-}
 
 /// As expect_free(), for each way, with a server of its own.
 void expect_free_behind(const std::string& before, const std::vector<Way>& ways,
@@ -159,28 +104,6 @@ TEST(ConnectionEnds, WithRepliesThatAreNotRead) {
   }
 }
 
-TEST(ConnectionEnds, WhileTheJournalTakesNothing) {
-  for (const Way& way : all_ways()) {
-    DiskServer server;
-    server.shared.workers.push_back(&server.net);
-    EndingClient client{ground_of(server)};
-    server.disk.full = true;
-    server.run();
-    expect_free(client, ground_of(server), way, "get k\r\n", [&] { server.disk.full = false; });
-  }
-}
-
-TEST(ConnectionEnds, WhileItsReplyWaitsForTheDisk) {
-  for (const Way& way : all_ways()) {
-    DiskServer server;
-    server.shared.workers.push_back(&server.net);
-    EndingClient client{ground_of(server)};
-    client.put("set k 0 0 1\r\nv\r\n");
-    ASSERT_TRUE(wait_until(ground_of(server), [&] { return server.disk.waiting; }));
-    expect_free(client, ground_of(server), way, "", [&] { server.sync(); });
-  }
-}
-
 TEST(ConnectionEnds, WhileItMoves) {
   for (const bool far : {false, true}) {
     for (const Way& way : all_ways()) {
@@ -194,33 +117,6 @@ TEST(ConnectionEnds, WhileItMoves) {
       server.step(0);  // it goes now, or as soon as it rests
       expect_free(client, ground_of(server), way, "get k\r\n");
     }
-  }
-}
-
-TEST(ConnectionEnds, WhileItsRateIsUsedUp) {
-  for (const Way& way : all_ways()) {
-    TwoWorkers server{"users:\n  - {name: ann, password: secret, role: writer, requests: 2}\n"};
-    EndingClient client{ground_of(server)};
-    client.ask("set auth 0 0 10\r\nann secret\r\n", "STORED\r\n");
-    client.put(copies_of(5, "get k\r\n"));
-    ASSERT_TRUE(wait_until(ground_of(server), [&] { return server.nets[0].host().rate_pauses > 0; }));
-    expect_free(client, ground_of(server), way, "", [&] {
-      for (int second = 0; second < 10; ++second) {
-        server.pass_ms(1000);
-      }
-    });
-  }
-}
-
-TEST(ConnectionEnds, WhileItsPasswordIsLookedAt) {
-  const std::string hash = hash_password("secret");
-  for (const Way& way : {Way{"quit", "quit\r\n"}, Way{"HTTP", "GET / HTTP/1.1\r\n\r\n"}, kHalfClose, kClose,
-                         kReset, kKilled}) {
-    TwoWorkers server{"users:\n  - {name: ann, password: \"" + hash + "\", role: writer}\n"};
-    EndingClient client{ground_of(server)};
-    client.put("set auth 0 0 10\r\nann secret\r\n");
-    server.run();
-    expect_free(client, ground_of(server), way, "");
   }
 }
 

@@ -153,6 +153,8 @@ class EndingClient {
     static_cast<void>(read());
     return socket_ < 0 || closed_;
   }
+  /// All that has come.
+  [[nodiscard]] const std::string& received() const { return received_; }
   /// Nothing is left of it: no descriptor, no count, no entry of the client table.
   [[nodiscard]] std::string left_over() const {
     std::size_t entries = 0;

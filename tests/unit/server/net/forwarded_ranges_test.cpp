@@ -189,6 +189,38 @@ TEST_F(ForwardedRanges, DeletesGoOverAllShardsPageByPage) {
   EXPECT_EQ(client.ask("mx - q\r\nmc - e\r\n"), "HD A0 B0\r\n");
 }
 
+// More keys than a page has, with keys of bytes, flags and times to live among them.
+TEST_F(ForwardedRanges, DumpsListEachKeyOnceWhicheverNodeIsAsked) {
+  std::string requests;
+  for (int i = 0; i < 700; ++i) {
+    requests += "ms hz" + std::to_string(1000 + i) + " 1 F7 T3600\r\nx\r\n";
+  }
+  BlockingClient{nodes[0].port()}.ask(requests + "ms /wAB 1 b\r\nx\r\n");
+  std::string mgdump;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    mgdump += "mg " + keys[i] + "\r\n";
+    for (int more = 0; keys[i] == "hx19" && more < 700; ++more) {
+      mgdump += "mg hz" + std::to_string(1000 + more) + "\r\n";
+    }
+  }
+  mgdump += "mg /wAB b\r\nEN\r\n";
+  for (std::size_t node = 0; node < 3; ++node) {
+    BlockingClient client{nodes[node].port()};
+    EXPECT_EQ(client.ask("lru_crawler mgdump all\r\n"), mgdump) << node;
+    const std::string cachedump = client.ask("stats cachedump 1 0\r\n");
+    EXPECT_TRUE(cachedump.starts_with("ITEM a00 [12 b; 0 s]\r\n")) << cachedump.substr(0, 80);
+    EXPECT_EQ(std::ranges::count(cachedump, '\n'), 802) << "keys of bytes have no line there";
+    EXPECT_EQ(client.ask("stats cachedump 1 2\r\n"),
+              "ITEM a00 [12 b; 0 s]\r\nITEM a01 [12 b; 0 s]\r\nEND\r\n");
+    const std::string metadump = client.ask("lru_crawler metadump all\r\n");
+    EXPECT_EQ(std::ranges::count(metadump, '\n'), 803);
+    EXPECT_TRUE(metadump.starts_with("key=a00 exp=-1 la=")) << metadump.substr(0, 80);
+    const std::string line = metadump.substr(metadump.find("key=hz1000 exp="), 200);
+    EXPECT_NE(line.find(" fetch=no cls=1 size=27 flags=7\n"), std::string::npos) << line;
+    EXPECT_EQ(client.ask("get a00\r\n"), "VALUE a00 0 12\r\nvalue of a00\r\nEND\r\n");
+  }
+}
+
 TEST_F(ForwardedRanges, WhatIsDoneAtOnceLiesInOneShardWhereverOthersAre) {
   nodes.give(2, 1);
   nodes[2].know(2, nodes[1]);

@@ -17,7 +17,11 @@ RoutedNode::Options speaking(const config::TlsOptions& tls, std::uint32_t patien
 }
 
 constexpr std::uint32_t kShortMs = 300;
-constexpr const char* kNoOwner = "SERVER_ERROR shard 1 has no owner\r\n";
+/// To clients of a node that finds no way to another one.
+std::string unreached(int shard, const RoutedNode& owner) {
+  return "SERVER_ERROR shard " + std::to_string(shard) + ": its owner " + owner.peer_address() +
+         " cannot be reached\r\n";
+}
 
 TEST(ForwardedTls, WhatIsAskedOfAnotherNodeGoesByTls) {
   const Files files;
@@ -78,7 +82,7 @@ TEST(ForwardedTls, WhoseCertificateIsOfAnotherAuthorityIsNotAsked) {
   Nodes nodes{Kinds{{speaking(files.options_of_node(), kShortMs), speaking(others.options_of_node()),
                      speaking(files.options_of_node())}}};
   BlockingClient client{nodes[0].port()};
-  EXPECT_EQ(client.ask("get key\r\n" + set("key", "x")), kNoOwner + std::string{kNoOwner});
+  EXPECT_EQ(client.ask("get key\r\n" + set("key", "x")), unreached(1, nodes[1]) + unreached(1, nodes[1]));
   EXPECT_THAT(nodes[0].failed_handshake(),
               AllOf(HasSubstr("node " + nodes[1].peer_address()), HasSubstr("self-signed certificate")));
   EXPECT_THAT(nodes[1].failed_handshake(), HasSubstr("unknown ca"));
@@ -88,7 +92,7 @@ TEST(ForwardedTls, WhoseCertificateIsOfAnotherAuthorityIsNotAsked) {
 TEST(ForwardedTls, WhoseCertificateIsForAnotherNameIsNotAsked) {
   const Files files;
   Nodes nodes{Kinds{{speaking(files.options_of_node("nodes"), kShortMs), speaking(files.options_of_node())}}};
-  EXPECT_EQ(BlockingClient{nodes[0].port()}.ask("get key\r\n"), kNoOwner);
+  EXPECT_EQ(BlockingClient{nodes[0].port()}.ask("get key\r\n"), unreached(1, nodes[1]));
   EXPECT_THAT(nodes[0].failed_handshake(),
               AllOf(HasSubstr("node " + nodes[1].peer_address()), HasSubstr("hostname mismatch")));
 }
@@ -96,7 +100,7 @@ TEST(ForwardedTls, WhoseCertificateIsForAnotherNameIsNotAsked) {
 TEST(ForwardedTls, WhoAsksWithACertificateForAnotherNameIsNotAnswered) {
   const Files files;
   Nodes nodes{Kinds{{speaking(files.options_of_node(), kShortMs), speaking(files.options_of_node("nodes"))}}};
-  EXPECT_EQ(BlockingClient{nodes[0].port()}.ask("get key\r\n"), kNoOwner);
+  EXPECT_EQ(BlockingClient{nodes[0].port()}.ask("get key\r\n"), unreached(1, nodes[1]));
   EXPECT_THAT(nodes[1].failed_handshake(), HasSubstr("hostname mismatch"));
   EXPECT_THAT(nodes[0].failed_handshake(), HasSubstr("node " + nodes[1].peer_address()));
 }
@@ -106,9 +110,9 @@ TEST(ForwardedTls, WhoSpeaksNoneDoesNotGetIn) {
   Nodes nodes{Kinds{{speaking(files.options_of_node(), kShortMs),
                      {.splits = {"h", "p"}, .cluster = {.patience_ms = kShortMs}},
                      speaking(files.options_of_node())}}};
-  EXPECT_EQ(BlockingClient{nodes[0].port()}.ask("get key\r\n"), kNoOwner);
+  EXPECT_EQ(BlockingClient{nodes[0].port()}.ask("get key\r\n"), unreached(1, nodes[1]));
   EXPECT_THAT(nodes[0].failed_handshake(), HasSubstr("maybe since it speaks no TLS"));
-  EXPECT_EQ(BlockingClient{nodes[1].port()}.ask("get zoo\r\n"), "SERVER_ERROR shard 2 has no owner\r\n");
+  EXPECT_EQ(BlockingClient{nodes[1].port()}.ask("get zoo\r\n"), unreached(2, nodes[2]));
   EXPECT_THAT(nodes[1].failed_handshake(), HasSubstr("it speaks TLS only"));
 }
 

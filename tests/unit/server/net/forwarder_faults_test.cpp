@@ -239,7 +239,28 @@ TEST(ForwarderFaults, APeerThatIsSilentIsGivenUp) {
   BlockingClient client{nodes[0].port()};
   EXPECT_EQ(client.ask("delete key\r\n"),
             "SERVER_ERROR outcome unknown: connection to the owner of shard 1 was lost\r\n");
+  EXPECT_EQ(client.ask("get key\r\n"),
+            "SERVER_ERROR shard 1: its owner " + peer.address() + " cannot be reached\r\n");
+}
+
+TEST(ForwarderFaults, AnOwnerThatCannotBeReachedIsNotCalledNone) {
+  Nodes nodes{{.patience_ms = 50}};
+  const std::string dead = "127.0.0.1:1";  // nobody listens there
+  nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(dead)});
+  nodes[0].routes.set(2, {Route::to::peer, nodes[0].routes.peer(dead)});
+  BlockingClient client{nodes[0].port()};
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(client.ask("get key\r\n" + set("zoo", "x")),
+              "SERVER_ERROR shard 1: its owner 127.0.0.1:1 cannot be reached\r\n"
+              "SERVER_ERROR shard 2: its owner 127.0.0.1:1 cannot be reached\r\n");
+  }
+  nodes[0].forget(1);
   EXPECT_EQ(client.ask("get key\r\n"), "SERVER_ERROR shard 1 has no owner\r\n");
+  nodes[0].know(1, nodes[1]);
+  nodes[1].forget(1);  // it is reached, and does not serve
+  EXPECT_EQ(client.ask("get key\r\n"), "SERVER_ERROR shard 1 has no owner\r\n");
+  nodes[1].own(1);
+  EXPECT_EQ(client.ask("get key\r\n"), "END\r\n");
 }
 
 TEST(ForwarderFaults, WhatIsNoReplyEndsTheConnection) {

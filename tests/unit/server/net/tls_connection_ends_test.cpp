@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "server/net/tls_stream.hpp"
+#include "tests/unit/server/net/disk_fixture.hpp"
 #include "tests/unit/server/net/scripted_peer.hpp"
 #include "tests/unit/server/net/tls_peer.hpp"
 #include "tests/unit/server/net/two_workers.hpp"
@@ -205,6 +206,45 @@ TEST_F(TlsConnectionEnds, WhenItQuitsBehindAWholeTurn) {
     server_.run();
     read_all();
     expect_free();
+  }
+}
+
+// Its end is a record that the worker does not read while the journal takes nothing.
+TEST(TlsPausedEnds, WhileTheJournalTakesNothingAndNothingIsLeftToDo) {
+  const Files files{"paused-ends"};
+  TlsDoor tls{files.options(), files.context()};
+  const Door door{.tls = &tls};
+  const ConnectingContext connecting;
+  for (const bool says_end : {false, true}) {
+    for (const char* const request : {"", "get k\r\n"}) {
+      SCOPED_TRACE(std::string{says_end ? "end, " : "half close, "} + request);
+      DiskServer server;
+      std::array<int, 2> ends = sockets();
+      server.net.load().fetch_add(1);
+      server.shared.connections.open.fetch_add(1);
+      server.net.adopt(ends[1], door);
+      ScriptedPeer peer{connecting.get()};
+      for (int flight = 0; flight < 2; ++flight) {
+        send_bytes(ends[0], peer.shake_hands());
+        server.run();
+        peer.hear(bytes_there(ends[0]));
+      }
+      ASSERT_EQ(server.shared.connections.by_tls.load(), 1U);
+      server.disk.full = true;
+      send_bytes(ends[0], peer.say(request));
+      if (says_end) {
+        send_bytes(ends[0], peer.say_end());
+      }
+      ::shutdown(ends[0], SHUT_WR);
+      server.run();
+      EXPECT_EQ(server.shared.connections.open.load(), *request == '\0' ? 0U : 1U);
+      server.disk.full = false;
+      server.run();
+      peer.hear(bytes_there(ends[0]));
+      EXPECT_EQ(peer.understood(), *request == '\0' ? "" : "END\r\n");
+      EXPECT_EQ(server.shared.connections.open.load(), 0U);
+      ::close(ends[0]);
+    }
   }
 }
 

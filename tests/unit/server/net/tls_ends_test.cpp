@@ -194,6 +194,22 @@ TEST_F(TlsEnds, AnEndThatIsSaidIsToldBehindItsBytesAndLeavesTheOtherWayOpen) {
   EXPECT_EQ(drive(*stream_).how, outcome::ended);
 }
 
+TEST_F(TlsEnds, AnEndIsSeenBeforeItIsReadAndOnlyWhereNothingIsUnread) {
+  for (const ending how : kEndings) {
+    for (const bool says : {false, true}) {
+      SCOPED_TRACE(std::string{name_of(how)} + (says ? " behind a record" : ""));
+      begin_shaken();
+      EXPECT_FALSE(stream_->ends_now());
+      end_by(ends_[0], how, says ? peer_->say("mn\r\n") : "");
+      EXPECT_EQ(stream_->ends_now(), !says);
+      const Driven driven = drive(*stream_);
+      EXPECT_EQ(driven.text, says ? "mn\r\n" : "") << "to look takes nothing away";
+      EXPECT_TRUE(stream_->ends_now());
+      expect_ended(driven);
+    }
+  }
+}
+
 TEST_F(TlsEnds, ARecordThatWaitsForTheSocketWhenThePeerEnds) {
   const std::string record(TlsStream::kRecordBytes, 'r');
   for (const ending how : kEndings) {

@@ -2,15 +2,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
-#include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +13,7 @@
 
 #include "server/net/openssl.hpp"
 #include "server/net/tls_context.hpp"
+#include "tests/unit/server/net/certificate_files.hpp"
 
 namespace mxkv::server::test {
 
@@ -30,60 +26,11 @@ inline std::shared_ptr<const TlsContext> context_of(const config::TlsOptions& op
   return made;
 }
 
-/// A certificate of its own, and its key, as files.
-class Files {
+/// The same for tests that read them at once.
+class Files : public CertificateFiles {
  public:
-  /// `called`: what it is for.
-  explicit Files(const std::string& called = "unit")
-      : folder_(std::filesystem::temp_directory_path() /
-                ("mxkv-tls-" + std::to_string(::getpid()) + called)) {
-    std::filesystem::create_directories(folder_);
-    EVP_PKEY* const key = EVP_EC_gen("P-256");
-    X509* const certificate = X509_new();
-    X509_gmtime_adj(X509_getm_notBefore(certificate), 0);
-    X509_gmtime_adj(X509_getm_notAfter(certificate), 100L * 24 * 3600);
-    X509_set_pubkey(certificate, key);
-    X509_NAME* const name = X509_get_subject_name(certificate);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>(called.c_str()), -1, -1, 0);
-    X509_set_issuer_name(certificate, name);
-    X509_set_version(certificate, X509_VERSION_3);
-    X509_EXTENSION* const names =
-        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, ("DNS:" + called).c_str());
-    X509_add_ext(certificate, names, -1);
-    X509_EXTENSION_free(names);
-    X509_sign(certificate, key, EVP_sha256());
-    write("certificate", [&](BIO* file) { PEM_write_bio_X509(file, certificate); });
-    write("key",
-          [&](BIO* file) { PEM_write_bio_PrivateKey(file, key, nullptr, nullptr, 0, nullptr, nullptr); });
-    X509_free(certificate);
-    EVP_PKEY_free(key);
-  }
-  ~Files() { std::filesystem::remove_all(folder_); }
-  Files(const Files&) = delete;
-  Files& operator=(const Files&) = delete;
-
-  [[nodiscard]] config::TlsOptions options() const {
-    return {.certificate = folder_ / "certificate", .key = folder_ / "key"};
-  }
-  /// The same for who believes only in such as its own.
-  [[nodiscard]] config::TlsOptions options_of_node(const std::string& name = {}) const {
-    config::TlsOptions of_node = options();
-    of_node.client_ca = of_node.certificate;
-    of_node.name = name;
-    of_node.minimum = config::tls_version::v1_3;
-    return of_node;
-  }
+  using CertificateFiles::CertificateFiles;
   [[nodiscard]] std::shared_ptr<const TlsContext> context() const { return context_of(options()); }
-
- private:
-  template <class F>
-  void write(const char* name, const F& what) {
-    BIO* const file = BIO_new_file((folder_ / name).c_str(), "w");
-    what(file);
-    BIO_free(file);
-  }
-  std::filesystem::path folder_;
 };
 
 /// The client's side of a socket, without waiting.

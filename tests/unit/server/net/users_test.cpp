@@ -1,8 +1,12 @@
 // Users on connections: what is refused in whatever pieces it comes, what goes with a connection that moves, whom a
 // review closes, and how much a second there is.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
+#include <string>
+#include <vector>
 
 #include "tests/unit/server/net/session_fixture.hpp"
 #include "tests/unit/server/net/two_workers.hpp"
@@ -132,6 +136,32 @@ TEST(UsersOnWorkers, WhoHadItsShareOfASecondWaitsAndIsNotFailed) {
   }
   EXPECT_EQ(answered, 26);
   EXPECT_TRUE(server.nets[0].host().rate_waiters.empty());
+}
+
+TEST(UsersOnWorkers, ARoundGivesRoomToAPageOfThoseThatWaitForTheirRate) {
+  constexpr std::size_t kWaiting = 3 * ClientTable::kPage;
+  TwoWorkers server{kUsers};
+  server.pass_ms(10'000);
+  const std::vector<ConnectionState*>& waiters = server.nets[0].host().rate_waiters;
+  std::deque<WorkerClient> clients;
+  while (waiters.size() < kWaiting) {
+    EXPECT_EQ(clients.emplace_back(server, 0).ask(login("slow")), "STORED\r\n");
+    static_cast<void>(clients.back().ask("mn\r\n"));
+  }
+  std::string faster{kUsers};
+  const std::string limit = "requests: 10";
+  faster.replace(faster.find(limit), limit.size(), limit + "000");
+  server.credentials.replace(users_of(faster));
+  EXPECT_EQ(server.nets[0].review(), 0U);
+  server.machine.clock.advance_us(1'000'000);
+  for (std::size_t page = 1; page <= 3; ++page) {
+    server.step(0);
+    EXPECT_EQ(waiters.size(), kWaiting - page * ClientTable::kPage);
+  }
+  server.run();
+  for (WorkerClient& client : clients) {
+    EXPECT_THAT(client.received(), testing::AnyOf("", "MN\r\n"));
+  }
 }
 
 TEST(UsersOnWorkers, BytesOfALargeValueAreADebtThatIsWaitedFor) {
